@@ -1,0 +1,21 @@
+// Package measure holds the performance measures of binary classifiers: what they are worth
+// on a confusion matrix, and what a learner needs to maximize them directly.
+//
+// Every measure is a function of the confusion counts ([Confusion]); most are functions
+// of P, the mean reward on positives, and N, the mean reward on negatives. With
+// 0/1 rewards P is the true positive rate and N the true negative rate. θ = n₋/n₊ is the
+// class ratio. Two families can be trained for (Narasimhan, Kar and Jain 2015):
+//
+//   - [Concave] measures Ψ(P, N), concave and monotone (min, H-mean, Q-mean, G-mean,
+//     balanced accuracy, ...): the SPADE learner uses their concave conjugate Ψ* and their
+//     sufficient dual region A, for which Ψ(P, N) = min over (α, β) in A of αP + βN - Ψ*(α, β).
+//   - [Ratio] measures (a₀ + a₁P + a₂N)/(b₀ + b₁P + b₂N), pseudo-linear (F-beta, Jaccard,
+//     Cohen's kappa, ...): the AMP and STAMP learners alternate between a level v and
+//     a classifier trained with the weights of the level.
+//
+// The rest (Matthews' correlation, Fowlkes–Mallows) can be evaluated and used to tune a
+// threshold, but not trained for: they are not quasi-concave.
+//
+// A new measure is one small file: a type with the methods of its family and a line in
+// the table of [Parse].
+package measure
