@@ -45,7 +45,7 @@ func exponential(x float64) float64 {
 // eighth of a turn is exact because it is done before the multiplication by 2π.
 func turn(u float64) (cos, sin float64) {
 	quarter := math.Floor(float64(4*u) + 0.5) // the nearest quarter turn, 0..4
-	a := float64(2 * math.Pi * (u - quarter/4))
+	a := float64(2 * math.Pi * (u - float64(quarter*0.25)))
 	z := float64(a * a) // |a| <= π/4
 	c, s := 1.0, 1.0
 	for n := 20; n >= 2; n -= 2 { // (π/4)^22/22! < 1e-23
