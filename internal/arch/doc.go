@@ -1,0 +1,20 @@
+// Package arch holds the architecture test: the rules of ARCHITECTURE.md that a machine can
+// check. It has no code of its own; run it with
+//
+//	go test ./internal/arch
+//
+// The rules:
+//
+//   - The floors. Every package stands on a floor and imports only packages of lower
+//     floors, so that each floor can be read, tested and used without those above it. The
+//     packages under one top-level directory (dataset and dataset/synth) are one house and may
+//     import each other. Tests may look up: a set may be tried out by the referee above.
+//   - Every package has a package comment, every exported name a doc comment.
+//   - No cgo: noregret builds for any platform from any other.
+//   - A proof is about a deterministic object: on the floors of learners and what they
+//     stand on (1 to 4), nothing reads a clock or draws from a global source of
+//     randomness; math/rand version 1 is used nowhere.
+//   - Only the command ends the process.
+//
+// A new top-level directory gets its floor in floors_test.go.
+package arch
