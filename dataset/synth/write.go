@@ -3,6 +3,7 @@ package synth
 import (
 	"bufio"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,5 +102,9 @@ func csvRow(b []byte, positive bool, x []float64) []byte {
 }
 
 func appendValue(b []byte, v float64) []byte {
-	return strconv.AppendFloat(b, float64(float32(v)), 'g', -1, 32)
+	format := byte('e')
+	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e9 {
+		format = 'f' // 1306418 and not 1.306418e+06
+	}
+	return strconv.AppendFloat(b, float64(float32(v)), format, -1, 32)
 }

@@ -36,7 +36,7 @@ func TestSVMLightText(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "+1 1:1.5 3:-2e-07 4:1.234567e+06\n-1\n-1 3:1e+30 4:0.1\n"
+	want := "+1 1:1.5 3:-2e-07 4:1234567\n-1\n-1 3:1e+30 4:0.1\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/progress"
+)
+
+const rootLong = `noregret learns decisions from streams of examples, with guarantees.
+
+It makes linear classifiers for the measure that matters when positives are rare (F1,
+G-mean, Q-mean, ...) instead of for accuracy, one example at a time, from data larger
+than memory.
+
+Results go to standard output; errors and progress go to standard error. The same seed and
+the same input give the same result on every machine.
+
+Exit status:
+  0  success
+  1  failure: the disk is full, the run was interrupted, a learner diverged
+  2  usage: an unknown command or flag, a value out of its range
+  3  bad input: data that breaks a stated rule, a file that is not there`
+
+const rootExample = `  # Make a small data set with rare positives and look at it
+  noregret generate fraud --rows 1000 --format csv --output fraud.csv
+
+  # The manual of a command
+  noregret generate --help`
+
+// app is what the commands share: the streams and the flags common to all.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	progressMode string // of --progress: auto, plain or quiet
+
+	running bool // a command's own code has begun; errors before that are usage errors
+}
+
+// progress makes the progress reporter that --progress asks for. It writes to standard error.
+func (a *app) progress() (*progress.Reporter, error) {
+	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode)})
+}
+
+// run is the whole command: it runs args (without the program's name) on the given streams and
+// returns the exit status. It neither reads nor changes anything global.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	return a.execute(ctx, newRootCommand(a), args)
+}
+
+// execute runs a tree of commands and prints its error, if any.
+func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) int {
+	if args == nil {
+		args = []string{} // cobra takes os.Args for nil
+	}
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	err = a.explain(ctx, cmd, err)
+	fmt.Fprintf(a.stderr, "noregret: %s\n", err)
+	return noregret.CodeOf(err).ExitStatus()
+}
+
+// explain gives an error of the flag parser its code and says where the manual is, and gives an
+// interrupted run its sentence.
+func (a *app) explain(ctx context.Context, cmd *cobra.Command, err error) error {
+	if _, coded := errors.AsType[*noregret.Error](err); !coded && !a.running {
+		err = noregret.Errorf(noregret.Usage, "", "%w", err)
+	}
+	switch {
+	case !a.running && noregret.CodeOf(err) == noregret.Usage:
+		return noregret.Errorf(noregret.Usage, "", "%w (see %q)", err, cmd.CommandPath()+" --help")
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return noregret.Errorf(noregret.Internal, "", "interrupted")
+	}
+	return err
+}
+
+// newRootCommand builds the tree of commands. A new command is added to the list here.
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "noregret",
+		Short:         "Learn decisions from streams, with guarantees",
+		Long:          rootLong,
+		Example:       rootExample,
+		Args:          refuseUnknown,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	a.progressMode = string(progress.Auto)
+	root.PersistentFlags().Var(
+		newChoice(&a.progressMode, string(progress.Auto), string(progress.Plain), string(progress.Quiet)),
+		"progress", "progress on standard error: auto (a line, on a terminal only), plain (a table) or quiet")
+
+	root.AddCommand(
+		newGenerateCommand(a),
+		newVersionCommand(a),
+	)
+	root.SetHelpCommand(newHelpCommand(a))
+	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		// As cobra makes it, an unknown shell shows the help with status 0.
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	markRunning(a, root)
+	return root
+}
+
+// markRunning makes every command under cmd note that its own code has begun.
+func markRunning(a *app, cmd *cobra.Command) {
+	if inner := cmd.RunE; inner != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.running = true
+			return inner(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markRunning(a, sub)
+	}
+}
+
+// refuseUnknown is the root's check of its arguments: whatever stands where a
+// command should is not one.
+func refuseUnknown(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		hint = ", did you mean " + strings.Join(names, " or ")
+	}
+	return noregret.Errorf(noregret.Usage, "", "unknown command %q%s", args[0], hint)
+}
+
+// newHelpCommand replaces cobra's own, which exits with status 0 for an unknown command.
+func newHelpCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the manual of a command",
+		Long:    "Show the manual of noregret or of one of its commands, on standard output.",
+		Example: "  noregret help generate",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				a.running = false
+				return refuseUnknown(cmd.Root(), args)
+			}
+			target.InitDefaultHelpFlag() // as for --help
+			return target.Help()
+		},
+	}
+	// cobra adds the help command when it executes, after markRunning has walked the tree.
+	markRunning(a, cmd)
+	return cmd
+}
+
+// choice is a flag whose value is one of a few words.
+type choice struct {
+	value   *string
+	allowed []string
+}
+
+// newChoice returns a flag value that sets *value and allows the given words only. The
+// default is what *value holds already.
+func newChoice(value *string, allowed ...string) *choice {
+	return &choice{value: value, allowed: allowed}
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.allowed, s) {
+		return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
+	}
+	*c.value = s
+	return nil
+}
+
+// Type implements pflag.Value; help shows it behind the flag's name.
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }

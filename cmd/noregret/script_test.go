@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"noregret": func() { os.Exit(mainStatus()) },
+	})
+}
+
+// TestScripts runs the scenarios in testdata/script. Each is a readable text: commands, what
+// they print, and files. Run one with -run TestScripts/NAME; rewrite the expected
+// outputs after a wanted change with UPDATE_SCRIPTS=1.
+//
+// A script has one command of its own, "status N noregret ...", which checks the exit status.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status,
+		},
+	})
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// newVersionCommand makes "noregret version".
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show which noregret this is",
+		Long: `Show the version of noregret, the revision it was built from when the build recorded it,
+the version of Go and the platform.`,
+		Example: "  noregret version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				info = &debug.BuildInfo{}
+			}
+			return writeVersion(a.stdout, info)
+		},
+	}
+}
+
+// writeVersion prints one line: noregret VERSION [REVISION] GO OS/ARCH.
+func writeVersion(w io.Writer, info *debug.BuildInfo) error {
+	version := info.Main.Version
+	if version == "" {
+		version = "(devel)"
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = " " + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+changes"
+		}
+	}
+	if revision == "" {
+		modified = ""
+	}
+	_, err := fmt.Fprintf(w, "noregret %s%s%s %s %s/%s\n",
+		version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
