@@ -38,37 +38,50 @@ func (GMean) Conjugate(_, _ float64) float64 { return 0 }
 func (GMean) ConjugateGradient() (float64, float64) { return 0, 0 }
 
 // Project implements [Concave] on A ∩ [0, M]² with M = limit > ½. Below the hyperbola α = ½exp(τ), β = ½exp(-τ)
-// the stationarity function h(τ) = α(α-a) - β(β-b) has one change of sign on |τ| ≤ ln 2M, found by bisection.
+// the stationarity function h(τ) = α(α-a) - β(β-b) has one change of sign on |τ| ≤ ln 2M; it is
+// found by Newton's method with h' = 2α² - aα + 2β² - bβ, safeguarded by bisection.
 func (GMean) Project(a, b, limit float64) (float64, float64) {
 	ac, bc := math.Min(a, limit), math.Min(b, limit)
 	if ac > 0 && bc > 0 && ac*bc >= 0.25 {
 		return ac, bc
 	}
-	h := func(tau float64) float64 {
-		al, be := 0.5*math.Exp(tau), 0.5*math.Exp(-tau)
+	stationary := func(al float64) float64 {
+		be := 1 / (4 * al)
 		return al*(al-a) - be*(be-b)
+	}
+	if stationary(limit) <= 0 {
+		return limit, 1 / (4 * limit)
+	}
+	if stationary(1/(4*limit)) >= 0 {
+		return 1 / (4 * limit), limit
 	}
 	hi := math.Log(2 * limit)
 	lo := -hi
-	if h(hi) <= 0 {
-		return limit, 1 / (4 * limit)
+	tau := 0.0
+	if ac > 0 && bc > 0 {
+		tau = math.Log(ac/bc) / 2
 	}
-	if h(lo) >= 0 {
-		return 1 / (4 * limit), limit
-	}
-	for range 80 {
-		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
+	for range 200 {
+		if !(tau > lo && tau < hi) {
+			tau = lo + (hi-lo)/2
+		}
+		al := 0.5 * math.Exp(tau)
+		be := 0.25 / al
+		h := al*(al-a) - be*(be-b)
+		if h < 0 {
+			lo = tau
+		} else {
+			hi = tau
+		}
+		d := 2*al*al - a*al + 2*be*be - b*be
+		next := tau - h/d
+		if h == 0 || hi-lo < 1e-15 || math.Abs(next-tau) < 1e-15 {
 			break
 		}
-		if h(mid) < 0 {
-			lo = mid
-		} else {
-			hi = mid
-		}
+		tau = next
 	}
-	tau := lo + (hi-lo)/2
-	return 0.5 * math.Exp(tau), 0.5 * math.Exp(-tau)
+	al := 0.5 * math.Exp(tau)
+	return al, 0.25 / al
 }
 
 // OptimalDual implements [Concave] for u, v > 0.

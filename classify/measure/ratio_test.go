@@ -19,8 +19,14 @@ func must[M any](m M, err error) M {
 }
 
 var ratios = []Ratio{
-	FBeta{B: 1}, FBeta{B: 2}, FBeta{B: 0.5}, Jaccard(), must(NewGowerLegendre(0.5)), must(NewGowerLegendre(2)),
-	Kappa{}, must(NewTversky(0.3, 0.7)), Accuracy(), Precision{}, NPV{},
+	FBeta{B: 1},
+	FBeta{B: 2},
+	FBeta{B: 0.5},
+	Jaccard(), must(NewGowerLegendre(0.5)), must(NewGowerLegendre(2)),
+	Kappa{},
+	must(NewTversky(0.3, 0.7)), Accuracy(),
+	Precision{},
+	NPV{},
 }
 
 // Spec spade-stamp 8.2: TP=30 FN=20 FP=40 TN=910.
@@ -34,10 +40,19 @@ func TestRatioValues(t *testing.T) {
 		m    Measure
 		want float64
 	}{
-		{FBeta{B: 1}, .5}, {FBeta{B: 2}, .5555555556}, {FBeta{B: 0.5}, .4545454545}, {Jaccard(), .3333333333},
-		{GowerLegendre{Sigma: 0.5}, .9690721649}, {GowerLegendre{Sigma: 2}, .8867924528}, {Kappa{}, .4690265487},
-		{Tversky{S: 0.3, T: 0.7}, .5357142857}, {Precision{}, .4285714286}, {NPV{}, .9784946237}, {MCC{}, .4765501108},
-		{Accuracy(), .94}, {FowlkesMallows{}, math.Sqrt(.6 * 3 / 7)},
+		{FBeta{B: 1}, .5},
+		{FBeta{B: 2}, .5555555556},
+		{FBeta{B: 0.5}, .4545454545},
+		{Jaccard(), .3333333333},
+		{GowerLegendre{Sigma: 0.5}, .9690721649},
+		{GowerLegendre{Sigma: 2}, .8867924528},
+		{Kappa{}, .4690265487},
+		{Tversky{S: 0.3, T: 0.7}, .5357142857},
+		{Precision{}, .4285714286},
+		{NPV{}, .9784946237},
+		{MCC{}, .4765501108},
+		{Accuracy(), .94},
+		{FowlkesMallows{}, math.Sqrt(.6 * 3 / 7)},
 	} {
 		near(t, tc.m.Name(), tc.m.Value(c), tc.want, 6e-11)
 		if r, ok := tc.m.(Ratio); ok {

@@ -1,0 +1,129 @@
+package classify
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/loss"
+)
+
+// Example is one labelled row: a sparse feature vector, its label and its weight.
+type Example struct {
+	// Index holds the feature numbers, from 0, without repeats.
+	Index []uint32
+	// Value holds the features' values, finite.
+	Value []float32
+	// Positive is the label: +1 when true, -1 when false.
+	Positive bool
+	// Weight is ω ≥ 0, finite; an example of weight 0 is skipped entirely.
+	Weight float64
+}
+
+// Averaging says which iterates the model that a learner returns is the average of.
+type Averaging int
+
+// The ways of averaging.
+const (
+	// AverageAll averages all iterates, as the theorem asks; the default.
+	AverageAll Averaging = iota
+	// AverageLastPass averages the iterates since the last call of NextPass.
+	AverageLastPass
+	// AverageNone returns the last iterate. It is much noisier.
+	AverageNone
+)
+
+// Config holds the options that all online learners share. The zero value is ready to use.
+type Config struct {
+	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow.
+	Dim int
+	// Reward is the training reward; nil is [loss.Hinge].
+	Reward loss.Reward
+	// StepScale multiplies the default step size; 0 means 1. Range: > 0.
+	StepScale float64
+	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t.
+	Step float64
+	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the intercept); 0 means
+	// no ball. Too small a ball forces the hinge into its linear part.
+	Radius float64
+	// Lambda is the strength of L₂ regularisation, ≥ 0. Use it or Radius, not both.
+	Lambda float64
+	// BiasFeature is x_b, the value of the constant feature whose weight is the intercept; 0 means 1.
+	BiasFeature float64
+	// NoIntercept leaves the intercept out.
+	NoIntercept bool
+	// Averaging says what the returned model averages.
+	Averaging Averaging
+	// Positives is the known share p of positives in (0, 1); 0 estimates it on the stream: the
+	// current example is counted first, so that the estimate never divides by 0.
+	Positives float64
+	// Scaling standardises the features; nil learns it from the first examples of the
+	// stream (see [Config.BurnIn]). Use [Identity] for none.
+	Scaling *Scaling
+	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; 0 learns it on the first examples.
+	MeanSquare float64
+	// MeanWeight is the known mean example weight; 0 uses the running mean.
+	MeanWeight float64
+	// BurnIn is the largest number of examples held back until the scales are frozen; 0 means 1000. They are
+	// frozen as soon as there are at least a fifth of these and 5 of each class, and the examples held back are then replayed.
+	BurnIn int
+	// MaxExampleWeight caps the factor (ω/ω̄)·(1/q) of one example; 0 means no cap.
+	MaxExampleWeight float64
+}
+
+func usage(format string, args ...any) error {
+	return noregret.Errorf(noregret.Usage, "", format, args...)
+}
+
+// withDefaults checks the options and fills in the defaults.
+func (c Config) withDefaults() (Config, error) {
+	if c.Reward == nil {
+		c.Reward = loss.Hinge{}
+	}
+	if !c.Reward.Concave() {
+		return c, usage("reward %s is not concave and cannot be trained on; use hinge or logistic", c.Reward.Name())
+	}
+	if c.StepScale == 0 {
+		c.StepScale = 1
+	}
+	if c.BurnIn == 0 {
+		c.BurnIn = 1000
+	}
+	if c.BiasFeature == 0 {
+		c.BiasFeature = 1
+	}
+	for _, o := range []struct {
+		name  string
+		value float64
+		ok    bool
+		want  string
+	}{
+		{"dimension", float64(c.Dim), c.Dim >= 0, "at least 0"},
+		{"step scale", c.StepScale, c.StepScale > 0, "a finite number > 0"},
+		{"step", c.Step, c.Step >= 0, "a finite number ≥ 0 (0 is the default)"},
+		{"radius", c.Radius, c.Radius >= 0, "a finite number > 0 (0 is no ball)"},
+		{"lambda", c.Lambda, c.Lambda >= 0, "a finite number ≥ 0"},
+		{"bias feature", c.BiasFeature, true, "a finite number"},
+		{"share of positives", c.Positives, c.Positives >= 0 && c.Positives < 1, "a number in (0, 1) (0 estimates it)"},
+		{"mean square", c.MeanSquare, c.MeanSquare >= 0, "a finite number ≥ 0"},
+		{"mean weight", c.MeanWeight, c.MeanWeight >= 0, "a finite number ≥ 0"},
+		{"burn-in", float64(c.BurnIn), c.BurnIn >= 1, "at least 1"},
+		{"largest example weight", c.MaxExampleWeight, c.MaxExampleWeight >= 0, "a finite number ≥ 0"},
+	} {
+		if !o.ok || math.IsNaN(o.value) || math.IsInf(o.value, 0) {
+			return c, usage("%s is %v, want %s", o.name, o.value, o.want)
+		}
+	}
+	if c.Averaging < AverageAll || c.Averaging > AverageNone {
+		return c, usage("averaging is %d, want AverageAll, AverageLastPass or AverageNone", c.Averaging)
+	}
+	if c.Scaling != nil && c.Dim > 0 && len(c.Scaling.Inverse) > c.Dim {
+		return c, usage("scaling has %d features, the dimension is %d", len(c.Scaling.Inverse), c.Dim)
+	}
+	if c.NoIntercept {
+		c.BiasFeature = 0
+	}
+	if c.Radius == 0 {
+		c.Radius = math.Inf(1)
+	}
+	return c, nil
+}

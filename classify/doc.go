@@ -1,0 +1,2 @@
+// Package classify trains linear classifiers.
+package classify

@@ -1,0 +1,350 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// Learner learns a linear classifier one example at a time. A learner is deterministic: the
+// same examples in the same order give the same model, bit for bit. It is not safe for
+// concurrent use. Observe costs O(nnz) time and, after the first examples, allocates nothing.
+type Learner interface {
+	// Observe learns from one example. A bad one (an index out of range or repeated, a value or weight
+	// that is not finite, a negative weight) is refused with an error of code bad_input and leaves
+	// the learner as it was. An error of code diverged ends the learner's use.
+	Observe(x Example) error
+	// NextPass tells the learner that a pass over the data has ended.
+	NextPass()
+	// Finish ends the stream: a learner still holding back its first examples learns from them. Call it before
+	// Model when the stream may have been shorter than the burn-in.
+	Finish() error
+	// Score is the score of a row under the averaged model, in O(nnz); 0 during the burn-in.
+	Score(index []uint32, value []float32) float64
+	// Model is the averaged model on raw features. O(d).
+	Model() Linear
+	// Seen reports the weight of the positive and of the negative examples learned from. A model
+	// of a stream that lacked one class is of little use; check here.
+	Seen() (positives, negatives float64)
+}
+
+// stepper is what tells the learners apart: one step on one example.
+type stepper interface {
+	// begin is called once when the scales are known, before the first step.
+	begin()
+	// step learns from one row. The counters of online already include it.
+	step(index []uint32, value []float32, positive bool, weight float64) error
+}
+
+// online is the part that all learners share: validation, burn-in, class counts, step scale.
+type online struct {
+	cfg  Config
+	lin  *linear
+	algo stepper
+
+	pos, neg   float64 // weight of each class so far
+	rows       float64 // number of examples of positive weight
+	t          int64   // steps taken
+	meanSquare float64
+	share      float64 // the share of positives that the step scales were frozen with
+	ready      bool
+	buffer     []Example // held back until ready
+	moments    *moments  // of the stream, while scales are learned
+	sorted     Example   // scratch
+	failed     error
+}
+
+func newOnline(cfg Config, algo stepper) *online {
+	o := &online{cfg: cfg, lin: newLinear(cfg.Dim, cfg.BiasFeature, cfg.Radius), algo: algo}
+	if cfg.Scaling == nil || cfg.MeanSquare == 0 {
+		o.moments = new(moments)
+	}
+	return o
+}
+
+// open starts the learner at once when there is nothing to be learned in a burn-in.
+func (o *online) open() {
+	if o.moments == nil {
+		o.start()
+	}
+}
+
+// start freezes the scales and lets the learner begin.
+func (o *online) start() {
+	s := o.cfg.Scaling
+	if s == nil {
+		s = o.moments.scaling(o.cfg.Dim)
+	}
+	o.lin.standardize(s)
+	o.meanSquare = o.cfg.MeanSquare
+	if o.meanSquare == 0 {
+		o.meanSquare = o.moments.meanSquare(s, o.cfg.BiasFeature)
+	}
+	if o.meanSquare == 0 {
+		o.meanSquare = 1 // nothing but empty rows and no intercept: any step will do
+	}
+	o.share = o.cfg.Positives
+	if o.share == 0 {
+		o.share = (o.pos + 0.5) / (o.pos + o.neg + 1)
+	}
+	if o.cfg.Scaling != nil {
+		o.moments = nil
+	}
+	o.ready = true
+	o.algo.begin()
+}
+
+// Observe implements [Learner].
+func (o *online) Observe(x Example) error {
+	if o.failed != nil {
+		return o.failed
+	}
+	x, err := o.check(x)
+	if err != nil {
+		return err
+	}
+	if x.Weight == 0 {
+		return nil
+	}
+	if !o.ready {
+		return o.hold(x)
+	}
+	return o.learn(x)
+}
+
+// check refuses bad examples and returns x with its entries in ascending order.
+func (o *online) check(x Example) (Example, error) {
+	bad := func(j int, format string, args ...any) (Example, error) {
+		place := fmt.Sprintf("example %d", int64(o.rows)+1)
+		if j >= 0 {
+			place += fmt.Sprintf(", entry %d", j)
+		}
+		return x, noregret.Errorf(noregret.BadInput, place, format, args...)
+	}
+	if len(x.Index) != len(x.Value) {
+		return bad(-1, "%d indices and %d values, want as many of each", len(x.Index), len(x.Value))
+	}
+	if !(x.Weight >= 0) || math.IsInf(x.Weight, 0) {
+		return bad(-1, "weight is %v, want a finite number ≥ 0", x.Weight)
+	}
+	ascending := true
+	for j, v := range x.Value {
+		if v-v != 0 { // NaN or ±Inf
+			return bad(j, "value is %v, want a finite number", v)
+		}
+		if o.cfg.Dim > 0 && x.Index[j] >= uint32(o.cfg.Dim) {
+			return bad(j, "index is %d, want one below the dimension %d", x.Index[j], o.cfg.Dim)
+		}
+		if j > 0 && x.Index[j] <= x.Index[j-1] {
+			ascending = false
+		}
+	}
+	if ascending {
+		return x, nil
+	}
+	return o.sort(x, bad)
+}
+
+// sort orders the entries of x in scratch memory and refuses repeats.
+func (o *online) sort(x Example, bad func(int, string, ...any) (Example, error)) (Example, error) {
+	order := make([]int, len(x.Index))
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(x.Index[a]) - int(x.Index[b]) })
+	s := &o.sorted
+	s.Index, s.Value = s.Index[:0], s.Value[:0]
+	for k, j := range order {
+		if k > 0 && x.Index[j] == x.Index[order[k-1]] {
+			return bad(j, "index %d appears twice, want each at most once", x.Index[j])
+		}
+		s.Index = append(s.Index, x.Index[j])
+		s.Value = append(s.Value, x.Value[j])
+	}
+	x.Index, x.Value = s.Index, s.Value
+	return x, nil
+}
+
+// hold keeps an example of the burn-in and starts when there are enough.
+func (o *online) hold(x Example) error {
+	o.buffer = append(o.buffer, Example{
+		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Positive: x.Positive, Weight: x.Weight,
+	})
+	o.moments.observe(x.Index, x.Value, x.Weight)
+	o.count(x.Positive, x.Weight)
+	var classes [2]int
+	for i := range o.buffer {
+		if o.buffer[i].Positive {
+			classes[1]++
+		} else {
+			classes[0]++
+		}
+	}
+	n := len(o.buffer)
+	if n >= o.cfg.BurnIn || (5*n >= o.cfg.BurnIn && min(classes[0], classes[1]) >= 5) {
+		return o.release()
+	}
+	return nil
+}
+
+// release starts the learner and replays the examples held back.
+func (o *online) release() error {
+	held := o.buffer
+	o.buffer = nil
+	o.start()
+	o.pos, o.neg, o.rows = 0, 0, 0
+	following := o.moments
+	o.moments = nil // they include the examples held back
+	defer func() { o.moments = following }()
+	for _, x := range held {
+		if err := o.learn(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *online) count(positive bool, weight float64) {
+	if positive {
+		o.pos += weight
+	} else {
+		o.neg += weight
+	}
+	o.rows++
+}
+
+// learn takes one valid example of positive weight.
+func (o *online) learn(x Example) error {
+	if n := len(x.Index); n > 0 && int(x.Index[n-1]) >= len(o.lin.c) {
+		o.lin.grow(int(x.Index[n-1]) + 1)
+	}
+	o.count(x.Positive, x.Weight)
+	if o.moments != nil {
+		o.follow(x)
+	}
+	if err := o.algo.step(x.Index, x.Value, x.Positive, x.Weight); err != nil {
+		o.failed = err
+		return err
+	}
+	return nil
+}
+
+// follow keeps learning the scales of features that are not centred: those that are sparse or that the
+// burn-in did not show. The scale is the root mean square of the non-zero values so
+// far; the weights are rescaled with it, so that the function they compute stays.
+func (o *online) follow(x Example) {
+	m := o.moments
+	for j, i := range x.Index {
+		v := float64(x.Value[j])
+		for len(m.f) <= int(i) {
+			m.f = append(m.f, featureMoments{})
+		}
+		c := &o.lin.c[i]
+		if v == 0 || c.mean != 0 {
+			continue
+		}
+		f := &m.f[i]
+		f.weight += x.Weight
+		d := v - f.mean
+		f.mean += d * x.Weight / f.weight
+		f.m2 += x.Weight * d * (v - f.mean)
+		if rms := math.Sqrt(f.mean*f.mean + f.m2/f.weight); rms > 0 {
+			o.lin.rescale(i, 1/rms)
+		}
+	}
+}
+
+// NextPass implements [Learner].
+func (o *online) NextPass() {
+	o.lin.refresh()
+	if o.cfg.Averaging == AverageLastPass {
+		o.lin.resetAverage()
+	}
+}
+
+// Finish implements [Learner].
+func (o *online) Finish() error {
+	if o.failed != nil {
+		return o.failed
+	}
+	if !o.ready && len(o.buffer) > 0 {
+		return o.release()
+	}
+	return nil
+}
+
+// Score implements [Learner].
+func (o *online) Score(index []uint32, value []float32) float64 {
+	n := len(index)
+	for n > 0 && int(index[n-1]) >= len(o.lin.c) {
+		n--
+	}
+	return o.lin.averagedScore(index[:n], value[:n])
+}
+
+// Model implements [Learner].
+func (o *online) Model() Linear { return o.lin.model(o.lin.averaged()) }
+
+// Seen implements [Learner].
+func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
+
+// classShare is q: the share of the example's class, known or running, and ω/ω̄, the example's relative weight.
+func (o *online) classShare(positive bool, weight float64) (q, relative float64) {
+	p := o.cfg.Positives
+	if p == 0 {
+		p = o.pos / (o.pos + o.neg)
+	}
+	q = p
+	if !positive {
+		q = 1 - p
+	}
+	mean := o.cfg.MeanWeight
+	if mean == 0 {
+		mean = (o.pos + o.neg) / o.rows
+	}
+	relative = weight / mean
+	if c := o.cfg.MaxExampleWeight; c > 0 {
+		relative = min(relative, c*q)
+	}
+	return q, relative
+}
+
+// accumulate adds the current iterate to the average.
+func (o *online) accumulate() {
+	if o.cfg.Averaging != AverageNone {
+		o.lin.accumulate(1)
+	}
+}
+
+// stepSize is the default η₀ of base/m̄₂, scaled, unless an absolute one is given.
+func (o *online) stepSize(base float64) float64 {
+	if o.cfg.Step > 0 {
+		return o.cfg.Step
+	}
+	return o.cfg.StepScale * base / o.meanSquare
+}
+
+// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation.
+func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor float64, positive bool) {
+	if o.cfg.Lambda > 0 {
+		o.lin.decay(1-eta*o.cfg.Lambda, &d)
+	}
+	if factor == 0 {
+		return
+	}
+	c := eta * factor
+	if !positive {
+		c = -c
+	}
+	o.lin.add(index, value, d, c)
+}
+
+// checkScore refuses to go on with a state whose numbers mean nothing any more.
+func (o *online) checkScore(z float64) error {
+	if o.lin.diverged(z) {
+		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t), "the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package classify
+
+import (
+	"math"
+)
+
+// Scaling is the affine map x ↦ (x - Center)·Inverse that puts every feature on a common scale
+// before learning. It is folded into the weights of the finished model.
+//
+// A feature that is non-zero on at least half of the examples is centred at its mean and
+// divided by its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by the
+// root mean square of its non-zero values: the unit goes, the sparsity stays, and rare features are not blown
+// up. A feature that has not varied is centred and divided by its magnitude: it gets no weight until it does vary.
+type Scaling struct {
+	// Center is μ, in raw units.
+	Center []float64
+	// Inverse is 1/σ, in inverse raw units.
+	Inverse []float64
+}
+
+// Identity is the scaling of the given dimension that changes nothing.
+func Identity(dim int) *Scaling {
+	s := &Scaling{Center: make([]float64, dim), Inverse: make([]float64, dim)}
+	for i := range s.Inverse {
+		s.Inverse[i] = 1
+	}
+	return s
+}
+
+// denseShare is the share of non-zero values from which on a feature is centred.
+const denseShare = 0.5
+
+// minRelativeSpread is the standard deviation relative to the mean under which a feature counts as constant: values are float32,
+// so a smaller spread is rounding.
+const minRelativeSpread = 1e-7
+
+// moments gathers per-feature moments of the non-zero values, by West's weighted form of Welford's update.
+type moments struct {
+	total float64 // weight of all rows
+	f     []featureMoments
+}
+
+type featureMoments struct {
+	weight float64 // of the rows in which the feature is not zero
+	mean   float64 // over these
+	m2     float64 // Σ weight·(x - mean)² over these
+}
+
+// observe adds a row. O(nnz).
+func (m *moments) observe(index []uint32, value []float32, weight float64) {
+	if weight <= 0 {
+		return
+	}
+	if n := len(index); n > 0 {
+		for len(m.f) <= int(index[n-1]) {
+			m.f = append(m.f, featureMoments{})
+		}
+	}
+	m.total += weight
+	for j, i := range index {
+		x := float64(value[j])
+		if x == 0 {
+			continue
+		}
+		f := &m.f[i]
+		f.weight += weight
+		d := x - f.mean
+		f.mean += d * weight / f.weight
+		f.m2 += weight * d * (x - f.mean)
+	}
+}
+
+// scale returns centre and inverse scale of one feature.
+func (m *moments) scale(i int) (center, inverse float64) {
+	f := &m.f[i]
+	if f.weight == 0 {
+		return 0, 1
+	}
+	if f.weight >= denseShare*m.total {
+		zero := m.total - f.weight
+		mean := f.mean * f.weight / m.total
+		variance := (f.m2 + f.mean*f.mean*f.weight*zero/m.total) / m.total
+		sd := math.Sqrt(variance)
+		if sd <= minRelativeSpread*math.Abs(mean) {
+			return mean, 1 / math.Abs(mean)
+		}
+		return mean, 1 / sd
+	}
+	return 0, 1 / math.Sqrt(f.mean*f.mean+f.m2/f.weight)
+}
+
+// scaling returns the scaling of all features up to dim; those never seen are left as they are.
+func (m *moments) scaling(dim int) *Scaling {
+	s := Identity(max(dim, len(m.f)))
+	for i := range m.f {
+		s.Center[i], s.Inverse[i] = m.scale(i)
+	}
+	return s
+}
+
+// meanSquare is the mean of ‖x̂‖² over the rows seen, the constant feature x_b included: the m̄₂ of the default step sizes.
+// It follows from the moments; no second pass is needed.
+func (m *moments) meanSquare(s *Scaling, biasFeature float64) float64 {
+	sum := biasFeature * biasFeature
+	for i := range m.f {
+		f := &m.f[i]
+		if f.weight == 0 || m.total == 0 {
+			continue
+		}
+		c, inv := s.Center[i], s.Inverse[i]
+		share := f.weight / m.total
+		second := share*(f.m2/f.weight+(f.mean-c)*(f.mean-c)) + (1-share)*c*c
+		sum += second * inv * inv
+	}
+	return sum
+}

@@ -1,0 +1,97 @@
+package classify
+
+import (
+	"math"
+)
+
+// SGDConfig holds the options of [SGD].
+type SGDConfig struct {
+	Config
+	// Balanced weighs the classes by 1/p and 1/(1-p).
+	Balanced bool
+	// PositiveWeight and NegativeWeight are k₊ and k₋, the weights of each positive and each
+	// negative example; both 0 means 1 and 1. They are normalised by √(p·k₊² + (1-p)·k₋²), so that
+	// the step size need not change with them.
+	PositiveWeight, NegativeWeight float64
+}
+
+// SGD maximizes a class-weighted mean reward by averaged stochastic gradient ascent,
+//
+//	w ← w + η_t·k_y·r'(y⟨w, x⟩)·y·x,   η_t = (5/m̄₂)/√t,
+//
+// (Robbins and Monro 1951, with Polyak–Ruppert averaging): with the hinge reward a linear support vector machine, with
+// the logistic reward logistic regression. It is the baseline that SPADE and STAMP must beat, and
+// STAMP's model step.
+//
+// Cost: O(nnz) time per example, O(d) memory, no allocation.
+type SGD struct {
+	*online
+	opt        SGDConfig
+	eta0       float64
+	kPos, kNeg float64
+}
+
+// NewSGD returns a learner for the given options. It fails with an error of code usage when one is out of its range.
+func NewSGD(opt SGDConfig) (*SGD, error) {
+	cfg, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	opt.Config = cfg
+	if opt.PositiveWeight == 0 && opt.NegativeWeight == 0 {
+		opt.PositiveWeight, opt.NegativeWeight = 1, 1
+	}
+	sum := opt.PositiveWeight + opt.NegativeWeight
+	if !(opt.PositiveWeight >= 0 && opt.NegativeWeight >= 0) || math.IsInf(sum, 0) {
+		return nil, usage("class weights are %v and %v, want finite numbers ≥ 0", opt.PositiveWeight, opt.NegativeWeight)
+	}
+	s := &SGD{opt: opt}
+	s.online = newOnline(cfg, s)
+	s.open()
+	return s, nil
+}
+
+func (s *SGD) begin() {
+	s.eta0 = s.stepSize(5)
+	s.kPos, s.kNeg = s.opt.PositiveWeight, s.opt.NegativeWeight
+	if s.opt.Balanced {
+		s.kPos, s.kNeg = s.kPos/s.share, s.kNeg/(1-s.share)
+	}
+	s.kPos, s.kNeg = normalizeWeights(s.kPos, s.kNeg, s.share)
+}
+
+// normalizeWeights divides class weights by their root mean square over the stream.
+func normalizeWeights(kPos, kNeg, p float64) (float64, float64) {
+	sum := kPos + kNeg
+	if sum == 0 {
+		return 0, 0
+	}
+	kPos, kNeg = kPos/sum, kNeg/sum
+	rms := math.Sqrt(p*kPos*kPos + (1-p)*kNeg*kNeg)
+	if rms == 0 {
+		return kPos, kNeg
+	}
+	return kPos / rms, kNeg / rms
+}
+
+func (s *SGD) step(index []uint32, value []float32, positive bool, weight float64) error {
+	return s.weightedStep(index, value, positive, weight, s.eta0, s.kPos, s.kNeg)
+}
+
+// weightedStep is one step of class-weighted gradient ascent; it advances t.
+func (o *online) weightedStep(index []uint32, value []float32, positive bool, weight, eta0, kPos, kNeg float64) error {
+	d := o.lin.dot(index, value)
+	z := o.lin.score(d)
+	o.t++
+	if err := o.checkScore(z); err != nil {
+		return err
+	}
+	_, relative := o.classShare(positive, weight)
+	m, k := z, kPos
+	if !positive {
+		m, k = -z, kNeg
+	}
+	o.accumulate()
+	o.ascend(index, value, d, eta0/math.Sqrt(float64(o.t)), k*relative*o.cfg.Reward.Derivative(m), positive)
+	return nil
+}

@@ -1,0 +1,226 @@
+package classify
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// STAMPConfig holds the options of [STAMP]. Measure is required.
+type STAMPConfig struct {
+	Config
+	// Measure is the pseudo-linear measure to maximize.
+	Measure measure.Ratio
+	// FirstEpoch is s₀, the number of examples of the first stage; 0 means max(100, ⌈10/p⌉).
+	FirstEpoch int
+	// Growth is the factor ≥ 1 by which the stages grow; 0 means 2.
+	Growth float64
+	// MinPositives is the number of positives that a level stage waits for, for up to ten times its length; 0 means 5.
+	MinPositives int
+	// PriorPositives is the share of positives in the population that θ is taken from, when the stream is a subsample
+	// with another share; 0 uses the stream's own.
+	PriorPositives float64
+	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
+	AllowDegenerate bool
+	// WarmStart, when positive, is the level to start from.
+	WarmStart float64
+}
+
+// Checkpoint is a model that [STAMP] had at the end of an epoch.
+type Checkpoint struct {
+	// Level is v, the level that the epoch's model was trained for, and NextLevel the measure it reached.
+	Level, NextLevel float64
+	// Stage is the number of examples of each of the epoch's two stages.
+	Stage int
+	// Counts is the confusion of the level stage.
+	Counts measure.Confusion
+	// Model is the average model of the epoch's model stage, on raw features.
+	Model Linear
+}
+
+// STAMP maximizes a pseudo-linear measure by alternating, in epochs of growing length, between a
+// model stage, which trains with the class weights k₊ = a₁ - v·b₁ and k₋ = (a₂ - v·b₂)/θ of the level v, and a level
+// stage, which sets v to the measure that the stage's average model reaches on fresh examples
+// (Narasimhan, Kar and Jain 2015, algorithm 3, in the form that holds for every
+// measure of the family and every class ratio). The weights are normalised by their root mean square and the steps
+// are η_t = (5/m̄₂)/√t with t counted over all model stages. Levels come from 0/1 predictions, gradients from the
+// concave reward: levels from hinge rewards freeze far too low.
+//
+// At extreme imbalance the weighted hinge problem at the right level can collapse to the constant
+// classifier, after which the level falls and the model recovers: the last model is a lottery. [STAMP.Checkpoints]
+// therefore keeps the model of each of the O(log T) epochs; choose one, with a threshold, on held-out data.
+//
+// Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch.
+type STAMP struct {
+	*online
+	opt   STAMPConfig
+	eta0  float64
+	theta float64
+	coef  measure.Coefficients
+	level float64
+
+	stage      int  // examples in each stage of this epoch
+	done       int  // examples of the stage so far
+	levelStage bool // which stage it is
+	kPos, kNeg float64
+	counts     measure.Confusion
+	positives  int
+	negatives  int
+	current    Linear // the model whose level is being measured
+	points     []Checkpoint
+}
+
+// NewSTAMP returns a learner for the given options. It fails with an error of code usage when the
+// measure is missing or degenerate, or an option is out of its range.
+func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
+	cfg, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	opt.Config = cfg
+	if opt.Measure == nil {
+		return nil, usage("STAMP needs a pseudo-linear measure: f1, jaccard, kappa, ...")
+	}
+	if opt.Measure.Degenerate() && !opt.AllowDegenerate {
+		return nil, measure.Trainable(opt.Measure)
+	}
+	if opt.Growth == 0 {
+		opt.Growth = 2
+	}
+	if opt.MinPositives == 0 {
+		opt.MinPositives = 5
+	}
+	switch {
+	case opt.FirstEpoch < 0:
+		return nil, usage("first epoch is %d examples, want at least 1 (0 is the default)", opt.FirstEpoch)
+	case !(opt.Growth >= 1) || math.IsInf(opt.Growth, 0):
+		return nil, usage("growth of the epochs is %v, want a finite number ≥ 1", opt.Growth)
+	case opt.MinPositives < 1:
+		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
+	case !(opt.PriorPositives >= 0 && opt.PriorPositives < 1):
+		return nil, usage("prior share of positives is %v, want a number in (0, 1)", opt.PriorPositives)
+	case !(opt.WarmStart >= 0 && opt.WarmStart <= 1):
+		return nil, usage("starting level is %v, want a number in [0, 1]", opt.WarmStart)
+	}
+	s := &STAMP{opt: opt, level: opt.WarmStart}
+	s.online = newOnline(cfg, s)
+	s.open()
+	return s, nil
+}
+
+func (s *STAMP) begin() {
+	s.eta0 = s.stepSize(5)
+	p := s.share
+	if s.opt.PriorPositives > 0 {
+		p = s.opt.PriorPositives
+	}
+	s.theta = (1 - p) / p
+	s.coef = s.opt.Measure.Coefficients(s.theta)
+	s.stage = s.opt.FirstEpoch
+	if s.stage == 0 {
+		s.stage = max(100, int(math.Ceil(10/s.share)))
+	}
+	s.setLevel(s.level)
+}
+
+// setLevel clamps a level to [0, 1] and to where both weights are non-negative, and sets the weights for it.
+func (s *STAMP) setLevel(v float64) {
+	lo, hi := s.coef.Levels()
+	s.level = min(max(v, max(0, lo)), min(1, hi))
+	kPos, kNeg := s.coef.Weights(s.level)
+	s.kPos, s.kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), s.share)
+}
+
+func (s *STAMP) step(index []uint32, value []float32, positive bool, weight float64) error {
+	if s.levelStage {
+		s.measureLevel(index, value, positive, weight)
+		return nil
+	}
+	if err := s.weightedStep(index, value, positive, weight, s.eta0, s.kPos, s.kNeg); err != nil {
+		return err
+	}
+	s.done++
+	if s.done >= s.stage {
+		s.endModelStage()
+	}
+	return nil
+}
+
+func (s *STAMP) endModelStage() {
+	s.current = s.lin.model(s.lin.averaged())
+	s.levelStage, s.done = true, 0
+	s.counts, s.positives, s.negatives = measure.Confusion{}, 0, 0
+}
+
+func (s *STAMP) measureLevel(index []uint32, value []float32, positive bool, weight float64) {
+	s.counts.Add(positive, s.current.Predict(index, value), weight)
+	if positive {
+		s.positives++
+	} else {
+		s.negatives++
+	}
+	s.done++
+	if s.done < s.stage {
+		return
+	}
+	if (s.positives < s.opt.MinPositives || s.negatives < 1) && s.done < 10*s.stage {
+		return
+	}
+	s.endLevelStage()
+}
+
+// endLevelStage sets the level to the measure reached, keeps the checkpoint and begins the next epoch.
+func (s *STAMP) endLevelStage() {
+	trained := s.level
+	if s.positives > 0 && s.negatives > 0 {
+		p, n := s.counts.Rates()
+		if v := s.coef.Of(p, n); !math.IsNaN(v) {
+			s.setLevel(v)
+		}
+	}
+	s.points = append(s.points, Checkpoint{Level: trained, NextLevel: s.level, Stage: s.stage, Counts: s.counts, Model: s.current})
+	s.lin.assign(s.current)
+	s.lin.resetAverage()
+	s.levelStage, s.done = false, 0
+	s.stage = int(math.Min(s.opt.Growth*float64(s.stage), math.MaxInt32))
+}
+
+// Checkpoints returns the models of the epochs so far, oldest first, together with that of the running epoch if its model
+// stage has seen at least half of its examples.
+func (s *STAMP) Checkpoints() []Checkpoint {
+	out := s.points[:len(s.points):len(s.points)]
+	last := Checkpoint{Level: s.level, NextLevel: math.NaN(), Stage: s.stage, Counts: s.counts}
+	switch {
+	case s.levelStage:
+		last.Model = s.current
+	case s.done > 0 && (2*s.done >= s.stage || len(out) == 0):
+		last.Model = s.lin.model(s.lin.averaged())
+		last.Counts = measure.Confusion{}
+	default:
+		return out
+	}
+	return append(out, last)
+}
+
+// Level is v, the level that the current model stage trains for.
+func (s *STAMP) Level() float64 { return s.level }
+
+// Model implements [Learner]: the model of the last checkpoint.
+func (s *STAMP) Model() Linear {
+	c := s.Checkpoints()
+	if len(c) == 0 {
+		return s.online.Model()
+	}
+	return c[len(c)-1].Model
+}
+
+// Score implements [Learner]: the score of the model of the last finished model stage, or of the running average before the first.
+func (s *STAMP) Score(index []uint32, value []float32) float64 {
+	if s.current.Weights == nil {
+		return s.online.Score(index, value)
+	}
+	return s.current.Score(index, value)
+}
+
+// NextPass implements [Learner]. Epochs do not depend on passes.
+func (s *STAMP) NextPass() { s.lin.refresh() }
