@@ -1,0 +1,175 @@
+package dataset
+
+import (
+	"slices"
+)
+
+// NoClass is the class number of a row whose label is missing.
+const NoClass = 0xffff
+
+// maxLabels is the largest number of different labels that a class number can tell apart.
+const maxLabels = NoClass
+
+// Stored and streamed blocks end before the row that would lift them over one of these limits.
+// A row that is larger than blockBytes by itself makes a block of its own.
+const (
+	blockRows  = 4096
+	blockBytes = 256 << 10
+)
+
+// rowCost is the number of bytes that a row of the given number of nonzeros counts for
+// in the limits of blocks and windows. It does not depend on how the row is
+// kept, so that blocks and shuffles are the same in memory and in a file.
+func rowCost(nonZeros int) int { return 8*nonZeros + 16 }
+
+// Block is a run of consecutive rows in compressed sparse row (CSR) form: the nonzeros of row
+// i are Index[Offset[i]:Offset[i+1]] with the values at the same places of Value.
+// Index is 0-based, ascending and unique within a row; values are finite and not
+// zero. The zero Block is empty and ready to use. A Block is not safe for concurrent use.
+type Block struct {
+	FirstRow int64     // number of the first row in the stream that the block came from, from 0
+	Offset   []uint32  // Len()+1 offsets, Offset[0] = 0; nil when the block is empty
+	Index    []uint32  // feature numbers
+	Value    []float32 // the feature values, one per Index
+	Class    []uint16  // class number per row: a place in Info.Labels, or NoClass
+	Weight   []float32 // weight per row, finite and not negative; nil when all are 1
+}
+
+// Len returns the number of rows.
+func (b *Block) Len() int { return len(b.Class) }
+
+// Row returns the feature numbers and the values of row i, which must lie in [0, Len()). The
+// slices are parts of the block: they must not be written to, and they last until the
+// block is overwritten.
+func (b *Block) Row(i int) (index []uint32, value []float32) {
+	lo, hi := b.Offset[i], b.Offset[i+1]
+	return b.Index[lo:hi:hi], b.Value[lo:hi:hi]
+}
+
+// RowWeight returns the weight of row i, 1 when the block has no weights.
+func (b *Block) RowWeight(i int) float64 {
+	if b.Weight == nil {
+		return 1
+	}
+	return float64(b.Weight[i])
+}
+
+// Reset empties the block and keeps its memory for reuse.
+func (b *Block) Reset() {
+	b.FirstRow = 0
+	b.Offset = b.Offset[:0]
+	b.Index = b.Index[:0]
+	b.Value = b.Value[:0]
+	b.Class = b.Class[:0]
+	b.Weight = b.Weight[:0]
+	if len(b.Weight) == 0 {
+		b.Weight = nil
+	}
+}
+
+// Append adds a copy of a row. It does not check the row: index and value must be of
+// one length and obey the rules of [Block]; use a [Builder] for rows that may not.
+func (b *Block) Append(index []uint32, value []float32, class uint16, weight float32) {
+	if len(b.Offset) == 0 {
+		b.Offset = append(b.Offset, 0)
+	}
+	b.Index = append(b.Index, index...)
+	b.Value = append(b.Value, value...)
+	b.endRow(class, weight)
+}
+
+// endRow closes the row whose nonzeros have been appended to Index and Value.
+func (b *Block) endRow(class uint16, weight float32) {
+	if len(b.Offset) == 0 {
+		b.Offset = append(b.Offset, 0)
+	}
+	if weight != 1 && b.Weight == nil {
+		b.Weight = appendOnes(b.Weight, len(b.Class))
+	}
+	b.Offset = append(b.Offset, uint32(len(b.Index)))
+	b.Class = append(b.Class, class)
+	if b.Weight != nil {
+		b.Weight = append(b.Weight, weight)
+	}
+}
+
+// appendRows adds copies of the rows lo..hi-1 of src.
+func (b *Block) appendRows(src *Block, lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	if len(b.Offset) == 0 {
+		b.Offset = append(b.Offset, 0)
+	}
+	from, to := src.Offset[lo], src.Offset[hi]
+	shift := uint32(len(b.Index)) - from // wraps around and back
+	b.Index = append(b.Index, src.Index[from:to]...)
+	b.Value = append(b.Value, src.Value[from:to]...)
+	for _, o := range src.Offset[lo+1 : hi+1] {
+		b.Offset = append(b.Offset, o+shift)
+	}
+	switch {
+	case src.Weight != nil:
+		if b.Weight == nil {
+			b.Weight = appendOnes(make([]float32, 0, len(b.Class)+hi-lo), len(b.Class))
+		}
+		b.Weight = append(b.Weight, src.Weight[lo:hi]...)
+	case b.Weight != nil:
+		b.Weight = appendOnes(b.Weight, hi-lo)
+	}
+	b.Class = append(b.Class, src.Class[lo:hi]...)
+}
+
+// room returns how many of the rows lo..hi-1 of src fit into b by the limits of a block.
+func (b *Block) room(src *Block, lo, hi int) int {
+	free := blockRows - b.Len()
+	if hi-lo > free {
+		hi = lo + free
+	}
+	used := 8*len(b.Index) + 16*b.Len()
+	for i := lo; i < hi; i++ {
+		used += rowCost(int(src.Offset[i+1] - src.Offset[i]))
+		if used > blockBytes && (b.Len() > 0 || i > lo) {
+			return i - lo
+		}
+	}
+	return hi - lo
+}
+
+// clone returns a copy of b in slices of exactly its size.
+func (b *Block) clone() *Block {
+	return &Block{
+		FirstRow: b.FirstRow,
+		Offset:   slices.Clip(slices.Clone(b.Offset)),
+		Index:    slices.Clip(slices.Clone(b.Index)),
+		Value:    slices.Clip(slices.Clone(b.Value)),
+		Class:    slices.Clip(slices.Clone(b.Class)),
+		Weight:   slices.Clip(slices.Clone(b.Weight)),
+	}
+}
+
+// size returns the bytes that the rows of b take in memory.
+func (b *Block) size() int64 {
+	return int64(4*len(b.Offset) + 8*len(b.Index) + 2*len(b.Class) + 4*len(b.Weight))
+}
+
+// appendOnes appends n ones; the result is never nil.
+func appendOnes(w []float32, n int) []float32 {
+	if w == nil {
+		w = make([]float32, 0, max(n, 1))
+	}
+	for range n {
+		w = append(w, 1)
+	}
+	return w
+}
+
+// Reader hands out rows in blocks. A Reader is used by one goroutine at a time; different
+// Readers of one [Set] may be used at the same time.
+type Reader interface {
+	// Next overwrites b with the next block, which has at least one row, and reuses
+	// b's memory. It returns io.EOF after the last block; b is empty then.
+	Next(b *Block) error
+	// Close frees what the Reader holds. Closing twice is allowed.
+	Close() error
+}

@@ -1,0 +1,184 @@
+package dataset
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/noregret/noregret"
+)
+
+// cacheStream is the inside of a Stream whose input is a cache file.
+type cacheStream struct {
+	ctx    context.Context
+	set    *Set
+	reader Reader
+	owned  bool // the stream closes the set
+	total  int64
+	read   Block
+
+	fit     bool     // rows must be fitted to the schema of a model
+	dim     uint32   // of the model
+	feature []uint32 // cache's feature -> model's, noFeature where it has none; nil: the same numbers
+	sorter  rowSorter
+}
+
+const noFeature = ^uint32(0)
+
+func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) error {
+	if len(inputs) > 1 {
+		return noregret.Errorf(noregret.BadInput, in.name, "it is a binary cache: a cache must be the only input")
+	}
+	if in.file == nil || in.packed {
+		return noregret.Errorf(noregret.BadInput, in.name, "a binary cache must be a plain file: not compressed, not standard input")
+	}
+	set, err := openCacheSet(in.name, s.opt.WindowBytes, s.info.Inputs)
+	if err != nil {
+		return err
+	}
+	c := &cacheStream{ctx: ctx, set: set, owned: true}
+	if err := c.agree(&s.opt, in.name); err != nil {
+		_ = set.Close() // only read
+		return err
+	}
+	if st, err := os.Stat(in.name); err == nil {
+		c.total = st.Size()
+	}
+	c.reader, _ = set.Read() // never fails
+	s.cache = c
+	s.info = set.info.emptied()
+	s.info.Digest, s.info.IgnoredFeatures = "", set.info.IgnoredFeatures
+	if s.opt.Schema == nil {
+		s.schema = *set.info.Schema
+	}
+	return in.close()
+}
+
+// agree checks the cache against the options and plans how its features become the model's.
+func (c *cacheStream) agree(opt *Options, name string) error {
+	have := c.set.info.Schema
+	bad := func(format string, args ...any) error {
+		return noregret.Errorf(noregret.BadInput, name, format, args...)
+	}
+	if opt.Bits != 0 && opt.Bits != have.Bits || opt.Schema != nil && opt.Schema.Bits != have.Bits {
+		return bad("the cache was made with %d hash bits, %d are wanted; make it again", have.Bits, opt.Bits)
+	}
+	if have.Format == SVMLight && have.Bits == 0 && opt.Base != BaseAuto && opt.Base != have.Base {
+		return bad("the cache numbers features from %s, not from %s; make it again with that base", have.Base, opt.Base)
+	}
+	if n := c.set.info.NoLabel; n > 0 && !opt.AllowNoLabel {
+		return bad("%d rows of the cache have no label", n)
+	}
+	want := opt.Schema
+	if want == nil || have.Bits > 0 {
+		return nil
+	}
+	if want.Format != have.Format {
+		return bad("the cache was made from %s, but the model was trained on %s", have.Format, want.Format)
+	}
+	if want.Format == IDX && want.Dim != have.Dim {
+		return bad("the cache has %d features, but the model was trained on %d", have.Dim, want.Dim)
+	}
+	c.fit, c.dim = true, uint32(want.Dim)
+	if want.Features == nil {
+		c.fit = have.Dim > want.Dim
+		return nil
+	}
+	number := make(map[string]uint32, len(want.Features))
+	for i, f := range want.Features {
+		number[f] = uint32(i)
+	}
+	same := true
+	for i, f := range have.Features {
+		n, ok := number[f]
+		if !ok {
+			n = noFeature
+		}
+		same = same && n == uint32(i)
+		c.feature = append(c.feature, n)
+	}
+	c.fit = !same
+	return nil
+}
+
+// direct gives up the set of an input that can be used as it is, or returns nil.
+func (s *Stream) direct() *Set {
+	if s.cache == nil || s.cache.fit || s.opt.CachePath != "" {
+		return nil
+	}
+	set := s.cache.set
+	if s.opt.Schema != nil {
+		set.info.Schema, set.info.Dim = s.opt.Schema, s.opt.Schema.Dim
+	}
+	s.cache.owned = false
+	return set
+}
+
+func (c *cacheStream) next(s *Stream, b *Block) error {
+	if s.err == nil {
+		s.err = c.ctx.Err()
+	}
+	if s.err != nil {
+		return s.err
+	}
+	dst := b
+	if c.fit {
+		dst = &c.read
+	}
+	if err := c.reader.Next(dst); err != nil {
+		b.Reset()
+		if err == io.EOF {
+			s.info.Digest = c.set.info.Digest
+		}
+		s.err = err
+		return err
+	}
+	if c.fit {
+		if err := c.fitRows(s, b); err != nil {
+			b.Reset()
+			s.err = err
+			return err
+		}
+	}
+	b.FirstRow = s.info.Rows
+	s.info.count(b)
+	if s.opt.Progress != nil {
+		s.opt.Progress(c.total*s.info.Rows/c.set.info.Rows, c.total, s.info.Rows)
+	}
+	return nil
+}
+
+// fitRows copies the rows read into b with the model's feature numbers.
+func (c *cacheStream) fitRows(s *Stream, b *Block) error {
+	for i := range c.read.Len() {
+		index, value := c.read.Row(i)
+		from := len(b.Index)
+		for k, x := range index {
+			f := x
+			if c.feature != nil {
+				f = c.feature[x]
+			}
+			if f >= c.dim {
+				if s.opt.Unseen == UnseenError {
+					return noregret.Errorf(noregret.BadInput, s.info.place(),
+						"row %d: the model has no feature %s; --unseen ignore drops such values", c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
+				}
+				s.info.IgnoredFeatures++
+				continue
+			}
+			b.Index = append(b.Index, f)
+			b.Value = append(b.Value, value[k])
+		}
+		c.sorter.sort(b.Index[from:], b.Value[from:])
+		b.endRow(c.read.Class[i], float32(c.read.RowWeight(i)))
+	}
+	return nil
+}
+
+func (c *cacheStream) close() error {
+	err := c.reader.Close()
+	if !c.owned {
+		return err
+	}
+	return c.set.Close()
+}

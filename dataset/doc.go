@@ -1,0 +1,2 @@
+// Package dataset reads labelled examples from disk.
+package dataset

@@ -1,0 +1,177 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// Label is a label with what the set holds of it.
+type Label struct {
+	Name   string  `json:"name"`   // the token; the shortest decimal when it is a number
+	Rows   int64   `json:"rows"`   // number of rows
+	Weight float64 `json:"weight"` // sum of the rows' weights
+}
+
+// Info says what a set of examples holds. It is a value: changing it changes nothing else, save that
+// Schema is shared and must not be written to.
+type Info struct {
+	Rows            int64    // number of rows
+	NonZeros        int64    // number of stored values
+	Dim             int      // number of features; every index is below it
+	Labels          []Label  // in order of first appearance; the class number is the place in it
+	NoLabel         int64    // number of rows without a label
+	Weight          float64  // sum of all weights
+	Digest          string   // "sha256:" and the hex digest of the unpacked input bytes in order; "" until the end of a stream
+	Schema          *Schema  // the feature space, with what was decided on the way
+	BadLines        int64    // number of lines that were skipped
+	FirstBad        []error  // why, for the first few of them
+	IgnoredFeatures int64    // number of values dropped by UnseenIgnore
+	Weighted        bool     // whether a weight differs from 1
+	Inputs          []string // the inputs as they were named
+}
+
+// firstBadKept is how many errors of skipped lines Info keeps.
+const firstBadKept = 5
+
+// Positive finds the class number of the positive label. Every other label is negative.
+//
+// A name is looked up as written or as a number ("1.0" finds the label 1). With no
+// name there must be exactly two labels: of two numbers the larger is positive, and
+// otherwise the one with fewer rows (the one that sorts last when they tie). Everything
+// else is a [noregret.BadInput] error that lists the labels with their counts.
+func (i Info) Positive(name string) (class int, err error) {
+	if name != "" {
+		want, cerr := canonicalLabel([]byte(name))
+		for c, l := range i.Labels {
+			if l.Name == name || cerr == nil && l.Name == want {
+				return c, nil
+			}
+		}
+		return 0, noregret.Errorf(noregret.BadInput, i.place(),
+			"no row has the label %q that was named positive; the labels are %s", name, i.listLabels())
+	}
+	if len(i.Labels) != 2 {
+		return 0, noregret.Errorf(noregret.BadInput, i.place(),
+			"%d labels where two are needed: %s; name the positive one (--positive)", len(i.Labels), i.listLabels())
+	}
+	a, b := i.Labels[0], i.Labels[1]
+	x, errx := strconv.ParseFloat(a.Name, 64)
+	y, erry := strconv.ParseFloat(b.Name, 64)
+	second := false
+	switch {
+	case errx == nil && erry == nil:
+		second = y > x
+	case a.Rows != b.Rows:
+		second = b.Rows < a.Rows
+	default:
+		second = b.Name > a.Name
+	}
+	if second {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (i Info) place() string { return strings.Join(i.Inputs, ", ") }
+
+// listLabels names at most 12 labels with their counts.
+func (i Info) listLabels() string {
+	if len(i.Labels) == 0 {
+		return "none"
+	}
+	const most = 12
+	var s []string
+	for k, l := range i.Labels {
+		if k == most {
+			s = append(s, fmt.Sprintf("and %d more", len(i.Labels)-most))
+			break
+		}
+		s = append(s, fmt.Sprintf("%q (%d)", l.Name, l.Rows))
+	}
+	return strings.Join(s, ", ")
+}
+
+// count adds the rows of b to the counts.
+func (i *Info) count(b *Block) {
+	i.Rows += int64(b.Len())
+	i.NonZeros += int64(len(b.Index))
+	for r := range b.Class {
+		i.countLabel(b, r)
+	}
+}
+
+// countRow adds row r of b to the counts.
+func (i *Info) countRow(b *Block, r int) {
+	i.Rows++
+	i.NonZeros += int64(b.Offset[r+1] - b.Offset[r])
+	i.countLabel(b, r)
+}
+
+func (i *Info) countLabel(b *Block, r int) {
+	w := b.RowWeight(r)
+	i.Weight += w
+	if w != 1 {
+		i.Weighted = true
+	}
+	c := b.Class[r]
+	if c == NoClass {
+		i.NoLabel++
+		return
+	}
+	i.Labels[c].Rows++
+	i.Labels[c].Weight += w
+}
+
+// clone returns a copy that shares nothing that is written later.
+func (i Info) clone() Info {
+	i.Labels = slices.Clone(i.Labels)
+	i.FirstBad = slices.Clone(i.FirstBad)
+	i.Inputs = slices.Clone(i.Inputs)
+	return i
+}
+
+// emptied returns the Info of a view before its rows have been counted.
+func (i Info) emptied() Info {
+	v := i.clone()
+	v.Rows, v.NonZeros, v.NoLabel, v.Weight, v.Weighted = 0, 0, 0, 0, false
+	for c := range v.Labels {
+		v.Labels[c].Rows, v.Labels[c].Weight = 0, 0
+	}
+	return v
+}
+
+// canonicalLabel returns the name of a label token: the shortest decimal when it is a number, else
+// the token itself. NaN, infinities and the empty token are errors (plain sentences).
+func canonicalLabel(tok []byte) (string, error) {
+	if len(tok) == 0 {
+		return "", fmt.Errorf("empty label")
+	}
+	if isNonFinite(tok) {
+		return "", fmt.Errorf("label %s: a label must be a finite number or a name", quote(tok))
+	}
+	v, n, ok := scanNumber(tok)
+	if !ok || n != len(tok) {
+		return string(tok), nil
+	}
+	if math.IsInf(v, 0) {
+		return "", fmt.Errorf("label %s: the number is out of the range of float64", quote(tok))
+	}
+	if v == 0 {
+		return "0", nil
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64), nil
+}
+
+// quote shows a token in a message, cut when it is long.
+func quote(tok []byte) string {
+	const most = 60
+	if len(tok) > most {
+		return strconv.Quote(string(tok[:most])) + "..."
+	}
+	return strconv.Quote(string(tok))
+}

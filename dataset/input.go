@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/noregret/noregret"
+)
+
+// peekBytes is how much of an input is looked at before it is read: enough for its
+// format and, in CSV, for the header and the first data row.
+const peekBytes = 1 << 20
+
+// stdinName is the input that stands for standard input.
+const stdinName = "-"
+
+// input is one opened input, unpacked.
+type input struct {
+	name   string
+	file   *os.File // nil for standard input
+	r      *bufio.Reader
+	unpack io.Closer // the decompressor, or nil
+	packed bool      // compressed
+	raw    *countingReader
+}
+
+// countingReader counts the bytes that were read of the input as it is stored.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+type closeFunc func()
+
+func (f closeFunc) Close() error { f(); return nil }
+
+// openInput opens a file or standard input and recognises gzip and zstd by their magic numbers.
+func openInput(name string, stdin io.Reader) (*input, error) {
+	in := &input{name: name}
+	if name == stdinName {
+		in.raw = &countingReader{r: stdin}
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, openError(name, err)
+		}
+		in.file = f
+		in.raw = &countingReader{r: f}
+	}
+	if err := in.decompress(); err != nil {
+		_ = in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *input) decompress() error {
+	raw := bufio.NewReaderSize(in.raw, 64<<10)
+	magic, err := raw.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return in.fail(err)
+	}
+	var r io.Reader = raw
+	switch {
+	case len(magic) >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
+		in.packed = true
+		z, err := gzip.NewReader(raw)
+		if err != nil {
+			return in.fail(err)
+		}
+		in.unpack, r = z, z
+	case string(magic) == "\x28\xb5\x2f\xfd":
+		in.packed = true
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return in.fail(err)
+		}
+		in.unpack, r = closeFunc(z.Close), z
+	}
+	in.r = bufio.NewReaderSize(r, peekBytes)
+	return nil
+}
+
+// peek returns the first bytes of the unpacked input, peekBytes unless it is shorter. whole says
+// that they are all of it. A read error is found again by the reads that follow.
+func (in *input) peek() (head []byte, whole bool) {
+	head, err := in.r.Peek(peekBytes)
+	return head, errors.Is(err, io.EOF)
+}
+
+// fail makes the error of a failed read.
+func (in *input) fail(err error) error {
+	switch {
+	case in.packed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
+		return noregret.Errorf(noregret.BadInput, in.name, "the compressed file is cut off: %w", err)
+	case in.packed:
+		return noregret.Errorf(noregret.BadInput, in.name, "the compressed file is corrupt: %w", err)
+	}
+	return noregret.Errorf(noregret.Internal, in.name, "read failed: %w", err)
+}
+
+func (in *input) close() error {
+	if in.unpack != nil {
+		_ = in.unpack.Close() // nothing is lost: the data have been read or given up
+	}
+	if in.file != nil {
+		return in.file.Close()
+	}
+	return nil
+}
+
+func openError(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return noregret.Errorf(noregret.NotFound, name, "there is no such file")
+	}
+	return noregret.Errorf(noregret.BadInput, name, "it cannot be opened: %w", err)
+}
+
+// checkInputs refuses an empty list, missing files, directories and two uses of standard input
+// before anything is read. It returns the sum of the sizes, -1 when unknown.
+func checkInputs(inputs []string) (total int64, err error) {
+	if len(inputs) == 0 {
+		return 0, noregret.Errorf(noregret.Usage, "", "no input: name at least one file, or %q for standard input", stdinName)
+	}
+	stdins := 0
+	for _, name := range inputs {
+		if name == stdinName {
+			if stdins++; stdins > 1 {
+				return 0, noregret.Errorf(noregret.Usage, "", "standard input (%q) is named twice: it can be read once", stdinName)
+			}
+			total = -1
+			continue
+		}
+		st, err := os.Stat(name)
+		if err != nil {
+			return 0, openError(name, err)
+		}
+		if st.IsDir() {
+			return 0, noregret.Errorf(noregret.BadInput, name, "it is a directory; name a file")
+		}
+		if total >= 0 {
+			total += st.Size()
+			if !st.Mode().IsRegular() {
+				total = -1
+			}
+		}
+	}
+	return total, nil
+}

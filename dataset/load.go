@@ -1,0 +1,173 @@
+package dataset
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/noregret/noregret"
+)
+
+// Load reads the inputs once, as [Open] does, and keeps the rows for several passes: in memory up to
+// opt.MemoryLimit, beyond that in a temporary binary file in opt.TempDir, which Close
+// removes (where the system allows it, the file has no name from the start, so that a killed
+// process leaves nothing). With opt.CachePath the binary cache is kept there as well. An input
+// that is such a cache is used in place, without a copy.
+//
+// A svmlight input under BaseAuto counts from 0 if the index 0 occurs anywhere in it, else from 1;
+// Info().Schema.Base says which. An input without a single row is a [noregret.BadInput] error.
+// The caller must Close the Set.
+func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
+	opt.lateBase = true
+	s, err := Open(ctx, inputs, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }() // read to its end, or given up with an error
+	if set := s.direct(); set != nil {
+		return set, nil
+	}
+	k := &keeper{opt: s.opt}
+	set, err := k.keep(s)
+	if err != nil {
+		k.abort()
+		return nil, err
+	}
+	return set, nil
+}
+
+// keeper takes the blocks of a stream into memory or a file.
+type keeper struct {
+	opt    Options
+	memory memoryStore
+	used   int64
+	temp   *os.File // set once the rows are too many for memory and no cache is wanted
+	remove bool     // temp still has its name
+	out    *cacheWriter
+	cache  *cacheFile
+}
+
+func (k *keeper) keep(s *Stream) (*Set, error) {
+	if k.opt.CachePath != "" {
+		if err := k.openCache(); err != nil {
+			return nil, err
+		}
+	}
+	var b Block
+	for {
+		if err := s.Next(&b); err != nil {
+			if !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			break
+		}
+		if err := k.add(&b); err != nil {
+			return nil, err
+		}
+	}
+	info, shift := s.settled()
+	if info.Rows == 0 {
+		return nil, noregret.Errorf(noregret.BadInput, info.place(), "there is not a single example in it")
+	}
+	return k.finish(info, shift)
+}
+
+// add keeps one block.
+func (k *keeper) add(b *Block) error {
+	if k.cache != nil {
+		if err := k.out.block(b); err != nil {
+			return err
+		}
+	}
+	if k.used += b.size(); k.used <= k.opt.MemoryLimit {
+		k.memory = append(k.memory, b.clone())
+		return nil
+	}
+	if k.cache != nil { // the cache serves the passes
+		k.memory = nil
+		return nil
+	}
+	if k.temp == nil {
+		if err := k.spool(); err != nil {
+			return err
+		}
+	}
+	return k.out.block(b)
+}
+
+// spool starts the temporary file with the blocks that are in memory.
+func (k *keeper) spool() error {
+	f, err := os.CreateTemp(k.opt.TempDir, "noregret-*.rows")
+	if err != nil {
+		return noregret.Errorf(noregret.Internal, "", "no temporary file for the rows: %w", err)
+	}
+	k.temp = f
+	k.remove = os.Remove(f.Name()) != nil // some systems keep open files
+	k.out = &cacheWriter{name: f.Name(), w: bufio.NewWriterSize(f, 256<<10)}
+	for i, b := range k.memory {
+		if err := k.out.block(b); err != nil {
+			return err
+		}
+		k.memory[i] = nil
+	}
+	k.memory = nil
+	return nil
+}
+
+// finish makes the set. shift is what is still to be subtracted from the indices.
+func (k *keeper) finish(info Info, shift uint32) (*Set, error) {
+	for _, b := range k.memory {
+		for i := range b.Index {
+			b.Index[i] -= shift
+		}
+	}
+	if k.cache != nil {
+		if err := k.out.finish(info, shift); err != nil {
+			return nil, err
+		}
+		if err := k.cache.commit(); err != nil {
+			return nil, err
+		}
+		if k.used > k.opt.MemoryLimit {
+			return openCacheSet(k.opt.CachePath, k.opt.WindowBytes, info.Inputs)
+		}
+	}
+	if k.temp == nil {
+		return newSet(info, k.memory, k.opt.WindowBytes), nil
+	}
+	if err := k.out.flush(); err != nil {
+		return nil, err
+	}
+	st := &fileStore{name: k.temp.Name(), file: k.temp, remove: k.remove, index: k.out.index, shift: shift}
+	k.temp = nil
+	return newSet(info, st, k.opt.WindowBytes), nil
+}
+
+// abort removes what a failed Load leaves.
+func (k *keeper) abort() {
+	if k.cache != nil {
+		k.cache.abort()
+	}
+	if k.temp != nil {
+		_ = k.temp.Close() // given up
+		if k.remove {
+			_ = os.Remove(k.temp.Name())
+		}
+	}
+}
+
+// settled returns the final Info and what is to be subtracted from the indices handed out.
+func (s *Stream) settled() (Info, uint32) {
+	if s.cache != nil || s.schema.Format != SVMLight || s.opt.Base != BaseAuto {
+		return s.Info(), 0
+	}
+	if s.sawZero {
+		s.schema.Base = BaseZero
+		return s.Info(), 0
+	}
+	s.schema.Base = BaseOne
+	s.schema.Dim = max(s.schema.Dim-1, 0)
+	return s.Info(), 1
+}

@@ -1,0 +1,206 @@
+package dataset
+
+import (
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/noregret/noregret"
+)
+
+// Format names a file format.
+type Format string
+
+// The formats. The zero Format is Auto.
+const (
+	Auto     Format = "auto"     // by content, then by the file's extension
+	SVMLight Format = "svmlight" // label index:value ...
+	CSV      Format = "csv"      // separated by commas, semicolons or tabs
+	JSONL    Format = "jsonl"    // one JSON object per line
+	IDX      Format = "idx"      // MNIST's image and label files
+	Cache    Format = "cache"    // the binary cache of this package
+)
+
+// IndexBase says which number the first feature of a svmlight file has.
+type IndexBase string
+
+// The index bases. The zero IndexBase is BaseAuto.
+const (
+	BaseAuto IndexBase = "auto" // BaseZero when the set has an index 0 anywhere, else BaseOne
+	BaseZero IndexBase = "0"
+	BaseOne  IndexBase = "1"
+)
+
+// Unseen says what to do with a feature that a fixed [Schema] lacks.
+type Unseen string
+
+// The rules for unseen features. The zero Unseen is UnseenError.
+const (
+	UnseenError  Unseen = "error"  // the line is bad
+	UnseenIgnore Unseen = "ignore" // the feature is dropped and counted in Info.IgnoredFeatures
+)
+
+// Missing says what a missing cell of a numeric CSV column becomes. A cell is missing when it is
+// empty or one of NA, N/A, NaN, ? and null in any case.
+type Missing string
+
+// The rules for missing cells. The zero Missing is MissingError.
+const (
+	MissingError     Missing = "error"     // the line is bad
+	MissingZero      Missing = "zero"      // the value 0
+	MissingIndicator Missing = "indicator" // the value 0 and a feature "column=missing" of value 1
+)
+
+// Header says whether a CSV file starts with the names of its columns.
+type Header string
+
+// The header rules. The zero Header is HeaderAuto.
+const (
+	HeaderAuto Header = "auto" // decided by the first two rows, see the package comment
+	HeaderYes  Header = "yes"
+	HeaderNo   Header = "no"
+)
+
+// Options says how inputs are read. The zero value reads any format by its content, strictly.
+type Options struct {
+	Format      Format    // format of the inputs; default Auto
+	Base        IndexBase // svmlight: number of the first feature; default BaseAuto
+	Bits        int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
+	MaxBadLines int64     // number of lines that may break a rule; they are skipped and counted
+	Unseen      Unseen    // with Schema: what to do with a feature it lacks; default UnseenError
+	Schema      *Schema   // nil: learn the feature space; else the fixed one of a trained model
+
+	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
+	Header        Header   // CSV: default HeaderAuto
+	LabelColumn   string   // CSV: name, number from 1, or "last"; default: the schema's, else "last"
+	WeightColumn  string   // CSV: name or number from 1; "": no weights
+	Categorical   []string // CSV: columns (names or numbers) that are one-hot whatever they hold
+	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
+	Missing       Missing  // CSV: default MissingError
+
+	LabelKey  string // JSONL: key of the label; default "label"
+	WeightKey string // JSONL: key of the weight; default "weight"
+
+	AllowNoLabel bool // rows without a label get NoClass instead of being bad
+
+	Workers     int    // goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
+	MemoryLimit int64  // Load: bytes of rows held in memory before they go to a temporary file; 0: 64 MiB
+	WindowBytes int64  // Set.Shuffle: bytes of rows that are shuffled together; 0: 32 MiB
+	TempDir     string // Load: directory of the temporary file; "": os.TempDir()
+	CachePath   string // Load: also keep the binary cache under this path, written atomically
+
+	// Progress, when not nil, is called after every piece of the input (about 1 MiB of text) by the
+	// goroutine that calls Next or Load: bytes read of the inputs as they are stored (compressed), the
+	// total of them or -1 when it is unknown, and the rows so far.
+	Progress func(bytesRead, bytesTotal, rows int64)
+
+	Stdin io.Reader // what the input "-" reads; nil: os.Stdin
+
+	chunkBytes int  // size of the pieces of text that are parsed in parallel; 0: 1 MiB
+	lineLimit  int  // longest line; 0: 64 MiB
+	lateBase   bool // keep indices as written: Load decides the base at the end
+}
+
+const (
+	defaultChunk  = 1 << 20
+	defaultLine   = 64 << 20
+	defaultMemory = 64 << 20
+	defaultWindow = 32 << 20
+)
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+func oneOf[T ~string](what string, v T, allowed ...T) error {
+	for _, a := range allowed {
+		if v == a {
+			return nil
+		}
+	}
+	return noregret.Errorf(noregret.Usage, "", "%s %q: it must be one of %q", what, string(v), allowed)
+}
+
+// withDefaults returns opt with its defaults filled in, or a Usage error that names the first
+// option out of its range.
+func (opt Options) withDefaults() (Options, error) {
+	orDefault(&opt.Format, Auto)
+	orDefault(&opt.Base, BaseAuto)
+	orDefault(&opt.Unseen, UnseenError)
+	orDefault(&opt.Missing, MissingError)
+	orDefault(&opt.Header, HeaderAuto)
+	orDefault(&opt.LabelKey, "label")
+	orDefault(&opt.WeightKey, "weight")
+	orDefault(&opt.Workers, runtime.GOMAXPROCS(0))
+	orDefault(&opt.MemoryLimit, defaultMemory)
+	orDefault(&opt.WindowBytes, defaultWindow)
+	orDefault(&opt.chunkBytes, defaultChunk)
+	orDefault(&opt.lineLimit, defaultLine)
+	if opt.Stdin == nil {
+		opt.Stdin = os.Stdin
+	}
+	for _, err := range []error{
+		oneOf("format", opt.Format, Auto, SVMLight, CSV, JSONL, IDX, Cache),
+		oneOf("index base", opt.Base, BaseAuto, BaseZero, BaseOne),
+		oneOf("rule for unseen features", opt.Unseen, UnseenError, UnseenIgnore),
+		oneOf("rule for missing cells", opt.Missing, MissingError, MissingZero, MissingIndicator),
+		oneOf("header rule", opt.Header, HeaderAuto, HeaderYes, HeaderNo),
+		oneOf("delimiter", opt.Delimiter, "", ",", ";", "\t"),
+	} {
+		if err != nil {
+			return opt, err
+		}
+	}
+	for _, r := range []struct {
+		what           string
+		v, least, most int64
+	}{
+		{"number of hash bits", int64(opt.Bits), 0, 31},
+		{"number of allowed bad lines", opt.MaxBadLines, 0, 1 << 62},
+		{"number of workers", int64(opt.Workers), 1, 1024},
+		{"memory limit", opt.MemoryLimit, 1, 1 << 62},
+		{"shuffle window", opt.WindowBytes, 1, 1 << 62},
+	} {
+		if r.v < r.least || r.v > r.most {
+			return opt, noregret.Errorf(noregret.Usage, "", "%s %d: it must be %d to %d", r.what, r.v, r.least, r.most)
+		}
+	}
+	if opt.LabelKey == opt.WeightKey {
+		return opt, noregret.Errorf(noregret.Usage, "", "label key and weight key are both %q: they must differ", opt.LabelKey)
+	}
+	return opt.withSchema()
+}
+
+// withSchema takes over what a fixed schema says and refuses options that contradict it.
+func (opt Options) withSchema() (Options, error) {
+	s := opt.Schema
+	if s == nil {
+		return opt, nil
+	}
+	if err := s.Validate(); err != nil {
+		return opt, err
+	}
+	clash := func(what, given, fixed string) error {
+		return noregret.Errorf(noregret.Usage, "", "%s %q: the model was trained with %q; leave it out or give the same", what, given, fixed)
+	}
+	if opt.Format != Auto && opt.Format != Cache && opt.Format != s.Format {
+		return opt, clash("format", string(opt.Format), string(s.Format))
+	}
+	if opt.Base != BaseAuto && s.Format == SVMLight && s.Bits == 0 && opt.Base != s.Base {
+		return opt, clash("index base", string(opt.Base), string(s.Base))
+	}
+	if opt.Bits != 0 && opt.Bits != s.Bits {
+		return opt, noregret.Errorf(noregret.Usage, "", "%d hash bits: the model was trained with %d; leave it out or give the same", opt.Bits, s.Bits)
+	}
+	if s.Format == SVMLight {
+		opt.Base = s.Base
+	}
+	opt.Bits = s.Bits
+	if s.Missing != "" {
+		opt.Missing = s.Missing
+	}
+	return opt, nil
+}

@@ -1,0 +1,157 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// chunk is a piece of the input on its way: filled by the reading goroutine, parsed by a worker,
+// taken by the consumer in the order of the input, and then filled again.
+type chunk struct {
+	file  string   // name of the input
+	data  []byte   // whole lines, or whole rows of an IDX file
+	line  int64    // number of the first line (of the first row, in IDX), from 1
+	plan  *csvPlan // CSV: what the columns of this file are
+	class []byte   // IDX: the labels of the rows, nil when there are none
+	read  int64    // bytes of the stored inputs that were read so far
+	err   error    // nothing to parse: the end of the input or a failed read
+
+	result
+	done chan struct{} // capacity 1; receives when the result is there
+}
+
+// result is what a worker makes of a chunk.
+type result struct {
+	rows   Block // Class holds local numbers of labels; Index local numbers of names when local is set
+	labels names // label tokens in order of first appearance in the chunk
+	feats  names // feature names in order of first appearance in the chunk
+	local  bool  // Index refers to feats
+
+	bad     []badLine
+	maxSeen int64 // largest feature number of any row, -1 when none
+	sawZero bool  // an index 0 as written
+	ignored int64 // values dropped because the schema lacks their feature
+}
+
+// badLine is a line that breaks a rule.
+type badLine struct {
+	row int // number of good rows of the chunk before it
+	err error
+}
+
+func (r *result) reset() {
+	r.rows.Reset()
+	r.labels.reset()
+	r.feats.reset()
+	r.local = false
+	r.bad = r.bad[:0]
+	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
+}
+
+// source cuts the inputs into chunks. It is used by the reading goroutine alone.
+type source interface {
+	// fill makes the next chunk. It returns io.EOF when there is none.
+	fill(c *chunk) error
+	close() error
+}
+
+// parser turns the data of a chunk into its result. Every worker has its own.
+type parser interface{ parse(c *chunk) }
+
+// pipeline runs one source and several parsers over a fixed number of chunks.
+type pipeline struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	free   chan *chunk // empty chunks
+	jobs   chan *chunk // filled chunks, for any worker
+	order  chan *chunk // the same chunks in the order of the input, for the consumer
+	wg     sync.WaitGroup
+}
+
+func startPipeline(ctx context.Context, src source, newParser func() parser, workers int) *pipeline {
+	ctx, cancel := context.WithCancel(ctx)
+	n := workers + 2
+	p := &pipeline{
+		ctx: ctx, cancel: cancel,
+		free:  make(chan *chunk, n),
+		jobs:  make(chan *chunk, n),
+		order: make(chan *chunk, n),
+	}
+	for range n {
+		p.free <- &chunk{done: make(chan struct{}, 1)}
+	}
+	p.wg.Add(workers + 1)
+	go p.read(src)
+	for range workers {
+		go func() {
+			defer p.wg.Done()
+			w := newParser()
+			for c := range p.jobs {
+				if p.ctx.Err() == nil {
+					c.reset()
+					w.parse(c)
+				}
+				c.done <- struct{}{}
+			}
+		}()
+	}
+	return p
+}
+
+// read is the reading goroutine. The channels hold all chunks, so only taking a free one blocks.
+func (p *pipeline) read(src source) {
+	defer p.wg.Done()
+	defer close(p.jobs)
+	defer func() { _ = src.close() }() // files that were only read
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case c := <-p.free:
+			c.class, c.plan = nil, nil
+			c.err = src.fill(c)
+			p.order <- c
+			if c.err != nil {
+				c.reset()
+				c.done <- struct{}{}
+				return
+			}
+			p.jobs <- c
+		}
+	}
+}
+
+// next returns the next chunk in the order of the input, parsed.
+func (p *pipeline) next() (*chunk, error) {
+	select {
+	case <-p.ctx.Done():
+		return nil, p.ctx.Err()
+	case c := <-p.order:
+		select {
+		case <-p.ctx.Done():
+			return nil, p.ctx.Err()
+		case <-c.done:
+		}
+		if err := p.ctx.Err(); err != nil { // the worker may have left the chunk alone
+			return nil, err
+		}
+		if c.err != nil && !errors.Is(c.err, io.EOF) {
+			return nil, c.err
+		}
+		return c, c.err
+	}
+}
+
+// release gives a chunk back.
+func (p *pipeline) release(c *chunk) { p.free <- c }
+
+// close stops the goroutines and waits for them unless wait is false (the reader may hang in a
+// read of standard input that nothing can interrupt).
+func (p *pipeline) close(wait bool) {
+	p.cancel()
+	if wait {
+		p.wg.Wait()
+	}
+}

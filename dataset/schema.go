@@ -1,0 +1,147 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// maxIndex is the largest feature number that a file may use.
+const maxIndex = math.MaxInt32
+
+// ColumnKind says what a CSV column is for.
+type ColumnKind string
+
+// The kinds of columns.
+const (
+	Numeric     ColumnKind = "numeric"     // one feature, named as the column
+	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
+	LabelKind   ColumnKind = "label"
+	WeightKind  ColumnKind = "weight"
+	Ignored     ColumnKind = "ignored"
+)
+
+// Column is one column of a CSV file.
+type Column struct {
+	Name string     `json:"name"`
+	Kind ColumnKind `json:"kind"`
+}
+
+// Schema is a feature space and how inputs map to it. It is stored as JSON in model files and in
+// caches (whose own versions cover it), so that a model reads later inputs as it read the
+// first. A Schema that has come out of this package must not be changed.
+type Schema struct {
+	Format Format    `json:"format"`         // the format it was learned from; never Auto or Cache
+	Base   IndexBase `json:"base,omitempty"` // svmlight: BaseZero or BaseOne
+	Bits   int       `json:"bits,omitempty"` // 0, or features are hashed into 2^Bits slots
+	Dim    int       `json:"dim"`            // number of features
+
+	// Features names the features 0..Dim-1; nil for svmlight, IDX and hashed features.
+	Features []string `json:"features,omitempty"`
+
+	Columns []Column `json:"columns,omitempty"` // CSV: in the order of the file
+	Header  bool     `json:"header,omitempty"`  // CSV: whether the names come from a header
+	Missing Missing  `json:"missing,omitempty"` // CSV
+
+	Label  string `json:"label,omitempty"`  // JSONL: key of the label
+	Weight string `json:"weight,omitempty"` // JSONL: key of the weight
+}
+
+// Validate checks that s is whole, as after decoding it from JSON. The error is of code
+// [noregret.BadInput] and says which field breaks which rule.
+func (s *Schema) Validate() error {
+	bad := func(format string, args ...any) error {
+		return noregret.Errorf(noregret.BadInput, "schema", format, args...)
+	}
+	if err := oneOf("format", s.Format, SVMLight, CSV, JSONL, IDX); err != nil {
+		return bad("%v", err)
+	}
+	if s.Bits < 0 || s.Bits > 31 {
+		return bad("bits %d: it must be 0 to 31", s.Bits)
+	}
+	if s.Dim < 0 || s.Dim > maxIndex+1 {
+		return bad("dim %d: it must be 0 to %d", s.Dim, maxIndex+1)
+	}
+	if s.Bits > 0 && s.Dim != 1<<s.Bits {
+		return bad("dim %d: with %d hash bits it must be %d", s.Dim, s.Bits, 1<<s.Bits)
+	}
+	if s.Format == SVMLight && s.Base != BaseZero && s.Base != BaseOne {
+		return bad("base %q: svmlight needs %q or %q", s.Base, BaseZero, BaseOne)
+	}
+	named := (s.Format == CSV || s.Format == JSONL) && s.Bits == 0
+	if !named && s.Features != nil {
+		return bad("%d feature names: %s with %d hash bits has none", len(s.Features), s.Format, s.Bits)
+	}
+	if named && len(s.Features) != s.Dim {
+		return bad("%d feature names for dim %d: there must be one per feature", len(s.Features), s.Dim)
+	}
+	seen := make(map[string]bool, len(s.Features))
+	for i, f := range s.Features {
+		if seen[f] {
+			return bad("feature %d: the name %q is there twice", i, f)
+		}
+		seen[f] = true
+	}
+	if s.Format == CSV {
+		return s.validateColumns(seen)
+	}
+	return nil
+}
+
+func (s *Schema) validateColumns(features map[string]bool) error {
+	if err := oneOf("missing", s.Missing, MissingError, MissingZero, MissingIndicator); err != nil {
+		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+	}
+	if len(s.Columns) == 0 {
+		return noregret.Errorf(noregret.BadInput, "schema", "no columns: csv needs them")
+	}
+	if err := checkColumns(s.Columns, s.Missing); err != nil {
+		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+	}
+	for _, c := range s.Columns {
+		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind, Ignored); err != nil {
+			return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+		}
+		if c.Kind == Numeric && s.Bits == 0 && !features[c.Name] {
+			return noregret.Errorf(noregret.BadInput, "schema", "column %q is numeric but no feature has its name", c.Name)
+		}
+	}
+	return nil
+}
+
+// checkColumns refuses column names from which two features of one name could come: equal
+// names, and a name that starts with "c=" where c is a column that makes features "c=...".
+func checkColumns(columns []Column, missing Missing) error {
+	seen := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		if seen[c.Name] {
+			return fmt.Errorf("two columns are named %q: the names must differ", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	for _, c := range columns {
+		if c.Kind != Categorical && (c.Kind != Numeric || missing != MissingIndicator) {
+			continue
+		}
+		for _, other := range columns {
+			if strings.HasPrefix(other.Name, c.Name+"=") {
+				return fmt.Errorf("column %q: its name starts with %q, as do the features of the column %q; rename one", other.Name, c.Name+"=", c.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// name names feature i in a message: its name, or its number as the file writes it.
+func (s *Schema) name(i uint32) string {
+	if int(i) < len(s.Features) {
+		return strconv.Quote(s.Features[i])
+	}
+	if s.Base == BaseOne {
+		return strconv.FormatUint(uint64(i)+1, 10)
+	}
+	return strconv.FormatUint(uint64(i), 10)
+}

@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"io"
+	"sync"
+
+	"github.com/noregret/noregret"
+)
+
+// Set is examples kept for several passes: in memory, in a temporary file, or in a cache file. Its
+// methods are safe for concurrent use, except Close. A view (see Select) shares the storage of
+// its parent: it is valid until the parent is closed and need not be closed itself.
+type Set struct {
+	info   Info
+	st     store
+	window int64
+	start  []int64 // number of the first row of each block in the storage, and the total
+	keep   *Bits   // rows of the storage that belong to the set; nil: all
+	view   bool
+	once   *sync.Once
+}
+
+// newSet makes the set of all rows of st.
+func newSet(info Info, st store, window int64) *Set {
+	start := make([]int64, st.blocks()+1)
+	for i := range st.blocks() {
+		rows, _ := st.extent(i)
+		start[i+1] = start[i] + int64(rows)
+	}
+	return &Set{info: info, st: st, window: window, start: start, once: new(sync.Once)}
+}
+
+// Info says what the set holds. A view has its own numbers of rows, nonzeros and weights; the
+// labels (and so the class numbers), the schema, the inputs and their digest are those of the
+// set it was taken from.
+func (s *Set) Info() Info { return s.info.clone() }
+
+// Read returns a Reader of the rows in stored order, one stored block at a time.
+func (s *Set) Read() (Reader, error) { return &setReader{set: s}, nil }
+
+// Close frees the storage and removes the temporary file. Readers and views of the set must not be used
+// afterwards. Closing a view, or closing twice, does nothing.
+func (s *Set) Close() error {
+	if s.view {
+		return nil
+	}
+	var err error
+	s.once.Do(func() { err = s.st.close() })
+	return err
+}
+
+// has reports whether block i of the storage has a row of the set.
+func (s *Set) has(i int) bool {
+	return s.keep == nil || s.keep.any(s.start[i], s.start[i+1])
+}
+
+// appendKept adds the rows of block i of the storage, which is b, from row lo on that are in the set
+// to dst until dst is full. It returns the first row that it did not look at.
+func (s *Set) appendKept(dst, b *Block, i, lo int) int {
+	if s.keep == nil {
+		n := dst.room(b, lo, b.Len())
+		dst.appendRows(b, lo, lo+n)
+		return lo + n
+	}
+	base := s.start[i]
+	for lo < b.Len() {
+		if !s.keep.Get(base + int64(lo)) {
+			lo++
+			continue
+		}
+		hi := lo + 1
+		for hi < b.Len() && s.keep.Get(base+int64(hi)) {
+			hi++
+		}
+		n := dst.room(b, lo, hi)
+		dst.appendRows(b, lo, lo+n)
+		if lo += n; lo < hi {
+			break
+		}
+	}
+	return lo
+}
+
+// setReader reads a set in stored order.
+type setReader struct {
+	set     *Set
+	i       int // the block to read next
+	row     int64
+	scratch Block
+	closed  bool
+}
+
+// Next implements Reader.
+func (r *setReader) Next(b *Block) error {
+	b.Reset()
+	if r.closed {
+		return noregret.Errorf(noregret.Usage, "", "the reader is closed")
+	}
+	s := r.set
+	for ; r.i < s.st.blocks() && b.Len() == 0; r.i++ {
+		if !s.has(r.i) {
+			continue
+		}
+		if s.keep == nil {
+			if got, err := s.st.load(r.i, b); err != nil {
+				b.Reset()
+				return err
+			} else if got != b {
+				b.appendRows(got, 0, got.Len())
+			}
+			continue
+		}
+		got, err := s.st.load(r.i, &r.scratch)
+		if err != nil {
+			return err
+		}
+		s.appendKept(b, got, r.i, 0)
+	}
+	if b.Len() == 0 {
+		return io.EOF
+	}
+	b.FirstRow = r.row
+	r.row += int64(b.Len())
+	return nil
+}
+
+// Close implements Reader.
+func (r *setReader) Close() error {
+	r.closed = true
+	r.scratch = Block{}
+	return nil
+}

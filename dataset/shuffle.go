@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Shuffle returns a Reader of the rows in an order that depends on the rows, the seed and the number
+// of the pass alone: not on whether the rows are in memory or in a file, nor on the machine.
+//
+// The stored blocks (up to 4096 rows or 256 KiB each) are put in random order; then runs of
+// consecutive blocks of that order are loaded up to Options.WindowBytes (32 MiB; at least one
+// block) and all rows of such a window are shuffled by Fisher and Yates. A set that fits into one
+// window is thus in a uniformly random order; in a larger one neighbours in the file end
+// up in the same window but not side by side. Of a view only its own rows are shuffled.
+//
+// Cost per pass: every block is read once. Memory: the window, 8 bytes per row in it, and one block;
+// when the rows are kept in memory the window is not copied.
+func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
+	if pass < 0 {
+		return nil, noregret.Errorf(noregret.Usage, "", "pass %d: it must not be negative", pass)
+	}
+	r := &shuffleReader{set: s, rng: random.New(seed, "dataset/shuffle/"+strconv.Itoa(pass))}
+	for i := range s.st.blocks() {
+		if s.has(i) {
+			r.order = append(r.order, i)
+		}
+	}
+	r.rng.Shuffle(len(r.order), func(i, j int) { r.order[i], r.order[j] = r.order[j], r.order[i] })
+	_, r.inMemory = s.st.(memoryStore)
+	return r, nil
+}
+
+// shuffleReader hands out the shuffled rows of one window after the other.
+type shuffleReader struct {
+	set      *Set
+	rng      *random.Source
+	order    []int // blocks that have not been loaded, in random order
+	inMemory bool
+	window   []*Block // the blocks of the window
+	own      []*Block // file: blocks whose memory is used again
+	scratch  Block
+	perm     []uint64 // block<<32 | row in the window, shuffled
+	at       int      // the next of perm
+	row      int64
+	closed   bool
+}
+
+// Next implements Reader.
+func (r *shuffleReader) Next(b *Block) error {
+	b.Reset()
+	if r.closed {
+		return noregret.Errorf(noregret.Usage, "", "the reader is closed")
+	}
+	if r.at == len(r.perm) {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	used := 0
+	for ; r.at < len(r.perm) && b.Len() < blockRows; r.at++ {
+		src, i := r.window[r.perm[r.at]>>32], int(uint32(r.perm[r.at]))
+		index, value := src.Row(i)
+		used += rowCost(len(index))
+		if used > blockBytes && b.Len() > 0 {
+			break
+		}
+		b.Append(index, value, src.Class[i], float32(src.RowWeight(i)))
+	}
+	if b.Len() == 0 {
+		return io.EOF
+	}
+	b.FirstRow = r.row
+	r.row += int64(b.Len())
+	return nil
+}
+
+// fill loads the next window and shuffles its rows.
+func (r *shuffleReader) fill() error {
+	r.perm, r.at = r.perm[:0], 0
+	r.window = r.window[:0]
+	used := int64(0)
+	for len(r.order) > 0 {
+		i := r.order[0]
+		rows, nnz := r.set.st.extent(i)
+		if r.set.keep == nil && used > 0 && used+int64(8*nnz+16*rows) > r.set.window || used >= r.set.window {
+			break
+		}
+		r.order = r.order[1:]
+		n, err := r.add(i)
+		if err != nil {
+			return err
+		}
+		used += n
+	}
+	r.rng.Shuffle(len(r.perm), func(i, j int) { r.perm[i], r.perm[j] = r.perm[j], r.perm[i] })
+	return nil
+}
+
+// add puts the rows of block i that are in the set into the window and returns their cost.
+func (r *shuffleReader) add(i int) (used int64, err error) {
+	s := r.set
+	b, err := s.st.load(i, &r.scratch)
+	if err != nil {
+		return 0, err
+	}
+	if r.inMemory {
+		r.window = append(r.window, b)
+	}
+	for lo := range b.Len() {
+		if s.keep != nil && !s.keep.Get(s.start[i]+int64(lo)) {
+			continue
+		}
+		used += int64(rowCost(int(b.Offset[lo+1] - b.Offset[lo])))
+		if r.inMemory {
+			r.perm = append(r.perm, uint64(len(r.window)-1)<<32|uint64(lo))
+			continue
+		}
+		dst := r.last()
+		if dst == nil || dst.room(b, lo, lo+1) == 0 {
+			dst = r.extend()
+		}
+		r.perm = append(r.perm, uint64(len(r.window)-1)<<32|uint64(dst.Len()))
+		dst.appendRows(b, lo, lo+1)
+	}
+	return used, nil
+}
+
+func (r *shuffleReader) last() *Block {
+	if len(r.window) == 0 {
+		return nil
+	}
+	return r.window[len(r.window)-1]
+}
+
+// extend adds an empty block to the window, one of an earlier window when there is one.
+func (r *shuffleReader) extend() *Block {
+	if len(r.window) == len(r.own) {
+		r.own = append(r.own, new(Block))
+	}
+	b := r.own[len(r.window)]
+	b.Reset()
+	r.window = append(r.window, b)
+	return b
+}
+
+// Close implements Reader.
+func (r *shuffleReader) Close() error {
+	*r = shuffleReader{set: r.set, closed: true}
+	return nil
+}

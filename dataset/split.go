@@ -1,0 +1,125 @@
+package dataset
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Select returns the view of the rows whose number, in the row order of s, is in keep. keep must be about
+// exactly as many rows as s has; it is not copied when s is no view, and must not be changed
+// afterwards. Cost: one pass over s to count, n/8 bytes.
+func (s *Set) Select(keep *Bits) (*Set, error) {
+	if keep == nil || keep.Len() != s.info.Rows {
+		n := int64(0)
+		if keep != nil {
+			n = keep.Len()
+		}
+		return nil, noregret.Errorf(noregret.Usage, "", "a selection among %d rows: the set has %d", n, s.info.Rows)
+	}
+	v := s.viewOf(s.inStorage(keep))
+	err := s.eachBlock(func(_ int64, b *Block) {
+		for i := range b.Len() {
+			if keep.Get(b.FirstRow + int64(i)) {
+				v.info.countRow(b, i)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Split draws a random part of the rows without replacement: exactly round(fraction·n) of them, or
+// with stratify exactly round(fraction·n) of each label's n rows (rows without a label count as
+// one more label). Both results are views in the order of s. The draw depends on the rows, the seed
+// and the name of the stream alone. fraction lies in [0, 1].
+//
+// It is selection sampling (Knuth, TAOCP 2, algorithm 3.4.2 S) in one pass, with n/8 bytes for each view.
+func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool) (rest, part *Set, err error) {
+	if !(fraction >= 0 && fraction <= 1) {
+		return nil, nil, noregret.Errorf(noregret.Usage, "", "fraction %v: it must lie in [0, 1]", fraction)
+	}
+	left, want := s.strata(fraction, stratify)
+	rng := random.New(seed, "dataset/split/"+stream)
+	in, out := newBits(s.info.Rows), newBits(s.info.Rows)
+	a, b := s.viewOf(nil), s.viewOf(nil)
+	err = s.eachBlock(func(_ int64, blk *Block) {
+		for i, class := range blk.Class {
+			k := 0
+			if stratify {
+				k = int(min(int(class), len(left)-1))
+			}
+			row := blk.FirstRow + int64(i)
+			if rng.Int64N(left[k]) < want[k] {
+				want[k]--
+				in.Set(row)
+				b.info.countRow(blk, i)
+			} else {
+				out.Set(row)
+				a.info.countRow(blk, i)
+			}
+			left[k]--
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	a.keep, b.keep = s.inStorage(out), s.inStorage(in)
+	return a, b, nil
+}
+
+// strata returns the number of rows of each stratum and how many of them to draw.
+func (s *Set) strata(fraction float64, stratify bool) (rows, want []int64) {
+	rows = []int64{s.info.Rows}
+	if stratify {
+		rows = rows[:0]
+		for _, l := range s.info.Labels {
+			rows = append(rows, l.Rows)
+		}
+		rows = append(rows, s.info.NoLabel)
+	}
+	for _, n := range rows {
+		want = append(want, int64(math.Round(fraction*float64(n))))
+	}
+	return rows, want
+}
+
+// viewOf returns a view of the storage's rows in keep whose rows have not been counted.
+func (s *Set) viewOf(keep *Bits) *Set {
+	v := *s
+	v.keep, v.view, v.info = keep, true, s.info.emptied()
+	return &v
+}
+
+// inStorage turns row numbers of s into row numbers of its storage.
+func (s *Set) inStorage(rows *Bits) *Bits {
+	if s.keep == nil {
+		return rows
+	}
+	out := newBits(s.keep.Len())
+	k := int64(0)
+	for i := range s.keep.Len() {
+		if s.keep.Get(i) {
+			if rows.Get(k) {
+				out.Set(i)
+			}
+			k++
+		}
+	}
+	return out
+}
+
+// eachBlock calls f with every block of the set in order.
+func (s *Set) eachBlock(f func(row int64, b *Block)) error {
+	r := setReader{set: s}
+	var b Block
+	for {
+		if err := r.Next(&b); err != nil {
+			return eofIsNil(err)
+		}
+		f(b.FirstRow, &b)
+	}
+}

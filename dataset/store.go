@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/noregret/noregret"
+)
+
+// store keeps the blocks of a set. Reading is safe from several goroutines.
+type store interface {
+	blocks() int
+	// extent returns the number of rows and of nonzeros of block i.
+	extent(i int) (rows, nonZeros int)
+	// load returns block i. It may use scratch for it; the result must not be written to.
+	load(i int, scratch *Block) (*Block, error)
+	close() error
+}
+
+// memoryStore keeps blocks in memory.
+type memoryStore []*Block
+
+func (m memoryStore) blocks() int { return len(m) }
+
+func (m memoryStore) extent(i int) (rows, nonZeros int) { return m[i].Len(), len(m[i].Index) }
+
+func (m memoryStore) load(i int, _ *Block) (*Block, error) { return m[i], nil }
+
+func (m memoryStore) close() error { return nil }
+
+// fileStore reads blocks from a cache file or from a temporary file of the same blocks.
+type fileStore struct {
+	name   string
+	file   *os.File
+	remove bool // the file is temporary and could not be unlinked while open
+	index  []blockRef
+	check  *blockRules // nil: written by this process, so only the checksum is looked at
+	buf    bufferPool
+	shift  uint32 // subtracted from the stored indices
+}
+
+// blockRef is where a block lies in a file.
+type blockRef struct {
+	offset         int64
+	rows, nonZeros uint32
+	weighted       bool
+}
+
+func (f *fileStore) blocks() int { return len(f.index) }
+
+func (f *fileStore) extent(i int) (rows, nonZeros int) {
+	return int(f.index[i].rows), int(f.index[i].nonZeros)
+}
+
+func (f *fileStore) load(i int, scratch *Block) (*Block, error) {
+	ref := f.index[i]
+	buf := f.buf.get(ref.size())
+	defer f.buf.put(buf)
+	if _, err := f.file.ReadAt(*buf, ref.offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d is cut off", i)
+		}
+		return nil, noregret.Errorf(noregret.Internal, f.name, "block %d cannot be read: %w", i, err)
+	}
+	scratch.Reset()
+	if err := decodeBlock(*buf, ref, scratch); err != nil {
+		return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d: %s", i, err)
+	}
+	if f.check != nil {
+		if err := f.check.block(scratch); err != nil {
+			return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d: %s", i, err)
+		}
+	}
+	if f.shift > 0 {
+		for k := range scratch.Index {
+			scratch.Index[k] -= f.shift
+		}
+	}
+	return scratch, nil
+}
+
+func (f *fileStore) close() error {
+	err := f.file.Close()
+	if f.remove {
+		err = errors.Join(err, os.Remove(f.name))
+	}
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		return noregret.Errorf(noregret.Internal, f.name, "close failed: %w", err)
+	}
+	return nil
+}

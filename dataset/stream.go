@@ -1,0 +1,329 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// Stream reads inputs once, in order. See [Open]. It implements [Reader].
+type Stream struct {
+	opt   Options
+	info  Info
+	total int64 // bytes of the stored inputs, -1 when unknown
+	stdin bool
+
+	pipe   *pipeline
+	cache  *cacheStream // instead of pipe when the input is a cache
+	digest hash.Hash
+	cur    *chunk // the chunk whose rows are being handed out
+	row    int    // the first of them that has not been
+	err    error  // what Next returns when the rows of cur are used up
+	closed bool
+
+	schema  Schema // what is fixed of it; Dim and Features grow
+	byLabel map[string]uint16
+	byName  map[string]uint32
+	class   []uint16 // scratch: local label number -> class
+	feat    []uint32 // scratch: local name number -> feature
+	sorter  rowSorter
+	sawZero bool
+}
+
+// Open starts to read the inputs (file names, or "-" for standard input; several are one data
+// set) once, in order. Rows come in bounded blocks, so memory does not depend on the length of
+// the input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows,
+// their order and all numbers are the same for any number of them.
+//
+// Wrong options are [noregret.Usage] errors, a missing file is [noregret.NotFound], and faults in
+// the data are [noregret.BadInput] with "file:line" as their place; those of a line come from
+// Next. Cancelling ctx ends the stream with ctx's error. The caller must Close the Stream.
+//
+// A stream cannot look ahead: a svmlight input under BaseAuto is taken to number its features from
+// 1, and an index 0 is an error that says to state the base.
+func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	total, err := checkInputs(inputs)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openInput(inputs[0], opt.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{
+		opt: opt, total: total, digest: sha256.New(),
+		byLabel: map[string]uint16{}, byName: map[string]uint32{},
+		stdin: slices.Contains(inputs, stdinName),
+	}
+	s.info.Inputs = slices.Clone(inputs)
+	if err := s.start(ctx, in, inputs); err != nil {
+		_ = in.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start finds the format and sets the pipeline going.
+func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
+	format, err := s.opt.findFormat(in)
+	if err != nil {
+		return err
+	}
+	if sch := s.opt.Schema; sch != nil && format != Cache && format != sch.Format {
+		return noregret.Errorf(noregret.BadInput, in.name, "it looks like %s, but the model was trained on %s; name the format if this is wrong", format, sch.Format)
+	}
+	if s.opt.Schema != nil {
+		s.schema = *s.opt.Schema
+		for i, f := range s.schema.Features {
+			s.byName[f] = uint32(i)
+		}
+	} else {
+		s.schema = Schema{Format: format, Bits: s.opt.Bits}
+		if s.opt.Bits > 0 {
+			s.schema.Dim = 1 << s.opt.Bits
+		}
+	}
+	switch format {
+	case Cache:
+		return s.startCache(ctx, in, inputs)
+	case IDX:
+		return s.startIDX(ctx, in, inputs)
+	default:
+		return s.startText(ctx, in, inputs, format)
+	}
+}
+
+func (s *Stream) startText(ctx context.Context, in *input, inputs []string, format Format) error {
+	src := &textSource{opt: &s.opt, inputs: inputs, next: 1, digest: s.digest}
+	var newParser func() parser
+	switch format {
+	case SVMLight:
+		s.settleBase()
+		newParser = func() parser { return newSVMParser(&s.opt) }
+	case CSV:
+		src.csv = &csvPlanner{opt: &s.opt, schema: &s.schema}
+		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
+	default:
+		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
+		newParser = func() parser { return newJSONParser(&s.opt, s.fixedNames()) }
+	}
+	if err := src.begin(in); err != nil {
+		return err
+	}
+	if format == CSV && s.opt.Schema == nil && s.opt.Bits == 0 {
+		for i, f := range s.schema.Features {
+			s.byName[f] = uint32(i)
+		}
+	}
+	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
+	return nil
+}
+
+// settleBase decides what an index as written means before the first line is read.
+func (s *Stream) settleBase() {
+	switch {
+	case s.opt.Schema != nil || s.opt.lateBase && s.opt.Base == BaseAuto:
+	case s.opt.Bits > 0:
+		s.opt.Base = BaseZero // hashing takes indices as written
+	case s.opt.Base == BaseAuto:
+		s.opt.Base = BaseOne
+	}
+	if s.opt.Schema == nil {
+		s.schema.Base = s.opt.Base
+	}
+}
+
+// fixedNames returns the dictionary that workers may read, nil while it can still grow.
+func (s *Stream) fixedNames() map[string]uint32 {
+	if s.opt.Schema == nil || s.opt.Bits > 0 {
+		return nil
+	}
+	return s.byName
+}
+
+// Next implements [Reader]. After a fault it goes on returning the same error; the
+// rows before the fault have been handed out by then.
+func (s *Stream) Next(b *Block) error {
+	b.Reset()
+	if s.closed {
+		return noregret.Errorf(noregret.Usage, "", "the stream is closed")
+	}
+	b.FirstRow = s.info.Rows
+	if s.cache != nil {
+		return s.cache.next(s, b)
+	}
+	for {
+		if s.cur != nil {
+			rows := &s.cur.rows
+			n := b.room(rows, s.row, rows.Len())
+			b.appendRows(rows, s.row, s.row+n)
+			s.row += n
+			if s.row < rows.Len() {
+				break
+			}
+			s.finishChunk()
+		}
+		if s.err != nil {
+			break
+		}
+		if err := s.fetch(); err != nil {
+			s.err = err
+		}
+	}
+	if b.Len() == 0 {
+		return s.err
+	}
+	s.info.count(b)
+	return nil
+}
+
+// finishChunk gives a used chunk back and reports the progress.
+func (s *Stream) finishChunk() {
+	read := s.cur.read
+	s.pipe.release(s.cur)
+	s.cur = nil
+	if s.opt.Progress != nil {
+		s.opt.Progress(read, s.total, s.info.Rows)
+	}
+}
+
+// fetch takes the next chunk and makes its numbers those of the whole set.
+func (s *Stream) fetch() error {
+	c, err := s.pipe.next()
+	if err != nil {
+		if err == io.EOF {
+			s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
+		}
+		return err
+	}
+	s.cur, s.row = c, 0
+	s.takeBad(c)
+	if err := s.takeLabels(c); err != nil {
+		c.rows.Reset()
+		return err
+	}
+	s.takeFeatures(c)
+	s.sawZero = s.sawZero || c.sawZero
+	s.info.IgnoredFeatures += c.ignored
+	return nil
+}
+
+// takeBad counts the chunk's bad lines; rows after one too many are dropped.
+func (s *Stream) takeBad(c *chunk) {
+	for _, bad := range c.bad {
+		if s.info.BadLines == s.opt.MaxBadLines {
+			rows := &c.rows
+			rows.Class = rows.Class[:bad.row]
+			if rows.Weight != nil {
+				rows.Weight = rows.Weight[:bad.row]
+			}
+			if len(rows.Offset) > 0 {
+				rows.Offset = rows.Offset[:bad.row+1]
+				rows.Index = rows.Index[:rows.Offset[bad.row]]
+				rows.Value = rows.Value[:rows.Offset[bad.row]]
+			}
+			s.err = bad.err
+			return
+		}
+		s.info.BadLines++
+		if len(s.info.FirstBad) < firstBadKept {
+			s.info.FirstBad = append(s.info.FirstBad, bad.err)
+		}
+	}
+}
+
+// takeLabels turns the chunk's label numbers into classes.
+func (s *Stream) takeLabels(c *chunk) error {
+	s.class = s.class[:0]
+	for i := range c.labels.len() {
+		class, ok := s.byLabel[string(c.labels.at(i))]
+		if !ok {
+			name, err := canonicalLabel(c.labels.at(i))
+			if err != nil {
+				return noregret.Errorf(noregret.BadInput, c.file, "%s", err)
+			}
+			if class, ok = s.byLabel[name]; !ok {
+				if len(s.info.Labels) == maxLabels {
+					return noregret.Errorf(noregret.BadInput, c.file,
+						"label %q: there are more than %d different labels; is this a real-valued target?", name, maxLabels)
+				}
+				class = uint16(len(s.info.Labels))
+				s.info.Labels = append(s.info.Labels, Label{Name: name})
+				s.byLabel[name] = class
+			}
+			if len(s.byLabel) < 4*maxLabels {
+				s.byLabel[string(c.labels.at(i))] = class
+			}
+		}
+		s.class = append(s.class, class)
+	}
+	for i, l := range c.rows.Class {
+		if l != NoClass {
+			c.rows.Class[i] = s.class[l]
+		}
+	}
+	return nil
+}
+
+// takeFeatures numbers the chunk's new names, or widens the space by its largest index.
+func (s *Stream) takeFeatures(c *chunk) {
+	if s.opt.Schema != nil || s.opt.Bits > 0 {
+		return
+	}
+	if !c.local {
+		s.schema.Dim = max(s.schema.Dim, int(c.maxSeen+1))
+		return
+	}
+	s.feat = s.feat[:0]
+	for i := range c.feats.len() {
+		f, ok := s.byName[string(c.feats.at(i))]
+		if !ok {
+			name := string(c.feats.at(i))
+			f = uint32(len(s.schema.Features))
+			s.schema.Features = append(s.schema.Features, name)
+			s.byName[name] = f
+		}
+		s.feat = append(s.feat, f)
+	}
+	s.schema.Dim = len(s.schema.Features)
+	rows := &c.rows
+	for i, f := range rows.Index {
+		rows.Index[i] = s.feat[f]
+	}
+	for i := range rows.Len() {
+		index, value := rows.Row(i)
+		s.sorter.sort(index, value)
+	}
+}
+
+// Info says what the blocks handed out so far held. It is final after Next has returned io.EOF.
+func (s *Stream) Info() Info {
+	i := s.info.clone()
+	sch := s.schema
+	sch.Features = slices.Clip(sch.Features)
+	i.Schema, i.Dim = &sch, sch.Dim
+	return i
+}
+
+// Close stops the reading and frees everything. When an input is standard input Close does not
+// wait for the goroutine that may hang in reading it.
+func (s *Stream) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.cache != nil {
+		return s.cache.close()
+	}
+	s.pipe.close(!s.stdin || s.err == io.EOF)
+	return nil
+}

@@ -1,0 +1,272 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/noregret/noregret"
+)
+
+// place is the place of a fault in a text file.
+func place(file string, line int64) string {
+	if file == stdinName {
+		file = "standard input"
+	}
+	return file + ":" + strconv.FormatInt(line, 10)
+}
+
+// svmParser parses svmlight lines: label [qid:N] index:value ... # comment.
+type svmParser struct {
+	opt    *Options
+	shift  uint32 // subtracted from an index as written
+	dim    int64  // with a fixed schema: the number of features; else -1
+	sorter rowSorter
+	last   []byte // the latest label token of the chunk and its local number
+	lastID uint16
+	maxBad int64
+}
+
+func newSVMParser(opt *Options) *svmParser {
+	p := &svmParser{opt: opt, dim: -1, maxBad: opt.MaxBadLines}
+	if opt.Base == BaseOne && opt.Bits == 0 {
+		p.shift = 1
+	}
+	if opt.Schema != nil && opt.Bits == 0 {
+		p.dim = int64(opt.Schema.Dim)
+	}
+	return p
+}
+
+// parse implements parser.
+func (p *svmParser) parse(c *chunk) {
+	p.last = p.last[:0]
+	line := c.line
+	for data := c.data; len(data) > 0; line++ {
+		l := data
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			l, data = data[:i], data[i+1:]
+		} else {
+			data = nil
+		}
+		mark := c.mark()
+		if err := p.line(&c.result, l); err != nil {
+			c.undo(mark)
+			p.last = p.last[:0]
+			if c.addBad(line, err, p.maxBad) {
+				return
+			}
+		}
+	}
+}
+
+// line parses one line and adds its row, if it has one. The error is a plain sentence.
+func (p *svmParser) line(r *result, l []byte) error {
+	if i := bytes.IndexByte(l, '#'); i >= 0 {
+		l = l[:i]
+	}
+	i := skipBlanks(l, 0)
+	if i == len(l) {
+		return nil
+	}
+	end, colon := i, false
+	for end < len(l) && !isBlank(l[end]) {
+		colon = colon || l[end] == ':'
+		end++
+	}
+	class := uint16(NoClass)
+	tok := l[i:end]
+	switch {
+	case colon || len(tok) == 1 && tok[0] == '?':
+		if !p.opt.AllowNoLabel {
+			return fmt.Errorf("token %s: the line has no label; a line is label index:value ...", quote(tok))
+		}
+		if !colon {
+			i = end
+		}
+	default:
+		if len(p.last) == 0 || !bytes.Equal(tok, p.last) {
+			id, err := r.label(tok)
+			if err != nil {
+				return err
+			}
+			p.last, p.lastID = append(p.last[:0], tok...), id
+		}
+		class, i = p.lastID, end
+	}
+	from := len(r.rows.Index)
+	i = skipQID(l, skipBlanks(l, i))
+	if err := p.features(r, l, i); err != nil {
+		return err
+	}
+	if p.opt.Bits > 0 {
+		idx, val := r.rows.Index[from:], r.rows.Value[from:]
+		p.sorter.sort(idx, val)
+		n := sumEqual(idx, val)
+		if n < 0 {
+			return fmt.Errorf("the sum of colliding features is out of the range of float32")
+		}
+		r.rows.Index, r.rows.Value = r.rows.Index[:from+n], r.rows.Value[:from+n]
+	}
+	r.rows.endRow(class, 1)
+	return nil
+}
+
+// features parses the index:value tokens of l from i on. It keeps the nonzeros as they come and
+// raises the result's largest index only when the whole line is good.
+func (p *svmParser) features(r *result, l []byte, i int) error {
+	prev := int64(-1)
+	sawZero := false
+	ignored := int64(0)
+	top := int64(-1)
+	index, value := r.rows.Index, r.rows.Value
+	for i < len(l) {
+		start := i
+		var idx int64
+		for i < len(l) && l[i]-'0' <= 9 && i-start < 11 {
+			idx = idx*10 + int64(l[i]-'0')
+			i++
+		}
+		if i == start || i >= len(l) || l[i] != ':' || idx > maxIndex {
+			return p.fault(l, start)
+		}
+		v, n, ok := scanNumber(l[i+1:])
+		i += n + 1
+		if !ok || i < len(l) && !isBlank(l[i]) || !inFloat32(v) {
+			return p.fault(l, start)
+		}
+		if idx <= prev {
+			return fmt.Errorf("token %s: index %d after index %d; indices must ascend and be unique within a line", quote(token(l, start)), idx, prev)
+		}
+		prev = idx
+		if idx == 0 {
+			if p.shift == 1 {
+				return fmt.Errorf("token %s: index 0 where features are numbered from 1; if the file counts from 0, say so (--base 0)", quote(token(l, start)))
+			}
+			sawZero = true
+		}
+		i = skipBlanks(l, i)
+		f := idx - int64(p.shift)
+		if p.dim >= 0 && f >= p.dim {
+			if p.opt.Unseen == UnseenError {
+				return fmt.Errorf("token %s: the model has no such feature, its last index is %d; --unseen ignore drops such values", quote(token(l, start)), p.dim-1+int64(p.shift))
+			}
+			ignored++
+			continue
+		}
+		top = f
+		if v32 := float32(v); v32 != 0 {
+			if p.opt.Bits > 0 {
+				f = int64(hashIndex(uint32(idx), p.opt.Bits))
+			}
+			index = append(index, uint32(f))
+			value = append(value, v32)
+		}
+	}
+	r.rows.Index, r.rows.Value = index, value
+	r.maxSeen = max(r.maxSeen, top)
+	r.sawZero = r.sawZero || sawZero
+	r.ignored += ignored
+	return nil
+}
+
+// fault says what is wrong with the index:value token of l that starts at i.
+func (p *svmParser) fault(l []byte, i int) error {
+	tok := token(l, i)
+	idx, val, ok := bytes.Cut(tok, []byte(":"))
+	switch {
+	case !ok:
+		return fmt.Errorf("token %s: expected index:value", quote(tok))
+	case string(idx) == "qid":
+		return fmt.Errorf("token %s: qid must be followed by a number and come before the features", quote(tok))
+	case len(idx) > 1 && idx[0] == '-' && isDigits(idx[1:]):
+		return fmt.Errorf("token %s: the index must not be negative", quote(tok))
+	case !isDigits(idx):
+		return fmt.Errorf("token %s: the index must be a whole number", quote(tok))
+	}
+	if n, err := strconv.ParseInt(string(idx), 10, 64); err != nil || n > maxIndex {
+		return fmt.Errorf("token %s: the index must be at most %d; hash features (--bits) when their numbers are larger", quote(tok), maxIndex)
+	}
+	return valueFault("token "+quote(tok), val)
+}
+
+// valueFault says what is wrong with a value.
+func valueFault(what string, val []byte) error {
+	if isNonFinite(val) {
+		return fmt.Errorf("%s: the value must be a finite number", what)
+	}
+	if v, ok := number(val); ok && !inFloat32(v) {
+		return fmt.Errorf("%s: the value must lie in the range of float32, ±3.4028235e38", what)
+	}
+	return fmt.Errorf("%s: the value must be a decimal number", what)
+}
+
+func isDigits(b []byte) bool {
+	for _, c := range b {
+		if c-'0' > 9 {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+func skipBlanks(l []byte, i int) int {
+	for i < len(l) && isBlank(l[i]) {
+		i++
+	}
+	return i
+}
+
+// token returns the token of l that starts at i.
+func token(l []byte, i int) []byte {
+	end := i
+	for end < len(l) && !isBlank(l[end]) {
+		end++
+	}
+	return l[i:end]
+}
+
+// skipQID skips a qid:N token at i.
+func skipQID(l []byte, i int) int {
+	tok := token(l, i)
+	if bytes.HasPrefix(tok, []byte("qid:")) && isDigits(tok[4:]) {
+		return skipBlanks(l, i+len(tok))
+	}
+	return i
+}
+
+// label numbers a label token within the chunk and refuses one that can be no label.
+func (r *result) label(tok []byte) (uint16, error) {
+	id, isNew := r.labels.id(tok)
+	if isNew {
+		if _, err := canonicalLabel(tok); err != nil {
+			return 0, err
+		}
+	}
+	if id >= maxLabels {
+		return 0, fmt.Errorf("label %s: there are more than %d different labels; is this a real-valued target?", quote(tok), maxLabels)
+	}
+	return uint16(id), nil
+}
+
+// mark is a place in a result to which undo can go back when a line turns out bad.
+type mark struct{ index, labels, feats int }
+
+func (r *result) mark() mark {
+	return mark{len(r.rows.Index), r.labels.len(), r.feats.len()}
+}
+
+func (r *result) undo(m mark) {
+	r.rows.Index, r.rows.Value = r.rows.Index[:m.index], r.rows.Value[:m.index]
+	r.labels.truncate(m.labels)
+	r.feats.truncate(m.feats)
+}
+
+// addBad notes a bad line. It reports whether the rest of the chunk can be left alone because
+// this chunk alone has more bad lines than are allowed.
+func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
+	c.bad = append(c.bad, badLine{c.rows.Len(), noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
+	return int64(len(c.bad)) > allowed
+}

@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/noregret/noregret"
+)
+
+// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the
+// bytes and on the chunk size alone.
+type textSource struct {
+	opt    *Options
+	inputs []string
+	next   int    // the input after the current one
+	cur    *input // nil: open the next one
+	digest hash.Hash
+	csv    *csvPlanner // nil unless the format is CSV
+	plan   *csvPlan    // CSV: of the current input
+	quote  quoteState  // CSV: at the start of carry
+	carry  []byte      // the beginning of a line whose end has not been read
+	line   int64       // number of the next line
+	ended  bool        // the current input has been read to its end
+	before int64       // stored bytes of the inputs before the current one
+}
+
+// begin makes in the current input: it skips a byte order mark and, in CSV, plans the columns.
+func (s *textSource) begin(in *input) error {
+	s.cur, s.line, s.ended = in, 1, false
+	s.carry, s.quote = s.carry[:0], quoteState{}
+	head, whole := in.peek()
+	skip := 0
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		skip = 3
+	}
+	if s.csv != nil {
+		plan, err := s.csv.plan(in.name, head[skip:], whole)
+		if err != nil {
+			return err
+		}
+		s.plan = plan
+		s.quote.delim = plan.delim
+		s.line += int64(bytes.Count(head[skip:skip+plan.skip], []byte("\n")))
+		skip += plan.skip
+	}
+	_, _ = s.digest.Write(head[:skip]) // a hash never fails
+	_, err := in.r.Discard(skip)
+	return err
+}
+
+func (s *textSource) close() error {
+	if s.cur == nil {
+		return nil
+	}
+	err := s.cur.close()
+	s.cur = nil
+	return err
+}
+
+// fill implements source.
+func (s *textSource) fill(c *chunk) error {
+	for {
+		if s.cur == nil {
+			if s.next == len(s.inputs) {
+				return io.EOF
+			}
+			in, err := openInput(s.inputs[s.next], s.opt.Stdin)
+			if err != nil {
+				return err
+			}
+			s.next++
+			if err := s.begin(in); err != nil {
+				return err
+			}
+		}
+		if !s.ended {
+			if err := s.fillFrom(c); err != nil {
+				return err
+			}
+			if len(c.data) > 0 {
+				return nil
+			}
+		}
+		s.before += s.cur.raw.n.Load()
+		if err := s.close(); err != nil {
+			return noregret.Errorf(noregret.Internal, s.inputs[s.next-1], "close failed: %w", err)
+		}
+	}
+}
+
+// fillFrom fills c with whole lines of the current input; with none at its end.
+func (s *textSource) fillFrom(c *chunk) error {
+	buf := append(c.data[:0], s.carry...)
+	s.carry = s.carry[:0]
+	size := max(s.opt.chunkBytes, len(buf)+1)
+	scanned, q, cut := 0, s.quote, 0
+	for cut == 0 && !s.ended {
+		if size > s.opt.lineLimit {
+			return noregret.Errorf(noregret.BadInput, place(s.cur.name, s.line),
+				"the line is longer than %d bytes; is a quote left open, or is it not a text file?", s.opt.lineLimit)
+		}
+		var err error
+		if buf, err = s.readUpTo(buf, size); err != nil {
+			return err
+		}
+		if s.csv == nil {
+			cut = scanned + bytes.LastIndexByte(buf[scanned:], '\n') + 1
+			if cut == scanned {
+				cut = 0
+			}
+		} else if n := q.lastLine(buf[scanned:]); n > 0 {
+			cut = scanned + n
+		}
+		scanned = len(buf)
+		size = 2 * len(buf)
+	}
+	if s.ended {
+		cut = len(buf)
+	}
+	s.carry = append(s.carry, buf[cut:]...)
+	c.data, c.file, c.line, c.plan = buf[:cut], s.cur.name, s.line, s.plan
+	c.read = s.before + s.cur.raw.n.Load()
+	s.line += int64(bytes.Count(c.data, []byte("\n")))
+	s.quote = quoteState{delim: q.delim} // a cut is always between lines
+	return nil
+}
+
+// readUpTo reads until buf holds size bytes or the input ends.
+func (s *textSource) readUpTo(buf []byte, size int) ([]byte, error) {
+	have := len(buf)
+	if cap(buf) < size {
+		buf = append(make([]byte, 0, size), buf...)
+	}
+	n, err := io.ReadFull(s.cur.r, buf[have:size])
+	buf = buf[:have+n]
+	_, _ = s.digest.Write(buf[have:])
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF && s.atEnd():
+		s.ended = true
+	default:
+		return buf, s.cur.fail(err)
+	}
+	return buf, nil
+}
+
+// atEnd tells the short read of io.ReadFull from a compressed stream that is cut off, which
+// reports the same error: reading on gives io.EOF only at a true end.
+func (s *textSource) atEnd() bool {
+	_, err := s.cur.r.ReadByte()
+	return err == io.EOF
+}
