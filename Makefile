@@ -1,0 +1,86 @@
+# Run "make help" for the targets. Variables: RACE (default -race, needs a C compiler;
+# RACE= for none), FUZZTIME (default 30s per target), BENCH (a pattern, default all).
+
+SHELL    := /bin/bash
+GO       ?= go
+RACE     ?= -race
+FUZZTIME ?= 30s
+BENCH    ?= .
+
+.DEFAULT_GOAL := help
+
+.PHONY: demo
+demo: ## run the main job on data it makes itself and print the table
+	$(GO) run ./cmd/noregret demo
+
+.PHONY: test
+test: ## run all tests with the race detector (RACE= for none)
+	$(GO) test $(RACE) ./...
+
+.PHONY: lint
+lint: fmt-check ## check formatting (gofumpt), go vet and staticcheck
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: fmt
+fmt: ## format all files with gofumpt
+	$(GO) tool gofumpt -w .
+
+.PHONY: fmt-check
+fmt-check: ## list the files that gofumpt would change; none is success
+	@files=$$($(GO) tool gofumpt -l .) || exit 1; \
+	if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
+
+.PHONY: arch
+arch: ## check the architecture: floors, comments, no clock or global randomness
+	$(GO) test -count=1 ./internal/arch
+
+.PHONY: bench
+bench: ## run the benchmarks with allocations (BENCH=pattern)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# Go's fuzzer sometimes ends with "context deadline exceeded" when the time is up, which is no
+# finding: a finding always writes its input to a file.
+.PHONY: fuzz
+fuzz: ## fuzz every fuzz target for FUZZTIME each
+	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	echo "$$list" | awk '/^Fuzz/ {t[++n]=$$1} /^(ok|\?)/ {for (i=1; i<=n; i++) print $$2, t[i]; n=0}' | \
+	while read -r pkg target; do \
+		echo "$$pkg $$target"; \
+		if out=$$($(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg 2>&1); then \
+			echo "$$out" | grep '^ok'; \
+		elif grep -q 'context deadline exceeded' <<<"$$out" && ! grep -q 'Failing input written' <<<"$$out"; then \
+			echo "ok (the fuzzer ran out of time while stopping)"; \
+		else \
+			echo "$$out"; exit 1; \
+		fi; \
+	done
+
+.PHONY: cover
+cover: ## measure test coverage: total on the screen, dist/cover.html to browse
+	@mkdir -p dist
+	$(GO) test -coverprofile=dist/cover.prof -coverpkg=./... ./...
+	$(GO) tool cover -html=dist/cover.prof -o dist/cover.html
+	$(GO) tool cover -func=dist/cover.prof | tail -n 1
+
+.PHONY: build
+build: ## build everything without cgo, the command into bin/noregret
+	CGO_ENABLED=0 $(GO) build ./...
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -o bin/noregret ./cmd/noregret
+
+.PHONY: cross
+cross: ## check that everything builds for linux/arm64
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build ./...
+
+.PHONY: ci
+ci: ## run the whole check of a change, as .ci/run does
+	bash .ci/run
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf bin dist
+
+.PHONY: help
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
