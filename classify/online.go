@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
 )
 
 // Learner learns a linear classifier one example at a time. A learner is deterministic: the
@@ -25,6 +26,8 @@ type Learner interface {
 	Score(index []uint32, value []float32) float64
 	// Model is the averaged model on raw features. O(d).
 	Model() Linear
+	// Progressive is the confusion of the predictions made before each step of the running pass.
+	Progressive() measure.Confusion
 	// Seen reports the weight of the positive and of the negative examples learned from. A model
 	// of a stream that lacked one class is of little use; check here.
 	Seen() (positives, negatives float64)
@@ -54,6 +57,8 @@ type online struct {
 	moments    *moments  // of the stream, while scales are learned
 	sorted     Example   // scratch
 	failed     error
+
+	progressive measure.Confusion // of the scores before each step, since the last NextPass
 }
 
 func newOnline(cfg Config, algo stepper) *online {
@@ -259,6 +264,7 @@ func (o *online) follow(x Example) {
 // NextPass implements [Learner].
 func (o *online) NextPass() {
 	o.lin.refresh()
+	o.progressive = measure.Confusion{}
 	if o.cfg.Averaging == AverageLastPass {
 		o.lin.resetAverage()
 	}
@@ -286,6 +292,11 @@ func (o *online) Score(index []uint32, value []float32) float64 {
 
 // Model implements [Learner].
 func (o *online) Model() Linear { return o.lin.model(o.lin.averaged()) }
+
+// Progressive is the confusion of the predictions made before each step since the last NextPass: every
+// example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It is that
+// of the current iterates, which are worse than their average.
+func (o *online) Progressive() measure.Confusion { return o.progressive }
 
 // Seen implements [Learner].
 func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
@@ -341,8 +352,9 @@ func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor flo
 	o.lin.add(index, value, d, c)
 }
 
-// checkScore refuses to go on with a state whose numbers mean nothing any more.
-func (o *online) checkScore(z float64) error {
+// judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing any more.
+func (o *online) judge(z float64, positive bool, weight float64) error {
+	o.progressive.Add(positive, z > 0, weight)
 	if o.lin.diverged(z) {
 		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t), "the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
 	}

@@ -37,6 +37,7 @@ const minRelativeSpread = 1e-7
 // moments gathers per-feature moments of the non-zero values, by West's weighted form of Welford's update.
 type moments struct {
 	total float64 // weight of all rows
+	rows  int64   // their number
 	f     []featureMoments
 }
 
@@ -57,6 +58,7 @@ func (m *moments) observe(index []uint32, value []float32, weight float64) {
 		}
 	}
 	m.total += weight
+	m.rows++
 	for j, i := range index {
 		x := float64(value[j])
 		if x == 0 {

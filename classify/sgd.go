@@ -83,7 +83,7 @@ func (o *online) weightedStep(index []uint32, value []float32, positive bool, we
 	d := o.lin.dot(index, value)
 	z := o.lin.score(d)
 	o.t++
-	if err := o.checkScore(z); err != nil {
+	if err := o.judge(z, positive, weight); err != nil {
 		return err
 	}
 	_, relative := o.classShare(positive, weight)

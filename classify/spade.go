@@ -118,7 +118,7 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 	d := s.lin.dot(index, value)
 	z := s.lin.score(d)
 	s.t++
-	if err := s.checkScore(z); err != nil {
+	if err := s.judge(z, positive, weight); err != nil {
 		return err
 	}
 	q, relative := s.classShare(positive, weight)

@@ -202,6 +202,15 @@ func (s *STAMP) Checkpoints() []Checkpoint {
 	return append(out, last)
 }
 
+// Current is the average model of the running model stage, however short it is; during a level stage the
+// model being measured, and before the first example the zero model.
+func (s *STAMP) Current() Linear {
+	if s.levelStage {
+		return s.current
+	}
+	return s.online.Model()
+}
+
 // Level is v, the level that the current model stage trains for.
 func (s *STAMP) Level() float64 { return s.level }
 
@@ -223,4 +232,7 @@ func (s *STAMP) Score(index []uint32, value []float32) float64 {
 }
 
 // NextPass implements [Learner]. Epochs do not depend on passes.
-func (s *STAMP) NextPass() { s.lin.refresh() }
+func (s *STAMP) NextPass() {
+	s.lin.refresh()
+	s.progressive = measure.Confusion{}
+}

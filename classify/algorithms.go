@@ -1,0 +1,289 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/loss"
+)
+
+// Algorithm is a way to train a linear classifier that [Fit] knows by name.
+type Algorithm struct {
+	// Name is what options and commands call it.
+	Name string
+	// Description is one line on what it does.
+	Description string
+	// TunesThreshold reports whether its default is to tune the threshold on held-out data.
+	TunesThreshold bool
+
+	trains       func(m measure.Measure) bool // whether the measure can be its objective
+	wants        string                       // the family that trains accepts, for the error
+	online       bool                         // whether step scales mean anything to it
+	selects      bool                         // whether it proposes several models to be chosen from
+	needsHoldout bool
+	run          func(t *task) error
+}
+
+// Trains reports whether m can be the objective of the algorithm.
+func (a Algorithm) Trains(m measure.Measure) bool { return a.trains(m) }
+
+func anyMeasure(measure.Measure) bool { return true }
+
+func isConcave(m measure.Measure) bool {
+	_, ok := m.(measure.Concave)
+	return ok
+}
+
+func isRatio(m measure.Measure) bool {
+	_, ok := m.(measure.Ratio)
+	return ok
+}
+
+func isEither(m measure.Measure) bool { return isConcave(m) || isRatio(m) }
+
+var algorithms = []Algorithm{
+	{
+		Name: "spade", Description: "SPADE: stochastic primal-dual ascent on a concave measure",
+		trains: isConcave, wants: "a concave measure (min, hmean, qmean, gmean, balanced_accuracy, youden, recalls:C1,C2)",
+		online: true, run: runSPADE,
+	},
+	{
+		Name: "stamp", Description: "STAMP: stochastic alternating maximization of a pseudo-linear measure, model and threshold chosen on held-out data",
+		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)",
+		online: true, selects: true, run: runSTAMP,
+	},
+	{
+		Name: "amp", Description: "AMP: batch alternating maximization of a pseudo-linear measure, logistic model steps by L-BFGS",
+		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)",
+		selects: true, run: runAMP,
+	},
+	{
+		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for any measure",
+		TunesThreshold: true, trains: anyMeasure, needsHoldout: true, run: runLogistic,
+	},
+	{
+		Name: "logistic", Description: "logistic regression by L-BFGS, threshold 0",
+		trains: anyMeasure, run: runLogistic,
+	},
+	{
+		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, threshold 0",
+		trains: anyMeasure, run: runBalancedLogistic,
+	},
+	{
+		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and threshold on held-out data",
+		TunesThreshold: true, trains: isEither, wants: "a concave or pseudo-linear measure", online: true, selects: true, needsHoldout: true, run: runCostSearch,
+	},
+	{
+		Name: "sgd-logistic", Description: "logistic regression by averaged stochastic gradient, threshold 0",
+		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, loss.Logistic{}, false) },
+	},
+	{
+		Name: "sgd-hinge", Description: "linear support vector machine by averaged stochastic gradient, threshold 0",
+		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, loss.Hinge{}, false) },
+	},
+	{
+		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held at (½, ½))",
+		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, nil, true) },
+	},
+}
+
+// Algorithms lists the algorithms, the project's own first.
+func Algorithms() []Algorithm { return algorithms[:len(algorithms):len(algorithms)] }
+
+// AlgorithmNames lists their names.
+func AlgorithmNames() []string {
+	names := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// DefaultAlgorithm is the algorithm that "auto" means for a measure: spade for concave ones, else stamp.
+func DefaultAlgorithm(m measure.Measure) string {
+	if isConcave(m) {
+		return "spade"
+	}
+	return "stamp"
+}
+
+// findAlgorithm returns the algorithm of the given name and checks that it can train for the measure.
+func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algorithm, error) {
+	if m == nil {
+		return nil, usage("no measure is given; there are %s", strings.Join(measure.Names(), ", "))
+	}
+	auto := name == "" || name == "auto"
+	if auto {
+		name = DefaultAlgorithm(m)
+	}
+	for i := range algorithms {
+		a := &algorithms[i]
+		if a.Name != name {
+			continue
+		}
+		if a.trains == nil || a.Name == "plugin" || strings.HasPrefix(a.Name, "logistic") || strings.HasPrefix(a.Name, "sgd-") {
+			return a, nil // these do not train for the measure, or only tune a threshold for it
+		}
+		if err := measure.Trainable(m); err != nil && !(allowDegenerate && isEither(m)) {
+			return nil, err
+		}
+		if !a.trains(m) {
+			return nil, usage("algorithm %s cannot maximize %s: it needs %s; try %s", a.Name, m.Name(), a.wants, DefaultAlgorithm(m))
+		}
+		return a, nil
+	}
+	return nil, usage("no algorithm is named %q; there are %s", name, strings.Join(AlgorithmNames(), ", "))
+}
+
+func runSPADE(t *task) error {
+	l, err := NewSPADE(SPADEConfig{Config: t.config, Measure: t.opt.Measure.(measure.Concave), DualScale: t.opt.DualScale})
+	if err != nil {
+		return err
+	}
+	return t.perPass(l)
+}
+
+func runSGD(t *task, reward loss.Reward, balanced bool) error {
+	cfg := t.config
+	if reward != nil {
+		cfg.Reward = reward
+	}
+	l, err := NewSGD(SGDConfig{Config: cfg, Balanced: balanced})
+	if err != nil {
+		return err
+	}
+	return t.perPass(l)
+}
+
+func runSTAMP(t *task) error {
+	l, err := NewSTAMP(STAMPConfig{
+		Config: t.config, Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
+		PriorPositives: t.opt.PriorPositives, AllowDegenerate: t.opt.AllowDegenerate,
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.drive(l, t.passes, func(int) (bool, error) { return true, nil }); err != nil {
+		return err
+	}
+	points := l.Checkpoints()
+	var examples int64
+	for i, c := range points {
+		examples += 2 * int64(c.Stage)
+		if t.valid == nil && i+1 < len(points) {
+			continue
+		}
+		level := c.Level
+		e := Entry{Candidate: fmt.Sprintf("epoch %d", i+1), Examples: min(examples, int64(t.result.Passes)*t.classes.Rows()), Level: &level}
+		if c.Counts != (measure.Confusion{}) {
+			e.Progressive = t.value(c.Counts)
+		}
+		if _, err := t.propose(c.Model, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runAMP is exact alternating maximization (Dinkelbach's method) on the logistic reward: the model step is a
+// weighted logistic regression, the level the 0/1 measure on the training part, which is O(log 1/ε) steps from the best.
+func runAMP(t *task) error {
+	m := t.opt.Measure.(measure.Ratio)
+	p := t.classes.Share()
+	if t.opt.PriorPositives > 0 {
+		p = t.opt.PriorPositives
+	}
+	coef := m.Coefficients((1 - p) / p)
+	lo, hi := coef.Levels()
+	clamp := func(v float64) float64 { return min(max(v, max(0, lo)), min(1, hi)) }
+	allPositive := coef.Of(1, 0)
+	level := clamp(allPositive)
+	if math.IsNaN(allPositive) {
+		level = clamp(0)
+	}
+	var start []float64
+	best := math.Inf(-1)
+	const maxIterations, tolerance = 20, 1e-6
+	for i := range maxIterations {
+		kPos, kNeg := coef.Weights(level)
+		kPos, kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
+		problem := t.logistic(kPos, kNeg)
+		model, r, err := t.solve(problem, start)
+		if err != nil {
+			return err
+		}
+		start = r.w
+		counts, err := Evaluate(t.ctx, t.train, &model)
+		if err != nil {
+			return err
+		}
+		pr, nr := counts.Rates()
+		value := coef.Of(pr, nr)
+		if t.opt.Progress != nil {
+			t.report(i+1, 0, t.steps, -1, value)
+		}
+		improved := value > best+tolerance
+		if t.valid != nil || improved {
+			trained := level
+			if _, err := t.propose(model, Entry{
+				Candidate: fmt.Sprintf("iteration %d", i+1), Examples: t.steps, Level: &trained, Progressive: t.value(counts),
+			}); err != nil {
+				return err
+			}
+		}
+		if !improved {
+			break
+		}
+		best, level = value, clamp(value)
+	}
+	return nil
+}
+
+func runLogistic(t *task) error { return t.batchLogistic(1, 1) }
+
+func runBalancedLogistic(t *task) error {
+	p := t.classes.Share()
+	return t.batchLogistic(1/(2*p), 1/(2*(1-p)))
+}
+
+func (t *task) batchLogistic(kPos, kNeg float64) error {
+	model, r, err := t.solve(t.logistic(kPos, kNeg), nil)
+	if err != nil {
+		return err
+	}
+	_, err = t.propose(model, Entry{Candidate: fmt.Sprintf("iteration %d", r.iterations), Examples: t.steps})
+	return err
+}
+
+// runCostSearch trains with each of 19 class weights. For pseudo-linear measures they are the weights of the levels
+// 0.05, 0.10, ..., 0.95 (Parambath, Usunier and Grandvalet 2014); for concave ones c/p : (1-c)/(1-p) for the same c.
+func runCostSearch(t *task) error {
+	p := t.classes.Share()
+	passes := max(1, t.passes/5)
+	for i := 1; i <= 19; i++ {
+		c := float64(i) / 20
+		kPos, kNeg := c/p, (1-c)/(1-p)
+		if m, ok := t.opt.Measure.(measure.Ratio); ok {
+			kPos, kNeg = m.Coefficients((1 - p) / p).Weights(c)
+			if kPos < 0 || kNeg < 0 {
+				continue
+			}
+		}
+		l, err := NewSGD(SGDConfig{Config: t.config, PositiveWeight: kPos, NegativeWeight: kNeg})
+		if err != nil {
+			return err
+		}
+		if err := t.drive(l, passes, func(int) (bool, error) { return true, nil }); err != nil {
+			return err
+		}
+		level := c
+		if _, err := t.propose(l.Model(), Entry{
+			Candidate: fmt.Sprintf("weight %.2f", c), Examples: t.steps, Level: &level, Progressive: t.value(l.Progressive()),
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
+)
+
+// Data is a set of examples of which one label counts as positive and all others as negative.
+type Data struct {
+	// Set holds the rows. Rows without a label are refused.
+	Set *dataset.Set
+	// Positive is the class number of the positive label, as [dataset.Info.Positive] finds it.
+	Positive int
+}
+
+// Classes are the sizes of the two classes of a [Data].
+type Classes struct {
+	Positives, Negatives             int64   // numbers of rows
+	PositiveWeight, NegativeWeight   float64 // sums of their weights
+	PositiveLabel, NegativeLabelList string
+}
+
+// Rows is the number of rows of both classes.
+func (c Classes) Rows() int64 { return c.Positives + c.Negatives }
+
+// Share is p, the weighted share of positives.
+func (c Classes) Share() float64 { return c.PositiveWeight / (c.PositiveWeight + c.NegativeWeight) }
+
+// Classes counts the classes in O(number of labels). It fails with an error of code bad_input when a class is
+// missing or weighs nothing, or when rows lack a label.
+func (d Data) Classes() (Classes, error) {
+	info := d.Set.Info()
+	var c Classes
+	for i, l := range info.Labels {
+		if i == d.Positive {
+			c.Positives, c.PositiveWeight, c.PositiveLabel = l.Rows, l.Weight, l.Name
+		} else {
+			c.Negatives += l.Rows
+			c.NegativeWeight += l.Weight
+			if c.NegativeLabelList != "" {
+				c.NegativeLabelList += ", "
+			}
+			c.NegativeLabelList += l.Name
+		}
+	}
+	switch {
+	case info.NoLabel > 0:
+		return c, badInput("%d of %d rows have no label", info.NoLabel, info.Rows)
+	case c.PositiveWeight+c.NegativeWeight == 0:
+		return c, badInput("the weights of all %d rows add up to 0", c.Rows())
+	case c.Positives == 0 || c.PositiveWeight == 0:
+		return c, badInput("need both classes: there is no positive example (label %q) of positive weight among %d rows", c.PositiveLabel, c.Rows())
+	case c.Negatives == 0 || c.NegativeWeight == 0:
+		return c, badInput("need both classes: there is no negative example of positive weight among %d rows (positive label %q)", c.Rows(), c.PositiveLabel)
+	}
+	return c, nil
+}
+
+func badInput(format string, args ...any) error {
+	return noregret.Errorf(noregret.BadInput, "", format, args...)
+}
+
+// visit calls f for every row of positive weight that r hands out, and closes r. It asks ctx once a block.
+func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) (err error) {
+	if open != nil {
+		return open
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var b dataset.Block
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := r.Next(&b)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range b.Len() {
+			w := b.RowWeight(i)
+			if w == 0 {
+				continue
+			}
+			index, value := b.Row(i)
+			if err := f(Example{index, value, int(b.Class[i]) == d.Positive, w}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read visits the rows in stored order.
+func (d Data) read(ctx context.Context, f func(x Example) error) error {
+	r, err := d.Set.Read()
+	return d.visit(ctx, r, err, f)
+}
+
+// shuffled visits the rows in the order of the given pass.
+func (d Data) shuffled(ctx context.Context, seed uint64, pass int, f func(x Example) error) error {
+	r, err := d.Set.Shuffle(seed, pass)
+	return d.visit(ctx, r, err, f)
+}
+
+// moments is one pass for the features' moments.
+func (d Data) moments(ctx context.Context) (*moments, error) {
+	m := new(moments)
+	err := d.read(ctx, func(x Example) error {
+		m.observe(x.Index, x.Value, x.Weight)
+		return nil
+	})
+	return m, err
+}

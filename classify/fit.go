@@ -1,0 +1,450 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// ThresholdRule says whether the threshold is tuned on held-out data.
+type ThresholdRule int
+
+// The rules for the threshold.
+const (
+	// ThresholdDefault is the algorithm's own rule: see [Algorithm.TunesThreshold].
+	ThresholdDefault ThresholdRule = iota
+	// ThresholdZero leaves the threshold at 0.
+	ThresholdZero
+	// ThresholdTuned tunes it on held-out data.
+	ThresholdTuned
+)
+
+// Options are the options of [Fit]. Measure is required; all else has defaults.
+type Options struct {
+	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is SPADE for
+	// concave measures and STAMP for pseudo-linear ones.
+	Algorithm string
+	// Measure is the measure to maximize.
+	Measure measure.Measure
+	// Passes is the number of passes over the data; 0 is as many as make about a million steps, at least 1 and at most 25. Batch
+	// algorithms take it as no more than a hint.
+	Passes int
+	// Seed determines the order of the examples and the held-out part.
+	Seed uint64
+	// Holdout is the share of the examples held out to choose the model and its threshold, in (0, 1); 0 is the
+	// algorithm's default: 0.1 where it needs one, else none.
+	Holdout float64
+	// Valid, if not nil, is held-out data given apart; then nothing is held out of the training data.
+	Valid *Data
+	// NoHoldout holds nothing out, whatever the algorithm's default.
+	NoHoldout bool
+	// Threshold says whether the threshold is tuned.
+	Threshold ThresholdRule
+	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data.
+	TuneSteps bool
+	// Config holds the options of the online learner; its Dim, Positives, Scaling and MeanSquare are found from the data
+	// when they are zero.
+	Config Config
+	// DualScale multiplies SPADE's dual step; 0 means 1.
+	DualScale float64
+	// Unscaled leaves the features as they are.
+	Unscaled bool
+	// PriorPositives is the share of positives in the population, when the data are a subsample.
+	PriorPositives float64
+	// FirstEpoch and Growth are STAMP's; 0 are its defaults.
+	FirstEpoch int
+	Growth     float64
+	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
+	AllowDegenerate bool
+	// Patience ends an algorithm of several passes when the held-out measure has not risen for this many; 0 means 5.
+	Patience int
+	// Progress, if not nil, is called now and then, from the calling goroutine.
+	Progress func(Progress)
+}
+
+// Progress says how far a [Fit] has come.
+type Progress struct {
+	Algorithm string
+	Pass      int     // from 1
+	Passes    int     // 0 when unknown
+	Examples  int64   // steps taken in all
+	Total     int64   // steps to come in all, -1 when unknown
+	Measure   string  // name of the measure
+	Value     float64 // progressive or held-out, NaN when unknown
+}
+
+// Entry is one line of a training history: a candidate model and what it was worth.
+type Entry struct {
+	// Candidate says which model it is: "pass 3", "epoch 5", "level 0.35", "iteration 41".
+	Candidate string `json:"candidate"`
+	// Examples is the number of steps taken when it was made.
+	Examples int64 `json:"examples"`
+	// Progressive is the measure of the predictions made before each step of the pass; null where there is none.
+	Progressive *float64 `json:"progressive"`
+	// Level is the level v that a pseudo-linear algorithm trained for; null elsewhere.
+	Level *float64 `json:"level"`
+	// Holdout is the measure on the held-out part at Threshold; null without one.
+	Holdout *float64 `json:"holdout"`
+	// Threshold is the threshold that Holdout was reached with.
+	Threshold float64 `json:"threshold"`
+	// StepScale is the step scale of the run.
+	StepScale float64 `json:"step_scale"`
+}
+
+// Result is what [Fit] found.
+type Result struct {
+	// Model is the chosen classifier, on raw features.
+	Model Linear
+	// Algorithm is the name of the algorithm.
+	Algorithm string
+	// Chosen is the place in History of the model.
+	Chosen int
+	// History lists the candidates in the order in which they were made.
+	History []Entry
+	// Train and Holdout are the sizes of the classes in the two parts.
+	Train, Holdout Classes
+	// Scaling is the standardisation that was learned.
+	Scaling *Scaling
+	// Passes is the number of passes over the training part, those for statistics not counted.
+	Passes int
+	// StepScale is the step scale of the chosen model.
+	StepScale float64
+	// Warnings are sentences that the user should see.
+	Warnings []string
+}
+
+// autoSteps is the number of steps that the default number of passes aims at, and maxAutoPasses its limit.
+const (
+	autoSteps     = 1_000_000
+	maxAutoPasses = 25
+	// minHoldoutPositives is how many positives a held-out part should have.
+	minHoldoutPositives = 20
+	// maxHoldoutRows bounds the memory for the scores of the held-out part.
+	maxHoldoutRows = 1_000_000
+	defaultHoldout = 0.1
+)
+
+// stepScales is the grid of TuneSteps.
+var stepScales = []float64{0.1, 0.3, 1, 3}
+
+// Fit trains a linear classifier on data with the algorithm and for the measure of the options. It reads
+// the data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (at most a million)
+// in memory. The same data, options and seed give the same result, bit for bit.
+//
+// Errors: usage for options out of range or a measure of the wrong family, bad_input for data with one class only, diverged
+// when the step scale was far too large, and ctx's error when it ends.
+func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
+	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTask(ctx, data, alg, opt)
+	if err != nil {
+		return nil, err
+	}
+	scales := []float64{t.config.StepScale}
+	if opt.TuneSteps && alg.online {
+		scales = scales[:0]
+		for _, s := range stepScales {
+			scales = append(scales, s*t.config.StepScale)
+		}
+	}
+	for _, scale := range scales {
+		t.config.StepScale = scale
+		t.stale = 0
+		if err := alg.run(t); err != nil {
+			return nil, err
+		}
+	}
+	if t.best < 0 {
+		return nil, fmt.Errorf("classify: algorithm %s proposed no model", alg.Name)
+	}
+	r := &t.result
+	r.Model, r.Chosen = t.model, t.best
+	r.StepScale = r.History[t.best].StepScale
+	r.Model.Threshold = r.History[t.best].Threshold
+	return r, nil
+}
+
+// task is one run of Fit: the data, what is known of them, and the best candidate so far.
+type task struct {
+	ctx     context.Context
+	opt     Options
+	alg     *Algorithm
+	train   Data
+	classes Classes
+	valid   *Data // nil without a held-out part
+	tuned   bool  // whether the threshold is tuned
+	config  Config
+	passes  int
+	steps   int64
+
+	scores []Scored
+	model  Linear
+	best   int // place in history, -1 with none
+	stale  int // candidates since the best one
+	result Result
+}
+
+func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
+	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1}
+	t.result.Algorithm = alg.Name
+	if err := t.checkOptions(); err != nil {
+		return nil, err
+	}
+	all, err := data.Classes()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.split(all); err != nil {
+		return nil, err
+	}
+	if t.classes, err = t.train.Classes(); err != nil {
+		return nil, err
+	}
+	t.result.Train = t.classes
+	t.passes = opt.Passes
+	if t.passes == 0 {
+		t.passes = int(min(maxAutoPasses, max(1, (autoSteps+t.classes.Rows()-1)/t.classes.Rows())))
+	}
+	return t, t.prepare()
+}
+
+func (t *task) checkOptions() error {
+	o := t.opt
+	switch {
+	case o.Passes < 0:
+		return usage("passes is %d, want at least 1 (0 is the default)", o.Passes)
+	case !(o.Holdout >= 0 && o.Holdout < 1):
+		return usage("holdout is %v, want a share in (0, 1) (0 is the default)", o.Holdout)
+	case o.Holdout > 0 && o.NoHoldout:
+		return usage("a holdout of %v and no holdout exclude each other", o.Holdout)
+	case o.Valid != nil && (o.Holdout > 0 || o.NoHoldout):
+		return usage("held-out data given apart exclude the other holdout options")
+	case o.NoHoldout && o.Threshold == ThresholdTuned:
+		return usage("tuning the threshold needs held-out data")
+	case o.NoHoldout && o.TuneSteps:
+		return usage("choosing the step scale needs held-out data")
+	case o.NoHoldout && t.alg.needsHoldout:
+		return usage("algorithm %s needs held-out data", t.alg.Name)
+	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
+		return usage("threshold rule is %d, want the default, zero or tuned", o.Threshold)
+	case !(o.PriorPositives >= 0 && o.PriorPositives < 1):
+		return usage("prior share of positives is %v, want a number in (0, 1)", o.PriorPositives)
+	case o.Patience < 0:
+		return usage("patience is %d passes, want at least 1 (0 is the default)", o.Patience)
+	}
+	if t.opt.Patience == 0 {
+		t.opt.Patience = 5
+	}
+	cfg, err := o.Config.withDefaults()
+	if err != nil {
+		return err
+	}
+	t.config = o.Config
+	t.config.StepScale, t.config.Reward, t.config.BiasFeature = cfg.StepScale, cfg.Reward, cfg.BiasFeature
+	return nil
+}
+
+// split takes the held-out part off the data where there is to be one.
+func (t *task) split(all Classes) error {
+	t.tuned = t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold && !t.opt.NoHoldout)
+	if t.opt.Valid != nil {
+		c, err := t.opt.Valid.Classes()
+		t.valid, t.result.Holdout = t.opt.Valid, c
+		return err
+	}
+	share := t.opt.Holdout
+	wanted := share > 0 || t.tuned || t.opt.TuneSteps || t.alg.needsHoldout || t.alg.selects
+	if t.opt.NoHoldout || !wanted {
+		if t.alg.selects {
+			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare positives is a lottery", t.alg.Name)
+		}
+		return nil
+	}
+	if share == 0 {
+		share = min(max(defaultHoldout, float64(minHoldoutPositives)/float64(all.Positives)), 1.0/3)
+		share = min(share, maxHoldoutRows/float64(all.Rows()))
+	}
+	rest, part, err := t.train.Set.Split(t.opt.Seed, "holdout", share, true)
+	if err != nil {
+		return err
+	}
+	valid := Data{Set: part, Positive: t.train.Positive}
+	c, err := valid.Classes()
+	if err != nil {
+		return badInput("the held-out share of %.3g leaves no example of one class among %d positives and %d negatives: give more data, another share, or hold nothing out", share, all.Positives, all.Negatives)
+	}
+	if c.Positives < minHoldoutPositives {
+		t.warn("only %d positives are held out, fewer than %d: the choice of model and threshold is uncertain", c.Positives, minHoldoutPositives)
+	}
+	t.train.Set, t.valid = rest, &valid
+	t.result.Holdout = c
+	return nil
+}
+
+func (t *task) warn(format string, args ...any) {
+	t.result.Warnings = append(t.result.Warnings, fmt.Sprintf(format, args...))
+}
+
+// prepare learns what the algorithms need to know of the training part in one pass: class share, scales, mean square.
+func (t *task) prepare() error {
+	m, err := t.train.moments(t.ctx)
+	if err != nil {
+		return err
+	}
+	dim := t.train.Set.Info().Dim
+	if t.config.Dim == 0 {
+		t.config.Dim = max(dim, 1)
+	}
+	if t.config.Scaling == nil {
+		if t.opt.Unscaled {
+			t.config.Scaling = Identity(t.config.Dim)
+		} else {
+			t.config.Scaling = m.scaling(t.config.Dim)
+		}
+	}
+	t.result.Scaling = t.config.Scaling
+	if t.config.MeanSquare == 0 {
+		if t.config.MeanSquare = m.meanSquare(t.config.Scaling, t.config.BiasFeature); t.config.MeanSquare == 0 {
+			t.config.MeanSquare = 1
+		}
+	}
+	if t.config.Positives == 0 {
+		t.config.Positives = t.classes.Share()
+	}
+	if t.config.MeanWeight == 0 {
+		t.config.MeanWeight = m.total / float64(m.rows)
+	}
+	return nil
+}
+
+// propose offers a candidate model. It reports whether the algorithm should go on.
+func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
+	e.StepScale = t.config.StepScale
+	better := true
+	if t.valid != nil {
+		if t.scores, err = t.valid.scores(t.ctx, &m, t.scores); err != nil {
+			return false, err
+		}
+		value := t.judge(&e)
+		e.Holdout = &value
+		if t.best >= 0 {
+			best := *t.result.History[t.best].Holdout
+			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
+		}
+	}
+	t.result.History = append(t.result.History, e)
+	t.stale++
+	if better {
+		t.model, t.best, t.stale = m, len(t.result.History)-1, 0
+	}
+	return t.valid == nil || t.stale < t.opt.Patience, nil
+}
+
+// judge is the held-out measure of the scores at 0 or at the tuned threshold, which it puts in e.
+func (t *task) judge(e *Entry) float64 {
+	if t.tuned {
+		threshold, value := TuneThreshold(t.scores, t.opt.Measure)
+		e.Threshold = threshold
+		return value
+	}
+	var c measure.Confusion
+	for _, s := range t.scores {
+		c.Add(s.Positive, s.Score > 0, s.Weight)
+	}
+	return t.opt.Measure.Value(c)
+}
+
+// drive runs an online learner over the passes and calls after at the end of each, until it says stop.
+func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err error)) error {
+	total := int64(passes) * t.classes.Rows()
+	var done int64
+	for pass := range passes {
+		err := t.train.shuffled(t.ctx, t.opt.Seed, pass, func(x Example) error {
+			done++
+			if t.opt.Progress != nil && done%4096 == 0 {
+				t.report(pass+1, passes, done, total, t.opt.Measure.Value(l.Progressive()))
+			}
+			return l.Observe(x)
+		})
+		t.steps += done
+		t.result.Passes++
+		if err == nil {
+			err = l.Finish()
+		}
+		if err != nil {
+			return err
+		}
+		goOn, err := after(pass + 1)
+		if err != nil {
+			return err
+		}
+		if !goOn {
+			break
+		}
+		l.NextPass()
+	}
+	return nil
+}
+
+func (t *task) report(pass, passes int, done, total int64, value float64) {
+	t.opt.Progress(Progress{
+		Algorithm: t.alg.Name, Pass: pass, Passes: passes, Examples: done, Total: total, Measure: t.opt.Measure.Name(), Value: value,
+	})
+}
+
+// perPass runs an online learner and proposes its model after every pass when there is
+// held-out data to judge it by, else after the last one.
+func (t *task) perPass(l Learner) error {
+	return t.drive(l, t.passes, func(pass int) (bool, error) {
+		if t.valid == nil && pass < t.passes {
+			return true, nil
+		}
+		return t.propose(l.Model(), Entry{
+			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(), Progressive: t.value(l.Progressive()),
+		})
+	})
+}
+
+// value is the measure of counts, nil where it is undefined.
+func (t *task) value(c measure.Confusion) *float64 {
+	v := t.opt.Measure.Value(c)
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// logistic returns the batch problem on the training part with the given class weights.
+func (t *task) logistic(kPos, kNeg float64) *logisticProblem {
+	lin := newLinear(t.config.Dim, t.config.BiasFeature, math.Inf(1))
+	lin.standardize(t.config.Scaling)
+	lambda := t.config.Lambda
+	if lambda == 0 {
+		lambda = 1e-6
+	}
+	return &logisticProblem{ctx: t.ctx, data: t.train, lin: lin, kPos: kPos, kNeg: kNeg, lambda: lambda}
+}
+
+// solve runs a batch problem and returns its model.
+func (t *task) solve(p *logisticProblem, start []float64) (Linear, lbfgsResult, error) {
+	if start == nil {
+		start = make([]float64, t.config.Dim+1)
+	}
+	const maxIterations = 1000
+	r, err := p.solve(start, maxIterations)
+	if err != nil {
+		return Linear{}, r, err
+	}
+	t.result.Passes += r.passes
+	t.steps += int64(r.passes) * t.classes.Rows()
+	if !r.converged {
+		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations, r.gradient)
+	}
+	d := t.config.Dim
+	return p.lin.model(point{w: slices.Clone(r.w[:d]), bias: r.w[d]}), r, nil
+}

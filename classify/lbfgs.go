@@ -1,0 +1,155 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/optimize"
+)
+
+// logisticProblem is weighted L₂-regularised logistic regression on standardised features:
+//
+//	minimise (1/W)·Σ ω·k_y·log(1 + exp(-y·z)) + (λ/2)·‖w‖²,   z = ⟨w, x̂⟩ + b·x_b,
+//
+// with W = Σ ω·k_y and the intercept free. A pass over the data gives value and gradient at a point, so that
+// memory stays O(d) for data of any length. The last coordinate is b.
+type logisticProblem struct {
+	ctx        context.Context
+	data       Data
+	lin        *linear // for scaling only
+	kPos, kNeg float64
+	lambda     float64
+
+	at     []float64 // where value and grad were last computed
+	value  float64
+	grad   []float64
+	err    error
+	passes int
+}
+
+// evaluate computes value and gradient at w unless it already has.
+func (p *logisticProblem) evaluate(w []float64) {
+	if p.at != nil && slices.Equal(p.at, w) {
+		return
+	}
+	p.at = append(p.at[:0], w...)
+	d := len(w) - 1
+	if p.grad == nil {
+		p.grad = make([]float64, d+1)
+	}
+	clear(p.grad)
+	var dotMean float64
+	for i := range p.lin.c {
+		dotMean += w[i] * p.lin.c[i].mean
+	}
+	bias := w[d]*p.lin.biasFeature - dotMean
+	var sum, comp, total, sumG float64 // Kahan-compensated sum of losses
+	err := p.data.read(p.ctx, func(x Example) error {
+		z := bias
+		for j, i := range x.Index {
+			z += w[i] * float64(x.Value[j]) * p.lin.c[i].inv
+		}
+		m, k := z, p.kPos
+		if !x.Positive {
+			m, k = -z, p.kNeg
+		}
+		k *= x.Weight
+		if k == 0 {
+			return nil
+		}
+		total += k
+		e := math.Exp(-math.Abs(m))
+		y := k*(max(-m, 0)+math.Log1p(e)) - comp
+		t := sum + y
+		comp = (t - sum) - y
+		sum = t
+		g := -k / (1 + e) // d/dm log(1+exp(-m)), times k
+		if m > 0 {
+			g *= e
+		}
+		if !x.Positive {
+			g = -g
+		}
+		sumG += g
+		for j, i := range x.Index {
+			p.grad[i] += g * float64(x.Value[j]) * p.lin.c[i].inv
+		}
+		return nil
+	})
+	p.passes++
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	p.value = sum / total
+	for i := range p.lin.c {
+		p.grad[i] = (p.grad[i]-sumG*p.lin.c[i].mean)/total + p.lambda*w[i]
+		p.value += p.lambda / 2 * w[i] * w[i]
+	}
+	p.grad[d] = sumG * p.lin.biasFeature / total
+}
+
+// lbfgsResult is where the optimiser ended.
+type lbfgsResult struct {
+	w          []float64
+	iterations int
+	passes     int
+	gradient   float64 // its largest absolute coordinate
+	converged  bool
+}
+
+// solve minimises from start by L-BFGS (Liu and Nocedal 1989, as gonum/optimize has it, memory 10) until the largest gradient coordinate
+// is at most 1e-6·max(1, that at the start), or for maxIterations.
+func (p *logisticProblem) solve(start []float64, maxIterations int) (lbfgsResult, error) {
+	p.evaluate(start)
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	tolerance := 1e-6 * max(1, maxAbs(p.grad))
+	problem := optimize.Problem{
+		Func: func(w []float64) float64 {
+			p.evaluate(w)
+			return p.value
+		},
+		Grad: func(grad, w []float64) {
+			p.evaluate(w)
+			copy(grad, p.grad)
+		},
+		Status: func() (optimize.Status, error) {
+			if p.err != nil {
+				return optimize.Failure, p.err
+			}
+			return optimize.NotTerminated, nil
+		},
+	}
+	settings := &optimize.Settings{
+		GradientThreshold: tolerance,
+		MajorIterations:   maxIterations,
+		Converger:         optimize.NeverTerminate{},
+	}
+	res, err := optimize.Minimize(problem, start, settings, &optimize.LBFGS{Store: 10, Linesearcher: &optimize.MoreThuente{}})
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	if res == nil {
+		return lbfgsResult{}, err
+	}
+	// A line search that can make no more progress (err != nil) has reached the limit of the
+	// arithmetic: the point is kept, and converged says whether the gradient is small there.
+	p.evaluate(res.X)
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	g := maxAbs(p.grad)
+	return lbfgsResult{
+		w: res.X, iterations: res.MajorIterations, passes: p.passes, gradient: g, converged: g <= tolerance,
+	}, nil
+}
+
+func maxAbs(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}

@@ -1,0 +1,95 @@
+package classify
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// Scored is one example under a classifier.
+type Scored struct {
+	Score    float64
+	Weight   float64
+	Positive bool
+}
+
+// TuneThreshold finds the threshold τ for which predicting "positive iff score > τ" has the largest value
+// of m on the given examples, and that value. The search is exact: the scores are sorted and equal ones are
+// moved together. Candidates are the largest score (nothing is predicted positive), the midpoints between
+// consecutive distinct scores, and one below the smallest (everything is); of equal values
+// the highest threshold wins. Undefined values are passed over; when all are undefined the value is NaN and the threshold
+// is the largest score. It works for every measure and reorders examples. O(n log n).
+func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float64) {
+	if len(examples) == 0 {
+		return 0, math.NaN()
+	}
+	slices.SortStableFunc(examples, func(a, b Scored) int { return cmp.Compare(b.Score, a.Score) })
+	var c measure.Confusion
+	for _, e := range examples {
+		c.Add(e.Positive, false, e.Weight)
+	}
+	threshold, value = examples[0].Score, m.Value(c)
+	for i := 0; i < len(examples); {
+		s := examples[i].Score
+		for ; i < len(examples) && examples[i].Score == s; i++ {
+			if e := examples[i]; e.Positive {
+				c.TP += e.Weight
+				c.FN -= e.Weight
+			} else {
+				c.FP += e.Weight
+				c.TN -= e.Weight
+			}
+		}
+		c.FN, c.TN = max(c.FN, 0), max(c.TN, 0) // weights need not cancel to the last bit
+		if v := m.Value(c); v > value || (math.IsNaN(value) && !math.IsNaN(v)) {
+			value = v
+			threshold = between(examples, i, s)
+		}
+	}
+	return threshold, value
+}
+
+// between is the candidate threshold below score s, whose group ends before place i.
+func between(examples []Scored, i int, s float64) float64 {
+	if i == len(examples) {
+		return s - max(1, math.Abs(s)*1e-9)
+	}
+	next := examples[i].Score
+	if mid := next + (s-next)/2; mid < s {
+		return mid
+	}
+	return next
+}
+
+// scores is one pass for the scores of a model.
+func (d Data) scores(ctx context.Context, m *Linear, buf []Scored) ([]Scored, error) {
+	buf = buf[:0]
+	err := d.read(ctx, func(x Example) error {
+		buf = append(buf, Scored{Score: m.Score(x.Index, x.Value), Weight: x.Weight, Positive: x.Positive})
+		return nil
+	})
+	return buf, err
+}
+
+// Evaluate counts the confusion of a classifier on data, in one pass.
+func Evaluate(ctx context.Context, d Data, m *Linear) (measure.Confusion, error) {
+	var c measure.Confusion
+	err := d.read(ctx, func(x Example) error {
+		c.Add(x.Positive, m.Predict(x.Index, x.Value), x.Weight)
+		return nil
+	})
+	return c, err
+}
+
+// Tune tunes the threshold of a classifier for m on data, in one pass: see [TuneThreshold]. O(n) memory.
+func Tune(ctx context.Context, d Data, model *Linear, m measure.Measure) (threshold, value float64, err error) {
+	scores, err := d.scores(ctx, model, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	threshold, value = TuneThreshold(scores, m)
+	return threshold, value, nil
+}

@@ -1,0 +1,84 @@
+package papers
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+)
+
+// Cell is one number of a [Table] with the number that it is compared with.
+type Cell struct {
+	// Mean and SD are measured here, over Runs runs.
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+	Runs int     `json:"runs"`
+	// Stated is the source's number, NaN (null in JSON) where it states none, and StatedSD its spread, 0 where it states none.
+	Stated   float64 `json:"-"`
+	StatedSD float64 `json:"stated_sd"`
+	// Loose marks a cell that the source itself calls unstable; no tolerance holds for it.
+	Loose bool `json:"loose"`
+}
+
+// Tolerance is how far Mean may lie from Stated: the larger of 0.003 and two standard deviations, the larger of ours and theirs.
+func (c Cell) Tolerance() float64 { return max(0.003, 2*c.SD, 2*c.StatedSD) }
+
+// Agrees reports whether the cell is within its tolerance, or has none.
+func (c Cell) Agrees() bool {
+	return c.Loose || math.IsNaN(c.Stated) || math.Abs(c.Mean-c.Stated) <= c.Tolerance()
+}
+
+// Row is a labelled row of cells, one per column.
+type Row struct {
+	Name  string `json:"name"`
+	Cells []Cell `json:"cells"`
+}
+
+// Table is a reproduced table.
+type Table struct {
+	Title   string   `json:"title"`
+	Columns []string `json:"columns"`
+	Rows    []Row    `json:"rows"`
+}
+
+// Write prints the table as text: measured ± spread, and the stated number in brackets, marked with ! where the two disagree.
+func (t Table) Write(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(tw, "%s\n", t.Title)
+	for _, c := range t.Columns {
+		fmt.Fprintf(tw, "\t%s", c)
+	}
+	fmt.Fprintln(tw)
+	for _, r := range t.Rows {
+		fmt.Fprint(tw, r.Name)
+		for _, c := range r.Cells {
+			fmt.Fprintf(tw, "\t%.4f", c.Mean)
+			if c.Runs > 1 {
+				fmt.Fprintf(tw, "±%.4f", c.SD)
+			}
+			if !math.IsNaN(c.Stated) {
+				fmt.Fprintf(tw, " [%.4f]", c.Stated)
+			}
+			if !c.Agrees() {
+				fmt.Fprint(tw, "!")
+			}
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+// summarize is the mean and the sample standard deviation of x.
+func summarize(x []float64) (mean, sd float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	if len(x) < 2 {
+		return mean, 0
+	}
+	for _, v := range x {
+		sd += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(x)-1))
+}
