@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -145,23 +146,32 @@ func (i Info) emptied() Info {
 	return v
 }
 
-// canonicalLabel returns the name of a label token: the shortest decimal when it is a number, else
-// the token itself. NaN, infinities and the empty token are errors (plain sentences).
-func canonicalLabel(tok []byte) (string, error) {
+// labelFault says why a token can be no label: it is empty, NaN, infinite or a number out of the
+// range of float64. The error is a plain sentence.
+func labelFault(tok []byte) error {
 	if len(tok) == 0 {
-		return "", fmt.Errorf("empty label")
+		return errors.New("the label is empty")
 	}
 	if isNonFinite(tok) {
-		return "", fmt.Errorf("label %s: a label must be a finite number or a name", quote(tok))
+		return fmt.Errorf("label %s: a label must be a finite number or a name", quote(tok))
 	}
-	v, n, ok := scanNumber(tok)
-	if !ok || n != len(tok) {
+	if v, ok := number(tok); ok && math.IsInf(v, 0) {
+		return fmt.Errorf("label %s: the number is out of the range of float64", quote(tok))
+	}
+	return nil
+}
+
+// canonicalLabel returns the name of a label token: the shortest decimal when it is a number, else
+// the token itself.
+func canonicalLabel(tok []byte) (string, error) {
+	if err := labelFault(tok); err != nil {
+		return "", err
+	}
+	v, ok := number(tok)
+	switch {
+	case !ok:
 		return string(tok), nil
-	}
-	if math.IsInf(v, 0) {
-		return "", fmt.Errorf("label %s: the number is out of the range of float64", quote(tok))
-	}
-	if v == 0 {
+	case v == 0: // and -0
 		return "0", nil
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64), nil

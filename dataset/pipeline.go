@@ -15,6 +15,7 @@ type chunk struct {
 	line  int64    // number of the first line (of the first row, in IDX), from 1
 	plan  *csvPlan // CSV: what the columns of this file are
 	class []byte   // IDX: the labels of the rows, nil when there are none
+	width int      // IDX: bytes per row
 	read  int64    // bytes of the stored inputs that were read so far
 	err   error    // nothing to parse: the end of the input or a failed read
 
@@ -24,10 +25,11 @@ type chunk struct {
 
 // result is what a worker makes of a chunk.
 type result struct {
-	rows   Block // Class holds local numbers of labels; Index local numbers of names when local is set
-	labels names // label tokens in order of first appearance in the chunk
-	feats  names // feature names in order of first appearance in the chunk
-	local  bool  // Index refers to feats
+	rows   Block  // Class holds local numbers of labels; Index local numbers of names when local is set
+	labels names  // label tokens in order of first appearance in the chunk
+	feats  names  // feature names in order of first appearance in the chunk
+	local  bool   // Index refers to feats
+	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
 
 	bad     []badLine
 	maxSeen int64 // largest feature number of any row, -1 when none
@@ -45,7 +47,7 @@ func (r *result) reset() {
 	r.rows.Reset()
 	r.labels.reset()
 	r.feats.reset()
-	r.local = false
+	r.local, r.direct = false, 0
 	r.bad = r.bad[:0]
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
 }

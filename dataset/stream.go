@@ -110,7 +110,10 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		s.settleBase()
 		newParser = func() parser { return newSVMParser(&s.opt) }
 	case CSV:
-		src.csv = &csvPlanner{opt: &s.opt, schema: &s.schema}
+		src.csv = &csvPlanner{opt: &s.opt}
+		if sch := s.opt.Schema; sch != nil {
+			src.csv.settle(sch.Columns, sch.Header, sch.Features)
+		}
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
 		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
@@ -119,21 +122,35 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	if err := src.begin(in); err != nil {
 		return err
 	}
-	if format == CSV && s.opt.Schema == nil && s.opt.Bits == 0 {
-		for i, f := range s.schema.Features {
-			s.byName[f] = uint32(i)
-		}
+	if format == CSV && s.opt.Schema == nil {
+		s.takeColumns(src.csv)
 	}
 	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
 	return nil
 }
 
+// takeColumns takes over the columns that the first CSV file settled. A copy: the
+// planner is used by the reading goroutine from now on.
+func (s *Stream) takeColumns(p *csvPlanner) {
+	s.schema.Columns = slices.Clone(p.columns)
+	s.schema.Header, s.schema.Missing = p.header, s.opt.Missing
+	if s.opt.Bits > 0 {
+		return
+	}
+	s.schema.Features = p.features()
+	s.schema.Dim = len(s.schema.Features)
+	for i, f := range s.schema.Features {
+		s.byName[f] = uint32(i)
+	}
+}
+
 // settleBase decides what an index as written means before the first line is read.
 func (s *Stream) settleBase() {
 	switch {
-	case s.opt.Schema != nil || s.opt.lateBase && s.opt.Base == BaseAuto:
+	case s.opt.Schema != nil:
 	case s.opt.Bits > 0:
 		s.opt.Base = BaseZero // hashing takes indices as written
+	case s.opt.lateBase && s.opt.Base == BaseAuto:
 	case s.opt.Base == BaseAuto:
 		s.opt.Base = BaseOne
 	}
@@ -297,7 +314,9 @@ func (s *Stream) takeFeatures(c *chunk) {
 	s.schema.Dim = len(s.schema.Features)
 	rows := &c.rows
 	for i, f := range rows.Index {
-		rows.Index[i] = s.feat[f]
+		if f >= c.direct {
+			rows.Index[i] = s.feat[f-c.direct]
+		}
 	}
 	for i := range rows.Len() {
 		index, value := rows.Row(i)

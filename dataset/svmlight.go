@@ -79,7 +79,7 @@ func (p *svmParser) line(r *result, l []byte) error {
 	switch {
 	case colon || len(tok) == 1 && tok[0] == '?':
 		if !p.opt.AllowNoLabel {
-			return fmt.Errorf("token %s: the line has no label; a line is label index:value ...", quote(tok))
+			return fmt.Errorf("token %s: the line has no label; a line is a label and then index:value tokens", quote(tok))
 		}
 		if !colon {
 			i = end
@@ -241,7 +241,7 @@ func skipQID(l []byte, i int) int {
 func (r *result) label(tok []byte) (uint16, error) {
 	id, isNew := r.labels.id(tok)
 	if isNew {
-		if _, err := canonicalLabel(tok); err != nil {
+		if err := labelFault(tok); err != nil {
 			return 0, err
 		}
 	}

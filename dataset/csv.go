@@ -1,0 +1,224 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// nameTable turns feature names into feature numbers, in one of three ways: hashed, by the
+// fixed dictionary of a schema, or as local numbers of the chunk, which the consumer makes global.
+type nameTable struct {
+	bits   int
+	fixed  map[string]uint32 // nil: the dictionary grows
+	unseen Unseen
+	direct uint32 // numbers below it are features already, local numbers start there
+	sorter rowSorter
+	buf    []byte
+}
+
+func newNameTable(opt *Options, fixed map[string]uint32) nameTable {
+	return nameTable{bits: opt.Bits, fixed: fixed, unseen: opt.Unseen}
+}
+
+// local reports whether the numbers are local ones.
+func (t *nameTable) local() bool { return t.bits == 0 && t.fixed == nil }
+
+// feature returns the number of a feature; ok is false when it is to be ignored.
+func (t *nameTable) feature(r *result, name []byte) (f uint32, ok bool, err error) {
+	if t.bits > 0 {
+		return hashName(name, t.bits), true, nil
+	}
+	if t.fixed == nil {
+		id, _ := r.feats.id(name)
+		return t.direct + id, true, nil
+	}
+	f, ok = t.fixed[string(name)]
+	if !ok && t.unseen == UnseenError {
+		return 0, false, fmt.Errorf("the model has no feature %s; --unseen ignore drops such values", quote(name))
+	}
+	return f, ok, nil
+}
+
+// close ends a row that starts at from: sorted, summed where hashed. Local numbers are
+// sorted by the consumer.
+func (t *nameTable) close(r *result, from int) error {
+	if t.local() {
+		return nil
+	}
+	idx, val := r.rows.Index[from:], r.rows.Value[from:]
+	t.sorter.sort(idx, val)
+	if t.bits == 0 {
+		return nil
+	}
+	n := sumEqual(idx, val)
+	if n < 0 {
+		return fmt.Errorf("the sum of colliding features is out of the range of float32")
+	}
+	r.rows.Index, r.rows.Value = r.rows.Index[:from+n], r.rows.Value[:from+n]
+	return nil
+}
+
+// csvParser parses the rows of CSV chunks.
+type csvParser struct {
+	opt    *Options
+	cells  cellReader
+	table  nameTable
+	last   []byte // the latest label and its number
+	lastID uint16
+}
+
+func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
+	return &csvParser{opt: opt, table: newNameTable(opt, fixed)}
+}
+
+// parse implements parser.
+func (p *csvParser) parse(c *chunk) {
+	p.last = p.last[:0]
+	p.cells.delim = c.plan.delim
+	p.table.direct = 0
+	sorted, top := true, int64(-1)
+	for _, col := range c.plan.columns {
+		if col.kind == Numeric {
+			p.table.direct++
+			sorted = sorted && int64(col.feature) > top
+			top = int64(col.feature)
+		}
+	}
+	c.local = p.table.local() && (c.plan.named || !sorted)
+	c.direct = p.table.direct
+	line := c.line
+	for data := c.data; len(data) > 0; {
+		n, _ := rowEnd(data, c.plan.delim)
+		mark, ignored := c.mark(), c.ignored
+		if err := p.row(&c.result, c.plan, data[:n]); err != nil {
+			c.undo(mark)
+			c.ignored = ignored
+			p.last = p.last[:0]
+			if c.addBad(line, err, p.opt.MaxBadLines) {
+				return
+			}
+		}
+		line += int64(bytes.Count(data[:n], []byte("\n")))
+		data = data[n:]
+	}
+}
+
+// row parses one row; the error is a plain sentence.
+func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
+	if err := p.cells.split(row); err != nil {
+		return err
+	}
+	cells := p.cells.cells
+	if len(cells) == 0 {
+		return nil
+	}
+	if len(cells) != len(plan.columns) {
+		return fmt.Errorf("%d cells, but there are %d columns", len(cells), len(plan.columns))
+	}
+	from := len(r.rows.Index)
+	class, weight := uint16(NoClass), float32(1)
+	for i := range plan.columns {
+		col, cell := &plan.columns[i], cells[i]
+		var err error
+		switch col.kind {
+		case Numeric:
+			v, ok := number(cell)
+			if !ok || !inFloat32(v) {
+				err = p.notNumber(r, col, cell)
+			} else if v32 := float32(v); v32 != 0 {
+				r.rows.Index = append(r.rows.Index, col.feature)
+				r.rows.Value = append(r.rows.Value, v32)
+			}
+		case Categorical:
+			err = p.category(r, col, cell)
+		case LabelKind:
+			class, err = p.label(r, cell)
+		case WeightKind:
+			weight, err = weightOf(cell)
+		case Ignored:
+			if col.unseen && !isMissing(cell) {
+				r.ignored++
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", col.name, err)
+		}
+	}
+	if !plan.labeled && !p.opt.AllowNoLabel {
+		return fmt.Errorf("the row has no label")
+	}
+	if err := p.table.close(r, from); err != nil {
+		return err
+	}
+	r.rows.endRow(class, weight)
+	return nil
+}
+
+// notNumber deals with a cell of a numeric column that holds no usable number.
+func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
+	if !isMissing(cell) {
+		if _, ok := number(cell); ok || isNonFinite(cell) {
+			return valueFault("cell "+quote(cell), cell)
+		}
+		return fmt.Errorf("cell %s is not a number, but the column's first value is one; a column of names can be declared (--categorical)", quote(cell))
+	}
+	switch p.opt.Missing {
+	case MissingError:
+		return fmt.Errorf("cell %s: the value is missing; --missing zero or --missing indicator allow that", quote(cell))
+	case MissingZero:
+		return nil
+	}
+	p.table.buf = append(append(p.table.buf[:0], col.prefix...), "missing"...)
+	return p.one(r)
+}
+
+// category adds the feature "column=value"; a missing value is "column=".
+func (p *csvParser) category(r *result, col *csvColumn, cell []byte) error {
+	if isMissing(cell) {
+		cell = nil
+	}
+	p.table.buf = append(append(p.table.buf[:0], col.prefix...), cell...)
+	return p.one(r)
+}
+
+// one adds the feature named in the table's buffer with the value 1.
+func (p *csvParser) one(r *result) error {
+	f, ok, err := p.table.feature(r, p.table.buf)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		r.ignored++
+		return nil
+	}
+	r.rows.Index = append(r.rows.Index, f)
+	r.rows.Value = append(r.rows.Value, 1)
+	return nil
+}
+
+func (p *csvParser) label(r *result, cell []byte) (uint16, error) {
+	if isMissing(cell) {
+		if !p.opt.AllowNoLabel {
+			return 0, fmt.Errorf("cell %s: the label is missing", quote(cell))
+		}
+		return NoClass, nil
+	}
+	if len(p.last) == 0 || !bytes.Equal(p.last, cell) {
+		id, err := r.label(cell)
+		if err != nil {
+			return 0, err
+		}
+		p.last, p.lastID = append(p.last[:0], cell...), id
+	}
+	return p.lastID, nil
+}
+
+// weightOf reads a weight.
+func weightOf(cell []byte) (float32, error) {
+	v, ok := number(cell)
+	if !ok || v < 0 || !inFloat32(v) {
+		return 0, fmt.Errorf("weight %s: it must be a number from 0 to %v", quote(cell), math.MaxFloat32)
+	}
+	return float32(v), nil
+}

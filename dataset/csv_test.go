@@ -1,0 +1,193 @@
+package dataset
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret"
+)
+
+func TestCSVRows(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		rows       []string
+		labels     []string
+		features   []string
+	}{
+		{"header, label last", "a,b,y\n1,2,yes\n0,-3.5,no\n", Options{}, []string{"0 0:1 1:2", "1 1:-3.5"}, []string{"yes", "no"}, []string{"a", "b"}},
+		{"no header", "1,2,yes\n3,4,no\n", Options{}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"yes", "no"}, []string{"c1", "c2"}},
+		{"a trailing full stop is part of a name", "0,tcp,normal.\n1,udp,smurf.\n", Options{}, []string{"0 1:1", "1 0:1 2:1"}, []string{"normal.", "smurf."}, []string{"c1", "c2=tcp", "c2=udp"}},
+		{"one-hot in order of appearance", "k,x,c,y\nq,1,red,1\nr,2,blue,0\nq,3,red,0\n", Options{}, []string{"0 0:1 1:1 2:1", "1 0:2 3:1 4:1", "1 0:3 1:1 2:1"}, []string{"1", "0"}, []string{"x", "k=q", "c=red", "k=r", "c=blue"}},
+		{"label by name, semicolons", "y;a\n1;7\n2;8\n", Options{LabelColumn: "y"}, []string{"0 0:7", "1 0:8"}, []string{"1", "2"}, []string{"a"}},
+		{"label by number, tabs", "p\t1\t2\nq\t3\t4\n", Options{LabelColumn: "1", Header: HeaderNo}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"p", "q"}, []string{"c2", "c3"}},
+		{"quotes, commas, newlines, doubled quotes", "a,c,y\n1,\"x, \"\"y\"\"\nz\",\"p\"\r\n2,w,q\r\n", Options{}, []string{"0 0:1 1:1", "1 0:2 2:1"}, []string{"p", "q"}, []string{"a", "c=x, \"y\"\nz", "c=w"}},
+		{"blanks around cells", "1 , 2,a\n 3,4 , b\n", Options{}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"a", "b"}, []string{"c1", "c2"}},
+		{"weights and ignored columns", "id,a,w,y\n9,1,2.5,p\n8,2,1,q\n", Options{WeightColumn: "w", IgnoreColumns: []string{"id"}}, []string{"0*2.5 0:1", "1 0:2"}, []string{"p", "q"}, []string{"a"}},
+		{"forced categorical", "a,y\n1,p\n2,q\n", Options{Categorical: []string{"a"}}, []string{"0 0:1", "1 1:1"}, []string{"p", "q"}, []string{"a=1", "a=2"}},
+		{"missing as zero", "a,y\n1,p\n,q\nNA,p\n?,p\nNull,q\nn/a,q\nNaN,q\n", Options{Missing: MissingZero}, []string{"0 0:1", "1", "0", "0", "1", "1", "1"}, []string{"p", "q"}, []string{"a"}},
+		{"missing indicator", "a,b,y\n1,2,p\n,3,q\n", Options{Missing: MissingIndicator}, []string{"0 0:1 1:2", "1 1:3 2:1"}, []string{"p", "q"}, []string{"a", "b", "a=missing"}},
+		{"a missing category is a level", "c,y\nx,p\n,q\n?,q\n", Options{Header: HeaderYes}, []string{"0 0:1", "1 1:1", "1 1:1"}, []string{"p", "q"}, []string{"c=x", "c="}},
+		{"kind by the first value that is there", "a,c,y\n?,?,p\n1,z,q\n", Options{Missing: MissingZero, Header: HeaderYes}, []string{"0 1:1", "1 0:1 2:1"}, []string{"p", "q"}, []string{"a", "c=", "c=z"}},
+		{"no label", "a,y\n1,\n2,p\n", Options{AllowNoLabel: true}, []string{"- 0:1", "0 0:2"}, []string{"p"}, []string{"a"}},
+		{"bad rows let through", "a,y\n1,p\n2\nx,ghost\n3,p\n", Options{MaxBadLines: 2}, []string{"0 0:1", "0 0:3"}, []string{"p"}, []string{"a"}},
+		{"an unnamed column", ",a,y\n5,1,p\n6,2,p\n", Options{}, []string{"0 0:5 1:1", "0 0:6 1:2"}, []string{"p"}, []string{"c1", "a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, "a.csv", c.text)
+			for _, chunk := range []int{1, 7, 1 << 20} {
+				c.opt.chunkBytes, c.opt.Workers = chunk, 2
+				set := load(t, c.opt, path)
+				r, err := set.Read()
+				if d := cmp.Diff(c.rows, show(t, r, err)); d != "" {
+					t.Errorf("chunks of %d: rows (-want +got):\n%s", chunk, d)
+				}
+				i := set.Info()
+				if d := cmp.Diff(c.labels, labelNames(i)); d != "" {
+					t.Errorf("labels (-want +got):\n%s", d)
+				}
+				if d := cmp.Diff(c.features, i.Schema.Features); d != "" {
+					t.Errorf("features (-want +got):\n%s", d)
+				}
+				if err := i.Schema.Validate(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestCSVErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		want       string
+	}{
+		{"cells", "a,b,y\n1,2,p\n1,2\n", Options{}, ":3: 2 cells, but there are 3 columns"},
+		{"word in a numeric column", "a,y\n1,p\ntwo,p\n", Options{}, `:3: column "a": cell "two" is not a number, but the column's first value is one; a column of names can be declared (--categorical)`},
+		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
+		{"too large", "a,y\n1,p\n1e39,p\n", Options{}, `:3: column "a": cell "1e39": the value must lie in the range of float32, ±3.4028235e38`},
+		{"missing", "a,y\n1,p\n,p\n", Options{}, `:3: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`},
+		{"missing label", "a,y\n1,p\n1,\n", Options{}, `:3: column "y": cell "": the label is missing`},
+		{"infinite label", "a,y\n1,p\n1,inf\n", Options{}, `:3: column "y": label "inf": a label must be a finite number or a name`},
+		{"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n", Options{}, `:5: 1 cells, but there are 2 columns`},
+		{"bare quote", "a,y\n1,p\n1,x\"y\n", Options{}, `:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it`},
+		{"after a quote", "a,y\n1,p\n1,\"x\"y\n", Options{}, `:3: column 2: "y" follows a closing quote; a quote inside a quoted cell must be doubled`},
+		{"open quote", "a,y\n1,p\n1,\"x\n", Options{}, `:3: column 2: the quote that opens the cell is never closed`},
+		{"weight", "a,w,y\n1,1,p\n1,-2,p\n", Options{WeightColumn: "w"}, `:3: column "w": weight "-2": it must be a number from 0 to 3.4028234663852886e+38`},
+		{"no such column", "a,y\n1,p\n", Options{LabelColumn: "z"}, `:1: there is no label column "z"; the 2 columns are a, y`},
+		{"two roles", "a,y\n1,p\n", Options{IgnoreColumns: []string{"y"}}, `:1: column "y" cannot be both label and ignored`},
+		{"two columns of one name", "a,a,y\n1,2,p\n", Options{}, `:1: two columns are named "a": the names must differ`},
+		{"ambiguous names", "a,a=x,y\nz,2,p\n", Options{}, `:1: column "a=x": its name starts with "a=", as do the features of the column "a"; rename one`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, "a.csv", c.text)
+			_, err := readAll(c.opt, path)
+			if err == nil || err.Error() != path+c.want {
+				t.Errorf("got  %v\nwant %s", err, path+c.want)
+			}
+			if noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("code %q", noregret.CodeOf(err))
+			}
+		})
+	}
+}
+
+// A model's schema reads later files by the names in their headers, in any order of columns.
+func TestCSVSchemaMatchesByName(t *testing.T) {
+	train := load(t, Options{}, writeFile(t, "train.csv", "a,c,b,y\n1,red,2,p\n3,blue,4,q\n"))
+	schema := train.Info().Schema
+	test := writeFile(t, "test.csv", "y,b,c,a\nq,20,blue,10\np,0,red,5\n")
+	set := load(t, Options{Schema: schema}, test)
+	r, err := set.Read()
+	if d := cmp.Diff([]string{"0 0:10 1:20 3:1", "1 0:5 2:1"}, show(t, r, err)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for _, c := range []struct {
+		text, want string
+		rows       []string
+		ignored    int64
+	}{
+		{"a,c,b,y\n1,green,2,p\n", `:2: column "c": the model has no feature "c=green"; --unseen ignore drops such values`, []string{"0 0:1 1:2"}, 1},
+		{"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" was not there in training; --unseen ignore drops it`, []string{"0 0:1 1:2 2:1"}, 1},
+		{"1,red,2,p\n", "", []string{"0 0:1 1:2 2:1"}, 0},
+	} {
+		path := writeFile(t, "x.csv", c.text)
+		_, err := readAll(Options{Schema: schema}, path)
+		if c.want != "" && (err == nil || err.Error() != path+c.want) || c.want == "" && err != nil {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+		set := load(t, Options{Schema: schema, Unseen: UnseenIgnore}, path)
+		r, err := set.Read()
+		if d := cmp.Diff(c.rows, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != c.ignored {
+			t.Errorf("%d ignored, rows (-want +got):\n%s", set.Info().IgnoredFeatures, d)
+		}
+	}
+	path := writeFile(t, "x.csv", "a,c,y\n1,red,p\n")
+	if _, err := readAll(Options{Schema: schema}, path); err == nil || err.Error() != path+`:1: the numeric column "b" is missing` {
+		t.Errorf("got %v", err)
+	}
+	path = writeFile(t, "x.csv", "a,c,b\n1,red,2\n")
+	if _, err := readAll(Options{Schema: schema, AllowNoLabel: true}, path); err != nil {
+		t.Errorf("without labels: %v", err)
+	}
+}
+
+func TestCSVSeveralFiles(t *testing.T) {
+	one := writeFile(t, "1.csv", "a,c,y\n1,x,p\n")
+	two := writeFile(t, "2.csv", "y,c,a\nq,z,2\n")
+	three := writeFile(t, "3.csv", "3,x,p\n")
+	set := load(t, Options{}, one, two, three)
+	r, err := set.Read()
+	if d := cmp.Diff([]string{"0 0:1 1:1", "1 0:2 2:1", "0 0:3 1:1"}, show(t, r, err)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	four := writeFile(t, "4.csv", "a,c,y\n1,x,p\n1\n")
+	if _, err := readAll(Options{}, one, four); err == nil || !strings.HasPrefix(err.Error(), four+":3: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCSVHashing(t *testing.T) {
+	path := writeFile(t, "a.csv", "a,c,y\n2,red,p\n3,blue,q\n")
+	set := load(t, Options{Bits: 20}, path)
+	i := set.Info()
+	if i.Dim != 1<<20 || i.Schema.Features != nil || i.NonZeros != 4 {
+		t.Errorf("dim %d, features %v, %d nonzeros", i.Dim, i.Schema.Features, i.NonZeros)
+	}
+	again := load(t, Options{Schema: i.Schema}, writeFile(t, "b.csv", "c,a,y\nred,2,p\nblue,3,q\n"))
+	r, err := set.Read()
+	want := show(t, r, err)
+	r, err = again.Read()
+	if d := cmp.Diff(want, show(t, r, err)); d != "" {
+		t.Errorf("(-first +by name):\n%s", d)
+	}
+}
+
+func TestCSVWorkersDoNotMatter(t *testing.T) {
+	var text strings.Builder
+	for i := range 4000 {
+		text.WriteString([]string{"red", "blue", "gr\"\"een\n", "x,y"}[i*i%4][:3])
+		text.WriteString(",")
+		text.WriteString(strings.Repeat("7", 1+i%5))
+		text.WriteString(",\"v" + strings.Repeat("z", i*31%97) + "\n\",")
+		text.WriteString([]string{"p", "q", "r"}[i*7%3] + "\n")
+	}
+	body := strings.ReplaceAll(text.String(), "x,y", "xyy")
+	body = strings.ReplaceAll(body, "gr\"", "grr")
+	path := writeFile(t, "a.csv", body)
+	r, err := Open(context.Background(), []string{path}, Options{Workers: 1, Header: HeaderNo})
+	want := fingerprint(t, r, err)
+	for _, size := range []int{64, 1000, 50000} {
+		r, err := Open(context.Background(), []string{path}, Options{Workers: 3, Header: HeaderNo, chunkBytes: size})
+		if got := fingerprint(t, r, err); got != want {
+			t.Errorf("chunks of %d bytes: other blocks", size)
+		}
+		if n := r.Info().Rows; n != 4000 {
+			t.Errorf("%d rows", n)
+		}
+	}
+}

@@ -1,0 +1,441 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// csvPlan says what the cells of one CSV file are.
+type csvPlan struct {
+	delim   byte
+	skip    int // bytes of the header and of blank lines before it
+	columns []csvColumn
+	named   bool // some feature comes by name: the parser needs a dictionary
+	labeled bool // there is a label column
+}
+
+// csvColumn is a column as the parser sees it.
+type csvColumn struct {
+	name    string
+	kind    ColumnKind
+	feature uint32 // numeric: its feature (its slot when hashed)
+	prefix  []byte // "name="
+	unseen  bool   // ignored because the schema lacks it: its cells are counted
+}
+
+// csvPlanner plans files in order. The first file settles the columns unless a schema has.
+type csvPlanner struct {
+	opt     *Options
+	columns []Column
+	numeric map[string]uint32 // feature of each numeric column
+	header  bool              // the names come from a header
+}
+
+// settle takes over the columns of a schema.
+func (p *csvPlanner) settle(columns []Column, header bool, features []string) {
+	p.columns, p.header = columns, header
+	p.numeric = map[string]uint32{}
+	number := map[string]uint32{}
+	for i, f := range features {
+		number[f] = uint32(i)
+	}
+	next := uint32(0)
+	for _, c := range columns {
+		if c.Kind != Numeric {
+			continue
+		}
+		switch {
+		case p.opt.Bits > 0:
+			p.numeric[c.Name] = hashName([]byte(c.Name), p.opt.Bits)
+		case features != nil:
+			p.numeric[c.Name] = number[c.Name]
+		default:
+			p.numeric[c.Name] = next
+			next++
+		}
+	}
+}
+
+// features names the numeric columns, the first features of a space that is being learned.
+func (p *csvPlanner) features() []string {
+	out := []string{}
+	for _, c := range p.columns {
+		if c.Kind == Numeric {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// headRows splits the first rows of a file.
+type headRows struct {
+	cellReader
+	file  string
+	rest  []byte
+	whole bool // rest is all there is
+	line  int64
+	used  int
+}
+
+// next returns a copy of the cells of the next row that is not blank, nil at the end of the head.
+func (h *headRows) next() ([]string, error) {
+	for len(h.rest) > 0 {
+		n, ended := rowEnd(h.rest, h.delim)
+		if !ended && !h.whole {
+			return nil, nil
+		}
+		if err := h.split(h.rest[:n]); err != nil {
+			return nil, noregret.Errorf(noregret.BadInput, place(h.file, h.line), "%s", err)
+		}
+		h.line += int64(bytes.Count(h.rest[:n], []byte("\n")))
+		h.rest = h.rest[n:]
+		h.used += n
+		if len(h.cells) > 0 {
+			row := make([]string, len(h.cells))
+			for i, c := range h.cells {
+				row[i] = string(c)
+			}
+			return row, nil
+		}
+	}
+	return nil, nil
+}
+
+// plan looks at the start of a file (all of it if whole) and says what its columns are.
+func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error) {
+	delim := byte(0)
+	if p.opt.Delimiter != "" {
+		delim = p.opt.Delimiter[0]
+	} else {
+		delim = findDelimiter(head)
+	}
+	h := &headRows{cellReader: cellReader{delim: delim}, file: file, rest: head, whole: whole, line: 1}
+	first, err := h.next()
+	if err != nil {
+		return nil, err
+	}
+	if first == nil {
+		if len(h.rest) > 0 {
+			return nil, noregret.Errorf(noregret.BadInput, place(file, h.line), "the first row is longer than %d bytes; is a quote left open?", peekBytes)
+		}
+		return &csvPlan{delim: delim}, nil
+	}
+	skip := h.used
+	second, err := h.next()
+	if err != nil {
+		second = nil // the parser will meet the bad row
+	}
+	bad := func(err error) error {
+		return noregret.Errorf(noregret.BadInput, place(file, 1), "%s", err)
+	}
+	var plan *csvPlan
+	if p.columns == nil {
+		plan, err = p.learn(h, first, second)
+	} else {
+		plan, err = p.match(first, second)
+	}
+	if err != nil {
+		return nil, bad(err)
+	}
+	plan.delim = delim
+	if plan.skip > 0 {
+		plan.skip = skip
+	}
+	return plan, nil
+}
+
+// learn settles the columns by the first file.
+func (p *csvPlanner) learn(h *headRows, first, second []string) (*csvPlan, error) {
+	header, err := p.hasHeader(first, second)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]Column, len(first))
+	for i := range first {
+		columns[i].Name = "c" + strconv.Itoa(i+1)
+		if header && first[i] != "" {
+			columns[i].Name = first[i]
+		}
+	}
+	if err := p.giveRoles(columns); err != nil {
+		return nil, err
+	}
+	row := first
+	if header {
+		row = second
+	}
+	p.giveKinds(h, columns, row, second)
+	if err := checkColumns(columns, p.opt.Missing); err != nil {
+		return nil, err
+	}
+	p.settle(columns, header, nil)
+	plan := p.planOf(columns)
+	if header {
+		plan.skip = 1
+	}
+	return plan, nil
+}
+
+// hasHeader decides whether the first row names the columns.
+func (p *csvPlanner) hasHeader(first, second []string) (bool, error) {
+	switch p.opt.Header {
+	case HeaderYes:
+		return true, nil
+	case HeaderNo:
+		return false, nil
+	}
+	label := len(first) - 1
+	if l := p.opt.LabelColumn; l != "" && l != "last" {
+		for _, name := range first {
+			if name == l && !isNumber(name) {
+				return true, nil
+			}
+		}
+		if n, err := strconv.Atoi(l); err == nil {
+			label = n - 1
+		}
+	}
+	return looksLikeHeader(first, second, label), nil
+}
+
+// looksLikeHeader is the automatic rule: no cell but the label's is a number, or one is none where the
+// second row has a number. Missing cells do not count.
+func looksLikeHeader(first, second []string, label int) bool {
+	words, numbers := 0, 0
+	for i, cell := range first {
+		if i == label || isMissing([]byte(cell)) {
+			continue
+		}
+		if isNumber(cell) {
+			numbers++
+			continue
+		}
+		words++
+		if i < len(second) && len(second) == len(first) && isNumber(second[i]) {
+			return true
+		}
+	}
+	return words > 0 && numbers == 0
+}
+
+func isNumber(cell string) bool {
+	_, ok := number([]byte(cell))
+	return ok
+}
+
+// findColumn resolves a column by name, by number from 1, or as "last".
+func findColumn(columns []Column, ref, what string) (int, error) {
+	for i, c := range columns {
+		if c.Name == ref {
+			return i, nil
+		}
+	}
+	if ref == "last" {
+		return len(columns) - 1, nil
+	}
+	if n, err := strconv.Atoi(ref); err == nil && n >= 1 && n <= len(columns) {
+		return n - 1, nil
+	}
+	var list []string
+	for i, c := range columns {
+		if i == 20 {
+			list = append(list, "...")
+			break
+		}
+		list = append(list, c.Name)
+	}
+	return 0, fmt.Errorf("there is no %s column %q; the %d columns are %s", what, ref, len(columns), strings.Join(list, ", "))
+}
+
+// giveRoles sets the kinds that options name.
+func (p *csvPlanner) giveRoles(columns []Column) error {
+	label := p.opt.LabelColumn
+	if label == "" {
+		label = "last"
+	}
+	set := func(ref, what string, kind ColumnKind) error {
+		i, err := findColumn(columns, ref, what)
+		if err != nil {
+			return err
+		}
+		if k := columns[i].Kind; k != "" && k != kind {
+			return fmt.Errorf("column %q cannot be both %s and %s", columns[i].Name, k, kind)
+		}
+		columns[i].Kind = kind
+		return nil
+	}
+	if err := set(label, "label", LabelKind); err != nil {
+		return err
+	}
+	if p.opt.WeightColumn != "" {
+		if err := set(p.opt.WeightColumn, "weight", WeightKind); err != nil {
+			return err
+		}
+	}
+	for _, ref := range p.opt.Categorical {
+		if err := set(ref, "categorical", Categorical); err != nil {
+			return err
+		}
+	}
+	for _, ref := range p.opt.IgnoreColumns {
+		if err := set(ref, "ignored", Ignored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveKinds makes the other columns numeric or categorical by their first value that is not missing, in
+// the first data row, the second row, or the rows that follow in the head.
+func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []string) {
+	for row != nil {
+		open := 0
+		for i := range columns {
+			switch {
+			case columns[i].Kind != "":
+			case i >= len(row) || isMissing([]byte(row[i])):
+				open++
+			case isNumber(row[i]) || isNonFinite([]byte(row[i])):
+				columns[i].Kind = Numeric
+			default:
+				columns[i].Kind = Categorical
+			}
+		}
+		if open == 0 {
+			return
+		}
+		if second != nil && &row[0] != &second[0] {
+			row, second = second, nil
+			continue
+		}
+		second = nil
+		next, err := h.next()
+		if err != nil {
+			break // the parser will meet the bad row
+		}
+		row = next
+	}
+	for i := range columns {
+		if columns[i].Kind == "" {
+			columns[i].Kind = Numeric
+		}
+	}
+}
+
+// planOf makes the plan of a file that has just these columns.
+func (p *csvPlanner) planOf(columns []Column) *csvPlan {
+	plan := new(csvPlan)
+	for _, c := range columns {
+		plan.columns = append(plan.columns, csvColumn{
+			name: c.Name, kind: c.Kind, feature: p.numeric[c.Name], prefix: []byte(c.Name + "="),
+		})
+		plan.labeled = plan.labeled || c.Kind == LabelKind
+	}
+	for _, c := range p.columns { // as settled, so that all files of a set agree
+		plan.named = plan.named || c.Kind == Categorical || c.Kind == Numeric && p.opt.Missing == MissingIndicator
+	}
+	return plan
+}
+
+// match plans a file whose columns have been settled before it.
+func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
+	header := p.opt.Header == HeaderYes
+	if p.opt.Header == HeaderAuto {
+		header = p.namesAllFeatures(first) || looksLikeHeader(first, second, -1)
+	}
+	var plan *csvPlan
+	var err error
+	if header && p.header {
+		plan, err = p.matchNames(first)
+	} else {
+		plan, err = p.matchPlaces(len(first))
+	}
+	if err == nil && header {
+		plan.skip = 1
+	}
+	return plan, err
+}
+
+func (p *csvPlanner) namesAllFeatures(row []string) bool {
+	if !p.header {
+		return false
+	}
+	have := map[string]bool{}
+	for _, name := range row {
+		have[name] = true
+	}
+	for _, c := range p.columns {
+		if (c.Kind == Numeric || c.Kind == Categorical) && !have[c.Name] {
+			return false
+		}
+	}
+	return true
+}
+
+// matchNames finds the settled columns by the names in a header.
+func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
+	known := map[string]Column{}
+	for _, c := range p.columns {
+		if c.Kind == LabelKind && p.opt.LabelColumn != "" && !isNumber(p.opt.LabelColumn) && p.opt.LabelColumn != "last" {
+			c.Name = p.opt.LabelColumn
+		}
+		known[c.Name] = c
+	}
+	found := map[string]bool{}
+	var columns []Column
+	unseen := map[string]bool{}
+	for i, name := range row {
+		if name == "" {
+			name = "c" + strconv.Itoa(i+1)
+		}
+		if found[name] {
+			return nil, fmt.Errorf("two columns are named %q: the names must differ", name)
+		}
+		found[name] = true
+		c, ok := known[name]
+		if !ok {
+			if p.opt.Unseen == UnseenError {
+				return nil, fmt.Errorf("column %q was not there in training; --unseen ignore drops it", name)
+			}
+			c = Column{Name: name, Kind: Ignored}
+			unseen[name] = true
+		}
+		columns = append(columns, c)
+	}
+	for _, c := range p.columns {
+		name := c.Name
+		if c.Kind == LabelKind && p.opt.LabelColumn != "" && known[p.opt.LabelColumn].Kind == LabelKind {
+			name = p.opt.LabelColumn
+		}
+		optional := c.Kind == Ignored || p.opt.AllowNoLabel && (c.Kind == LabelKind || c.Kind == WeightKind)
+		if !found[name] && !optional {
+			return nil, fmt.Errorf("the %s column %q is missing", c.Kind, name)
+		}
+	}
+	plan := p.planOf(columns)
+	for i := range plan.columns {
+		plan.columns[i].unseen = unseen[plan.columns[i].name]
+	}
+	return plan, nil
+}
+
+// matchPlaces takes the columns in their settled order; the label may be left out where none is needed.
+func (p *csvPlanner) matchPlaces(cells int) (*csvPlan, error) {
+	columns := p.columns
+	if cells == len(columns)-1 && p.opt.AllowNoLabel {
+		columns = nil
+		for _, c := range p.columns {
+			if c.Kind != LabelKind {
+				columns = append(columns, c)
+			}
+		}
+	}
+	if cells != len(columns) {
+		return nil, fmt.Errorf("%d cells in the first row, but there are %d columns", cells, len(p.columns))
+	}
+	return p.planOf(columns), nil
+}

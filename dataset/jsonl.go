@@ -1,0 +1,306 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// jsonParser parses JSON lines: one object per line.
+type jsonParser struct {
+	opt   *Options
+	table nameTable
+	scan  jsonScanner
+	keys  names    // paths of keys seen in the chunk
+	row   []uint32 // per key: the row of the chunk (from 1) that had it last
+	cur   uint32
+	path  []byte // of the key being read, with the dots of nesting
+
+	class    uint16
+	weight   float32
+	flat     []byte // name of a feature key beside "features", to report it
+	wrapped  bool   // the row has a "features" object
+	hasLabel bool
+	seen     [2]bool // label key, weight key
+}
+
+func newJSONParser(opt *Options, fixed map[string]uint32) *jsonParser {
+	return &jsonParser{opt: opt, table: newNameTable(opt, fixed)}
+}
+
+// parse implements parser.
+func (p *jsonParser) parse(c *chunk) {
+	c.local = p.table.local()
+	p.keys.reset()
+	p.row, p.cur = p.row[:0], 0
+	line := c.line
+	for data := c.data; len(data) > 0; line++ {
+		l := data
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			l, data = data[:i], data[i+1:]
+		} else {
+			data = nil
+		}
+		mark, ignored := c.mark(), c.ignored
+		p.cur++
+		if err := p.line(&c.result, l); err != nil {
+			c.undo(mark)
+			c.ignored = ignored
+			if c.addBad(line, err, p.opt.MaxBadLines) {
+				return
+			}
+		}
+	}
+}
+
+// line parses one line; the error is a plain sentence.
+func (p *jsonParser) line(r *result, l []byte) error {
+	s := &p.scan
+	s.data, s.at = l, 0
+	if s.space(); s.at == len(l) {
+		return nil
+	}
+	if !utf8.Valid(l) {
+		return errors.New("the line is not valid UTF-8")
+	}
+	p.class, p.weight, p.hasLabel, p.wrapped, p.seen = NoClass, 1, false, false, [2]bool{}
+	p.flat, p.path = p.flat[:0], p.path[:0]
+	from := len(r.rows.Index)
+	if s.peek() != '{' {
+		return fmt.Errorf("expected a JSON object, found %s", quote(l[s.at:]))
+	}
+	if err := p.object(r, 0); err != nil {
+		return err
+	}
+	if s.space(); s.at < len(l) {
+		return fmt.Errorf("%s follows the object; a line holds one object", quote(l[s.at:]))
+	}
+	if p.wrapped && len(p.flat) > 0 {
+		return fmt.Errorf("key %s beside \"features\": put it into \"features\", or have it ignored by name", quote(p.flat))
+	}
+	if !p.hasLabel && !p.opt.AllowNoLabel {
+		return fmt.Errorf("the row has no label (key %q)", p.opt.LabelKey)
+	}
+	if err := p.table.close(r, from); err != nil {
+		return err
+	}
+	r.rows.endRow(p.class, p.weight)
+	return nil
+}
+
+// maxDepth is how deep objects may nest.
+const maxDepth = 32
+
+// object reads an object at the scanner. depth 0 is the line, where label and weight are.
+func (p *jsonParser) object(r *result, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("objects are nested deeper than %d", maxDepth)
+	}
+	s := &p.scan
+	prefix := len(p.path)
+	s.at++ // the brace
+	for first := true; ; first = false {
+		s.space()
+		if first && s.peek() == '}' {
+			s.at++
+			return nil
+		}
+		key, err := s.text()
+		if err != nil {
+			return err
+		}
+		p.path = append(p.path[:prefix], key...)
+		if s.space(); s.peek() != ':' {
+			return s.expected("a colon after the key")
+		}
+		s.at++
+		s.space()
+		if err := p.member(r, depth); err != nil {
+			return err
+		}
+		p.path = p.path[:prefix]
+		s.space()
+		switch s.peek() {
+		case ',':
+			s.at++
+		case '}':
+			s.at++
+			return nil
+		default:
+			return s.expected("a comma or a closing brace")
+		}
+	}
+}
+
+// member reads the value of the key in p.path.
+func (p *jsonParser) member(r *result, depth int) error {
+	s := &p.scan
+	if depth == 0 {
+		switch string(p.path) {
+		case p.opt.LabelKey:
+			if err := p.first(&p.seen[0]); err != nil {
+				return err
+			}
+			return p.label(r)
+		case p.opt.WeightKey:
+			if err := p.first(&p.seen[1]); err != nil {
+				return err
+			}
+			tok, err := s.numberToken()
+			if err == nil {
+				p.weight, err = weightOf(tok)
+			}
+			return inKey(p.path, err)
+		case "features":
+			if s.peek() == '{' {
+				if err := p.first(&p.wrapped); err != nil {
+					return err
+				}
+				p.path = p.path[:0]
+				return p.object(r, 1)
+			}
+		}
+	}
+	if slices.Contains(p.opt.IgnoreColumns, string(p.path)) {
+		return p.skip(depth)
+	}
+	if depth == 0 && len(p.flat) == 0 {
+		p.flat = append(p.flat, p.path...)
+	}
+	if s.peek() == '{' {
+		if err := p.once(); err != nil {
+			return err
+		}
+		p.path = append(p.path, '.')
+		return p.object(r, depth+1)
+	}
+	if err := p.once(); err != nil {
+		return err
+	}
+	return inKey(p.path, p.value(r))
+}
+
+func inKey(key []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("key %s: %w", quote(key), err)
+}
+
+// first refuses the second time that a key of its own meaning is met.
+func (p *jsonParser) first(seen *bool) error {
+	if *seen {
+		return fmt.Errorf("key %s is there twice", quote(p.path))
+	}
+	*seen = true
+	return nil
+}
+
+// once refuses a feature key that the row has had.
+func (p *jsonParser) once() error {
+	id, isNew := p.keys.id(p.path)
+	if isNew {
+		p.row = append(p.row, 0)
+	}
+	if p.row[id] == p.cur {
+		return fmt.Errorf("key %s is there twice", quote(p.path))
+	}
+	p.row[id] = p.cur
+	return nil
+}
+
+// value reads a feature's value: number, string (one-hot), boolean (1 or 0) or null (none).
+func (p *jsonParser) value(r *result) error {
+	s := &p.scan
+	v := float32(1)
+	switch c := s.peek(); {
+	case c == '"':
+		text, err := s.text()
+		if err != nil {
+			return err
+		}
+		p.table.buf = append(append(append(p.table.buf[:0], p.path...), '='), text...)
+	case c == '-' || c-'0' <= 9:
+		tok, err := s.numberToken()
+		if err != nil {
+			return err
+		}
+		x, _ := number(tok)
+		if !inFloat32(x) {
+			return valueFault("value "+quote(tok), tok)
+		}
+		v = float32(x)
+		p.table.buf = append(p.table.buf[:0], p.path...)
+	case s.word("true"), s.word("false"):
+		if s.data[s.at-1] == 'e' && s.data[s.at-2] == 's' {
+			v = 0
+		}
+		p.table.buf = append(p.table.buf[:0], p.path...)
+	case s.word("null"):
+		return nil
+	case c == '[':
+		return errors.New("arrays are not allowed; give each element a key of its own")
+	default:
+		return s.expected("a number, a string, true, false or null")
+	}
+	f, ok, err := p.table.feature(r, p.table.buf)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !ok:
+		r.ignored++
+	case v != 0:
+		r.rows.Index = append(r.rows.Index, f)
+		r.rows.Value = append(r.rows.Value, v)
+	}
+	return nil
+}
+
+// label reads the label: a string or a number; true is 1, false is 0, null is none.
+func (p *jsonParser) label(r *result) error {
+	s := &p.scan
+	var tok []byte
+	var err error
+	switch c := s.peek(); {
+	case c == '"':
+		tok, err = s.text()
+	case c == '-' || c-'0' <= 9:
+		tok, err = s.numberToken()
+	case s.word("true"):
+		tok = []byte("1")
+	case s.word("false"):
+		tok = []byte("0")
+	case s.word("null"):
+		return nil
+	default:
+		err = s.expected("a string, a number, true, false or null")
+	}
+	if err == nil && len(tok) == 1 && tok[0] == '?' {
+		return nil
+	}
+	if err == nil {
+		p.class, err = r.label(tok)
+		p.hasLabel = true
+	}
+	return inKey(p.path, err)
+}
+
+// skip reads over the value of an ignored key, which may be anything.
+func (p *jsonParser) skip(depth int) error {
+	s := &p.scan
+	switch s.peek() {
+	case '{', '[':
+		return s.skipNested(depth)
+	case '"':
+		_, err := s.text()
+		return err
+	}
+	if s.word("true") || s.word("false") || s.word("null") {
+		return nil
+	}
+	_, err := s.numberToken()
+	return err
+}

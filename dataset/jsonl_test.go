@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret"
+)
+
+func TestJSONLRows(t *testing.T) {
+	text := `{"label": "yes", "features": {"a": 1.5, "c": "red", "f": true, "n": null}}
+
+{"features": {"c": "blue", "a": -2e0, "f": false}, "weight": 2.5, "label": "no"}
+{"label": "yes", "a": 3, "in": {"x": {"y": 4}}, "u\u0041": 5}
+`
+	set := load(t, Options{}, writeFile(t, "a.jsonl", text))
+	r, err := set.Read()
+	want := []string{"0 0:1.5 1:1 2:1", "1*2.5 0:-2 3:1", "0 0:3 4:4 5:5"}
+	if d := cmp.Diff(want, show(t, r, err)); d != "" {
+		t.Errorf("rows (-want +got):\n%s", d)
+	}
+	i := set.Info()
+	if d := cmp.Diff([]string{"a", "c=red", "f", "c=blue", "in.x.y", "uA"}, i.Schema.Features); d != "" {
+		t.Errorf("features (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]Label{{"yes", 2, 2}, {"no", 1, 2.5}}, i.Labels); d != "" || !i.Weighted {
+		t.Errorf("weighted %v, labels (-want +got):\n%s", i.Weighted, d)
+	}
+
+	// The schema goes through JSON, as in a model file, and reads other rows in the same space.
+	doc, err := json.Marshal(i.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema Schema
+	if err := json.Unmarshal(doc, &schema); err != nil {
+		t.Fatal(err)
+	}
+	path := writeFile(t, "b.jsonl", `{"uA":1,"c":"blue","a":2,"zz":1,"c2":"x"}`)
+	opt := Options{Schema: &schema, Unseen: UnseenIgnore, AllowNoLabel: true}
+	set = load(t, opt, path)
+	r, err = set.Read()
+	if d := cmp.Diff([]string{"- 0:2 3:1 5:1"}, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != 2 {
+		t.Errorf("%d ignored, rows (-want +got):\n%s", set.Info().IgnoredFeatures, d)
+	}
+}
+
+func TestJSONLErrors(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{`[1]`, `expected a JSON object, found "[1]"`},
+		{`{"label":1`, `expected a comma or a closing brace, but the line ends`},
+		{`{"label":1,}`, `expected a string in double quotes, found "}"`},
+		{`{"label":1 "a":2}`, `expected a comma or a closing brace, found "\"a\":2}"`},
+		{`{"label":1,"a" 2}`, `expected a colon after the key, found "2}"`},
+		{`{"label":1,"a":01}`, `key "a": expected a number, found "01}"`},
+		{`{"label":1,"a":1.}`, `key "a": expected a number, found "1.}"`},
+		{`{"label":1,"a":+1}`, `key "a": expected a number, a string, true, false or null, found "+1}"`},
+		{`{"label":1,"a":NaN}`, `key "a": expected a number, a string, true, false or null, found "NaN}"`},
+		{`{"label":1,"a":1e39}`, `key "a": value "1e39": the value must lie in the range of float32, ±3.4028235e38`},
+		{`{"label":1,"a":[1]}`, `key "a": arrays are not allowed; give each element a key of its own`},
+		{`{"label":1,"a":1,"a":2}`, `key "a" is there twice`},
+		{`{"label":1,"a":"x","a":"y"}`, `key "a" is there twice`},
+		{`{"label":1,"a":null,"a":1}`, `key "a" is there twice`},
+		{`{"label":1,"a.b":1,"a":{"b":2}}`, `key "a.b" is there twice`},
+		{`{"label":1,"label":1}`, `key "label" is there twice`},
+		{`{"a":1}`, `the row has no label (key "label")`},
+		{`{"label":null,"a":1}`, `the row has no label (key "label")`},
+		{`{"label":"nan","a":1}`, `key "label": label "nan": a label must be a finite number or a name`},
+		{`{"label":"","a":1}`, `key "label": the label is empty`},
+		{`{"label":{},"a":1}`, `key "label": expected a string, a number, true, false or null, found "{},\"a\":1}"`},
+		{`{"label":1,"weight":-1}`, `key "weight": weight "-1": it must be a number from 0 to 3.4028234663852886e+38`},
+		{`{"label":1,"weight":"1"}`, `key "weight": expected a number, found "\"1\"}"`},
+		{`{"label":1,"id":4,"features":{"a":1}}`, `key "id" beside "features": put it into "features", or have it ignored by name`},
+		{`{"label":1} x`, `"x" follows the object; a line holds one object`},
+		{`{"label":1,"a":"` + "\x01" + `"}`, `control character 0x01 in a string`},
+		{`{"label":1,"a":"x}`, `key "a": string "\"x}" is not closed`},
+		{"{\"label\":1,\"\xff\":1}", `the line is not valid UTF-8`},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			path := writeFile(t, "a.jsonl", "{\"label\":1}\n"+c.line+"\n{\"label\":0}\n")
+			_, err := readAll(Options{}, path)
+			want := path + ":2: " + c.want
+			if c.line[len(c.line)-2] == '\x01' || len(c.line) > 3 && c.want[0] == 'c' {
+				want = path + ":2: key \"a\": " + c.want
+			}
+			if err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("code %q", noregret.CodeOf(err))
+			}
+			i, err := readAll(Options{MaxBadLines: 1}, path)
+			if err != nil || i.Rows != 2 || i.Dim != 0 {
+				t.Errorf("with one bad line allowed: %v, %d rows, dim %d", err, i.Rows, i.Dim)
+			}
+		})
+	}
+}
+
+func TestJSONLIgnoredKeys(t *testing.T) {
+	text := `{"label":true,"id":{"a":[1,"]",{"b":"}"}]},"features":{"x":1,"t":"skip"}}` + "\n" + `{"label":false,"id":3,"features":{"x":2}}`
+	set := load(t, Options{IgnoreColumns: []string{"id", "t"}}, writeFile(t, "a.jsonl", text))
+	r, err := set.Read()
+	if d := cmp.Diff([]string{"0 0:1", "1 0:2"}, show(t, r, err)); d != "" {
+		t.Errorf("rows (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"1", "0"}, labelNames(set.Info())); d != "" {
+		t.Errorf("labels (-want +got):\n%s", d)
+	}
+}
