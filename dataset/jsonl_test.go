@@ -74,7 +74,7 @@ func TestJSONLErrors(t *testing.T) {
 		{`{"label":1,"weight":"1"}`, `key "weight": expected a number, found "\"1\"}"`},
 		{`{"label":1,"id":4,"features":{"a":1}}`, `key "id" beside "features": put it into "features", or have it ignored by name`},
 		{`{"label":1} x`, `"x" follows the object; a line holds one object`},
-		{`{"label":1,"a":"` + "\x01" + `"}`, `control character 0x01 in a string`},
+		{`{"label":1,"a":"` + "\x01" + `"}`, `key "a": control character 0x01 in a string`},
 		{`{"label":1,"a":"x}`, `key "a": string "\"x}" is not closed`},
 		{"{\"label\":1,\"\xff\":1}", `the line is not valid UTF-8`},
 	} {
@@ -82,9 +82,6 @@ func TestJSONLErrors(t *testing.T) {
 			path := writeFile(t, "a.jsonl", "{\"label\":1}\n"+c.line+"\n{\"label\":0}\n")
 			_, err := readAll(Options{}, path)
 			want := path + ":2: " + c.want
-			if c.line[len(c.line)-2] == '\x01' || len(c.line) > 3 && c.want[0] == 'c' {
-				want = path + ":2: key \"a\": " + c.want
-			}
 			if err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
