@@ -203,3 +203,56 @@ func TestBlockRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// mendChecksums makes the checksums of a cache right where the sizes allow it.
+func mendChecksums(data []byte) {
+	le := binary.LittleEndian
+	sum := func(lo, hi, at int) { le.PutUint32(data[at:], crc32.Checksum(data[lo:hi], castagnoli)) }
+	n := len(data)
+	if n < cacheHeaderSize+cacheTrailerSize {
+		return
+	}
+	sum(0, 12, 12)
+	trail := n - cacheTrailerSize
+	foot, blocks := le.Uint64(data[trail:]), uint64(le.Uint32(data[trail+12:]))
+	if foot < uint64(trail) && blocks*blockRefSize <= uint64(trail)-foot {
+		for at := trail - int(blocks)*blockRefSize; at < trail; at += blockRefSize {
+			r := blockRef{rows: le.Uint32(data[at+8:]), nonZeros: le.Uint32(data[at+12:]), weighted: data[at+16]&1 != 0}
+			if off := le.Uint64(data[at:]); off < uint64(n) && r.rows < 1<<20 && r.nonZeros < 1<<20 && int(off)+r.size() <= n {
+				sum(int(off), int(off)+r.size()-4, int(off)+r.size()-4)
+			}
+		}
+		sum(int(foot), trail, trail+16)
+	}
+	sum(trail, trail+28, trail+28)
+}
+
+// A file with right checksums and wrong rows must be refused as well.
+func TestCacheRulesBehindTheChecksums(t *testing.T) {
+	for _, c := range []struct {
+		block Block
+		want  string
+	}{
+		{Block{Offset: []uint32{0, 2}, Index: []uint32{1, 1}, Value: []float32{1, 1}, Class: []uint16{0}}, "block 0: row 0: index 1 is not in [2, 5) or does not ascend"},
+		{Block{Offset: []uint32{0, 1}, Index: []uint32{5}, Value: []float32{1}, Class: []uint16{0}}, "block 0: row 0: index 5 is not in [0, 5) or does not ascend"},
+		{Block{Offset: []uint32{0, 1}, Index: []uint32{4}, Value: []float32{0}, Class: []uint16{0}}, "block 0: row 0, index 4: value 0 is not finite or is zero"},
+		{Block{Offset: []uint32{0, 0}, Class: []uint16{1}}, "block 0: row 0: class 1 of 1 labels"},
+		{Block{Offset: []uint32{0, 0}, Class: []uint16{0}, Weight: []float32{-1}}, "block 0: row 0: weight -1 is not finite and 0 or more"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.cache")
+		k := &keeper{opt: Options{CachePath: path, MemoryLimit: 1 << 20}}
+		if err := k.openCache(); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.add(&c.block); err != nil {
+			t.Fatal(err)
+		}
+		info := Info{Rows: 1, NonZeros: int64(len(c.block.Index)), Dim: 5, Labels: []Label{{Name: "a"}}, Schema: &Schema{Format: SVMLight, Base: BaseZero, Dim: 5}}
+		if _, err := k.finish(info, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := readCacheFile(path); err == nil || err.Error() != path+": "+c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/noregret/noregret"
+)
+
+// fuzzText reads any bytes as a format: no panic, no fault but of the data, good blocks, and the
+// same whether parsed whole by one goroutine or in small pieces by three.
+func fuzzText(t *testing.T, data []byte, opt Options) {
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	opt.lineLimit = 1 << 16
+	opt.Workers, opt.chunkBytes = 1, 1<<15
+	a, errA := readAll(opt, path)
+	if errA != nil && noregret.CodeOf(errA) != noregret.BadInput {
+		t.Fatalf("code %q: %v", noregret.CodeOf(errA), errA)
+	}
+	opt.Workers, opt.chunkBytes = 3, 5
+	b, errB := readAll(opt, path)
+	if (errA == nil) != (errB == nil) || errA != nil && errA.Error() != errB.Error() {
+		t.Fatalf("whole: %v\nin pieces: %v", errA, errB)
+	}
+	if a.Rows != b.Rows || a.NonZeros != b.NonZeros || a.BadLines != b.BadLines || errA == nil && a.Digest != b.Digest {
+		t.Fatalf("whole: %+v\nin pieces: %+v", a, b)
+	}
+	if errA == nil && a.Rows > 0 {
+		if err := a.Schema.Validate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func FuzzSVMLight(f *testing.F) {
+	for _, s := range []string{"+1 1:0.5 3:2 # c\r\n-1 2:1e1\n", "1 qid:3 0:1\n", "? 1:1\n3:4\n", "1 1:nan\n2 2:1 2:1\n", "\xef\xbb\xbf1 9:9"} {
+		f.Add([]byte(s), uint8(0))
+		f.Add([]byte(s), uint8(255))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, o uint8) {
+		opt := Options{Format: SVMLight, AllowNoLabel: o&1 != 0, MaxBadLines: int64(o >> 1 & 7), Bits: int(o >> 4 & 3)}
+		if o&128 != 0 {
+			opt.Base = BaseZero
+		}
+		fuzzText(t, data, opt)
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"a,b,y\n1,2,p\n0,-3.5,q\n", "1;x;p\n2;y;q\n", "c,y\n\"u\n\"\"v\",p\nw,q\n", "a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n"} {
+		f.Add([]byte(s), uint8(0))
+		f.Add([]byte(s), uint8(255))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, o uint8) {
+		opt := Options{Format: CSV, AllowNoLabel: o&1 != 0, MaxBadLines: int64(o >> 1 & 7), Bits: int(o >> 4 & 3)}
+		opt.Missing = []Missing{MissingError, MissingZero, MissingIndicator, ""}[o>>6]
+		fuzzText(t, data, opt)
+	})
+}
+
+func FuzzJSONL(f *testing.F) {
+	for _, s := range []string{`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`, `{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`} {
+		f.Add([]byte(s), uint8(0))
+		f.Add([]byte(s), uint8(255))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, o uint8) {
+		opt := Options{Format: JSONL, AllowNoLabel: o&1 != 0, MaxBadLines: int64(o >> 1 & 7), Bits: int(o >> 4 & 3)}
+		if o&64 != 0 {
+			opt.IgnoreColumns = []string{"id"}
+		}
+		fuzzText(t, data, opt)
+	})
+}
+
+func FuzzIDX(f *testing.F) {
+	f.Add([]byte(idx([]int{2, 2}, 1, 2, 3, 4)), []byte(idx([]int{2}, 1, 2)))
+	f.Add([]byte(idx([]int{1, 1, 1}, 0)), []byte(idx([]int{1}, 9)))
+	f.Fuzz(func(t *testing.T, images, labels []byte) {
+		dir := t.TempDir()
+		i, l := filepath.Join(dir, "i"), filepath.Join(dir, "l")
+		for name, data := range map[string][]byte{i: images, l: labels} {
+			if err := os.WriteFile(name, data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := readAll(Options{Format: IDX, lineLimit: 1 << 20}, i, l); err != nil && noregret.CodeOf(err) != noregret.BadInput && noregret.CodeOf(err) != noregret.NotFound {
+			t.Fatalf("code %q: %v", noregret.CodeOf(err), err)
+		}
+	})
+}
+
+// FuzzCache also mends the checksums, so that the rules behind them are reached.
+func FuzzCache(f *testing.F) {
+	path, _ := makeCache(f)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, false)
+	f.Add(good, true)
+	f.Add(good[:40], true)
+	f.Fuzz(func(t *testing.T, data []byte, mend bool) {
+		if mend {
+			mendChecksums(data)
+		}
+		path := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(Options{Format: Cache, AllowNoLabel: true}, path); err != nil && noregret.CodeOf(err) != noregret.BadInput {
+			t.Fatalf("code %q: %v", noregret.CodeOf(err), err)
+		}
+	})
+}
