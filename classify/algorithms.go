@@ -23,6 +23,7 @@ type Algorithm struct {
 	online       bool                         // whether step scales mean anything to it
 	selects      bool                         // whether it proposes several models to be chosen from
 	needsHoldout bool
+	sharesModel  bool // whether the model, its threshold apart, is the same for all measures
 	run          func(t *task) error
 }
 
@@ -61,15 +62,15 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for any measure",
-		TunesThreshold: true, trains: anyMeasure, needsHoldout: true, run: runLogistic,
+		TunesThreshold: true, trains: anyMeasure, needsHoldout: true, sharesModel: true, run: runLogistic,
 	},
 	{
 		Name: "logistic", Description: "logistic regression by L-BFGS, threshold 0",
-		trains: anyMeasure, run: runLogistic,
+		trains: anyMeasure, sharesModel: true, run: runLogistic,
 	},
 	{
 		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, threshold 0",
-		trains: anyMeasure, run: runBalancedLogistic,
+		trains: anyMeasure, sharesModel: true, run: runBalancedLogistic,
 	},
 	{
 		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and threshold on held-out data",
@@ -77,15 +78,15 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "sgd-logistic", Description: "logistic regression by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, loss.Logistic{}, false) },
+		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, loss.Logistic{}, false) },
 	},
 	{
 		Name: "sgd-hinge", Description: "linear support vector machine by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, loss.Hinge{}, false) },
+		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, loss.Hinge{}, false) },
 	},
 	{
 		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held at (½, ½))",
-		trains: anyMeasure, online: true, run: func(t *task) error { return runSGD(t, nil, true) },
+		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, nil, true) },
 	},
 }
 

@@ -112,8 +112,12 @@ type Result struct {
 	Passes int
 	// StepScale is the step scale of the chosen model.
 	StepScale float64
+	// Steps is the number of examples visited in these passes.
+	Steps int64
 	// Warnings are sentences that the user should see.
 	Warnings []string
+
+	holdout *Data
 }
 
 // autoSteps is the number of steps that the default number of passes aims at, and maxAutoPasses its limit.
@@ -163,7 +167,7 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 		return nil, fmt.Errorf("classify: algorithm %s proposed no model", alg.Name)
 	}
 	r := &t.result
-	r.Model, r.Chosen = t.model, t.best
+	r.Model, r.Chosen, r.Steps, r.holdout = t.model, t.best, t.steps, t.valid
 	r.StepScale = r.History[t.best].StepScale
 	r.Model.Threshold = r.History[t.best].Threshold
 	return r, nil
@@ -364,6 +368,7 @@ func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err
 	total := int64(passes) * t.classes.Rows()
 	var done int64
 	for pass := range passes {
+		before := done
 		err := t.train.shuffled(t.ctx, t.opt.Seed, pass, func(x Example) error {
 			done++
 			if t.opt.Progress != nil && done%4096 == 0 {
@@ -371,7 +376,7 @@ func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err
 			}
 			return l.Observe(x)
 		})
-		t.steps += done
+		t.steps += done - before
 		t.result.Passes++
 		if err == nil {
 			err = l.Finish()

@@ -225,7 +225,7 @@ func TestMoments(t *testing.T) {
 			k++
 		}
 	}
-	same(t, "sparse scale", s.Inverse[1], 1/math.Sqrt(sq/k))
+	same(t, "sparse scale", s.Inverse[1], 1/math.Sqrt(math.Sqrt(sq/k)*math.Sqrt(sq/n)))
 	if s.Center[1] != 0 || s.Inverse[3] != 1.0/42 || s.Inverse[4] != 1 {
 		t.Errorf("sparse centre %v, constant %v, unseen %v; want 0, 1/42, 1", s.Center[1], s.Inverse[3], s.Inverse[4])
 	}

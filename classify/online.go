@@ -237,10 +237,11 @@ func (o *online) learn(x Example) error {
 }
 
 // follow keeps learning the scales of features that are not centred: those that are sparse or that the
-// burn-in did not show. The scale is the root mean square of the non-zero values so
-// far; the weights are rescaled with it, so that the function they compute stays.
+// burn-in did not show. The scale is that of the values so
+// far (see [Scaling]); the weights are rescaled with it, so that the function they compute stays.
 func (o *online) follow(x Example) {
 	m := o.moments
+	m.total += x.Weight
 	for j, i := range x.Index {
 		v := float64(x.Value[j])
 		for len(m.f) <= int(i) {
@@ -255,8 +256,8 @@ func (o *online) follow(x Example) {
 		d := v - f.mean
 		f.mean += d * x.Weight / f.weight
 		f.m2 += x.Weight * d * (v - f.mean)
-		if rms := math.Sqrt(f.mean*f.mean + f.m2/f.weight); rms > 0 {
-			o.lin.rescale(i, 1/rms)
+		if inv := m.sparseInverse(f); !math.IsInf(inv, 0) {
+			o.lin.rescale(i, inv)
 		}
 	}
 }

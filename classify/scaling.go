@@ -8,9 +8,11 @@ import (
 // before learning. It is folded into the weights of the finished model.
 //
 // A feature that is non-zero on at least half of the examples is centred at its mean and
-// divided by its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by the
-// root mean square of its non-zero values: the unit goes, the sparsity stays, and rare features are not blown
-// up. A feature that has not varied is centred and divided by its magnitude: it gets no weight until it does vary.
+// divided by its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by
+// σ = √(r₊·r), the geometric mean of the root mean square r₊ of its non-zero values and that of all its
+// values, r = r₊·√f with f the share of non-zeros (taken as at least 1/1000): the unit goes, the sparsity stays, and
+// rare features learn faster than by r₊ without being blown up as by r. A feature that has not
+// varied is centred and divided by its magnitude: it gets no weight until it does vary.
 type Scaling struct {
 	// Center is μ, in raw units.
 	Center []float64
@@ -88,7 +90,16 @@ func (m *moments) scale(i int) (center, inverse float64) {
 		}
 		return mean, 1 / sd
 	}
-	return 0, 1 / math.Sqrt(f.mean*f.mean+f.m2/f.weight)
+	return 0, m.sparseInverse(f)
+}
+
+// minShare is the smallest share of non-zeros that a sparse feature's scale takes into account.
+const minShare = 1e-3
+
+// sparseInverse is 1/σ of a sparse feature: σ² = r₊²·√f.
+func (m *moments) sparseInverse(f *featureMoments) float64 {
+	share := max(minShare, f.weight/m.total)
+	return 1 / math.Sqrt((f.mean*f.mean+f.m2/f.weight)*math.Sqrt(share))
 }
 
 // scaling returns the scaling of all features up to dim; those never seen are left as they are.
