@@ -78,7 +78,16 @@ func (i Info) Positive(name string) (class int, err error) {
 	return 0, nil
 }
 
-func (i Info) place() string { return strings.Join(i.Inputs, ", ") }
+// place names the inputs in an error about all of them.
+func (i Info) place() string {
+	names := slices.Clone(i.Inputs)
+	for k, n := range names {
+		if n == stdinName {
+			names[k] = "standard input"
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // listLabels names at most 12 labels with their counts.
 func (i Info) listLabels() string {

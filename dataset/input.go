@@ -18,6 +18,9 @@ import (
 // format and, in CSV, for the header and the first data row.
 const peekBytes = 1 << 20
 
+// maxZstdWindow bounds the memory that a zstd stream may ask for: what zstd's --ultra -22 needs.
+const maxZstdWindow = 128 << 20
+
 // stdinName is the input that stands for standard input.
 const stdinName = "-"
 
@@ -84,7 +87,7 @@ func (in *input) decompress() error {
 		in.unpack, r = z, z
 	case string(magic) == "\x28\xb5\x2f\xfd":
 		in.packed = true
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return in.fail(err)
 		}

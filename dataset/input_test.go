@@ -105,6 +105,7 @@ func TestFormatByContent(t *testing.T) {
 
 func TestInputErrors(t *testing.T) {
 	dir := t.TempDir()
+	here := writeFile(t, "here", "1 1:1\n")
 	for _, c := range []struct {
 		inputs []string
 		opt    Options
@@ -115,6 +116,7 @@ func TestInputErrors(t *testing.T) {
 		{[]string{"-", "-"}, Options{}, `standard input ("-") is named twice: it can be read once`, noregret.Usage},
 		{[]string{filepath.Join(dir, "no")}, Options{}, filepath.Join(dir, "no") + ": there is no such file", noregret.NotFound},
 		{[]string{dir}, Options{}, dir + ": it is a directory; name a file", noregret.BadInput},
+		{[]string{here}, Options{CachePath: here}, "cache path \"" + here + "\": it is an input and would be overwritten; name another", noregret.Usage},
 		{[]string{"-"}, Options{Bits: 32}, "number of hash bits 32: it must be 0 to 31", noregret.Usage},
 		{[]string{"-"}, Options{Format: "xml"}, `format "xml": it must be one of ["auto" "svmlight" "csv" "jsonl" "idx" "cache"]`, noregret.Usage},
 		{[]string{"-"}, Options{Base: "2"}, `index base "2": it must be one of ["auto" "0" "1"]`, noregret.Usage},
@@ -122,7 +124,7 @@ func TestInputErrors(t *testing.T) {
 		{[]string{"-"}, Options{LabelKey: "weight"}, `label key and weight key are both "weight": they must differ`, noregret.Usage},
 		{[]string{"-"}, Options{Schema: &Schema{Format: CSV}}, "schema: missing \"\": it must be one of [\"error\" \"zero\" \"indicator\"]", noregret.BadInput},
 		{[]string{"-"}, Options{Bits: 4, Schema: &Schema{Format: SVMLight, Base: BaseOne, Dim: 3}}, "4 hash bits: the model was trained with 0; leave it out or give the same", noregret.Usage},
-		{[]string{"-"}, Options{Stdin: strings.NewReader("\n# nothing\n"), Format: SVMLight}, "-: there is not a single example in it", noregret.BadInput},
+		{[]string{"-"}, Options{Stdin: strings.NewReader("\n# nothing\n"), Format: SVMLight}, "standard input: there is not a single example in it", noregret.BadInput},
 	} {
 		_, err := Load(t.Context(), c.inputs, c.opt)
 		if err == nil || err.Error() != c.want || noregret.CodeOf(err) != c.code {

@@ -20,6 +20,13 @@ import (
 // Info().Schema.Base says which. An input without a single row is a [noregret.BadInput] error.
 // The caller must Close the Set.
 func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
+	if opt.CachePath != "" {
+		for _, in := range inputs {
+			if sameFile(in, opt.CachePath) {
+				return nil, noregret.Errorf(noregret.Usage, "", "cache path %q: it is an input and would be overwritten; name another", opt.CachePath)
+			}
+		}
+	}
 	opt.lateBase = true
 	s, err := Open(ctx, inputs, opt)
 	if err != nil {
@@ -170,4 +177,11 @@ func (s *Stream) settled() (Info, uint32) {
 	s.schema.Base = BaseOne
 	s.schema.Dim = max(s.schema.Dim-1, 0)
 	return s.Info(), 1
+}
+
+// sameFile reports whether both paths lead to one existing file.
+func sameFile(a, b string) bool {
+	x, errx := os.Stat(a)
+	y, erry := os.Stat(b)
+	return errx == nil && erry == nil && os.SameFile(x, y)
 }

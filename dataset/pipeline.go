@@ -37,6 +37,14 @@ type result struct {
 	ignored int64 // values dropped because the schema lacks their feature
 }
 
+// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only copies.
+func (r *result) expect(n int) {
+	if cap(r.rows.Index) == 0 {
+		r.rows.Index = make([]uint32, 0, n)
+		r.rows.Value = make([]float32, 0, n)
+	}
+}
+
 // badLine is a line that breaks a rule.
 type badLine struct {
 	row int // number of good rows of the chunk before it

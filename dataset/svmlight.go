@@ -41,6 +41,7 @@ func newSVMParser(opt *Options) *svmParser {
 // parse implements parser.
 func (p *svmParser) parse(c *chunk) {
 	p.last = p.last[:0]
+	c.expect(len(c.data) / 10)
 	line := c.line
 	for data := c.data; len(data) > 0; line++ {
 		l := data
