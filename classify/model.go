@@ -1,0 +1,490 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/loss"
+)
+
+// Model is a trained classifier with everything that later use needs: the weights, what the features and
+// labels are called, and how it came about. It is what a model file holds; docs/formats/model.md describes
+// the file. It depends on the data, the options and the seed alone: it has no dates, durations, paths or machine
+// in it. A Model is not written to by this package; it is safe for concurrent reading.
+type Model struct {
+	// Measure is the name of the measure it was trained for, and Algorithm that of the algorithm.
+	Measure, Algorithm string
+	// Labels are the labels of the training data.
+	Labels ModelLabels
+	// Weights are the weights of raw features that are not zero.
+	Weights SparseVector
+	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds Threshold, strictly.
+	Intercept, Threshold float64
+	// Schema is the feature space and how inputs map to it.
+	Schema *dataset.Schema
+	// Scaling is the standardisation of training; nil when it is unknown.
+	Scaling *ModelScaling
+	// Options are the options of the training.
+	Options ModelOptions
+	// Data says what it was trained on.
+	Data ModelData
+	// Training is the history.
+	Training ModelTraining
+	// Warnings are the sentences that the training wanted seen.
+	Warnings []string
+}
+
+// ModelLabels names the positive label and all others.
+type ModelLabels struct {
+	Positive  string   `json:"positive"`
+	Negatives []string `json:"negatives"`
+}
+
+// SparseVector lists the entries of a vector that are not zero, in ascending order of Index.
+type SparseVector struct {
+	Index []uint32  `json:"index"`
+	Value []float64 `json:"value"`
+}
+
+// ModelScaling is a [Scaling] without the features that it leaves as they are.
+type ModelScaling struct {
+	Index   []uint32  `json:"index"`
+	Center  []float64 `json:"center"`
+	Inverse []float64 `json:"inverse"`
+}
+
+// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those of
+// the fields of the same name in [Options] and [Config], with defaults filled in where they do not depend on the data.
+type ModelOptions struct {
+	Seed            uint64   `json:"seed"`
+	Stream          bool     `json:"stream"`  // one pass straight from the reader
+	Passes          int      `json:"passes"`  // 0: the default rule; Training.Passes says how many there were
+	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
+	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
+	Threshold       string   `json:"threshold"`
+	TuneSteps       bool     `json:"tune_steps"`
+	StepScale       float64  `json:"step_scale"`
+	DualScale       float64  `json:"dual_scale"`
+	Reward          string   `json:"reward"`
+	Radius          float64  `json:"radius"` // 0: no ball
+	Lambda          float64  `json:"lambda"`
+	Intercept       bool     `json:"intercept"`
+	Scaled          bool     `json:"scaled"`
+	PriorPositives  float64  `json:"prior_positives"` // 0: that of the data
+	FirstEpoch      int      `json:"first_epoch"`     // 0: the default rule
+	Growth          float64  `json:"growth"`          // 0: the default
+	Patience        int      `json:"patience"`
+	AllowDegenerate bool     `json:"allow_degenerate"`
+}
+
+// ModelData says what a model was trained on.
+type ModelData struct {
+	Digest   string       `json:"digest"` // "sha256:" and the hex digest of the unpacked input bytes
+	Rows     int64        `json:"rows"`
+	NonZeros int64        `json:"nonzeros"`
+	BadLines int64        `json:"bad_lines"` // lines that were skipped
+	Train    ModelClasses `json:"train"`
+	Holdout  ModelClasses `json:"holdout"` // zeros when nothing was held out
+}
+
+// ModelClasses are the sizes of the two classes of a part of the data.
+type ModelClasses struct {
+	Positives      int64   `json:"positives"`
+	Negatives      int64   `json:"negatives"`
+	PositiveWeight float64 `json:"positive_weight"`
+	NegativeWeight float64 `json:"negative_weight"`
+}
+
+// ModelTraining is the history of a training.
+type ModelTraining struct {
+	Passes  int     `json:"passes"`  // passes over the training part, those for statistics not counted
+	History []Entry `json:"history"` // the candidates in the order in which they were made
+	Chosen  int     `json:"chosen"`  // the place in History of this model
+}
+
+// NewModel puts together the model of a result of [Fit] for the options and the data that it had.
+// positive is the class number of the positive label. It fails with an error of code diverged when a weight is
+// not finite, of code bad_input when a name is not valid UTF-8, which a model file cannot hold, and of code
+// internal when the parts do not fit together. O(d).
+func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
+	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
+		return nil, noregret.Errorf(noregret.Internal, "model", "a model needs a result, a measure, a schema and the positive class, one is missing")
+	}
+	m := &Model{
+		Measure: opt.Measure.Name(), Algorithm: r.Algorithm,
+		Labels:    ModelLabels{Positive: info.Labels[positive].Name, Negatives: []string{}},
+		Intercept: r.Model.Intercept, Threshold: r.Model.Threshold,
+		Schema:  info.Schema,
+		Scaling: sparseScaling(r.Scaling, info.Schema.Dim),
+		Options: modelOptions(opt),
+		Data: ModelData{
+			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines,
+			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
+		},
+		Training: ModelTraining{Passes: r.Passes, History: make([]Entry, len(r.History)), Chosen: r.Chosen},
+		Warnings: append([]string{}, r.Warnings...),
+	}
+	for c, l := range info.Labels {
+		if c != positive {
+			m.Labels.Negatives = append(m.Labels.Negatives, l.Name)
+		}
+	}
+	m.Weights = SparseVector{Index: []uint32{}, Value: []float64{}}
+	for i, w := range r.Model.Weights {
+		if w-w != 0 {
+			return nil, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i), "the weight is %v: diverged; lower the step scale", w)
+		}
+		if w != 0 {
+			m.Weights.Index = append(m.Weights.Index, uint32(i))
+			m.Weights.Value = append(m.Weights.Value, w)
+		}
+	}
+	for i, e := range r.History {
+		e.Progressive, e.Level, e.Holdout = finite(e.Progressive), finite(e.Level), finite(e.Holdout)
+		m.Training.History[i] = e
+	}
+	return m, m.Validate()
+}
+
+// finite returns a copy of v, nil when there is no number in it.
+func finite(v *float64) *float64 {
+	if v == nil || *v-*v != 0 {
+		return nil
+	}
+	c := *v
+	return &c
+}
+
+func modelClasses(c Classes) ModelClasses {
+	return ModelClasses{
+		Positives: c.Positives, Negatives: c.Negatives, PositiveWeight: c.PositiveWeight, NegativeWeight: c.NegativeWeight,
+	}
+}
+
+func sparseScaling(s *Scaling, dim int) *ModelScaling {
+	if s == nil {
+		return nil
+	}
+	out := &ModelScaling{Index: []uint32{}, Center: []float64{}, Inverse: []float64{}}
+	for i := range min(dim, len(s.Inverse)) {
+		if s.Center[i] != 0 || s.Inverse[i] != 1 {
+			out.Index = append(out.Index, uint32(i))
+			out.Center = append(out.Center, s.Center[i])
+			out.Inverse = append(out.Inverse, s.Inverse[i])
+		}
+	}
+	return out
+}
+
+// thresholdRules are the names of the rules, in the order of their constants.
+var thresholdRules = []string{"default", "zero", "tuned"}
+
+// ParseThresholdRule returns the rule of the given name: default, zero or tuned.
+func ParseThresholdRule(name string) (ThresholdRule, error) {
+	if i := slices.Index(thresholdRules, name); i >= 0 {
+		return ThresholdRule(i), nil
+	}
+	return 0, usage("no threshold rule is named %q; there are default, zero, tuned", name)
+}
+
+func modelOptions(o Options) ModelOptions {
+	out := ModelOptions{
+		Seed: o.Seed, Passes: o.Passes, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
+		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
+		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
+		FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
+	}
+	if r := int(o.Threshold); r >= 0 && r < len(thresholdRules) {
+		out.Threshold = thresholdRules[r]
+	}
+	if o.Config.Reward != nil {
+		out.Reward = o.Config.Reward.Name()
+	}
+	if out.StepScale == 0 {
+		out.StepScale = 1
+	}
+	if out.DualScale == 0 {
+		out.DualScale = 1
+	}
+	if out.Patience == 0 {
+		out.Patience = 5
+	}
+	if math.IsInf(out.Radius, 1) {
+		out.Radius = 0
+	}
+	if o.Holdout > 0 || o.NoHoldout {
+		share := o.Holdout
+		out.Holdout = &share
+	}
+	if o.Valid != nil {
+		out.Valid = o.Valid.Set.Info().Digest
+	}
+	return out
+}
+
+// Dim is the number of features.
+func (m *Model) Dim() int { return m.Schema.Dim }
+
+// Linear returns the classifier itself. It takes memory for the features up to the last one with a weight.
+func (m *Model) Linear() Linear {
+	l := Linear{Intercept: m.Intercept, Threshold: m.Threshold}
+	if n := len(m.Weights.Index); n > 0 {
+		l.Weights = make([]float64, int(m.Weights.Index[n-1])+1)
+	}
+	for j, i := range m.Weights.Index {
+		l.Weights[i] = m.Weights.Value[j]
+	}
+	return l
+}
+
+// FeatureName is the name of feature i: its own, or the number that files write for it.
+func (m *Model) FeatureName(i uint32) string {
+	if int(i) < len(m.Schema.Features) {
+		return m.Schema.Features[i]
+	}
+	if m.Schema.Base == dataset.BaseOne && m.Schema.Bits == 0 {
+		return strconv.FormatUint(uint64(i)+1, 10)
+	}
+	return strconv.FormatUint(uint64(i), 10)
+}
+
+// NegativeName is what a negative prediction is called: the other label, or "not " and the positive one where
+// there were several others.
+func (m *Model) NegativeName() string {
+	if len(m.Labels.Negatives) == 1 {
+		return m.Labels.Negatives[0]
+	}
+	return "not " + m.Labels.Positive
+}
+
+// HoldoutValue is the measure on held-out data; ok is false when there were none or it was undefined.
+func (m *Model) HoldoutValue() (value float64, ok bool) {
+	if v := m.Training.History[m.Training.Chosen].Holdout; v != nil {
+		return *v, true
+	}
+	return 0, false
+}
+
+// Validate checks the rules that a model file must keep. The error, of code bad_input, says the JSON
+// path, what is there and what is allowed. O(size).
+func (m *Model) Validate() error {
+	if _, err := measure.Parse(m.Measure); err != nil {
+		return badModel("measure", "%w", err)
+	}
+	if !slices.Contains(AlgorithmNames(), m.Algorithm) {
+		return badModel("algorithm", "no algorithm is named %q", m.Algorithm)
+	}
+	if m.Schema == nil {
+		return badModel("schema", "it is null, want the feature space")
+	}
+	if err := m.Schema.Validate(); err != nil {
+		return noregret.Errorf(noregret.BadInput, "", "%w", err) // it says "schema" itself
+	}
+	for _, check := range []func() error{m.checkLabels, m.checkNames, m.checkVectors, m.checkOptions, m.checkData, m.checkTraining} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// badModel is an error in a model at a JSON path.
+func badModel(path, format string, args ...any) *noregret.Error {
+	return noregret.Errorf(noregret.BadInput, path, format, args...)
+}
+
+func (m *Model) checkLabels() error {
+	all := append([]string{m.Labels.Positive}, m.Labels.Negatives...)
+	if len(all) < 2 {
+		return badModel("labels.negatives", "it is empty, want at least one label")
+	}
+	seen := map[string]bool{}
+	for i, l := range all {
+		path := "labels.positive"
+		if i > 0 {
+			path = fmt.Sprintf("labels.negatives[%d]", i-1)
+		}
+		switch {
+		case l == "":
+			return badModel(path, "the label is empty")
+		case seen[l]:
+			return badModel(path, "the label %q is there twice", l)
+		case !utf8.ValidString(l):
+			return badModel(path, "the label %q is not valid UTF-8, which a model file cannot hold", l)
+		}
+		seen[l] = true
+	}
+	return nil
+}
+
+// checkNames refuses names that would not survive being written as JSON.
+func (m *Model) checkNames() error {
+	for i, f := range m.Schema.Features {
+		if !utf8.ValidString(f) {
+			return badModel(fmt.Sprintf("schema.features[%d]", i), "the name %q is not valid UTF-8, which a model file cannot hold", f)
+		}
+	}
+	for i, c := range m.Schema.Columns {
+		if !utf8.ValidString(c.Name) {
+			return badModel(fmt.Sprintf("schema.columns[%d].name", i), "the name %q is not valid UTF-8, which a model file cannot hold", c.Name)
+		}
+	}
+	return nil
+}
+
+func (m *Model) checkVectors() error {
+	if err := m.checkIndex("weights", m.Weights.Index, m.Weights.Value); err != nil {
+		return err
+	}
+	for i, v := range m.Weights.Value {
+		if v == 0 || v-v != 0 {
+			return badModel(fmt.Sprintf("weights.value[%d]", i), "the weight is %v, want a finite number that is not 0", v)
+		}
+	}
+	for _, n := range []struct {
+		path string
+		v    float64
+	}{{"intercept", m.Intercept}, {"threshold", m.Threshold}} {
+		if n.v-n.v != 0 {
+			return badModel(n.path, "it is %v, want a finite number", n.v)
+		}
+	}
+	s := m.Scaling
+	if s == nil {
+		return nil
+	}
+	if err := m.checkIndex("scaling", s.Index, s.Center, s.Inverse); err != nil {
+		return err
+	}
+	for i := range s.Index {
+		if c, v := s.Center[i], s.Inverse[i]; c-c != 0 || !(v > 0) || math.IsInf(v, 1) {
+			return badModel(fmt.Sprintf("scaling.inverse[%d]", i), "centre %v and inverse %v, want finite numbers, the inverse positive", c, v)
+		}
+	}
+	return nil
+}
+
+// checkIndex checks that indices ascend below the dimension and that there is one value of each kind for each.
+func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) error {
+	for _, v := range values {
+		if len(v) != len(index) {
+			return badModel(path, "%d indices and %d values, want as many of each", len(index), len(v))
+		}
+	}
+	for j, i := range index {
+		at := fmt.Sprintf("%s.index[%d]", path, j)
+		if int64(i) >= int64(m.Schema.Dim) {
+			return badModel(at, "the index is %d, want one below the dimension %d", i, m.Schema.Dim)
+		}
+		if j > 0 && i <= index[j-1] {
+			return badModel(at, "the index is %d after %d, want them ascending without repeats", i, index[j-1])
+		}
+	}
+	return nil
+}
+
+func (m *Model) checkOptions() error {
+	o := m.Options
+	if _, err := ParseThresholdRule(o.Threshold); err != nil {
+		return badModel("options.threshold", "%w", err)
+	}
+	if _, err := loss.ParseReward(o.Reward); err != nil {
+		return badModel("options.reward", "%w", err)
+	}
+	if o.Valid != "" && !isDigest(o.Valid) {
+		return badModel("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
+	}
+	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
+		return badModel("options.holdout", "%v, want null or a share in [0, 1)", *h)
+	}
+	for _, n := range []struct {
+		name     string
+		v        float64
+		positive bool
+	}{
+		{"passes", float64(o.Passes), false},
+		{"step_scale", o.StepScale, true},
+		{"dual_scale", o.DualScale, true},
+		{"radius", o.Radius, false},
+		{"lambda", o.Lambda, false},
+		{"prior_positives", o.PriorPositives, false},
+		{"first_epoch", float64(o.FirstEpoch), false},
+		{"growth", o.Growth, false},
+		{"patience", float64(o.Patience), true},
+	} {
+		if !(n.v >= 0) || math.IsInf(n.v, 1) || n.positive && n.v == 0 {
+			want := "at least 0"
+			if n.positive {
+				want = "above 0"
+			}
+			return badModel("options."+n.name, "%v, want a finite number %s", n.v, want)
+		}
+	}
+	return nil
+}
+
+func isDigest(s string) bool {
+	const prefix = "sha256:"
+	if len(s) != len(prefix)+64 || s[:len(prefix)] != prefix {
+		return false
+	}
+	for _, c := range s[len(prefix):] {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Model) checkData() error {
+	d := m.Data
+	if !isDigest(d.Digest) {
+		return badModel("data.digest", "%q, want sha256: and 64 hexadecimal digits", d.Digest)
+	}
+	for _, n := range []struct {
+		name string
+		v    float64
+	}{
+		{"rows", float64(d.Rows)},
+		{"nonzeros", float64(d.NonZeros)},
+		{"bad_lines", float64(d.BadLines)},
+		{"train.positives", float64(d.Train.Positives)},
+		{"train.negatives", float64(d.Train.Negatives)},
+		{"train.positive_weight", d.Train.PositiveWeight},
+		{"train.negative_weight", d.Train.NegativeWeight},
+		{"holdout.positives", float64(d.Holdout.Positives)},
+		{"holdout.negatives", float64(d.Holdout.Negatives)},
+		{"holdout.positive_weight", d.Holdout.PositiveWeight},
+		{"holdout.negative_weight", d.Holdout.NegativeWeight},
+	} {
+		if !(n.v >= 0) || math.IsInf(n.v, 1) {
+			return badModel("data."+n.name, "%v, want a finite number at least 0", n.v)
+		}
+	}
+	return nil
+}
+
+func (m *Model) checkTraining() error {
+	t := m.Training
+	if t.Passes < 0 {
+		return badModel("training.passes", "%d, want at least 0", t.Passes)
+	}
+	if t.Chosen < 0 || t.Chosen >= len(t.History) {
+		return badModel("training.chosen", "%d, want a place in the history of %d", t.Chosen, len(t.History))
+	}
+	for i, e := range t.History {
+		if e.Threshold-e.Threshold != 0 || e.StepScale-e.StepScale != 0 {
+			return badModel(fmt.Sprintf("training.history[%d]", i), "threshold %v and step scale %v, want finite numbers", e.Threshold, e.StepScale)
+		}
+		if finite(e.Progressive) == nil && e.Progressive != nil || finite(e.Level) == nil && e.Level != nil || finite(e.Holdout) == nil && e.Holdout != nil {
+			return badModel(fmt.Sprintf("training.history[%d]", i), "a value is not finite, want a finite number or null")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package classify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/atomicfile"
+)
+
+// The model file, version 1. docs/formats/model.md describes it; change both together.
+const (
+	modelFormat  = "noregret-model"
+	modelVersion = 1
+)
+
+// modelDoc is the JSON document, its fields in the order of the file.
+type modelDoc struct {
+	Format    string          `json:"format"`
+	Version   int             `json:"version"`
+	Measure   string          `json:"measure"`
+	Algorithm string          `json:"algorithm"`
+	Labels    ModelLabels     `json:"labels"`
+	Dim       int             `json:"dim"`
+	Weights   SparseVector    `json:"weights"`
+	Intercept float64         `json:"intercept"`
+	Threshold float64         `json:"threshold"`
+	Schema    *dataset.Schema `json:"schema"`
+	Scaling   *ModelScaling   `json:"scaling"`
+	Options   ModelOptions    `json:"options"`
+	Data      ModelData       `json:"data"`
+	Training  ModelTraining   `json:"training"`
+	Warnings  []string        `json:"warnings"`
+	Checksum  string          `json:"checksum"`
+}
+
+func (m *Model) doc() *modelDoc {
+	return &modelDoc{
+		Format: modelFormat, Version: modelVersion, Measure: m.Measure, Algorithm: m.Algorithm, Labels: m.Labels,
+		Dim: m.Schema.Dim, Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold, Schema: m.Schema,
+		Scaling: m.Scaling, Options: m.Options, Data: m.Data, Training: m.Training, Warnings: m.Warnings,
+	}
+}
+
+func (d *modelDoc) model() *Model {
+	return &Model{
+		Measure: d.Measure, Algorithm: d.Algorithm, Labels: d.Labels, Weights: d.Weights, Intercept: d.Intercept,
+		Threshold: d.Threshold, Schema: d.Schema, Scaling: d.Scaling, Options: d.Options, Data: d.Data,
+		Training: d.Training, Warnings: d.Warnings,
+	}
+}
+
+// encode writes the document canonically: one top-level field per line, no other white space, numbers with the
+// fewest digits that read back the same.
+func (d *modelDoc) encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	v := reflect.ValueOf(d).Elem()
+	for i := range v.NumField() {
+		if i == 0 {
+			b.WriteString("{\n")
+		} else {
+			b.WriteString(",\n")
+		}
+		b.WriteString(`"` + jsonName(v.Type().Field(i)) + `": `)
+		if err := enc.Encode(v.Field(i).Interface()); err != nil {
+			return nil, err
+		}
+		b.Truncate(b.Len() - 1) // the encoder's line end
+	}
+	b.WriteString("\n}\n")
+	return b.Bytes(), nil
+}
+
+// sum is the checksum of the document: that of its canonical form with an empty checksum.
+func (d *modelDoc) sum() (string, error) {
+	blank := *d
+	blank.Checksum = ""
+	b, err := blank.encode()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(h[:]), nil
+}
+
+// WriteModel writes the model as one JSON document. Equal models give equal bytes. It fails when the
+// model breaks a rule (see [Model.Validate]) or w does.
+func WriteModel(w io.Writer, m *Model) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	d := m.doc()
+	var err error
+	if d.Checksum, err = d.sum(); err != nil {
+		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
+	}
+	b, err := d.encode()
+	if err != nil {
+		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// SaveModel writes the model to a file, whole or not at all.
+func SaveModel(path string, m *Model) error {
+	var b bytes.Buffer
+	if err := WriteModel(&b, m); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteBytes(path, b.Bytes()); err != nil {
+		return noregret.Errorf(noregret.Internal, path, "the model cannot be written: %w", err)
+	}
+	return nil
+}
+
+// ReadModel reads a model file. It refuses, with an error of code bad_input that says the name and the JSON
+// path, everything that it does not know: another format or version, unknown, repeated or missing fields, a wrong
+// checksum, an unknown measure or algorithm, indices that do not ascend or exceed the dimension,
+// numbers out of their range.
+func ReadModel(r io.Reader, name string) (*Model, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Internal, name, "read failed: %w", err)
+	}
+	m, err := decodeModel(raw)
+	if err == nil {
+		return m, nil
+	}
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok {
+		return nil, noregret.Errorf(noregret.BadInput, name, "%w", err)
+	}
+	place := name
+	if e.Place != "" {
+		place += ": " + e.Place
+	}
+	return nil, &noregret.Error{Code: noregret.BadInput, Place: place, Message: e.Message, Err: err}
+}
+
+// LoadModel reads the model file of the given name; see [ReadModel]. A missing file is an error of code not_found.
+func LoadModel(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noregret.Errorf(noregret.NotFound, path, "there is no such file")
+	}
+	if err != nil {
+		return nil, noregret.Errorf(noregret.BadInput, path, "it cannot be opened: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	return ReadModel(f, path)
+}
+
+func decodeModel(raw []byte) (*Model, error) {
+	if err := checkHead(raw); err != nil {
+		return nil, err
+	}
+	var d modelDoc
+	if err := decodeStrict("", raw, reflect.ValueOf(&d).Elem()); err != nil {
+		return nil, err
+	}
+	m := d.model()
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	if d.Dim != m.Schema.Dim {
+		return nil, badModel("dim", "it is %d, but schema.dim is %d", d.Dim, m.Schema.Dim)
+	}
+	want, err := d.sum()
+	if err != nil {
+		return nil, err
+	}
+	if d.Checksum != want {
+		return nil, badModel("checksum", "it is %q, but the content has %q: the file was damaged or edited", d.Checksum, want)
+	}
+	return m, nil
+}
+
+// checkHead looks at format and version before all else: a newer file has fields that are not known here.
+func checkHead(raw []byte) error {
+	var head struct {
+		Format  *string `json:"format"`
+		Version *int    `json:"version"`
+	}
+	err := json.Unmarshal(raw, &head)
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return badModel("", "it is no JSON document: byte %d: %w", bad.Offset, err)
+	}
+	switch {
+	case head.Format == nil || *head.Format != modelFormat:
+		return badModel("format", "it is no noregret model: want %q", modelFormat)
+	case head.Version == nil:
+		return badModel("version", "it is missing or no whole number, want %d", modelVersion)
+	case *head.Version != modelVersion:
+		return badModel("version", "it is %d, this program reads version %d; train the model again or use the program that made it", *head.Version, modelVersion)
+	}
+	return nil
+}

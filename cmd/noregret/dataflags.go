@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/progress"
+)
+
+// dataFlags are the flags that say how examples are read. Every command that reads data has them, all of them
+// (register) or those that a model leaves open (registerWithModel).
+type dataFlags struct {
+	format, base, delimiter, header, missing, unseen string
+	label, weight, labelKey, weightKey, positive     string
+	categorical, ignore                              []string
+	bits, workers                                    int
+	maxBad                                           int64
+	cachePath, tempDir                               string
+
+	labelless bool // rows need no label
+}
+
+func newDataFlags() *dataFlags {
+	return &dataFlags{
+		format: string(dataset.Auto), base: string(dataset.BaseAuto), header: string(dataset.HeaderAuto),
+		missing: string(dataset.MissingError), unseen: string(dataset.UnseenError), labelKey: "label", weightKey: "weight",
+	}
+}
+
+// dataHelp is what the Long text of a command says about its DATA.
+const dataHelp = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV,
+JSON lines, IDX (an image file and its label file) or the binary cache of "noregret cache", plain
+or compressed by gzip or zstd; the format is found by content. Several files are one data set.`
+
+// register adds all flags of reading to a command that learns the feature space from the data.
+func (f *dataFlags) register(cmd *cobra.Command) {
+	f.registerWithModel(cmd)
+	s := cmd.Flags()
+	s.Var(newChoice(&f.base, "auto", "0", "1"), "base", "svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
+	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off")
+	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
+	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
+	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
+	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing", "CSV: what a missing number becomes; indicator is 0 and a feature of its own")
+	s.StringVar(&f.positive, "positive", f.positive, "label of the positive examples; all others are negative")
+	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
+}
+
+// registerWithModel adds the flags that make sense when a model fixes the feature space.
+func (f *dataFlags) registerWithModel(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.Var(newChoice(&f.format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format", "format of the data; auto finds it by content")
+	s.StringVar(&f.delimiter, "delimiter", f.delimiter, `CSV: separator, "," or ";" or "tab"; found in the first line by default`)
+	s.Var(newChoice(&f.header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
+	s.StringVar(&f.label, "label", f.label, "CSV: column of the label, by name, number from 1 or \"last\" (the default)")
+	s.StringVar(&f.labelKey, "label-key", f.labelKey, "JSON lines: key of the label")
+	s.StringVar(&f.weightKey, "weight-key", f.weightKey, "JSON lines: key of the example weight")
+	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad, "number of lines that may break a rule; they are skipped, counted and reported")
+	s.IntVar(&f.workers, "workers", f.workers, "goroutines that parse, 0 for all cores; the result is the same for any number")
+}
+
+// registerCache adds --cache.
+func (f *dataFlags) registerCache(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.cachePath, "cache", f.cachePath, "also keep the data as a binary cache in this file")
+}
+
+// registerUnseen adds --unseen with a default.
+func (f *dataFlags) registerUnseen(cmd *cobra.Command, def dataset.Unseen) {
+	f.unseen = string(def)
+	cmd.Flags().Var(newChoice(&f.unseen, "error", "ignore"), "unseen", "features that training did not have: refuse them, or ignore and count them")
+}
+
+// options are the options of reading that the flags ask for. Give the model's schema, or nil.
+func (f *dataFlags) options(a *app, schema *dataset.Schema) dataset.Options {
+	delimiter := f.delimiter
+	if delimiter == "tab" || delimiter == `\t` {
+		delimiter = "\t"
+	}
+	return dataset.Options{
+		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxBadLines: f.maxBad,
+		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, Header: dataset.Header(f.header),
+		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
+		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
+		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: a.stdin,
+	}
+}
+
+// load reads the inputs, says on standard error what was skipped and what was decided by rule, and finds the
+// positive label. The caller closes the set.
+func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset.Set, classify.Data, error) {
+	set, err := f.loadSet(ctx, a, inputs, nil)
+	if err != nil {
+		return nil, classify.Data{}, err
+	}
+	info := set.Info()
+	class, err := info.Positive(f.positive)
+	if err != nil {
+		return nil, classify.Data{}, errors.Join(err, set.Close())
+	}
+	a.decisions(f, info, class)
+	return set, classify.Data{Set: set, Positive: class}, nil
+}
+
+// loadSet is load without looking for the positive label.
+func (f *dataFlags) loadSet(ctx context.Context, a *app, inputs []string, schema *dataset.Schema) (*dataset.Set, error) {
+	p, err := a.progress()
+	if err != nil {
+		return nil, err
+	}
+	opt := f.options(a, schema)
+	opt.Progress = readProgress(p, "read")
+	set, err := dataset.Load(ctx, inputs, opt)
+	p.Finish()
+	if err != nil {
+		return nil, err
+	}
+	a.skipped(set.Info())
+	return set, nil
+}
+
+// readProgress returns a callback for [dataset.Options.Progress]. The number of rows in all is
+// estimated from the bytes of the first piece.
+func readProgress(p *progress.Reporter, task string) func(read, total, rows int64) {
+	started := false
+	return func(read, total, rows int64) {
+		if !started {
+			started = true
+			estimate := int64(0)
+			if total > 0 && read > 0 {
+				estimate = max(rows, int64(float64(rows)*(float64(total)/float64(read))))
+			}
+			p.Start(task, estimate)
+		}
+		p.Update(rows)
+	}
+}
+
+// note prints a sentence on standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "noregret: "+format+"\n", args...)
+}
+
+// skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore dropped.
+func (a *app) skipped(info dataset.Info) {
+	if info.BadLines > 0 {
+		a.note("skipped %d bad lines (--max-bad-lines):", info.BadLines)
+		for _, err := range info.FirstBad {
+			a.note("  %s", err)
+		}
+		if more := info.BadLines - int64(len(info.FirstBad)); more > 0 {
+			a.note("  and %d more", more)
+		}
+	}
+	if info.IgnoredFeatures > 0 {
+		a.note("ignored %d values of features that training did not have (--unseen error refuses them)", info.IgnoredFeatures)
+	}
+}
+
+// decisions says what was decided by rule because no flag said it.
+func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
+	s := info.Schema
+	if f.positive == "" {
+		why := "the rarer of the two"
+		if isNumber(info.Labels[0].Name) && isNumber(info.Labels[1].Name) {
+			why = "the larger of the two"
+		}
+		a.note("the positive label is %q, %s (--positive says otherwise)", info.Labels[class].Name, why)
+	}
+	if f.format == string(dataset.Auto) {
+		a.note("the format is %s (--format says otherwise)", s.Format)
+	}
+	switch {
+	case s.Format == dataset.SVMLight && s.Bits == 0 && f.base == string(dataset.BaseAuto):
+		why := "no index 0 occurs"
+		if s.Base == dataset.BaseZero {
+			why = "the index 0 occurs"
+		}
+		a.note("features are numbered from %s, %s (--base says otherwise)", s.Base, why)
+	case s.Format == dataset.CSV:
+		a.csvDecisions(f, s)
+	}
+}
+
+func (a *app) csvDecisions(f *dataFlags, s *dataset.Schema) {
+	if f.header == string(dataset.HeaderAuto) {
+		first := "is data"
+		if s.Header {
+			first = "names the columns"
+		}
+		a.note("the first line %s (--header says otherwise)", first)
+	}
+	var categorical []string
+	for _, c := range s.Columns {
+		if c.Kind == dataset.LabelKind && f.label == "" {
+			a.note("the label is the last column, %q (--label says otherwise)", c.Name)
+		}
+		if c.Kind == dataset.Categorical {
+			categorical = append(categorical, c.Name)
+		}
+	}
+	if len(categorical) > len(f.categorical) {
+		a.note("categorical columns: %s", strings.Join(categorical, ", "))
+	}
+}
+
+// wantData is the check of the arguments of a command that reads data.
+func wantData(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return noregret.Errorf(noregret.Usage, "", "no data: name at least one file, or - for standard input")
+	}
+	return nil
+}

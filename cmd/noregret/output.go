@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+)
+
+// isNumber reports whether a label is a number.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// number is a float64 that is null in JSON when it is not finite.
+type number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); v-v != 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// String is the number with four decimals, "-" when it is undefined.
+func (n number) String() string {
+	if v := float64(n); v-v != 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(n), 'f', 4, 64)
+}
+
+// pointed is the number that p points at, undefined for nil.
+func pointed(p *float64) number {
+	if p == nil {
+		return number(math.NaN())
+	}
+	return number(*p)
+}
+
+// short writes a number with at most six significant digits.
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// writeJSON prints one JSON object, indented.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// grid is a table of text: its first column is left-aligned, as are those that hold words; the others are right-aligned.
+type grid struct {
+	rows [][]string
+	left map[int]bool // columns aligned left besides the first
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// write prints the table with two spaces between columns.
+func (g *grid) write(w io.Writer) error {
+	var wide []int
+	for _, row := range g.rows {
+		for i, c := range row {
+			if i == len(wide) {
+				wide = append(wide, 0)
+			}
+			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, row := range g.rows {
+		var line strings.Builder
+		for i, c := range row {
+			pad := strings.Repeat(" ", wide[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if i == 0 || g.left[i] {
+				line.WriteString(c + pad)
+			} else {
+				line.WriteString(pad + c)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// facts prints lines of a name and a value under each other.
+func facts(w io.Writer, pairs ...string) error {
+	g := grid{left: map[int]bool{1: true}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			g.add(pairs[i], pairs[i+1])
+		}
+	}
+	return g.write(w)
+}
+
+// outOfRange is the usage error of a flag's value.
+func outOfRange(flag string, value any, want string) error {
+	return noregret.Errorf(noregret.Usage, flag, "%v is out of range, want %s", fmt.Sprint(value), want)
+}
