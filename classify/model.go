@@ -85,7 +85,7 @@ type ModelOptions struct {
 
 // ModelData says what a model was trained on.
 type ModelData struct {
-	Digest   string       `json:"digest"` // "sha256:" and the hex digest of the unpacked input bytes
+	Digest   string       `json:"digest"` // "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a stream
 	Rows     int64        `json:"rows"`
 	NonZeros int64        `json:"nonzeros"`
 	BadLines int64        `json:"bad_lines"` // lines that were skipped
@@ -444,8 +444,8 @@ func isDigest(s string) bool {
 
 func (m *Model) checkData() error {
 	d := m.Data
-	if !isDigest(d.Digest) {
-		return badModel("data.digest", "%q, want sha256: and 64 hexadecimal digits", d.Digest)
+	if d.Digest != "" && !isDigest(d.Digest) {
+		return badModel("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
 	}
 	for _, n := range []struct {
 		name string
@@ -487,4 +487,15 @@ func (m *Model) checkTraining() error {
 		}
 	}
 	return nil
+}
+
+// CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm exists and
+// can train for the measure, and that options are in range and do not exclude each other. The error is of code usage.
+func CheckOptions(opt Options) error {
+	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
+	if err != nil {
+		return err
+	}
+	t := &task{alg: alg, opt: opt}
+	return t.checkOptions()
 }

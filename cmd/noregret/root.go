@@ -29,11 +29,17 @@ Exit status:
   2  usage: an unknown command or flag, a value out of its range
   3  bad input: data that breaks a stated rule, a file that is not there`
 
-const rootExample = `  # Make a small data set with rare positives and look at it
-  noregret generate fraud --rows 1000 --format csv --output fraud.csv
+const rootExample = `  # The main job on made-up data, in some seconds
+  noregret demo
+
+  # Make data with rare positives, train for F1, measure on other data
+  noregret generate g1 --rows 20000 --seed 1001 --output train.svm
+  noregret generate g1 --rows 20000 --seed 1003 --output test.svm
+  noregret train --measure f1 --model f1.json train.svm
+  noregret evaluate --model f1.json test.svm
 
   # The manual of a command
-  noregret generate --help`
+  noregret train --help`
 
 // app is what the commands share: the streams and the flags common to all.
 type app struct {
@@ -109,6 +115,15 @@ func newRootCommand(a *app) *cobra.Command {
 		"progress", "progress on standard error: auto (a line, on a terminal only), plain (a table) or quiet")
 
 	root.AddCommand(
+		newTrainCommand(a),
+		newEvaluateCommand(a),
+		newPredictCommand(a),
+		newInspectCommand(a),
+		newDemoCommand(a),
+		newCacheCommand(a),
+		newAlgorithmsCommand(a),
+		newMeasuresCommand(a),
+		newPapersCommand(a),
 		newGenerateCommand(a),
 		newVersionCommand(a),
 	)

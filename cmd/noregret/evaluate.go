@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+)
+
+// evaluateCommand is one call of "noregret evaluate".
+type evaluateCommand struct {
+	data      *dataFlags
+	model     string
+	newLabels string
+	json      bool
+}
+
+// evaluated are the measures that evaluate reports, in the order of its output.
+var evaluated = []string{
+	"f1", "gmean", "qmean", "hmean", "min_tpr_tnr", "jaccard", "tpr", "tnr", "accuracy", "balanced_accuracy",
+	"precision", "mcc", "kappa", "f2", "f0.5",
+}
+
+const evaluateLong = `Apply a model to labelled data and report all measures, the confusion matrix and the counts.
+
+` + dataHelp + `
+They are read with the model's own feature space, one block at a time, never as a whole.
+
+Values of features that training did not have are ignored and their number is reported on
+standard error; --unseen error refuses them. A label that training did not have is refused;
+--new-labels negative counts it as negative. With example weights the matrix and the measures are
+weighted; n and positives count rows.
+
+With --json the output is one object with a key per measure: f1, gmean, qmean, hmean,
+min_tpr_tnr, jaccard, tpr, tnr, accuracy, balanced_accuracy, precision, mcc, kappa, f2 and f0.5
+(null where it is undefined), and n, positives, negatives, ignored_features, bad_lines, confusion
+{tp, fn, tn, fp}, threshold, positive_label, measure (what the model was trained for), algorithm.
+A measure of another name that the model was trained for is added under that name.`
+
+// newEvaluateCommand makes "noregret evaluate".
+func newEvaluateCommand(a *app) *cobra.Command {
+	e := &evaluateCommand{data: newDataFlags(), newLabels: "error"}
+	cmd := &cobra.Command{
+		Use:   "evaluate --model FILE DATA...",
+		Short: "Measure a model on labelled data",
+		Long:  evaluateLong,
+		Example: `  noregret evaluate --model f1.json test.svm
+
+  # One number for a script
+  noregret evaluate --model f1.json --json test.svm | jq .f1`,
+		Args: wantData,
+		RunE: func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), a, args) },
+	}
+	s := cmd.Flags()
+	registerModel(cmd, &e.model)
+	s.BoolVar(&e.json, "json", e.json, "print one JSON object")
+	s.Var(newChoice(&e.newLabels, "error", "negative"), "new-labels", "labels that training did not have: refuse them, or count them as negative")
+	e.data.registerWithModel(cmd)
+	e.data.registerUnseen(cmd, dataset.UnseenIgnore)
+	return cmd
+}
+
+// evaluation is what a model did on data.
+type evaluation struct {
+	model     *classify.Model
+	info      dataset.Info
+	confusion measure.Confusion
+	positives int64
+}
+
+func (e *evaluateCommand) run(ctx context.Context, a *app, inputs []string) error {
+	r, err := newModelReader(a, e.data, e.model, "evaluate")
+	if err != nil {
+		return err
+	}
+	out, err := e.measure(ctx, r, inputs)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return out.writeJSON(a.stdout)
+	}
+	return out.write(a.stdout)
+}
+
+// measure goes through the data once.
+func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
+	out := &evaluation{model: r.model}
+	labels := labelMap{model: r.model, others: e.newLabels == "negative"}
+	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
+		if err := labels.learn(s.Info().Labels); err != nil {
+			return err
+		}
+		for i := range b.Len() {
+			positive := labels.classes[b.Class[i]]
+			if positive {
+				out.positives++
+			}
+			index, value := b.Row(i)
+			out.confusion.Add(positive, r.lin.Predict(index, value), b.RowWeight(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.info = info
+	if info.Rows == 0 {
+		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "), "there is not a single example in it")
+	}
+	if len(labels.unknown) > 0 {
+		r.app.note("labels that training did not have count as negative: %s", strings.Join(labels.unknown, ", "))
+	}
+	if out.positives == 0 || out.positives == info.Rows {
+		r.app.note("warning: the data have one class only, so that some measures are undefined")
+	}
+	return out, nil
+}
+
+// values are the measures in order, that of the model added when it is not among them.
+func (e *evaluation) values() (names []string, values []number) {
+	list := evaluated
+	trained, err := measure.Parse(e.model.Measure)
+	if err == nil {
+		have := false
+		for _, name := range evaluated {
+			m, err := measure.Parse(name)
+			have = have || err == nil && m.Name() == trained.Name()
+		}
+		if !have {
+			list = append(list[:len(list):len(list)], e.model.Measure)
+		}
+	}
+	for _, name := range list {
+		m, err := measure.Parse(name)
+		if err != nil {
+			continue // the names are those of the package, a test sees to it
+		}
+		names = append(names, name)
+		values = append(values, number(m.Value(e.confusion)))
+	}
+	return names, values
+}
+
+func (e *evaluation) writeJSON(w io.Writer) error {
+	names, values := e.values()
+	pairs := make([]any, 0, 2*len(names)+24)
+	for i := range names {
+		pairs = append(pairs, names[i], values[i])
+	}
+	pairs = append(pairs,
+		"n", e.info.Rows, "positives", e.positives, "negatives", e.info.Rows-e.positives,
+		"ignored_features", e.info.IgnoredFeatures, "bad_lines", e.info.BadLines,
+		"confusion", e.confusion, "threshold", e.model.Threshold, "positive_label", e.model.Labels.Positive,
+		"measure", e.model.Measure, "algorithm", e.model.Algorithm)
+	return writeOrdered(w, pairs...)
+}
+
+// writeOrdered prints a JSON object of keys and values in the given order.
+func writeOrdered(w io.Writer, pairs ...any) error {
+	var b strings.Builder
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v, err := json.Marshal(pairs[i+1])
+		if err != nil {
+			return err
+		}
+		sep := ","
+		if i == 0 {
+			sep = "{"
+		}
+		fmt.Fprintf(&b, "%s\n  %q: %s", sep, pairs[i], v)
+	}
+	b.WriteString("\n}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *evaluation) write(w io.Writer) error {
+	c := e.confusion
+	pos, neg := e.model.Labels.Positive, e.model.NegativeName()
+	g := grid{}
+	g.add(fmt.Sprintf("%d rows, %d positives", e.info.Rows, e.positives), "predicted "+pos, "predicted "+neg)
+	g.add("labelled "+pos, short(c.TP), short(c.FN))
+	g.add("labelled "+neg, short(c.FP), short(c.TN))
+	if err := g.write(w); err != nil {
+		return err
+	}
+	t := grid{}
+	t.add("")
+	names, values := e.values()
+	for i, name := range names {
+		mark := ""
+		if name == e.model.Measure || name == "min_tpr_tnr" && e.model.Measure == "min" {
+			mark = "trained for"
+		}
+		t.add(name, values[i].String(), mark)
+	}
+	return t.write(w)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/papers"
+)
+
+// newPapersCommand makes "noregret papers".
+func newPapersCommand(a *app) *cobra.Command {
+	full, asJSON := false, false
+	cmd := &cobra.Command{
+		Use:   "papers NAME",
+		Short: "Re-run a paper's tables and print them beside the stated numbers",
+		Long: `Re-run the synthetic checks of a paper and print the measured numbers beside the stated ones, in
+brackets; a "!" marks a number out of its tolerance.
+
+  spade-stamp  "Optimizing Non-decomposable Performance Measures: A Tale of Two Classes" (2015)
+
+The default is the problem g3 with 2 runs, some ten seconds; --full is g1, g3 and g4 with 5 runs.`,
+		Example: "  noregret papers spade-stamp\n  noregret papers spade-stamp --full --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "spade-stamp" {
+				return noregret.Errorf(noregret.Usage, "", "papers takes the name of one paper (spade-stamp), got %q", strings.Join(args, " "))
+			}
+			return nil
+		},
+		ValidArgs: []string{"spade-stamp"},
+		RunE:      func(cmd *cobra.Command, _ []string) error { return a.tale(cmd.Context(), full, asJSON) },
+	}
+	cmd.Flags().BoolVar(&full, "full", full, "all problems, 5 runs each")
+	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
+	return cmd
+}
+
+func (a *app) tale(ctx context.Context, full, asJSON bool) error {
+	problems, runs := []string{"g3"}, 2
+	if full {
+		problems, runs = []string{"g1", "g3", "g4"}, 5
+	}
+	t, err := papers.RunTale(ctx, problems, runs)
+	if err != nil {
+		return err
+	}
+	tables := []papers.Table{t.SPADE, t.STAMP}
+	if asJSON {
+		return writeJSON(a.stdout, jsonTables(tables))
+	}
+	for i, table := range tables {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		if err := table.Write(a.stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonCell adds what package papers leaves out of a cell's JSON.
+type jsonCell struct {
+	papers.Cell
+	Stated number `json:"stated"`
+	Agrees bool   `json:"agrees"`
+}
+
+// jsonTable is a table with these cells.
+type jsonTable struct {
+	Title   string    `json:"title"`
+	Columns []string  `json:"columns"`
+	Rows    []jsonRow `json:"rows"`
+}
+
+type jsonRow struct {
+	Name  string     `json:"name"`
+	Cells []jsonCell `json:"cells"`
+}
+
+func jsonTables(tables []papers.Table) []jsonTable {
+	out := make([]jsonTable, 0, len(tables))
+	for _, t := range tables {
+		j := jsonTable{Title: t.Title, Columns: t.Columns}
+		for _, r := range t.Rows {
+			row := jsonRow{Name: r.Name}
+			for _, c := range r.Cells {
+				row.Cells = append(row.Cells, jsonCell{Cell: c, Stated: number(c.Stated), Agrees: c.Agrees()})
+			}
+			j.Rows = append(j.Rows, row)
+		}
+		out = append(out, j)
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+)
+
+// trainCommand is one call of "noregret train".
+type trainCommand struct {
+	data      *dataFlags
+	fit       *trainFlags
+	model     string
+	valid     string
+	json      bool
+	stream    bool
+	saveEvery int64
+}
+
+const trainLong = `Train a linear classifier for a measure of rare positives and write it to a model file.
+
+` + dataHelp + `
+
+The positive label is the larger of two numbers, or the rarer of two names; --positive names
+it, and then all other labels together are the negative class. The features are standardised
+by what is learned from the data; the model applies to the raw ones. Where the algorithm chooses
+among several models or tunes a threshold, a part of the data is held out to do it on
+(--holdout, --valid).
+
+The data are read once and kept for the passes: in memory, beyond 64 MiB in a temporary file.
+The same data, options and seed give the same bytes of the model file on every machine.
+
+--stream trains in one pass straight from the reader and keeps nothing: for data that come from a
+pipe without end, or that are too large for the disk. There is then no shuffling and no held-out
+part, so the data must come in random order, the threshold is 0, and the algorithm must be
+stamp, spade or one of the sgd-*. Name the positive label with --positive unless the labels are
++1/-1 or 1/0. --save-every N writes the model after every N examples.
+
+With --json the output is one object: algorithm, measure, value (the measure on held-out
+data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
+positives, positive_label, train and holdout (the class sizes), passes, digest, model, warnings.`
+
+// newTrainCommand makes "noregret train".
+func newTrainCommand(a *app) *cobra.Command {
+	t := &trainCommand{data: newDataFlags(), fit: newTrainFlags()}
+	cmd := &cobra.Command{
+		Use:   "train --measure M --model FILE DATA...",
+		Short: "Train a classifier for F1, G-mean, Q-mean, ...",
+		Long:  trainLong,
+		Example: `  # For F1, from svmlight text
+  noregret train --measure f1 --model f1.json train.svm
+
+  # For G-mean, from a CSV file with a header; the digit 9 against all others
+  noregret train --measure gmean --label digit --positive 9 --model nine.json train.csv.gz
+
+  # From a pipe without end, hashed into 2^20 features, saved every 100,000 rows
+  tail -f log.svm | noregret train --stream --measure f1 --bits 20 --positive 1 \
+    --save-every 100000 --model live.json -`,
+		Args: wantData,
+		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd, a, args) },
+	}
+	t.fit.register(cmd)
+	s := cmd.Flags()
+	s.StringVar(&t.model, "model", t.model, "file to write the model to")
+	s.StringVar(&t.valid, "valid", t.valid, "file of held-out data, instead of a part of DATA")
+	s.BoolVar(&t.json, "json", t.json, "print one JSON object")
+	s.BoolVar(&t.stream, "stream", t.stream, "one pass straight from the reader, nothing kept")
+	s.Int64Var(&t.saveEvery, "save-every", t.saveEvery, "with --stream: write the model after every N examples, 0 for at the end only")
+	t.data.register(cmd)
+	t.data.registerCache(cmd)
+	require(cmd, "measure", "model")
+	return cmd
+}
+
+// require marks flags as required.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, f := range flags {
+		if err := cmd.MarkFlagRequired(f); err != nil {
+			panic(err) // a flag that does not exist: a mistake in this program
+		}
+	}
+}
+
+func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
+	opt, err := t.fit.options(cmd)
+	if err != nil {
+		return err
+	}
+	if t.model == "" {
+		return noregret.Errorf(noregret.Usage, "--model", "the file name is empty")
+	}
+	if t.stream {
+		return t.runStream(cmd, a, inputs, opt)
+	}
+	if t.saveEvery != 0 {
+		return noregret.Errorf(noregret.Usage, "--save-every", "it needs --stream")
+	}
+	if err := classify.CheckOptions(opt); err != nil {
+		return err
+	}
+	return t.runPasses(cmd.Context(), a, inputs, opt)
+}
+
+// runPasses is the training on kept data.
+func (t *trainCommand) runPasses(ctx context.Context, a *app, inputs []string, opt classify.Options) (err error) {
+	set, data, err := t.data.load(ctx, a, inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	if t.valid != "" {
+		valid, err := t.loadValid(ctx, a, set.Info(), data.Positive)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = valid.Set.Close() }() // only read
+		opt.Valid = &valid
+	}
+	p, err := a.progress()
+	if err != nil {
+		return err
+	}
+	opt.Progress = fitProgress(p)
+	result, err := classify.Fit(ctx, data, opt)
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	m, err := classify.NewModel(result, opt, set.Info(), data.Positive)
+	if err != nil {
+		return err
+	}
+	return t.save(a, m)
+}
+
+// loadValid reads the data of --valid with the feature space of the training data.
+func (t *trainCommand) loadValid(ctx context.Context, a *app, info dataset.Info, positive int) (classify.Data, error) {
+	flags := *t.data
+	flags.cachePath, flags.unseen, flags.format = "", string(dataset.UnseenIgnore), string(dataset.Auto)
+	flags.base, flags.bits = string(dataset.BaseAuto), 0
+	set, err := flags.loadSet(ctx, a, []string{t.valid}, info.Schema)
+	if err != nil {
+		return classify.Data{}, err
+	}
+	class, err := set.Info().Positive(info.Labels[positive].Name)
+	if err != nil {
+		return classify.Data{}, errors.Join(err, set.Close())
+	}
+	return classify.Data{Set: set, Positive: class}, nil
+}
+
+// save writes the model file and then the summary.
+func (t *trainCommand) save(a *app, m *classify.Model) error {
+	if err := classify.SaveModel(t.model, m); err != nil {
+		return err
+	}
+	for _, w := range m.Warnings {
+		a.note("warning: %s", w)
+	}
+	if t.json {
+		return writeJSON(a.stdout, trainSummary(m, t.model))
+	}
+	return printModel(a.stdout, m, t.model)
+}
+
+// trainReport is the output of train --json.
+type trainReport struct {
+	Algorithm      string                `json:"algorithm"`
+	Measure        string                `json:"measure"`
+	Value          number                `json:"value"`
+	Candidate      string                `json:"candidate"`
+	Threshold      float64               `json:"threshold"`
+	Intercept      float64               `json:"intercept"`
+	Features       int                   `json:"features"`
+	NonzeroWeights int                   `json:"nonzero_weights"`
+	Rows           int64                 `json:"rows"`
+	Positives      int64                 `json:"positives"`
+	PositiveLabel  string                `json:"positive_label"`
+	Train          classify.ModelClasses `json:"train"`
+	Holdout        classify.ModelClasses `json:"holdout"`
+	Passes         int                   `json:"passes"`
+	Digest         string                `json:"digest"`
+	Model          string                `json:"model"`
+	Warnings       []string              `json:"warnings"`
+}
+
+func trainSummary(m *classify.Model, path string) trainReport {
+	chosen := m.Training.History[m.Training.Chosen]
+	return trainReport{
+		Algorithm: m.Algorithm, Measure: m.Measure, Value: pointed(chosen.Holdout), Candidate: chosen.Candidate,
+		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
+		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
+		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
+	}
+}
+
+// positivesOf counts the positive rows of the data that a model was trained on, the held-out part of them included.
+func positivesOf(m *classify.Model) int64 {
+	if m.Options.Valid != "" {
+		return m.Data.Train.Positives
+	}
+	return m.Data.Train.Positives + m.Data.Holdout.Positives
+}
+
+// printModel prints the short table of a model.
+func printModel(w io.Writer, m *classify.Model, path string) error {
+	return facts(w,
+		"model", path,
+		"data", dataLine(m),
+		"trained on", fmt.Sprintf("%d rows, %d held out", m.Data.Train.Positives+m.Data.Train.Negatives, m.Data.Holdout.Positives+m.Data.Holdout.Negatives),
+		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, strings.Join(m.Labels.Negatives, " ")),
+		"algorithm", fmt.Sprintf("%s, %d passes", m.Algorithm, m.Training.Passes),
+		"chosen", chosenLine(m),
+		m.Measure, heldOutLine(m),
+		"threshold", short(m.Threshold),
+		"weights", fmt.Sprintf("%d of %d are not zero, intercept %s", len(m.Weights.Index), m.Dim(), short(m.Intercept)),
+	)
+}
+
+func dataLine(m *classify.Model) string {
+	n := positivesOf(m)
+	share := ""
+	if m.Data.Rows > 0 {
+		share = fmt.Sprintf(" (%s %%)", strconv.FormatFloat(100*float64(n)/float64(m.Data.Rows), 'g', 3, 64))
+	}
+	return fmt.Sprintf("%d rows, %d features, %d positives%s", m.Data.Rows, m.Dim(), n, share)
+}
+
+func chosenLine(m *classify.Model) string {
+	t := m.Training
+	return fmt.Sprintf("%s, of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
+}
+
+func heldOutLine(m *classify.Model) string {
+	if v, ok := m.HoldoutValue(); ok {
+		return number(v).String() + " on held-out data"
+	}
+	return "not measured on held-out data"
+}
