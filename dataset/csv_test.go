@@ -136,6 +136,34 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 	}
 }
 
+// Options beside a schema may repeat what the model does, or say what it cannot know; they cannot contradict it.
+func TestCSVSchemaAndOptions(t *testing.T) {
+	schema := load(t, Options{WeightColumn: "w"}, writeFile(t, "train.csv", "a,c,w,y\n1,red,1,p\n3,blue,1,q\n")).Info().Schema
+	same := writeFile(t, "x.csv", "a,c,w,y\n1,red,2,p\n")
+	renamed := writeFile(t, "x.csv", "a,c,w,truth,id\n,red,2,p,7\n")
+	for _, c := range []struct {
+		path string
+		opt  Options
+		want string
+	}{
+		{same, Options{LabelColumn: "y", WeightColumn: "w", Categorical: []string{"c"}}, ""},
+		{same, Options{LabelColumn: "4"}, ""},
+		{same, Options{LabelColumn: "1"}, `:1: column "a" is numeric in the model, it cannot be label`},
+		{same, Options{LabelColumn: "a"}, `:1: column "a" is numeric in the model, it cannot be the label`},
+		{same, Options{WeightColumn: "a"}, `:1: column "a" is numeric in the model, it cannot be weight`},
+		{same, Options{Categorical: []string{"a"}}, `:1: column "a" is numeric in the model, it cannot be categorical`},
+		{same, Options{IgnoreColumns: []string{"a"}}, `:1: column "a" is numeric in the model, it cannot be ignored`},
+		{renamed, Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}, Missing: MissingZero}, ""},
+		{renamed, Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}}, `:2: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`},
+	} {
+		c.opt.Schema = schema
+		i, err := readAll(c.opt, c.path)
+		if c.want == "" && (err != nil || i.Rows != 1 || i.Weight != 2 || i.IgnoredFeatures != 0) || c.want != "" && (err == nil || err.Error() != c.path+c.want) {
+			t.Errorf("%+v: got %v, %d rows; want %s", c.opt, err, i.Rows, c.want)
+		}
+	}
+}
+
 func TestCSVSeveralFiles(t *testing.T) {
 	one := writeFile(t, "1.csv", "a,c,y\n1,x,p\n")
 	two := writeFile(t, "2.csv", "y,c,a\nq,z,2\n")

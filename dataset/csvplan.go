@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -349,15 +350,70 @@ func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	}
 	var plan *csvPlan
 	var err error
+	if err := p.checkLabelName(); err != nil {
+		return nil, err
+	}
 	if header && p.header {
 		plan, err = p.matchNames(first)
 	} else {
 		plan, err = p.matchPlaces(len(first))
 	}
+	if err == nil && p.opt.Schema != nil {
+		err = p.checkRoles(plan)
+	}
 	if err == nil && header {
 		plan.skip = 1
 	}
 	return plan, err
+}
+
+// checkLabelName refuses to take a feature of the model for the label.
+func (p *csvPlanner) checkLabelName() error {
+	for _, c := range p.columns {
+		if c.Name == p.opt.LabelColumn && c.Kind != LabelKind {
+			return fmt.Errorf("column %q is %s in the model, it cannot be the label", c.Name, c.Kind)
+		}
+	}
+	return nil
+}
+
+// checkRoles refuses options that give a column another role than the model's.
+func (p *csvPlanner) checkRoles(plan *csvPlan) error {
+	columns := make([]Column, len(plan.columns))
+	for i, c := range plan.columns {
+		columns[i] = Column{Name: c.name, Kind: c.kind}
+	}
+	check := func(ref string, kind ColumnKind) error {
+		i, err := findColumn(columns, ref, string(kind))
+		if err == nil && columns[i].Kind != kind {
+			err = fmt.Errorf("column %q is %s in the model, it cannot be %s", columns[i].Name, columns[i].Kind, kind)
+		}
+		return err
+	}
+	if ref := p.opt.LabelColumn; ref != "" && plan.labeled {
+		if err := check(ref, LabelKind); err != nil {
+			return err
+		}
+	}
+	if ref := p.opt.WeightColumn; ref != "" && !p.opt.AllowNoLabel {
+		if err := check(ref, WeightKind); err != nil {
+			return err
+		}
+	}
+	for _, ref := range p.opt.Categorical {
+		if err := check(ref, Categorical); err != nil {
+			return err
+		}
+	}
+	for _, ref := range p.opt.IgnoreColumns {
+		if i, err := findColumn(columns, ref, ""); err != nil || columns[i].Kind == Ignored {
+			continue
+		}
+		if err := check(ref, Ignored); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *csvPlanner) namesAllFeatures(row []string) bool {
@@ -398,11 +454,12 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 		found[name] = true
 		c, ok := known[name]
 		if !ok {
-			if p.opt.Unseen == UnseenError {
+			wanted := slices.Contains(p.opt.IgnoreColumns, name)
+			if p.opt.Unseen == UnseenError && !wanted {
 				return nil, fmt.Errorf("column %q was not there in training; --unseen ignore drops it", name)
 			}
 			c = Column{Name: name, Kind: Ignored}
-			unseen[name] = true
+			unseen[name] = !wanted
 		}
 		columns = append(columns, c)
 	}

@@ -107,3 +107,13 @@ func TestJSONLIgnoredKeys(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", d)
 	}
 }
+
+// The keys of label and weight are part of the schema.
+func TestJSONLSchemaKnowsTheKeys(t *testing.T) {
+	path := writeFile(t, "a.jsonl", `{"y":1,"w":2,"x":3}`)
+	schema := load(t, Options{LabelKey: "y", WeightKey: "w"}, path).Info().Schema
+	i, err := readAll(Options{Schema: schema}, path)
+	if err != nil || i.Weight != 2 || len(i.Labels) != 1 || i.Dim != 1 {
+		t.Errorf("%v, %+v", err, i)
+	}
+}

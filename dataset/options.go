@@ -76,10 +76,10 @@ type Options struct {
 	WeightColumn  string   // CSV: name or number from 1; "": no weights
 	Categorical   []string // CSV: columns (names or numbers) that are one-hot whatever they hold
 	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
-	Missing       Missing  // CSV: default MissingError
+	Missing       Missing  // CSV: default the schema's, else MissingError
 
-	LabelKey  string // JSONL: key of the label; default "label"
-	WeightKey string // JSONL: key of the weight; default "weight"
+	LabelKey  string // JSONL: key of the label; default the schema's, else "label"
+	WeightKey string // JSONL: key of the weight; default the schema's, else "weight"
 
 	AllowNoLabel bool // rows without a label get NoClass instead of being bad
 
@@ -130,6 +130,11 @@ func (opt Options) withDefaults() (Options, error) {
 	orDefault(&opt.Format, Auto)
 	orDefault(&opt.Base, BaseAuto)
 	orDefault(&opt.Unseen, UnseenError)
+	if s := opt.Schema; s != nil {
+		orDefault(&opt.Missing, s.Missing)
+		orDefault(&opt.LabelKey, s.Label)
+		orDefault(&opt.WeightKey, s.Weight)
+	}
 	orDefault(&opt.Missing, MissingError)
 	orDefault(&opt.Header, HeaderAuto)
 	orDefault(&opt.LabelKey, "label")
@@ -199,8 +204,5 @@ func (opt Options) withSchema() (Options, error) {
 		opt.Base = s.Base
 	}
 	opt.Bits = s.Bits
-	if s.Missing != "" {
-		opt.Missing = s.Missing
-	}
 	return opt, nil
 }

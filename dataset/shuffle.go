@@ -103,7 +103,12 @@ func (r *shuffleReader) fill() error {
 // add puts the rows of block i that are in the set into the window and returns their cost.
 func (r *shuffleReader) add(i int) (used int64, err error) {
 	s := r.set
-	b, err := s.st.load(i, &r.scratch)
+	scratch := &r.scratch
+	whole := r.inMemory || s.keep == nil // the block as it is becomes part of the window
+	if whole && !r.inMemory {
+		scratch = r.extend()
+	}
+	b, err := s.st.load(i, scratch)
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +120,7 @@ func (r *shuffleReader) add(i int) (used int64, err error) {
 			continue
 		}
 		used += int64(rowCost(int(b.Offset[lo+1] - b.Offset[lo])))
-		if r.inMemory {
+		if whole {
 			r.perm = append(r.perm, uint64(len(r.window)-1)<<32|uint64(lo))
 			continue
 		}
