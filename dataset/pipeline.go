@@ -23,43 +23,6 @@ type chunk struct {
 	done chan struct{} // capacity 1; receives when the result is there
 }
 
-// result is what a worker makes of a chunk.
-type result struct {
-	rows   Block  // Class holds local numbers of labels; Index local numbers of names when local is set
-	labels names  // label tokens in order of first appearance in the chunk
-	feats  names  // feature names in order of first appearance in the chunk
-	local  bool   // Index refers to feats
-	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
-
-	bad     []badLine
-	maxSeen int64 // largest feature number of any row, -1 when none
-	sawZero bool  // an index 0 as written
-	ignored int64 // values dropped because the schema lacks their feature
-}
-
-// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only copies.
-func (r *result) expect(n int) {
-	if cap(r.rows.Index) == 0 {
-		r.rows.Index = make([]uint32, 0, n)
-		r.rows.Value = make([]float32, 0, n)
-	}
-}
-
-// badLine is a line that breaks a rule.
-type badLine struct {
-	row int // number of good rows of the chunk before it
-	err error
-}
-
-func (r *result) reset() {
-	r.rows.Reset()
-	r.labels.reset()
-	r.feats.reset()
-	r.local, r.direct = false, 0
-	r.bad = r.bad[:0]
-	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
-}
-
 // source cuts the inputs into chunks. It is used by the reading goroutine alone.
 type source interface {
 	// fill makes the next chunk. It returns io.EOF when there is none.

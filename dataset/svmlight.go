@@ -4,17 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-
-	"github.com/noregret/noregret"
 )
-
-// place is the place of a fault in a text file.
-func place(file string, line int64) string {
-	if file == stdinName {
-		file = "standard input"
-	}
-	return file + ":" + strconv.FormatInt(line, 10)
-}
 
 // svmParser parses svmlight lines: label [qid:N] index:value ... # comment.
 type svmParser struct {
@@ -236,38 +226,4 @@ func skipQID(l []byte, i int) int {
 		return skipBlanks(l, i+len(tok))
 	}
 	return i
-}
-
-// label numbers a label token within the chunk and refuses one that can be no label.
-func (r *result) label(tok []byte) (uint16, error) {
-	id, isNew := r.labels.id(tok)
-	if isNew {
-		if err := labelFault(tok); err != nil {
-			return 0, err
-		}
-	}
-	if id >= maxLabels {
-		return 0, fmt.Errorf("label %s: there are more than %d different labels; is this a real-valued target?", quote(tok), maxLabels)
-	}
-	return uint16(id), nil
-}
-
-// mark is a place in a result to which undo can go back when a line turns out bad.
-type mark struct{ index, labels, feats int }
-
-func (r *result) mark() mark {
-	return mark{len(r.rows.Index), r.labels.len(), r.feats.len()}
-}
-
-func (r *result) undo(m mark) {
-	r.rows.Index, r.rows.Value = r.rows.Index[:m.index], r.rows.Value[:m.index]
-	r.labels.truncate(m.labels)
-	r.feats.truncate(m.feats)
-}
-
-// addBad notes a bad line. It reports whether the rest of the chunk can be left alone because
-// this chunk alone has more bad lines than are allowed.
-func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
-	c.bad = append(c.bad, badLine{c.rows.Len(), noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
-	return int64(len(c.bad)) > allowed
 }

@@ -42,6 +42,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -127,8 +128,8 @@ func (g *Generator) Normal() float64 {
 	}
 	u1 := 1 - g.Uniform() // exact, fused or not: Uniform is a multiple of 2^-53
 	u2 := g.Uniform()
-	r := math.Sqrt(float64(-2 * logarithm(u1)))
-	cos, sin := turn(u2)
+	r := math.Sqrt(float64(-2 * portable.Log(u1)))
+	cos, sin := portable.Turn(u2)
 	g.spare, g.hasSpare = float64(r*sin), true
 	return float64(r * cos)
 }
@@ -136,7 +137,7 @@ func (g *Generator) Normal() float64 {
 // LogNormal draws e^(mu + sigma·Z) for a standard normal Z: median e^mu. The
 // exponent is kept within ±700.
 func (g *Generator) LogNormal(mu, sigma float64) float64 {
-	return exponential(max(-700, min(700, mu+float64(sigma*g.Normal()))))
+	return portable.Exp(max(-700, min(700, mu+float64(sigma*g.Normal()))))
 }
 
 // Poisson draws a count of the given mean, which must be in [0, 500]; it panics
@@ -145,7 +146,7 @@ func (g *Generator) Poisson(mean float64) float64 {
 	if !(mean >= 0 && mean <= 500) {
 		panic("synth: the mean of Poisson is outside [0, 500]")
 	}
-	limit, n := exponential(-mean), 0.0
+	limit, n := portable.Exp(-mean), 0.0
 	for p := g.Uniform(); p > limit; n++ {
 		p = float64(p * g.Uniform())
 	}

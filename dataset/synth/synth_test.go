@@ -198,29 +198,6 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
-func TestPortableFunctions(t *testing.T) {
-	g := mustNew(t, G1, 77)
-	worst := func(name string, got, want, scale, ulps float64) {
-		if d := math.Abs(got-want) / scale; !(d <= ulps*0x1p-52) {
-			t.Fatalf("%s: got %v, want %v (%.1f units of 2^-52)", name, got, want, d*0x1p52)
-		}
-	}
-	points := []float64{0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1 - 0x1p-53, 0x1p-53, 1e-9}
-	for range 100_000 {
-		points = append(points, g.Uniform())
-	}
-	for _, u := range points {
-		c, s := turn(u)
-		// math's own argument 2πu is rounded, so compare absolutely.
-		worst("cos", c, math.Cos(2*math.Pi*u), 1, 6)
-		worst("sin", s, math.Sin(2*math.Pi*u), 1, 6)
-		v := 1 - u
-		worst("log", logarithm(v), math.Log(v), max(math.Abs(math.Log(v)), 0x1p-1000), 4)
-		x := 1400*u - 700
-		worst("exp", exponential(x), math.Exp(x), math.Exp(x), 4)
-	}
-}
-
 // Pinned bits: equal on every architecture. A failure here on one machine only means
 // that a fused multiply-add or a function of package math has crept in.
 func TestPinnedBits(t *testing.T) {

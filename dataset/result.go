@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/noregret/noregret"
+)
+
+// result is what a worker makes of a chunk.
+type result struct {
+	rows   Block  // Class holds local numbers of labels; Index local numbers of names when local is set
+	labels names  // label tokens in order of first appearance in the chunk
+	feats  names  // feature names in order of first appearance in the chunk
+	local  bool   // Index refers to feats
+	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
+
+	bad     []badLine
+	maxSeen int64 // largest feature number of any row, -1 when none
+	sawZero bool  // an index 0 as written
+	ignored int64 // values dropped because the schema lacks their feature
+}
+
+// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only copies.
+func (r *result) expect(n int) {
+	if cap(r.rows.Index) == 0 {
+		r.rows.Index = make([]uint32, 0, n)
+		r.rows.Value = make([]float32, 0, n)
+	}
+}
+
+// badLine is a line that breaks a rule.
+type badLine struct {
+	row int // number of good rows of the chunk before it
+	err error
+}
+
+func (r *result) reset() {
+	r.rows.Reset()
+	r.labels.reset()
+	r.feats.reset()
+	r.local, r.direct = false, 0
+	r.bad = r.bad[:0]
+	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
+}
+
+// label numbers a label token within the chunk and refuses one that can be no label.
+func (r *result) label(tok []byte) (uint16, error) {
+	id, isNew := r.labels.id(tok)
+	if isNew {
+		if err := labelFault(tok); err != nil {
+			return 0, err
+		}
+	}
+	if id >= maxLabels {
+		return 0, fmt.Errorf("label %s: there are more than %d different labels; is this a real-valued target?", quote(tok), maxLabels)
+	}
+	return uint16(id), nil
+}
+
+// mark is a place in a result to which undo can go back when a line turns out bad.
+type mark struct{ index, labels, feats int }
+
+func (r *result) mark() mark {
+	return mark{len(r.rows.Index), r.labels.len(), r.feats.len()}
+}
+
+func (r *result) undo(m mark) {
+	r.rows.Index, r.rows.Value = r.rows.Index[:m.index], r.rows.Value[:m.index]
+	r.labels.truncate(m.labels)
+	r.feats.truncate(m.feats)
+}
+
+// addBad notes a bad line. It reports whether the rest of the chunk can be left alone because
+// this chunk alone has more bad lines than are allowed.
+func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
+	c.bad = append(c.bad, badLine{c.rows.Len(), noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
+	return int64(len(c.bad)) > allowed
+}
+
+// place is the place of a fault in a text file.
+func place(file string, line int64) string {
+	if file == stdinName {
+		file = "standard input"
+	}
+	return file + ":" + strconv.FormatInt(line, 10)
+}
