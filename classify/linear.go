@@ -76,7 +76,7 @@ func (l *linear) standardize(s *Scaling) {
 		c.inv, c.mean = s.Inverse[i], s.Center[i]*s.Inverse[i]
 		if c.mean != 0 {
 			l.centred = true
-			l.mean2 += c.mean * c.mean
+			l.mean2 += float64(c.mean * c.mean)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (l *linear) rescale(i uint32, inv float64) {
 	c := &l.c[i]
 	if c.v != 0 || c.u != 0 {
 		ratio := c.inv / inv
-		l.norm2 = max(0, l.norm2+(ratio*ratio-1)*c.v*c.v)
+		l.norm2 = max(0, l.norm2+float64((float64(ratio*ratio)-1)*c.v*c.v))
 		c.v *= ratio
 		c.u *= ratio
 		if l.acc != nil {
@@ -112,33 +112,33 @@ func (l *linear) dot(index []uint32, value []float32) dots {
 		for j, i := range index {
 			c := &l.c[i]
 			x := float64(value[j]) * c.inv
-			dv += c.v * x
-			x2 += x * x
+			dv += float64(c.v * x)
+			x2 += float64(x * x)
 		}
 		return dots{v: dv, x2: x2}
 	}
 	for j, i := range index {
 		c := &l.c[i]
 		x := float64(value[j]) * c.inv
-		dv += c.v * x
-		dm += c.mean * x
-		x2 += x * x
+		dv += float64(c.v * x)
+		dm += float64(c.mean * x)
+		x2 += float64(x * x)
 	}
 	return dots{
-		v:  dv - l.dotV + l.kappa*(l.mean2-dm),
+		v:  dv - l.dotV + float64(l.kappa*(l.mean2-dm)),
 		m:  dm,
-		x2: max(0, x2-2*dm+l.mean2),
+		x2: max(0, x2-float64(2*dm)+l.mean2),
 	}
 }
 
 // score is the score of the current iterate.
-func (l *linear) score(d dots) float64 { return l.scale*d.v + l.bias*l.biasFeature }
+func (l *linear) score(d dots) float64 { return float64(l.scale*d.v) + float64(l.bias*l.biasFeature) }
 
 // accumulate adds the current iterate to the average with weight c.
 func (l *linear) accumulate(c float64) {
-	l.sumScale += c * l.scale
+	l.sumScale += float64(c * l.scale)
 	l.omega += c
-	l.biasSum += c * l.bias
+	l.biasSum += float64(c * l.bias)
 }
 
 // decay multiplies the weights, not the intercept, by f. The inner products d are those of
@@ -162,22 +162,22 @@ func (l *linear) decay(f float64, d *dots) {
 // add adds c·x̂ to the weights and c·x_b to the intercept's weight, then projects on the ball.
 func (l *linear) add(index []uint32, value []float32, d dots, c float64) {
 	e := c / l.scale
-	l.norm2 = max(0, l.norm2+2*e*d.v+e*e*d.x2)
-	se := l.sumScale * e
+	l.norm2 = max(0, l.norm2+float64(2*e*d.v)+float64(e*e*d.x2))
+	se := float64(l.sumScale * e)
 	value = value[:len(index)]
 	for j, i := range index {
 		k := &l.c[i]
 		x := float64(value[j]) * k.inv
-		k.v += e * x
-		k.u += se * x
+		k.v += float64(e * x)
+		k.u += float64(se * x)
 	}
 	if l.centred {
 		l.kappa += e
 		l.nu += se
-		l.dotV += e * d.m
-		l.dotU += se * d.m
+		l.dotV += float64(e * d.m)
+		l.dotU += float64(se * d.m)
 	}
-	l.bias += c * l.biasFeature
+	l.bias += float64(c * l.biasFeature)
 	if l.scale*l.scale*l.norm2 > l.radius*l.radius {
 		l.scale = l.radius / math.Sqrt(l.norm2)
 		if l.scale < rebaseBelow {
@@ -193,11 +193,11 @@ func (l *linear) flush() {
 	}
 	for i := range l.c {
 		c := &l.c[i]
-		l.acc[i] += l.sumScale*c.v - c.u
+		l.acc[i] += float64(l.sumScale*c.v) - c.u
 		c.u = 0
 	}
-	l.accKappa += l.sumScale*l.kappa - l.nu
-	l.dotAcc += l.sumScale*l.dotV - l.dotU
+	l.accKappa += float64(l.sumScale*l.kappa) - l.nu
+	l.dotAcc += float64(l.sumScale*l.dotV) - l.dotU
 	l.nu, l.dotU, l.sumScale = 0, 0, 0
 }
 
@@ -220,10 +220,10 @@ func (l *linear) refresh() {
 	var n2, dv, du float64
 	for i := range l.c {
 		c := &l.c[i]
-		w := c.v - l.kappa*c.mean
-		n2 += w * w
-		dv += c.v * c.mean
-		du += c.u * c.mean
+		w := c.v - float64(l.kappa*c.mean)
+		n2 += float64(w * w)
+		dv += float64(c.v * c.mean)
+		du += float64(c.u * c.mean)
 	}
 	l.norm2, l.dotV, l.dotU = n2, dv, du
 }
@@ -244,14 +244,14 @@ func (l *linear) averaged() point {
 	w := make([]float64, len(l.c))
 	if l.omega == 0 {
 		for i := range l.c {
-			w[i] = l.scale * (l.c[i].v - l.kappa*l.c[i].mean)
+			w[i] = l.scale * (l.c[i].v - float64(l.kappa*l.c[i].mean))
 		}
 		return point{w: w, bias: l.bias}
 	}
-	k := l.accKappa + l.sumScale*l.kappa - l.nu
+	k := l.accKappa + float64(l.sumScale*l.kappa) - l.nu
 	for i := range l.c {
 		c := &l.c[i]
-		a := l.sumScale*c.v - c.u - k*c.mean
+		a := float64(l.sumScale*c.v) - c.u - float64(k*c.mean)
 		if l.acc != nil {
 			a += l.acc[i]
 		}
@@ -269,18 +269,18 @@ func (l *linear) averagedScore(index []uint32, value []float32) float64 {
 	for j, i := range index {
 		c := &l.c[i]
 		x := float64(value[j]) * c.inv
-		a := l.sumScale*c.v - c.u
+		a := float64(l.sumScale*c.v) - c.u
 		if l.acc != nil {
 			a += l.acc[i]
 		}
-		da += a * x
-		dm += c.mean * x
+		da += float64(a * x)
+		dm += float64(c.mean * x)
 	}
 	if l.centred {
-		k := l.accKappa + l.sumScale*l.kappa - l.nu
-		da += -(l.dotAcc + l.sumScale*l.dotV - l.dotU) + k*(l.mean2-dm)
+		k := l.accKappa + float64(l.sumScale*l.kappa) - l.nu
+		da += float64(k*(l.mean2-dm)) - (l.dotAcc + float64(l.sumScale*l.dotV) - l.dotU)
 	}
-	return (da + l.biasSum*l.biasFeature) / l.omega
+	return (da + float64(l.biasSum*l.biasFeature)) / l.omega
 }
 
 // assign makes m, a model on raw features, the current iterate. The average is not touched, so it must be about to be reset.
@@ -292,7 +292,7 @@ func (l *linear) assign(m Linear) {
 		if i < len(m.Weights) {
 			c.v = m.Weights[i] / c.inv
 		}
-		bias += c.v * c.mean
+		bias += float64(c.v * c.mean)
 	}
 	l.kappa, l.scale, l.bias = 0, 1, 0
 	if l.biasFeature != 0 {
@@ -313,9 +313,9 @@ func (l *linear) model(p point) Linear {
 	var shift float64
 	for i, w := range p.w {
 		out.Weights[i] = w * l.c[i].inv
-		shift += w * l.c[i].mean
+		shift += float64(w * l.c[i].mean)
 	}
-	out.Intercept = p.bias*l.biasFeature - shift
+	out.Intercept = float64(p.bias*l.biasFeature) - shift
 	return out
 }
 
@@ -337,7 +337,7 @@ func (m *Linear) Score(index []uint32, value []float32) float64 {
 	z := m.Intercept
 	for j, i := range index {
 		if int(i) < len(m.Weights) {
-			z += m.Weights[i] * float64(value[j])
+			z += float64(m.Weights[i] * float64(value[j]))
 		}
 	}
 	return z

@@ -254,8 +254,8 @@ func (o *online) follow(x Example) {
 		f := &m.f[i]
 		f.weight += x.Weight
 		d := v - f.mean
-		f.mean += d * x.Weight / f.weight
-		f.m2 += x.Weight * d * (v - f.mean)
+		f.mean += float64(d*x.Weight) / f.weight
+		f.m2 += float64(x.Weight * d * (v - f.mean))
 		if inv := m.sparseInverse(f); !math.IsInf(inv, 0) {
 			o.lin.rescale(i, inv)
 		}
@@ -341,7 +341,7 @@ func (o *online) stepSize(base float64) float64 {
 // ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation.
 func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor float64, positive bool) {
 	if o.cfg.Lambda > 0 {
-		o.lin.decay(1-eta*o.cfg.Lambda, &d)
+		o.lin.decay(1-float64(eta*o.cfg.Lambda), &d)
 	}
 	if factor == 0 {
 		return

@@ -69,8 +69,8 @@ func (m *moments) observe(index []uint32, value []float32, weight float64) {
 		f := &m.f[i]
 		f.weight += weight
 		d := x - f.mean
-		f.mean += d * weight / f.weight
-		f.m2 += weight * d * (x - f.mean)
+		f.mean += float64(d*weight) / f.weight
+		f.m2 += float64(weight * d * (x - f.mean))
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *moments) scale(i int) (center, inverse float64) {
 	if f.weight >= denseShare*m.total {
 		zero := m.total - f.weight
 		mean := f.mean * f.weight / m.total
-		variance := (f.m2 + f.mean*f.mean*f.weight*zero/m.total) / m.total
+		variance := (f.m2 + float64(f.mean*f.mean*f.weight*zero)/m.total) / m.total
 		sd := math.Sqrt(variance)
 		if sd <= minRelativeSpread*math.Abs(mean) {
 			return mean, 1 / math.Abs(mean)
@@ -99,7 +99,7 @@ const minShare = 1e-3
 // sparseInverse is 1/σ of a sparse feature: σ² = r₊²·√f.
 func (m *moments) sparseInverse(f *featureMoments) float64 {
 	share := max(minShare, f.weight/m.total)
-	return 1 / math.Sqrt((f.mean*f.mean+f.m2/f.weight)*math.Sqrt(share))
+	return 1 / math.Sqrt((float64(f.mean*f.mean)+f.m2/f.weight)*math.Sqrt(share))
 }
 
 // scaling returns the scaling of all features up to dim; those never seen are left as they are.
@@ -114,7 +114,7 @@ func (m *moments) scaling(dim int) *Scaling {
 // meanSquare is the mean of ‖x̂‖² over the rows seen, the constant feature x_b included: the m̄₂ of the default step sizes.
 // It follows from the moments; no second pass is needed.
 func (m *moments) meanSquare(s *Scaling, biasFeature float64) float64 {
-	sum := biasFeature * biasFeature
+	sum := float64(biasFeature * biasFeature)
 	for i := range m.f {
 		f := &m.f[i]
 		if f.weight == 0 || m.total == 0 {
@@ -122,8 +122,8 @@ func (m *moments) meanSquare(s *Scaling, biasFeature float64) float64 {
 		}
 		c, inv := s.Center[i], s.Inverse[i]
 		share := f.weight / m.total
-		second := share*(f.m2/f.weight+(f.mean-c)*(f.mean-c)) + (1-share)*c*c
-		sum += second * inv * inv
+		second := float64(share*(f.m2/f.weight+float64((f.mean-c)*(f.mean-c)))) + float64((1-share)*c*c)
+		sum += float64(second * inv * inv)
 	}
 	return sum
 }

@@ -67,7 +67,7 @@ func normalizeWeights(kPos, kNeg, p float64) (float64, float64) {
 		return 0, 0
 	}
 	kPos, kNeg = kPos/sum, kNeg/sum
-	rms := math.Sqrt(p*kPos*kPos + (1-p)*kNeg*kNeg)
+	rms := math.Sqrt(float64(p*kPos*kPos) + float64((1-p)*kNeg*kNeg))
 	if rms == 0 {
 		return kPos, kNeg
 	}

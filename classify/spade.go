@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // DualReward says which reward the dual of SPADE is fed with.
@@ -155,18 +156,18 @@ func (s *SPADE) dualReward(m, r float64) float64 {
 
 // descend is the dual step of size eta for the weighted reward of one example.
 func (s *SPADE) descend(eta, reward float64, positive bool) {
-	a, b := s.alpha+eta*s.dalpha, s.beta+eta*s.dbeta
+	a, b := s.alpha+float64(eta*s.dalpha), s.beta+float64(eta*s.dbeta)
 	limit := math.Inf(1)
 	if s.unbounded {
 		eps := s.epsilon()
-		a -= eta * eps
-		b -= eta * eps
+		a -= float64(eta * eps)
+		b -= float64(eta * eps)
 		limit = math.Sqrt((1+eps)/eps) / 2
 	}
 	if positive {
-		a -= eta * reward
+		a -= float64(eta * reward)
 	} else {
-		b -= eta * reward
+		b -= float64(eta * reward)
 	}
 	s.alpha, s.beta = s.opt.Measure.Project(a, b, limit)
 }
@@ -176,7 +177,7 @@ func (s *SPADE) epsilon() float64 {
 	if s.opt.EpsExponent == 0.5 {
 		return 1 / math.Sqrt(float64(s.t))
 	}
-	return math.Pow(float64(s.t), -s.opt.EpsExponent)
+	return portable.Exp(-s.opt.EpsExponent * portable.Log(float64(s.t)))
 }
 
 // Dual is the current dual point (α, β).

@@ -58,7 +58,7 @@ func between(examples []Scored, i int, s float64) float64 {
 		return s - max(1, math.Abs(s)*1e-9)
 	}
 	next := examples[i].Score
-	if mid := next + (s-next)/2; mid < s {
+	if mid := float64(next/2) + float64(s/2); mid >= next && mid < s {
 		return mid
 	}
 	return next

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // Reward is a reward r(m) of the margin m = y·z. Implementations are values without
@@ -50,16 +51,23 @@ type Logistic struct{}
 // Name implements [Reward].
 func (Logistic) Name() string { return "logistic" }
 
-// Value implements [Reward]. Below m = -30 the equal form 1 - (-m + log1p(exp(m)))/ln 2 is used, which cannot overflow.
+// Value implements [Reward]. Below 0 the equal form 1 - (-m + log1p(exp(m)))/ln 2 is used, which cannot overflow. The bits
+// are the same on every machine.
 func (Logistic) Value(m float64) float64 {
-	if m < -30 {
-		return 1 - (-m+math.Log1p(math.Exp(m)))/math.Ln2
+	if m < 0 {
+		return 1 - (-m+portable.Log1p(portable.Exp(m)))/math.Ln2
 	}
-	return 1 - math.Log1p(math.Exp(-m))/math.Ln2
+	return 1 - portable.Log1p(portable.Exp(-m))/math.Ln2
 }
 
 // Derivative implements [Reward].
-func (Logistic) Derivative(m float64) float64 { return 1 / (math.Ln2 * (1 + math.Exp(m))) }
+func (Logistic) Derivative(m float64) float64 {
+	if m < 0 {
+		return 1 / (math.Ln2 * (1 + portable.Exp(m)))
+	}
+	e := portable.Exp(-m)
+	return e / (math.Ln2 * (1 + e))
+}
 
 // Concave implements [Reward].
 func (Logistic) Concave() bool { return true }
@@ -91,9 +99,9 @@ func (r SmoothedHinge) Value(m float64) float64 {
 	case m >= 1:
 		return 1
 	case m > 1-r.H:
-		return 1 - (1-m)*(1-m)/(2*r.H)
+		return 1 - float64((1-m)*(1-m))/(2*r.H)
 	default:
-		return m + r.H/2
+		return m + float64(r.H/2)
 	}
 }
 
@@ -122,7 +130,7 @@ func (SquaredHinge) Name() string { return "squared-hinge" }
 // Value implements [Reward].
 func (SquaredHinge) Value(m float64) float64 {
 	d := max(0, 1-m)
-	return 1 - d*d
+	return 1 - float64(d*d)
 }
 
 // Derivative implements [Reward].

@@ -12,7 +12,7 @@ func (MCC) Name() string { return "mcc" }
 
 // Value implements [Measure].
 func (MCC) Value(c Confusion) float64 {
-	return (c.TP*c.TN - c.FP*c.FN) /
+	return (float64(c.TP*c.TN) - float64(c.FP*c.FN)) /
 		(math.Sqrt(c.TP+c.FP) * math.Sqrt(c.TP+c.FN) * math.Sqrt(c.TN+c.FP) * math.Sqrt(c.TN+c.FN))
 }
 

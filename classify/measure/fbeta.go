@@ -30,13 +30,14 @@ func (m FBeta) Name() string {
 
 // Value implements [Measure].
 func (m FBeta) Value(c Confusion) float64 {
-	b2 := m.B * m.B
-	return (1 + b2) * c.TP / ((1+b2)*c.TP + b2*c.FN + c.FP)
+	b2 := float64(m.B * m.B)
+	hits := float64((1 + b2) * c.TP)
+	return hits / (hits + float64(b2*c.FN) + c.FP)
 }
 
 // Coefficients implements [Ratio].
 func (m FBeta) Coefficients(theta float64) Coefficients {
-	b2 := m.B * m.B
+	b2 := float64(m.B * m.B)
 	return Coefficients{A: [3]float64{0, 1 + b2, 0}, B: [3]float64{b2 + theta, 1, -theta}, Theta: theta}
 }
 

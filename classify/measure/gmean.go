@@ -23,9 +23,9 @@ func (GMean) Extended(u, v, limit float64) float64 {
 	case u <= 0 && v <= 0:
 		return m * (u + v)
 	case u <= 0 || math.Sqrt(v/u)/2 > m:
-		return m*u + lo*v
+		return float64(m*u) + float64(lo*v)
 	case v <= 0 || math.Sqrt(u/v)/2 > m:
-		return lo*u + m*v
+		return float64(lo*u) + float64(m*v)
 	default:
 		return math.Sqrt(u * v)
 	}
@@ -39,49 +39,53 @@ func (GMean) ConjugateGradient() (float64, float64) { return 0, 0 }
 
 // Project implements [Concave] on A ∩ [0, M]² with M = limit > ½. Below the hyperbola α = ½exp(τ), β = ½exp(-τ)
 // the stationarity function h(τ) = α(α-a) - β(β-b) has one change of sign on |τ| ≤ ln 2M; it is
-// found by Newton's method with h' = 2α² - aα + 2β² - bβ, safeguarded by bisection.
+// found by Newton's method with h' = 2α² - aα + 2β² - bβ, safeguarded by bisection. A step
+// y in τ multiplies α by exp(y), for which (2 + y)/(2 - y) stands: only correctly rounded operations are used.
 func (GMean) Project(a, b, limit float64) (float64, float64) {
-	ac, bc := math.Min(a, limit), math.Min(b, limit)
+	ac, bc := min(a, limit), min(b, limit)
 	if ac > 0 && bc > 0 && ac*bc >= 0.25 {
 		return ac, bc
 	}
-	stationary := func(al float64) float64 {
-		be := 1 / (4 * al)
-		return al*(al-a) - be*(be-b)
+	hi, lo := limit, 0.25/limit
+	if stationary(hi, a, b) <= 0 {
+		return hi, lo
 	}
-	if stationary(limit) <= 0 {
-		return limit, 1 / (4 * limit)
+	if stationary(lo, a, b) >= 0 {
+		return lo, hi
 	}
-	if stationary(1/(4*limit)) >= 0 {
-		return 1 / (4 * limit), limit
-	}
-	hi := math.Log(2 * limit)
-	lo := -hi
-	tau := 0.0
+	al := 0.5
 	if ac > 0 && bc > 0 {
-		tau = math.Log(ac/bc) / 2
+		al = math.Sqrt(ac/bc) / 2
 	}
 	for range 200 {
-		if !(tau > lo && tau < hi) {
-			tau = lo + (hi-lo)/2
+		if !(al > lo && al < hi) {
+			al = math.Sqrt(float64(lo * hi))
 		}
-		al := 0.5 * math.Exp(tau)
-		be := 0.25 / al
-		h := al*(al-a) - be*(be-b)
+		h := stationary(al, a, b)
 		if h < 0 {
-			lo = tau
+			lo = al
 		} else {
-			hi = tau
+			hi = al
 		}
-		d := 2*al*al - a*al + 2*be*be - b*be
-		next := tau - h/d
-		if h == 0 || hi-lo < 1e-15 || math.Abs(next-tau) < 1e-15 {
+		be := 0.25 / al
+		d := float64(al*(2*al-a)) + float64(be*(2*be-b))
+		y := -h / d
+		next := -1.0
+		if math.Abs(y) < 1 {
+			next = float64(al * ((2 + y) / (2 - y)))
+		}
+		if h == 0 || hi-lo <= 4e-16*hi || math.Abs(next-al) <= 2e-16*al {
 			break
 		}
-		tau = next
+		al = next
 	}
-	al := 0.5 * math.Exp(tau)
 	return al, 0.25 / al
+}
+
+// stationary is h = α(α-a) - β(β-b) at β = 1/(4α).
+func stationary(al, a, b float64) float64 {
+	be := 0.25 / al
+	return float64(al*(al-a)) - float64(be*(be-b))
 }
 
 // OptimalDual implements [Concave] for u, v > 0.

@@ -32,7 +32,7 @@ func (m GowerLegendre) Name() string {
 
 // Value implements [Measure].
 func (m GowerLegendre) Value(c Confusion) float64 {
-	return (c.TP + c.TN) / (c.TP + c.TN + m.Sigma*(c.FP+c.FN))
+	return (c.TP + c.TN) / (c.TP + c.TN + float64(m.Sigma*(c.FP+c.FN)))
 }
 
 // Coefficients implements [Ratio].

@@ -41,24 +41,41 @@ func (HMean) Conjugate(_, _ float64) float64 { return 0 }
 func (HMean) ConjugateGradient() (float64, float64) { return 0, 0 }
 
 // Project implements [Concave]. A point beyond the ball goes to the arc, which lies inside the curved
-// constraint; a point below the curve α = 2s², β = 2(1-s)², s = ½ + x goes to the one real
-// root of 4x³ + (3-a-b)x - (a-b)/2 = 0, taken by the hyperbolic form of Cardano's
-// formula with the original, unclipped a and b.
+// constraint; a point below the curve α = 2s², β = 2(1-s)², s = ½ + x goes to the one real root
+// of 4x³ + (3-a-b)x - (a-b)/2 = 0, with the original, unclipped a and b. On the curve's side 3-a-b ≥ 1, so the cubic is
+// increasing, and Newton's method from the root of its linear part falls monotonically to the root.
 func (HMean) Project(a, b, _ float64) (float64, float64) {
 	ap, bp := max(a, 0), max(b, 0)
-	if r := math.Hypot(ap, bp); r > 2 {
+	if r := hypot(ap, bp); r > 2 {
 		return 2 * ap / r, 2 * bp / r
 	}
 	if math.Sqrt(ap)+math.Sqrt(bp) >= math.Sqrt2 {
 		return ap, bp
 	}
-	p, q := (3-a-b)/4, -(a-b)/8
-	k := math.Sqrt(p / 3)
-	x := -2 * k * math.Sinh(math.Asinh(q/(2*k*k*k))/3)
-	x = min(0.5, max(-0.5, x))
+	c, d := 3-a-b, math.Abs(a-b)/2
+	x := 0.5
+	if 1+c > math.Abs(a-b) { // else the root lies beyond ½ and is clamped
+		x = min(0.5, d/c)
+		for range 60 {
+			x2 := float64(x * x)
+			x3 := float64(x2 * x)
+			f := (x3 + x3) + (x3 + x3) + float64(c*x) - d
+			next := x - f/(float64(12*x2)+c)
+			if next >= x {
+				break
+			}
+			x = next
+		}
+	}
+	if a < b {
+		x = -x
+	}
 	s := 0.5 + x
-	return 2 * s * s, 2 * (1 - s) * (1 - s)
+	return 2 * float64(s*s), 2 * float64((1-s)*(1-s))
 }
+
+// hypot is √(x² + y²) without math.Hypot's assembly, for numbers far from over- and underflow.
+func hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }
 
 // OptimalDual implements [Concave].
 func (HMean) OptimalDual(u, v float64) (float64, float64) {

@@ -11,7 +11,7 @@ func (Kappa) Name() string { return "kappa" }
 func (Kappa) Value(c Confusion) float64 {
 	n := c.Positives() + c.Negatives()
 	po := (c.TP + c.TN) / n
-	pe := (c.Positives()*(c.TP+c.FP) + c.Negatives()*(c.TN+c.FN)) / (n * n)
+	pe := (float64(c.Positives()*(c.TP+c.FP)) + float64(c.Negatives()*(c.TN+c.FN))) / (n * n)
 	return (po - pe) / (1 - pe)
 }
 
@@ -19,7 +19,7 @@ func (Kappa) Value(c Confusion) float64 {
 func (Kappa) Coefficients(theta float64) Coefficients {
 	return Coefficients{
 		A:     [3]float64{-2 * theta, 2 * theta, 2 * theta},
-		B:     [3]float64{1 + theta*theta, theta - 1, -theta * (theta - 1)},
+		B:     [3]float64{1 + float64(theta*theta), theta - 1, -theta * (theta - 1)},
 		Theta: theta,
 	}
 }

@@ -103,7 +103,7 @@ type Coefficients struct {
 
 // Of is the measure at rates (p, n); NaN or ±Inf where the denominator is 0.
 func (k Coefficients) Of(p, n float64) float64 {
-	return (k.A[0] + k.A[1]*p + k.A[2]*n) / (k.B[0] + k.B[1]*p + k.B[2]*n)
+	return (k.A[0] + float64(k.A[1]*p) + float64(k.A[2]*n)) / (k.B[0] + float64(k.B[1]*p) + float64(k.B[2]*n))
 }
 
 // Valuation is V(w, v) = c + (α - vγ)P + (β - vδ)N with c = a₀/b₀, α = a₁/b₀, β = a₂/b₀,
@@ -111,13 +111,13 @@ func (k Coefficients) Of(p, n float64) float64 {
 // V(w, v) ≥ v exactly when the measure of w is at least v (lemma 7).
 func (k Coefficients) Valuation(p, n, v float64) float64 {
 	b0 := k.B[0]
-	return k.A[0]/b0 + (k.A[1]/b0-v*k.B[1]/b0)*p + (k.A[2]/b0-v*k.B[2]/b0)*n
+	return k.A[0]/b0 + float64((k.A[1]/b0-v*k.B[1]/b0)*p) + float64((k.A[2]/b0-v*k.B[2]/b0)*n)
 }
 
 // Weights are the weights that the model step at level v gives to each raw positive and
 // each raw negative example: k₊ = a₁ - v·b₁ and k₋ = (a₂ - v·b₂)/θ.
 func (k Coefficients) Weights(v float64) (positive, negative float64) {
-	return k.A[1] - v*k.B[1], (k.A[2] - v*k.B[2]) / k.Theta
+	return k.A[1] - float64(v*k.B[1]), (k.A[2] - float64(v*k.B[2])) / k.Theta
 }
 
 // Levels is the interval of levels for which both weights are non-negative, so that the model

@@ -14,7 +14,7 @@ func (m QMean) Value(c Confusion) float64 { return m.Of(c.Rates()) }
 
 // Of implements [Concave].
 func (QMean) Of(p, n float64) float64 {
-	return 1 - math.Sqrt(((1-p)*(1-p)+(1-n)*(1-n))/2)
+	return 1 - hypot(1-p, 1-n)/math.Sqrt2
 }
 
 // Extended implements [Concave]: 1 - √(((1-u)₊² + (1-v)₊²)/2).
@@ -31,7 +31,7 @@ func (QMean) ConjugateGradient() (float64, float64) { return 1, 1 }
 // the apex of the cone; the other order is wrong.
 func (QMean) Project(a, b, _ float64) (float64, float64) {
 	a, b = max(a, 0), max(b, 0)
-	if r := math.Hypot(a, b); r > math.Sqrt2/2 {
+	if r := hypot(a, b); r > math.Sqrt2/2 {
 		f := math.Sqrt2 / 2 / r
 		a, b = a*f, b*f
 	}
@@ -40,7 +40,7 @@ func (QMean) Project(a, b, _ float64) (float64, float64) {
 
 // OptimalDual implements [Concave]; undefined (NaN) at u = v = 1, where every point of A is optimal.
 func (QMean) OptimalDual(u, v float64) (float64, float64) {
-	rho := math.Sqrt(((1-u)*(1-u) + (1-v)*(1-v)) / 2)
+	rho := hypot(1-u, 1-v) / math.Sqrt2
 	return (1 - u) / (2 * rho), (1 - v) / (2 * rho)
 }
 

@@ -53,11 +53,11 @@ func (m WeightedRecall) Value(c Confusion) float64 { return m.Of(c.Rates()) }
 func (m WeightedRecall) Of(p, n float64) float64 {
 	switch {
 	case m.C2 == 0:
-		return m.C1*p - m.Offset
+		return float64(m.C1*p) - m.Offset
 	case m.C1 == 0:
-		return m.C2*n - m.Offset
+		return float64(m.C2*n) - m.Offset
 	default:
-		return m.C1*p + m.C2*n - m.Offset
+		return float64(m.C1*p) + float64(m.C2*n) - m.Offset
 	}
 }
 

@@ -30,11 +30,13 @@ func (m Tversky) Name() string {
 }
 
 // Value implements [Measure].
-func (m Tversky) Value(c Confusion) float64 { return c.TP / (c.TP + m.S*c.FP + m.T*c.FN) }
+func (m Tversky) Value(c Confusion) float64 {
+	return c.TP / (c.TP + float64(m.S*c.FP) + float64(m.T*c.FN))
+}
 
 // Coefficients implements [Ratio].
 func (m Tversky) Coefficients(theta float64) Coefficients {
-	return Coefficients{A: [3]float64{0, 1, 0}, B: [3]float64{m.S*theta + m.T, 1 - m.T, -m.S * theta}, Theta: theta}
+	return Coefficients{A: [3]float64{0, 1, 0}, B: [3]float64{float64(m.S*theta) + m.T, 1 - m.T, -m.S * theta}, Theta: theta}
 }
 
 // Degenerate implements [Ratio]: with S = 0 or T = 0 one kind of error is free.

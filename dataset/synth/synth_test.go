@@ -227,7 +227,7 @@ func TestPinnedBits(t *testing.T) {
 const (
 	pinG1    = 0x410eec7d77e8933e
 	pinG3    = 0xea3b523aca0cefcc
-	pinFraud = 0xdb409070b143e2a8
+	pinFraud = 0x5624c7b9cec48d55
 )
 
 func TestNextAllocatesNothing(t *testing.T) {

@@ -1,0 +1,108 @@
+// Package portable holds elementary functions that give the same bits on every
+// architecture.
+//
+// Those of package math do not: they are assembly on some machines and, in Go, an x*y + z
+// may be fused into one rounding (it is on arm64, ppc64 and s390x). An explicit
+// conversion float64(x*y) forbids the fusion, so each product here carries one, as
+// does each product in the code of learners that promise the same model everywhere.
+// math.Sqrt, Frexp and Ldexp are exact or correctly rounded everywhere. Accuracy is
+// within a few units in the last place of math's, checked by the tests.
+package portable
+
+import "math"
+
+const ln2Hi, ln2Lo = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+
+// artanh holds 1/3, 1/5, ..., 1/23.
+var artanh = func() (c [11]float64) {
+	for i := range c {
+		c[i] = 1 / float64(2*i+3)
+	}
+	return c
+}()
+
+// Log is ln x for finite x > 0: x = 2^k·m with m in [√½, √2) and
+// ln m = 2·artanh((m-1)/(m+1)) by its series.
+func Log(x float64) float64 {
+	m, k := math.Frexp(x)
+	if m < math.Sqrt2/2 {
+		m *= 2 // exact
+		k--
+	}
+	s := (m - 1) / (m + 1) // |s| < 0.1716, so s^24/25 < 1e-20
+	z := float64(s * s)
+	sum := 0.0
+	for i := len(artanh) - 1; i >= 0; i-- {
+		sum = float64(z * (artanh[i] + sum))
+	}
+	rest := float64(2*s) + float64(float64(2*s)*sum)
+	return float64(float64(k)*ln2Hi) + (rest + float64(float64(k)*ln2Lo))
+}
+
+// Log1p is ln(1 + x) for finite x > -1, accurate for small x: with u = 1 + x rounded, it is ln(u)·x/(u-1) (Kahan).
+func Log1p(x float64) float64 {
+	u := 1 + x
+	if u == 1 {
+		return x
+	}
+	return float64(Log(u)*x) / (u - 1)
+}
+
+// taylor holds 1/n! for n = 0..14.
+var taylor = func() (c [15]float64) {
+	f := 1.0
+	for n := range c {
+		if n > 0 {
+			f *= float64(n)
+		}
+		c[n] = 1 / f
+	}
+	return c
+}()
+
+// Exp is e^x: x = k·ln 2 + r with |r| ≤ ln 2/2 and the Taylor series of e^r. It is
+// 0 below -745 and +Inf above 709.7, and NaN for NaN.
+func Exp(x float64) float64 {
+	switch {
+	case x < -745.2:
+		return 0
+	case x > 709.8:
+		return math.Inf(1)
+	case x != x:
+		return x
+	}
+	k := math.Floor(float64(x*math.Log2E) + 0.5)
+	r := (x - float64(k*ln2Hi)) - float64(k*ln2Lo)
+	sum := taylor[14] // 0.3466^15/15! < 1e-19
+	for n := 13; n >= 0; n-- {
+		sum = taylor[n] + float64(r*sum)
+	}
+	if n := int(k); n > -1022 && n < 1023 {
+		return sum * math.Float64frombits(uint64(n+1023)<<52) // exact
+	}
+	return math.Ldexp(sum, int(k))
+}
+
+// Turn returns the cosine and the sine of 2π·u for u in [0, 1). The reduction to an
+// eighth of a turn is exact because it is done before the multiplication by 2π.
+func Turn(u float64) (cos, sin float64) {
+	quarter := math.Floor(float64(4*u) + 0.5) // the nearest quarter turn, 0..4
+	a := float64(2 * math.Pi * (u - float64(quarter*0.25)))
+	z := float64(a * a) // |a| <= π/4
+	c, s := 1.0, 1.0
+	for n := 20; n >= 2; n -= 2 { // (π/4)^22/22! < 1e-23
+		c = 1 - float64(z*c)/float64(n*(n-1))
+		s = 1 - float64(z*s)/float64(n*(n+1))
+	}
+	s = float64(a * s)
+	switch int(quarter) % 4 {
+	case 1:
+		return -s, c
+	case 2:
+		return -c, -s
+	case 3:
+		return s, -c
+	default:
+		return c, s
+	}
+}

@@ -1,0 +1,49 @@
+package portable
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestAgainstMath(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	worst := func(name string, x, got, want, scale, ulps float64) {
+		t.Helper()
+		if d := math.Abs(got-want) / scale; !(d <= ulps*0x1p-52) {
+			t.Fatalf("%s(%v): got %v, want %v (%.1f units of 2^-52)", name, x, got, want, d*0x1p52)
+		}
+	}
+	points := []float64{0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1 - 0x1p-53, 0x1p-53, 1e-9}
+	for range 100_000 {
+		points = append(points, r.Float64())
+	}
+	for _, u := range points {
+		c, s := Turn(u)
+		// math's own argument 2πu is rounded, so compare absolutely.
+		worst("cos", u, c, math.Cos(2*math.Pi*u), 1, 6)
+		worst("sin", u, s, math.Sin(2*math.Pi*u), 1, 6)
+		v := 1 - u
+		worst("log", v, Log(v), math.Log(v), max(math.Abs(math.Log(v)), 0x1p-1000), 4)
+		worst("log1p", u, Log1p(u), math.Log1p(u), max(math.Log1p(u), 0x1p-1000), 5)
+		x := 1400*u - 700
+		worst("exp", x, Exp(x), math.Exp(x), math.Exp(x), 4)
+		worst("exp", u-0.5, Exp(u-0.5), math.Exp(u-0.5), math.Exp(u-0.5), 3)
+	}
+}
+
+func TestExpEnds(t *testing.T) {
+	if Exp(0) != 1 || Exp(-1000) != 0 || !math.IsInf(Exp(1000), 1) || !math.IsNaN(Exp(math.NaN())) {
+		t.Error("Exp at 0, -1000, 1000, NaN:", Exp(0), Exp(-1000), Exp(1000), Exp(math.NaN()))
+	}
+	if v := Exp(-744); !(v > 0) {
+		t.Error("Exp(-744) =", v, "want a subnormal number")
+	}
+}
+
+func BenchmarkExp(b *testing.B) {
+	x := 0.0
+	for b.Loop() {
+		x += Exp(-x)
+	}
+}
