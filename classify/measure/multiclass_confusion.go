@@ -1,0 +1,111 @@
+package measure
+
+import "math"
+
+// MulticlassConfusion is the weighted confusion matrix of a single-label problem with C classes.
+type MulticlassConfusion struct {
+	classes int
+	counts  []float64 // counts[k·C + j]: the weight of class k predicted as j
+}
+
+// NewMulticlassConfusion returns an empty matrix. It fails with an error of code usage unless classes ≥ 2.
+func NewMulticlassConfusion(classes int) (MulticlassConfusion, error) {
+	if classes < 2 {
+		return MulticlassConfusion{}, usage("number of classes is %d, want at least 2", classes)
+	}
+	return MulticlassConfusion{classes: classes, counts: make([]float64, classes*classes)}, nil
+}
+
+// Classes is C; 0 for the zero value.
+func (c MulticlassConfusion) Classes() int { return c.classes }
+
+// Add counts one example of the given class, prediction (both in 0..C-1, else it panics) and weight.
+func (c MulticlassConfusion) Add(class, predicted int, weight float64) {
+	c.counts[:c.classes*c.classes][class*c.classes : (class+1)*c.classes][predicted] += weight
+}
+
+// Count is the weight of the examples of the class that were predicted as predicted.
+func (c MulticlassConfusion) Count(class, predicted int) float64 {
+	return c.counts[class*c.classes : (class+1)*c.classes][predicted]
+}
+
+// Reset empties the matrix.
+func (c MulticlassConfusion) Reset() { clear(c.counts) }
+
+// Clone returns a copy that later calls of Add do not change.
+func (c MulticlassConfusion) Clone() MulticlassConfusion {
+	c.counts = append([]float64(nil), c.counts...)
+	return c
+}
+
+// Recalls appends the C recalls, the share of each class that was predicted right, to dst; that of an empty class is NaN.
+func (c MulticlassConfusion) Recalls(dst []float64) []float64 {
+	for k := range c.classes {
+		b := c.OneVsRest(k)
+		dst = append(dst, b.TP/b.Positives())
+	}
+	return dst
+}
+
+// Accuracy is the share of the weight that was predicted right, which equals micro-averaged F₁; NaN without examples.
+func (c MulticlassConfusion) Accuracy() float64 {
+	var right, all float64
+	for k := range c.classes {
+		for j := range c.classes {
+			all += c.Count(k, j)
+		}
+		right += c.Count(k, k)
+	}
+	return right / all
+}
+
+// OneVsRest is the two-class confusion with the given class as the positive one. O(C²).
+func (c MulticlassConfusion) OneVsRest(class int) Confusion {
+	var out Confusion
+	for k := range c.classes {
+		for j := range c.classes {
+			out.Add(k == class, j == class, c.Count(k, j))
+		}
+	}
+	return out
+}
+
+// Macro is the mean of m over the C one-versus-rest confusions: macro-averaged F_B for [FBeta]. Undefined values count as zero says.
+func (c MulticlassConfusion) Macro(m Measure, zero ZeroDivision) float64 {
+	var sum float64
+	for k := range c.classes {
+		sum += zero.Apply(m.Value(c.OneVsRest(k)))
+	}
+	return sum / float64(c.classes)
+}
+
+// MultilabelConfusion holds the two-class confusion of each label of a multi-label problem.
+type MultilabelConfusion []Confusion
+
+// Pooled is the sum of the labels' counts: the confusion of all (example, label) pairs.
+func (c MultilabelConfusion) Pooled() Confusion {
+	var out Confusion
+	for _, l := range c {
+		out.TP += l.TP
+		out.FN += l.FN
+		out.TN += l.TN
+		out.FP += l.FP
+	}
+	return out
+}
+
+// Micro is m on the pooled counts: micro-averaged F_B, (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP), for [FBeta].
+func (c MultilabelConfusion) Micro(m Measure) float64 { return m.Value(c.Pooled()) }
+
+// Macro is the mean of m over the labels: macro-averaged F_B for [FBeta]. Undefined values count as zero says. It is NaN
+// without labels.
+func (c MultilabelConfusion) Macro(m Measure, zero ZeroDivision) float64 {
+	if len(c) == 0 {
+		return math.NaN()
+	}
+	var sum float64
+	for _, l := range c {
+		sum += zero.Apply(m.Value(l))
+	}
+	return sum / float64(len(c))
+}
