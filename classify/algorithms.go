@@ -188,8 +188,16 @@ func runSTAMP(t *task) error {
 	return nil
 }
 
-// runAMP is exact alternating maximization (Dinkelbach's method) on the logistic reward: the model step is a
-// weighted logistic regression, the level the 0/1 measure on the training part, which is O(log 1/ε) steps from the best.
+// logisticIterations and ampIterations bound the iterations of L-BFGS in one model: AMP's model steps
+// are warm-started and need not be exact.
+const (
+	logisticIterations = 1000
+	ampIterations      = 100
+)
+
+// runAMP is alternating maximization with the logistic reward: the model step is a weighted
+// logistic regression, started where the last one ended, and the level the 0/1 measure on the training part. It starts
+// from the level of the classifier that calls everything positive.
 func runAMP(t *task) error {
 	m := t.opt.Measure.(measure.Ratio)
 	p := t.classes.Share()
@@ -197,49 +205,36 @@ func runAMP(t *task) error {
 		p = t.opt.PriorPositives
 	}
 	coef := m.Coefficients((1 - p) / p)
-	lo, hi := coef.Levels()
-	clamp := func(v float64) float64 { return min(max(v, max(0, lo)), min(1, hi)) }
-	allPositive := coef.Of(1, 0)
-	level := clamp(allPositive)
-	if math.IsNaN(allPositive) {
-		level = clamp(0)
-	}
 	var start []float64
-	best := math.Inf(-1)
-	const maxIterations, tolerance = 20, 1e-6
-	for i := range maxIterations {
+	i, best := 0, math.Inf(-1)
+	const mostModels, tolerance = 20, 1e-6
+	_, err := measure.Alternate(coef, coef.Of(1, 0), tolerance, mostModels, func(level float64) (pr, nr float64, err error) {
+		i++
 		kPos, kNeg := coef.Weights(level)
 		kPos, kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
-		problem := t.logistic(kPos, kNeg)
-		model, r, err := t.solve(problem, start)
+		model, r, err := t.solve(t.logistic(kPos, kNeg), start, ampIterations)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
 		start = r.w
 		counts, err := Evaluate(t.ctx, t.train, &model)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		pr, nr := counts.Rates()
+		pr, nr = counts.Rates()
 		value := coef.Of(pr, nr)
 		if t.opt.Progress != nil {
-			t.report(i+1, 0, t.steps, -1, value)
+			t.report(i, 0, t.steps, -1, value)
 		}
-		improved := value > best+tolerance
-		if t.valid != nil || improved {
-			trained := level
-			if _, err := t.propose(model, Entry{
-				Candidate: fmt.Sprintf("iteration %d", i+1), Examples: t.steps, Level: &trained, Progressive: t.value(counts),
-			}); err != nil {
-				return err
-			}
+		if t.valid != nil || value > best { // without held-out data: the better of the last two
+			best = value
+			_, err = t.propose(model, Entry{
+				Candidate: fmt.Sprintf("iteration %d", i), Examples: t.steps, Level: &level, Progressive: t.value(counts),
+			})
 		}
-		if !improved {
-			break
-		}
-		best, level = value, clamp(value)
-	}
-	return nil
+		return pr, nr, err
+	})
+	return err
 }
 
 func runLogistic(t *task) error { return t.batchLogistic(1, 1) }
@@ -250,7 +245,7 @@ func runBalancedLogistic(t *task) error {
 }
 
 func (t *task) batchLogistic(kPos, kNeg float64) error {
-	model, r, err := t.solve(t.logistic(kPos, kNeg), nil)
+	model, r, err := t.solve(t.logistic(kPos, kNeg), nil, logisticIterations)
 	if err != nil {
 		return err
 	}

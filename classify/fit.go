@@ -436,18 +436,17 @@ func (t *task) logistic(kPos, kNeg float64) *logisticProblem {
 }
 
 // solve runs a batch problem and returns its model.
-func (t *task) solve(p *logisticProblem, start []float64) (Linear, lbfgsResult, error) {
+func (t *task) solve(p *logisticProblem, start []float64, maxIterations int) (Linear, lbfgsResult, error) {
 	if start == nil {
 		start = make([]float64, t.config.Dim+1)
 	}
-	const maxIterations = 1000
-	r, err := p.solve(start, maxIterations)
+	r, err := p.solve(start, maxIterations, 1e-6)
 	if err != nil {
 		return Linear{}, r, err
 	}
 	t.result.Passes += r.passes
 	t.steps += int64(r.passes) * t.classes.Rows()
-	if !r.converged {
+	if !r.converged && maxIterations == logisticIterations {
 		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations, r.gradient)
 	}
 	d := t.config.Dim

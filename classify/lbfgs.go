@@ -99,13 +99,13 @@ type lbfgsResult struct {
 }
 
 // solve minimises from start by L-BFGS (Liu and Nocedal 1989, as gonum/optimize has it, memory 10) until the largest gradient coordinate
-// is at most 1e-6·max(1, that at the start), or for maxIterations.
-func (p *logisticProblem) solve(start []float64, maxIterations int) (lbfgsResult, error) {
+// is at most precision·max(1, that at the start), or for maxIterations.
+func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
-	tolerance := 1e-6 * max(1, maxAbs(p.grad))
+	tolerance := precision * max(1, maxAbs(p.grad))
 	problem := optimize.Problem{
 		Func: func(w []float64) float64 {
 			p.evaluate(w)

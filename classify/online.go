@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,9 @@ type Learner interface {
 	Score(index []uint32, value []float32) float64
 	// Model is the averaged model on raw features. O(d).
 	Model() Linear
+	// Snapshots: state to and from bytes; continuing after a restore is bit-identical.
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
 	// Progressive is the confusion of the predictions made before each step of the running pass.
 	Progressive() measure.Confusion
 	// Seen reports the weight of the positive and of the negative examples learned from. A model

@@ -125,8 +125,7 @@ func (s *STAMP) begin() {
 
 // setLevel clamps a level to [0, 1] and to where both weights are non-negative, and sets the weights for it.
 func (s *STAMP) setLevel(v float64) {
-	lo, hi := s.coef.Levels()
-	s.level = min(max(v, max(0, lo)), min(1, hi))
+	s.level = s.coef.Clamp(v)
 	kPos, kNeg := s.coef.Weights(s.level)
 	s.kPos, s.kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), s.share)
 }

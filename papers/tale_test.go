@@ -32,3 +32,30 @@ func TestTale(t *testing.T) {
 		}
 	}
 }
+
+// Spec 8.4: the gap is never negative, and equals the printed one to its six digits.
+func TestCertificates(t *testing.T) {
+	passes := 5
+	if os.Getenv("NOREGRET_FULL") != "" {
+		passes = 100
+	}
+	table, err := RunCertificates(context.Background(), passes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Verbose() {
+		if err := table.Write(os.Stdout); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range table.Rows {
+		for i, c := range row.Cells {
+			if c.Mean < -1e-9 {
+				t.Errorf("%s, %s: the gap is %g, below 0", row.Name, table.Columns[i], c.Mean)
+			}
+			if d := c.Mean - c.Stated; d > 2e-6 || d < -2e-6 {
+				t.Errorf("%s, %s: %.6f, the spec has %.6f", row.Name, table.Columns[i], c.Mean, c.Stated)
+			}
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (HMean) Project(a, b, _ float64) (float64, float64) {
 	if math.Sqrt(ap)+math.Sqrt(bp) >= math.Sqrt2 {
 		return ap, bp
 	}
-	c, d := 3-a-b, math.Abs(a-b)/2
+	c, d := 3-a-b, float64(math.Abs(a-b)/2)
 	x := 0.5
 	if 1+c > math.Abs(a-b) { // else the root lies beyond ½ and is clamped
 		x = min(0.5, d/c)

@@ -126,7 +126,7 @@ func (g *Generator) Normal() float64 {
 		g.hasSpare = false
 		return g.spare
 	}
-	u1 := 1 - g.Uniform() // exact, fused or not: Uniform is a multiple of 2^-53
+	u1 := 1 - float64(g.Uniform()) // exact, fused or not: Uniform is a multiple of 2^-53
 	u2 := g.Uniform()
 	r := math.Sqrt(float64(-2 * portable.Log(u1)))
 	cos, sin := portable.Turn(u2)
