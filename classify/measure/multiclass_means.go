@@ -62,9 +62,10 @@ func (MulticlassHMean) Project(dst, a []float64, _ float64) {
 		return
 	}
 	want := math.Sqrt(c)
-	var sum float64
+	var sum, slope float64
 	for _, v := range dst {
 		sum += math.Sqrt(v)
+		slope += 1 / (2 * v)
 	}
 	if sum >= want {
 		return
@@ -76,8 +77,11 @@ func (MulticlassHMean) Project(dst, a []float64, _ float64) {
 	}
 	lo, hi := 0.0, min(float64(want*(c-top)), float64((1/c-low)/want))
 	mu := hi
+	if start := (want - sum) / slope; start > 0 {
+		mu = min(start, hi) // Newton's step from μ = 0
+	}
 	for range 200 {
-		sum, slope := harmonicRoots(dst, a, mu)
+		sum, slope = harmonicRoots(dst, a, mu)
 		gap := sum - want
 		if gap < 0 {
 			lo = mu
@@ -120,7 +124,8 @@ func harmonicRoots(dst, a []float64, mu float64) (sum, slope float64) {
 func cubicRoot(a, mu float64) float64 {
 	s := cubeRootAbove(mu)
 	if a > 0 {
-		s = max(math.Sqrt(2*a), cubeRootAbove(2*mu)) // s³ = a·s + μ ≤ 2·max(a·s, μ)
+		// s³ = a·s + μ ≤ 2·max(a·s, μ); and s is concave in μ, so that its tangent at μ = 0 is above it.
+		s = min(max(math.Sqrt(2*a), cubeRootAbove(2*mu)), math.Sqrt(a)+mu/(2*a))
 	} else if a < 0 {
 		s = min(s, mu/-a)
 	}
