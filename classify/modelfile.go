@@ -181,7 +181,7 @@ func decodeModel(raw []byte) (*Model, error) {
 		return nil, err
 	}
 	if d.Checksum != want {
-		return nil, badModel("checksum", "it is %q, but the content has %q: the file was damaged or edited", d.Checksum, want)
+		return nil, badModel("checksum", "it does not match the content: the file was damaged or edited")
 	}
 	return m, nil
 }

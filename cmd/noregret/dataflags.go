@@ -78,7 +78,7 @@ func (f *dataFlags) registerUnseen(cmd *cobra.Command, def dataset.Unseen) {
 }
 
 // options are the options of reading that the flags ask for. Give the model's schema, or nil.
-func (f *dataFlags) options(a *app, schema *dataset.Schema) dataset.Options {
+func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema) dataset.Options {
 	delimiter := f.delimiter
 	if delimiter == "tab" || delimiter == `\t` {
 		delimiter = "\t"
@@ -88,7 +88,7 @@ func (f *dataFlags) options(a *app, schema *dataset.Schema) dataset.Options {
 		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, Header: dataset.Header(f.header),
 		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
 		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
-		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: a.stdin,
+		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: newCancelReader(ctx, a.stdin),
 	}
 }
 
@@ -114,7 +114,7 @@ func (f *dataFlags) loadSet(ctx context.Context, a *app, inputs []string, schema
 	if err != nil {
 		return nil, err
 	}
-	opt := f.options(a, schema)
+	opt := f.options(ctx, a, schema)
 	opt.Progress = readProgress(p, "read")
 	set, err := dataset.Load(ctx, inputs, opt)
 	p.Finish()

@@ -94,7 +94,7 @@ func (e *evaluateCommand) run(ctx context.Context, a *app, inputs []string) erro
 // measure goes through the data once.
 func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
 	out := &evaluation{model: r.model}
-	labels := labelMap{model: r.model, others: e.newLabels == "negative"}
+	labels := labelMap{model: r.model, place: strings.Join(inputs, ", "), others: e.newLabels == "negative"}
 	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
 		if err := labels.learn(s.Info().Labels); err != nil {
 			return err

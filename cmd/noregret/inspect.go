@@ -27,15 +27,16 @@ weights, the most influential first.
 
 The influence of a feature is the size of its weight times the feature's spread in the training
 data (its standard deviation, or the root mean square of its non-zero values if it is sparse):
-how much the score moves when the feature moves as much as it usually does. Weights alone depend on the
-units. Where the spread is unknown the weights are ordered by size.
+how much the score moves when the feature moves as much as it usually does. Weights alone depend
+on the units. Where the spread is unknown the weights are ordered by size.
 
 --diff OTHER shows what is different in another model: the settings, and the weights that
 changed most.
 
 With --json the output is one object: measure, algorithm, labels, dim, intercept, threshold,
-options, data, training, warnings, and weights, a list of {feature, index, weight, influence}; with --diff
-it is settings, a list of {name, a, b}, and weights, a list of {feature, a, b, change}.`
+options, data, training, warnings, and weights, a list of {feature, index, weight, influence};
+with --diff it is settings, a list of {name, a, b}, changed_weights, their number, and weights, a
+list of {feature, a, b, change}.`
 
 // newInspectCommand makes "noregret inspect".
 func newInspectCommand(a *app) *cobra.Command {

@@ -53,9 +53,10 @@ func newMeasuresCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "measures",
 		Short: "List the measures",
-		Long: `List the measures by name: to which family each belongs and which algorithm trains for it by default.
-Names with parameters, as fbeta:B, are used with numbers: fbeta:1.5. A measure without a family can be
-evaluated and not trained for. With --json the output is a list of {name, family, algorithm}.`,
+		Long: `List the measures by name: to which family each belongs and which algorithm trains for it by
+default. Names with parameters, as fbeta:B, are used with numbers: fbeta:1.5. A measure without an
+algorithm can be evaluated and not trained for. With --json the output is a list of {name, family,
+algorithm}.`,
 		Example: "  noregret measures",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.measures(asJSON) },

@@ -110,3 +110,11 @@ func facts(w io.Writer, pairs ...string) error {
 func outOfRange(flag string, value any, want string) error {
 	return noregret.Errorf(noregret.Usage, flag, "%v is out of range, want %s", fmt.Sprint(value), want)
 }
+
+// count writes a number with its noun in the right form.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

@@ -119,6 +119,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newEvaluateCommand(a),
 		newPredictCommand(a),
 		newInspectCommand(a),
+		newCompareCommand(a),
 		newDemoCommand(a),
 		newCacheCommand(a),
 		newAlgorithmsCommand(a),

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 // they print, and files. Run one with -run TestScripts/NAME; rewrite the expected
 // outputs after a wanted change with UPDATE_SCRIPTS=1.
 //
-// A script has one command of its own, "status N noregret ...", which checks the exit status.
+// Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit status, "bad N ERROR ..."
+// the exact error as well; pack, damage, replace and idx make files that text cannot show.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -25,7 +26,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status,
+			"status":  status,
+			"bad":     bad,
+			"pack":    pack,
+			"damage":  damage,
+			"replace": replace,
+			"idx":     idx,
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/atomicfile"
 )
 
 // trainCommand is one call of "noregret train".
@@ -54,7 +56,7 @@ func newTrainCommand(a *app) *cobra.Command {
 	t := &trainCommand{data: newDataFlags(), fit: newTrainFlags()}
 	cmd := &cobra.Command{
 		Use:   "train --measure M --model FILE DATA...",
-		Short: "Train a classifier for F1, G-mean, Q-mean, ...",
+		Short: "Train a classifier for F1, G-mean, Q-mean and their like",
 		Long:  trainLong,
 		Example: `  # For F1, from svmlight text
   noregret train --measure f1 --model f1.json train.svm
@@ -98,6 +100,9 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if t.model == "" {
 		return noregret.Errorf(noregret.Usage, "--model", "the file name is empty")
 	}
+	if err := checkWritable(t.model); err != nil {
+		return err
+	}
 	if t.stream {
 		return t.runStream(cmd, a, inputs, opt)
 	}
@@ -108,6 +113,19 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 		return err
 	}
 	return t.runPasses(cmd.Context(), a, inputs, opt)
+}
+
+// checkWritable finds out that a file cannot be written before the work whose result it is to hold.
+func checkWritable(path string) error {
+	f, err := atomicfile.Create(path)
+	if err == nil {
+		f.Abort()
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // without the name of the temporary file
+	}
+	return noregret.Errorf(noregret.Internal, path, "the file cannot be written: %w", err)
 }
 
 // runPasses is the training on kept data.
@@ -218,7 +236,7 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 		"data", dataLine(m),
 		"trained on", fmt.Sprintf("%d rows, %d held out", m.Data.Train.Positives+m.Data.Train.Negatives, m.Data.Holdout.Positives+m.Data.Holdout.Negatives),
 		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, strings.Join(m.Labels.Negatives, " ")),
-		"algorithm", fmt.Sprintf("%s, %d passes", m.Algorithm, m.Training.Passes),
+		"algorithm", m.Algorithm+", "+count(m.Training.Passes, "pass", "passes"),
 		"chosen", chosenLine(m),
 		m.Measure, heldOutLine(m),
 		"threshold", short(m.Threshold),
@@ -237,7 +255,7 @@ func dataLine(m *classify.Model) string {
 
 func chosenLine(m *classify.Model) string {
 	t := m.Training
-	return fmt.Sprintf("%s, of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
+	return t.History[t.Chosen].Candidate + ", of " + count(len(t.History), "candidate", "candidates")
 }
 
 func heldOutLine(m *classify.Model) string {

@@ -39,7 +39,7 @@ func (t *trainCommand) runStream(cmd *cobra.Command, a *app, inputs []string, op
 		return err
 	}
 	ctx := cmd.Context()
-	s, err := dataset.Open(ctx, inputs, t.data.options(a, nil))
+	s, err := dataset.Open(ctx, inputs, t.data.options(ctx, a, nil))
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (r *modelReader) each(ctx context.Context, inputs []string, f func(s *datas
 	if err != nil {
 		return info, err
 	}
-	opt := r.data.options(r.app, r.model.Schema)
+	opt := r.data.options(ctx, r.app, r.model.Schema)
 	opt.Progress = readProgress(p, r.task)
 	s, err := dataset.Open(ctx, inputs, opt)
 	if err != nil {
@@ -75,6 +75,7 @@ func registerModel(cmd *cobra.Command, path *string) {
 // labelMap tells the labels of data that a model is applied to.
 type labelMap struct {
 	model   *classify.Model
+	place   string // the inputs, for errors
 	others  bool   // labels that training did not have count as negative
 	classes []bool // class number to label
 	unknown []string
@@ -92,7 +93,7 @@ func (l *labelMap) learn(labels []dataset.Label) error {
 			continue
 		}
 		if !l.others {
-			return noregret.Errorf(noregret.BadInput, "", "the data have the label %q, which training did not have; its positive label was %q, the others %q (--new-labels negative counts it as negative)",
+			return noregret.Errorf(noregret.BadInput, l.place, "the data have the label %q, which training did not have; its positive label was %q, the others %q (--new-labels negative counts it as negative)",
 				x.Name, l.model.Labels.Positive, l.model.Labels.Negatives)
 		}
 		l.unknown = append(l.unknown, x.Name)

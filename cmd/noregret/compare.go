@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// compareOptions are the flags of "noregret compare".
+type compareOptions struct {
+	data                 *dataFlags
+	measures, algorithms []string
+	splits, passes       int
+	share                float64
+	seed                 uint64
+	tuneSteps            bool
+	plots                []string
+	json                 bool
+}
+
+const compareLong = `Train every algorithm on the same random splits of the data (70 % to train on, 30 % to test) and print,
+for each measure, the mean and the spread on the test parts, the seconds of training and the
+examples per second, as a table, as JSON, or as a picture of measure against training time.
+
+Seconds are wall-clock seconds of training alone, with the choice of model and threshold and without
+reading the data and testing; algorithms run one after the other. A model that does not depend on the measure
+is trained once a split and counted in full for each. The best mean of a measure is marked *, those within
+one spread (the larger of the two standard deviations) of it are marked ~.
+
+` + dataHelp
+
+// newCompareCommand makes "noregret compare".
+func newCompareCommand(a *app) *cobra.Command {
+	o := compareOptions{data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7, seed: 1}
+	cmd := &cobra.Command{
+		Use:   "compare --measures f1,gmean,qmean DATA...",
+		Short: "Compare all algorithms on random splits of a data set",
+		Long:  compareLong,
+		Example: `  noregret compare --measures f1,gmean,qmean,min train.svm
+
+  # Two algorithms, ten splits, pictures
+  noregret compare --measures f1 --algorithms stamp,plugin --splits 10 --plot f1.svg --plot f1.png train.svm`,
+		Args: wantData,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.compare(cmd.Context(), o, args) },
+	}
+	s := cmd.Flags()
+	s.StringSliceVar(&o.measures, "measures", o.measures, `measures to train for and to compare on (see "noregret measures")`)
+	s.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, `algorithms (see "noregret algorithms"); all by default`)
+	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
+	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
+	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
+	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is as many as make about a million steps")
+	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
+	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
+	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	o.data.register(cmd)
+	return cmd
+}
+
+// comparisonJSON is the object that --json prints.
+type comparisonJSON struct {
+	Rows      int64         `json:"rows"`
+	Dim       int           `json:"dim"`
+	Positive  string        `json:"positive"`
+	Positives int64         `json:"positives"`
+	Splits    int           `json:"splits"`
+	Seed      uint64        `json:"seed"`
+	Cells     []compareCell `json:"cells"`
+	Warnings  []string      `json:"warnings"`
+}
+
+type compareCell struct {
+	Measure           string   `json:"measure"`
+	Algorithm         string   `json:"algorithm"`
+	Mean              number   `json:"mean"`
+	SD                number   `json:"sd"`
+	Values            []number `json:"values"`
+	Seconds           float64  `json:"seconds"`
+	ExamplesPerSecond float64  `json:"examples_per_second"`
+	Passes            float64  `json:"passes"`
+}
+
+func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (err error) {
+	opt := classify.CompareOptions{
+		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
+		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps},
+	}
+	for _, name := range o.measures {
+		m, err := measure.Parse(name)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(opt.Measures, func(x measure.Measure) bool { return x.Name() == m.Name() }) {
+			return noregret.Errorf(noregret.Usage, "--measures", "%s is given twice", m.Name())
+		}
+		opt.Measures = append(opt.Measures, m)
+	}
+	for _, path := range o.plots {
+		if err := checkPlotName(path); err != nil {
+			return err
+		}
+	}
+	if err := opt.Validate(); err != nil {
+		return err
+	}
+	set, data, err := o.data.load(ctx, a, inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	p, err := a.progress()
+	if err != nil {
+		return err
+	}
+	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
+	opt.Progress = func(done, _ int, algorithm, m string) { p.Update(int64(done)) }
+	c, err := classify.Compare(ctx, data, opt)
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	for _, w := range c.Warnings {
+		a.note("warning: %s", w)
+	}
+	for _, path := range o.plots {
+		if err := plotComparison(path, c, opt.Measures); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o.seed))
+	}
+	return a.writeComparison(c, opt.Measures)
+}
+
+func comparisonOf(c *classify.Comparison, rows int64, dim int, seed uint64) comparisonJSON {
+	out := comparisonJSON{
+		Rows: rows, Dim: dim, Positive: c.Train.PositiveLabel, Positives: c.Train.Positives + c.Test.Positives,
+		Splits: c.Splits, Seed: seed, Warnings: c.Warnings,
+	}
+	for _, x := range c.Cells {
+		cell := compareCell{
+			Measure: x.Measure, Algorithm: x.Algorithm, Mean: number(x.Mean), SD: number(x.SD),
+			Seconds: x.Seconds, ExamplesPerSecond: x.ExamplesPerSecond, Passes: x.Passes,
+		}
+		for _, v := range x.Values {
+			cell.Values = append(cell.Values, number(v))
+		}
+		out.Cells = append(out.Cells, cell)
+	}
+	return out
+}
+
+// writeComparison prints the table.
+func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure) error {
+	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
+		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
+	g := grid{left: map[int]bool{1: true}}
+	g.add("measure", "algorithm", "mean", "", "spread", "seconds", "of plugin's", "examples/s", "passes")
+	for _, m := range measures {
+		best := c.Best(m.Name(), func(string) bool { return true })
+		plugin := c.Best(m.Name(), func(a string) bool { return a == "plugin" })
+		for _, x := range c.Cells {
+			if x.Measure != m.Name() {
+				continue
+			}
+			ratio := math.NaN()
+			if plugin != nil && plugin.Seconds > 0 {
+				ratio = x.Seconds / plugin.Seconds
+			}
+			g.add(x.Measure, x.Algorithm, number(x.Mean).String(), mark(&x, best), number(x.SD).String(),
+				fmt.Sprintf("%.3f", x.Seconds), strings.Replace(fmt.Sprintf("%.2fx", ratio), "NaNx", "-", 1),
+				fmt.Sprintf("%.3g", x.ExamplesPerSecond), fmt.Sprintf("%.1f", x.Passes))
+		}
+	}
+	return g.write(a.stdout)
+}
+
+// mark is * for the best cell of a measure and ~ for one within one spread of it.
+func mark(x, best *classify.Cell) string {
+	switch {
+	case best == nil:
+		return ""
+	case x.Algorithm == best.Algorithm:
+		return "*"
+	case x.Mean >= best.Mean-max(x.SD, best.SD):
+		return "~"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// checkPlotName refuses names that are neither .svg nor .png.
+func checkPlotName(path string) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".svg", ".png":
+		return nil
+	default:
+		return noregret.Errorf(noregret.Usage, "--plot", "%q is neither a .svg nor a .png file", path)
+	}
+}
+
+// Colours and shapes of the algorithms: the project's own are filled and warm, the baselines hollow and cool.
+var (
+	warm = []color.Color{color.RGBA{200, 30, 30, 255}, color.RGBA{230, 110, 0, 255}, color.RGBA{170, 0, 110, 255}}
+	cool = []color.Color{
+		color.RGBA{20, 90, 170, 255},
+		color.RGBA{0, 130, 130, 255},
+		color.RGBA{90, 90, 90, 255},
+		color.RGBA{70, 120, 40, 255},
+		color.RGBA{60, 160, 220, 255},
+		color.RGBA{120, 100, 190, 255},
+		color.RGBA{150, 130, 90, 255},
+	}
+)
+
+func glyph(algorithm string) draw.GlyphStyle {
+	g := draw.GlyphStyle{Radius: vg.Points(4)}
+	for i, a := range classify.Algorithms() {
+		if a.Name != algorithm {
+			continue
+		}
+		if i < len(warm) {
+			g.Color, g.Shape = warm[i], []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}[i]
+			return g
+		}
+		i -= len(warm)
+		g.Color = cool[i%len(cool)]
+		g.Shape = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}}[i%5]
+	}
+	return g
+}
+
+// point is one algorithm's place in a picture, with its spread as the error.
+type comparePoint struct {
+	x, y, sd float64
+}
+
+func (p comparePoint) Len() int                      { return 1 }
+func (p comparePoint) XY(int) (float64, float64)     { return p.x, p.y }
+func (p comparePoint) YError(int) (float64, float64) { return p.sd, p.sd }
+func (p comparePoint) valid() bool                   { return p.x > 0 && !math.IsNaN(p.y) }
+func seconds(cell classify.Cell) (p comparePoint) {
+	return comparePoint{cell.Seconds, cell.Mean, cell.SD}
+}
+
+// comparisonPanel is measure against training time for one measure.
+func comparisonPanel(c *classify.Comparison, m string) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text = m
+	p.X.Label.Text, p.Y.Label.Text = "seconds of training (logarithmic)", m+" on the test parts, mean ± spread"
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
+	p.Add(plotter.NewGrid())
+	p.Legend.Top, p.Legend.Left = false, false
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, cell := range c.Cells {
+		pt := seconds(cell)
+		if cell.Measure != m || !pt.valid() {
+			continue
+		}
+		lo, hi = min(lo, pt.x), max(hi, pt.x)
+		style := glyph(cell.Algorithm)
+		s, err := plotter.NewScatter(pt)
+		if err != nil {
+			return nil, err
+		}
+		s.GlyphStyle = style
+		bars, err := plotter.NewYErrorBars(pt)
+		if err != nil {
+			return nil, err
+		}
+		bars.Color = style.Color
+		p.Add(bars, s)
+		p.Legend.Add(cell.Algorithm, s)
+	}
+	if math.IsInf(lo, 1) {
+		return nil, noregret.Errorf(noregret.Internal, "--plot", "no algorithm has a training time and a value for %s", m)
+	}
+	p.X.Min, p.X.Max = lo/1.5, hi*6 // room for the legend
+	return p, nil
+}
+
+// plotComparison writes a picture with one panel a measure, atomically.
+func plotComparison(path string, c *classify.Comparison, measures []measure.Measure) error {
+	const panelWidth, panelHeight = 6.5 * vg.Inch, 4.2 * vg.Inch
+	columns := min(2, len(measures))
+	rows := (len(measures) + columns - 1) / columns
+	width, height := vg.Length(columns)*panelWidth, vg.Length(rows)*panelHeight
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	if strings.EqualFold(filepath.Ext(path), ".svg") {
+		canvas = vgsvg.New(width, height)
+	} else {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.New(width, height)}
+	}
+	plots := make([][]*plot.Plot, rows)
+	for i := range plots {
+		plots[i] = make([]*plot.Plot, columns)
+	}
+	for i, m := range measures {
+		p, err := comparisonPanel(c, m.Name())
+		if err != nil {
+			return err
+		}
+		plots[i/columns][i%columns] = p
+	}
+	tiles := draw.Tiles{
+		Rows: rows, Cols: columns, PadX: vg.Points(12), PadY: vg.Points(12),
+		PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(6),
+	}
+	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
+		for j, at := range row {
+			if plots[i][j] != nil {
+				plots[i][j].Draw(at)
+			}
+		}
+	}
+	err := writeFile(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the picture: %w", err)
+	}
+	return nil
+}

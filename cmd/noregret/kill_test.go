@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset/synth"
+)
+
+// rowsOf is svmlight text of the data set g1.
+func rowsOf(t *testing.T, n int, seed uint64) []byte {
+	t.Helper()
+	g, err := synth.New(synth.G1, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := generateRows(t.Context(), &b, g, generateOptions{rows: int64(n), format: "svmlight"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// listing names the files of a directory.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// A training run that is interrupted while it waits for more input ends with status 1 and leaves nothing.
+func TestInterruptedTraining(t *testing.T) {
+	for _, mode := range []string{"--stream=false", "--stream=true"} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		in, feed := io.Pipe()
+		go func() {
+			// The pipe has no buffer: the second write ends when the first has been taken up, and the reader
+			// then waits for more.
+			for _, part := range [][]byte{rowsOf(t, 100, 1), rowsOf(t, 1, 2)} {
+				if _, err := feed.Write(part); err != nil {
+					t.Error(err)
+				}
+			}
+			cancel()
+		}()
+		var out, errs bytes.Buffer
+		status := run(ctx, []string{"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "-"}, in, &out, &errs)
+		_ = feed.Close() // frees the goroutine that reads
+		if status != 1 || out.Len() > 0 || errs.String() != "noregret: interrupted\n" {
+			t.Errorf("%s: status %d, stdout %q, stderr %q", mode, status, &out, &errs)
+		}
+		if left := listing(t, dir); left != "" {
+			t.Errorf("%s: left behind: %s", mode, left)
+		}
+	}
+}
+
+// start runs the real command, which is this test binary under another name (see TestMain), in dir.
+func start(t *testing.T, dir string, args ...string) (*exec.Cmd, io.WriteCloser, *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "noregret")
+	if err := os.Symlink(self, link); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	cmd := exec.Command(link, args...)
+	cmd.Dir = dir
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, &errs
+}
+
+// SIGINT to the real process: status 1, its sentence, no model and no temporary file.
+func TestInterruptSignal(t *testing.T) {
+	dir := t.TempDir()
+	cmd, in, errs := start(t, dir, "train", "--measure", "f1", "--model", "m.json", "-")
+	// More than any pipe holds: when it has been written the process is in the midst of reading.
+	if _, err := in.Write(rowsOf(t, 20_000, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 1 || errs.String() != "noregret: interrupted\n" {
+		t.Errorf("%v, stderr %q", err, errs)
+	}
+	if left := listing(t, dir); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// A process that is killed outright while it writes its model again and again leaves a whole one or none.
+func TestKilledTrainingLeavesWholeModel(t *testing.T) {
+	rows := rowsOf(t, 60_000, 1)
+	found := 0
+	for i := range 8 {
+		dir := t.TempDir()
+		cmd, in, _ := start(t, dir, "train", "--stream", "--measure", "gmean", "--save-every", "1", "--model", "m.json", "-")
+		if _, err := in.Write(rows[:len(rows)*(i+1)/8]); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Error("the killed process reported success")
+		}
+		m, err := classify.LoadModel(filepath.Join(dir, "m.json"))
+		switch {
+		case err == nil:
+			found++
+			if m.Data.Rows == 0 || len(m.Weights.Index) != 10 {
+				t.Errorf("round %d: a model of %d rows with %d weights", i, m.Data.Rows, len(m.Weights.Index))
+			}
+		case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "there is no such file"):
+			t.Errorf("round %d: %v", i, err)
+		}
+	}
+	if found == 0 {
+		t.Error("no process got as far as writing a model")
+	}
+}
