@@ -72,7 +72,7 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 // model that does not depend on the measure (logistic regression, plain SGD) is trained once a split and evaluated on all; the
 // plug-in's logistic regression likewise, with its threshold tuned for each.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
-	if err := opt.check(); err != nil {
+	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
 	run := &comparison{ctx: ctx, opt: opt, cells: map[[2]string]*Cell{}}
@@ -94,7 +94,8 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	return &run.out, nil
 }
 
-func (o *CompareOptions) check() error {
+// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail before the data are read.
+func (o *CompareOptions) Validate() error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
 	}
