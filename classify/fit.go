@@ -304,6 +304,9 @@ func (t *task) prepare() error {
 	if t.config.Dim == 0 {
 		t.config.Dim = max(dim, 1)
 	}
+	if t.config.Dim < dim {
+		return usage("dimension is %d, the data have %d features", t.config.Dim, dim)
+	}
 	if t.config.Scaling == nil {
 		if t.opt.Unscaled {
 			t.config.Scaling = Identity(t.config.Dim)
@@ -367,6 +370,10 @@ func (t *task) judge(e *Entry) float64 {
 func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err error)) error {
 	total := int64(passes) * t.classes.Rows()
 	var done int64
+	observe := l.Observe
+	if t, ok := l.(interface{ trusted() func(Example) error }); ok {
+		observe = t.trusted()
+	}
 	for pass := range passes {
 		before := done
 		err := t.train.shuffled(t.ctx, t.opt.Seed, pass, func(x Example) error {
@@ -374,7 +381,7 @@ func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err
 			if t.opt.Progress != nil && done%4096 == 0 {
 				t.report(pass+1, passes, done, total, t.opt.Measure.Value(l.Progressive()))
 			}
-			return l.Observe(x)
+			return observe(x)
 		})
 		t.steps += done - before
 		t.result.Passes++
