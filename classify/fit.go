@@ -29,7 +29,7 @@ type Options struct {
 	Algorithm string
 	// Measure is the measure to maximize.
 	Measure measure.Measure
-	// Passes is the number of passes over the data; 0 is as many as make about a million steps, at least 1 and at most 100. Batch
+	// Passes is the number of passes over the data; 0 is as many as make about half a million steps, at least 1 and at most 100. Batch
 	// algorithms take it as no more than a hint.
 	Passes int
 	// Seed determines the order of the examples and the held-out part.
@@ -122,7 +122,7 @@ type Result struct {
 
 // autoSteps is the number of steps that the default number of passes aims at, and maxAutoPasses its limit.
 const (
-	autoSteps     = 1_000_000
+	autoSteps     = 500_000
 	maxAutoPasses = 100
 	// minHoldoutPositives is how many positives a held-out part should have.
 	minHoldoutPositives = 20
