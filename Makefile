@@ -1,9 +1,9 @@
-# Run "make help" for the targets. Variables: RACE (default -race, needs a C compiler;
-# RACE= for none), FUZZTIME (default 30s per target), BENCH (a pattern, default all).
+# Run "make help" for the targets. Variables: RACE (default -race where there is a C compiler,
+# which it needs; RACE= for none), FUZZTIME (default 30s per target), BENCH (a pattern, default all).
 
 SHELL    := /bin/bash
 GO       ?= go
-RACE     ?= -race
+RACE     ?= $(shell command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null && echo -race)
 FUZZTIME ?= 30s
 BENCH    ?= .
 
@@ -14,8 +14,13 @@ demo: ## run the main job on data it makes itself and print the table
 	$(GO) run ./cmd/noregret demo
 
 .PHONY: test
-test: ## run all tests with the race detector (RACE= for none)
+test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)
+	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
 	$(GO) test $(RACE) ./...
+
+.PHONY: papers
+papers: ## re-run the tables of the literature in full, about a minute
+	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), go vet and staticcheck
@@ -72,6 +77,15 @@ build: ## build everything without cgo, the command into bin/noregret
 .PHONY: cross
 cross: ## check that everything builds for linux/arm64
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build ./...
+
+# A fused multiply-add rounds once where two operations round twice, and would make models differ between
+# architectures. Only the L-BFGS baselines (gonum has assembly) and the reports of papers may have it.
+.PHONY: portable
+portable: ## check that no learner, measure, loss or generator has a fused operation on arm64
+	@found=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1 | \
+		grep -E '\sFN?M(ADD|SUB)[DS]\s' | grep -oE '[a-z_/]+\.go:[0-9]+' | \
+		grep -E '/(loss|classify|measure|dataset|synth|random|portable)/[a-z_]+\.go' | grep -v '/lbfgs\.go' | sort -u); \
+	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does

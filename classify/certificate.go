@@ -53,5 +53,5 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, alpha, beta f
 	if p.err != nil {
 		return 0, p.err
 	}
-	return (alpha+beta)*(1-p.value/math.Ln2) - m.Conjugate(alpha, beta), nil
+	return float64((alpha+beta)*(1-p.value/math.Ln2)) - m.Conjugate(alpha, beta), nil
 }
