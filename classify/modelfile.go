@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"strconv"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
@@ -189,8 +190,8 @@ func decodeModel(raw []byte) (*Model, error) {
 // checkHead looks at format and version before all else: a newer file has fields that are not known here.
 func checkHead(raw []byte) error {
 	var head struct {
-		Format  *string `json:"format"`
-		Version *int    `json:"version"`
+		Format  *string         `json:"format"`
+		Version json.RawMessage `json:"version"`
 	}
 	err := json.Unmarshal(raw, &head)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -199,10 +200,11 @@ func checkHead(raw []byte) error {
 	switch {
 	case head.Format == nil || *head.Format != modelFormat:
 		return badModel("format", "it is no noregret model: want %q", modelFormat)
-	case head.Version == nil:
-		return badModel("version", "it is missing or no whole number, want %d", modelVersion)
-	case *head.Version != modelVersion:
-		return badModel("version", "it is %d, this program reads version %d; train the model again or use the program that made it", *head.Version, modelVersion)
+	case len(head.Version) == 0:
+		return badModel("version", "the field is missing")
+	}
+	if v, err := strconv.Atoi(string(head.Version)); err != nil || v != modelVersion {
+		return badModel("version", "it is %s, this program reads version %d; train the model again or use the program that made it", cut(head.Version), modelVersion)
 	}
 	return nil
 }

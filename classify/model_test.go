@@ -1,0 +1,387 @@
+package classify
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// modelData is a small set with one useless feature (3), a constant one (2) and three labels.
+func modelData(t testing.TB) Data {
+	t.Helper()
+	b, err := dataset.NewBuilder(5, "ham", "spam", "eggs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := random.SplitMix64(7)
+	for i := range 600 {
+		class := 0
+		shift := 0.0
+		switch {
+		case i%10 == 0:
+			class, shift = 1, 1.5
+		case i%10 == 1:
+			class = 2
+		}
+		x := []float32{float32(src.Float64() + shift), float32(1000 * (src.Float64() + shift)), 3, 0, float32(src.Float64())}
+		if err := b.Add([]uint32{0, 1, 2, 3, 4}, x, class, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Data{Set: set, Positive: 1}
+}
+
+func trained(t testing.TB, opt Options) *Model {
+	t.Helper()
+	d := modelData(t)
+	r, err := Fit(context.Background(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewModel(r, opt, d.Set.Info(), d.Positive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func written(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteModel(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What is written is what is read, for every algorithm, and the same training gives the same bytes.
+func TestModelRoundTrip(t *testing.T) {
+	for _, a := range Algorithms() {
+		var m measure.Measure = measure.FBeta{B: 1}
+		if !a.Trains(m) {
+			m = measure.GMean{}
+		}
+		opt := Options{Algorithm: a.Name, Measure: m, Passes: 2, Seed: math.MaxUint64}
+		want := trained(t, opt)
+		text := written(t, want)
+		got, err := ReadModel(bytes.NewReader(text), "m.json")
+		if err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+			continue
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: read\n%+v\nwant\n%+v", a.Name, got, want)
+		}
+		if again := written(t, got); !bytes.Equal(again, text) {
+			t.Errorf("%s: written again, the bytes differ", a.Name)
+		}
+		if again := written(t, trained(t, opt)); !bytes.Equal(again, text) {
+			t.Errorf("%s: trained again, the bytes differ", a.Name)
+		}
+	}
+}
+
+// The model applies the classifier that Fit returned, to the last bit.
+func TestModelLinear(t *testing.T) {
+	d := modelData(t)
+	opt := Options{Measure: measure.FBeta{B: 1}, Passes: 3}
+	r, err := Fit(t.Context(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewModel(r, opt, d.Set.Info(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Labels.Positive != "spam" || !reflect.DeepEqual(m.Labels.Negatives, []string{"ham", "eggs"}) || m.NegativeName() != "not spam" {
+		t.Errorf("labels %+v, negative %q", m.Labels, m.NegativeName())
+	}
+	lin := m.Linear()
+	if lin.Intercept != r.Model.Intercept || lin.Threshold != r.Model.Threshold {
+		t.Errorf("intercept and threshold %v, %v; want %v, %v", lin.Intercept, lin.Threshold, r.Model.Intercept, r.Model.Threshold)
+	}
+	index, value := []uint32{0, 1, 2, 3, 4, 9}, []float32{0.1, 1234.5, 3, 7, -2, 5}
+	if got, want := lin.Score(index, value), r.Model.Score(index, value); got != want {
+		t.Errorf("score %v, want %v", got, want)
+	}
+	for j, i := range m.Weights.Index {
+		if m.Weights.Value[j] != r.Model.Weights[i] || m.Weights.Value[j] == 0 {
+			t.Errorf("weight %d is %v, want %v and not 0", i, m.Weights.Value[j], r.Model.Weights[i])
+		}
+	}
+	if m.Data.Rows != 600 || m.Data.Train.Positives+m.Data.Holdout.Positives != 60 || m.Data.Digest != d.Set.Info().Digest {
+		t.Errorf("data %+v", m.Data)
+	}
+}
+
+// handMade is a valid model with every kind of extreme number.
+func handMade() *Model {
+	level := 0.25
+	return &Model{
+		Measure: "f1", Algorithm: "stamp", Labels: ModelLabels{Positive: "1", Negatives: []string{"-1"}},
+		Weights:   SparseVector{Index: []uint32{0, 3, 4}, Value: []float64{math.SmallestNonzeroFloat64, -math.MaxFloat64, 0.1}},
+		Intercept: math.Copysign(0, -1), Threshold: 1.0 / 3,
+		Schema:  &dataset.Schema{Format: dataset.JSONL, Dim: 5, Label: "label", Weight: "weight", Features: []string{"a<b>", "é", `"`, "\u2028", ""}},
+		Scaling: &ModelScaling{Index: []uint32{1}, Center: []float64{-1e-310}, Inverse: []float64{1e300}},
+		Options: ModelOptions{Threshold: "tuned", StepScale: 1, DualScale: 1, Reward: "smoothed-hinge:0.5", Patience: 5},
+		Data:    ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
+		Training: ModelTraining{History: []Entry{
+			{Candidate: "epoch 1", Level: &level, StepScale: 1},
+		}},
+		Warnings: []string{"a & b"},
+	}
+}
+
+func TestModelExtremeNumbers(t *testing.T) {
+	want := handMade()
+	got, err := ReadModel(bytes.NewReader(written(t, want)), "m.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) || !math.Signbit(got.Intercept) {
+		t.Errorf("read %+v, want %+v", got, want)
+	}
+}
+
+// Changing any byte of the file must either be noticed or change nothing: checked for every byte.
+func TestModelEveryByteCounts(t *testing.T) {
+	want := handMade()
+	text := written(t, want)
+	for i := range text {
+		for _, c := range []byte{text[i] ^ 1, text[i] ^ 0x10, ' '} {
+			changed := bytes.Clone(text)
+			changed[i] = c
+			m, err := ReadModel(bytes.NewReader(changed), "m.json")
+			if err == nil && !reflect.DeepEqual(m, want) {
+				t.Fatalf("byte %d changed from %q to %q is another model, and it was loaded", i, text[i], c)
+			}
+			if err != nil && noregret.CodeOf(err) != noregret.BadInput {
+				t.Fatalf("byte %d: error %v of code %s", i, err, noregret.CodeOf(err))
+			}
+		}
+	}
+	for n := range len(text) - 2 {
+		if _, err := ReadModel(bytes.NewReader(text[:n]), "m.json"); err == nil {
+			t.Fatalf("the first %d of %d bytes were loaded", n, len(text))
+		}
+	}
+}
+
+// Every rule has an error of its own, which comes before that of the checksum.
+func TestModelRefuses(t *testing.T) {
+	text := string(written(t, handMade()))
+	for _, tc := range []struct{ old, new, want string }{
+		{`"format": "noregret-model"`, `"format": "model"`, `m.json: format: it is no noregret model: want "noregret-model"`},
+		{`"version": 1`, `"version": 7`, `m.json: version: it is 7, this program reads version 1; train the model again or use the program that made it`},
+		{`"version": 1`, `"version": 1.5`, `m.json: version: it is 1.5, this program reads version 1`},
+		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
+		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
+		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
+		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: it is empty`},
+		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: it is null, want a string`},
+		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: it is null, want an array`},
+		{`"dim": 5`, `"dim": 6`, `m.json: dim: it is 6, but schema.dim is 5`},
+		{`"index":[0,3,4]`, `"index":[0,4,3]`, `m.json: weights.index[2]: the index is 3 after 4`},
+		{`"index":[0,3,4]`, `"index":[0,3,3]`, `m.json: weights.index[2]: the index is 3 after 3`},
+		{`"index":[0,3,4]`, `"index":[0,3,5]`, `m.json: weights.index[2]: the index is 5, want one below the dimension 5`},
+		{`"index":[0,3,4]`, `"index":[0,3]`, `m.json: weights: 2 indices and 3 values`},
+		{`"index":[0,3,4]`, `"index":[0,3,-4]`, `m.json: weights.index[2]: it is -4, want a whole number at least 0`},
+		{`"index":[0,3,4]`, `"index":[null,3,4]`, `m.json: weights.index[0]: it is null`},
+		{`,0.1]}`, `,0]}`, `m.json: weights.value[2]: the weight is 0, want a finite number that is not 0`},
+		{`,0.1]}`, `,1e400]}`, `m.json: weights.value[2]: it is 1e400, want a number in the range of float64`},
+		{`,0.1]}`, `,"NaN"]}`, `m.json: weights.value[2]: it is "NaN", want a number in the range of float64`},
+		{`"intercept": -0`, `"intercept": null`, `m.json: intercept: it is null, want a number`},
+		{`"intercept": -0,`, ``, `m.json: intercept: the field is missing`},
+		{`"intercept": -0,`, `"intercept": -0, "intercept": 1,`, `m.json: intercept: the field is there twice`},
+		{`"intercept"`, `"Intercept"`, `m.json: Intercept: the field is unknown`},
+		{`"schema": {`, `"schema": {"colour":1,`, `m.json: schema.colour: the field is unknown`},
+		{`"schema": {"format":"jsonl"`, `"schema": {"format":"auto"`, `m.json: schema: format "auto"`},
+		{`"inverse":[1e+300]`, `"inverse":[0]`, `m.json: scaling.inverse[0]: centre -1e-310 and inverse 0`},
+		{`"seed":0,`, ``, `m.json: options.seed: the field is missing`},
+		{`"seed":0`, `"seed":-1`, `m.json: options.seed: it is -1, want a whole number at least 0`},
+		{`"threshold":"tuned"`, `"threshold":"best"`, `m.json: options.threshold: no threshold rule is named "best"`},
+		{`"reward":"smoothed-hinge:0.5"`, `"reward":"zero-one"`, `m.json: options.reward: no reward is named "zero-one"`},
+		{`"step_scale":1,"dual_scale"`, `"step_scale":0,"dual_scale"`, `m.json: options.step_scale: 0, want a finite number above 0`},
+		{`"holdout":null`, `"holdout":1`, `m.json: options.holdout: 1, want null or a share in [0, 1)`},
+		{`"digest":"sha256:0a`, `"digest":"sha256:0A`, `m.json: data.digest: `},
+		{`"bad_lines":0`, `"bad_lines":-1`, `m.json: data.bad_lines: -1, want a finite number at least 0`},
+		{`"chosen":0`, `"chosen":1`, `m.json: training.chosen: 1, want a place in the history of 1`},
+		{`"level":0.25`, `"level":"x"`, `m.json: training.history[0].level: it is "x", want a number`},
+		{`"level":0.25`, `"level":0.5`, `m.json: checksum: it does not match the content`},
+		{`"warnings": ["a`, `"warnings": ["b`, `m.json: checksum: it does not match the content`},
+		{`"checksum": "sha256:`, `"checksum": "sha512:`, `m.json: checksum: it does not match the content`},
+	} {
+		if !strings.Contains(text, tc.old) {
+			t.Fatalf("the file has no %s:\n%s", tc.old, text)
+		}
+		_, err := ReadModel(strings.NewReader(strings.Replace(text, tc.old, tc.new, 1)), "m.json")
+		if err == nil || !strings.HasPrefix(err.Error(), tc.want) || noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s for %s: got %v\nwant %s", tc.new, tc.old, err, tc.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "it is no JSON document", "[]": "it is no noregret model", "{}": "it is no noregret model",
+		text + "{}": "it is no JSON document", "null": "it is no noregret model",
+	} {
+		if _, err := ReadModel(strings.NewReader(text), "m.json"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestModelWhiteSpaceIsFree(t *testing.T) {
+	text := bytes.ReplaceAll(written(t, handMade()), []byte(`,"`), []byte(",\r\n\t\""))
+	if _, err := ReadModel(bytes.NewReader(text), "m.json"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewModelRefuses(t *testing.T) {
+	d := modelData(t)
+	opt := Options{Algorithm: "sgd-hinge", Measure: measure.FBeta{B: 1}, Passes: 1}
+	r, err := Fit(t.Context(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := d.Set.Info()
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		bad := *r
+		bad.Model.Weights = []float64{1, v}
+		if _, err := NewModel(&bad, opt, info, 1); noregret.CodeOf(err) != noregret.Diverged {
+			t.Errorf("weight %v: error %v", v, err)
+		}
+	}
+	odd := info
+	odd.Labels = []dataset.Label{{Name: "a\xff"}, {Name: "b"}}
+	if _, err := NewModel(r, opt, odd, 1); noregret.CodeOf(err) != noregret.BadInput {
+		t.Errorf("a label that is not UTF-8: error %v", err)
+	}
+	if _, err := NewModel(r, opt, info, 3); err == nil {
+		t.Error("a positive class beyond the labels was taken")
+	}
+	undefined := math.NaN()
+	vague := *r
+	vague.History = []Entry{{Candidate: "pass 1", Holdout: &undefined}}
+	m, err := NewModel(&vague, opt, info, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.HoldoutValue(); ok || m.Training.History[0].Holdout != nil {
+		t.Error("an undefined measure is not null")
+	}
+}
+
+func TestSaveModelKeepsTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.json")
+	if err := SaveModel(path, handMade()); err != nil {
+		t.Fatal(err)
+	}
+	broken := handMade()
+	broken.Threshold = math.NaN()
+	if err := SaveModel(path, broken); err == nil {
+		t.Error("a threshold of NaN was written")
+	}
+	if m, err := LoadModel(path); err != nil || !reflect.DeepEqual(m, handMade()) {
+		t.Errorf("the old file is gone: %v", err)
+	}
+	if _, err := LoadModel(path + "x"); noregret.CodeOf(err) != noregret.NotFound {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestFeatureName(t *testing.T) {
+	m := handMade()
+	if got := m.FeatureName(1); got != "é" {
+		t.Errorf("named feature: %q", got)
+	}
+	m.Schema = &dataset.Schema{Format: dataset.SVMLight, Base: dataset.BaseOne, Dim: 5}
+	if got := m.FeatureName(1); got != "2" {
+		t.Errorf("counted from 1: %q", got)
+	}
+	m.Schema = &dataset.Schema{Format: dataset.SVMLight, Base: dataset.BaseZero, Dim: 5}
+	if got := m.FeatureName(1); got != "1" {
+		t.Errorf("counted from 0: %q", got)
+	}
+}
+
+// pageExample is the model file in docs/formats/model.md.
+func pageExample(t testing.TB) string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/formats/model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```json\n")
+	example, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the page has no example")
+	}
+	return example
+}
+
+// The example of the format's page loads, is what would be written, and the page names every field.
+func TestModelPage(t *testing.T) {
+	example := pageExample(t)
+	m, err := ReadModel(strings.NewReader(example), "model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(written(t, m)); got != example {
+		t.Errorf("the example would be written as\n%s", got)
+	}
+	page, err := os.ReadFile("../docs/formats/model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prose := strings.ReplaceAll(string(page), example, "")
+	var walk func(v reflect.Type)
+	walk = func(v reflect.Type) {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct {
+			return
+		}
+		for i := range v.NumField() {
+			if name := jsonName(v.Field(i)); !strings.Contains(prose, "`"+name+"`") {
+				t.Errorf("the page does not describe `%s` of %s", name, v)
+			}
+			walk(v.Field(i).Type)
+		}
+	}
+	walk(reflect.TypeFor[modelDoc]())
+}
+
+// FuzzModel reads anything: nothing panics, and what is taken for a model is written and read back the same.
+func FuzzModel(f *testing.F) {
+	f.Add(written(f, handMade()))
+	f.Add([]byte(pageExample(f)))
+	f.Add([]byte(`{"format":"noregret-model","version":1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := ReadModel(bytes.NewReader(text), "fuzz.json")
+		if err != nil {
+			if noregret.CodeOf(err) != noregret.BadInput {
+				t.Fatalf("error %v of code %s", err, noregret.CodeOf(err))
+			}
+			return
+		}
+		again, err := ReadModel(bytes.NewReader(written(t, m)), "fuzz.json")
+		if err != nil || !reflect.DeepEqual(again, m) {
+			t.Fatalf("read %+v, then %+v, %v", m, again, err)
+		}
+	})
+}
