@@ -1,0 +1,437 @@
+package classify
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// ClassExample is one row of a single-label problem: a sparse feature vector, its class and its weight.
+type ClassExample struct {
+	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
+	Index []uint32
+	Value []float32
+	// Class is the class, in 0..C-1.
+	Class int
+	// Weight is ω ≥ 0, finite; an example of weight 0 is skipped entirely.
+	Weight float64
+}
+
+// MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required.
+type MulticlassConfig struct {
+	// Config holds the options shared with the two-class learners. Its Positives must be 0: see Shares. Radius bounds
+	// each class's weights by themselves.
+	Config
+	// Classes is C ≥ 2.
+	Classes int
+	// Measure is the concave measure of the class recalls to maximize.
+	Measure measure.MulticlassConcave
+	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates them on the stream, the
+	// current example counted first.
+	Shares []float64
+	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to hold the dual still.
+	DualScale float64
+	// DualStep, when positive, replaces η'₀.
+	DualStep float64
+	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
+	FixedDual bool
+	// DualReward says what the dual is fed with.
+	DualReward DualReward
+	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means ½.
+	EpsExponent float64
+}
+
+// MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual steps: the
+// extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of which ties go to the lowest class.
+// The two-class algorithm is that of Narasimhan, Kar and Jain (2015); the extension is this project's. With
+// j = argmax over j ≠ k of z_j (lowest on ties), m = z_k - z_j and q = p_k, an example (x, k) makes the steps
+//
+//	w_k ← w_k + η_t·α_k·(r'(m)/q)·x,   w_j ← w_j - η_t·α_k·(r'(m)/q)·x
+//	α   ← Π_A(α + η'_t·∇Ψ*(α) - η'_t·(r(m)/q)·e_k)
+//
+// with η_t = η₀/√t and η'_t = η'₀/√t; all use the values before the step. For the rewards of package loss
+// that bound 1{m > 0} from below, the mean reward of a class bounds its recall from below.
+//
+// Default steps. With S² = Σ_k 1/p_k the gradient at α = 1/C has mean square 2m̄₂S²/C², and a comparator whose C
+// classes have norms like those of two has one of order √C. In the form of SPADE's defaults,
+//
+//	η₀ = (5/m̄₂)·√(C/8)·C/S,   η'₀ = 1/S.
+//
+// For C = 2 the η'₀ is SPADE's √(p(1-p)) and the η₀ half of SPADE's, which is the same path: both classes move, so
+// that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step.
+//
+// Cost: O(C·nnz) time per example, O(C·d + C²) memory, no allocation in steady state. A MulticlassSPADE is
+// deterministic and not safe for concurrent use.
+type MulticlassSPADE struct {
+	*outputs
+	opt         MulticlassConfig
+	eta0, dual0 float64
+	unbounded   bool
+	gradient    float64 // each coordinate of ∇Ψ*
+
+	alpha, step, sum []float64 // dual, scratch, sum of duals used
+	weights          []float64 // of each class so far
+	counts           []int64   // examples of each class held back
+	buffer           []ClassExample
+	progressive      measure.MulticlassConfusion
+}
+
+// NewMulticlassSPADE returns a learner for the given options. It fails with an error of code usage when
+// the measure is missing or an option is out of its range.
+func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
+	opt, err := opt.check()
+	if err != nil {
+		return nil, err
+	}
+	progressive, err := measure.NewMulticlassConfusion(opt.Classes)
+	if err != nil {
+		return nil, err
+	}
+	n := opt.Classes
+	s := &MulticlassSPADE{
+		outputs: newOutputs(opt.Config, n), opt: opt, gradient: opt.Measure.ConjugateGradient(),
+		unbounded: math.IsInf(opt.Measure.DualRadius(n), 1),
+		alpha:     make([]float64, n), step: make([]float64, n), sum: make([]float64, n),
+		weights: make([]float64, n), counts: make([]int64, n), progressive: progressive,
+	}
+	if opt.DualReward == DualDefault {
+		s.opt.DualReward = DualSurrogate
+		if s.unbounded {
+			s.opt.DualReward = DualClipped
+		}
+	}
+	opt.Measure.InitialDual(s.alpha)
+	// The step sizes need the shares, known or from the burn-in.
+	if s.front.moments == nil && opt.Shares != nil {
+		s.start()
+	}
+	return s, nil
+}
+
+// check checks the options and fills in the defaults.
+func (opt MulticlassConfig) check() (MulticlassConfig, error) {
+	cfg, err := opt.withDefaults()
+	if err != nil {
+		return opt, err
+	}
+	opt.Config = cfg
+	if opt.DualScale == 0 {
+		opt.DualScale = 1
+	}
+	if opt.EpsExponent == 0 {
+		opt.EpsExponent = 0.5
+	}
+	switch {
+	case opt.Classes < 2:
+		return opt, usage("number of classes is %d, want at least 2", opt.Classes)
+	case opt.Measure == nil:
+		return opt, usage("multi-class SPADE needs a concave measure of the class recalls: min, hmean, qmean, gmean or macro_recall")
+	case opt.Positives != 0:
+		return opt, usage("share of positives is %v, but there are classes: give their shares, or none", opt.Positives)
+	case !(opt.DualScale > 0) || math.IsInf(opt.DualScale, 0):
+		return opt, usage("dual scale is %v, want a finite number > 0 (to hold the dual still, fix it)", opt.DualScale)
+	case !(opt.DualStep >= 0) || math.IsInf(opt.DualStep, 0):
+		return opt, usage("dual step is %v, want a finite number ≥ 0 (0 is the default)", opt.DualStep)
+	case !(opt.EpsExponent > 0 && opt.EpsExponent < 1):
+		return opt, usage("exponent of ε is %v, want a number in (0, 1)", opt.EpsExponent)
+	case opt.DualReward < DualDefault || opt.DualReward > DualZeroOne:
+		return opt, usage("dual reward is %d, want surrogate, clipped or zero-one", opt.DualReward)
+	case opt.Shares != nil && len(opt.Shares) != opt.Classes:
+		return opt, usage("there are %d shares, want one for each of the %d classes", len(opt.Shares), opt.Classes)
+	}
+	total := 0.0
+	for k, p := range opt.Shares {
+		if !(p > 0 && p < 1) {
+			return opt, usage("share of class %d is %v, want a number in (0, 1)", k, p)
+		}
+		total += p
+	}
+	if opt.Shares != nil && !(math.Abs(total-1) <= 1e-6) {
+		return opt, usage("the shares of the classes add up to %v, want 1", total)
+	}
+	opt.Shares = slices.Clone(opt.Shares)
+	return opt, nil
+}
+
+// start freezes the step sizes.
+func (s *MulticlassSPADE) start() {
+	s.freeze()
+	c := float64(s.opt.Classes)
+	var inverse, all float64
+	for _, w := range s.weights {
+		all += w
+	}
+	for k, w := range s.weights {
+		p := (w + 0.5) / (all + c/2)
+		if s.opt.Shares != nil {
+			p = s.opt.Shares[k]
+		}
+		inverse += 1 / p
+	}
+	root := math.Sqrt(inverse)
+	s.eta0 = s.front.stepSize(5 * math.Sqrt(c/8) * c / root)
+	s.dual0 = s.opt.DualStep
+	if s.dual0 == 0 {
+		s.dual0 = s.opt.DualScale / root
+	}
+}
+
+// Observe learns from one example. A bad one (a class out of range, an index out of range or repeated, a value or
+// weight that is not finite, a negative weight) is refused with an error of code bad_input and leaves the
+// learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
+func (s *MulticlassSPADE) Observe(x ClassExample) error {
+	if s.front.failed != nil {
+		return s.front.failed
+	}
+	if x.Class < 0 || x.Class >= s.opt.Classes {
+		return noregret.Errorf(noregret.BadInput, following(s.front.rows), "class is %d, want one in 0..%d", x.Class, s.opt.Classes-1)
+	}
+	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
+	if err != nil {
+		return err
+	}
+	if x.Weight == 0 {
+		return nil
+	}
+	x.Index, x.Value = row.Index, row.Value
+	if !s.front.ready {
+		return s.hold(x)
+	}
+	return s.learn(x)
+}
+
+// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a fifth of it with
+// five of each class.
+func (s *MulticlassSPADE) hold(x ClassExample) error {
+	if s.front.moments != nil {
+		s.front.moments.observe(x.Index, x.Value, x.Weight)
+	}
+	x.Index, x.Value = slices.Clone(x.Index), slices.Clone(x.Value)
+	s.buffer = append(s.buffer, x)
+	s.count(x)
+	s.counts[x.Class]++
+	n := len(s.buffer)
+	if burn := s.opt.BurnIn; n >= burn || (5*n >= burn && slices.Min(s.counts) >= 5) {
+		return s.release()
+	}
+	return nil
+}
+
+func (s *MulticlassSPADE) count(x ClassExample) {
+	s.weights[x.Class] += x.Weight
+	s.front.pos += x.Weight // of all classes
+	s.front.rows++
+}
+
+// release starts the learner and replays the examples held back.
+func (s *MulticlassSPADE) release() error {
+	held := s.buffer
+	s.buffer = nil
+	s.start()
+	clear(s.weights)
+	s.front.pos, s.front.rows = 0, 0
+	return s.replay(func() error {
+		for _, x := range held {
+			if err := s.learn(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// learn takes one valid example of positive weight.
+func (s *MulticlassSPADE) learn(x ClassExample) error {
+	s.admit(x.Index, x.Value, x.Weight)
+	s.count(x)
+	s.front.t++
+	if err := s.dots(x.Index, x.Value); err != nil {
+		s.front.failed = err
+		return err
+	}
+	s.progressive.Add(x.Class, argmax(s.z), x.Weight)
+	k, j := x.Class, rival(s.z, x.Class)
+	m := s.z[k] - s.z[j]
+	q, relative := s.share(k, x.Weight)
+	r, dr := s.opt.Reward.Value(m), s.opt.Reward.Derivative(m)
+	s.accumulate()
+	for i, a := range s.alpha {
+		s.sum[i] += a
+	}
+	root := math.Sqrt(float64(s.front.t))
+	eta := s.eta0 / root
+	c := float64(eta * (s.alpha[k] * relative * dr / q))
+	for i := range s.lins {
+		switch i {
+		case k:
+			s.ascend(i, x.Index, x.Value, eta, c)
+		case j:
+			s.ascend(i, x.Index, x.Value, eta, -c)
+		default:
+			s.ascend(i, x.Index, x.Value, eta, 0)
+		}
+	}
+	if !s.opt.FixedDual {
+		s.descend(s.dual0/root, relative*s.fed(m, r)/q, k)
+	}
+	return nil
+}
+
+// argmax is the place of the largest score, the lowest on ties.
+func argmax(z []float64) int {
+	best := 0
+	for k, v := range z {
+		if v > z[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+// rival is the place of the largest score but that of k, the lowest on ties.
+func rival(z []float64, k int) int {
+	best := 0
+	if k == 0 {
+		best = 1
+	}
+	for j, v := range z {
+		if j != k && v > z[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// share is q, the share of class k, known or running, and the relative weight ω/ω̄ of an example.
+func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
+	q = s.weights[k] / s.front.pos
+	if s.opt.Shares != nil {
+		q = s.opt.Shares[k]
+	}
+	mean := s.opt.MeanWeight
+	if mean == 0 {
+		mean = s.front.pos / s.front.rows
+	}
+	relative = weight / mean
+	if c := s.opt.MaxExampleWeight; c > 0 {
+		relative = min(relative, c*q)
+	}
+	return q, relative
+}
+
+// fed is the reward that the dual sees at margin m and training reward r.
+func (s *MulticlassSPADE) fed(m, r float64) float64 {
+	switch {
+	case s.opt.DualReward == DualClipped:
+		return max(r, 0)
+	case s.opt.DualReward == DualSurrogate:
+		return r
+	case m > 0:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// descend is the dual step of size eta for the weighted reward of one example of class k.
+func (s *MulticlassSPADE) descend(eta, reward float64, k int) {
+	shift, limit := s.gradient, math.Inf(1)
+	if s.unbounded {
+		eps := 1 / math.Sqrt(float64(s.front.t))
+		if s.opt.EpsExponent != 0.5 {
+			eps = portable.Exp(-s.opt.EpsExponent * portable.Log(float64(s.front.t)))
+		}
+		shift -= eps
+		// The largest derivative of Πu^(1/C) on [ε, 1+ε]^C: at C = 2 it is ½√((1+ε)/ε).
+		c := float64(s.opt.Classes)
+		limit = portable.Exp((1-1/c)*portable.Log((1+eps)/eps)) / c
+	}
+	for i, a := range s.alpha {
+		s.step[i] = a + float64(eta*shift)
+	}
+	s.step[k] -= float64(eta * reward)
+	s.opt.Measure.Project(s.alpha, s.step, limit)
+}
+
+// NextPass tells the learner that a pass over the data has ended.
+func (s *MulticlassSPADE) NextPass() {
+	s.nextPass()
+	s.progressive.Reset()
+}
+
+// Finish ends the stream: a learner still holding back its first examples learns from them.
+func (s *MulticlassSPADE) Finish() error {
+	if s.front.failed != nil {
+		return s.front.failed
+	}
+	if !s.front.ready && len(s.buffer) > 0 {
+		return s.release()
+	}
+	return nil
+}
+
+// Scores appends the C scores of a row under the averaged models to dst. Features never seen count as absent. O(C·nnz).
+func (s *MulticlassSPADE) Scores(dst []float64, index []uint32, value []float32) []float64 {
+	return s.scores(dst, index, value)
+}
+
+// Predict is the class of the largest score under the averaged models, the lowest on ties. O(C·nnz).
+func (s *MulticlassSPADE) Predict(index []uint32, value []float32) int {
+	s.z = s.scores(s.z[:0], index, value)
+	return argmax(s.z)
+}
+
+// Model is the averaged model on raw features. O(C·d).
+func (s *MulticlassSPADE) Model() MulticlassLinear { return MulticlassLinear{Classes: s.models()} }
+
+// Progressive is a copy of the confusion of the predictions made before each step of the running pass.
+func (s *MulticlassSPADE) Progressive() measure.MulticlassConfusion { return s.progressive.Clone() }
+
+// Seen appends the weight of the examples of each class learned from to dst. A model of a stream that lacked a class is of
+// little use; check here.
+func (s *MulticlassSPADE) Seen(dst []float64) []float64 { return append(dst, s.weights...) }
+
+// Dual appends the current dual point α to dst.
+func (s *MulticlassSPADE) Dual(dst []float64) []float64 { return append(dst, s.alpha...) }
+
+// AverageDual appends the average of the dual points that the steps so far used to dst; before the first step it is
+// the initial one.
+func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
+	if s.front.t == 0 {
+		return append(dst, s.alpha...)
+	}
+	for _, a := range s.sum {
+		dst = append(dst, a/float64(s.front.t))
+	}
+	return dst
+}
+
+// MulticlassLinear classifies by the largest of C linear scores.
+type MulticlassLinear struct {
+	// Classes holds the linear model of each class. The decision subtracts each one's Threshold from its score.
+	Classes []Linear
+}
+
+// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension count as absent. O(C·nnz).
+// It is safe for concurrent use.
+func (m *MulticlassLinear) Scores(dst []float64, index []uint32, value []float32) []float64 {
+	for k := range m.Classes {
+		dst = append(dst, m.Classes[k].Score(index, value)-m.Classes[k].Threshold)
+	}
+	return dst
+}
+
+// Predict is the class of the largest score less threshold, the lowest on ties; -1 without classes. O(C·nnz), no
+// allocation, safe for concurrent use.
+func (m *MulticlassLinear) Predict(index []uint32, value []float32) int {
+	best, top := -1, 0.0
+	for k := range m.Classes {
+		if z := m.Classes[k].Score(index, value) - m.Classes[k].Threshold; best < 0 || z > top {
+			best, top = k, z
+		}
+	}
+	return best
+}

@@ -1,0 +1,174 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// outputs is what the learners of several linear models share: validation, burn-in, scales and one linear per
+// output (a class or a label), all on the same features. The fields of front that belong to a single linear are not used.
+type outputs struct {
+	front *online // validation, moments, the frozen scales, t and the failure
+	lins  []*linear
+	d     []dots    // scratch: one row's inner products with each linear
+	z     []float64 // scratch: its scores
+
+	seenIndex []uint32 // scratch of known
+	seenValue []float32
+}
+
+func newOutputs(cfg Config, n int) *outputs {
+	o := &outputs{front: newOnline(cfg, nil), d: make([]dots, n), z: make([]float64, n)}
+	for range n {
+		o.lins = append(o.lins, newLinear(cfg.Dim, cfg.BiasFeature, cfg.Radius))
+	}
+	o.front.lin = o.lins[0]
+	return o
+}
+
+// freeze fixes scaling and mean square from what was observed, as online.start does.
+func (o *outputs) freeze() {
+	f := o.front
+	s := f.cfg.Scaling
+	if s == nil {
+		s = f.moments.scaling(f.cfg.Dim)
+	}
+	for _, l := range o.lins {
+		l.standardize(s)
+	}
+	f.meanSquare = f.cfg.MeanSquare
+	if f.meanSquare == 0 {
+		f.meanSquare = f.moments.meanSquare(s, f.cfg.BiasFeature)
+	}
+	if f.meanSquare == 0 {
+		f.meanSquare = 1
+	}
+	if f.cfg.Scaling != nil {
+		f.moments = nil
+	}
+	f.ready = true
+}
+
+// replay runs f with the moments put aside: they include the examples that f learns from.
+func (o *outputs) replay(f func() error) error {
+	kept := o.front.moments
+	o.front.moments = nil
+	defer func() { o.front.moments = kept }()
+	return f()
+}
+
+// admit makes room for the row's features and follows the scales of the sparse ones, as online.follow does.
+func (o *outputs) admit(index []uint32, value []float32, weight float64) {
+	if n := len(index); n > 0 && int(index[n-1]) >= len(o.lins[0].c) {
+		for _, l := range o.lins {
+			l.grow(int(index[n-1]) + 1)
+		}
+	}
+	m := o.front.moments
+	if m == nil {
+		return
+	}
+	m.total += weight
+	for j, i := range index {
+		v := float64(value[j])
+		for len(m.f) <= int(i) {
+			m.f = append(m.f, featureMoments{})
+		}
+		if v == 0 || o.lins[0].c[i].mean != 0 {
+			continue
+		}
+		f := &m.f[i]
+		f.weight += weight
+		d := v - f.mean
+		f.mean += float64(d*weight) / f.weight
+		f.m2 += float64(weight * d * (v - f.mean))
+		if inv := m.sparseInverse(f); !math.IsInf(inv, 0) {
+			for _, l := range o.lins {
+				l.rescale(i, inv)
+			}
+		}
+	}
+}
+
+// dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any more.
+func (o *outputs) dots(index []uint32, value []float32) error {
+	for k, l := range o.lins {
+		o.d[k] = l.dot(index, value)
+		o.z[k] = l.score(o.d[k])
+		if l.diverged(o.z[k]) {
+			return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d, output %d", o.front.t, k),
+				"the score is %v: diverged; lower the step scale (now %v)", o.z[k], o.front.cfg.StepScale)
+		}
+	}
+	return nil
+}
+
+// accumulate adds the current iterates to the averages.
+func (o *outputs) accumulate() {
+	if o.front.cfg.Averaging == AverageNone {
+		return
+	}
+	for _, l := range o.lins {
+		l.accumulate(1)
+	}
+}
+
+// ascend moves output k by c·x̂ after the decay of the regularisation. The dots must be those of the row.
+func (o *outputs) ascend(k int, index []uint32, value []float32, eta, c float64) {
+	l := o.lins[k]
+	if lambda := o.front.cfg.Lambda; lambda > 0 {
+		l.decay(1-float64(eta*lambda), &o.d[k])
+	}
+	if c != 0 {
+		l.add(index, value, o.d[k], c)
+	}
+}
+
+// nextPass ends a pass.
+func (o *outputs) nextPass() {
+	for _, l := range o.lins {
+		l.refresh()
+		if o.front.cfg.Averaging == AverageLastPass {
+			l.resetAverage()
+		}
+	}
+}
+
+// known drops the entries of features that were never seen, which count as 0.
+func (o *outputs) known(index []uint32, value []float32) ([]uint32, []float32) {
+	beyond := func(i uint32) bool { return int(i) >= len(o.lins[0].c) }
+	if !slices.ContainsFunc(index, beyond) {
+		return index, value
+	}
+	o.seenIndex, o.seenValue = o.seenIndex[:0], o.seenValue[:0]
+	for j, i := range index {
+		if !beyond(i) {
+			o.seenIndex, o.seenValue = append(o.seenIndex, i), append(o.seenValue, value[j])
+		}
+	}
+	return o.seenIndex, o.seenValue
+}
+
+// scores appends the scores of the row under the averaged models.
+func (o *outputs) scores(dst []float64, index []uint32, value []float32) []float64 {
+	index, value = o.known(index, value)
+	for _, l := range o.lins {
+		dst = append(dst, l.averagedScore(index, value))
+	}
+	return dst
+}
+
+// models returns the averaged models on raw features.
+func (o *outputs) models() []Linear {
+	out := make([]Linear, len(o.lins))
+	for k, l := range o.lins {
+		out[k] = l.model(l.averaged())
+	}
+	return out
+}
+
+// following names the example after the first rows, for errors.
+func following(rows float64) string { return fmt.Sprintf("example %d", int64(rows)+1) }

@@ -1,0 +1,310 @@
+package classify
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// LabelsExample is one row of a multi-label problem: a sparse feature vector, the labels it has and its weight.
+type LabelsExample struct {
+	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
+	Index []uint32
+	Value []float32
+	// Labels holds the labels of the example, each in 0..L-1 and at most once, in any order. The example lacks all others.
+	Labels []int
+	// Weight is ω ≥ 0, finite; an example of weight 0 is skipped entirely.
+	Weight float64
+}
+
+// LabelAverage says how a measure of one label becomes one of L labels.
+type LabelAverage int
+
+// The averages.
+const (
+	// MacroAverage is the mean of the measure over the labels; it decomposes into L problems of one label.
+	MacroAverage LabelAverage = iota
+	// MicroAverage is the measure on the counts pooled over the labels, itself pseudo-linear.
+	MicroAverage
+	// InstanceAverage is the mean of the measure over the examples. It is no function of the counts of any classifier, and
+	// [NewMultilabel] refuses it.
+	InstanceAverage
+)
+
+// MultilabelConfig holds the options of [NewMultilabel]. Labels and Measure are required.
+type MultilabelConfig struct {
+	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the common one: then Positives
+	// and PriorPositives are shares of the (example, label) pairs, and MinPositives counts pairs. With MacroAverage these two must be 0.
+	STAMPConfig
+	// Labels is L ≥ 1.
+	Labels int
+	// Average says which average of the measure is the objective.
+	Average LabelAverage
+	// Shares holds the known shares of the examples that have each label, in (0, 1), with MacroAverage only; nil estimates them.
+	Shares []float64
+}
+
+// MultilabelLearner learns one linear classifier per label, one example at a time. It is
+// deterministic and not safe for concurrent use. Observe costs O(L·nnz) time and allocates nothing within an epoch.
+type MultilabelLearner interface {
+	// Observe learns from one example. A bad one (a label out of range or repeated, an index out of range or repeated, a
+	// value or weight that is not finite, a negative weight) is refused with an error of code bad_input and
+	// leaves the learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
+	Observe(x LabelsExample) error
+	// NextPass tells the learner that a pass over the data has ended.
+	NextPass()
+	// Finish ends the stream: a learner still holding back its first examples learns from them.
+	Finish() error
+	// Scores appends the L scores of a row to dst, as [STAMP.Score] computes them.
+	Scores(dst []float64, index []uint32, value []float32) []float64
+	// Model holds the model of the last checkpoint of each label, on raw features. O(L·d).
+	Model() MultilabelLinear
+	// Progressive is the confusion of each label of the predictions made before each model step since the last NextPass.
+	Progressive() measure.MultilabelConfusion
+	// Choose returns the model with the best value of the objective on held-out examples among all checkpoints and
+	// thresholds, with that value. O(epochs · L · (n log n + nnz)).
+	Choose(valid []LabelsExample) (MultilabelLinear, float64, error)
+}
+
+// NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average asked for. It fails with an error of code usage for
+// InstanceAverage, and when an option is missing or out of its range.
+func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
+	if opt.Labels < 1 {
+		return nil, usage("number of labels is %d, want at least 1", opt.Labels)
+	}
+	switch opt.Average {
+	case MacroAverage:
+		return newMacroSTAMP(opt)
+	case MicroAverage:
+		return newMicroSTAMP(opt)
+	case InstanceAverage:
+		return nil, usage("the measure averaged over examples is no function of the confusion counts and cannot be trained for; use the macro or the micro average")
+	default:
+		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
+	}
+}
+
+// labelChecker refuses bad label sets and spreads good ones into marks.
+type labelChecker struct {
+	marks []bool
+	set   []int // what is marked
+}
+
+// mark checks the labels of the example after the first rows and sets their marks, in place of those of the last call. On an error no mark is set.
+func (c *labelChecker) mark(labels []int, rows float64) error {
+	for _, k := range c.set {
+		c.marks[k] = false
+	}
+	c.set = c.set[:0]
+	fail := func(format string, k int, rest ...any) error {
+		for _, k := range c.set {
+			c.marks[k] = false
+		}
+		c.set = c.set[:0]
+		return noregret.Errorf(noregret.BadInput, following(rows), format, append([]any{k}, rest...)...)
+	}
+	for _, k := range labels {
+		if k < 0 || k >= len(c.marks) {
+			return fail("label is %d, want one in 0..%d", k, len(c.marks)-1)
+		}
+		if c.marks[k] {
+			return fail("label %d appears twice, want each at most once", k)
+		}
+		c.marks[k] = true
+		c.set = append(c.set, k)
+	}
+	return nil
+}
+
+// MacroSTAMP maximizes the mean of a pseudo-linear measure over L labels, such as macro-averaged F_B. The mean decomposes: it is
+// L independent [STAMP] learners, each with its own share of positives, its own scales and its own level.
+// Make one with [NewMultilabel].
+//
+// Cost: O(L·nnz) time per example, O(L·d·log T) memory.
+type MacroSTAMP struct {
+	labels  []*STAMP
+	checker labelChecker
+	measure measure.Measure
+	failed  error
+}
+
+var _ MultilabelLearner = (*MacroSTAMP)(nil)
+
+func newMacroSTAMP(opt MultilabelConfig) (*MacroSTAMP, error) {
+	switch {
+	case opt.Positives != 0 || opt.PriorPositives != 0:
+		return nil, usage("one share of positives (%v, prior %v) is given for the macro average of %d labels; give the shares of all labels, or none", opt.Positives, opt.PriorPositives, opt.Labels)
+	case opt.Shares != nil && len(opt.Shares) != opt.Labels:
+		return nil, usage("there are %d shares, want one for each of the %d labels", len(opt.Shares), opt.Labels)
+	}
+	s := &MacroSTAMP{checker: labelChecker{marks: make([]bool, opt.Labels)}, measure: opt.Measure}
+	for k := range opt.Labels {
+		one := opt.STAMPConfig
+		if opt.Shares != nil {
+			one.Positives = opt.Shares[k]
+			if !(one.Positives > 0 && one.Positives < 1) {
+				return nil, usage("share of label %d is %v, want a number in (0, 1)", k, one.Positives)
+			}
+		}
+		l, err := NewSTAMP(one)
+		if err != nil {
+			return nil, err
+		}
+		s.labels = append(s.labels, l)
+	}
+	return s, nil
+}
+
+// Label is the learner of label k, for its checkpoints and its level.
+func (s *MacroSTAMP) Label(k int) *STAMP { return s.labels[k] }
+
+// Observe implements [MultilabelLearner].
+func (s *MacroSTAMP) Observe(x LabelsExample) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	if err := s.checker.mark(x.Labels, s.labels[0].rows); err != nil {
+		return err
+	}
+	// All learners check alike; the first does it before any of them learns.
+	row, err := s.labels[0].check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
+	if err != nil {
+		return err
+	}
+	for k, l := range s.labels {
+		row.Positive = s.checker.marks[k]
+		if err := l.Observe(row); err != nil {
+			s.failed = err
+			return err
+		}
+	}
+	return nil
+}
+
+// NextPass implements [MultilabelLearner].
+func (s *MacroSTAMP) NextPass() {
+	for _, l := range s.labels {
+		l.NextPass()
+	}
+}
+
+// Finish implements [MultilabelLearner].
+func (s *MacroSTAMP) Finish() error {
+	for _, l := range s.labels {
+		if err := l.Finish(); err != nil {
+			s.failed = err
+			return err
+		}
+	}
+	return nil
+}
+
+// Scores implements [MultilabelLearner].
+func (s *MacroSTAMP) Scores(dst []float64, index []uint32, value []float32) []float64 {
+	for _, l := range s.labels {
+		dst = append(dst, l.Score(index, value))
+	}
+	return dst
+}
+
+// Model implements [MultilabelLearner].
+func (s *MacroSTAMP) Model() MultilabelLinear {
+	var m MultilabelLinear
+	for _, l := range s.labels {
+		m.Labels = append(m.Labels, l.Model())
+	}
+	return m
+}
+
+// Progressive implements [MultilabelLearner].
+func (s *MacroSTAMP) Progressive() measure.MultilabelConfusion {
+	var c measure.MultilabelConfusion
+	for _, l := range s.labels {
+		c = append(c, l.Progressive())
+	}
+	return c
+}
+
+// Choose implements [MultilabelLearner]: each label gets the checkpoint and the threshold that are best for it. A label for which
+// nothing is defined, as for one that no held-out example has, keeps its last checkpoint and threshold 0 and counts 0.
+func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
+	if err := checkLabels(valid, len(s.labels)); err != nil {
+		return MultilabelLinear{}, 0, err
+	}
+	out, sum := s.Model(), 0.0
+	scored := make([]Scored, len(valid))
+	for k, l := range s.labels {
+		best := math.Inf(-1)
+		for _, c := range l.Checkpoints() {
+			for i, x := range valid {
+				scored[i] = Scored{Score: c.Model.Score(x.Index, x.Value), Weight: x.Weight, Positive: hasLabel(x.Labels, k)}
+			}
+			if th, v := TuneThreshold(scored, s.measure); v > best {
+				best, out.Labels[k] = v, c.Model
+				out.Labels[k].Threshold = th
+			}
+		}
+		if best > math.Inf(-1) {
+			sum += best
+		}
+	}
+	return out, sum / float64(len(s.labels)), nil
+}
+
+func hasLabel(labels []int, k int) bool {
+	for _, l := range labels {
+		if l == k {
+			return true
+		}
+	}
+	return false
+}
+
+// checkLabels refuses examples that a model of so many labels cannot be measured on.
+func checkLabels(rows []LabelsExample, labels int) error {
+	front := &online{}
+	c := labelChecker{marks: make([]bool, labels)}
+	if len(rows) == 0 {
+		return badInput("there are no examples to measure a model on, want at least one")
+	}
+	for _, x := range rows {
+		if err := c.mark(x.Labels, front.rows); err != nil {
+			return err
+		}
+		if _, err := front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight}); err != nil {
+			return err
+		}
+		front.rows++
+	}
+	return nil
+}
+
+// MultilabelLinear decides each of L labels by a linear classifier.
+type MultilabelLinear struct {
+	// Labels holds the classifier of each label, threshold included.
+	Labels []Linear
+}
+
+// Predict appends for each label whether its score exceeds its threshold, strictly, to dst. O(L·nnz), safe for
+// concurrent use.
+func (m *MultilabelLinear) Predict(dst []bool, index []uint32, value []float32) []bool {
+	for k := range m.Labels {
+		dst = append(dst, m.Labels[k].Predict(index, value))
+	}
+	return dst
+}
+
+// Evaluate counts the confusion of each label. It refuses bad examples with an error of code bad_input. O(n·L·nnz).
+func (m *MultilabelLinear) Evaluate(rows []LabelsExample) (measure.MultilabelConfusion, error) {
+	if err := checkLabels(rows, len(m.Labels)); err != nil {
+		return nil, err
+	}
+	out := make(measure.MultilabelConfusion, len(m.Labels))
+	for _, x := range rows {
+		for k := range m.Labels {
+			out[k].Add(hasLabel(x.Labels, k), m.Labels[k].Predict(x.Index, x.Value), x.Weight)
+		}
+	}
+	return out, nil
+}

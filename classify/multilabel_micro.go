@@ -1,0 +1,328 @@
+package classify
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// MicroSTAMP maximizes a pseudo-linear measure of the counts pooled over L labels, such as micro-averaged F_B =
+// (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP). It is [STAMP] on the (example, label) pairs with one shared level v: a model step
+// moves the weights of all labels for one example, with weight k₊(v) on the labels it has and k₋(v) on the
+// others (1+B²-v and v for F_B; both normalised by their root mean square over the pairs); a level stage pools the labels' counts.
+// p, θ, the stages' smallest number of positives and the share that the scales come from count pairs, the lengths of
+// stages and t count examples. With one label it is STAMP, bit for bit. Make one with [NewMultilabel].
+//
+// Cost: O(L·nnz) time per example, O(L·d·log T) memory, no allocation within an epoch.
+type MicroSTAMP struct {
+	*outputs
+	core    *STAMP // level, weights and stage counters; its learner is front
+	checker labelChecker
+	current []Linear // the models whose level is being measured
+	points  []MultilabelCheckpoint
+	buffer  []LabelsExample
+	pairs   [2]int64 // negative and positive pairs held back
+	labels  measure.MultilabelConfusion
+}
+
+var _ MultilabelLearner = (*MicroSTAMP)(nil)
+
+// MultilabelCheckpoint is what [MicroSTAMP] had at the end of an epoch: see [Checkpoint].
+type MultilabelCheckpoint struct {
+	// Level is v, the level that the epoch's models were trained for, and NextLevel the measure they reached.
+	Level, NextLevel float64
+	// Stage is the number of examples of each of the epoch's two stages.
+	Stage int
+	// Counts is the pooled confusion of the level stage.
+	Counts measure.Confusion
+	// Models holds the average model of each label in the epoch's model stage.
+	Models []Linear
+}
+
+func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
+	if opt.Shares != nil {
+		return nil, usage("shares of %d labels are given for the micro average; give the share of positive pairs, or none", len(opt.Shares))
+	}
+	core, err := NewSTAMP(opt.STAMPConfig)
+	if err != nil {
+		return nil, err
+	}
+	s := &MicroSTAMP{
+		outputs: newOutputs(core.opt.Config, opt.Labels), core: core,
+		checker: labelChecker{marks: make([]bool, opt.Labels)}, labels: make(measure.MultilabelConfusion, opt.Labels),
+	}
+	core.online = s.front
+	core.level = core.opt.WarmStart
+	if s.front.moments == nil {
+		s.start()
+	}
+	return s, nil
+}
+
+func (s *MicroSTAMP) start() {
+	f := s.front
+	s.freeze()
+	f.share = f.cfg.Positives
+	if f.share == 0 {
+		f.share = (f.pos + 0.5) / (f.pos + f.neg + 1)
+	}
+	s.core.begin()
+}
+
+// Observe implements [MultilabelLearner].
+func (s *MicroSTAMP) Observe(x LabelsExample) error {
+	if s.front.failed != nil {
+		return s.front.failed
+	}
+	if err := s.checker.mark(x.Labels, s.front.rows); err != nil {
+		return err
+	}
+	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
+	if err != nil {
+		return err
+	}
+	if x.Weight == 0 {
+		return nil
+	}
+	x.Index, x.Value = row.Index, row.Value
+	if !s.front.ready {
+		return s.hold(x)
+	}
+	return s.learn(x)
+}
+
+// hold keeps an example of the burn-in and starts when there are enough.
+func (s *MicroSTAMP) hold(x LabelsExample) error {
+	f := s.front
+	s.buffer = append(s.buffer, LabelsExample{
+		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Labels: slices.Clone(x.Labels), Weight: x.Weight,
+	})
+	f.moments.observe(x.Index, x.Value, x.Weight)
+	s.count(x.Weight)
+	s.pairs[1] += int64(len(x.Labels))
+	s.pairs[0] += int64(len(s.lins) - len(x.Labels))
+	n := len(s.buffer)
+	if n >= f.cfg.BurnIn || (5*n >= f.cfg.BurnIn && min(s.pairs[0], s.pairs[1]) >= 5) {
+		return s.release()
+	}
+	return nil
+}
+
+// count counts the pairs of the marked example.
+func (s *MicroSTAMP) count(weight float64) {
+	for _, has := range s.checker.marks {
+		if has {
+			s.front.pos += weight
+		} else {
+			s.front.neg += weight
+		}
+	}
+	s.front.rows++
+}
+
+// release starts the learner and replays the examples held back.
+func (s *MicroSTAMP) release() error {
+	held := s.buffer
+	s.buffer = nil
+	s.start()
+	s.front.pos, s.front.neg, s.front.rows = 0, 0, 0
+	return s.replay(func() error {
+		for _, x := range held {
+			if err := s.checker.mark(x.Labels, s.front.rows); err != nil {
+				return err
+			}
+			if err := s.learn(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// learn takes one valid, marked example of positive weight.
+func (s *MicroSTAMP) learn(x LabelsExample) error {
+	s.admit(x.Index, x.Value, x.Weight)
+	s.count(x.Weight)
+	c := s.core
+	if c.levelStage {
+		s.measureLevel(x)
+		return nil
+	}
+	if err := s.modelStep(x); err != nil {
+		s.front.failed = err
+		return err
+	}
+	c.done++
+	if c.done >= c.stage {
+		s.current = s.models()
+		c.levelStage, c.done = true, 0
+		c.counts, c.positives, c.negatives = measure.Confusion{}, 0, 0
+	}
+	return nil
+}
+
+// modelStep is online.weightedStep for all labels.
+func (s *MicroSTAMP) modelStep(x LabelsExample) error {
+	f, c := s.front, s.core
+	f.t++
+	if err := s.dots(x.Index, x.Value); err != nil {
+		return err
+	}
+	p := f.cfg.Positives
+	if p == 0 {
+		p = f.pos / (f.pos + f.neg)
+	}
+	mean := f.cfg.MeanWeight
+	if mean == 0 {
+		mean = (f.pos + f.neg) / (f.rows * float64(len(s.lins)))
+	}
+	s.accumulate()
+	eta := c.eta0 / math.Sqrt(float64(f.t))
+	for k, has := range s.checker.marks {
+		s.labels[k].Add(has, s.z[k] > 0, x.Weight)
+		m, weight, q := s.z[k], c.kPos, p
+		if !has {
+			m, weight, q = -m, c.kNeg, 1-p
+		}
+		relative := x.Weight / mean
+		if most := f.cfg.MaxExampleWeight; most > 0 {
+			relative = min(relative, most*q)
+		}
+		step := float64(eta * (weight * relative * f.cfg.Reward.Derivative(m)))
+		if !has {
+			step = -step
+		}
+		s.ascend(k, x.Index, x.Value, eta, step)
+	}
+	return nil
+}
+
+// measureLevel counts an example of a level stage and ends the stage when it has seen enough.
+func (s *MicroSTAMP) measureLevel(x LabelsExample) {
+	c := s.core
+	for k, has := range s.checker.marks {
+		c.counts.Add(has, s.current[k].Predict(x.Index, x.Value), x.Weight)
+		if has {
+			c.positives++
+		} else {
+			c.negatives++
+		}
+	}
+	c.done++
+	if c.done < c.stage {
+		return
+	}
+	if (c.positives < c.opt.MinPositives || c.negatives < 1) && c.done < 10*c.stage {
+		return
+	}
+	s.endLevelStage()
+}
+
+// endLevelStage sets the level to the measure reached, keeps the checkpoint and begins the next epoch.
+func (s *MicroSTAMP) endLevelStage() {
+	c := s.core
+	trained := c.level
+	if c.positives > 0 && c.negatives > 0 {
+		p, n := c.counts.Rates()
+		if v := c.coef.Of(p, n); !math.IsNaN(v) {
+			c.setLevel(v)
+		}
+	}
+	s.points = append(s.points, MultilabelCheckpoint{Level: trained, NextLevel: c.level, Stage: c.stage, Counts: c.counts, Models: s.current})
+	for k, l := range s.lins {
+		l.assign(s.current[k])
+		l.resetAverage()
+	}
+	c.levelStage, c.done = false, 0
+	c.stage = int(math.Min(c.opt.Growth*float64(c.stage), math.MaxInt32))
+}
+
+// Checkpoints returns the models of the epochs so far, oldest first, as [STAMP.Checkpoints] does.
+func (s *MicroSTAMP) Checkpoints() []MultilabelCheckpoint {
+	c, out := s.core, s.points[:len(s.points):len(s.points)]
+	last := MultilabelCheckpoint{Level: c.level, NextLevel: math.NaN(), Stage: c.stage, Counts: c.counts}
+	switch {
+	case c.levelStage:
+		last.Models = s.current
+	case c.done > 0 && (2*c.done >= c.stage || len(out) == 0):
+		last.Models = s.models()
+		last.Counts = measure.Confusion{}
+	default:
+		return out
+	}
+	return append(out, last)
+}
+
+// Level is v, the level that the current model stage trains for.
+func (s *MicroSTAMP) Level() float64 { return s.core.level }
+
+// Model implements [MultilabelLearner].
+func (s *MicroSTAMP) Model() MultilabelLinear {
+	points := s.Checkpoints()
+	if len(points) == 0 {
+		return MultilabelLinear{Labels: s.models()}
+	}
+	return MultilabelLinear{Labels: slices.Clone(points[len(points)-1].Models)}
+}
+
+// Scores implements [MultilabelLearner]. O(L·nnz).
+func (s *MicroSTAMP) Scores(dst []float64, index []uint32, value []float32) []float64 {
+	if s.current == nil {
+		return s.scores(dst, index, value)
+	}
+	for k := range s.current {
+		dst = append(dst, s.current[k].Score(index, value))
+	}
+	return dst
+}
+
+// NextPass implements [MultilabelLearner]. Epochs do not depend on passes.
+func (s *MicroSTAMP) NextPass() {
+	for _, l := range s.lins {
+		l.refresh()
+	}
+	clear(s.labels)
+}
+
+// Finish implements [MultilabelLearner].
+func (s *MicroSTAMP) Finish() error {
+	if s.front.failed != nil {
+		return s.front.failed
+	}
+	if !s.front.ready && len(s.buffer) > 0 {
+		return s.release()
+	}
+	return nil
+}
+
+// Progressive implements [MultilabelLearner].
+func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.Clone(s.labels) }
+
+// Choose implements [MultilabelLearner]: all labels share the checkpoint and the threshold for which the measure of the pooled
+// counts is largest. Where it is undefined for all, it is the last checkpoint with threshold 0 and the value is NaN.
+func (s *MicroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
+	if err := checkLabels(valid, len(s.lins)); err != nil {
+		return MultilabelLinear{}, 0, err
+	}
+	out, best := s.Model(), math.NaN()
+	scored := make([]Scored, 0, len(valid)*len(s.lins))
+	for _, c := range s.Checkpoints() {
+		scored = scored[:0]
+		for _, x := range valid {
+			for k := range c.Models {
+				scored = append(scored, Scored{
+					Score: c.Models[k].Score(x.Index, x.Value), Weight: x.Weight, Positive: hasLabel(x.Labels, k),
+				})
+			}
+		}
+		if th, v := TuneThreshold(scored, s.core.opt.Measure); v > best || (math.IsNaN(best) && !math.IsNaN(v)) {
+			best = v
+			out.Labels = slices.Clone(c.Models)
+			for k := range out.Labels {
+				out.Labels[k].Threshold = th
+			}
+		}
+	}
+	return out, best, nil
+}

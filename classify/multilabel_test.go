@@ -1,0 +1,346 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// labelRows draws examples of L labels of shares .3, .15, .05, ... each shifting its own features.
+func labelRows(seed uint64, n, labels int) []LabelsExample {
+	r := random.New(seed, "labels")
+	rows := make([]LabelsExample, n)
+	for i := range rows {
+		x := LabelsExample{Weight: 1}
+		shift := make([]float64, labels+2)
+		for k := range labels {
+			if r.Float64() < .3/float64(1+k*k) {
+				x.Labels = append(x.Labels, k)
+				shift[k] += 2
+				shift[k+1] += .5
+			}
+		}
+		for j, s := range shift {
+			if j == labels+1 && r.Float64() < .8 {
+				continue // a sparse feature
+			}
+			x.Index = append(x.Index, uint32(j))
+			x.Value = append(x.Value, float32(s+r.NormFloat64()))
+		}
+		rows[i] = x
+	}
+	return rows
+}
+
+func newLabels(t *testing.T, opt MultilabelConfig) MultilabelLearner {
+	t.Helper()
+	s, err := NewMultilabel(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func observeLabels(t *testing.T, s MultilabelLearner, rows []LabelsExample) {
+	t.Helper()
+	for _, x := range rows {
+		if err := s.Observe(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// bits prints models so that two are equal iff all their bits are.
+func bits(models []Linear) string {
+	var b strings.Builder
+	for _, m := range models {
+		for _, w := range append([]float64{m.Intercept, m.Threshold}, m.Weights...) {
+			fmt.Fprintf(&b, "%x ", math.Float64bits(w))
+		}
+	}
+	return b.String()
+}
+
+// With one label the micro average is STAMP, bit for bit: models, levels, counts and checkpoints, with burn-in and without.
+func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
+	rows := labelRows(1, 20_000, 1)
+	for _, cfg := range []Config{
+		{},
+		{Positives: .3, Scaling: Identity(3), MeanSquare: 5, MeanWeight: 1},
+		{Scaling: Identity(3), MeanSquare: 5},
+		{Lambda: .01, MaxExampleWeight: 2},
+		{Radius: .7, Averaging: AverageNone, Dim: 3},
+	} {
+		one := STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 2}}
+		single, err := NewSTAMP(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		micro := newLabels(t, MultilabelConfig{STAMPConfig: one, Labels: 1, Average: MicroAverage}).(*MicroSTAMP)
+		for pass := range 2 {
+			for i, x := range rows {
+				x.Weight = float64(1 + i%3)
+				if err := single.Observe(Example{x.Index, x.Value, len(x.Labels) == 1, x.Weight}); err != nil {
+					t.Fatal(err)
+				}
+				if err := micro.Observe(x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if pass == 0 {
+				if got, want := micro.Progressive()[0], single.Progressive(); got != want {
+					t.Errorf("progressive %v, want %v", got, want)
+				}
+				single.NextPass()
+				micro.NextPass()
+			}
+		}
+		a, b := single.Checkpoints(), micro.Checkpoints()
+		if len(a) != len(b) || len(a) < 5 {
+			t.Fatalf("%d checkpoints, want %d and at least 5", len(b), len(a))
+		}
+		for i := range a {
+			if a[i].Level != b[i].Level || a[i].Stage != b[i].Stage || a[i].Counts != b[i].Counts || bits([]Linear{a[i].Model}) != bits(b[i].Models) {
+				t.Errorf("checkpoint %d: %+v, want %+v", i, b[i], a[i])
+			}
+		}
+		if micro.Level() != single.Level() || micro.Level() < .3 {
+			t.Errorf("level %v, want %v", micro.Level(), single.Level())
+		}
+		if bits(micro.Model().Labels) != bits([]Linear{single.Model()}) {
+			t.Error("models differ")
+		}
+		if got, want := micro.Scores(nil, rows[3].Index, rows[3].Value)[0], single.Score(rows[3].Index, rows[3].Value); got != want {
+			t.Errorf("score %v, want %v", got, want)
+		}
+	}
+}
+
+// The macro average is as many independent STAMPs, bit for bit, each with its own share and level.
+func TestMacroIsIndependentSTAMPs(t *testing.T) {
+	const labels = 3
+	rows := labelRows(2, 8000, labels)
+	for _, shares := range [][]float64{nil, {.3, .15, .06}} {
+		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: labels, Shares: shares}).(*MacroSTAMP)
+		observeLabels(t, s, rows)
+		for k := range labels {
+			one := STAMPConfig{Measure: measure.FBeta{B: 1}}
+			if shares != nil {
+				one.Positives = shares[k]
+			}
+			single, err := NewSTAMP(one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range rows {
+				if err := single.Observe(Example{x.Index, x.Value, hasLabel(x.Labels, k), x.Weight}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if bits([]Linear{s.Model().Labels[k]}) != bits([]Linear{single.Model()}) || s.Label(k).Level() != single.Level() {
+				t.Errorf("label %d differs from a STAMP of its own", k)
+			}
+			if got, want := s.Progressive()[k], single.Progressive(); got != want {
+				t.Errorf("progressive %v, want %v", got, want)
+			}
+		}
+		if s.Label(0).Level() == s.Label(2).Level() {
+			t.Error("labels share a level")
+		}
+	}
+}
+
+// The levels of the micro average are F_B of the pooled counts by the formula, and one level is shared.
+func TestMicroLevelIsPooledF(t *testing.T) {
+	const labels, b2 = 4, 4.
+	s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 2}}, Labels: labels, Average: MicroAverage}).(*MicroSTAMP)
+	rows := labelRows(3, 30_000, labels)
+	observeLabels(t, s, rows)
+	points := s.Checkpoints()
+	for i, c := range points {
+		if math.IsNaN(c.NextLevel) {
+			continue
+		}
+		k := c.Counts
+		if got := k.TP + k.FN + k.TN + k.FP; got < labels*float64(c.Stage) {
+			t.Errorf("epoch %d counts %v pairs of %d examples", i, got, c.Stage)
+		}
+		// θ is the stream's, not the stage's: the canonical form at the global share of positive pairs.
+		p, n := k.Rates()
+		theta := s.core.theta
+		want := (1 + b2) * p / (b2 + theta + p - theta*n)
+		near(t, "level", c.NextLevel, want, 1e-12)
+		if want = (1 + b2) * k.TP / ((1+b2)*k.TP + b2*k.FN + k.FP); math.Abs(c.NextLevel-want) > 0.05 {
+			t.Errorf("level %v, the stage's own counts give %v", c.NextLevel, want)
+		}
+	}
+	// k₊ : k₋ = (1+B²-v) : v on raw pairs.
+	v := s.Level()
+	near(t, "ratio of the weights", s.core.kPos/s.core.kNeg, (1+b2-v)/v, 1e-12)
+}
+
+// A brute-force, dense form of one micro model stage without averaging: all labels move at every example.
+func TestMicroModelStepIsDenseForm(t *testing.T) {
+	const labels = 3
+	cfg := Config{Positives: .2, Scaling: Identity(labels + 2), MeanSquare: 4, MeanWeight: 1, Averaging: AverageNone}
+	s := newLabels(t, MultilabelConfig{
+		STAMPConfig: STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, WarmStart: .4, FirstEpoch: 1000}, Labels: labels, Average: MicroAverage,
+	}).(*MicroSTAMP)
+	rows := labelRows(4, 900, labels)
+	observeLabels(t, s, rows)
+	kPos, kNeg := 1.6, .4
+	rms := math.Sqrt(.2*kPos*kPos + .8*kNeg*kNeg)
+	w := make([][labels + 3]float64, labels)
+	for i, x := range rows {
+		for k := range w {
+			z := w[k][labels+2]
+			for j, f := range x.Index {
+				z += w[k][f] * float64(x.Value[j])
+			}
+			y, weight := -1., kNeg
+			if hasLabel(x.Labels, k) {
+				y, weight = 1, kPos
+			}
+			if y*z >= 1 {
+				continue
+			}
+			c := 5. / 4 / math.Sqrt(float64(i+1)) * y * weight / rms
+			for j, f := range x.Index {
+				w[k][f] += c * float64(x.Value[j])
+			}
+			w[k][labels+2] += c
+		}
+	}
+	for k, m := range s.Model().Labels {
+		for j, got := range m.Weights {
+			near(t, "weight", got, w[k][j], 1e-11)
+		}
+		near(t, "intercept", m.Intercept, w[k][labels+2], 1e-11)
+	}
+}
+
+// Micro-F of the chosen model beats that of labels trained for the macro average, on the micro measure, and Choose's value is that on the examples it was given.
+func TestMultilabelChoose(t *testing.T) {
+	const labels = 4
+	train, valid, test := labelRows(5, 40_000, labels), labelRows(6, 8000, labels), labelRows(7, 20_000, labels)
+	f1 := measure.FBeta{B: 1}
+	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
+		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: labels, Average: average})
+		observeLabels(t, s, train)
+		m, value, err := s.Choose(valid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := func(rows []LabelsExample) float64 {
+			c, err := m.Evaluate(rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if average == MicroAverage {
+				return c.Micro(f1)
+			}
+			return c.Macro(f1, measure.UndefinedIsZero)
+		}
+		near(t, "value of the choice", of(valid), value, 1e-12)
+		t.Logf("average %d: validation %.4f, test %.4f", average, value, of(test))
+		if v := of(test); v < value-0.05 || v < 0.5 {
+			t.Errorf("average %d: %.4f on the test set, %.4f on the validation set", average, v, value)
+		}
+		if got := m.Predict(nil, test[0].Index, test[0].Value); len(got) != labels {
+			t.Errorf("prediction %v", got)
+		}
+		for _, bad := range [][]LabelsExample{nil, {{Labels: []int{labels}}}, {{Weight: math.Inf(1)}}} {
+			if _, _, err := s.Choose(bad); noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("%v: %v", bad, err)
+			}
+		}
+	}
+}
+
+func TestMultilabelRefusals(t *testing.T) {
+	f1 := STAMPConfig{Measure: measure.FBeta{B: 1}}
+	with := func(change func(*MultilabelConfig)) MultilabelConfig {
+		c := MultilabelConfig{STAMPConfig: f1, Labels: 2}
+		change(&c)
+		return c
+	}
+	for want, opt := range map[string]MultilabelConfig{
+		"no function of the confusion counts": with(func(c *MultilabelConfig) { c.Average = InstanceAverage }),
+		"average is 7":                        with(func(c *MultilabelConfig) { c.Average = 7 }),
+		"number of labels is 0":               with(func(c *MultilabelConfig) { c.Labels = 0 }),
+		"needs a pseudo-linear measure":       with(func(c *MultilabelConfig) { c.Measure = nil }),
+		"give the shares of all labels":       with(func(c *MultilabelConfig) { c.Positives = .5 }),
+		"one for each of the 2":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5} }),
+		"share of label 1 is 1":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5, 1} }),
+		"give the share of positive pairs":    with(func(c *MultilabelConfig) { c.Average, c.Shares = MicroAverage, []float64{.5, .5} }),
+		"growth of the epochs is 0.5":         with(func(c *MultilabelConfig) { c.Average, c.Growth = MicroAverage, .5 }),
+	} {
+		if _, err := NewMultilabel(opt); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	rows := labelRows(8, 2000, 2)
+	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
+		opt := with(func(c *MultilabelConfig) { c.Average = average })
+		a, b := newLabels(t, opt), newLabels(t, opt)
+		observeLabels(t, a, rows)
+		observeLabels(t, b, rows)
+		for want, x := range map[string]LabelsExample{
+			"example 2001: label is 2, want one in 0..1": {Labels: []int{0, 2}, Weight: 1},
+			"label 1 appears twice":                      {Labels: []int{1, 0, 1}, Weight: 1},
+			"label is -1":                                {Labels: []int{-1}, Weight: 1},
+			"example 2001, entry 0: value is NaN":        {Labels: []int{0}, Index: []uint32{1}, Value: []float32{float32(math.NaN())}, Weight: 1},
+			"weight is -2":                               {Weight: -2},
+		} {
+			if err := a.Observe(x); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, got %v", want, err)
+			}
+		}
+		more := labelRows(9, 500, 2)
+		observeLabels(t, a, more) // no mark may be left behind
+		observeLabels(t, b, more)
+		if bits(a.Model().Labels) != bits(b.Model().Labels) {
+			t.Error("refused examples must not change the learner")
+		}
+	}
+}
+
+func TestMultilabelAllocations(t *testing.T) {
+	rows := labelRows(10, 12_000, 3)
+	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
+		opt := STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 2500}
+		s := newLabels(t, MultilabelConfig{STAMPConfig: opt, Labels: 3, Average: average})
+		observeLabels(t, s, rows[:1500])
+		for _, from := range []int{1500, 2600} { // in a model stage, in a level stage
+			i := from
+			if n := testing.AllocsPerRun(300, func() {
+				if err := s.Observe(rows[i]); err != nil {
+					t.Fatal(err)
+				}
+				i++
+			}); n != 0 {
+				t.Errorf("average %d from example %d: %v allocations", average, from, n)
+			}
+			observeLabels(t, s, rows[i:2600+max(0, i-2600)])
+		}
+	}
+}
+
+func TestMultilabelShortStream(t *testing.T) {
+	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
+		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: 2, Average: average})
+		observeLabels(t, s, labelRows(11, 60, 2))
+		if err := s.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		m := s.Model()
+		if len(m.Labels) != 2 || len(m.Labels[0].Weights) == 0 {
+			t.Errorf("average %d: model %+v", average, m)
+		}
+	}
+}
