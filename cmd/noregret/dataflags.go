@@ -137,6 +137,7 @@ func readProgress(p *progress.Reporter, task string) func(read, total, rows int6
 				estimate = max(rows, int64(float64(rows)*(float64(total)/float64(read))))
 			}
 			p.Start(task, estimate)
+			return // the time that the first piece took is not known
 		}
 		p.Update(rows)
 	}

@@ -97,10 +97,12 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 func fitProgress(p *progress.Reporter) func(classify.Progress) {
 	last := int64(math.MaxInt64)
 	return func(now classify.Progress) {
-		if now.Examples < last { // another run of the same training begins its count anew
-			p.Start("train "+now.Algorithm, now.Total)
-		}
+		anew := now.Examples < last // the first report, or another run of the same training that begins its count anew
 		last = now.Examples
+		if anew {
+			p.Start("train "+now.Algorithm, now.Total)
+			return // the time of what has been done by now is not known
+		}
 		p.Pass(now.Pass)
 		p.Metric(now.Measure, now.Value)
 		p.Update(now.Examples)
