@@ -171,6 +171,7 @@ func runSTAMP(t *task) error {
 	}
 	points := l.Checkpoints()
 	var examples int64
+	var all []candidate
 	for i, c := range points {
 		examples += 2 * int64(c.Stage)
 		if t.valid == nil && i+1 < len(points) {
@@ -181,11 +182,10 @@ func runSTAMP(t *task) error {
 		if c.Counts != (measure.Confusion{}) {
 			e.Progressive = t.value(c.Counts)
 		}
-		if _, err := t.propose(c.Model, e); err != nil {
-			return err
-		}
+		all = append(all, candidate{c.Model, e})
 	}
-	return nil
+	_, err = t.proposeAll(all)
+	return err
 }
 
 // logisticIterations and ampIterations bound the iterations of L-BFGS in one model: AMP's model steps

@@ -186,7 +186,7 @@ type task struct {
 	passes  int
 	steps   int64
 
-	scores []Scored
+	scores [][]Scored
 	model  Linear
 	best   int // place in history, -1 with none
 	stale  int // candidates since the best one
@@ -329,38 +329,69 @@ func (t *task) prepare() error {
 	return nil
 }
 
+// candidate is a model offered for the choice.
+type candidate struct {
+	model Linear
+	entry Entry
+}
+
 // propose offers a candidate model. It reports whether the algorithm should go on.
 func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
-	e.StepScale = t.config.StepScale
+	return t.proposeAll([]candidate{{m, e}})
+}
+
+// scoredAtOnce is how many candidates are scored in one pass over the held-out part.
+const scoredAtOnce = 4
+
+// proposeAll offers several candidates, which costs fewer passes over the held-out part than one after the other.
+func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
+	for len(all) > 0 {
+		group := all[:min(len(all), scoredAtOnce)]
+		all = all[len(group):]
+		if t.valid != nil {
+			models := make([]*Linear, len(group))
+			for i := range group {
+				models[i] = &group[i].model
+			}
+			if t.scores, err = t.valid.scores(t.ctx, models, t.scores); err != nil {
+				return false, err
+			}
+		}
+		for i := range group {
+			t.consider(group[i], i)
+		}
+	}
+	return t.valid == nil || t.stale < t.opt.Patience, nil
+}
+
+// consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the best.
+func (t *task) consider(c candidate, i int) {
+	c.entry.StepScale = t.config.StepScale
 	better := true
 	if t.valid != nil {
-		if t.scores, err = t.valid.scores(t.ctx, &m, t.scores); err != nil {
-			return false, err
-		}
-		value := t.judge(&e)
-		e.Holdout = &value
+		value := t.judge(&c.entry, t.scores[i])
+		c.entry.Holdout = &value
 		if t.best >= 0 {
 			best := *t.result.History[t.best].Holdout
 			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
 		}
 	}
-	t.result.History = append(t.result.History, e)
+	t.result.History = append(t.result.History, c.entry)
 	t.stale++
 	if better {
-		t.model, t.best, t.stale = m, len(t.result.History)-1, 0
+		t.model, t.best, t.stale = c.model, len(t.result.History)-1, 0
 	}
-	return t.valid == nil || t.stale < t.opt.Patience, nil
 }
 
 // judge is the held-out measure of the scores at 0 or at the tuned threshold, which it puts in e.
-func (t *task) judge(e *Entry) float64 {
+func (t *task) judge(e *Entry, scores []Scored) float64 {
 	if t.tuned {
-		threshold, value := TuneThreshold(t.scores, t.opt.Measure)
+		threshold, value := TuneThreshold(scores, t.opt.Measure)
 		e.Threshold = threshold
 		return value
 	}
 	var c measure.Confusion
-	for _, s := range t.scores {
+	for _, s := range scores {
 		c.Add(s.Positive, s.Score > 0, s.Weight)
 	}
 	return t.opt.Measure.Value(c)

@@ -64,11 +64,18 @@ func between(examples []Scored, i int, s float64) float64 {
 	return next
 }
 
-// scores is one pass for the scores of a model.
-func (d Data) scores(ctx context.Context, m *Linear, buf []Scored) ([]Scored, error) {
-	buf = buf[:0]
+// scores is one pass for the scores of each of the models. It reuses the memory of buf.
+func (d Data) scores(ctx context.Context, models []*Linear, buf [][]Scored) ([][]Scored, error) {
+	for len(buf) < len(models) {
+		buf = append(buf, nil)
+	}
+	for k := range buf {
+		buf[k] = buf[k][:0]
+	}
 	err := d.read(ctx, func(x Example) error {
-		buf = append(buf, Scored{Score: m.Score(x.Index, x.Value), Weight: x.Weight, Positive: x.Positive})
+		for k, m := range models {
+			buf[k] = append(buf[k], Scored{Score: m.Score(x.Index, x.Value), Weight: x.Weight, Positive: x.Positive})
+		}
 		return nil
 	})
 	return buf, err
@@ -86,10 +93,10 @@ func Evaluate(ctx context.Context, d Data, m *Linear) (measure.Confusion, error)
 
 // Tune tunes the threshold of a classifier for m on data, in one pass: see [TuneThreshold]. O(n) memory.
 func Tune(ctx context.Context, d Data, model *Linear, m measure.Measure) (threshold, value float64, err error) {
-	scores, err := d.scores(ctx, model, nil)
+	scores, err := d.scores(ctx, []*Linear{model}, nil)
 	if err != nil {
 		return 0, 0, err
 	}
-	threshold, value = TuneThreshold(scores, m)
+	threshold, value = TuneThreshold(scores[0], m)
 	return threshold, value, nil
 }
