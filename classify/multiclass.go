@@ -61,7 +61,7 @@ type MulticlassConfig struct {
 //	η₀ = (5/m̄₂)·√(C/8)·C/S,   η'₀ = 1/S.
 //
 // For C = 2 the η'₀ is SPADE's √(p(1-p)) and the η₀ half of SPADE's, which is the same path: both classes move, so
-// that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step.
+// that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step, half the λ and twice the radius.
 //
 // Cost: O(C·nnz) time per example, O(C·d + C²) memory, no allocation in steady state. A MulticlassSPADE is
 // deterministic and not safe for concurrent use.
@@ -165,7 +165,7 @@ func (s *MulticlassSPADE) start() {
 		all += w
 	}
 	for k, w := range s.weights {
-		p := (w + 0.5) / (all + c/2)
+		p := (w + 0.5) / (all + float64(c/2))
 		if s.opt.Shares != nil {
 			p = s.opt.Shares[k]
 		}

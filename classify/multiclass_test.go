@@ -65,7 +65,7 @@ func multiSPADE(t *testing.T, opt MulticlassConfig, rows []ClassExample) *Multic
 	return s
 }
 
-// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step (the default η₀ is half of SPADE's), and the dual is SPADE's.
+// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half the λ (the default η₀ is half of SPADE's), and the dual is SPADE's.
 // With the dual fixed and known shares that is so bit for bit, without averaging as with it; with a moving dual, whose
 // projections round differently, to 1e-9.
 func TestMulticlassOfTwoIsSPADE(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 			two.Step = 0.25
 		}
 		multi := MulticlassConfig{Config: two.Config, Classes: 2, Measure: tc.multi, Shares: []float64{.75, .25}}
-		multi.Positives, multi.Step = 0, two.Step/2
+		multi.Positives, multi.Step, multi.Lambda = 0, two.Step/2, 2*two.Lambda
 		a, b := binarySPADE(t, two, rows), multiSPADE(t, multi, rows)
 		for _, x := range fresh {
 			z := b.Scores(nil, x.Index, x.Value)

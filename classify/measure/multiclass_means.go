@@ -93,7 +93,7 @@ func (MulticlassHMean) Project(dst, a []float64, _ float64) {
 		}
 		next := mu - gap/slope
 		if !(next > lo && next < hi) {
-			next = lo + (hi-lo)/2
+			next = lo + float64((hi-lo)/2)
 			if lo == 0 {
 				next = hi / 64
 			}
