@@ -1,0 +1,284 @@
+package papers
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/classify"
+)
+
+// structSVM is the F₁ struct-SVM problem (Joachims 2005, "SVMperf") on fixed rows,
+//
+//	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,   Δ = 1 - F₁(y, ȳ),
+//
+// with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline for comparisons
+// only. All rows weigh the same.
+type structSVM struct {
+	rows     []classify.Example
+	pos, neg []int // the rows of each class; sorted by score as a side effect of mostViolated
+	dim      int   // without the constant feature
+	z        []float64
+}
+
+func newStructSVM(rows []classify.Example, dim int) *structSVM {
+	s := &structSVM{dim: dim}
+	s.reset(rows)
+	return s
+}
+
+// reset changes the rows.
+func (s *structSVM) reset(rows []classify.Example) {
+	s.rows, s.pos, s.neg = rows, s.pos[:0], s.neg[:0]
+	for i, x := range rows {
+		if x.Positive {
+			s.pos = append(s.pos, i)
+		} else {
+			s.neg = append(s.neg, i)
+		}
+	}
+	s.z = slices.Grow(s.z[:0], len(rows))[:len(rows)]
+}
+
+// cut is one labeling's constraint ⟨w, g⟩ ≥ delta - ξ.
+type cut struct {
+	g     []float64
+	delta float64
+	// flippedPos and flippedNeg count the errors of ȳ: false negatives and false positives.
+	flippedPos, flippedNeg int
+}
+
+// violation is delta - ⟨w, g⟩: the ξ that the cut asks for.
+func (c *cut) violation(w []float64) float64 { return c.delta - inner(w, c.g) }
+
+func inner(a, b []float64) float64 {
+	var sum float64
+	for i, v := range a {
+		sum += float64(v * b[i])
+	}
+	return sum
+}
+
+// f1Loss is Δ = 1 - F₁ with n₊ positives of which fn are missed, and fp false positives.
+func f1Loss(positives, fn, fp int) float64 {
+	hits := 2 * (positives - fn)
+	return 1 - float64(hits)/float64(hits+fn+fp)
+}
+
+// mostViolated returns the labeling that w violates most: of all with the same numbers of errors, that which flips
+// the positives of the lowest and the negatives of the highest scores. For each number of missed positives
+// the violation is concave in the number of false positives (Δ is, and so are the prefix sums
+// of falling scores), so that bisection on its increments finds the best one. O(n·(nnz + log n)): one pass over the rows.
+func (s *structSVM) mostViolated(w []float64) cut {
+	for i, x := range s.rows {
+		z := w[s.dim]
+		for j, f := range x.Index {
+			z += float64(w[f] * float64(x.Value[j]))
+		}
+		s.z[i] = z
+	}
+	slices.SortFunc(s.pos, func(a, b int) int { return cmp.Or(cmp.Compare(s.z[a], s.z[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(s.neg, func(a, b int) int { return cmp.Or(cmp.Compare(s.z[b], s.z[a]), cmp.Compare(a, b)) })
+	scale := 2 / float64(len(s.rows))
+	below := make([]float64, len(s.neg)+1) // below[h] = (2/n)Σ of the h highest negative scores
+	for h, i := range s.neg {
+		below[h+1] = below[h] + float64(scale*s.z[i])
+	}
+	best, fn, fp, above := math.Inf(-1), 0, 0, 0.0
+	for f := 0; f <= len(s.pos); f++ {
+		if f > 0 {
+			above += float64(scale * s.z[s.pos[f-1]])
+		}
+		value := func(h int) float64 { return f1Loss(len(s.pos), f, h) + below[h] - above }
+		lo, hi := 0, len(s.neg)
+		for lo < hi {
+			mid := (lo + hi) / 2
+			gain := f1Loss(len(s.pos), f, mid+1) - f1Loss(len(s.pos), f, mid) + float64(scale*s.z[s.neg[mid]])
+			if gain > 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if v := value(lo); v > best {
+			best, fn, fp = v, f, lo
+		}
+	}
+	return s.cutOf(fn, fp)
+}
+
+// cutOf is the cut that flips the first fn positives and the first fp negatives in the present order.
+func (s *structSVM) cutOf(fn, fp int) cut {
+	c := cut{g: make([]float64, s.dim+1), delta: f1Loss(len(s.pos), fn, fp), flippedPos: fn, flippedNeg: fp}
+	scale := 2 / float64(len(s.rows))
+	add := func(i int, by float64) {
+		x := &s.rows[i]
+		for j, f := range x.Index {
+			c.g[f] += float64(by * float64(x.Value[j]))
+		}
+		c.g[s.dim] += by
+	}
+	for _, i := range s.pos[:fn] {
+		add(i, scale)
+	}
+	for _, i := range s.neg[:fp] {
+		add(i, -scale)
+	}
+	return c
+}
+
+// cutQP is the problem on the cuts found so far. Its dual is max Σα_kΔ_k - ½‖Σα_k·g_k‖² over α ≥ 0 with Σα = C; cut 0 is the
+// trivial one of ȳ = y (g = 0, Δ = 0), whose α takes up the slack.
+type cutQP struct {
+	c     float64
+	cuts  []cut
+	gram  [][]float64
+	alpha []float64
+}
+
+func newCutQP(c float64, dim int) *cutQP {
+	q := &cutQP{c: c}
+	q.add(cut{g: make([]float64, dim+1)})
+	q.alpha[0] = c
+	return q
+}
+
+func (q *cutQP) add(c cut) {
+	row := make([]float64, len(q.cuts)+1)
+	for k := range q.cuts {
+		row[k] = inner(c.g, q.cuts[k].g)
+		q.gram[k] = append(q.gram[k], row[k])
+	}
+	row[len(q.cuts)] = inner(c.g, c.g)
+	q.cuts, q.gram, q.alpha = append(q.cuts, c), append(q.gram, row), append(q.alpha, 0)
+}
+
+// weights is w = Σα_k·g_k.
+func (q *cutQP) weights() []float64 {
+	w := make([]float64, len(q.cuts[0].g))
+	for k, a := range q.alpha {
+		if a == 0 {
+			continue
+		}
+		for j, g := range q.cuts[k].g {
+			w[j] += float64(a * g)
+		}
+	}
+	return w
+}
+
+// solve moves mass between the best cut and the worst one that has any (pairwise Frank–Wolfe), exactly along each pair, until
+// the duality gap, primal minus dual value, is at most tolerance. It returns the primal point, ξ and the gap, computed
+// afresh from α: a certificate whatever the solver did. At most limit moves.
+func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float64) {
+	slope := make([]float64, len(q.cuts)) // Δ_k - ⟨w, g_k⟩
+	for move := 0; ; move++ {
+		if move%1000 == 0 {
+			q.slopes(slope)
+		}
+		up, down, mean := 0, -1, 0.0
+		for k, v := range slope {
+			if v > slope[up] {
+				up = k
+			}
+			if q.alpha[k] > 0 && (down < 0 || v < slope[down]) {
+				down = k
+			}
+			mean += float64(q.alpha[k] * v)
+		}
+		// The gap of the dual over the scaled simplex is exactly primal minus dual.
+		if gap = float64(q.c*slope[up]) - mean; gap <= tolerance || move >= limit || up == down {
+			break
+		}
+		curve := q.gram[up][up] + q.gram[down][down] - float64(2*q.gram[up][down])
+		step := q.alpha[down]
+		if rise := slope[up] - slope[down]; rise < float64(step*curve) {
+			step = rise / curve
+		}
+		q.alpha[up] += step
+		q.alpha[down] -= step
+		for k := range slope {
+			slope[k] -= float64(step * (q.gram[up][k] - q.gram[down][k]))
+		}
+	}
+	w = q.weights()
+	var dual float64
+	for k := range q.cuts {
+		xi = max(xi, q.cuts[k].violation(w))
+		dual += float64(q.alpha[k] * q.cuts[k].delta)
+	}
+	half := inner(w, w) / 2
+	return w, xi, (half + float64(q.c*xi)) - (dual - half)
+}
+
+// slopes recomputes Δ_k - ⟨w, g_k⟩, ridding it of accumulated rounding.
+func (q *cutQP) slopes(dst []float64) {
+	for k := range q.cuts {
+		dst[k] = q.cuts[k].delta - inner(q.gram[k], q.alpha)
+	}
+}
+
+// trained is the outcome of a struct-SVM run.
+type trained struct {
+	model classify.Linear
+	// passes counts the passes over the data, iterations the cuts.
+	passes, iterations int
+	xi, violation, gap float64
+	converged          bool
+}
+
+// cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at most ξ + 1e-3, or for at most
+// limit passes. Each pass is one for the scores; the cut touches the flipped rows again.
+func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
+	const epsilon, inexact, moves = 1e-3, 1e-5, 200_000
+	q := newCutQP(c, s.dim)
+	w := make([]float64, s.dim+1)
+	var out trained
+	for out.passes < limit {
+		next := s.mostViolated(w)
+		out.passes++
+		out.violation = next.violation(w)
+		if out.violation <= out.xi+epsilon {
+			out.converged = true
+			break
+		}
+		q.add(next)
+		w, out.xi, out.gap = q.solve(inexact*c, moves)
+		out.iterations++
+	}
+	out.model = linearModel(w)
+	return out
+}
+
+func linearModel(w []float64) classify.Linear {
+	d := len(w) - 1
+	return classify.Linear{Weights: slices.Clone(w[:d]), Intercept: w[d]}
+}
+
+// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from what the later paper says of it: one
+// pass, a buffer of examples held in memory, and for the e-th buffer one subgradient step of size η/√e on the
+// struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ of the buffer, with averaging. A buffer without positives, whose F₁ says nothing, is skipped, as
+// is a last one that is not full. There is no projection.
+func miniBatch(rows []classify.Example, dim, buffer int, eta float64) trained {
+	w, sum := make([]float64, dim+1), make([]float64, dim+1)
+	s := newStructSVM(nil, dim)
+	out := trained{passes: 1}
+	for ; len(rows) >= buffer; rows = rows[buffer:] {
+		s.reset(rows[:buffer])
+		if len(s.pos) == 0 {
+			continue
+		}
+		out.iterations++
+		step := eta / math.Sqrt(float64(out.iterations))
+		c := s.mostViolated(w)
+		for j := range w {
+			sum[j] += w[j]
+			w[j] += float64(step * c.g[j])
+		}
+	}
+	for j := range sum {
+		sum[j] /= float64(max(1, out.iterations))
+	}
+	out.model = linearModel(sum)
+	return out
+}
