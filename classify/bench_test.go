@@ -1,8 +1,14 @@
 package classify
 
 import (
+	"compress/gzip"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -74,5 +80,95 @@ func BenchmarkObserve(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// One training pass straight from a file, text and cache, as "noregret train --stream" makes it: run with -cpu 1,2. Allocations per
+// example are allocs/op divided by the number of examples, which allocs/example reports.
+func BenchmarkTrainFromFile(b *testing.B) {
+	dir := b.TempDir()
+	text, cache := filepath.Join(dir, "ijcnn1.svm"), filepath.Join(dir, "ijcnn1.cache")
+	unpack(b, text)
+	s, err := dataset.Load(context.Background(), []string{text}, dataset.Options{CachePath: cache})
+	if err != nil {
+		b.Fatal(err)
+	}
+	rows := s.Info().Rows
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for name, path := range map[string]string{"text": text, "cache": cache} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for b.Loop() {
+				trainStream(b, path)
+			}
+			runtime.ReadMemStats(&after)
+			n := float64(rows) * float64(b.N)
+			b.ReportMetric(n/b.Elapsed().Seconds(), "examples/s")
+			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/n, "allocs/example")
+		})
+	}
+}
+
+func trainStream(b *testing.B, path string) {
+	r, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Base: dataset.BaseOne, Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	l, err := NewSPADE(SPADEConfig{Measure: measure.QMean{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var blk dataset.Block
+	for {
+		err := r.Next(&blk)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range blk.Len() {
+			index, value := blk.Row(i)
+			if err := l.Observe(Example{index, value, blk.Class[i] == 1, 1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// unpack writes ijcnn1 as text, or a made-up set where it is not there.
+func unpack(b *testing.B, path string) {
+	out, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer out.Close()
+	f, err := os.Open("../../shared/data/ijcnn1/ijcnn1.libsvm.gz")
+	if err != nil {
+		for _, x := range stream(1, 50_000) {
+			label := "-1"
+			if x.Positive {
+				label = "+1"
+			}
+			fmt.Fprint(out, label)
+			for j, i := range x.Index {
+				fmt.Fprintf(out, " %d:%g", i+1, x.Value[j])
+			}
+			fmt.Fprintln(out)
+		}
+		return
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(out, z); err != nil {
+		b.Fatal(err)
 	}
 }
