@@ -38,7 +38,9 @@ type MulticlassConfig struct {
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
-	// DualReward says what the dual is fed with.
+	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region reaches beyond the norm 2 (G-mean, and
+	// H-mean of more than two classes), else DualSurrogate: negative rewards of rare classes would drive a far-reaching
+	// dual to its end, and with it the primal steps.
 	DualReward DualReward
 	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means ½.
 	EpsExponent float64
@@ -99,7 +101,7 @@ func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
 	}
 	if opt.DualReward == DualDefault {
 		s.opt.DualReward = DualSurrogate
-		if s.unbounded {
+		if opt.Measure.DualRadius(n) > 2 {
 			s.opt.DualReward = DualClipped
 		}
 	}

@@ -287,6 +287,43 @@ func TestMulticlassRefusals(t *testing.T) {
 	}
 }
 
+// With surrogate rewards the dual of the H-mean of three classes runs to the end of its region at large steps; the default
+// clips them, but not for two classes, where it is SPADE's.
+func TestMulticlassDualRewardDefault(t *testing.T) {
+	for _, tc := range []struct {
+		m       measure.MulticlassConcave
+		classes int
+		want    DualReward
+	}{
+		{measure.MulticlassHMean{}, 2, DualSurrogate},
+		{measure.MulticlassHMean{}, 3, DualClipped},
+		{measure.MulticlassGMean{}, 2, DualClipped},
+		{measure.MulticlassQMean{}, 9, DualSurrogate},
+		{measure.MulticlassMin{}, 9, DualSurrogate},
+	} {
+		s := multiSPADE(t, MulticlassConfig{Classes: tc.classes, Measure: tc.m}, nil)
+		if s.opt.DualReward != tc.want {
+			t.Errorf("%s of %d classes: dual reward %d, want %d", tc.m.Name(), tc.classes, s.opt.DualReward, tc.want)
+		}
+	}
+	var value [2]float64
+	test := threeClasses(12, 20_000)
+	for i, reward := range []DualReward{DualSurrogate, DualDefault} {
+		opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}, DualReward: reward}
+		opt.StepScale = 3
+		m := multiSPADE(t, opt, threeClasses(20, 20_000)).Model()
+		c, err := m.Evaluate(test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value[i] = measure.MulticlassHMean{}.Of(c.Recalls(nil))
+	}
+	t.Logf("H-mean: surrogate %.4f, clipped %.4f", value[0], value[1])
+	if value[1] < value[0]+0.02 {
+		t.Errorf("H-mean is %.4f with surrogate, %.4f with the default rewards for the dual", value[0], value[1])
+	}
+}
+
 func TestMulticlassDiverges(t *testing.T) {
 	opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassMin{}}
 	opt.Step = 1e160
