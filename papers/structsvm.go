@@ -207,7 +207,7 @@ func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float6
 		xi = max(xi, q.cuts[k].violation(w))
 		dual += float64(q.alpha[k] * q.cuts[k].delta)
 	}
-	half := inner(w, w) / 2
+	half := float64(inner(w, w) / 2)
 	return w, xi, (half + float64(q.c*xi)) - (dual - half)
 }
 
@@ -230,7 +230,7 @@ type trained struct {
 // cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at most ξ + 1e-3, or for at most
 // limit passes. Each pass is one for the scores; the cut touches the flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
-	const epsilon, inexact, moves = 1e-3, 1e-5, 200_000
+	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
 	q := newCutQP(c, s.dim)
 	w := make([]float64, s.dim+1)
 	var out trained

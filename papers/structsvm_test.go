@@ -92,7 +92,7 @@ func TestCuttingPlanes(t *testing.T) {
 		if !r.converged || r.violation > r.xi+1e-3 {
 			t.Errorf("C = %v: not converged after %d passes: violation %v, ξ %v", c, r.passes, r.violation, r.xi)
 		}
-		if !(r.gap >= -1e-9*c && r.gap <= 1.01e-5*c) {
+		if !(r.gap >= -1e-9*c && r.gap <= 1.01e-4*c) {
 			t.Errorf("C = %v: gap %v", c, r.gap)
 		}
 		w := append(append([]float64(nil), r.model.Weights...), r.model.Intercept)
@@ -101,10 +101,10 @@ func TestCuttingPlanes(t *testing.T) {
 			return inner(w, w)/2 + c*max(0, worst.violation(w))
 		}
 		// With the gap and the missed violation, the optimum is at most this far below.
-		slack := c * (1e-3 + 1.01e-5)
+		slack := c * (1e-3 + 1.01e-4)
 		random := rand.New(rand.NewPCG(3, 4))
 		here := objective(w)
-		for range 300 {
+		for range 60 {
 			other := append([]float64(nil), w...)
 			for j := range other {
 				other[j] += random.NormFloat64() * []float64{.01, .1, 1}[random.IntN(3)]
