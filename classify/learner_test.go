@@ -310,6 +310,33 @@ func TestScoreIsModelScore(t *testing.T) {
 	}
 }
 
+// Scoring takes entries in any order and passes over features never seen, at any moment, and changes nothing.
+func TestScoreUnseen(t *testing.T) {
+	for _, c := range []Config{{}, {Averaging: AverageNone}} {
+		eachLearner(t, c, func(t *testing.T, build func() Learner) {
+			l := build()
+			for _, n := range []int{0, 100, 1000} {
+				feed(t, l, stream(14, n))
+				before, err := l.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := l.Score([]uint32{2, 3}, []float32{1, 1})
+				if got := l.Score([]uint32{900, 3, 2}, []float32{5, 1, 1}); got-want > 1e-9 || want-got > 1e-9 {
+					t.Errorf("after %d: score %v with an unseen feature, %v without", n, got, want)
+				}
+				after, err := l.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(before) != string(after) {
+					t.Error("scoring changed the learner")
+				}
+			}
+		})
+	}
+}
+
 // Observe allocates nothing once its vectors have their size.
 func TestObserveDoesNotAllocate(t *testing.T) {
 	xs := stream(10, 4000)

@@ -261,27 +261,36 @@ func (l *linear) averaged() point {
 	return point{w: w, bias: l.biasSum / l.omega}
 }
 
-// averagedScore is the score of the average iterate, in O(nnz).
+// averagedScore is the score of the average iterate, of the current one with no iterate accumulated, in O(nnz). Features beyond the
+// dimension count as absent.
 func (l *linear) averagedScore(index []uint32, value []float32) float64 {
-	if l.omega == 0 {
-		return l.score(l.dot(index, value))
+	// The model is (f·v - u + acc - k·m)/norm in scaled units, with the inner product dot of its first three terms with m.
+	f, k, dot, bias, norm := l.scale, float64(l.scale*l.kappa), float64(l.scale*l.dotV), l.bias, 1.0
+	acc, past := l.acc, 1.0
+	if l.omega != 0 {
+		f, k = l.sumScale, l.accKappa+float64(l.sumScale*l.kappa)-l.nu
+		dot, bias, norm = l.dotAcc+float64(l.sumScale*l.dotV)-l.dotU, l.biasSum, l.omega
+	} else {
+		acc, past = nil, 0
 	}
 	var da, dm float64
 	for j, i := range index {
+		if int(i) >= len(l.c) {
+			continue
+		}
 		c := &l.c[i]
 		x := float64(value[j]) * c.inv
-		a := float64(l.sumScale*c.v) - c.u
-		if l.acc != nil {
-			a += l.acc[i]
+		a := float64(f*c.v) - float64(past*c.u)
+		if acc != nil {
+			a += acc[i]
 		}
 		da += float64(a * x)
 		dm += float64(c.mean * x)
 	}
 	if l.centred {
-		k := l.accKappa + float64(l.sumScale*l.kappa) - l.nu
-		da += float64(k*(l.mean2-dm)) - (l.dotAcc + float64(l.sumScale*l.dotV) - l.dotU)
+		da += float64(k*(l.mean2-dm)) - dot
 	}
-	return (da + float64(l.biasSum*l.biasFeature)) / l.omega
+	return (da + float64(bias*l.biasFeature)) / norm
 }
 
 // assign makes m, a model on raw features, the current iterate. The average is not touched, so it must be about to be reset.

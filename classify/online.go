@@ -297,11 +297,7 @@ func (o *online) Finish() error {
 
 // Score implements [Learner].
 func (o *online) Score(index []uint32, value []float32) float64 {
-	n := len(index)
-	for n > 0 && int(index[n-1]) >= len(o.lin.c) {
-		n--
-	}
-	return o.lin.averagedScore(index[:n], value[:n])
+	return o.lin.averagedScore(index, value)
 }
 
 // Model implements [Learner].

@@ -56,6 +56,9 @@ func (i Info) Positive(name string) (class int, err error) {
 		return 0, noregret.Errorf(noregret.BadInput, i.place(),
 			"no row has the label %q that was named positive; the labels are %s", name, i.listLabels())
 	}
+	if len(i.Labels) == 1 {
+		return 0, noregret.Errorf(noregret.BadInput, i.place(), "every row has the label %q; two classes are needed", i.Labels[0].Name)
+	}
 	if len(i.Labels) != 2 {
 		return 0, noregret.Errorf(noregret.BadInput, i.place(),
 			"%d labels where two are needed: %s; name the positive one (--positive)", len(i.Labels), i.listLabels())

@@ -95,8 +95,8 @@ func hashBytes(b []byte) uint64 {
 func hashName(name []byte, bits int) uint32 { return uint32(hashBytes(name) >> (64 - bits)) }
 
 // hashIndex is the slot of a feature that a svmlight file gives by number, as written.
-func hashIndex(index uint32, bits int) uint32 {
-	return uint32(random.Mix(uint64(index)+0x9E3779B97F4A7C15) >> (64 - bits))
+func hashIndex(index uint64, bits int) uint32 {
+	return uint32(random.Mix(index+0x9E3779B97F4A7C15) >> (64 - bits))
 }
 
 // rowSorter orders the nonzeros of one row by feature number. It keeps its scratch memory.

@@ -61,11 +61,16 @@ const (
 	HeaderNo   Header = "no"
 )
 
+// DefaultMaxDim is the default of Options.MaxDim, 2^25: about two gigabytes for a learner that keeps some 64 bytes a feature. One line with
+// an absurd index must not exhaust the memory.
+const DefaultMaxDim = 1 << 25
+
 // Options says how inputs are read. The zero value reads any format by its content, strictly.
 type Options struct {
 	Format      Format    // format of the inputs; default Auto
 	Base        IndexBase // svmlight: number of the first feature; default BaseAuto
 	Bits        int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
+	MaxDim      int       // svmlight without Bits and Schema: the largest index that a line may have; default DefaultMaxDim
 	MaxBadLines int64     // number of lines that may break a rule; they are skipped and counted
 	Unseen      Unseen    // with Schema: what to do with a feature it lacks; default UnseenError
 	Schema      *Schema   // nil: learn the feature space; else the fixed one of a trained model
@@ -139,6 +144,7 @@ func (opt Options) withDefaults() (Options, error) {
 	orDefault(&opt.Header, HeaderAuto)
 	orDefault(&opt.LabelKey, "label")
 	orDefault(&opt.WeightKey, "weight")
+	orDefault(&opt.MaxDim, DefaultMaxDim)
 	orDefault(&opt.Workers, runtime.GOMAXPROCS(0))
 	orDefault(&opt.MemoryLimit, defaultMemory)
 	orDefault(&opt.WindowBytes, defaultWindow)
@@ -164,6 +170,7 @@ func (opt Options) withDefaults() (Options, error) {
 		v, least, most int64
 	}{
 		{"number of hash bits", int64(opt.Bits), 0, 31},
+		{"largest dimension", int64(opt.MaxDim), 1, maxIndex + 1},
 		{"number of allowed bad lines", opt.MaxBadLines, 0, 1 << 62},
 		{"number of workers", int64(opt.Workers), 1, 1024},
 		{"memory limit", opt.MemoryLimit, 1, 1 << 62},

@@ -12,6 +12,9 @@ import (
 // maxIndex is the largest feature number that a file may use.
 const maxIndex = math.MaxInt32
 
+// maxHashedIndex is the largest feature number as written in a svmlight file whose features are hashed.
+const maxHashedIndex = 999_999_999_999_999_999
+
 // ColumnKind says what a CSV column is for.
 type ColumnKind string
 

@@ -377,7 +377,7 @@ func TestPositive(t *testing.T) {
 		{[]Label{label("0", 1), label("1", 2), label("2", 3)}, "+1.0", 1, ""},
 		{[]Label{label("normal.", 1), label("smurf.", 2)}, "normal.", 0, ""},
 		{[]Label{label("0", 1), label("1", 2), label("-1", 3)}, "", 0, `x: 3 labels where two are needed: "0" (1), "1" (2), "-1" (3); name the positive one (--positive)`},
-		{[]Label{label("1", 3)}, "", 0, `x: 1 labels where two are needed: "1" (3); name the positive one (--positive)`},
+		{[]Label{label("1", 3)}, "", 0, `x: every row has the label "1"; two classes are needed`},
 		{[]Label{label("1", 3)}, "7", 0, `x: no row has the label "7" that was named positive; the labels are "1" (3)`},
 	} {
 		got, err := Info{Labels: c.labels, Inputs: []string{"x"}}.Positive(c.name)

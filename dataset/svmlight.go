@@ -12,6 +12,7 @@ type svmParser struct {
 	shift  uint32 // subtracted from an index as written
 	dim    int64  // with a fixed schema: the number of features; else -1
 	sorter rowSorter
+	limit  int64  // the largest index that a line may use
 	last   []byte // the latest label token of the chunk and its local number
 	lastID uint16
 	maxBad int64
@@ -24,6 +25,14 @@ func newSVMParser(opt *Options) *svmParser {
 	}
 	if opt.Schema != nil && opt.Bits == 0 {
 		p.dim = int64(opt.Schema.Dim)
+	}
+	switch {
+	case opt.Bits > 0:
+		p.limit = maxHashedIndex
+	case opt.Schema != nil:
+		p.limit = maxIndex
+	default:
+		p.limit = int64(opt.MaxDim)
 	}
 	return p
 }
@@ -114,11 +123,11 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 	for i < len(l) {
 		start := i
 		var idx int64
-		for i < len(l) && l[i]-'0' <= 9 && i-start < 11 {
+		for i < len(l) && l[i]-'0' <= 9 && i-start < 19 {
 			idx = idx*10 + int64(l[i]-'0')
 			i++
 		}
-		if i == start || i >= len(l) || l[i] != ':' || idx > maxIndex {
+		if i == start || i >= len(l) || l[i] != ':' || idx > p.limit {
 			return p.fault(l, start)
 		}
 		v, n, ok := scanNumber(l[i+1:])
@@ -148,7 +157,7 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 		top = f
 		if v32 := float32(v); v32 != 0 {
 			if p.opt.Bits > 0 {
-				f = int64(hashIndex(uint32(idx), p.opt.Bits))
+				f = int64(hashIndex(uint64(idx), p.opt.Bits))
 			}
 			index = append(index, uint32(f))
 			value = append(value, v32)
@@ -175,8 +184,12 @@ func (p *svmParser) fault(l []byte, i int) error {
 	case !isDigits(idx):
 		return fmt.Errorf("token %s: the index must be a whole number", quote(tok))
 	}
-	if n, err := strconv.ParseInt(string(idx), 10, 64); err != nil || n > maxIndex {
-		return fmt.Errorf("token %s: the index must be at most %d; hash features (--bits) when their numbers are larger", quote(tok), maxIndex)
+	if n, err := strconv.ParseInt(string(idx), 10, 64); err != nil || n > p.limit {
+		advice := "; raise the largest dimension (--max-dim) or hash features (--bits)"
+		if p.limit >= maxIndex {
+			advice = ""
+		}
+		return fmt.Errorf("token %s: the index must be at most %d%s", quote(tok), p.limit, advice)
 	}
 	return valueFault("token "+quote(tok), val)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +55,30 @@ func TestSVMLightRows(t *testing.T) {
 	}
 }
 
+// Hashing takes feature numbers of up to eighteen digits, and --max-dim raises the limit without it.
+func TestLargeIndices(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.svm")
+	if err := os.WriteFile(path, []byte("1 5:1 999999999999999999:2\n0 7:1 40000000:3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(context.Background(), []string{path}, Options{Bits: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info := s.Info(); info.Dim != 1024 || info.NonZeros != 4 {
+		t.Errorf("dim %d with %d non-zeros, want 1024 with 4", info.Dim, info.NonZeros)
+	}
+	if err := os.WriteFile(path, []byte("1 5:1\n0 7:1 40000000:3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(context.Background(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `:2: token "40000000:3": the index must be at most 33554432`) {
+		t.Errorf("got %v, want the index refused", err)
+	}
+	if s, err = Load(context.Background(), []string{path}, Options{MaxDim: 50_000_000}); err != nil || s.Info().Dim != 40_000_000 {
+		t.Errorf("with a larger limit: %v", err)
+	}
+}
+
 func TestSVMLightErrors(t *testing.T) {
 	schema := &Schema{Format: SVMLight, Base: BaseOne, Dim: 3}
 	for _, c := range []struct {
@@ -67,8 +93,8 @@ func TestSVMLightErrors(t *testing.T) {
 		{"1 a:1", Options{}, `token "a:1": the index must be a whole number`},
 		{"1 1.5:1", Options{}, `token "1.5:1": the index must be a whole number`},
 		{"1 :1", Options{}, `token ":1": the index must be a whole number`},
-		{"1 2147483648:1", Options{}, `token "2147483648:1": the index must be at most 2147483647; hash features (--bits) when their numbers are larger`},
-		{"1 99999999999999999999:1", Options{}, `token "99999999999999999999:1": the index must be at most 2147483647; hash features (--bits) when their numbers are larger`},
+		{"1 2147483648:1", Options{}, `token "2147483648:1": the index must be at most 33554432; raise the largest dimension (--max-dim) or hash features (--bits)`},
+		{"1 99999999999999999999:1", Options{}, `token "99999999999999999999:1": the index must be at most 33554432; raise the largest dimension (--max-dim) or hash features (--bits)`},
 		{"1 7", Options{}, `token "7": expected index:value`},
 		{"1 7: 3", Options{}, `token "7:": the value must be a decimal number`},
 		{"1 7:0x10", Options{}, `token "7:0x10": the value must be a decimal number`},
@@ -124,7 +150,7 @@ func TestHashingSumsCollisions(t *testing.T) {
 	path := writeFile(t, "a.svm", "1 1:1 2:2 3:4 4:8\n1 5:1e30\n")
 	want := make([]float32, 2)
 	for i, v := range []float32{1, 2, 4, 8} {
-		want[hashIndex(uint32(i+1), 1)] += v
+		want[hashIndex(uint64(i+1), 1)] += v
 	}
 	set := load(t, Options{Bits: 1}, path)
 	r, err := set.Read()

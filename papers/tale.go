@@ -146,7 +146,7 @@ var stated = map[string][12]float64{
 }
 
 // spadeTable measures the SPADE table. The spec's fixed-dual row has no number of passes; 25 is meant.
-func spadeTable(ctx context.Context, tales []*tale, runs int) (Table, error) {
+func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Table, error) {
 	out := Table{Title: "SPADE on G1, G3, G4: test measure, mean ± sd over seeds [spec 8.5]"}
 	cells := map[string][]Cell{}
 	put := func(row string, x []float64, col int, loose bool) {
@@ -171,13 +171,14 @@ func spadeTable(ctx context.Context, tales []*tale, runs int) (Table, error) {
 					return out, err
 				}
 				put(row.name, []float64{v}, col, false)
+				step()
 			}
 			for _, row := range []struct {
 				name  string
 				fixed bool
 				step  float64
 			}{{"SPADE default", false, 0}, {"SPADE 1/√t", false, 1}, {"fixed dual (½, ½)", true, 0}} {
-				byPass, err := t.spade(ctx, m, row.fixed, row.step, runs)
+				byPass, err := t.spade(ctx, m, row.fixed, row.step, runs, step)
 				if err != nil {
 					return out, err
 				}
@@ -204,10 +205,10 @@ func statedColumn(name string, mi int) int {
 }
 
 // spade returns the test measures after 1 and after 25 passes, by run.
-func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, step float64, runs int) (byPass [2][]float64, err error) {
+func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, eta float64, runs int, step func()) (byPass [2][]float64, err error) {
 	for k := range runs {
 		opt := classify.SPADEConfig{Config: t.config(nil), Measure: m, FixedDual: fixed, DualReward: classify.DualSurrogate}
-		opt.Step, opt.DualStep = step, step
+		opt.Step, opt.DualStep = eta, eta
 		l, err := classify.NewSPADE(opt)
 		if err != nil {
 			return byPass, err
@@ -225,11 +226,12 @@ func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, step fl
 				byPass[i] = append(byPass[i], v)
 			}
 			l.NextPass()
-			return nil
+			return ctx.Err()
 		})
 		if err != nil {
 			return byPass, err
 		}
+		step()
 	}
 	return byPass, nil
 }
@@ -264,7 +266,7 @@ var stampVariants = []stampVariant{
 	{"STAMP, logistic reward, s₀=10/p, last epoch", loss.Logistic{}, 0, 2, false, false, false},
 }
 
-func stampTable(ctx context.Context, tales []*tale, runs int) (Table, error) {
+func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Table, error) {
 	out := Table{Title: "STAMP for F1 on G1, G3, G4: test F1, mean ± sd over seeds [spec 8.5]"}
 	f1 := measure.FBeta{B: 1}
 	cells := map[string][]Cell{}
@@ -285,6 +287,7 @@ func stampTable(ctx context.Context, tales []*tale, runs int) (Table, error) {
 				return out, err
 			}
 			put(row.name, []float64{v}, t.name)
+			step()
 		}
 		for _, variant := range stampVariants {
 			var x []float64
@@ -294,6 +297,7 @@ func stampTable(ctx context.Context, tales []*tale, runs int) (Table, error) {
 					return out, err
 				}
 				x = append(x, v)
+				step()
 			}
 			put(variant.name, x, t.name)
 		}
@@ -322,7 +326,7 @@ func (t *tale) stamp(ctx context.Context, m measure.Ratio, v stampVariant, seed 
 	}
 	err = t.order(seed, 25, l.Observe, func(int) error {
 		l.NextPass()
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
 		return 0, err
@@ -352,9 +356,24 @@ func (t *tale) stamp(ctx context.Context, m measure.Ratio, v stampVariant, seed 
 	return t.value(ctx, model, m)
 }
 
+// Progress is told how many of the runs of a reproduction are done; it may be nil.
+type Progress func(done, total int)
+
+// step returns a function that counts one run as done.
+func (p Progress) step(total int) func() {
+	done := 0
+	return func() {
+		done++
+		if p != nil {
+			p(done, total)
+		}
+	}
+}
+
 // RunTale re-runs the spec's synthetic check of SPADE and STAMP (8.5) on the named problems (g1, g3, g4) with the given number of runs
 // each (the spec has 5). About four seconds a run and problem on one core.
-func RunTale(ctx context.Context, problems []string, runs int) (Tale, error) {
+func RunTale(ctx context.Context, problems []string, runs int, progress Progress) (Tale, error) {
+	step := progress.step(len(problems) * (len(taleMeasures)*(3+3*runs) + 2 + len(stampVariants)*runs))
 	var tales []*tale
 	for _, name := range problems {
 		t, err := newTale(name)
@@ -363,10 +382,10 @@ func RunTale(ctx context.Context, problems []string, runs int) (Tale, error) {
 		}
 		tales = append(tales, t)
 	}
-	sp, err := spadeTable(ctx, tales, runs)
+	sp, err := spadeTable(ctx, tales, runs, step)
 	if err != nil {
 		return Tale{}, err
 	}
-	st, err := stampTable(ctx, tales, runs)
+	st, err := stampTable(ctx, tales, runs, step)
 	return Tale{SPADE: sp, STAMP: st}, err
 }

@@ -16,7 +16,7 @@ func TestTale(t *testing.T) {
 	if os.Getenv("NOREGRET_FULL") != "" {
 		problems, runs = []string{"g1", "g3", "g4"}, 5
 	}
-	tale, err := RunTale(context.Background(), problems, runs)
+	tale, err := RunTale(context.Background(), problems, runs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,14 +28,16 @@ type compareOptions struct {
 	json                 bool
 }
 
-const compareLong = `Train every algorithm on the same random splits of the data (70 % to train on, 30 % to test) and print,
-for each measure, the mean and the spread on the test parts, the seconds of training and the
-examples per second, as a table, as JSON, or as a picture of measure against training time.
+const compareLong = `Train every algorithm on the same random splits of the data (70 % to train on, 30 % to test)
+and print, for each measure, the mean and the spread on the test parts, the seconds of
+training and the examples per second: as a table, as JSON, or as a picture of measure against
+training time.
 
-Seconds are wall-clock seconds of training alone, with the choice of model and threshold and without
-reading the data and testing; algorithms run one after the other. A model that does not depend on the measure
-is trained once a split and counted in full for each. The best mean of a measure is marked *, those within
-one spread (the larger of the two standard deviations) of it are marked ~.
+Seconds are wall-clock seconds of training alone, the choice of model and threshold included,
+reading and testing left out; algorithms run one after the other. A model that does not depend
+on the measure is trained once a split and its seconds count for each measure. The best mean
+of a measure is marked *, those within one spread of it (the larger of the two standard
+deviations) are marked ~.
 
 ` + dataHelp
 
@@ -49,7 +51,8 @@ func newCompareCommand(a *app) *cobra.Command {
 		Example: `  noregret compare --measures f1,gmean,qmean,min train.svm
 
   # Two algorithms, ten splits, pictures
-  noregret compare --measures f1 --algorithms stamp,plugin --splits 10 --plot f1.svg --plot f1.png train.svm`,
+  noregret compare --measures f1 --algorithms stamp,plugin --splits 10 \
+    --plot f1.svg --plot f1.png train.svm`,
 		Args: wantData,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.compare(cmd.Context(), o, args) },
 	}

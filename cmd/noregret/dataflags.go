@@ -20,7 +20,7 @@ type dataFlags struct {
 	format, base, delimiter, header, missing, unseen string
 	label, weight, labelKey, weightKey, positive     string
 	categorical, ignore                              []string
-	bits, workers                                    int
+	bits, workers, maxDim                            int
 	maxBad                                           int64
 	cachePath, tempDir                               string
 
@@ -30,7 +30,7 @@ type dataFlags struct {
 func newDataFlags() *dataFlags {
 	return &dataFlags{
 		format: string(dataset.Auto), base: string(dataset.BaseAuto), header: string(dataset.HeaderAuto),
-		missing: string(dataset.MissingError), unseen: string(dataset.UnseenError), labelKey: "label", weightKey: "weight",
+		missing: string(dataset.MissingError), maxDim: dataset.DefaultMaxDim, unseen: string(dataset.UnseenError), labelKey: "label", weightKey: "weight",
 	}
 }
 
@@ -45,6 +45,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.Var(newChoice(&f.base, "auto", "0", "1"), "base", "svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
 	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off")
+	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "svmlight: largest number of features; a larger index is a bad line")
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
@@ -84,7 +85,7 @@ func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema)
 		delimiter = "\t"
 	}
 	return dataset.Options{
-		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxBadLines: f.maxBad,
+		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxDim: f.maxDim, MaxBadLines: f.maxBad,
 		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, Header: dataset.Header(f.header),
 		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
 		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
