@@ -82,6 +82,9 @@ func (l *linear) standardize(s *Scaling) {
 	}
 }
 
+// centredAt reports whether a coordinate is centred.
+func (l *linear) centredAt(i uint32) bool { return l.c[i].mean != 0 }
+
 // rescale changes the scale of an uncentred coordinate and keeps the function that
 // the weights, past and present, compute.
 func (l *linear) rescale(i uint32, inv float64) {

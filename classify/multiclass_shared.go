@@ -2,8 +2,6 @@ package classify
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/noregret/noregret"
 )
@@ -16,8 +14,6 @@ type outputs struct {
 	d     []dots    // scratch: one row's inner products with each linear
 	z     []float64 // scratch: its scores
 
-	seenIndex []uint32 // scratch of known
-	seenValue []float32
 }
 
 func newOutputs(cfg Config, n int) *outputs {
@@ -71,26 +67,11 @@ func (o *outputs) admit(index []uint32, value []float32, weight float64) {
 	if m == nil {
 		return
 	}
-	m.total += weight
-	for j, i := range index {
-		v := float64(value[j])
-		for len(m.f) <= int(i) {
-			m.f = append(m.f, featureMoments{})
+	m.follow(index, value, weight, o.lins[0].centredAt, func(i uint32, inverse float64) {
+		for _, l := range o.lins {
+			l.rescale(i, inverse)
 		}
-		if v == 0 || o.lins[0].c[i].mean != 0 {
-			continue
-		}
-		f := &m.f[i]
-		f.weight += weight
-		d := v - f.mean
-		f.mean += float64(d*weight) / f.weight
-		f.m2 += float64(weight * d * (v - f.mean))
-		if inv := m.sparseInverse(f); !math.IsInf(inv, 0) {
-			for _, l := range o.lins {
-				l.rescale(i, inv)
-			}
-		}
-	}
+	})
 }
 
 // dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any more.
@@ -137,24 +118,8 @@ func (o *outputs) nextPass() {
 	}
 }
 
-// known drops the entries of features that were never seen, which count as 0.
-func (o *outputs) known(index []uint32, value []float32) ([]uint32, []float32) {
-	beyond := func(i uint32) bool { return int(i) >= len(o.lins[0].c) }
-	if !slices.ContainsFunc(index, beyond) {
-		return index, value
-	}
-	o.seenIndex, o.seenValue = o.seenIndex[:0], o.seenValue[:0]
-	for j, i := range index {
-		if !beyond(i) {
-			o.seenIndex, o.seenValue = append(o.seenIndex, i), append(o.seenValue, value[j])
-		}
-	}
-	return o.seenIndex, o.seenValue
-}
-
 // scores appends the scores of the row under the averaged models.
 func (o *outputs) scores(dst []float64, index []uint32, value []float32) []float64 {
-	index, value = o.known(index, value)
 	for _, l := range o.lins {
 		dst = append(dst, l.averagedScore(index, value))
 	}

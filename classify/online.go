@@ -249,30 +249,11 @@ func (o *online) learn(x Example) error {
 	return nil
 }
 
-// follow keeps learning the scales of features that are not centred: those that are sparse or that the
-// burn-in did not show. The scale is that of the values so
-// far (see [Scaling]); the weights are rescaled with it, so that the function they compute stays.
+// follow keeps learning the scales of features that are not centred (see [Scaling]); the weights are rescaled
+// with them, so that the function they compute stays.
 func (o *online) follow(x Example) {
-	m := o.moments
-	m.total += x.Weight
-	for j, i := range x.Index {
-		v := float64(x.Value[j])
-		for len(m.f) <= int(i) {
-			m.f = append(m.f, featureMoments{})
-		}
-		c := &o.lin.c[i]
-		if v == 0 || c.mean != 0 {
-			continue
-		}
-		f := &m.f[i]
-		f.weight += x.Weight
-		d := v - f.mean
-		f.mean += float64(d*x.Weight) / f.weight
-		f.m2 += float64(x.Weight * d * (v - f.mean))
-		if inv := m.sparseInverse(f); !math.IsInf(inv, 0) {
-			o.lin.rescale(i, inv)
-		}
-	}
+	l := o.lin
+	o.moments.follow(x.Index, x.Value, x.Weight, l.centredAt, l.rescale)
 }
 
 // NextPass implements [Learner].

@@ -62,15 +62,37 @@ func (m *moments) observe(index []uint32, value []float32, weight float64) {
 	m.total += weight
 	m.rows++
 	for j, i := range index {
+		if x := float64(value[j]); x != 0 {
+			m.f[i].add(x, weight)
+		}
+	}
+}
+
+// add counts one non-zero value.
+func (f *featureMoments) add(x, weight float64) {
+	f.weight += weight
+	d := x - f.mean
+	f.mean += float64(d*weight) / f.weight
+	f.m2 += float64(weight * d * (x - f.mean))
+}
+
+// follow counts a row after the scales were frozen, calls rescale with the new inverse scale of each feature that
+// is not centred (those that are sparse or that the burn-in did not show), and leaves the centred ones as they are.
+func (m *moments) follow(index []uint32, value []float32, weight float64, centred func(i uint32) bool, rescale func(i uint32, inverse float64)) {
+	m.total += weight
+	for j, i := range index {
+		for len(m.f) <= int(i) {
+			m.f = append(m.f, featureMoments{})
+		}
 		x := float64(value[j])
-		if x == 0 {
+		if x == 0 || centred(i) {
 			continue
 		}
 		f := &m.f[i]
-		f.weight += weight
-		d := x - f.mean
-		f.mean += float64(d*weight) / f.weight
-		f.m2 += float64(weight * d * (x - f.mean))
+		f.add(x, weight)
+		if inverse := m.sparseInverse(f); !math.IsInf(inverse, 0) {
+			rescale(i, inverse)
+		}
 	}
 }
 
