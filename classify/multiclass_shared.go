@@ -13,7 +13,6 @@ type outputs struct {
 	lins  []*linear
 	d     []dots    // scratch: one row's inner products with each linear
 	z     []float64 // scratch: its scores
-
 }
 
 func newOutputs(cfg Config, n int) *outputs {
