@@ -29,7 +29,8 @@ type Options struct {
 	Algorithm string
 	// Measure is the measure to maximize.
 	Measure measure.Measure
-	// Passes is the number of passes over the data; 0 is as many as make about half a million steps, at least 1 and at most 100. Batch
+	// Passes is the number of passes over the data; 0 is as many as make half a million steps, at most 100, and at least 5 while
+	// these make at most five million steps. Batch
 	// algorithms take it as no more than a hint.
 	Passes int
 	// Seed determines the order of the examples and the held-out part.
@@ -120,10 +121,15 @@ type Result struct {
 	holdout *Data
 }
 
-// autoSteps is the number of steps that the default number of passes aims at, and maxAutoPasses its limit.
+// defaultPasses is the number of passes over n rows when none is given: 100 for a small set, as many as make half a million steps for a
+// larger one, then 5 as long as these are at most five million steps, and 1 for a very large one.
+func defaultPasses(n int64) int {
+	const steps, most, usual, mostSteps = 500_000, 100, 5, 5_000_000
+	byLeast := (steps + n - 1) / n
+	return int(max(1, min(most, byLeast), min(usual, mostSteps/n)))
+}
+
 const (
-	autoSteps     = 500_000
-	maxAutoPasses = 100
 	// minHoldoutPositives is how many positives a held-out part should have.
 	minHoldoutPositives = 20
 	// maxHoldoutRows bounds the memory for the scores of the held-out part.
@@ -212,7 +218,7 @@ func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task
 	t.result.Train = t.classes
 	t.passes = opt.Passes
 	if t.passes == 0 {
-		t.passes = int(min(maxAutoPasses, max(1, (autoSteps+t.classes.Rows()-1)/t.classes.Rows())))
+		t.passes = defaultPasses(t.classes.Rows())
 	}
 	return t, t.prepare()
 }

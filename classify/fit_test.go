@@ -342,3 +342,13 @@ func TestCompareSharesModelsRightly(t *testing.T) {
 		t.Errorf("Q-mean %v beside F1, %v alone", both.Cells[1].Mean, alone.Cells[0].Mean)
 	}
 }
+
+func TestDefaultPasses(t *testing.T) {
+	for n, want := range map[int64]int{
+		1: 100, 1000: 100, 5000: 100, 10_000: 50, 35_000: 15, 100_000: 5, 345_000: 5, 1_000_000: 5, 2_000_000: 2, 5_000_000: 1, 1e12: 1,
+	} {
+		if got := defaultPasses(n); got != want {
+			t.Errorf("%d rows: %d passes, want %d", n, got, want)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
-	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is as many as make about half a million steps")
+	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
 	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")

@@ -33,7 +33,7 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm, `algorithm (see "noregret algorithms"); auto is spade for concave measures, else stamp`)
-	s.IntVar(&f.passes, "passes", f.passes, "passes over the data; 0 is as many as make about half a million steps")
+	s.IntVar(&f.passes, "passes", f.passes, "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
 	s.Uint64Var(&f.seed, "seed", f.seed, "seed of the order of the examples and of the held-out part")
 	s.Float64Var(&f.holdout, "holdout", f.holdout, "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)")
 	s.Var(newChoice(&f.threshold, "default", "zero", "tuned"), "threshold", "rule for the threshold")
