@@ -4,17 +4,22 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // CompareOptions are the options of [Compare].
 type CompareOptions struct {
-	// Measures are the measures to train for and to compare on. At least one.
+	// Measures are the measures to train for and to compare on. At least one, none twice.
 	Measures []measure.Measure
-	// Algorithms are names as [Algorithms] lists them; empty means all. An algorithm that cannot train for a measure
-	// is left out of that measure's cells.
+	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto" stands for the
+	// [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to train for a measure (of the wrong family, or degenerate
+	// without Fit.AllowDegenerate) is left out of that measure's cells, and one that needs held-out data is left out with
+	// Fit.NoHoldout.
 	Algorithms []string
 	// Splits is the number of random splits; 0 means 5.
 	Splits int
@@ -22,7 +27,9 @@ type CompareOptions struct {
 	TrainShare float64
 	// Fit holds the options of every fit; its Algorithm, Measure and Seed are set by Compare.
 	Fit Options
-	// Seed determines the splits and every fit.
+	// Seed determines the splits and every fit. Split k, counted from 0, and all fits on it have the seed
+	// mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons of different seeds share no split, as
+	// they would with Seed + k.
 	Seed uint64
 	// Clock tells the time for the training seconds; nil leaves them 0.
 	Clock func() time.Time
@@ -30,37 +37,38 @@ type CompareOptions struct {
 	Progress func(done, total int, algorithm, measure string)
 }
 
-// Cell is what one algorithm reached for one measure, over the splits.
+// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which knows no NaN.
 type Cell struct {
-	Measure   string `json:"measure"`
-	Algorithm string `json:"algorithm"`
-	// Values are the measures on the test parts, by split; null where undefined (NaN in Go).
-	Values []float64 `json:"-"`
-	// Mean and SD are their mean and sample standard deviation.
-	Mean float64 `json:"mean"`
-	SD   float64 `json:"sd"`
+	Measure, Algorithm string
+	// Values are the measures on the test parts, by split; NaN where undefined.
+	Values []float64
+	// Mean and SD are their mean and sample standard deviation, NaN when one of them is.
+	Mean, SD float64
 	// Seconds is the mean training time, and ExamplesPerSecond the steps taken in a second of it.
-	Seconds           float64 `json:"seconds"`
-	ExamplesPerSecond float64 `json:"examples_per_second"`
+	Seconds, ExamplesPerSecond float64
 	// Passes is the mean number of passes over the training part.
-	Passes float64 `json:"passes"`
+	Passes float64
 }
 
 // Comparison is the result of [Compare]: cells by measure, then by algorithm, in the order of the options.
 type Comparison struct {
-	Cells []Cell `json:"cells"`
+	Cells []Cell
 	// Train and Test are the class sizes of the first split.
 	Train, Test Classes
 	Splits      int
 	Warnings    []string
 }
 
-// Best is the cell with the largest mean among those that keep allows, or nil.
+// Best is the measure's cell with the largest mean among those that keep allows, the first of equal ones, or nil when there is
+// none. A cell whose mean is undefined is best only where all are.
 func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
 	var best *Cell
 	for i := range c.Cells {
 		x := &c.Cells[i]
-		if x.Measure == measureName && keep(x.Algorithm) && (best == nil || x.Mean > best.Mean) {
+		if x.Measure != measureName || !keep(x.Algorithm) {
+			continue
+		}
+		if best == nil || x.Mean > best.Mean || (math.IsNaN(best.Mean) && !math.IsNaN(x.Mean)) {
 			best = x
 		}
 	}
@@ -69,8 +77,9 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 
 // Compare trains every algorithm for every measure on the same random splits of data and evaluates it on the rest.
 // Training time includes the choice of model and threshold on held-out data, and not evaluation on the test part. A
-// model that does not depend on the measure (logistic regression, plain SGD) is trained once a split and evaluated on all; the
-// plug-in's logistic regression likewise, with its threshold tuned for each.
+// model in which the measure has no say (logistic regression; SGD, unless one of several models is chosen on held-out data) is trained once a split
+// and evaluated on all measures, with its threshold tuned for each where it is to be tuned. What an algorithm reaches
+// for a measure is the same as with this measure alone.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -79,7 +88,7 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	run.out.Splits = opt.Splits
 	run.total = opt.Splits * len(opt.Algorithms) * len(opt.Measures)
 	for k := range opt.Splits {
-		if err := run.split(data, opt.Seed+uint64(k)); err != nil {
+		if err := run.split(data, random.Mix(random.Mix(opt.Seed)+uint64(k))); err != nil {
 			return nil, err
 		}
 	}
@@ -111,19 +120,83 @@ func (o *CompareOptions) Validate() error {
 	if !(o.TrainShare > 0 && o.TrainShare < 1) {
 		return usage("share of the training part is %v, want a number in (0, 1)", o.TrainShare)
 	}
-	if len(o.Algorithms) == 0 {
-		o.Algorithms = AlgorithmNames()
+	if err := o.checkMeasures(); err != nil {
+		return err
 	}
-	for _, name := range o.Algorithms {
-		if !slices.Contains(AlgorithmNames(), name) {
-			_, err := findAlgorithm(name, o.Measures[0], true)
-			return err
-		}
+	if err := o.checkAlgorithms(); err != nil {
+		return err
 	}
 	if o.Clock == nil {
 		o.Clock = func() time.Time { return time.Time{} }
 	}
 	return nil
+}
+
+func (o *CompareOptions) checkMeasures() error {
+	seen := map[string]bool{}
+	for _, m := range o.Measures {
+		switch {
+		case m == nil:
+			return usage("no measure is given in one of the %d places; there are %s", len(o.Measures), strings.Join(measure.Names(), ", "))
+		case seen[m.Name()]:
+			return usage("measure %s is given twice", m.Name())
+		}
+		seen[m.Name()] = true
+	}
+	return nil
+}
+
+// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when there is nothing to train.
+func (o *CompareOptions) checkAlgorithms() error {
+	if len(o.Algorithms) == 0 {
+		o.Algorithms = AlgorithmNames()
+	}
+	var names []string
+	for _, name := range o.Algorithms {
+		if name == "auto" {
+			continue
+		}
+		if !slices.Contains(AlgorithmNames(), name) {
+			return usage("no algorithm is named %q; there are auto, %s", name, strings.Join(AlgorithmNames(), ", "))
+		}
+		if slices.Contains(names, name) {
+			return usage("algorithm %s is given twice", name)
+		}
+		names = append(names, name)
+	}
+	if slices.Contains(o.Algorithms, "auto") {
+		for _, m := range o.Measures {
+			if name := DefaultAlgorithm(m); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	o.Algorithms = names
+	var refused error
+	for _, m := range o.Measures {
+		for _, name := range names {
+			_, err := o.trainable(name, m)
+			if err == nil {
+				return nil
+			}
+			if refused == nil {
+				refused = err
+			}
+		}
+	}
+	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w", refused)
+}
+
+// trainable returns the algorithm, or why Fit refuses to train it for the measure.
+func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, error) {
+	a, err := findAlgorithm(name, m, o.Fit.AllowDegenerate)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.needsHoldout && o.Fit.NoHoldout:
+		return nil, usage("algorithm %s needs held-out data", name)
+	}
+	return a, nil
 }
 
 type comparison struct {
@@ -169,40 +242,60 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 			c.opt.Progress(c.done, c.total, name, m.Name())
 		}
 		c.done++
-		alg, err := findAlgorithm(name, m, true)
-		if err != nil || !alg.trains(m) {
+		alg, err := c.opt.trainable(name, m)
+		if err != nil {
 			continue
 		}
-		o := c.opt.Fit
-		o.Algorithm, o.Measure, o.Seed = name, m, seed
-		start := c.opt.Clock()
 		r := shared
 		switch {
 		case shared == nil:
-			if r, err = Fit(c.ctx, train, o); err != nil {
+			if r, seconds, err = c.fit(name, m, train, seed); err != nil {
 				return err
 			}
-			seconds = c.opt.Clock().Sub(start).Seconds()
-			for _, w := range r.Warnings {
-				if !slices.Contains(c.out.Warnings, w) {
-					c.out.Warnings = append(c.out.Warnings, w)
-				}
+			if isShared(alg, r) {
+				shared = r
 			}
-		case alg.TunesThreshold:
+		case tunesThreshold(alg, c.opt.Fit):
 			clone := *shared
 			r = &clone
 			if err := retune(c.ctx, r, m); err != nil {
 				return err
 			}
 		}
-		if alg.sharesModel {
-			shared = r
-		}
 		if err := c.record(name, m, r, test, seconds); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fit trains one algorithm for one measure and keeps its warnings.
+func (c *comparison) fit(name string, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64, err error) {
+	o := c.opt.Fit
+	o.Algorithm, o.Measure, o.Seed = name, m, seed
+	start := c.opt.Clock()
+	if r, err = Fit(c.ctx, train, o); err != nil {
+		return nil, 0, err
+	}
+	seconds = c.opt.Clock().Sub(start).Seconds()
+	for _, w := range r.Warnings {
+		if !slices.Contains(c.out.Warnings, w) {
+			c.out.Warnings = append(c.out.Warnings, w)
+		}
+	}
+	return r, seconds, nil
+}
+
+// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the algorithm trains without looking at
+// the measure, and there was no choice among several models for it to make.
+func isShared(a *Algorithm, r *Result) bool { return a.sharesModel && len(r.History) == 1 }
+
+// tunesThreshold reports whether Fit tunes the threshold.
+func tunesThreshold(a *Algorithm, o Options) bool {
+	if o.Threshold == ThresholdDefault {
+		return a.TunesThreshold && !o.NoHoldout
+	}
+	return o.Threshold == ThresholdTuned
 }
 
 // retune tunes the threshold of a result for another measure on the same held-out data.

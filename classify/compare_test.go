@@ -1,0 +1,212 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// What an algorithm reaches for a measure does not depend on the other measures of the comparison, nor on their order.
+func TestCompareMeasuresApart(t *testing.T) {
+	data := asData(t, stream(43, 1200))
+	measures := []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
+	var sharing []string
+	for _, a := range Algorithms() {
+		if a.sharesModel {
+			sharing = append(sharing, a.Name)
+		}
+	}
+	valid := asData(t, stream(44, 300))
+	for name, fit := range map[string]Options{
+		"default": {}, "tuned steps": {TuneSteps: true}, "tuned threshold": {Threshold: ThresholdTuned}, "threshold 0": {Threshold: ThresholdZero},
+		"held out": {Holdout: 0.2}, "held out and tuned": {Holdout: 0.2, Threshold: ThresholdTuned, TuneSteps: true},
+		"one pass, tuned": {Passes: 1, Threshold: ThresholdTuned}, "nothing held out": {NoHoldout: true}, "held out apart": {Valid: &valid},
+	} {
+		if fit.Passes == 0 {
+			fit.Passes = 6
+		}
+		run := func(ms []measure.Measure) map[string][]float64 {
+			c, err := Compare(context.Background(), data, CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, Seed: 4, Fit: fit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := map[string][]float64{}
+			for _, x := range c.Cells {
+				out[x.Measure+" "+x.Algorithm] = x.Values
+			}
+			return out
+		}
+		alone := map[string][]float64{}
+		for _, m := range measures {
+			for k, v := range run([]measure.Measure{m}) {
+				alone[k] = v
+			}
+		}
+		backward := slices.Clone(measures)
+		slices.Reverse(backward)
+		for order, ms := range map[string][]measure.Measure{"forward": measures, "backward": backward} {
+			together := run(ms)
+			if len(together) != len(alone) {
+				t.Errorf("%s, %s: %d cells, %d alone", name, order, len(together), len(alone))
+			}
+			for k, v := range together {
+				if !slices.Equal(v, alone[k]) {
+					t.Errorf("%s, %s, %s: %v, alone %v", name, order, k, v, alone[k])
+				}
+			}
+		}
+	}
+}
+
+// A model that no measure had a say in is trained once.
+func TestCompareTrainsSharedModelsOnce(t *testing.T) {
+	data := asData(t, stream(43, 1200))
+	fits := map[string]int{}
+	_, err := Compare(context.Background(), data, CompareOptions{
+		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
+		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, Seed: 4,
+		Fit: Options{Passes: 8, Progress: func(p Progress) {
+			fits[p.Algorithm+" "+p.Measure]++
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fits["sgd-hinge f1"] == 0 {
+		t.Fatalf("no progress of sgd-hinge for f1 in %v", fits)
+	}
+	for k := range fits {
+		if strings.HasPrefix(k, "sgd") && !strings.HasSuffix(k, " f1") {
+			t.Errorf("trained again: %q", k)
+		}
+	}
+}
+
+// What Fit refuses to train for a measure has no cell; it does not end the comparison.
+func TestCompareLeavesOut(t *testing.T) {
+	precision, err := measure.Parse("precision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f1 := measure.FBeta{B: 1}
+	data := asData(t, stream(42, 600))
+	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
+		fit.Passes = 2
+		c, err := Compare(context.Background(), data, CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, Fit: fit})
+		if err != nil {
+			return "", err
+		}
+		var out []string
+		for _, x := range c.Cells {
+			out = append(out, x.Measure+" "+x.Algorithm)
+		}
+		return strings.Join(out, ", "), nil
+	}
+	for _, tc := range []struct {
+		measures   []measure.Measure
+		fit        Options
+		algorithms []string
+		want       string
+	}{
+		{[]measure.Measure{precision, f1}, Options{}, []string{"stamp", "amp", "cost-search", "logistic"}, "precision logistic, f1 stamp, f1 amp, f1 cost-search, f1 logistic"},
+		{[]measure.Measure{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
+		{[]measure.Measure{f1}, Options{NoHoldout: true}, []string{"plugin", "logistic"}, "f1 logistic"},
+		{[]measure.Measure{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
+		{[]measure.Measure{measure.QMean{}, measure.Min{}}, Options{}, []string{"auto", "spade"}, "qmean spade, min spade"},
+	} {
+		got, err := names(tc.measures, tc.fit, tc.algorithms...)
+		if err != nil || got != tc.want {
+			t.Errorf("%v: got %q, %v; want %q", tc.algorithms, got, err, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		measures   []measure.Measure
+		algorithms []string
+		want       string
+	}{
+		{[]measure.Measure{f1}, []string{""}, `no algorithm is named ""`},
+		{[]measure.Measure{f1}, []string{"auto", "nope"}, `no algorithm is named "nope"`},
+		{[]measure.Measure{f1}, []string{"logistic", "nope"}, `no algorithm is named "nope"`},
+		{[]measure.Measure{f1}, []string{"logistic", "logistic"}, "algorithm logistic is given twice"},
+		{[]measure.Measure{f1, f1}, []string{"logistic"}, "measure f1 is given twice"},
+		{[]measure.Measure{f1, nil}, []string{"logistic"}, "no measure is given"},
+		{[]measure.Measure{f1}, []string{"spade"}, "none of the algorithms"},
+	} {
+		if _, err := names(tc.measures, Options{}, tc.algorithms...); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v %v: got %v, want a usage error with %q", tc.measures, tc.algorithms, err, tc.want)
+		}
+	}
+}
+
+func TestCompareValidateFillsIn(t *testing.T) {
+	for _, names := range [][]string{nil, {"auto"}, {"logistic", "auto"}} {
+		o := CompareOptions{Measures: []measure.Measure{measure.QMean{}}, Algorithms: names}
+		if err := o.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if o.Clock == nil || o.Splits != 5 || o.TrainShare != 0.7 {
+			t.Errorf("%q: defaults are missing in %+v", names, o)
+		}
+		first := fmt.Sprint(o.Algorithms)
+		if err := o.Validate(); err != nil || fmt.Sprint(o.Algorithms) != first {
+			t.Errorf("%q: a second call gives %v, %v; the first gave %s", names, o.Algorithms, err, first)
+		}
+	}
+	if got := fmt.Sprint(func() []string {
+		o := CompareOptions{Measures: []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}}, Algorithms: []string{"logistic", "auto"}}
+		_ = o.Validate()
+		return o.Algorithms
+	}()); got != "[logistic spade stamp]" {
+		t.Errorf("auto is %s", got)
+	}
+}
+
+func TestBestPassesOverUndefined(t *testing.T) {
+	all := func(string) bool { return true }
+	for _, tc := range []struct {
+		means []float64
+		want  string
+	}{
+		{[]float64{math.NaN(), 0.2, 0.5}, "c"},
+		{[]float64{0.2, math.NaN(), 0.1}, "a"},
+		{[]float64{math.NaN(), math.NaN(), -0.5}, "c"},
+		{[]float64{math.NaN(), math.NaN(), math.NaN()}, "a"},
+	} {
+		c := Comparison{}
+		for i, m := range tc.means {
+			c.Cells = append(c.Cells, Cell{Measure: "f1", Algorithm: string(rune('a' + i)), Mean: m})
+		}
+		if got := c.Best("f1", all); got == nil || got.Algorithm != tc.want {
+			t.Errorf("%v: got %+v, want %s", tc.means, got, tc.want)
+		}
+		if got := c.Best("qmean", all); got != nil {
+			t.Errorf("another measure: got %+v, want nil", got)
+		}
+	}
+}
+
+// Neighbouring seeds share no split: each comparison's splits are fresh.
+func TestCompareSeedsShareNoSplit(t *testing.T) {
+	data := asData(t, stream(42, 600))
+	seen := map[float64]uint64{}
+	for seed := range uint64(4) {
+		c, err := Compare(context.Background(), data, CompareOptions{
+			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, Seed: seed,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range c.Cells[0].Values {
+			if other, ok := seen[v]; ok && other != seed {
+				t.Errorf("seeds %d and %d share a value, %v", other, seed, v)
+			}
+			seen[v] = seed
+		}
+	}
+}
