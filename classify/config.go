@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -30,12 +31,18 @@ const (
 	AverageLastPass
 	// AverageNone returns the last iterate. It is much noisier.
 	AverageNone
+	// AverageLastHalf averages the iterates of the second half of a [Fit] (suffix averaging, Rakhlin, Shamir and Sridharan 2012); an online
+	// learner, which does not know its end, averages those since the last call of ResetAverage.
+	AverageLastHalf
 )
 
 // Config holds the options that all online learners share. The zero value is ready to use.
 type Config struct {
-	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow.
+	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow up to MaxDim.
 	Dim int
+	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means [dataset.DefaultMaxDim]. One
+	// absurd index must not exhaust the memory.
+	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
 	// StepScale multiplies the default step size; 0 means 1. Range: > 0.
@@ -56,6 +63,11 @@ type Config struct {
 	// Positives is the known share p of positives in (0, 1); 0 estimates it on the stream: the
 	// current example is counted first, so that the estimate never divides by 0.
 	Positives float64
+	// PriorWeight k₀ ≥ 0 and PriorShare p₀ steady the running estimate of p: p̂ = (n₊ + k₀p₀)/(n + k₀). Without effect when Positives is known.
+	PriorWeight, PriorShare float64
+	// Decay in [0, 1) forgets: before each example the class counts are multiplied by 1 - Decay, for streams whose class
+	// share drifts; class shares are then taken as at least 1e-6. Without effect when Positives is known.
+	Decay float64
 	// Scaling standardises the features; nil learns it from the first examples of the
 	// stream (see [Config.BurnIn]). Use [Identity] for none.
 	Scaling *Scaling
@@ -66,7 +78,8 @@ type Config struct {
 	// BurnIn is the largest number of examples held back until the scales are frozen; 0 means 1000. They are
 	// frozen as soon as there are at least a fifth of these and 5 of each class, and the examples held back are then replayed.
 	BurnIn int
-	// MaxExampleWeight caps the factor (ω/ω̄)·(1/q) of one example; 0 means no cap.
+	// MaxExampleWeight caps the factor by which one example's gradient is multiplied: (ω/ω̄)/q in SPADE, (ω/ω̄)·k in SGD and STAMP with k
+	// the normalised weight of its class; 0 means no cap.
 	MaxExampleWeight float64
 }
 
@@ -97,7 +110,11 @@ func (c Config) withDefaults() (Config, error) {
 		ok    bool
 		want  string
 	}{
-		{"dimension", float64(c.Dim), c.Dim >= 0, "at least 0"},
+		{"dimension", float64(c.Dim), c.Dim >= 0 && int64(c.Dim) <= math.MaxUint32, "at least 0"},
+		{"largest dimension", float64(c.MaxDim), c.MaxDim >= 0 && int64(c.MaxDim) <= math.MaxUint32, "at least 1 (0 is the default)"},
+		{"weight of the prior", c.PriorWeight, c.PriorWeight >= 0, "a finite number ≥ 0"},
+		{"share of the prior", c.PriorShare, c.PriorShare >= 0 && c.PriorShare <= 1, "a number in [0, 1]"},
+		{"decay", c.Decay, c.Decay >= 0 && c.Decay < 1, "a number in [0, 1)"},
 		{"step scale", c.StepScale, c.StepScale > 0, "a finite number > 0"},
 		{"step", c.Step, c.Step >= 0, "a finite number ≥ 0 (0 is the default)"},
 		{"radius", c.Radius, c.Radius >= 0, "a finite number > 0 (0 is no ball)"},
@@ -113,11 +130,19 @@ func (c Config) withDefaults() (Config, error) {
 			return c, usage("%s is %v, want %s", o.name, o.value, o.want)
 		}
 	}
-	if c.Averaging < AverageAll || c.Averaging > AverageNone {
-		return c, usage("averaging is %d, want AverageAll, AverageLastPass or AverageNone", c.Averaging)
+	if c.Averaging < AverageAll || c.Averaging > AverageLastHalf {
+		return c, usage("averaging is %d, want AverageAll, AverageLastPass, AverageNone or AverageLastHalf", c.Averaging)
+	}
+	if c.Scaling != nil {
+		if err := c.Scaling.check(); err != nil {
+			return c, err
+		}
 	}
 	if c.Scaling != nil && c.Dim > 0 && len(c.Scaling.Inverse) > c.Dim {
 		return c, usage("scaling has %d features, the dimension is %d", len(c.Scaling.Inverse), c.Dim)
+	}
+	if c.MaxDim == 0 {
+		c.MaxDim = dataset.DefaultMaxDim
 	}
 	if c.NoIntercept {
 		c.BiasFeature = 0

@@ -33,8 +33,11 @@ func (c Classes) Share() float64 { return c.PositiveWeight / (c.PositiveWeight +
 // Classes counts the classes in O(number of labels). It fails with an error of code bad_input when a class is
 // missing or weighs nothing, or when rows lack a label.
 func (d Data) Classes() (Classes, error) {
-	info := d.Set.Info()
 	var c Classes
+	if err := d.check(); err != nil {
+		return c, err
+	}
+	info := d.Set.Info()
 	for i, l := range info.Labels {
 		if i == d.Positive {
 			c.Positives, c.PositiveWeight, c.PositiveLabel = l.Rows, l.Weight, l.Name
@@ -48,8 +51,6 @@ func (d Data) Classes() (Classes, error) {
 		}
 	}
 	switch {
-	case info.NoLabel > 0:
-		return c, badInput("%d of %d rows have no label", info.NoLabel, info.Rows)
 	case c.PositiveWeight+c.NegativeWeight == 0:
 		return c, badInput("the weights of all %d rows add up to 0", c.Rows())
 	case c.Positives == 0 || c.PositiveWeight == 0:
@@ -58,6 +59,21 @@ func (d Data) Classes() (Classes, error) {
 		return c, badInput("need both classes: there is no negative example of positive weight among %d rows (positive label %q)", c.Rows(), c.PositiveLabel)
 	}
 	return c, nil
+}
+
+// check refuses a Data that is not one.
+func (d Data) check() error {
+	if d.Set == nil {
+		return usage("the data have no set of examples")
+	}
+	info := d.Set.Info()
+	if d.Positive < 0 || d.Positive >= len(info.Labels) {
+		return usage("the positive label is number %d, want one of the %d labels, from 0", d.Positive, len(info.Labels))
+	}
+	if info.NoLabel > 0 {
+		return badInput("%d of %d rows have no label", info.NoLabel, info.Rows)
+	}
+	return nil
 }
 
 func badInput(format string, args ...any) error {
@@ -69,6 +85,9 @@ func badInput(format string, args ...any) error {
 func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) (err error) {
 	if open != nil {
 		return open
+	}
+	if err := d.check(); err != nil {
+		return errors.Join(err, r.Close())
 	}
 	blocks, empty, done := make(chan fetched, 2), make(chan *dataset.Block, 2), make(chan struct{})
 	stop := make(chan struct{})
@@ -140,6 +159,9 @@ func (d Data) visitBlock(b *dataset.Block, f func(x Example) error) error {
 
 // read visits the rows in stored order.
 func (d Data) read(ctx context.Context, f func(x Example) error) error {
+	if err := d.check(); err != nil {
+		return err
+	}
 	r, err := d.Set.Read()
 	return d.visit(ctx, r, err, f)
 }

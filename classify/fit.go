@@ -317,7 +317,7 @@ func (t *task) prepare() error {
 		if t.opt.Unscaled {
 			t.config.Scaling = Identity(t.config.Dim)
 		} else {
-			t.config.Scaling = m.scaling(t.config.Dim)
+			t.config.Scaling = m.scaling(t.config.Dim, t.config.BiasFeature != 0)
 		}
 	}
 	t.result.Scaling = t.config.Scaling

@@ -440,7 +440,7 @@ func TestWeightsAsDuplicates(t *testing.T) {
 	if pa != pb || na != nb || ca != cb {
 		t.Errorf("class weights %v/%v and %v/%v, confusions %v and %v", pa, na, pb, nb, ca, cb)
 	}
-	sa, sb := a.scaling(13), b.scaling(13)
+	sa, sb := a.scaling(13, true), b.scaling(13, true)
 	for i := range sa.Inverse {
 		near(t, "scale", sa.Inverse[i]/sb.Inverse[i], 1, 1e-9)
 		near(t, "centre", (sa.Center[i]-sb.Center[i])*sa.Inverse[i], 0, 1e-9)

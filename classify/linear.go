@@ -1,6 +1,9 @@
 package classify
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // coord is all that an update of one coordinate touches, side by side for the cache.
 type coord struct {
@@ -354,6 +357,12 @@ func (m *Linear) Score(index []uint32, value []float32) float64 {
 		}
 	}
 	return z
+}
+
+// clone returns a copy that shares nothing.
+func (m Linear) clone() Linear {
+	m.Weights = slices.Clone(m.Weights)
+	return m
 }
 
 // Predict reports whether the score of the row exceeds the threshold.

@@ -201,7 +201,7 @@ func TestMoments(t *testing.T) {
 		}
 		m.observe([]uint32{0, 1, 2, 3}, x[:], 1)
 	}
-	s := m.scaling(5)
+	s := m.scaling(5, true)
 	for _, i := range []int{0, 2} {
 		mean := 0.0
 		for _, x := range cols[i] {

@@ -319,7 +319,7 @@ func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
 	}
 	relative = weight / mean
 	if c := s.opt.MaxExampleWeight; c > 0 {
-		relative = min(relative, c*q)
+		relative = min(relative, float64(c*q))
 	}
 	return q, relative
 }

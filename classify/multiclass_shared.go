@@ -29,7 +29,7 @@ func (o *outputs) freeze() {
 	f := o.front
 	s := f.cfg.Scaling
 	if s == nil {
-		s = f.moments.scaling(f.cfg.Dim)
+		s = f.moments.scaling(f.cfg.Dim, f.cfg.BiasFeature != 0)
 	}
 	for _, l := range o.lins {
 		l.standardize(s)

@@ -63,10 +63,7 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 func (s *MicroSTAMP) start() {
 	f := s.front
 	s.freeze()
-	f.share = f.cfg.Positives
-	if f.share == 0 {
-		f.share = (f.pos + 0.5) / (f.pos + f.neg + 1)
-	}
+	f.freezeShare()
 	s.core.begin()
 }
 
@@ -111,6 +108,7 @@ func (s *MicroSTAMP) hold(x LabelsExample) error {
 
 // count counts the pairs of the marked example.
 func (s *MicroSTAMP) count(weight float64) {
+	s.front.forget()
 	for _, has := range s.checker.marks {
 		if has {
 			s.front.pos += weight
@@ -145,6 +143,9 @@ func (s *MicroSTAMP) learn(x LabelsExample) error {
 	s.admit(x.Index, x.Value, x.Weight)
 	s.count(x.Weight)
 	c := s.core
+	if s.front.cfg.Positives == 0 {
+		c.weigh(s.front.shares())
+	}
 	if c.levelStage {
 		s.measureLevel(x)
 		return nil
@@ -169,27 +170,19 @@ func (s *MicroSTAMP) modelStep(x LabelsExample) error {
 	if err := s.dots(x.Index, x.Value); err != nil {
 		return err
 	}
-	p := f.cfg.Positives
-	if p == 0 {
-		p = f.pos / (f.pos + f.neg)
-	}
 	mean := f.cfg.MeanWeight
 	if mean == 0 {
-		mean = (f.pos + f.neg) / (f.rows * float64(len(s.lins)))
+		mean = f.rowWeight() / float64(len(s.lins))
 	}
 	s.accumulate()
 	eta := c.eta0 / math.Sqrt(float64(f.t))
 	for k, has := range s.checker.marks {
 		s.labels[k].Add(has, s.z[k] > 0, x.Weight)
-		m, weight, q := s.z[k], c.kPos, p
+		m, weight := s.z[k], c.kPos
 		if !has {
-			m, weight, q = -m, c.kNeg, 1-p
+			m, weight = -m, c.kNeg
 		}
-		relative := x.Weight / mean
-		if most := f.cfg.MaxExampleWeight; most > 0 {
-			relative = min(relative, most*q)
-		}
-		step := float64(eta * (weight * relative * f.cfg.Reward.Derivative(m)))
+		step := float64(eta * (f.capped(weight*(x.Weight/mean)) * f.cfg.Reward.Derivative(m)))
 		if !has {
 			step = -step
 		}
@@ -202,40 +195,22 @@ func (s *MicroSTAMP) modelStep(x LabelsExample) error {
 func (s *MicroSTAMP) measureLevel(x LabelsExample) {
 	c := s.core
 	for k, has := range s.checker.marks {
-		c.counts.Add(has, s.current[k].Predict(x.Index, x.Value), x.Weight)
-		if has {
-			c.positives++
-		} else {
-			c.negatives++
-		}
+		c.countLevel(has, s.current[k].Predict(x.Index, x.Value), x.Weight)
 	}
 	c.done++
-	if c.done < c.stage {
+	if !c.levelDone() {
 		return
 	}
-	if (c.positives < c.opt.MinPositives || c.negatives < 1) && c.done < 10*c.stage {
-		return
+	point := MultilabelCheckpoint{Level: c.level, Stage: c.stage, Counts: c.counts, Models: s.current}
+	point.NextLevel = c.nextEpoch()
+	s.points = append(s.points, point)
+	if len(s.points) > maxCheckpoints {
+		s.points = append(s.points[:0], s.points[1:]...)
 	}
-	s.endLevelStage()
-}
-
-// endLevelStage sets the level to the measure reached, keeps the checkpoint and begins the next epoch.
-func (s *MicroSTAMP) endLevelStage() {
-	c := s.core
-	trained := c.level
-	if c.positives > 0 && c.negatives > 0 {
-		p, n := c.counts.Rates()
-		if v := c.coef.Of(p, n); !math.IsNaN(v) {
-			c.setLevel(v)
-		}
-	}
-	s.points = append(s.points, MultilabelCheckpoint{Level: trained, NextLevel: c.level, Stage: c.stage, Counts: c.counts, Models: s.current})
 	for k, l := range s.lins {
 		l.assign(s.current[k])
 		l.resetAverage()
 	}
-	c.levelStage, c.done = false, 0
-	c.stage = int(math.Min(c.opt.Growth*float64(c.stage), math.MaxInt32))
 }
 
 // Checkpoints returns the models of the epochs so far, oldest first, as [STAMP.Checkpoints] does.

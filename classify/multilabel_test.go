@@ -158,8 +158,13 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 // The levels of the micro average are F_B of the pooled counts by the formula, and one level is shared.
 func TestMicroLevelIsPooledF(t *testing.T) {
 	const labels, b2 = 4, 4.
-	s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 2}}, Labels: labels, Average: MicroAverage}).(*MicroSTAMP)
 	rows := labelRows(3, 30_000, labels)
+	pairs := 0
+	for _, x := range rows {
+		pairs += len(x.Labels)
+	}
+	cfg := STAMPConfig{Measure: measure.FBeta{B: 2}, Config: Config{Positives: float64(pairs) / (labels * 30_000)}}
+	s := newLabels(t, MultilabelConfig{STAMPConfig: cfg, Labels: labels, Average: MicroAverage}).(*MicroSTAMP)
 	observeLabels(t, s, rows)
 	points := s.Checkpoints()
 	for i, c := range points {
@@ -172,7 +177,7 @@ func TestMicroLevelIsPooledF(t *testing.T) {
 		}
 		// θ is the stream's, not the stage's: the canonical form at the global share of positive pairs.
 		p, n := k.Rates()
-		theta := s.core.theta
+		theta := s.core.coef.Theta
 		want := (1 + b2) * p / (b2 + theta + p - theta*n)
 		near(t, "level", c.NextLevel, want, 1e-12)
 		if want = (1 + b2) * k.TP / ((1+b2)*k.TP + b2*k.FN + k.FP); math.Abs(c.NextLevel-want) > 0.05 {

@@ -18,6 +18,8 @@ type Learner interface {
 	// that is not finite, a negative weight) is refused with an error of code bad_input and leaves
 	// the learner as it was. An error of code diverged ends the learner's use.
 	Observe(x Example) error
+	// ResetAverage makes the model the average of the iterates from here on.
+	ResetAverage()
 	// NextPass tells the learner that a pass over the data has ended.
 	NextPass()
 	// Finish ends the stream: a learner still holding back its first examples learns from them. Call it before
@@ -60,6 +62,7 @@ type online struct {
 	buffer     []Example // held back until ready
 	moments    *moments  // of the stream, while scales are learned
 	sorted     Example   // scratch
+	skipped    int64     // examples of weight 0
 	failed     error
 
 	progressive measure.Confusion // of the scores before each step, since the last NextPass
@@ -84,7 +87,7 @@ func (o *online) open() {
 func (o *online) start() {
 	s := o.cfg.Scaling
 	if s == nil {
-		s = o.moments.scaling(o.cfg.Dim)
+		s = o.moments.scaling(o.cfg.Dim, o.cfg.BiasFeature != 0)
 	}
 	o.lin.standardize(s)
 	o.meanSquare = o.cfg.MeanSquare
@@ -94,15 +97,22 @@ func (o *online) start() {
 	if o.meanSquare == 0 {
 		o.meanSquare = 1 // nothing but empty rows and no intercept: any step will do
 	}
-	o.share = o.cfg.Positives
-	if o.share == 0 {
-		o.share = (o.pos + 0.5) / (o.pos + o.neg + 1)
-	}
+	o.freezeShare()
 	if o.cfg.Scaling != nil {
 		o.moments = nil
 	}
 	o.ready = true
 	o.algo.begin()
+}
+
+// freezeShare fixes the share of positives that the step scales are made with: the known one, or that of the burn-in
+// with half an example added to each class.
+func (o *online) freezeShare() {
+	o.share = o.cfg.Positives
+	if o.share == 0 {
+		w := o.rowWeight()
+		o.share = (o.pos + float64(0.5*w)) / (o.pos + o.neg + w)
+	}
 }
 
 // Observe implements [Learner].
@@ -115,6 +125,7 @@ func (o *online) Observe(x Example) error {
 		return err
 	}
 	if x.Weight == 0 {
+		o.skipped++
 		return nil
 	}
 	if !o.ready {
@@ -122,6 +133,17 @@ func (o *online) Observe(x Example) error {
 	}
 	return o.learn(x)
 }
+
+// rowWeight is the mean example weight so far, 1 before the first.
+func (o *online) rowWeight() float64 {
+	if o.rows == 0 {
+		return 1
+	}
+	return (o.pos + o.neg) / o.rows
+}
+
+// maxWeight is the largest example weight: sums of weights and their squares stay finite.
+const maxWeight = 1e100
 
 // trusted returns Observe without its checks, for rows of a data set, which are known to be good. During the
 // burn-in it is Observe itself.
@@ -147,13 +169,18 @@ func (o *online) check(x Example) (Example, error) {
 	if !(x.Weight >= 0) || math.IsInf(x.Weight, 0) {
 		return bad(-1, "weight is %v, want a finite number ≥ 0", x.Weight)
 	}
+	if x.Weight > maxWeight {
+		return bad(-1, "weight is %v, want at most %v", x.Weight, maxWeight)
+	}
 	ascending := true
 	for j, v := range x.Value {
 		if v-v != 0 { // NaN or ±Inf
 			return bad(j, "value is %v, want a finite number", v)
 		}
-		if o.cfg.Dim > 0 && x.Index[j] >= uint32(o.cfg.Dim) {
-			return bad(j, "index is %d, want one below the dimension %d", x.Index[j], o.cfg.Dim)
+		if i := int64(x.Index[j]); o.cfg.Dim > 0 && i >= int64(o.cfg.Dim) {
+			return bad(j, "index is %d, want one below the dimension %d", i, o.cfg.Dim)
+		} else if o.cfg.Dim == 0 && o.cfg.MaxDim > 0 && i >= int64(o.cfg.MaxDim) {
+			return bad(j, "index is %d, want one below the largest dimension %d", i, o.cfg.MaxDim)
 		}
 		if j > 0 && x.Index[j] <= x.Index[j-1] {
 			ascending = false
@@ -224,7 +251,17 @@ func (o *online) release() error {
 	return nil
 }
 
+// forget multiplies the counts by 1 - Decay.
+func (o *online) forget() {
+	if keep := 1 - o.cfg.Decay; keep < 1 {
+		o.pos *= keep
+		o.neg *= keep
+		o.rows *= keep
+	}
+}
+
 func (o *online) count(positive bool, weight float64) {
+	o.forget()
 	if positive {
 		o.pos += weight
 	} else {
@@ -273,8 +310,14 @@ func (o *online) Finish() error {
 	if !o.ready && len(o.buffer) > 0 {
 		return o.release()
 	}
+	if o.rows == 0 && o.skipped > 0 {
+		return badInput("all %d examples have weight 0: there is nothing to learn from", o.skipped)
+	}
 	return nil
 }
+
+// ResetAverage forgets the past iterates and keeps the current one: the model is then the average of the iterates from here on.
+func (o *online) ResetAverage() { o.lin.resetAverage() }
 
 // Score implements [Learner].
 func (o *online) Score(index []uint32, value []float32) float64 {
@@ -292,25 +335,38 @@ func (o *online) Progressive() measure.Confusion { return o.progressive }
 // Seen implements [Learner].
 func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
 
-// classShare is q: the share of the example's class, known or running, and ω/ω̄, the example's relative weight.
-func (o *online) classShare(positive bool, weight float64) (q, relative float64) {
-	p := o.cfg.Positives
-	if p == 0 {
-		p = o.pos / (o.pos + o.neg)
+// shares are the shares of the two classes, known or running. Each is computed of its own, since 1 - p may
+// round to 0.
+func (o *online) shares() (p, n float64) {
+	if p = o.cfg.Positives; p > 0 {
+		return p, 1 - p
 	}
-	q = p
-	if !positive {
-		q = 1 - p
+	total := o.pos + o.neg + o.cfg.PriorWeight
+	p = (o.pos + float64(o.cfg.PriorWeight*o.cfg.PriorShare)) / total
+	n = (o.neg + float64(o.cfg.PriorWeight*(1-o.cfg.PriorShare))) / total
+	if o.cfg.Decay > 0 {
+		p, n = max(p, minDecayedShare), max(n, minDecayedShare)
 	}
-	mean := o.cfg.MeanWeight
-	if mean == 0 {
-		mean = (o.pos + o.neg) / o.rows
+	return p, n
+}
+
+// minDecayedShare is the least class share when counts are forgotten.
+const minDecayedShare = 1e-6
+
+// relativeWeight is ω/ω̄.
+func (o *online) relativeWeight(weight float64) float64 {
+	if o.cfg.MeanWeight > 0 {
+		return weight / o.cfg.MeanWeight
 	}
-	relative = weight / mean
+	return weight / o.rowWeight()
+}
+
+// capped applies MaxExampleWeight to the factor of an example's gradient.
+func (o *online) capped(factor float64) float64 {
 	if c := o.cfg.MaxExampleWeight; c > 0 {
-		relative = min(relative, c*q)
+		return min(factor, c)
 	}
-	return q, relative
+	return factor
 }
 
 // accumulate adds the current iterate to the average.
@@ -329,23 +385,29 @@ func (o *online) stepSize(base float64) float64 {
 }
 
 // ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation.
-func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor float64, positive bool) {
+func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor float64, positive bool) error {
 	if o.cfg.Lambda > 0 {
 		o.lin.decay(1-float64(eta*o.cfg.Lambda), &d)
 	}
 	if factor == 0 {
-		return
+		return nil
 	}
 	c := eta * factor
 	if !positive {
 		c = -c
 	}
 	o.lin.add(index, value, d, c)
+	return o.checkState(o.lin.bias)
 }
 
 // judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing any more.
 func (o *online) judge(z float64, positive bool, weight float64) error {
 	o.progressive.Add(positive, z > 0, weight)
+	return o.checkState(z)
+}
+
+// checkState refuses to go on when z or the weights have left the range in which they mean anything.
+func (o *online) checkState(z float64) error {
 	if o.lin.diverged(z) {
 		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t), "the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
 	}

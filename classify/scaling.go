@@ -97,12 +97,12 @@ func (m *moments) follow(index []uint32, value []float32, weight float64, centre
 }
 
 // scale returns centre and inverse scale of one feature.
-func (m *moments) scale(i int) (center, inverse float64) {
+func (m *moments) scale(i int, centre bool) (center, inverse float64) {
 	f := &m.f[i]
 	if f.weight == 0 {
 		return 0, 1
 	}
-	if f.weight >= denseShare*m.total {
+	if centre && f.weight >= denseShare*m.total {
 		zero := m.total - f.weight
 		mean := f.mean * f.weight / m.total
 		variance := (f.m2 + float64(f.mean*f.mean*f.weight*zero)/m.total) / m.total
@@ -124,13 +124,27 @@ func (m *moments) sparseInverse(f *featureMoments) float64 {
 	return 1 / math.Sqrt((float64(f.mean*f.mean)+f.m2/f.weight)*math.Sqrt(share))
 }
 
-// scaling returns the scaling of all features up to dim; those never seen are left as they are.
-func (m *moments) scaling(dim int) *Scaling {
+// scaling returns the scaling of all features up to dim; those never seen are left as they are. Without an intercept, which centring
+// would bring back, nothing is centred.
+func (m *moments) scaling(dim int, intercept bool) *Scaling {
 	s := Identity(max(dim, len(m.f)))
 	for i := range m.f {
-		s.Center[i], s.Inverse[i] = m.scale(i)
+		s.Center[i], s.Inverse[i] = m.scale(i, intercept)
 	}
 	return s
+}
+
+// check refuses a scaling that is not one.
+func (s *Scaling) check() error {
+	if len(s.Center) != len(s.Inverse) {
+		return usage("scaling has %d centres and %d inverse scales, want as many of each", len(s.Center), len(s.Inverse))
+	}
+	for i, inv := range s.Inverse {
+		if !(inv > 0) || math.IsInf(inv, 0) || s.Center[i]-s.Center[i] != 0 {
+			return usage("scaling of feature %d is (x - %v)·%v, want a finite centre and a finite inverse scale > 0", i, s.Center[i], inv)
+		}
+	}
+	return nil
 }
 
 // meanSquare is the mean of ‖x̂‖² over the rows seen, the constant feature x_b included: the m̄₂ of the default step sizes.
@@ -142,7 +156,10 @@ func (m *moments) meanSquare(s *Scaling, biasFeature float64) float64 {
 		if f.weight == 0 || m.total == 0 {
 			continue
 		}
-		c, inv := s.Center[i], s.Inverse[i]
+		c, inv := 0.0, 1.0
+		if i < len(s.Inverse) {
+			c, inv = s.Center[i], s.Inverse[i]
+		}
 		share := f.weight / m.total
 		second := float64(share*(f.m2/f.weight+float64((f.mean-c)*(f.mean-c)))) + float64((1-share)*c*c)
 		sum += float64(second * inv * inv)

@@ -53,11 +53,16 @@ func NewSGD(opt SGDConfig) (*SGD, error) {
 
 func (s *SGD) begin() {
 	s.eta0 = s.stepSize(5)
+	s.weigh(s.share, 1-s.share)
+}
+
+// weigh sets the class weights for the given class shares.
+func (s *SGD) weigh(p, n float64) {
 	s.kPos, s.kNeg = s.opt.PositiveWeight, s.opt.NegativeWeight
-	if s.opt.Balanced {
-		s.kPos, s.kNeg = s.kPos/s.share, s.kNeg/(1-s.share)
+	if s.opt.Balanced && p > 0 && n > 0 {
+		s.kPos, s.kNeg = s.kPos/p, s.kNeg/n
 	}
-	s.kPos, s.kNeg = normalizeWeights(s.kPos, s.kNeg, s.share)
+	s.kPos, s.kNeg = normalizeWeights(s.kPos, s.kNeg, p)
 }
 
 // normalizeWeights divides class weights by their root mean square over the stream.
@@ -75,6 +80,9 @@ func normalizeWeights(kPos, kNeg, p float64) (float64, float64) {
 }
 
 func (s *SGD) step(index []uint32, value []float32, positive bool, weight float64) error {
+	if s.cfg.Positives == 0 {
+		s.weigh(s.shares())
+	}
 	return s.weightedStep(index, value, positive, weight, s.eta0, s.kPos, s.kNeg)
 }
 
@@ -86,12 +94,11 @@ func (o *online) weightedStep(index []uint32, value []float32, positive bool, we
 	if err := o.judge(z, positive, weight); err != nil {
 		return err
 	}
-	_, relative := o.classShare(positive, weight)
 	m, k := z, kPos
 	if !positive {
 		m, k = -z, kNeg
 	}
 	o.accumulate()
-	o.ascend(index, value, d, eta0/math.Sqrt(float64(o.t)), k*relative*o.cfg.Reward.Derivative(m), positive)
-	return nil
+	factor := o.capped(k * o.relativeWeight(weight))
+	return o.ascend(index, value, d, eta0/math.Sqrt(float64(o.t)), factor*o.cfg.Reward.Derivative(m), positive)
 }

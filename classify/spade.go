@@ -74,6 +74,9 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	if opt.Measure == nil {
 		return nil, usage("SPADE needs a concave measure: min, hmean, qmean, gmean, balanced_accuracy, ...")
 	}
+	if err := measure.Trainable(opt.Measure); err != nil {
+		return nil, err
+	}
 	if opt.DualScale == 0 {
 		opt.DualScale = 1
 	}
@@ -108,7 +111,8 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 
 func (s *SPADE) begin() {
 	spread := math.Sqrt(s.share * (1 - s.share))
-	s.eta0 = s.stepSize(10 * spread)
+	a, b := s.opt.Measure.InitialDual()
+	s.eta0 = s.stepSize(10 * spread / (a + b)) // a + b is 1, save for weighted recalls
 	s.dual0 = s.opt.DualStep
 	if s.dual0 == 0 {
 		s.dual0 = s.opt.DualScale * spread
@@ -122,19 +126,22 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 	if err := s.judge(z, positive, weight); err != nil {
 		return err
 	}
-	q, relative := s.classShare(positive, weight)
+	q, other := s.shares()
 	m, mu := z, s.alpha
 	if !positive {
-		m, mu = -z, s.beta
+		m, mu, q = -z, s.beta, other
 	}
+	factor := s.capped(s.relativeWeight(weight) / q)
 	r, dr := s.opt.Reward.Value(m), s.opt.Reward.Derivative(m)
 	s.accumulate()
 	s.sumA += s.alpha
 	s.sumB += s.beta
 	root := math.Sqrt(float64(s.t))
-	s.ascend(index, value, d, s.eta0/root, mu*relative*dr/q, positive)
+	if err := s.ascend(index, value, d, s.eta0/root, mu*factor*dr, positive); err != nil {
+		return err
+	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, relative*s.dualReward(m, r)/q, positive)
+		s.descend(s.dual0/root, factor*s.dualReward(m, r), positive)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type STAMPConfig struct {
 	Measure measure.Ratio
 	// FirstEpoch is s₀, the number of examples of the first stage; 0 means max(100, ⌈10/p⌉).
 	FirstEpoch int
-	// Growth is the factor ≥ 1 by which the stages grow; 0 means 2.
+	// Growth is the factor ≥ 1 by which the stages grow, by one example at least where it exceeds 1; 0 means 2.
 	Growth float64
 	// MinPositives is the number of positives that a level stage waits for, for up to ten times its length; 0 means 5.
 	MinPositives int
@@ -50,12 +50,12 @@ type Checkpoint struct {
 // classifier, after which the level falls and the model recovers: the last model is a lottery. [STAMP.Checkpoints]
 // therefore keeps the model of each of the O(log T) epochs; choose one, with a threshold, on held-out data.
 //
-// Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch.
+// Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last 64 checkpoints are kept, which matters
+// for growth factors close to 1 only.
 type STAMP struct {
 	*online
 	opt   STAMPConfig
 	eta0  float64
-	theta float64
 	coef  measure.Coefficients
 	level float64
 
@@ -81,8 +81,8 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	if opt.Measure == nil {
 		return nil, usage("STAMP needs a pseudo-linear measure: f1, jaccard, kappa, ...")
 	}
-	if opt.Measure.Degenerate() && !opt.AllowDegenerate {
-		return nil, measure.Trainable(opt.Measure)
+	if err := measure.Trainable(opt.Measure); err != nil && !(opt.AllowDegenerate && opt.Measure.Degenerate()) {
+		return nil, err
 	}
 	if opt.Growth == 0 {
 		opt.Growth = 2
@@ -110,27 +110,50 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 
 func (s *STAMP) begin() {
 	s.eta0 = s.stepSize(5)
-	p := s.share
-	if s.opt.PriorPositives > 0 {
-		p = s.opt.PriorPositives
-	}
-	s.theta = (1 - p) / p
-	s.coef = s.opt.Measure.Coefficients(s.theta)
 	s.stage = s.opt.FirstEpoch
 	if s.stage == 0 {
-		s.stage = max(100, int(math.Ceil(10/s.share)))
+		s.stage = max(100, int(min(maxStage, math.Ceil(10/s.share))))
 	}
+	s.weigh(s.share, 1-s.share)
 	s.setLevel(s.level)
+}
+
+// maxStage bounds the examples of a stage, and maxCheckpoints the number of models kept: with a growth of 1 there is no end of them.
+const (
+	maxStage       = 1 << 30
+	maxCheckpoints = 64
+)
+
+// weigh sets the coefficients of the population, whose θ is the stream's unless a prior says otherwise, and the
+// weights of the level for examples with the stream's class shares.
+func (s *STAMP) weigh(p, n float64) {
+	if p <= 0 || n <= 0 {
+		return // a class is still missing: what was set before stays
+	}
+	theta := n / p
+	population := theta
+	if prior := s.opt.PriorPositives; prior > 0 {
+		population = (1 - prior) / prior
+	}
+	s.coef = s.opt.Measure.Coefficients(population)
+	kPos, kNeg := s.coef.StreamWeights(s.level, theta)
+	s.kPos, s.kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
 }
 
 // setLevel clamps a level to [0, 1] and to where both weights are non-negative, and sets the weights for it.
 func (s *STAMP) setLevel(v float64) {
 	s.level = s.coef.Clamp(v)
-	kPos, kNeg := s.coef.Weights(s.level)
-	s.kPos, s.kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), s.share)
+	if s.cfg.Positives > 0 || s.rows == 0 {
+		s.weigh(s.share, 1-s.share)
+	} else {
+		s.weigh(s.shares())
+	}
 }
 
 func (s *STAMP) step(index []uint32, value []float32, positive bool, weight float64) error {
+	if s.cfg.Positives == 0 {
+		s.weigh(s.shares())
+	}
 	if s.levelStage {
 		s.measureLevel(index, value, positive, weight)
 		return nil
@@ -152,60 +175,89 @@ func (s *STAMP) endModelStage() {
 }
 
 func (s *STAMP) measureLevel(index []uint32, value []float32, positive bool, weight float64) {
-	s.counts.Add(positive, s.current.Predict(index, value), weight)
+	s.countLevel(positive, s.current.Predict(index, value), weight)
+	s.done++
+	if s.levelDone() {
+		s.endLevelStage()
+	}
+}
+
+// countLevel counts one prediction of a level stage.
+func (s *STAMP) countLevel(positive, predicted bool, weight float64) {
+	s.counts.Add(positive, predicted, weight)
 	if positive {
 		s.positives++
 	} else {
 		s.negatives++
 	}
-	s.done++
-	if s.done < s.stage {
-		return
-	}
-	if (s.positives < s.opt.MinPositives || s.negatives < 1) && s.done < 10*s.stage {
-		return
-	}
-	s.endLevelStage()
 }
 
-// endLevelStage sets the level to the measure reached, keeps the checkpoint and begins the next epoch.
+// levelDone reports whether the level stage has seen enough: its length, and enough of both classes or ten times its length.
+func (s *STAMP) levelDone() bool {
+	if s.done < s.stage {
+		return false
+	}
+	return (s.positives >= s.opt.MinPositives && s.negatives >= 1) || s.done >= 10*s.stage
+}
+
+// endLevelStage keeps the checkpoint and begins the next epoch from the model just measured.
 func (s *STAMP) endLevelStage() {
-	trained := s.level
+	c := Checkpoint{Level: s.level, Stage: s.stage, Counts: s.counts, Model: s.current}
+	c.NextLevel = s.nextEpoch()
+	s.points = append(s.points, c)
+	if len(s.points) > maxCheckpoints {
+		s.points = append(s.points[:0], s.points[1:]...)
+	}
+	s.lin.assign(s.current)
+	s.lin.resetAverage()
+}
+
+// nextEpoch sets the level to the measure reached, if there is one, grows the stage and goes to the model stage. It
+// returns the level.
+func (s *STAMP) nextEpoch() float64 {
 	if s.positives > 0 && s.negatives > 0 {
 		p, n := s.counts.Rates()
 		if v := s.coef.Of(p, n); !math.IsNaN(v) {
 			s.setLevel(v)
 		}
 	}
-	s.points = append(s.points, Checkpoint{Level: trained, NextLevel: s.level, Stage: s.stage, Counts: s.counts, Model: s.current})
-	s.lin.assign(s.current)
-	s.lin.resetAverage()
 	s.levelStage, s.done = false, 0
-	s.stage = int(math.Min(s.opt.Growth*float64(s.stage), math.MaxInt32))
+	if s.opt.Growth > 1 {
+		s.stage = int(min(maxStage, max(float64(s.stage+1), math.Floor(s.opt.Growth*float64(s.stage)))))
+	}
+	return s.level
 }
 
 // Checkpoints returns the models of the epochs so far, oldest first, together with that of the running epoch if its model
 // stage has seen at least half of its examples.
 func (s *STAMP) Checkpoints() []Checkpoint {
-	out := s.points[:len(s.points):len(s.points)]
-	last := Checkpoint{Level: s.level, NextLevel: math.NaN(), Stage: s.stage, Counts: s.counts}
+	out := make([]Checkpoint, 0, len(s.points)+1)
+	for _, c := range s.points {
+		c.Model = c.Model.clone()
+		out = append(out, c)
+	}
+	last := Checkpoint{Level: s.level, NextLevel: math.NaN(), Stage: s.stage}
 	switch {
 	case s.levelStage:
-		last.Model = s.current
-	case s.done > 0 && (2*s.done >= s.stage || len(out) == 0):
-		last.Model = s.lin.model(s.lin.averaged())
-		last.Counts = measure.Confusion{}
+		last.Model, last.Counts = s.current.clone(), s.counts
+	case s.runningCounts():
+		last.Model = s.online.Model()
 	default:
 		return out
 	}
 	return append(out, last)
 }
 
+// runningCounts reports whether the running model stage, if it is one, makes a checkpoint.
+func (s *STAMP) runningCounts() bool {
+	return s.done > 0 && (2*s.done >= s.stage || len(s.points) == 0)
+}
+
 // Current is the average model of the running model stage, however short it is; during a level stage the
 // model being measured, and before the first example the zero model.
 func (s *STAMP) Current() Linear {
 	if s.levelStage {
-		return s.current
+		return s.current.clone()
 	}
 	return s.online.Model()
 }
@@ -215,16 +267,15 @@ func (s *STAMP) Level() float64 { return s.level }
 
 // Model implements [Learner]: the model of the last checkpoint.
 func (s *STAMP) Model() Linear {
-	c := s.Checkpoints()
-	if len(c) == 0 {
+	if !s.levelStage && (s.runningCounts() || len(s.points) == 0) {
 		return s.online.Model()
 	}
-	return c[len(c)-1].Model
+	return s.current.clone()
 }
 
-// Score implements [Learner]: the score of the model of the last finished model stage, or of the running average before the first.
+// Score implements [Learner]: the score of Model, in O(nnz).
 func (s *STAMP) Score(index []uint32, value []float32) float64 {
-	if s.current.Weights == nil {
+	if !s.levelStage && (s.runningCounts() || len(s.points) == 0) {
 		return s.online.Score(index, value)
 	}
 	return s.current.Score(index, value)

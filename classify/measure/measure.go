@@ -117,7 +117,13 @@ func (k Coefficients) Valuation(p, n, v float64) float64 {
 // Weights are the weights that the model step at level v gives to each raw positive and
 // each raw negative example: k₊ = a₁ - v·b₁ and k₋ = (a₂ - v·b₂)/θ.
 func (k Coefficients) Weights(v float64) (positive, negative float64) {
-	return k.A[1] - float64(v*k.B[1]), (k.A[2] - float64(v*k.B[2])) / k.Theta
+	return k.StreamWeights(v, k.Theta)
+}
+
+// StreamWeights is [Coefficients.Weights] for examples drawn with another class ratio than the population's, for a subsample: k₋ is
+// divided by the θ of the examples, while the coefficients are those of the population.
+func (k Coefficients) StreamWeights(v, theta float64) (positive, negative float64) {
+	return k.A[1] - float64(v*k.B[1]), (k.A[2] - float64(v*k.B[2])) / theta
 }
 
 // Levels is the interval of levels for which both weights are non-negative, so that the model

@@ -107,8 +107,26 @@ func Parse(name string) (Measure, error) {
 	return p.make(values)
 }
 
+// valid checks the parameters of measures that were made without their constructors.
+func valid(m Measure) (err error) {
+	switch m := m.(type) {
+	case FBeta:
+		_, err = NewFBeta(m.B)
+	case Tversky:
+		_, err = NewTversky(m.S, m.T)
+	case GowerLegendre:
+		_, err = NewGowerLegendre(m.Sigma)
+	case WeightedRecall:
+		_, err = NewWeightedRecall(m.C1, m.C2)
+	}
+	return err
+}
+
 // Trainable returns nil when m can be an objective, and otherwise an error that says why not and what to train for.
 func Trainable(m Measure) error {
+	if err := valid(m); err != nil {
+		return err
+	}
 	switch m := m.(type) {
 	case Concave:
 		if r, ok := m.(WeightedRecall); ok && (r.C1 == 0 || r.C2 == 0) {
