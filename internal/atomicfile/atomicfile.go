@@ -1,9 +1,13 @@
 // Package atomicfile writes files that are either whole or not there.
 //
 // A file is written under a temporary name in the directory of its target, flushed
-// with fsync, renamed over the target, and the directory is flushed in turn. A
-// process killed at any moment leaves the old file or the new one, never a part; at worst a
+// with fsync, renamed over the target, and the directory is flushed in turn, where the system can do that (Windows
+// and some file systems cannot). A process killed at any moment leaves the old file or the new one, never a part; at worst a
 // temporary file named .NAME.tmp* stays behind.
+//
+// A target that is a symbolic link stays one: the file that it names is replaced. A target that is there and is no
+// regular file (a directory, a device such as /dev/stdout, a pipe) is refused. An existing file keeps its permissions; a
+// new one has mode 0666 before the umask.
 package atomicfile
 
 import (
@@ -13,11 +17,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/noregret/noregret"
 )
 
 // Write calls write with a writer to a temporary file and renames that file to path when
-// write has returned nil. On any error the temporary file is removed and the file
-// at path is untouched. The new file has mode 0666 before the umask.
+// write has returned nil. On an error the temporary file is removed and the file at path is untouched, with one
+// exception: when flushing the directory fails after the renaming, the new file is in place, but a crash of the machine may undo that.
 func Write(path string, write func(w io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
@@ -45,26 +53,93 @@ type File struct {
 	done bool
 }
 
-// Create opens a temporary file beside path.
+// Create opens a temporary file beside path, or beside the file that path is a symbolic link to.
 func Create(path string) (*File, error) {
-	dir, base := filepath.Split(path)
-	if dir == "" {
-		dir = "."
+	target, err := follow(path)
+	if err != nil {
+		return nil, err
 	}
-	for try := 0; ; try++ {
-		name := filepath.Join(dir, fmt.Sprintf(".%s.tmp%d-%d", base, os.Getpid(), try))
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) && try < 10_000 {
-			continue
-		}
-		if err != nil {
+	mode, exists := fs.FileMode(0o666), false
+	switch st, err := os.Lstat(target); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, noregret.Errorf(noregret.Usage, path, "it is %s, want a regular file or a new name", kind(st.Mode()))
+	default:
+		mode, exists = st.Mode().Perm(), true
+	}
+	f, err := temporary(target, mode)
+	if err != nil {
+		return nil, err
+	}
+	out := &File{File: f, path: target}
+	if exists { // the umask may have taken bits away
+		if err := f.Chmod(mode); err != nil && runtime.GOOS != "windows" {
+			out.Abort()
 			return nil, err
 		}
-		return &File{File: f, path: path}, nil
+	}
+	return out, nil
+}
+
+// follow resolves name as long as it is a symbolic link, as opening it for writing does: what the last link names need not exist.
+func follow(name string) (string, error) {
+	const most = 40 // as Linux
+	path := name
+	for range most {
+		st, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || (err == nil && st.Mode()&fs.ModeSymlink == 0) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			// Not filepath.Join or Dir: they would take x/.. away even where x is a link.
+			dir, _ := filepath.Split(path)
+			to = dir + to
+		}
+		path = to
+	}
+	return "", noregret.Errorf(noregret.Usage, name, "it leads through more than %d symbolic links", most)
+}
+
+// kind is a word for what is not a regular file.
+func kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a special file"
 	}
 }
 
-// Commit flushes the file, closes it and renames it to its target.
+// temporary makes a new file beside target, of at most the given mode.
+func temporary(target string, mode fs.FileMode) (*os.File, error) {
+	dir, base := filepath.Split(target)
+	for try := 0; ; try++ {
+		name := fmt.Sprintf("%s.%s.tmp%d-%d", dir, base, os.Getpid(), try)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, fs.ErrExist) && try < 10_000 {
+			continue
+		}
+		return f, err
+	}
+}
+
+// Commit flushes the file, closes it, renames it to its target and flushes the directory. After an error the target is as
+// it was, unless it was this last step that failed.
 func (f *File) Commit() (err error) {
 	if f.done {
 		return os.ErrClosed
@@ -84,7 +159,8 @@ func (f *File) Commit() (err error) {
 		return err
 	}
 	f.done = true
-	return syncDir(filepath.Dir(f.path))
+	dir, _ := filepath.Split(f.path)
+	return syncDir(dir)
 }
 
 // Abort closes and removes the temporary file. After Commit it does nothing, so that it can be deferred.
@@ -97,14 +173,29 @@ func (f *File) Abort() {
 	_ = os.Remove(f.Name())
 }
 
+// syncDir flushes a directory, "" being the current one, where that can be done.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	if dir == "" {
+		dir = "."
+	}
 	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a directory that may be written but not read
+	}
 	if err != nil {
 		return err
 	}
-	if err := d.Sync(); err != nil {
-		_ = d.Close()
-		return err
+	err = flushed(d.Sync())
+	return errors.Join(err, d.Close())
+}
+
+// flushed drops the errors by which a file system says that it cannot flush a directory.
+func flushed(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return nil
 	}
-	return d.Close()
+	return err
 }
