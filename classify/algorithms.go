@@ -174,7 +174,7 @@ func runSTAMP(t *task) error {
 	var all []candidate
 	for i, c := range points {
 		examples += 2 * int64(c.Stage)
-		if i < len(points)-t.candidateEpochs() {
+		if !t.isCandidate(i, len(points), examples) {
 			continue
 		}
 		level := c.Level
@@ -188,17 +188,18 @@ func runSTAMP(t *task) error {
 	return err
 }
 
-// candidateEpochs is how many of STAMP's last epochs are candidates: the last one without held-out data, all with a threshold of 0, where
-// the level decides. With a tuned threshold the direction decides, which is best in the last ones (they hold fifteen sixteenths of the examples); more
-// candidates would only win by the noise of the held-out part.
-func (t *task) candidateEpochs() int {
+// isCandidate reports whether epoch i of n, which ended after the given number of examples, is a candidate: the last one without
+// held-out data; all with a threshold of 0, where the level decides; with a tuned threshold see [Options.AllEpochs].
+func (t *task) isCandidate(i, n int, examples int64) bool {
 	switch {
+	case i == n-1:
+		return true
 	case t.valid == nil:
-		return 1
-	case t.tuned:
-		return 4
+		return false
+	case t.tuned && !t.opt.AllEpochs:
+		return 16*examples > int64(t.passes)*t.classes.Rows()
 	default:
-		return math.MaxInt32
+		return true
 	}
 }
 
@@ -214,17 +215,13 @@ const (
 // from the level of the classifier that calls everything positive.
 func runAMP(t *task) error {
 	m := t.opt.Measure.(measure.Ratio)
-	p := t.classes.Share()
-	if t.opt.PriorPositives > 0 {
-		p = t.opt.PriorPositives
-	}
-	coef := m.Coefficients((1 - p) / p)
+	p, coef := t.classes.Share(), t.coefficients(m)
 	var start []float64
 	i, best := 0, math.Inf(-1)
 	const mostModels, tolerance = 20, 1e-6
 	_, err := measure.Alternate(coef, coef.Of(1, 0), tolerance, mostModels, func(level float64) (pr, nr float64, err error) {
 		i++
-		kPos, kNeg := coef.Weights(level)
+		kPos, kNeg := coef.StreamWeights(level, t.theta())
 		kPos, kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
 		model, r, err := t.solve(t.logistic(kPos, kNeg), start, ampIterations)
 		if err != nil {
@@ -276,7 +273,7 @@ func runCostSearch(t *task) error {
 		c := float64(i) / 20
 		kPos, kNeg := c/p, (1-c)/(1-p)
 		if m, ok := t.opt.Measure.(measure.Ratio); ok {
-			kPos, kNeg = m.Coefficients((1 - p) / p).Weights(c)
+			kPos, kNeg = t.coefficients(m).StreamWeights(c, t.theta())
 			if kPos < 0 || kNeg < 0 {
 				continue
 			}

@@ -26,6 +26,8 @@ type logisticProblem struct {
 	grad   []float64
 	err    error
 	passes int
+	// afterPass, if not nil, is called after every pass with their number.
+	afterPass func(passes int)
 }
 
 // evaluate computes value and gradient at w unless it already has.
@@ -78,6 +80,9 @@ func (p *logisticProblem) evaluate(w []float64) {
 		return nil
 	})
 	p.passes++
+	if p.afterPass != nil {
+		p.afterPass(p.passes)
+	}
 	if err != nil && p.err == nil {
 		p.err = err
 	}

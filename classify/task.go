@@ -1,0 +1,383 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// task is one run of Fit: the data, what is known of them, and the best candidate so far.
+type task struct {
+	ctx     context.Context
+	opt     Options
+	alg     *Algorithm
+	train   Data
+	classes Classes
+	valid   *Data // nil without a held-out part
+	tuned   bool  // whether the threshold is tuned
+	config  Config
+	passes  int
+	steps   int64
+
+	scores [][]Scored
+	model  Linear
+	best   int // place in history, -1 with none
+	stale  int // candidates since the best one of this run
+	// runBest is the best held-out value of this run (of one step scale).
+	runBest float64
+	// negatives is the factor for the weights of held-out negatives that makes their class ratio the population's.
+	negatives float64
+	result    Result
+}
+
+func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
+	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1}
+	t.result.Algorithm = alg.Name
+	if err := t.checkOptions(); err != nil {
+		return nil, err
+	}
+	all, err := data.Classes()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.split(all); err != nil {
+		return nil, err
+	}
+	if t.classes, err = t.train.Classes(); err != nil {
+		return nil, err
+	}
+	t.result.Train = t.classes
+	t.negatives = 1
+	if p := opt.PriorPositives; p > 0 {
+		t.negatives = ((1 - p) / p) / t.theta()
+	}
+	t.passes = opt.Passes
+	if t.passes == 0 {
+		t.passes = defaultPasses(t.classes.Rows())
+	}
+	return t, t.prepare()
+}
+
+// theta is n₋/n₊ of the training part.
+func (t *task) theta() float64 { return t.classes.NegativeWeight / t.classes.PositiveWeight }
+
+// coefficients are those of a measure for the population.
+func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
+	if p := t.opt.PriorPositives; p > 0 {
+		return m.Coefficients((1 - p) / p)
+	}
+	return m.Coefficients(t.theta())
+}
+
+func (t *task) checkOptions() error {
+	o := t.opt
+	switch {
+	case o.Passes < 0:
+		return usage("passes is %d, want at least 1 (0 is the default)", o.Passes)
+	case !(o.Holdout >= 0 && o.Holdout < 1):
+		return usage("holdout is %v, want a share in (0, 1) (0 is the default)", o.Holdout)
+	case o.Holdout > 0 && o.NoHoldout:
+		return usage("a holdout of %v and no holdout exclude each other", o.Holdout)
+	case o.Valid != nil && (o.Holdout > 0 || o.NoHoldout):
+		return usage("held-out data given apart exclude the other holdout options")
+	case o.NoHoldout && o.Threshold == ThresholdTuned:
+		return usage("tuning the threshold needs held-out data")
+	case o.NoHoldout && o.TuneSteps:
+		return usage("choosing the step scale needs held-out data")
+	case o.NoHoldout && t.alg.needsHoldout:
+		return usage("algorithm %s needs held-out data", t.alg.Name)
+	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
+		return usage("threshold rule is %d, want the default, zero or tuned", o.Threshold)
+	case !(o.PriorPositives >= 0 && o.PriorPositives < 1):
+		return usage("prior share of positives is %v, want a number in (0, 1)", o.PriorPositives)
+	case o.TuneSteps && o.Config.Step > 0:
+		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
+	case o.FirstEpoch < 0:
+		return usage("first epoch is %d examples, want at least 1 (0 is the default)", o.FirstEpoch)
+	case o.Growth != 0 && !(o.Growth >= 1) || math.IsInf(o.Growth, 0):
+		return usage("growth of the epochs is %v, want a finite number ≥ 1 (0 is the default)", o.Growth)
+	case !(o.DualScale >= 0) || math.IsInf(o.DualScale, 0):
+		return usage("dual scale is %v, want a finite number > 0 (0 is the default)", o.DualScale)
+	case o.Patience < 0:
+		return usage("patience is %d passes, want at least 1 (0 is the default)", o.Patience)
+	}
+	if t.opt.Patience == 0 {
+		t.opt.Patience = 5
+	}
+	cfg, err := o.Config.withDefaults()
+	if err != nil {
+		return err
+	}
+	t.config = o.Config
+	t.config.StepScale, t.config.Reward, t.config.BiasFeature = cfg.StepScale, cfg.Reward, cfg.BiasFeature
+	return nil
+}
+
+// split takes the held-out part off the data where there is to be one.
+func (t *task) split(all Classes) error {
+	t.tuned = t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold && !t.opt.NoHoldout)
+	if t.opt.Valid != nil {
+		c, err := t.opt.Valid.Classes()
+		t.valid, t.result.Holdout = t.opt.Valid, c
+		return err
+	}
+	share := t.opt.Holdout
+	wanted := share > 0 || t.tuned || t.opt.TuneSteps || t.alg.needsHoldout || t.alg.selects
+	if t.opt.NoHoldout || !wanted {
+		if t.alg.selects {
+			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare positives is a lottery", t.alg.Name)
+		}
+		return nil
+	}
+	if share == 0 {
+		share = min(max(defaultHoldout, float64(minHoldoutPositives)/float64(all.Positives)), 1.0/3)
+		share = min(share, maxHoldoutRows/float64(all.Rows()))
+	}
+	rest, part, err := t.train.Set.Split(t.opt.Seed, "holdout", share, true)
+	if err != nil {
+		return err
+	}
+	valid := Data{Set: part, Positive: t.train.Positive}
+	c, err := valid.Classes()
+	if err != nil {
+		return badInput("the held-out share of %.3g leaves no example of one class among %d positives and %d negatives: give more data, another share, or hold nothing out", share, all.Positives, all.Negatives)
+	}
+	if c.Positives < minHoldoutPositives {
+		t.warn("only %d positives are held out, fewer than %d: the choice of model and threshold is uncertain", c.Positives, minHoldoutPositives)
+	}
+	t.train.Set, t.valid = rest, &valid
+	t.result.Holdout = c
+	return nil
+}
+
+func (t *task) warn(format string, args ...any) {
+	t.result.Warnings = append(t.result.Warnings, fmt.Sprintf(format, args...))
+}
+
+// prepare learns what the algorithms need to know of the training part in one pass: class share, scales, mean square.
+func (t *task) prepare() error {
+	m, err := t.train.moments(t.ctx)
+	if err != nil {
+		return err
+	}
+	dim := t.train.Set.Info().Dim
+	if t.config.Dim == 0 {
+		t.config.Dim = max(dim, 1)
+	}
+	if t.config.Dim < dim {
+		return usage("dimension is %d, the data have %d features", t.config.Dim, dim)
+	}
+	if t.config.Scaling == nil {
+		if t.opt.Unscaled {
+			t.config.Scaling = Identity(t.config.Dim)
+		} else {
+			t.config.Scaling = m.scaling(t.config.Dim, t.config.BiasFeature != 0)
+		}
+	}
+	t.result.Scaling = t.config.Scaling
+	if t.config.MeanSquare == 0 {
+		if t.config.MeanSquare = m.meanSquare(t.config.Scaling, t.config.BiasFeature); t.config.MeanSquare == 0 {
+			t.config.MeanSquare = 1
+		}
+	}
+	if t.config.Positives == 0 {
+		t.config.Positives = t.classes.Share()
+	}
+	if t.config.MeanWeight == 0 {
+		t.config.MeanWeight = m.total / float64(m.rows)
+	}
+	return nil
+}
+
+// candidate is a model offered for the choice.
+type candidate struct {
+	model Linear
+	entry Entry
+}
+
+// propose offers a candidate model. It reports whether the algorithm should go on.
+func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
+	return t.proposeAll([]candidate{{m, e}})
+}
+
+// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it is large: together no more
+// than maxHoldoutRows scores are held.
+const scoredAtOnce = 4
+
+// proposeAll offers several candidates, which costs fewer passes over the held-out part than one after the other.
+func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
+	for len(all) > 0 {
+		most := scoredAtOnce
+		if t.valid != nil {
+			most = int(max(1, min(scoredAtOnce, maxHoldoutRows/t.result.Holdout.Rows())))
+		}
+		group := all[:min(len(all), most)]
+		all = all[len(group):]
+		if t.valid != nil {
+			models := make([]*Linear, len(group))
+			for i := range group {
+				models[i] = &group[i].model
+			}
+			if t.scores, err = t.valid.scores(t.ctx, models, t.scores); err != nil {
+				return false, err
+			}
+		}
+		for i := range group {
+			t.consider(group[i], i)
+		}
+	}
+	return t.valid == nil || t.stale < t.opt.Patience, nil
+}
+
+// consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the best.
+func (t *task) consider(c candidate, i int) {
+	c.entry.StepScale = t.config.StepScale
+	better := true
+	if t.valid != nil {
+		value := t.judge(&c.entry, t.scores[i])
+		c.entry.Holdout = &value
+		if value > t.runBest {
+			t.runBest, t.stale = value, -1
+		}
+		if t.best >= 0 {
+			best := *t.result.History[t.best].Holdout
+			better = value > best || math.IsNaN(best) && !math.IsNaN(value)
+		}
+	}
+	t.result.History = append(t.result.History, c.entry)
+	t.stale++
+	if better {
+		t.model, t.best = c.model, len(t.result.History)-1
+	}
+}
+
+// judge is the held-out measure of the scores at 0 or at the tuned threshold, which it puts in e.
+func (t *task) judge(e *Entry, scores []Scored) float64 {
+	if t.negatives != 1 {
+		for i := range scores {
+			if !scores[i].Positive {
+				scores[i].Weight *= t.negatives
+			}
+		}
+	}
+	if t.tuned {
+		threshold, value := TuneThreshold(scores, t.opt.Measure)
+		e.Threshold = threshold
+		return value
+	}
+	var c measure.Confusion
+	for _, s := range scores {
+		c.Add(s.Positive, s.Score > 0, s.Weight)
+	}
+	return t.opt.Measure.Value(c)
+}
+
+// drive runs an online learner over the passes and calls after at the end of each, until it says stop.
+func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err error)) error {
+	total := int64(passes) * t.classes.Rows()
+	var done int64
+	observe := l.Observe
+	if t, ok := l.(interface{ trusted() func(Example) error }); ok {
+		observe = t.trusted()
+	}
+	half := int64(-1)
+	if t.config.Averaging == AverageLastHalf {
+		half = total / 2
+	}
+	for pass := range passes {
+		before := done
+		err := t.train.shuffled(t.ctx, t.opt.Seed, pass, func(x Example) error {
+			if done == half {
+				l.ResetAverage()
+			}
+			done++
+			if t.opt.Progress != nil && done%4096 == 0 {
+				t.report(pass+1, passes, done, total, t.opt.Measure.Value(l.Progressive()))
+			}
+			return observe(x)
+		})
+		t.steps += done - before
+		t.result.Passes++
+		if err == nil {
+			err = l.Finish()
+		}
+		if err != nil {
+			return err
+		}
+		goOn, err := after(pass + 1)
+		if err != nil {
+			return err
+		}
+		if !goOn {
+			break
+		}
+		l.NextPass()
+	}
+	return nil
+}
+
+func (t *task) report(pass, passes int, done, total int64, value float64) {
+	t.opt.Progress(Progress{
+		Algorithm: t.alg.Name, Pass: pass, Passes: passes, Examples: done, Total: total, Measure: t.opt.Measure.Name(), Value: value,
+	})
+}
+
+// perPass runs an online learner and proposes its model after every pass when there is
+// held-out data to judge it by, else after the last one.
+func (t *task) perPass(l Learner) error {
+	return t.drive(l, t.passes, func(pass int) (bool, error) {
+		if t.valid == nil && pass < t.passes {
+			return true, nil
+		}
+		return t.propose(l.Model(), Entry{
+			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(), Progressive: t.value(l.Progressive()),
+		})
+	})
+}
+
+// value is the measure of counts, nil where it is undefined.
+func (t *task) value(c measure.Confusion) *float64 {
+	v := t.opt.Measure.Value(c)
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// logistic returns the batch problem on the training part with the given class weights.
+func (t *task) logistic(kPos, kNeg float64) *logisticProblem {
+	lin := newLinear(t.config.Dim, t.config.BiasFeature, math.Inf(1))
+	lin.standardize(t.config.Scaling)
+	lambda := t.config.Lambda
+	if lambda == 0 {
+		lambda = 1e-6
+	}
+	p := &logisticProblem{ctx: t.ctx, data: t.train, lin: lin, kPos: kPos, kNeg: kNeg, lambda: lambda}
+	if t.opt.Progress != nil {
+		p.afterPass = func(passes int) {
+			t.report(passes, 0, t.steps+int64(passes)*t.classes.Rows(), -1, math.NaN())
+		}
+	}
+	return p
+}
+
+// solve runs a batch problem and returns its model.
+func (t *task) solve(p *logisticProblem, start []float64, maxIterations int) (Linear, lbfgsResult, error) {
+	if start == nil {
+		start = make([]float64, t.config.Dim+1)
+	}
+	r, err := p.solve(start, maxIterations, 1e-6)
+	if err != nil {
+		return Linear{}, r, err
+	}
+	t.result.Passes += r.passes
+	t.steps += int64(r.passes) * t.classes.Rows()
+	if !r.converged && maxIterations == logisticIterations {
+		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations, r.gradient)
+	}
+	d := t.config.Dim
+	return p.lin.model(point{w: slices.Clone(r.w[:d]), bias: r.w[d]}), r, nil
+}
