@@ -135,12 +135,16 @@ func (p *bufferPool) put(b *[]byte) { p.pool.Put(b) }
 type blockRules struct {
 	low, high uint32 // stored indices lie in [low, high)
 	labels    int
+	noLabel   bool // rows may lack a label
 }
 
 // block checks every row; the error is a plain sentence.
 func (c *blockRules) block(b *Block) error {
 	for i := range b.Len() {
-		if class := b.Class[i]; class != NoClass && int(class) >= c.labels {
+		switch class := b.Class[i]; {
+		case class == NoClass && !c.noLabel:
+			return fmt.Errorf("row %d: it has no label, but the footer says that all have one", i)
+		case class != NoClass && int(class) >= c.labels:
 			return fmt.Errorf("row %d: class %d of %d labels", i, class, c.labels)
 		}
 		if w := b.RowWeight(i); !(w >= 0 && w <= math.MaxFloat32) {

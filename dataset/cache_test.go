@@ -238,6 +238,7 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 		{Block{Offset: []uint32{0, 1}, Index: []uint32{4}, Value: []float32{0}, Class: []uint16{0}}, "block 0: row 0, index 4: value 0 is not finite or is zero"},
 		{Block{Offset: []uint32{0, 0}, Class: []uint16{1}}, "block 0: row 0: class 1 of 1 labels"},
 		{Block{Offset: []uint32{0, 0}, Class: []uint16{0}, Weight: []float32{-1}}, "block 0: row 0: weight -1 is not finite and 0 or more"},
+		{Block{Offset: []uint32{0, 0}, Class: []uint16{NoClass}}, "block 0: row 0: it has no label, but the footer says that all have one"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.cache")
 		k := &keeper{opt: Options{CachePath: path, MemoryLimit: 1 << 20}}
@@ -247,7 +248,39 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 		if err := k.add(&c.block); err != nil {
 			t.Fatal(err)
 		}
-		info := Info{Rows: 1, NonZeros: int64(len(c.block.Index)), Dim: 5, Labels: []Label{{Name: "a"}}, Schema: &Schema{Format: SVMLight, Base: BaseZero, Dim: 5}}
+		info := Info{Rows: 1, NonZeros: int64(len(c.block.Index)), Dim: 5, Labels: []Label{{Name: "a", Rows: 1}}, Schema: &Schema{Format: SVMLight, Base: BaseZero, Dim: 5}}
+		if _, err := k.finish(info, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := readCacheFile(path); err == nil || err.Error() != path+": "+c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+// A footer whose labels do not add up, or could not come from data, is refused before a row is read.
+func TestCacheFooterRules(t *testing.T) {
+	for _, c := range []struct {
+		labels  []Label
+		noLabel int64
+		want    string
+	}{
+		{[]Label{{Name: "a"}}, 0, "the labels have 0 rows and 0 rows have none; there are 1 rows"},
+		{[]Label{{Name: "a", Rows: 1}}, 1, "the labels have 1 rows and 1 rows have none; there are 1 rows"},
+		{[]Label{{Name: "a", Rows: 2}}, -1, `label "a": 2 of 1 rows`},
+		{[]Label{{Name: "a", Rows: 1}, {Name: "a"}}, 0, `label "a": it is there twice, or would be written "a"`},
+		{[]Label{{Name: "1.0", Rows: 1}}, 0, `label "1.0": it is there twice, or would be written "1"`},
+		{[]Label{{Name: "", Rows: 1}}, 0, "the label is empty"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.cache")
+		k := &keeper{opt: Options{CachePath: path, MemoryLimit: 1 << 20}}
+		if err := k.openCache(); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.add(&Block{Offset: []uint32{0, 0}, Class: []uint16{0}}); err != nil {
+			t.Fatal(err)
+		}
+		info := Info{Rows: 1, NoLabel: c.noLabel, Labels: c.labels, Schema: &Schema{Format: SVMLight, Base: BaseZero}}
 		if _, err := k.finish(info, 0); err != nil {
 			t.Fatal(err)
 		}

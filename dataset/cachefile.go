@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
@@ -213,6 +214,7 @@ func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFo
 	}
 	st := &fileStore{name: name, file: f, shift: foot.Shift, check: &blockRules{
 		low: foot.Shift, high: uint32(foot.Schema.Dim) + foot.Shift, labels: len(foot.Labels),
+		noLabel: foot.NoLabel > 0,
 	}}
 	le := binary.LittleEndian
 	rows, nnz, off := int64(0), int64(0), int64(cacheHeaderSize)
@@ -235,7 +237,34 @@ func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFo
 	if rows == 0 {
 		return bad("the cache has no rows")
 	}
+	if err := checkFooterLabels(&foot); err != nil {
+		return bad("%w", err)
+	}
 	return &foot, st, nil
+}
+
+// checkFooterLabels checks that the labels could come from data and that their rows add up. The error is a plain sentence.
+func checkFooterLabels(foot *cacheFooter) error {
+	sum := foot.NoLabel
+	seen := map[string]bool{}
+	for _, l := range foot.Labels {
+		name, err := canonicalLabel([]byte(l.Name))
+		if err != nil {
+			return err
+		}
+		if name != l.Name || seen[name] {
+			return fmt.Errorf("label %q: it is there twice, or would be written %q", l.Name, name)
+		}
+		seen[name] = true
+		if l.Rows < 0 || l.Rows > foot.Rows {
+			return fmt.Errorf("label %q: %d of %d rows", l.Name, l.Rows, foot.Rows)
+		}
+		sum += l.Rows
+	}
+	if foot.NoLabel < 0 || sum != foot.Rows {
+		return fmt.Errorf("the labels have %d rows and %d rows have none; there are %d rows", sum-foot.NoLabel, foot.NoLabel, foot.Rows)
+	}
+	return nil
 }
 
 func readAt(f io.ReaderAt, b []byte, off int64) error {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -90,18 +91,54 @@ func (p *csvParser) parse(c *chunk) {
 	line := c.line
 	for data := c.data; len(data) > 0; {
 		n, _ := rowEnd(data, c.plan.delim)
+		lines, stop := p.rows(c, data[:n], line)
+		if stop {
+			return
+		}
+		line += lines
+		data = data[n:]
+	}
+}
+
+// rows parses what rowEnd takes for a row and returns the number of its lines. Where the quotes do not pair up, that may be
+// many rows that one stray quote holds together: then only the first line is bad, and the rest is taken apart anew, within
+// the same bounds, so that the outcome does not depend on where the chunks were cut. stop is that of addBad.
+func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bool) {
+	total := countLines(row)
+	for from := line; len(row) > 0; {
+		n, _ := rowEnd(row, c.plan.delim)
 		mark, ignored := c.mark(), c.ignored
-		if err := p.row(&c.result, c.plan, data[:n]); err != nil {
+		err := p.row(&c.result, c.plan, row[:n])
+		lines := countLines(row[:n])
+		if err != nil {
 			c.undo(mark)
 			c.ignored = ignored
 			p.last = p.last[:0]
-			if c.addBad(line, err, p.opt.MaxBadLines) {
-				return
+			charge := lines
+			if lines > 1 {
+				if _, ok := errors.AsType[*quoteError](err); ok {
+					charge, n = 1, bytes.IndexByte(row, '\n')+1
+				}
+				err = fmt.Errorf("%w (lines %d-%d are one row by their quotes)", err, from, from+lines-1)
 			}
+			if c.addBadLines(from, charge, err, p.opt.MaxBadLines) {
+				return total, true
+			}
+			lines = charge
 		}
-		line += int64(bytes.Count(data[:n], []byte("\n")))
-		data = data[n:]
+		from += lines
+		row = row[n:]
 	}
+	return total, false
+}
+
+// countLines counts the lines of a row, the last of which may lack its end.
+func countLines(row []byte) int64 {
+	n := int64(bytes.Count(row, []byte("\n")))
+	if len(row) > 0 && row[len(row)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 // row parses one row; the error is a plain sentence.

@@ -219,3 +219,34 @@ func TestCSVWorkersDoNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// A stray quote costs its own line only, wherever the text is cut, if the next quoted cell ends on its line; a well quoted row over several lines counts them all.
+func TestCSVStrayQuote(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,c,y\n1,u,p\n2,\"x,q\n")
+	for range 300 {
+		text.WriteString("3,u,p\n")
+	}
+	text.WriteString("4,\"v,w\",q\n5,u,p\nsix,\"v\nw\",q\n7,u,p\n")
+	path := writeFile(t, "a.csv", text.String())
+	for _, chunk := range []int{1, 7, 100, 1 << 20} {
+		opt := Options{MaxBadLines: 3, chunkBytes: chunk, Workers: 2}
+		set := load(t, opt, path)
+		i := set.Info()
+		if i.Rows != 304 || i.BadLines != 3 || len(i.FirstBad) != 2 {
+			t.Fatalf("chunks of %d: %d rows, %d bad lines, %v", chunk, i.Rows, i.BadLines, i.FirstBad)
+		}
+		for k, want := range []string{
+			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (lines 3-304 are one row by their quotes)`,
+			`:306: column "a": cell "six" is not a number, but the column's first value is one; a column of names can be declared (--categorical) (lines 306-307 are one row by their quotes)`,
+		} {
+			if got := i.FirstBad[k].Error(); got != path+want {
+				t.Errorf("chunks of %d: got  %s\nwant %s", chunk, got, path+want)
+			}
+		}
+		opt.MaxBadLines = 2
+		if _, err := readAll(opt, path); err == nil || !strings.HasPrefix(err.Error(), path+":306: ") {
+			t.Errorf("chunks of %d, one bad line less: %v", chunk, err)
+		}
+	}
+}

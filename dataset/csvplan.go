@@ -346,7 +346,7 @@ func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	header := p.opt.Header == HeaderYes
 	if p.opt.Header == HeaderAuto {
-		header = p.namesAllFeatures(first) || looksLikeHeader(first, second, -1)
+		header = p.isHeader(first, second)
 	}
 	var plan *csvPlan
 	var err error
@@ -416,6 +416,29 @@ func (p *csvPlanner) checkRoles(plan *csvPlan) error {
 	return nil
 }
 
+// isHeader decides whether the first row of a file whose columns have been settled names them. Where the settled names do
+// not come from a header, no row does: a row of words may be data.
+func (p *csvPlanner) isHeader(first, second []string) bool {
+	if !p.header {
+		return false
+	}
+	if p.namesAllFeatures(first) {
+		return true
+	}
+	columns := p.columnsOf(len(first))
+	if columns == nil {
+		return looksLikeHeader(first, second, -1) // neither fits; this chooses the complaint
+	}
+	for i, c := range columns {
+		cell := []byte(first[i])
+		if c.Kind == Numeric && !isNumber(first[i]) && !isMissing(cell) && !isNonFinite(cell) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesAllFeatures reports whether a row has the names of all columns that make features.
 func (p *csvPlanner) namesAllFeatures(row []string) bool {
 	if !p.header {
 		return false
@@ -482,17 +505,21 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 
 // matchPlaces takes the columns in their settled order; the label may be left out where none is needed.
 func (p *csvPlanner) matchPlaces(cells int) (*csvPlan, error) {
-	columns := p.columns
-	if cells == len(columns)-1 && p.opt.AllowNoLabel {
-		columns = nil
-		for _, c := range p.columns {
-			if c.Kind != LabelKind {
-				columns = append(columns, c)
-			}
-		}
-	}
-	if cells != len(columns) {
+	columns := p.columnsOf(cells)
+	if columns == nil {
 		return nil, fmt.Errorf("%d cells in the first row, but there are %d columns", cells, len(p.columns))
 	}
 	return p.planOf(columns), nil
+}
+
+// columnsOf returns the settled columns that a row of so many cells has, without the label's where that may be left out; nil
+// when no row can have so many.
+func (p *csvPlanner) columnsOf(cells int) []Column {
+	if cells == len(p.columns)-1 && p.opt.AllowNoLabel {
+		return slices.DeleteFunc(slices.Clone(p.columns), func(c Column) bool { return c.Kind == LabelKind })
+	}
+	if cells != len(p.columns) {
+		return nil
+	}
+	return p.columns
 }

@@ -20,8 +20,10 @@ type jsonParser struct {
 
 	class    uint16
 	weight   float32
-	flat     []byte // name of a feature key beside "features", to report it
-	wrapped  bool   // the row has a "features" object
+	naming   map[string]string // features of the row to the keys they came from; used only where two keys may make the same
+	check    bool              // it is used
+	flat     []byte            // name of a feature key beside "features", to report it
+	wrapped  bool              // the row has a "features" object
 	hasLabel bool
 	seen     [2]bool // label key, weight key
 }
@@ -67,6 +69,9 @@ func (p *jsonParser) line(r *result, l []byte) error {
 	}
 	p.class, p.weight, p.hasLabel, p.wrapped, p.seen = NoClass, 1, false, false, [2]bool{}
 	p.flat, p.path = p.flat[:0], p.path[:0]
+	if p.check = bytes.IndexByte(l, '=') >= 0 || bytes.IndexByte(l, '\\') >= 0; p.check {
+		clear(p.naming)
+	}
 	from := len(r.rows.Index)
 	if s.peek() != '{' {
 		return fmt.Errorf("expected a JSON object, found %s", quote(l[s.at:]))
@@ -245,6 +250,11 @@ func (p *jsonParser) value(r *result) error {
 	default:
 		return s.expected("a number, a string, true, false or null")
 	}
+	if p.check {
+		if err := p.distinct(); err != nil {
+			return err
+		}
+	}
 	f, ok, err := p.table.feature(r, p.table.buf)
 	if err != nil {
 		return err
@@ -256,6 +266,18 @@ func (p *jsonParser) value(r *result) error {
 		r.rows.Index = append(r.rows.Index, f)
 		r.rows.Value = append(r.rows.Value, v)
 	}
+	return nil
+}
+
+// distinct refuses the feature in the table's buffer if another key of the row has made it: "a":"x" and "a=x":1 do.
+func (p *jsonParser) distinct() error {
+	if p.naming == nil {
+		p.naming = map[string]string{}
+	}
+	if other, ok := p.naming[string(p.table.buf)]; ok {
+		return fmt.Errorf("its feature %s is also that of the key %s; rename one", quote(p.table.buf), quote([]byte(other)))
+	}
+	p.naming[string(p.table.buf)] = string(p.path)
 	return nil
 }
 

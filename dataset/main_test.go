@@ -121,7 +121,7 @@ func readAll(opt Options, inputs ...string) (Info, error) {
 
 // checkBlock checks the rules that every block obeys.
 func checkBlock(b *Block, i Info) error {
-	rules := blockRules{high: uint32(i.Dim), labels: len(i.Labels)}
+	rules := blockRules{high: uint32(i.Dim), labels: len(i.Labels), noLabel: true}
 	if b.Len() == 0 || b.Len() > blockRows {
 		return fmt.Errorf("a block of %d rows", b.Len())
 	}

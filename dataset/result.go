@@ -15,10 +15,11 @@ type result struct {
 	local  bool   // Index refers to feats
 	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
 
-	bad     []badLine
-	maxSeen int64 // largest feature number of any row, -1 when none
-	sawZero bool  // an index 0 as written
-	ignored int64 // values dropped because the schema lacks their feature
+	bad      []badLine
+	badLines int64 // sum of their lines
+	maxSeen  int64 // largest feature number of any row, -1 when none
+	sawZero  bool  // an index 0 as written
+	ignored  int64 // values dropped because the schema lacks their feature
 }
 
 // expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only copies.
@@ -31,8 +32,9 @@ func (r *result) expect(n int) {
 
 // badLine is a line that breaks a rule.
 type badLine struct {
-	row int // number of good rows of the chunk before it
-	err error
+	row   int   // number of good rows of the chunk before it
+	lines int64 // how many lines it takes: a quoted cell of CSV may run over several
+	err   error
 }
 
 func (r *result) reset() {
@@ -40,7 +42,7 @@ func (r *result) reset() {
 	r.labels.reset()
 	r.feats.reset()
 	r.local, r.direct = false, 0
-	r.bad = r.bad[:0]
+	r.bad, r.badLines = r.bad[:0], 0
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
 }
 
@@ -74,8 +76,14 @@ func (r *result) undo(m mark) {
 // addBad notes a bad line. It reports whether the rest of the chunk can be left alone because
 // this chunk alone has more bad lines than are allowed.
 func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
-	c.bad = append(c.bad, badLine{c.rows.Len(), noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
-	return int64(len(c.bad)) > allowed
+	return c.addBadLines(line, 1, err, allowed)
+}
+
+// addBadLines is addBad for a row of CSV that takes several lines, all of which count.
+func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
+	c.bad = append(c.bad, badLine{c.rows.Len(), lines, noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
+	c.badLines += lines
+	return c.badLines > allowed
 }
 
 // place is the place of a fault in a text file.

@@ -237,7 +237,7 @@ func (s *Stream) fetch() error {
 // takeBad counts the chunk's bad lines; rows after one too many are dropped.
 func (s *Stream) takeBad(c *chunk) {
 	for _, bad := range c.bad {
-		if s.info.BadLines == s.opt.MaxBadLines {
+		if s.info.BadLines+bad.lines > s.opt.MaxBadLines {
 			rows := &c.rows
 			rows.Class = rows.Class[:bad.row]
 			if rows.Weight != nil {
@@ -251,7 +251,7 @@ func (s *Stream) takeBad(c *chunk) {
 			s.err = bad.err
 			return
 		}
-		s.info.BadLines++
+		s.info.BadLines += bad.lines
 		if len(s.info.FirstBad) < firstBadKept {
 			s.info.FirstBad = append(s.info.FirstBad, bad.err)
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// dataFlags are the flags that say how examples are read. Every command that reads data has them, all of them
+// dataFlags are the flags that say how examples are read. What is empty is left to the package dataset, which takes it from
+// the model if there is one. Every command that reads data has them, all of them
 // (register) or those that a model leaves open (registerWithModel).
 type dataFlags struct {
 	format, base, delimiter, header, missing, unseen string
@@ -30,7 +31,7 @@ type dataFlags struct {
 func newDataFlags() *dataFlags {
 	return &dataFlags{
 		format: string(dataset.Auto), base: string(dataset.BaseAuto), header: string(dataset.HeaderAuto),
-		missing: string(dataset.MissingError), maxDim: dataset.DefaultMaxDim, unseen: string(dataset.UnseenError), labelKey: "label", weightKey: "weight",
+		maxDim: dataset.DefaultMaxDim, unseen: string(dataset.UnseenError),
 	}
 }
 
@@ -49,7 +50,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
-	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing", "CSV: what a missing number becomes; indicator is 0 and a feature of its own")
+	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing", "CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
 	s.StringVar(&f.positive, "positive", f.positive, "label of the positive examples; all others are negative")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
@@ -61,8 +62,8 @@ func (f *dataFlags) registerWithModel(cmd *cobra.Command) {
 	s.StringVar(&f.delimiter, "delimiter", f.delimiter, `CSV: separator, "," or ";" or "tab"; found in the first line by default`)
 	s.Var(newChoice(&f.header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
 	s.StringVar(&f.label, "label", f.label, "CSV: column of the label, by name, number from 1 or \"last\" (the default)")
-	s.StringVar(&f.labelKey, "label-key", f.labelKey, "JSON lines: key of the label")
-	s.StringVar(&f.weightKey, "weight-key", f.weightKey, "JSON lines: key of the example weight")
+	s.StringVar(&f.labelKey, "label-key", f.labelKey, "JSON lines: key of the label (default the model's, else \"label\")")
+	s.StringVar(&f.weightKey, "weight-key", f.weightKey, "JSON lines: key of the example weight (default the model's, else \"weight\")")
 	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad, "number of lines that may break a rule; they are skipped, counted and reported")
 	s.IntVar(&f.workers, "workers", f.workers, "goroutines that parse, 0 for all cores; the result is the same for any number")
 }
