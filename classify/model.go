@@ -79,6 +79,11 @@ type ModelOptions struct {
 	Growth          float64  `json:"growth"`          // 0: the default
 	Patience        int      `json:"patience"`
 	AllowDegenerate bool     `json:"allow_degenerate"`
+	AllEpochs       bool     `json:"all_epochs"`
+	Step            float64  `json:"step"`         // 0: the default step size
+	BiasFeature     float64  `json:"bias_feature"` // 0 without an intercept
+	Averaging       string   `json:"averaging"`    // all, last_pass, none or last_half
+	MaxWeight       float64  `json:"max_example_weight"`
 }
 
 // ModelData says what a model was trained on.
@@ -191,12 +196,25 @@ func ParseThresholdRule(name string) (ThresholdRule, error) {
 	return 0, usage("no threshold rule is named %q; there are default, zero, tuned", name)
 }
 
+// averagings are the names of the ways of averaging.
+var averagings = []string{"all", "last_pass", "none", "last_half"}
+
 func modelOptions(o Options) ModelOptions {
 	out := ModelOptions{
 		Seed: o.Seed, Passes: o.Passes, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
 		FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
+		AllEpochs: o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature, MaxWeight: o.Config.MaxExampleWeight,
+	}
+	if a := int(o.Config.Averaging); a >= 0 && a < len(averagings) {
+		out.Averaging = averagings[a]
+	}
+	switch {
+	case o.Config.NoIntercept:
+		out.BiasFeature = 0
+	case out.BiasFeature == 0:
+		out.BiasFeature = 1
 	}
 	if r := int(o.Threshold); r >= 0 && r < len(thresholdRules) {
 		out.Threshold = thresholdRules[r]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
@@ -134,6 +135,12 @@ func (m *Model) checkOptions() error {
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
 		return badModel("options.threshold", "%w", err)
 	}
+	if !slices.Contains(averagings, o.Averaging) {
+		return badModel("options.averaging", "%q, want one of %s", o.Averaging, strings.Join(averagings, ", "))
+	}
+	if v := o.BiasFeature; v-v != 0 {
+		return badModel("options.bias_feature", "%v, want a finite number", v)
+	}
 	if _, err := loss.ParseReward(o.Reward); err != nil {
 		return badModel("options.reward", "%w", err)
 	}
@@ -157,6 +164,8 @@ func (m *Model) checkOptions() error {
 		{"first_epoch", float64(o.FirstEpoch), false},
 		{"growth", o.Growth, false},
 		{"patience", float64(o.Patience), true},
+		{"step", o.Step, false},
+		{"max_example_weight", o.MaxWeight, false},
 	} {
 		if !(n.v >= 0) || math.IsInf(n.v, 1) || n.positive && n.v == 0 {
 			want := "at least 0"
