@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/noregret/noregret"
@@ -111,7 +113,10 @@ type cacheFile struct{ f *atomicfile.File }
 func (k *keeper) openCache() error {
 	f, err := atomicfile.Create(k.opt.CachePath)
 	if err != nil {
-		return openError(k.opt.CachePath, err)
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err // without the name of the temporary file
+		}
+		return noregret.Errorf(noregret.Internal, k.opt.CachePath, "the cache cannot be written: %w", err)
 	}
 	k.cache = &cacheFile{f}
 	k.out = &cacheWriter{name: k.opt.CachePath, w: bufio.NewWriterSize(f, 256<<10)}

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/noregret/noregret"
 )
 
 const cacheLong = `Read data once and write them as a binary cache, which later commands read many times faster than
@@ -37,8 +35,8 @@ func newCacheCommand(a *app) *cobra.Command {
 }
 
 func (a *app) cache(ctx context.Context, f *dataFlags, inputs []string) error {
-	if f.cachePath == "" {
-		return noregret.Errorf(noregret.Usage, "--output", "the file name is empty")
+	if err := checkOutputs([]namedFile{{"--output", f.cachePath}}, inputFiles(inputs)); err != nil {
+		return err
 	}
 	set, err := f.loadSet(ctx, a, inputs, nil)
 	if err != nil {

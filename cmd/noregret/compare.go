@@ -54,7 +54,15 @@ func newCompareCommand(a *app) *cobra.Command {
   noregret compare --measures f1 --algorithms stamp,plugin --splits 10 \
     --plot f1.svg --plot f1.png train.svm`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.compare(cmd.Context(), o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.splits == 0 { // 0 is the default in package classify
+				return outOfRange("--splits", o.splits, "at least 1")
+			}
+			if o.share == 0 {
+				return outOfRange("--train-share", o.share, "a share in (0, 1)")
+			}
+			return a.compare(cmd.Context(), o, args)
+		},
 	}
 	s := cmd.Flags()
 	s.StringSliceVar(&o.measures, "measures", o.measures, `measures to train for and to compare on (see "noregret measures")`)
@@ -108,12 +116,22 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 		}
 		opt.Measures = append(opt.Measures, m)
 	}
+	for i, name := range o.algorithms {
+		if slices.Contains(o.algorithms[:i], name) {
+			return noregret.Errorf(noregret.Usage, "--algorithms", "%s is given twice", name)
+		}
+	}
+	if err := opt.Validate(); err != nil {
+		return err
+	}
+	var plots []namedFile
 	for _, path := range o.plots {
 		if err := checkPlotName(path); err != nil {
 			return err
 		}
+		plots = append(plots, namedFile{"--plot", path})
 	}
-	if err := opt.Validate(); err != nil {
+	if err := checkOutputs(plots, inputFiles(inputs)); err != nil {
 		return err
 	}
 	set, data, err := o.data.load(ctx, a, inputs)
@@ -135,15 +153,15 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	for _, w := range c.Warnings {
 		a.note("warning: %s", w)
 	}
-	for _, path := range o.plots {
-		if err := plotComparison(path, c, opt.Measures); err != nil {
-			return err
-		}
-	}
 	if o.json {
-		return writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o.seed))
+		err = writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o.seed))
+	} else {
+		err = a.writeComparison(c, opt.Measures)
 	}
-	return a.writeComparison(c, opt.Measures)
+	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+		err = errors.Join(err, plotComparison(path, c, opt.Measures))
+	}
+	return err
 }
 
 func comparisonOf(c *classify.Comparison, rows int64, dim int, seed uint64) comparisonJSON {

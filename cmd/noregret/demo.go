@@ -77,6 +77,9 @@ func (a *app) demo(ctx context.Context, opt demoOptions) (err error) {
 		return noregret.Errorf(noregret.Internal, dir, "the directory cannot be made: %w", err)
 	}
 	train, test := filepath.Join(dir, "train.csv"), filepath.Join(dir, "test.csv")
+	if err := refuseExisting(dir, train, test); err != nil {
+		return err
+	}
 	for i, path := range []string{train, test} {
 		// Nearby seeds give unrelated streams.
 		if err := a.demoData(ctx, path, opt.rows, 2*opt.seed+uint64(i)); err != nil {
@@ -94,6 +97,24 @@ func (a *app) demo(ctx context.Context, opt demoOptions) (err error) {
 		_, err = fmt.Fprintf(a.stdout, "\nThe files are in %s.\n", opt.keep)
 	}
 	return err
+}
+
+// refuseExisting refuses a directory that has one of the files that the demonstration would write.
+func refuseExisting(dir string, files ...string) error {
+	for _, run := range demoRuns {
+		files = append(files, demoModel(dir, run.algorithm, run.measure))
+	}
+	for _, path := range files {
+		if _, err := os.Lstat(path); err == nil {
+			return noregret.Errorf(noregret.Usage, "--keep", "%q is there and would be overwritten; name another directory", path)
+		}
+	}
+	return nil
+}
+
+// demoModel is the path of a model of the demonstration.
+func demoModel(dir, algorithm, measure string) string {
+	return filepath.Join(dir, algorithm+"-"+measure+".json")
 }
 
 // demoData writes one file of made-up payments.
@@ -135,7 +156,7 @@ func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(dir, run.algorithm+"-"+run.measure+".json")
+		path := demoModel(dir, run.algorithm, run.measure)
 		if err := classify.SaveModel(path, model); err != nil {
 			return nil, err
 		}

@@ -68,12 +68,12 @@ func (a *app) inspect(path string, opt inspectOptions) error {
 	if opt.top < 0 {
 		return outOfRange("--top", opt.top, "at least 0")
 	}
-	m, err := classify.LoadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
 	if opt.diff != "" {
-		other, err := classify.LoadModel(opt.diff)
+		other, err := loadModel(opt.diff)
 		if err != nil {
 			return err
 		}

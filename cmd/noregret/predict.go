@@ -61,14 +61,16 @@ func newPredictCommand(a *app) *cobra.Command {
 }
 
 func (p *predictCommand) run(ctx context.Context, a *app, inputs []string) error {
-	if p.output == "" {
-		return noregret.Errorf(noregret.Usage, "--output", "the file name is empty")
+	if p.output != stdName {
+		if err := checkOutputs([]namedFile{{"--output", p.output}}, append(inputFiles(inputs), namedFile{"--model", p.model})); err != nil {
+			return err
+		}
 	}
 	r, err := newModelReader(a, p.data, p.model, "predict")
 	if err != nil {
 		return err
 	}
-	if p.output == "-" {
+	if p.output == stdName {
 		return p.write(ctx, r, inputs, a.stdout)
 	}
 	return writeFile(p.output, func(w io.Writer) error { return p.write(ctx, r, inputs, w) })

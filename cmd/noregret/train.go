@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +14,6 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/internal/atomicfile"
 )
 
 // trainCommand is one call of "noregret train".
@@ -97,10 +96,14 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	if t.model == "" {
-		return noregret.Errorf(noregret.Usage, "--model", "the file name is empty")
+	if t.valid == stdName && slices.Contains(inputs, stdName) {
+		return noregret.Errorf(noregret.Usage, "--valid", "standard input is among DATA already: it can be read once")
 	}
-	if err := checkWritable(t.model); err != nil {
+	outputs := []namedFile{{"--model", t.model}}
+	if t.data.cachePath != "" {
+		outputs = append(outputs, namedFile{"--cache", t.data.cachePath})
+	}
+	if err := checkOutputs(outputs, append(inputFiles(inputs), namedFile{"--valid", t.valid})); err != nil {
 		return err
 	}
 	if t.stream {
@@ -113,19 +116,6 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 		return err
 	}
 	return t.runPasses(cmd.Context(), a, inputs, opt)
-}
-
-// checkWritable finds out that a file cannot be written before the work whose result it is to hold.
-func checkWritable(path string) error {
-	f, err := atomicfile.Create(path)
-	if err == nil {
-		f.Abort()
-		return nil
-	}
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err // without the name of the temporary file
-	}
-	return noregret.Errorf(noregret.Internal, path, "the file cannot be written: %w", err)
 }
 
 // runPasses is the training on kept data.

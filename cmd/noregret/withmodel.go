@@ -23,7 +23,7 @@ type modelReader struct {
 
 // newModelReader loads the model of --model.
 func newModelReader(a *app, data *dataFlags, path, task string) (*modelReader, error) {
-	m, err := classify.LoadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return nil, err
 	}
