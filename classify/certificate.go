@@ -26,32 +26,101 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 	return p / c.PositiveWeight, n / c.NegativeWeight, err
 }
 
-// UpperBound bounds from above what any linear model can reach: for every w, with P and N its mean [loss.Logistic] rewards on data,
+// BoundOptions are the options of [UpperBound].
+type BoundOptions struct {
+	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run gives a good bound.
+	Alpha, Beta float64
+	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept together, in standardised units; 0 means
+	// 1000. Where no model separates the classes it hardly matters; where one does, models go on improving as they grow.
+	Radius float64
+	// Scaling standardises the features; nil leaves them as they are.
+	Scaling *Scaling
+	// BiasFeature is the value of the constant feature whose weight is the intercept; 0 means 1.
+	BiasFeature float64
+}
+
+// Bound is what [UpperBound] found.
+type Bound struct {
+	// Value is the bound.
+	Value float64
+	// Slack is how far Value lies above what the last model of the search reaches in αP + βN - Ψ*(α, β), and so the
+	// most by which a better search could lower it.
+	Slack float64
+}
+
+// UpperBound bounds from above what any linear model of norm at most R = opt.Radius can reach: for every such w, with P and N its mean
+// [loss.Logistic] rewards on data,
 //
-//	Ψ_A(P, N) ≤ max_w {αP + βN} - Ψ*(α, β)
+//	Ψ_A(P, N) ≤ αP + βN - Ψ*(α, β) ≤ α + β - l/ln 2 - Ψ*(α, β)
 //
-// for every point (α, β) of the measure's dual region, by duality; the average dual of a [SPADE] run is a good one. The
-// maximum is a weighted logistic regression, solved by L-BFGS until the gradient is below 1e-9; the bound holds up to that
-// residual. The difference from Ψ_A of a model is a certificate of how far the model is from the best.
-func UpperBound(ctx context.Context, data Data, m measure.Concave, alpha, beta float64, s *Scaling, biasFeature float64) (float64, error) {
+// where l ≥ 0 is a lower bound of the weighted logistic loss f, of which αP + βN = α + β - f/ln 2. L-BFGS brings f down to a point v with
+// gradient g, and f is convex and not negative, so that for all w of norm at most R
+//
+//	f(w) ≥ f(v) + ⟨g, w - v⟩ ≥ l = max(0, f(v) - ⟨g, v⟩ - R·‖g‖).
+//
+// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the thirteenth digit. A
+// search that ends early costs tightness: see [Bound.Slack]. The difference of the bound and Ψ_A of a model is a
+// certificate of how far the model is from the best. It fails with an error of code usage for a point outside the
+// dual region and for options out of their range. Some hundred passes over the data, O(d) memory.
+func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOptions) (Bound, error) {
 	c, err := data.Classes()
 	if err != nil {
-		return 0, err
+		return Bound{}, err
 	}
-	if !(alpha >= 0 && beta >= 0 && alpha+beta > 0) || math.IsInf(alpha+beta, 0) {
-		return 0, usage("dual point is (%v, %v), want finite numbers ≥ 0, not both 0", alpha, beta)
+	if err := opt.check(m, data.Set.Info().Dim); err != nil {
+		return Bound{}, err
 	}
-	lin := newLinear(len(s.Inverse), biasFeature, math.Inf(1))
-	lin.standardize(s)
+	// The point as near as rounding lets an average of points of the region be: the projection is in it.
+	alpha, beta := m.Project(opt.Alpha, opt.Beta, math.Inf(1))
+	lin := newLinear(len(opt.Scaling.Inverse), opt.BiasFeature, math.Inf(1))
+	lin.standardize(opt.Scaling)
 	share := c.Share()
 	p := &logisticProblem{ctx: ctx, data: data, lin: lin, kPos: alpha / share, kNeg: beta / (1 - share)}
-	r, err := p.solve(make([]float64, len(lin.c)+1), 500, 1e-9)
+	r, err := p.solve(make([]float64, len(lin.c)+1), 500, 1e-11)
 	if err != nil {
-		return 0, err
+		return Bound{}, err
 	}
 	p.evaluate(r.w)
 	if p.err != nil {
-		return 0, p.err
+		return Bound{}, p.err
 	}
-	return float64((alpha+beta)*(1-p.value/math.Ln2)) - m.Conjugate(alpha, beta), nil
+	var norm2, inner float64
+	for i, g := range p.grad {
+		norm2 += float64(g * g)
+		inner += float64(g * r.w[i])
+	}
+	least := max(0, p.value-inner-float64(opt.Radius*math.Sqrt(norm2)))
+	unit := (alpha + beta) / math.Ln2 // f is a mean loss, in nats
+	return Bound{
+		Value: alpha + beta - float64(unit*least) - m.Conjugate(alpha, beta),
+		Slack: float64(unit * (p.value - least)),
+	}, nil
+}
+
+// check checks the options and fills in the defaults.
+func (opt *BoundOptions) check(m measure.Concave, dim int) error {
+	if opt.Radius == 0 {
+		opt.Radius = 1000
+	}
+	if opt.BiasFeature == 0 {
+		opt.BiasFeature = 1
+	}
+	if opt.Scaling == nil {
+		opt.Scaling = Identity(dim)
+	}
+	a, b := opt.Alpha, opt.Beta
+	switch {
+	case !(a >= 0 && b >= 0 && a+b > 0) || math.IsInf(a+b, 0):
+		return usage("dual point is (%v, %v), want finite numbers ≥ 0, not both 0", a, b)
+	case !(opt.Radius > 0) || math.IsInf(opt.Radius, 0):
+		return usage("radius is %v, want a finite number > 0 (0 is 1000)", opt.Radius)
+	case math.IsNaN(opt.BiasFeature) || math.IsInf(opt.BiasFeature, 0):
+		return usage("bias feature is %v, want a finite number (0 is 1)", opt.BiasFeature)
+	case len(opt.Scaling.Inverse) < dim || len(opt.Scaling.Center) != len(opt.Scaling.Inverse):
+		return usage("scaling has %d features, the data have %d", min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)
+	}
+	if pa, pb := m.Project(a, b, math.Inf(1)); !(math.Hypot(pa-a, pb-b) <= 1e-9*math.Hypot(a, b)) {
+		return usage("dual point is (%v, %v), want one in the dual region of %s: (%v, %v) is the nearest", a, b, m.Name(), pa, pb)
+	}
+	return nil
 }

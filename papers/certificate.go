@@ -78,12 +78,12 @@ func (t *tale) certificates(ctx context.Context, row certificateRow, passes int)
 				return err
 			}
 			alpha, beta := l.AverageDual()
-			bound, err := classify.UpperBound(ctx, t.train, row.m, alpha, beta, classify.Identity(10), 1)
+			bound, err := classify.UpperBound(ctx, t.train, row.m, classify.BoundOptions{Alpha: alpha, Beta: beta})
 			if err != nil {
 				return err
 			}
 			value := row.m.Extended(pr, nr, math.Inf(1))
-			cells = append(cells, Cell{Mean: bound - value, Runs: 1, Stated: row.gaps[i]})
+			cells = append(cells, Cell{Mean: bound.Value - value, Runs: 1, Stated: row.gaps[i]})
 			if pass == 100 {
 				cells = append(cells, Cell{Mean: value, Runs: 1, Stated: row.value})
 			}
