@@ -28,7 +28,7 @@ type Options struct {
 	Algorithm string
 	// Measure is the measure to maximize.
 	Measure measure.Measure
-	// Passes is the number of passes over the data; 0 is as many as make half a million steps, at most 100, and at least 5 while
+	// Passes is the number of passes over the data; 0 is as many as make half a million steps, at most 100, and at least 10 while
 	// these make at most five million steps. Batch
 	// algorithms take it as no more than a hint.
 	Passes int
@@ -126,9 +126,9 @@ type Result struct {
 }
 
 // defaultPasses is the number of passes over n rows when none is given: 100 for a small set, as many as make half a million steps for a
-// larger one, then 5 as long as these are at most five million steps, and 1 for a very large one.
+// larger one, then 10 as long as these are at most five million steps, and 1 for a very large one.
 func defaultPasses(n int64) int {
-	const steps, most, usual, mostSteps = 500_000, 100, 5, 5_000_000
+	const steps, most, usual, mostSteps = 500_000, 100, 10, 5_000_000
 	byLeast := (steps + n - 1) / n
 	return int(max(1, min(most, byLeast), min(usual, mostSteps/n)))
 }
