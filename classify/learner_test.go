@@ -190,16 +190,23 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 					t.Errorf("got %v, want %s ... %s", err, want, tc.want)
 				}
 			}
-			// Weight 0 is skipped entirely: t does not advance.
-			if err := l.Observe(Example{[]uint32{1}, []float32{1}, true, 0}); err != nil {
-				t.Error(err)
-			}
 			after, err := l.MarshalBinary()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if string(before) != string(after) {
 				t.Errorf("after %d examples: a refused example changed the state", warm)
+			}
+			// Weight 0 is skipped entirely: t does not advance.
+			if err := l.Observe(Example{[]uint32{1}, []float32{1}, true, 0}); err != nil {
+				t.Error(err)
+			}
+			twin := build()
+			feed(t, twin, stream(5, warm))
+			feed(t, l, stream(6, 300))
+			feed(t, twin, stream(6, 300))
+			if !sameModel(l.Model(), twin.Model()) {
+				t.Errorf("after %d examples: an example of weight 0 changed the model", warm)
 			}
 		}
 	})

@@ -2,33 +2,83 @@ package classify
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/gob"
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 )
 
 // Snapshots hold the state of a learner, not its options: restore one into a learner made with
-// the same options. They start with snapshotMagic, whose digit is the version; the rest is a gob of learnerState.
+// the same options. They start with snapshotMagic, whose digit is the version; then come two gobs, of the kind (the learner and its options as
+// text) and of the state, and the SHA-256 of all that.
 const snapshotMagic = "noregret-learner-1\n"
+
+// seal writes a snapshot.
+func seal(kind string, state any) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(snapshotMagic)
+	e := gob.NewEncoder(&b)
+	if err := e.Encode(kind); err != nil {
+		return nil, err
+	}
+	if err := e.Encode(state); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return append(b.Bytes(), sum[:]...), nil
+}
+
+// unseal reads a snapshot into state. It refuses one that is damaged, or of another version, learner or set of options.
+func unseal(data []byte, kind string, state any) error {
+	rest, ok := bytes.CutPrefix(data, []byte(snapshotMagic))
+	if !ok {
+		return badSnapshot("it does not begin with %q", snapshotMagic)
+	}
+	end := len(data) - sha256.Size
+	if end < len(snapshotMagic) {
+		return badSnapshot("it is damaged: it has %d bytes", len(data))
+	}
+	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
+		return badSnapshot("it is damaged: its checksum is wrong")
+	}
+	d, of := gob.NewDecoder(bytes.NewReader(rest[:len(rest)-sha256.Size])), ""
+	if err := d.Decode(&of); err != nil {
+		return badSnapshot("it is damaged: %w", err)
+	}
+	if of != kind {
+		return badSnapshot("it was taken of %q, this learner is %q", of, kind)
+	}
+	if err := d.Decode(state); err != nil {
+		return badSnapshot("it is damaged: %w", err)
+	}
+	return nil
+}
+
+func badSnapshot(format string, args ...any) error {
+	return noregret.Errorf(noregret.BadInput, "snapshot", format, args...)
+}
 
 // learnerState is the whole state of any of the online learners.
 type learnerState struct {
-	Kind    string // the learner and the options it was made with
-	Linear  linearState
-	Pos     float64
-	Neg     float64
-	Rows    float64
-	T       int64
-	Mean    float64
-	Share   float64
-	Ready   bool
-	Buffer  []Example
-	Moments *momentsState
-	Seen    measure.Confusion
-	SPADE   *spadeState
-	STAMP   *stampState
+	Front  frontState
+	Linear linearState
+	Buffer []Example
+	Seen   measure.Confusion
+	SPADE  *spadeState
+	STAMP  *stampState
+}
+
+// frontState is what the learners of one and of several models have in common.
+type frontState struct {
+	Pos, Neg, Rows    float64
+	Skipped, T        int64
+	MeanSquare, Share float64
+	Ready             bool
+	Moments           *momentsState
 }
 
 type linearState struct {
@@ -47,38 +97,44 @@ type momentsState struct {
 type spadeState struct{ Alpha, Beta, SumA, SumB float64 }
 
 type stampState struct {
-	Level                float64
+	Level, KPos, KNeg    float64
+	Coef                 measure.Coefficients
 	Stage, Done          int
 	LevelStage           bool
 	Counts               measure.Confusion
 	Positives, Negatives int
-	Current              Linear
+	Current              *Linear // nil before the first level stage
 	Points               []Checkpoint
 }
 
 // kind identifies a learner and its options in a snapshot.
 func (o *online) kind(extra string) string {
 	c := o.cfg
-	return fmt.Sprintf("%s dim=%d reward=%s step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v burnin=%d cap=%v scaling=%t weight=%v square=%v",
-		extra, c.Dim, c.Reward.Name(), c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature, c.Averaging, c.Positives, c.BurnIn,
-		c.MaxExampleWeight, c.Scaling != nil, c.MeanWeight, c.MeanSquare)
+	return fmt.Sprintf("%s dim=%d<=%d reward=%s step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
+		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature, c.Averaging, c.Positives,
+		c.PriorWeight, c.PriorShare, c.Decay, c.BurnIn, c.MaxExampleWeight, c.Scaling.digest(), c.MeanWeight, c.MeanSquare)
 }
 
-func (o *online) save(kind string) learnerState {
-	l := o.lin
-	ls := linearState{
-		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
-		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
-		BiasFeature: l.biasFeature, Ball: l.radius,
+// digest is short text that differs between scalings, "learned" for none. O(d).
+func (s *Scaling) digest() string {
+	if s == nil {
+		return "learned"
 	}
-	for i := range l.c {
-		c := &l.c[i]
-		ls.V, ls.U = append(ls.V, c.v), append(ls.U, c.u)
-		ls.Inv, ls.Mean = append(ls.Inv, c.inv), append(ls.Mean, c.mean)
+	h := sha256.New()
+	for _, v := range [][]float64{s.Center, s.Inverse} {
+		b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		_, _ = h.Write(b) // never fails
 	}
-	s := learnerState{
-		Kind: kind, Linear: ls, Pos: o.pos, Neg: o.neg, Rows: o.rows, T: o.t, Mean: o.meanSquare, Share: o.share, Ready: o.ready,
-		Buffer: o.buffer, Seen: o.progressive,
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+// saveFront refuses a learner that has failed: its numbers mean nothing any more.
+func (o *online) saveFront() (frontState, error) {
+	s := frontState{
+		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share, Ready: o.ready,
 	}
 	if m := o.moments; m != nil {
 		s.Moments = &momentsState{Total: m.total, Rows: m.rows}
@@ -88,52 +144,10 @@ func (o *online) save(kind string) learnerState {
 			s.Moments.M2 = append(s.Moments.M2, f.m2)
 		}
 	}
-	return s
+	return s, o.failed
 }
 
-// encode writes a state with its header.
-func (s learnerState) encode() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(snapshotMagic)
-	if err := gob.NewEncoder(&b).Encode(s); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// decodeState reads a state and refuses one of another version, learner or set of options.
-func decodeState(data []byte, kind string) (*learnerState, error) {
-	rest, ok := bytes.CutPrefix(data, []byte(snapshotMagic))
-	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, "snapshot", "it does not begin with %q", snapshotMagic)
-	}
-	s := new(learnerState)
-	if err := gob.NewDecoder(bytes.NewReader(rest)).Decode(s); err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, "snapshot", "it is damaged: %w", err)
-	}
-	if s.Kind != kind {
-		return nil, noregret.Errorf(noregret.BadInput, "snapshot", "it was taken of %q, this learner is %q", s.Kind, kind)
-	}
-	n := len(s.Linear.V)
-	if len(s.Linear.U) != n || len(s.Linear.Inv) != n || len(s.Linear.Mean) != n || (s.Linear.Acc != nil && len(s.Linear.Acc) != n) {
-		return nil, noregret.Errorf(noregret.BadInput, "snapshot", "it is damaged: its vectors differ in length")
-	}
-	if m := s.Moments; m != nil && (len(m.Mean) != len(m.Weight) || len(m.M2) != len(m.Weight)) {
-		return nil, noregret.Errorf(noregret.BadInput, "snapshot", "it is damaged: its moments differ in length")
-	}
-	return s, nil
-}
-
-func (o *online) restore(s *learnerState) {
-	ls := s.Linear
-	l := &linear{
-		acc: ls.Acc, scale: ls.Scale, sumScale: ls.SumScale, norm2: ls.Norm2, omega: ls.Omega, bias: ls.Bias, biasSum: ls.BiasSum,
-		centred: ls.Centred, mean2: ls.Mean2, kappa: ls.Kappa, nu: ls.Nu, accKappa: ls.AccKappa, dotV: ls.DotV, dotU: ls.DotU, dotAcc: ls.DotAcc,
-		biasFeature: ls.BiasFeature, radius: ls.Ball, c: make([]coord, len(ls.V)),
-	}
-	for i := range l.c {
-		l.c[i] = coord{v: ls.V[i], u: ls.U[i], inv: ls.Inv[i], mean: ls.Mean[i]}
-	}
+func (o *online) restoreFront(s *frontState) {
 	o.moments = nil
 	if m := s.Moments; m != nil {
 		o.moments = &moments{total: m.Total, rows: m.Rows, f: make([]featureMoments, len(m.Weight))}
@@ -141,11 +155,60 @@ func (o *online) restore(s *learnerState) {
 			o.moments.f[i] = featureMoments{weight: m.Weight[i], mean: m.Mean[i], m2: m.M2[i]}
 		}
 	}
-	o.lin, o.pos, o.neg, o.rows, o.t = l, s.Pos, s.Neg, s.Rows, s.T
-	o.meanSquare, o.share, o.ready, o.buffer, o.progressive, o.failed = s.Mean, s.Share, s.Ready, s.Buffer, s.Seen, nil
+	o.pos, o.neg, o.rows, o.skipped, o.t = s.Pos, s.Neg, s.Rows, s.Skipped, s.T
+	o.meanSquare, o.share, o.ready, o.failed = s.MeanSquare, s.Share, s.Ready, nil
+}
+
+func (l *linear) save() linearState {
+	s := linearState{
+		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
+		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
+		BiasFeature: l.biasFeature, Ball: l.radius,
+	}
+	for i := range l.c {
+		c := &l.c[i]
+		s.V, s.U = append(s.V, c.v), append(s.U, c.u)
+		s.Inv, s.Mean = append(s.Inv, c.inv), append(s.Mean, c.mean)
+	}
+	return s
+}
+
+func (s *linearState) linear() *linear {
+	l := &linear{
+		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias, biasSum: s.BiasSum,
+		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU, dotAcc: s.DotAcc,
+		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coord, len(s.V)),
+	}
+	for i := range l.c {
+		l.c[i] = coord{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}
+	}
+	return l
+}
+
+func (o *online) save() (learnerState, error) {
+	front, err := o.saveFront()
+	return learnerState{Front: front, Linear: o.lin.save(), Buffer: o.buffer, Seen: o.progressive}, err
+}
+
+// restore takes over a checked state.
+func (o *online) restore(s *learnerState) {
+	o.restoreFront(&s.Front)
+	o.lin, o.buffer, o.progressive = s.Linear.linear(), s.Buffer, s.Seen
 	if o.ready {
 		o.algo.begin()
 	}
+}
+
+// decode reads and checks a state of this learner.
+func (o *online) decode(data []byte, kind string) (*learnerState, error) {
+	s := new(learnerState)
+	if err := unseal(data, kind, s); err != nil {
+		return nil, err
+	}
+	if err := s.check(o); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *SPADE) kind() string {
@@ -154,25 +217,29 @@ func (s *SPADE) kind() string {
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]: the whole state, but not the options. Continuing after
-// UnmarshalBinary into a learner made with the same options is bit-identical.
+// UnmarshalBinary into a learner made with the same options is bit-identical. A learner that has diverged has no
+// snapshot: MarshalBinary returns its error.
 func (s *SPADE) MarshalBinary() ([]byte, error) {
-	st := s.save(s.kind())
+	st, err := s.save()
+	if err != nil {
+		return nil, err
+	}
 	st.SPADE = &spadeState{s.alpha, s.beta, s.sumA, s.sumB}
-	return st.encode()
+	return seal(s.kind(), st)
 }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged, of another version or of a learner with other
-// options is refused with an error of code bad_input, and the learner is as it was.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged (it ends with a checksum), of another version or of a
+// learner with other options is refused with an error of code bad_input, and the learner is as it was.
 func (s *SPADE) UnmarshalBinary(data []byte) error {
-	st, err := decodeState(data, s.kind())
+	st, err := s.decode(data, s.kind())
 	if err != nil {
 		return err
 	}
-	if st.SPADE == nil {
-		return noregret.Errorf(noregret.BadInput, "snapshot", "it is damaged: its dual is missing")
+	d := st.SPADE
+	if d == nil || !(d.Alpha >= 0 && d.Beta >= 0) || !allFinite(d.Alpha, d.Beta, d.SumA, d.SumB) {
+		return badSnapshot("it is damaged: its dual is %+v", d)
 	}
 	s.restore(st)
-	d := st.SPADE
 	s.alpha, s.beta, s.sumA, s.sumB = d.Alpha, d.Beta, d.SumA, d.SumB
 	return nil
 }
@@ -183,11 +250,17 @@ func (s *SGD) kind() string {
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]; see [SPADE.MarshalBinary].
-func (s *SGD) MarshalBinary() ([]byte, error) { return s.save(s.kind()).encode() }
+func (s *SGD) MarshalBinary() ([]byte, error) {
+	st, err := s.save()
+	if err != nil {
+		return nil, err
+	}
+	return seal(s.kind(), st)
+}
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]; see [SPADE.UnmarshalBinary].
 func (s *SGD) UnmarshalBinary(data []byte) error {
-	st, err := decodeState(data, s.kind())
+	st, err := s.decode(data, s.kind())
 	if err != nil {
 		return err
 	}
@@ -195,34 +268,86 @@ func (s *SGD) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-func (s *STAMP) kind() string {
+// options are STAMP's own options as text.
+func (s *STAMP) options() string {
 	o := s.opt
-	return s.online.kind(fmt.Sprintf("stamp %s first=%d growth=%v min=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch, o.Growth, o.MinPositives, o.PriorPositives, o.WarmStart))
+	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch, o.Growth, o.MinPositives, o.PriorPositives, o.WarmStart)
+}
+
+func (s *STAMP) kind() string { return s.online.kind(s.options()) }
+
+// saveStages is the state of levels and stages, without models.
+func (s *STAMP) saveStages() stampState {
+	return stampState{
+		Level: s.level, KPos: s.kPos, KNeg: s.kNeg, Coef: s.coef, Stage: s.stage, Done: s.done, LevelStage: s.levelStage, Counts: s.counts,
+		Positives: s.positives, Negatives: s.negatives,
+	}
+}
+
+// restoreStages takes over what saveStages saved, after begin.
+func (s *STAMP) restoreStages(a *stampState) {
+	s.level, s.kPos, s.kNeg, s.coef = a.Level, a.KPos, a.KNeg, a.Coef
+	s.stage, s.done, s.levelStage, s.counts = a.Stage, a.Done, a.LevelStage, a.Counts
+	s.positives, s.negatives = a.Positives, a.Negatives
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]; see [SPADE.MarshalBinary].
 func (s *STAMP) MarshalBinary() ([]byte, error) {
-	st := s.save(s.kind())
-	st.STAMP = &stampState{
-		Level: s.level, Stage: s.stage, Done: s.done, LevelStage: s.levelStage, Counts: s.counts,
-		Positives: s.positives, Negatives: s.negatives, Current: s.current, Points: s.points,
+	st, err := s.save()
+	if err != nil {
+		return nil, err
 	}
-	return st.encode()
+	stages := s.saveStages()
+	stages.Points = s.points
+	if s.current.Weights != nil {
+		stages.Current = &s.current
+	}
+	st.STAMP = &stages
+	return seal(s.kind(), st)
 }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]; see [SPADE.UnmarshalBinary].
 func (s *STAMP) UnmarshalBinary(data []byte) error {
-	st, err := decodeState(data, s.kind())
+	st, err := s.decodeSTAMP(data)
 	if err != nil {
 		return err
 	}
-	a := st.STAMP
-	if a == nil {
-		return noregret.Errorf(noregret.BadInput, "snapshot", "it is damaged: its level is missing")
+	s.restoreSTAMP(st)
+	return nil
+}
+
+func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
+	st, err := s.decode(data, s.kind())
+	if err != nil {
+		return nil, err
 	}
+	a, n := st.STAMP, len(st.Linear.V)
+	if err := a.check(st.Front.Ready); err != nil {
+		return nil, err
+	}
+	if len(a.Points) > maxCheckpoints {
+		return nil, badSnapshot("it is damaged: it has %d checkpoints, at most %d are kept", len(a.Points), maxCheckpoints)
+	}
+	models := []*Linear{}
+	for i := range a.Points {
+		models = append(models, &a.Points[i].Model)
+	}
+	if a.Current != nil {
+		models = append(models, a.Current)
+	} else if a.LevelStage {
+		return nil, badSnapshot("it is damaged: the model of its level stage is missing")
+	}
+	return st, checkModels(models, n)
+}
+
+// restoreSTAMP takes over a checked state.
+func (s *STAMP) restoreSTAMP(st *learnerState) {
+	a := st.STAMP
 	s.level = a.Level
 	s.restore(st)
-	s.stage, s.done, s.levelStage, s.counts = a.Stage, a.Done, a.LevelStage, a.Counts
-	s.positives, s.negatives, s.current, s.points = a.Positives, a.Negatives, a.Current, a.Points
-	return nil
+	s.restoreStages(a)
+	s.points, s.current = a.Points, Linear{}
+	if a.Current != nil {
+		s.current = *a.Current
+	}
 }

@@ -1,0 +1,157 @@
+package classify
+
+import "math"
+
+// allFinite reports whether all numbers are.
+func allFinite(x ...float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// snapshotDim is the largest number of features that a state may have.
+func (o *online) snapshotDim() int {
+	if o.cfg.Dim > 0 {
+		return o.cfg.Dim
+	}
+	n := o.cfg.MaxDim
+	if s := o.cfg.Scaling; s != nil {
+		n = max(n, len(s.Inverse))
+	}
+	return n
+}
+
+// check refuses a state that this learner cannot be in, so that none makes a method panic later.
+func (s *learnerState) check(o *online) error {
+	if err := s.Front.check(o); err != nil {
+		return err
+	}
+	if err := s.Linear.check(o); err != nil {
+		return err
+	}
+	f := &s.Front
+	if !f.Ready && o.cfg.Scaling != nil && o.cfg.MeanSquare > 0 {
+		return badSnapshot("it is damaged: it has a burn-in, this learner has none")
+	}
+	if f.Ready && !(f.Share > 0 && f.Share < 1) {
+		return badSnapshot("it is damaged: its share of positives is %v", f.Share)
+	}
+	if err := checkBurnIn(o, f, len(s.Buffer)); err != nil {
+		return err
+	}
+	for _, x := range s.Buffer {
+		if err := checkHeld(o, x.Index, x.Value, x.Weight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses counters out of range and moments that are missing or misshapen.
+func (s *frontState) check(o *online) error {
+	switch {
+	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) || min(s.T, s.Skipped) < 0:
+		return badSnapshot("it is damaged: its counts are %v, %v, %v, %d, %d", s.Pos, s.Neg, s.Rows, s.T, s.Skipped)
+	case s.Ready && !(s.MeanSquare > 0):
+		return badSnapshot("it is damaged: its mean square is %v", s.MeanSquare)
+	case !s.Ready && s.T != 0:
+		return badSnapshot("it is damaged: it has taken %d steps in the burn-in", s.T)
+	}
+	wanted := o.cfg.Scaling == nil || (o.cfg.MeanSquare == 0 && !s.Ready)
+	m := s.Moments
+	if wanted != (m != nil) {
+		return badSnapshot("it is damaged: its moments are there (%t) or should be (%t), not both", m != nil, wanted)
+	}
+	if m == nil {
+		return nil
+	}
+	n := len(m.Weight)
+	if len(m.Mean) != n || len(m.M2) != n || n > o.snapshotDim() {
+		return badSnapshot("it is damaged: its moments have lengths %d, %d and %d", n, len(m.Mean), len(m.M2))
+	}
+	if !allFinite(m.Total) || !allFinite(m.Weight...) || !allFinite(m.Mean...) || !allFinite(m.M2...) {
+		return badSnapshot("it is damaged: its moments are not finite")
+	}
+	return nil
+}
+
+// check refuses vectors of unequal lengths, of another dimension or with numbers that are none.
+func (s *linearState) check(o *online) error {
+	n, most := len(s.V), o.snapshotDim()
+	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) {
+		return badSnapshot("it is damaged: its vectors have lengths %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc))
+	}
+	if n > most || (o.cfg.Dim > 0 && n != most) {
+		return badSnapshot("it is damaged: it has %d features, the dimension is %d", n, most)
+	}
+	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, {
+		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc,
+	}} {
+		if !allFinite(v...) {
+			return badSnapshot("it is damaged: its weights are not finite")
+		}
+	}
+	if s.BiasFeature != o.cfg.BiasFeature || s.Ball != o.cfg.Radius || !(s.Scale > 0) {
+		return badSnapshot("it is damaged: its constant feature is %v, its radius %v, its scale %v", s.BiasFeature, s.Ball, s.Scale)
+	}
+	for i, inv := range s.Inv {
+		if !(inv > 0) {
+			return badSnapshot("it is damaged: the inverse scale of feature %d is %v", i, inv)
+		}
+	}
+	return nil
+}
+
+// checkBurnIn refuses held examples after the burn-in, and more of them than it has.
+func checkBurnIn(o *online, s *frontState, held int) error {
+	wrong := s.Ready && held > 0
+	if !s.Ready { // counts that decay fall short of the number of examples
+		wrong = held >= o.cfg.BurnIn || float64(held) < s.Rows || (held > 0) != (s.Rows > 0) || (o.cfg.Decay == 0 && float64(held) > s.Rows)
+	}
+	if wrong {
+		return badSnapshot("it is damaged: %d examples of %v are held back (burn-in %d, over: %t)", held, s.Rows, o.cfg.BurnIn, s.Ready)
+	}
+	return nil
+}
+
+// checkHeld refuses a held example that Observe would not have held as it is.
+func checkHeld(o *online, index []uint32, value []float32, weight float64) error {
+	ok := len(index) == len(value) && weight > 0 && weight <= maxWeight
+	for j, i := range index {
+		ok = ok && int64(i) < int64(o.snapshotDim()) && (j == 0 || index[j-1] < i) && value[j]-value[j] == 0
+	}
+	if !ok {
+		return badSnapshot("it is damaged: an example held back has indices %d, values %v and weight %v", index, value, weight)
+	}
+	return nil
+}
+
+// check refuses levels and stages out of range.
+func (a *stampState) check(ready bool) error {
+	if a == nil {
+		return badSnapshot("it is damaged: its level is missing")
+	}
+	c := a.Counts
+	switch {
+	case !(a.Level >= 0 && a.Level <= 1), !(a.KPos >= 0 && a.KNeg >= 0), !allFinite(a.KPos, a.KNeg, a.Coef.Theta), !allFinite(a.Coef.A[:]...), !allFinite(a.Coef.B[:]...):
+		return badSnapshot("it is damaged: its level is %v, with weights %v and %v and coefficients %v", a.Level, a.KPos, a.KNeg, a.Coef)
+	case a.Done < 0, a.Positives < 0, a.Negatives < 0, ready && a.Stage < 1, !ready && a.LevelStage:
+		return badSnapshot("it is damaged: it is at example %d of a stage of %d with %d positives and %d negatives", a.Done, a.Stage, a.Positives, a.Negatives)
+	case !allFinite(c.TP, c.FN, c.FP, c.TN) || !(min(c.TP, c.FN, c.FP, c.TN) >= 0):
+		return badSnapshot("it is damaged: its counts are %+v", c)
+	}
+	return nil
+}
+
+// checkModels refuses models of more than n features and numbers that are none.
+func checkModels(models []*Linear, n int) error {
+	for _, m := range models {
+		if len(m.Weights) > n || !allFinite(m.Weights...) || !allFinite(m.Intercept) || math.IsNaN(m.Threshold) {
+			return badSnapshot("it is damaged: a model has %d features of %d, or is not finite", len(m.Weights), n)
+		}
+	}
+	return nil
+}
