@@ -2,8 +2,10 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/noregret/noregret"
 )
@@ -60,6 +62,10 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	bad := func(format string, args ...any) error {
 		return noregret.Errorf(noregret.BadInput, name, format, args...)
 	}
+	want := opt.Schema
+	if want != nil && want.Format != have.Format {
+		return bad("the cache was made from %s, but the model was trained on %s", have.Format, want.Format)
+	}
 	if opt.Bits != 0 && opt.Bits != have.Bits || opt.Schema != nil && opt.Schema.Bits != have.Bits {
 		return bad("the cache was made with %d hash bits, %d are wanted; make it again", have.Bits, opt.Bits)
 	}
@@ -69,12 +75,11 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	if n := c.set.info.NoLabel; n > 0 && !opt.AllowNoLabel {
 		return bad("%d rows of the cache have no label", n)
 	}
-	want := opt.Schema
+	if err := have.agrees(opt); err != nil {
+		return bad("%w; make the cache again with that, or leave it out", err)
+	}
 	if want == nil || have.Bits > 0 {
 		return nil
-	}
-	if want.Format != have.Format {
-		return bad("the cache was made from %s, but the model was trained on %s", have.Format, want.Format)
 	}
 	if want.Format == IDX && want.Dim != have.Dim {
 		return bad("the cache has %d features, but the model was trained on %d", have.Dim, want.Dim)
@@ -99,6 +104,58 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	}
 	c.fit = !same
 	return nil
+}
+
+// agrees checks that what the options ask of columns and keys is what the cache's schema has. The error is a plain sentence.
+func (s *Schema) agrees(opt *Options) error {
+	switch s.Format {
+	case CSV:
+		for _, r := range []struct {
+			refs []string
+			kind ColumnKind
+		}{
+			{given(opt.LabelColumn), LabelKind},
+			{given(opt.WeightColumn), WeightKind},
+			{opt.Categorical, Categorical},
+			{opt.IgnoreColumns, Ignored},
+		} {
+			for _, ref := range r.refs {
+				i, err := findColumn(s.Columns, ref, string(r.kind))
+				if err != nil {
+					return err
+				}
+				if c := s.Columns[i]; c.Kind != r.kind {
+					return fmt.Errorf("column %q is %s in the cache, not %s", c.Name, c.Kind, r.kind)
+				}
+			}
+		}
+		if m := opt.asked.missing; m != "" && m != s.Missing {
+			return fmt.Errorf("missing cells were read under the rule %q, not %q", s.Missing, m)
+		}
+	case JSONL:
+		if k := opt.asked.labelKey; k != "" && k != s.Label {
+			return fmt.Errorf("the label's key is %q, not %q", s.Label, k)
+		}
+		if k := opt.asked.weightKey; k != "" && k != s.Weight {
+			return fmt.Errorf("the weight's key is %q, not %q", s.Weight, k)
+		}
+		for _, k := range opt.IgnoreColumns {
+			for _, f := range s.Features {
+				if f == k || strings.HasPrefix(f, k+"=") || strings.HasPrefix(f, k+".") {
+					return fmt.Errorf("key %q is not ignored in the cache, which has the feature %q", k, f)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// given is a list of what is not empty.
+func given(ref string) []string {
+	if ref == "" {
+		return nil
+	}
+	return []string{ref}
 }
 
 // direct gives up the set of an input that can be used as it is, or returns nil.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,7 +35,11 @@ type csvPlanner struct {
 	columns []Column
 	numeric map[string]uint32 // feature of each numeric column
 	header  bool              // the names come from a header
+	partial bool              // the head may become longer: errPlanLater asks for that
 }
+
+// errPlanLater says that a plan needs more of the file. It never leaves the package.
+var errPlanLater = errors.New("more of the file is needed")
 
 // settle takes over the columns of a schema.
 func (p *csvPlanner) settle(columns []Column, header bool, features []string) {
@@ -112,7 +117,10 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	if p.opt.Delimiter != "" {
 		delim = p.opt.Delimiter[0]
 	} else {
-		delim = findDelimiter(head)
+		ended := false
+		if delim, ended = findDelimiter(head); !ended && p.partial {
+			return nil, errPlanLater
+		}
 	}
 	h := &headRows{cellReader: cellReader{delim: delim}, file: file, rest: head, whole: whole, line: 1}
 	first, err := h.next()
@@ -120,6 +128,9 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		return nil, err
 	}
 	if first == nil {
+		if p.partial {
+			return nil, errPlanLater
+		}
 		if len(h.rest) > 0 {
 			return nil, noregret.Errorf(noregret.BadInput, place(file, h.line), "the first row is longer than %d bytes; is a quote left open?", peekBytes)
 		}
@@ -129,6 +140,8 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	second, err := h.next()
 	if err != nil {
 		second = nil // the parser will meet the bad row
+	} else if second == nil && p.partial {
+		return nil, errPlanLater
 	}
 	bad := func(err error) error {
 		return noregret.Errorf(noregret.BadInput, place(file, 1), "%s", err)
@@ -138,6 +151,9 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		plan, err = p.learn(h, first, second)
 	} else {
 		plan, err = p.match(first, second)
+	}
+	if errors.Is(err, errPlanLater) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, bad(err)
@@ -169,7 +185,9 @@ func (p *csvPlanner) learn(h *headRows, first, second []string) (*csvPlan, error
 	if header {
 		row = second
 	}
-	p.giveKinds(h, columns, row, second)
+	if !p.giveKinds(h, columns, row, second) && p.partial {
+		return nil, errPlanLater
+	}
 	if err := checkColumns(columns, p.opt.Missing); err != nil {
 		return nil, err
 	}
@@ -291,8 +309,9 @@ func (p *csvPlanner) giveRoles(columns []Column) error {
 }
 
 // giveKinds makes the other columns numeric or categorical by their first value that is not missing, in
-// the first data row, the second row, or the rows that follow in the head.
-func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []string) {
+// the first data row, the second row, or the rows that follow in the head. It reports whether these said enough; a column of
+// which they do not is numeric.
+func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []string) (settled bool) {
 	for row != nil {
 		open := 0
 		for i := range columns {
@@ -307,7 +326,7 @@ func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []stri
 			}
 		}
 		if open == 0 {
-			return
+			return true
 		}
 		if second != nil && &row[0] != &second[0] {
 			row, second = second, nil
@@ -316,6 +335,7 @@ func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []stri
 		second = nil
 		next, err := h.next()
 		if err != nil {
+			settled = true
 			break // the parser will meet the bad row
 		}
 		row = next
@@ -325,6 +345,7 @@ func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []stri
 			columns[i].Kind = Numeric
 		}
 	}
+	return settled
 }
 
 // planOf makes the plan of a file that has just these columns.

@@ -186,8 +186,8 @@ func isMissing(cell []byte) bool {
 }
 
 // findDelimiter returns the most frequent of comma, semicolon and tab outside quotes in the first
-// row; the first named wins a tie.
-func findDelimiter(head []byte) byte {
+// row; the first named wins a tie. ended is false if the row goes on behind the head.
+func findDelimiter(head []byte) (delim byte, ended bool) {
 	var count [3]int
 	quoted := false
 	for _, c := range bytes.TrimLeft(head, "\r\n") {
@@ -197,7 +197,7 @@ func findDelimiter(head []byte) byte {
 		if quoted {
 			continue
 		}
-		if c == '\n' {
+		if ended = c == '\n'; ended {
 			break
 		}
 		if i := bytes.IndexByte([]byte(",;\t"), c); i >= 0 {
@@ -210,5 +210,5 @@ func findDelimiter(head []byte) byte {
 			best = i
 		}
 	}
-	return ",;\t"[best]
+	return ",;\t"[best], ended
 }

@@ -31,6 +31,7 @@ type input struct {
 	r      *bufio.Reader
 	unpack io.Closer // the decompressor, or nil
 	packed bool      // compressed
+	live   bool      // it may be written as it is read: standard input, a pipe
 	raw    *countingReader
 }
 
@@ -54,6 +55,7 @@ func (f closeFunc) Close() error { f(); return nil }
 func openInput(name string, stdin io.Reader) (*input, error) {
 	in := &input{name: name}
 	if name == stdinName {
+		in.live = true
 		in.raw = &countingReader{r: stdin}
 	} else {
 		f, err := os.Open(name)
@@ -61,6 +63,8 @@ func openInput(name string, stdin io.Reader) (*input, error) {
 			return nil, openError(name, err)
 		}
 		in.file = f
+		st, err := f.Stat()
+		in.live = err == nil && !st.Mode().IsRegular()
 		in.raw = &countingReader{r: f}
 	}
 	if err := in.decompress(); err != nil {
@@ -98,8 +102,19 @@ func (in *input) decompress() error {
 }
 
 // peek returns the first bytes of the unpacked input, peekBytes unless it is shorter. whole says
-// that they are all of it. A read error is found again by the reads that follow.
-func (in *input) peek() (head []byte, whole bool) {
+// that they are all of it. A read error is found again by the reads that follow. Of a live input it waits for
+// no more than what is enough, which must be a matter of the bytes alone: more of them must not change what is read off them.
+func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
+	for in.live {
+		head, _ := in.r.Peek(in.r.Buffered())
+		if len(head) == peekBytes || enough(head) {
+			return head, false
+		}
+		if _, err := in.r.Peek(len(head) + 1); err != nil {
+			head, _ = in.r.Peek(in.r.Buffered())
+			return head, errors.Is(err, io.EOF)
+		}
+	}
 	head, err := in.r.Peek(peekBytes)
 	return head, errors.Is(err, io.EOF)
 }

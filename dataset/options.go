@@ -101,9 +101,16 @@ type Options struct {
 
 	Stdin io.Reader // what the input "-" reads; nil: os.Stdin
 
-	chunkBytes int  // size of the pieces of text that are parsed in parallel; 0: 1 MiB
-	lineLimit  int  // longest line; 0: 64 MiB
-	lateBase   bool // keep indices as written: Load decides the base at the end
+	chunkBytes int   // size of the pieces of text that are parsed in parallel; 0: 1 MiB
+	lineLimit  int   // longest line; 0: 64 MiB
+	asked      asked // what was given before the defaults
+	lateBase   bool  // keep indices as written: Load decides the base at the end
+}
+
+// asked are options as they were given, where a default would hide it.
+type asked struct {
+	missing             Missing
+	labelKey, weightKey string
 }
 
 const (
@@ -132,6 +139,7 @@ func oneOf[T ~string](what string, v T, allowed ...T) error {
 // withDefaults returns opt with its defaults filled in, or a Usage error that names the first
 // option out of its range.
 func (opt Options) withDefaults() (Options, error) {
+	opt.asked = asked{opt.Missing, opt.LabelKey, opt.WeightKey}
 	orDefault(&opt.Format, Auto)
 	orDefault(&opt.Base, BaseAuto)
 	orDefault(&opt.Unseen, UnseenError)

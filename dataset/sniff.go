@@ -11,7 +11,9 @@ import (
 // findFormat says which format the input has: the one that was named, or the one that
 // its first line looks like, or the one of its extension.
 func (opt *Options) findFormat(in *input) (Format, error) {
-	head, _ := in.peek()
+	head, _ := in.peek(func(head []byte) bool {
+		return len(head) >= 8 && (head[0] == 0 || firstLineEnds(head))
+	})
 	if bytes.HasPrefix(head, []byte(cacheMagic)) {
 		if opt.Format != Auto && opt.Format != Cache {
 			return "", noregret.Errorf(noregret.BadInput, in.name, "it is a binary cache, not %s", opt.Format)
@@ -53,6 +55,12 @@ func firstLine(head []byte) []byte {
 		head = rest
 	}
 	return nil
+}
+
+// firstLineEnds reports whether head has all of what firstLine returns.
+func firstLineEnds(head []byte) bool {
+	i := bytes.LastIndexByte(head, '\n')
+	return i >= 0 && firstLine(head[:i]) != nil
 }
 
 // looksLikeSVMLight reports whether the first or the second token of a line is N:... or qid:...

@@ -17,6 +17,7 @@ type Stream struct {
 	info  Info
 	total int64 // bytes of the stored inputs, -1 when unknown
 	stdin bool
+	live  bool // rows are handed out as they come, in blocks of any size
 
 	pipe   *pipeline
 	cache  *cacheStream // instead of pipe when the input is a cache
@@ -38,7 +39,8 @@ type Stream struct {
 // Open starts to read the inputs (file names, or "-" for standard input; several are one data
 // set) once, in order. Rows come in bounded blocks, so memory does not depend on the length of
 // the input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows,
-// their order and all numbers are the same for any number of them.
+// their order and all numbers are the same for any number of them. Rows of standard input or a pipe are handed out
+// as they come: what the blocks are then depends on the writer, what the rows are does not.
 //
 // Wrong options are [noregret.Usage] errors, a missing file is [noregret.NotFound], and faults in
 // the data are [noregret.BadInput] with "file:line" as their place; those of a line come from
@@ -63,6 +65,7 @@ func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 		opt: opt, total: total, digest: sha256.New(),
 		byLabel: map[string]uint16{}, byName: map[string]uint32{},
 		stdin: slices.Contains(inputs, stdinName),
+		live:  total < 0 && !opt.lateBase,
 	}
 	s.info.Inputs = slices.Clone(inputs)
 	if err := s.start(ctx, in, inputs); err != nil {
@@ -189,7 +192,7 @@ func (s *Stream) Next(b *Block) error {
 			}
 			s.finishChunk()
 		}
-		if s.err != nil {
+		if s.err != nil || s.live && b.Len() > 0 && !s.pipe.ready() {
 			break
 		}
 		if err := s.fetch(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the
-// bytes and on the chunk size alone.
+// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the bytes and on the chunk
+// size alone, but for the live inputs of a stream: of them it takes what is there as soon as that holds a line.
 type textSource struct {
 	opt    *Options
 	inputs []string
@@ -26,19 +26,39 @@ type textSource struct {
 	before int64       // stored bytes of the inputs before the current one
 }
 
+const byteOrderMark = "\xef\xbb\xbf"
+
 // begin makes in the current input: it skips a byte order mark and, in CSV, plans the columns.
 func (s *textSource) begin(in *input) error {
 	s.cur, s.line, s.ended = in, 1, false
 	s.carry, s.quote = s.carry[:0], quoteState{}
-	head, whole := in.peek()
+	var plan *csvPlan
+	var planErr error
+	decide := func(head []byte, partial bool) bool {
+		if len(head) < len(byteOrderMark) && partial {
+			return false
+		}
+		if s.csv != nil {
+			s.csv.partial = partial
+			plan, planErr = s.csv.plan(in.name, bytes.TrimPrefix(head, []byte(byteOrderMark)), !partial && len(head) < peekBytes)
+		}
+		return planErr != errPlanLater
+	}
+	decided := false
+	head, _ := in.peek(func(head []byte) bool {
+		decided = decide(head, true)
+		return decided
+	})
+	if !decided {
+		decide(head, false)
+	}
 	skip := 0
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		skip = 3
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+		skip = len(byteOrderMark)
 	}
 	if s.csv != nil {
-		plan, err := s.csv.plan(in.name, head[skip:], whole)
-		if err != nil {
-			return err
+		if planErr != nil {
+			return planErr
 		}
 		s.plan = plan
 		s.quote.delim = plan.delim
@@ -96,13 +116,14 @@ func (s *textSource) fillFrom(c *chunk) error {
 	s.carry = s.carry[:0]
 	size := max(s.opt.chunkBytes, len(buf)+1)
 	scanned, q, cut := 0, s.quote, 0
+	live := s.cur.live && !s.opt.lateBase
 	for cut == 0 && !s.ended {
 		if size > s.opt.lineLimit {
 			return noregret.Errorf(noregret.BadInput, place(s.cur.name, s.line),
 				"the line is longer than %d bytes; is a quote left open, or is it not a text file?", s.opt.lineLimit)
 		}
 		var err error
-		if buf, err = s.readUpTo(buf, size); err != nil {
+		if buf, err = s.readUpTo(buf, size, live); err != nil {
 			return err
 		}
 		if s.csv == nil {
@@ -114,7 +135,7 @@ func (s *textSource) fillFrom(c *chunk) error {
 			cut = scanned + n
 		}
 		scanned = len(buf)
-		size = 2 * len(buf)
+		size = max(size, 2*len(buf))
 	}
 	if s.ended {
 		cut = len(buf)
@@ -127,13 +148,17 @@ func (s *textSource) fillFrom(c *chunk) error {
 	return nil
 }
 
-// readUpTo reads until buf holds size bytes or the input ends.
-func (s *textSource) readUpTo(buf []byte, size int) ([]byte, error) {
+// readUpTo reads until buf holds size bytes or the input ends; with some, only what is there.
+func (s *textSource) readUpTo(buf []byte, size int, some bool) ([]byte, error) {
 	have := len(buf)
 	if cap(buf) < size {
 		buf = append(make([]byte, 0, size), buf...)
 	}
-	n, err := io.ReadFull(s.cur.r, buf[have:size])
+	least := size - have
+	if some {
+		least = 1
+	}
+	n, err := io.ReadAtLeast(s.cur.r, buf[have:size], least)
 	buf = buf[:have+n]
 	_, _ = s.digest.Write(buf[have:])
 	switch {

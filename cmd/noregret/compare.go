@@ -75,6 +75,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
 	o.data.register(cmd)
+	o.data.registerPositive(cmd)
 	return cmd
 }
 

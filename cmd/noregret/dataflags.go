@@ -51,7 +51,6 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing", "CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
-	s.StringVar(&f.positive, "positive", f.positive, "label of the positive examples; all others are negative")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
 
@@ -66,6 +65,11 @@ func (f *dataFlags) registerWithModel(cmd *cobra.Command) {
 	s.StringVar(&f.weightKey, "weight-key", f.weightKey, "JSON lines: key of the example weight (default the model's, else \"weight\")")
 	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad, "number of lines that may break a rule; they are skipped, counted and reported")
 	s.IntVar(&f.workers, "workers", f.workers, "goroutines that parse, 0 for all cores; the result is the same for any number")
+}
+
+// registerPositive adds --positive.
+func (f *dataFlags) registerPositive(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.positive, "positive", f.positive, "label of the positive examples; all others are negative")
 }
 
 // registerCache adds --cache.
@@ -176,16 +180,21 @@ func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
 		}
 		a.note("the positive label is %q, %s (--positive says otherwise)", info.Labels[class].Name, why)
 	}
+	why := "no index 0 occurs"
+	if s.Base == dataset.BaseZero {
+		why = "the index 0 occurs"
+	}
+	a.readDecisions(f, s, why)
+}
+
+// readDecisions says what was decided by rule about how the data are read; base says why the index base is what it is.
+func (a *app) readDecisions(f *dataFlags, s *dataset.Schema, base string) {
 	if f.format == string(dataset.Auto) {
 		a.note("the format is %s (--format says otherwise)", s.Format)
 	}
 	switch {
 	case s.Format == dataset.SVMLight && s.Bits == 0 && f.base == string(dataset.BaseAuto):
-		why := "no index 0 occurs"
-		if s.Base == dataset.BaseZero {
-			why = "the index 0 occurs"
-		}
-		a.note("features are numbered from %s, %s (--base says otherwise)", s.Base, why)
+		a.note("features are numbered from %s, %s (--base says otherwise)", s.Base, base)
 	case s.Format == dataset.CSV:
 		a.csvDecisions(f, s)
 	}
@@ -200,8 +209,8 @@ func (a *app) csvDecisions(f *dataFlags, s *dataset.Schema) {
 		a.note("the first line %s (--header says otherwise)", first)
 	}
 	var categorical []string
-	for _, c := range s.Columns {
-		if c.Kind == dataset.LabelKind && f.label == "" {
+	for i, c := range s.Columns {
+		if c.Kind == dataset.LabelKind && f.label == "" && i == len(s.Columns)-1 {
 			a.note("the label is the last column, %q (--label says otherwise)", c.Name)
 		}
 		if c.Kind == dataset.Categorical {

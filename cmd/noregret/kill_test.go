@@ -125,7 +125,7 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 	found := 0
 	for i := range 8 {
 		dir := t.TempDir()
-		cmd, in, _ := start(t, dir, "train", "--stream", "--measure", "gmean", "--save-every", "1", "--model", "m.json", "-")
+		cmd, in, _ := start(t, dir, "train", "--stream", "--measure", "gmean", "--save-every", "1000", "--model", "m.json", "-")
 		if _, err := in.Write(rows[:len(rows)*(i+1)/8]); err != nil {
 			t.Fatal(err)
 		}

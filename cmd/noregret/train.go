@@ -44,7 +44,8 @@ The same data, options and seed give the same bytes of the model file on every m
 pipe without end, or that are too large for the disk. There is then no shuffling and no held-out
 part, so the data must come in random order, the threshold is 0, and the algorithm must be
 stamp, spade or one of the sgd-*. Name the positive label with --positive unless the labels are
-+1/-1 or 1/0. --save-every N writes the model after every N examples.
++1/-1 or 1/0. --save-every N writes the model after every N examples, once both classes have come
+up. From a pipe the rows are learned from as they come.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
@@ -77,6 +78,7 @@ func newTrainCommand(a *app) *cobra.Command {
 	s.BoolVar(&t.stream, "stream", t.stream, "one pass straight from the reader, nothing kept")
 	s.Int64Var(&t.saveEvery, "save-every", t.saveEvery, "with --stream: write the model after every N examples, 0 for at the end only")
 	t.data.register(cmd)
+	t.data.registerPositive(cmd)
 	t.data.registerCache(cmd)
 	require(cmd, "measure", "model")
 	return cmd

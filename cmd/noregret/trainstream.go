@@ -146,11 +146,11 @@ type streamRun struct {
 	opt     classify.Options
 	labels  labelRule
 	rows    int64
+	counts  []dataset.Label // rows and weights by class, of the rows so far; the stream has read further
 }
 
 // observe hands every row to the learner, until the stream or ctx ends.
 func (r *streamRun) observe(ctx context.Context, progress func(rows int64)) error {
-	every := r.command.saveEvery
 	var b dataset.Block
 	for {
 		if err := ctx.Err(); err != nil {
@@ -166,22 +166,48 @@ func (r *streamRun) observe(ctx context.Context, progress func(rows int64)) erro
 		if err := r.labels.learn(r.stream.Info().Labels); err != nil {
 			return err
 		}
-		before := r.rows
-		for i := range b.Len() {
-			index, value := b.Row(i)
-			x := classify.Example{Index: index, Value: value, Positive: r.labels.classes[b.Class[i]], Weight: b.RowWeight(i)}
-			if err := r.learner.Observe(x); err != nil {
-				return err
-			}
+		if r.rows == 0 {
+			r.decisions()
 		}
-		r.rows += int64(b.Len())
+		if err := r.block(&b); err != nil {
+			return err
+		}
 		progress(r.rows)
-		if every > 0 && before/every != r.rows/every {
+	}
+}
+
+// block hands the rows of a block to the learner and writes the model where it is due.
+func (r *streamRun) block(b *dataset.Block) error {
+	for len(r.counts) < len(r.labels.names) {
+		r.counts = append(r.counts, dataset.Label{Name: r.labels.names[len(r.counts)]})
+	}
+	every := r.command.saveEvery
+	for i := range b.Len() {
+		index, value := b.Row(i)
+		class, weight := b.Class[i], b.RowWeight(i)
+		x := classify.Example{Index: index, Value: value, Positive: r.labels.classes[class], Weight: weight}
+		if err := r.learner.Observe(x); err != nil {
+			return err
+		}
+		r.rows++
+		r.counts[class].Rows++
+		r.counts[class].Weight += weight
+		if every > 0 && r.rows%every == 0 {
 			if err := r.checkpoint(); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// decisions says what was decided by rule, once the first rows have come.
+func (r *streamRun) decisions() {
+	f := r.command.data
+	if f.positive == "" {
+		r.app.note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")
+	}
+	r.app.readDecisions(f, r.stream.Info().Schema, "as a stream cannot look ahead")
 }
 
 // checkpoint writes the model of the rows so far, as soon as there is one.
@@ -199,6 +225,7 @@ func (r *streamRun) checkpoint() error {
 // model makes the model of the rows so far.
 func (r *streamRun) model() (*classify.Model, error) {
 	info := r.stream.Info()
+	info.Rows, info.Labels = r.rows, r.counts
 	positive := -1
 	train := classify.Classes{}
 	for c, l := range info.Labels {
