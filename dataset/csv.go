@@ -126,6 +126,7 @@ func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bo
 			}
 			lines = charge
 		}
+		c.note(from)
 		from += lines
 		row = row[n:]
 	}

@@ -79,6 +79,8 @@ func TestCSVErrors(t *testing.T) {
 		{"open quote", "a,y\n1,p\n1,\"x\n", Options{}, `:3: column 2: the quote that opens the cell is never closed`},
 		{"weight", "a,w,y\n1,1,p\n1,-2,p\n", Options{WeightColumn: "w"}, `:3: column "w": weight "-2": it must be a number from 0 to 3.4028234663852886e+38`},
 		{"no such column", "a,y\n1,p\n", Options{LabelColumn: "z"}, `:1: there is no label column "z"; the 2 columns are a, y`},
+		{"no such column, after blank lines", "\n\na,y\n1,p\n", Options{LabelColumn: "z"}, `:3: there is no label column "z"; the 2 columns are a, y`},
+		{"too many names", "c,y\nu,p\nv,p\n\nw,p\nx,p\n", Options{MaxDim: 2}, `:5: feature "c=w": there are more than 2 features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)`},
 		{"two roles", "a,y\n1,p\n", Options{IgnoreColumns: []string{"y"}}, `:1: column "y" cannot be both label and ignored`},
 		{"two columns of one name", "a,a,y\n1,2,p\n", Options{}, `:1: two columns are named "a": the names must differ`},
 		{"ambiguous names", "a,a=x,y\nz,2,p\n", Options{}, `:1: column "a=x": its name starts with "a=", as do the features of the column "a"; rename one`},
@@ -247,6 +249,29 @@ func TestCSVStrayQuote(t *testing.T) {
 		opt.MaxBadLines = 2
 		if _, err := readAll(opt, path); err == nil || !strings.HasPrefix(err.Error(), path+":306: ") {
 			t.Errorf("chunks of %d, one bad line less: %v", chunk, err)
+		}
+	}
+}
+
+// A stream knows the line on which a label came up first.
+func TestLabelPlace(t *testing.T) {
+	path := writeFile(t, "a.csv", "a,y\n1,p\n\n2,q\nbad,r\n3,r\n")
+	for _, chunk := range []int{1, 1 << 20} {
+		s, err := Open(t.Context(), []string{path}, Options{MaxBadLines: 1, chunkBytes: chunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b Block
+		for err == nil {
+			err = s.Next(&b)
+		}
+		for class, want := range []string{path + ":2", path + ":4", path + ":6", path} {
+			if got := s.LabelPlace(class); got != want {
+				t.Errorf("class %d: got %s, want %s", class, got, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -84,6 +84,7 @@ type headRows struct {
 	rest  []byte
 	whole bool // rest is all there is
 	line  int64
+	at    int64 // the line of the row that next returned last
 	used  int
 }
 
@@ -97,6 +98,7 @@ func (h *headRows) next() ([]string, error) {
 		if err := h.split(h.rest[:n]); err != nil {
 			return nil, noregret.Errorf(noregret.BadInput, place(h.file, h.line), "%s", err)
 		}
+		h.at = h.line
 		h.line += int64(bytes.Count(h.rest[:n], []byte("\n")))
 		h.rest = h.rest[n:]
 		h.used += n
@@ -136,7 +138,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		}
 		return &csvPlan{delim: delim}, nil
 	}
-	skip := h.used
+	skip, line := h.used, h.at
 	second, err := h.next()
 	if err != nil {
 		second = nil // the parser will meet the bad row
@@ -144,7 +146,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		return nil, errPlanLater
 	}
 	bad := func(err error) error {
-		return noregret.Errorf(noregret.BadInput, place(file, 1), "%s", err)
+		return noregret.Errorf(noregret.BadInput, place(file, line), "%s", err)
 	}
 	var plan *csvPlan
 	if p.columns == nil {

@@ -54,6 +54,7 @@ func (p *jsonParser) parse(c *chunk) {
 				return
 			}
 		}
+		c.note(line)
 	}
 }
 

@@ -61,16 +61,16 @@ const (
 	HeaderNo   Header = "no"
 )
 
-// DefaultMaxDim is the default of Options.MaxDim, 2^25: about two gigabytes for a learner that keeps some 64 bytes a feature. One line with
-// an absurd index must not exhaust the memory.
-const DefaultMaxDim = 1 << 25
+// DefaultMaxDim is the default of Options.MaxDim, 2^22: training takes some 180 bytes a feature, so less than a gigabyte. One
+// line with an absurd index, or a column of names that never repeat, must not exhaust the memory.
+const DefaultMaxDim = 1 << 22
 
 // Options says how inputs are read. The zero value reads any format by its content, strictly.
 type Options struct {
 	Format      Format    // format of the inputs; default Auto
 	Base        IndexBase // svmlight: number of the first feature; default BaseAuto
 	Bits        int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
-	MaxDim      int       // svmlight without Bits and Schema: the largest index that a line may have; default DefaultMaxDim
+	MaxDim      int       // without Bits and Schema: the largest svmlight index, the largest number of CSV or JSONL features; default DefaultMaxDim
 	MaxBadLines int64     // number of lines that may break a rule; they are skipped and counted
 	Unseen      Unseen    // with Schema: what to do with a feature it lacks; default UnseenError
 	Schema      *Schema   // nil: learn the feature space; else the fixed one of a trained model

@@ -15,6 +15,7 @@ type result struct {
 	local  bool   // Index refers to feats
 	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
 
+	at       []uint32 // text: the line of each row, counted from the chunk's first
 	bad      []badLine
 	badLines int64 // sum of their lines
 	maxSeen  int64 // largest feature number of any row, -1 when none
@@ -39,6 +40,7 @@ type badLine struct {
 
 func (r *result) reset() {
 	r.rows.Reset()
+	r.at = r.at[:0]
 	r.labels.reset()
 	r.feats.reset()
 	r.local, r.direct = false, 0
@@ -84,6 +86,39 @@ func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop b
 	c.bad = append(c.bad, badLine{c.rows.Len(), lines, noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
 	c.badLines += lines
 	return c.badLines > allowed
+}
+
+// note remembers the line of the row that was just added, if one was.
+func (c *chunk) note(line int64) {
+	if len(c.at) < c.rows.Len() {
+		c.at = append(c.at, uint32(line-c.line))
+	}
+}
+
+// truncate drops all rows but the first n.
+func (c *chunk) truncate(n int) {
+	rows := &c.rows
+	rows.Class = rows.Class[:n]
+	if rows.Weight != nil {
+		rows.Weight = rows.Weight[:n]
+	}
+	if len(rows.Offset) > 0 {
+		rows.Offset = rows.Offset[:n+1]
+		rows.Index = rows.Index[:rows.Offset[n]]
+		rows.Value = rows.Value[:rows.Offset[n]]
+	}
+}
+
+// placeOf is the place of row i of the chunk, that of the file when there is no such row.
+func (c *chunk) placeOf(i int) string {
+	switch {
+	case i >= 0 && i < len(c.at):
+	case c.file == stdinName:
+		return "standard input"
+	default:
+		return c.file
+	}
+	return place(c.file, c.line+int64(c.at[i]))
 }
 
 // place is the place of a fault in a text file.

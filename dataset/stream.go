@@ -34,6 +34,7 @@ type Stream struct {
 	feat    []uint32 // scratch: local name number -> feature
 	sorter  rowSorter
 	sawZero bool
+	firstAt []string // where each label came up first
 }
 
 // Open starts to read the inputs (file names, or "-" for standard input; several are one data
@@ -231,7 +232,9 @@ func (s *Stream) fetch() error {
 		c.rows.Reset()
 		return err
 	}
-	s.takeFeatures(c)
+	if err := s.takeFeatures(c); err != nil {
+		return err
+	}
 	s.sawZero = s.sawZero || c.sawZero
 	s.info.IgnoredFeatures += c.ignored
 	return nil
@@ -241,16 +244,7 @@ func (s *Stream) fetch() error {
 func (s *Stream) takeBad(c *chunk) {
 	for _, bad := range c.bad {
 		if s.info.BadLines+bad.lines > s.opt.MaxBadLines {
-			rows := &c.rows
-			rows.Class = rows.Class[:bad.row]
-			if rows.Weight != nil {
-				rows.Weight = rows.Weight[:bad.row]
-			}
-			if len(rows.Offset) > 0 {
-				rows.Offset = rows.Offset[:bad.row+1]
-				rows.Index = rows.Index[:rows.Offset[bad.row]]
-				rows.Value = rows.Value[:rows.Offset[bad.row]]
-			}
+			c.truncate(bad.row)
 			s.err = bad.err
 			return
 		}
@@ -279,6 +273,7 @@ func (s *Stream) takeLabels(c *chunk) error {
 				class = uint16(len(s.info.Labels))
 				s.info.Labels = append(s.info.Labels, Label{Name: name})
 				s.byLabel[name] = class
+				s.firstAt = append(s.firstAt, c.placeOf(slices.Index(c.rows.Class, uint16(i))))
 			}
 			if len(s.byLabel) < 4*maxLabels {
 				s.byLabel[string(c.labels.at(i))] = class
@@ -295,17 +290,20 @@ func (s *Stream) takeLabels(c *chunk) error {
 }
 
 // takeFeatures numbers the chunk's new names, or widens the space by its largest index.
-func (s *Stream) takeFeatures(c *chunk) {
+func (s *Stream) takeFeatures(c *chunk) error {
 	if s.opt.Schema != nil || s.opt.Bits > 0 {
-		return
+		return nil
 	}
 	if !c.local {
 		s.schema.Dim = max(s.schema.Dim, int(c.maxSeen+1))
-		return
+		return nil
 	}
 	s.feat = s.feat[:0]
 	for i := range c.feats.len() {
 		f, ok := s.byName[string(c.feats.at(i))]
+		if !ok && len(s.schema.Features) >= s.opt.MaxDim {
+			return s.tooManyFeatures(c, i)
+		}
 		if !ok {
 			name := string(c.feats.at(i))
 			f = uint32(len(s.schema.Features))
@@ -325,6 +323,30 @@ func (s *Stream) takeFeatures(c *chunk) {
 		index, value := rows.Row(i)
 		s.sorter.sort(index, value)
 	}
+	return nil
+}
+
+// tooManyFeatures refuses name i of a chunk, which would be one feature too many, with the place of its first row. The rows
+// of the chunk are dropped.
+func (s *Stream) tooManyFeatures(c *chunk, i int) error {
+	row := -1
+	if at := slices.Index(c.rows.Index, c.direct+uint32(i)); at >= 0 {
+		row, _ = slices.BinarySearch(c.rows.Offset, uint32(at)+1)
+		row--
+	}
+	err := noregret.Errorf(noregret.BadInput, c.placeOf(row),
+		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)",
+		quote(c.feats.at(i)), s.opt.MaxDim)
+	c.rows.Reset()
+	return err
+}
+
+// LabelPlace says where the label of a class came up first, as "file:line"; only the file where lines are not known.
+func (s *Stream) LabelPlace(class int) string {
+	if class >= 0 && class < len(s.firstAt) {
+		return s.firstAt[class]
+	}
+	return s.info.place()
 }
 
 // Info says what the blocks handed out so far held. It is final after Next has returned io.EOF.

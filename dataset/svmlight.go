@@ -57,6 +57,7 @@ func (p *svmParser) parse(c *chunk) {
 				return
 			}
 		}
+		c.note(line)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestLargeIndices(t *testing.T) {
 	if err := os.WriteFile(path, []byte("1 5:1\n0 7:1 40000000:3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(context.Background(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `:2: token "40000000:3": the index must be at most 33554432`) {
+	if _, err := Load(context.Background(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `:2: token "40000000:3": the index must be at most 4194304`) {
 		t.Errorf("got %v, want the index refused", err)
 	}
 	if s, err = Load(context.Background(), []string{path}, Options{MaxDim: 50_000_000}); err != nil || s.Info().Dim != 40_000_000 {
@@ -93,8 +93,8 @@ func TestSVMLightErrors(t *testing.T) {
 		{"1 a:1", Options{}, `token "a:1": the index must be a whole number`},
 		{"1 1.5:1", Options{}, `token "1.5:1": the index must be a whole number`},
 		{"1 :1", Options{}, `token ":1": the index must be a whole number`},
-		{"1 2147483648:1", Options{}, `token "2147483648:1": the index must be at most 33554432; raise the largest dimension (--max-dim) or hash features (--bits)`},
-		{"1 99999999999999999999:1", Options{}, `token "99999999999999999999:1": the index must be at most 33554432; raise the largest dimension (--max-dim) or hash features (--bits)`},
+		{"1 2147483648:1", Options{}, `token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`},
+		{"1 99999999999999999999:1", Options{}, `token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`},
 		{"1 7", Options{}, `token "7": expected index:value`},
 		{"1 7: 3", Options{}, `token "7:": the value must be a decimal number`},
 		{"1 7:0x10", Options{}, `token "7:0x10": the value must be a decimal number`},

@@ -140,12 +140,20 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	p, err := a.progress()
+	p, err := a.progressOf("fits")
 	if err != nil {
 		return err
 	}
 	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
-	opt.Progress = func(done, _ int, algorithm, m string) { p.Update(int64(done)) }
+	opt.Progress = func(done, _ int, algorithm, m string) {
+		p.Rename("compare " + algorithm + " " + m)
+		p.Metric("", math.NaN())
+		p.Update(int64(done))
+	}
+	opt.Fit.Progress = func(now classify.Progress) {
+		p.Metric(now.Measure, now.Value)
+		p.Tick()
+	}
 	c, err := classify.Compare(ctx, data, opt)
 	p.Finish()
 	if err != nil {

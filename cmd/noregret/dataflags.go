@@ -45,8 +45,8 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	f.registerWithModel(cmd)
 	s := cmd.Flags()
 	s.Var(newChoice(&f.base, "auto", "0", "1"), "base", "svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
-	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off")
-	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "svmlight: largest number of features; a larger index is a bad line")
+	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes some 180 bytes a slot, 200 MB for 20 bits")
+	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, some 180 bytes of memory each in training; a line that goes beyond it is refused")
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
 	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
@@ -111,6 +111,7 @@ func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset
 		return nil, classify.Data{}, errors.Join(err, set.Close())
 	}
 	a.decisions(f, info, class)
+	a.manyValues(info)
 	return set, classify.Data{Set: set, Positive: class}, nil
 }
 
@@ -157,7 +158,7 @@ func (a *app) note(format string, args ...any) {
 // skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore dropped.
 func (a *app) skipped(info dataset.Info) {
 	if info.BadLines > 0 {
-		a.note("skipped %d bad lines (--max-bad-lines):", info.BadLines)
+		a.note("skipped %s (--max-bad-lines):", count(int(info.BadLines), "bad line", "bad lines"))
 		for _, err := range info.FirstBad {
 			a.note("  %s", err)
 		}
@@ -166,7 +167,7 @@ func (a *app) skipped(info dataset.Info) {
 		}
 	}
 	if info.IgnoredFeatures > 0 {
-		a.note("ignored %d values of features that training did not have (--unseen error refuses them)", info.IgnoredFeatures)
+		a.note("ignored %s of features that training did not have (--unseen error refuses them)", count(int(info.IgnoredFeatures), "value", "values"))
 	}
 }
 
@@ -197,6 +198,27 @@ func (a *app) readDecisions(f *dataFlags, s *dataset.Schema, base string) {
 		a.note("features are numbered from %s, %s (--base says otherwise)", s.Base, base)
 	case s.Format == dataset.CSV:
 		a.csvDecisions(f, s)
+	}
+}
+
+// manyValues warns of columns of categories with nearly as many values as there are rows: names, numbers of accounts.
+func (a *app) manyValues(info dataset.Info) {
+	s := info.Schema
+	if s.Format != dataset.CSV || s.Bits > 0 || info.Rows < 100 {
+		return
+	}
+	values := map[string]int64{}
+	for _, f := range s.Features {
+		for _, c := range s.Columns {
+			if c.Kind == dataset.Categorical && strings.HasPrefix(f, c.Name+"=") {
+				values[c.Name]++
+			}
+		}
+	}
+	for _, c := range s.Columns {
+		if n := values[c.Name]; n > info.Rows/2 {
+			a.note("warning: column %q has %d values in %d rows: each is a feature of its own that says little (--ignore-columns leaves it out)", c.Name, n, info.Rows)
+		}
 	}
 }
 

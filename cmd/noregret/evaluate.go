@@ -94,9 +94,9 @@ func (e *evaluateCommand) run(ctx context.Context, a *app, inputs []string) erro
 // measure goes through the data once.
 func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
 	out := &evaluation{model: r.model}
-	labels := labelMap{model: r.model, place: strings.Join(inputs, ", "), others: e.newLabels == "negative"}
+	labels := labelMap{model: r.model, others: e.newLabels == "negative"}
 	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
-		if err := labels.learn(s.Info().Labels); err != nil {
+		if err := labels.learn(s); err != nil {
 			return err
 		}
 		for i := range b.Len() {
@@ -117,7 +117,7 @@ func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []
 		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "), "there is not a single example in it")
 	}
 	if len(labels.unknown) > 0 {
-		r.app.note("labels that training did not have count as negative: %s", strings.Join(labels.unknown, ", "))
+		r.app.note("labels that training did not have count as negative: %s", listed(labels.unknown))
 	}
 	if out.positives == 0 || out.positives == info.Rows {
 		r.app.note("warning: the data have one class only, so that some measures are undefined")
@@ -188,8 +188,8 @@ func (e *evaluation) write(w io.Writer) error {
 	pos, neg := e.model.Labels.Positive, e.model.NegativeName()
 	g := grid{}
 	g.add(fmt.Sprintf("%d rows, %d positives", e.info.Rows, e.positives), "predicted "+pos, "predicted "+neg)
-	g.add("labelled "+pos, short(c.TP), short(c.FN))
-	g.add("labelled "+neg, short(c.FP), short(c.TN))
+	g.add("labelled "+pos, whole(c.TP), whole(c.FN))
+	g.add("labelled "+neg, whole(c.FP), whole(c.TN))
 	if err := g.write(w); err != nil {
 		return err
 	}

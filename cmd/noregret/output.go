@@ -48,6 +48,23 @@ func pointed(p *float64) number {
 // short writes a number with at most six significant digits.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
+// whole writes a count, or a sum of weights: whole numbers with all their digits.
+func whole(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return short(v)
+}
+
+// listed names at most five labels.
+func listed(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // writeJSON prints one JSON object, indented.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

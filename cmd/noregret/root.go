@@ -52,8 +52,11 @@ type app struct {
 }
 
 // progress makes the progress reporter that --progress asks for. It writes to standard error.
-func (a *app) progress() (*progress.Reporter, error) {
-	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode)})
+func (a *app) progress() (*progress.Reporter, error) { return a.progressOf("examples") }
+
+// progressOf is progress in another unit.
+func (a *app) progressOf(unit string) (*progress.Reporter, error) {
+	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit})
 }
 
 // run is the whole command: it runs args (without the program's name) on the given streams and

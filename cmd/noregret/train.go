@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -227,7 +226,7 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 		"model", path,
 		"data", dataLine(m),
 		"trained on", fmt.Sprintf("%d rows, %d held out", m.Data.Train.Positives+m.Data.Train.Negatives, m.Data.Holdout.Positives+m.Data.Holdout.Negatives),
-		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, strings.Join(m.Labels.Negatives, " ")),
+		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, listed(m.Labels.Negatives)),
 		"algorithm", m.Algorithm+", "+count(m.Training.Passes, "pass", "passes"),
 		"chosen", chosenLine(m),
 		m.Measure, heldOutLine(m),
@@ -247,7 +246,10 @@ func dataLine(m *classify.Model) string {
 
 func chosenLine(m *classify.Model) string {
 	t := m.Training
-	return t.History[t.Chosen].Candidate + ", of " + count(len(t.History), "candidate", "candidates")
+	if len(t.History) == 1 {
+		return t.History[t.Chosen].Candidate + ", the only candidate"
+	}
+	return fmt.Sprintf("%s, the best of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
 }
 
 func heldOutLine(m *classify.Model) string {

@@ -75,14 +75,14 @@ func registerModel(cmd *cobra.Command, path *string) {
 // labelMap tells the labels of data that a model is applied to.
 type labelMap struct {
 	model   *classify.Model
-	place   string // the inputs, for errors
 	others  bool   // labels that training did not have count as negative
 	classes []bool // class number to label
 	unknown []string
 }
 
 // learn takes over the labels that have come up since.
-func (l *labelMap) learn(labels []dataset.Label) error {
+func (l *labelMap) learn(s *dataset.Stream) error {
+	labels := s.Info().Labels
 	for _, x := range labels[len(l.classes):] {
 		known := x.Name == l.model.Labels.Positive
 		l.classes = append(l.classes, known)
@@ -93,8 +93,8 @@ func (l *labelMap) learn(labels []dataset.Label) error {
 			continue
 		}
 		if !l.others {
-			return noregret.Errorf(noregret.BadInput, l.place, "the data have the label %q, which training did not have; its positive label was %q, the others %q (--new-labels negative counts it as negative)",
-				x.Name, l.model.Labels.Positive, l.model.Labels.Negatives)
+			return noregret.Errorf(noregret.BadInput, s.LabelPlace(len(l.classes)-1), "the label %q is none that training had; its positive label was %q, the others %s (--new-labels negative counts it as negative)",
+				x.Name, l.model.Labels.Positive, listed(l.model.Labels.Negatives))
 		}
 		l.unknown = append(l.unknown, x.Name)
 	}

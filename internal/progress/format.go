@@ -14,7 +14,7 @@ func (r *Reporter) drawLine(now time.Time) {
 	b = append(b, r.task...)
 	b = append(b, ": "...)
 	b = strconv.AppendInt(b, r.done, 10)
-	b = append(b, " examples"...)
+	b = append(append(b, ' '), r.unit...)
 	if r.total > 0 {
 		b = append(b, "  "...)
 		b = strconv.AppendFloat(b, percent(r.done, r.total), 'f', 1, 64)
@@ -65,7 +65,7 @@ func (r *Reporter) printRow(h row) {
 			b = fmt.Appendf(b, "%s\n", r.task)
 		}
 		b = fmt.Appendf(b, "%8s %8s %13s %5s %11s %6s %8s %8s\n",
-			name, "change", "examples", "pass", "examples/s", "done", "elapsed", "ETA")
+			name, "change", r.unit, "pass", r.unit+"/s", "done", "elapsed", "ETA")
 	}
 	value, change := "-", "-"
 	if h.metric != "" {

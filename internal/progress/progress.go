@@ -72,6 +72,8 @@ type Options struct {
 	Mode Mode
 	// Clock returns the time; nil means [time.Now]. It must not go backward.
 	Clock func() time.Time
+	// Unit is what is counted, a plural; "" means "examples".
+	Unit string
 }
 
 // Reporter reports on one task at a time: Start, then Update and Metric as often as
@@ -80,6 +82,7 @@ type Reporter struct {
 	w     io.Writer
 	mode  Mode // Line, Plain or Quiet
 	clock func() time.Time
+	unit  string
 
 	task    string
 	total   int64
@@ -119,7 +122,10 @@ type row struct {
 // New returns a reporter that writes to w. It returns a [noregret.Usage] error
 // when the mode is unknown or w is nil while the mode is not [Quiet].
 func New(w io.Writer, opt Options) (*Reporter, error) {
-	r := &Reporter{w: w, mode: opt.Mode, clock: opt.Clock, next: math.MaxInt64}
+	r := &Reporter{w: w, mode: opt.Mode, clock: opt.Clock, unit: opt.Unit, next: math.MaxInt64}
+	if r.unit == "" {
+		r.unit = "examples"
+	}
 	switch r.mode {
 	case Auto, "":
 		r.mode = Quiet
@@ -181,6 +187,24 @@ func (r *Reporter) Metric(name string, value float64) {
 		name = ""
 	}
 	r.metric, r.value = name, value
+}
+
+// Tick draws the current state again if it is time, though the count has not grown: for tasks of few, long steps.
+// It reads the clock.
+func (r *Reporter) Tick() {
+	if r == nil || !r.running {
+		return
+	}
+	if now := r.clock(); r.mode == Line && now.Sub(r.start) >= delay && (!r.shown || now.Sub(r.drawn) >= redraw) {
+		r.drawLine(now)
+	}
+}
+
+// Rename gives the running task another name, for the part of it that begins.
+func (r *Reporter) Rename(task string) {
+	if r != nil {
+		r.task = task
+	}
 }
 
 // Pass says that pass number n, counted from 1, has begun. Start sets it to 1.

@@ -365,3 +365,30 @@ func BenchmarkUpdate(b *testing.B) {
 		r.Update(int64(i))
 	}
 }
+
+// A task of few long steps has its own unit and is drawn between them.
+func TestUnitAndTick(t *testing.T) {
+	now := time.Unix(0, 0)
+	var b strings.Builder
+	r, err := New(&b, Options{Mode: Line, Unit: "fits", Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Start("compare", 10)
+	r.Update(1)
+	r.Tick()
+	if b.Len() > 0 {
+		t.Errorf("within two seconds: %q", b.String())
+	}
+	now = now.Add(4 * time.Second)
+	r.Rename("compare stamp f1")
+	r.Metric("f1", 0.5)
+	r.Tick()
+	r.Tick()
+	if got, want := b.String(), "\rcompare stamp f1: 1 fits  10.0%  0.25/s  ETA 36s  f1 0.5000"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	r.Finish()
+	r.Tick()
+	(*Reporter)(nil).Tick()
+}
