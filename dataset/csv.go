@@ -76,7 +76,7 @@ func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
 // parse implements parser.
 func (p *csvParser) parse(c *chunk) {
 	p.last = p.last[:0]
-	p.cells.delim = c.plan.delim
+	p.cells.delim, p.cells.plain = c.plan.delim, p.opt.NoQuotes
 	p.table.direct = 0
 	sorted, top := true, int64(-1)
 	for _, col := range c.plan.columns {
@@ -90,7 +90,7 @@ func (p *csvParser) parse(c *chunk) {
 	c.direct = p.table.direct
 	line := c.line
 	for data := c.data; len(data) > 0; {
-		n, _ := rowEnd(data, c.plan.delim)
+		n, _ := rowEnd(data, c.plan.delim, p.opt.NoQuotes)
 		lines, stop := p.rows(c, data[:n], line)
 		if stop {
 			return
@@ -106,7 +106,7 @@ func (p *csvParser) parse(c *chunk) {
 func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bool) {
 	total := countLines(row)
 	for from := line; len(row) > 0; {
-		n, _ := rowEnd(row, c.plan.delim)
+		n, _ := rowEnd(row, c.plan.delim, p.opt.NoQuotes)
 		mark, ignored := c.mark(), c.ignored
 		err := p.row(&c.result, c.plan, row[:n])
 		lines := countLines(row[:n])
@@ -152,7 +152,11 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		return nil
 	}
 	if len(cells) != len(plan.columns) {
-		return fmt.Errorf("%d cells, but there are %d columns", len(cells), len(plan.columns))
+		how := "" // the delimiter was found
+		if p.opt.Delimiter == "" {
+			how = fmt.Sprintf(" (the delimiter %q was found in the first line; --delimiter says otherwise)", plan.delim)
+		}
+		return fmt.Errorf("%d cells, but there are %d columns%s", len(cells), len(plan.columns), how)
 	}
 	from := len(r.rows.Index)
 	class, weight := uint16(NoClass), float32(1)

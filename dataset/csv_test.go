@@ -25,6 +25,7 @@ func TestCSVRows(t *testing.T) {
 		{"label by name, semicolons", "y;a\n1;7\n2;8\n", Options{LabelColumn: "y"}, []string{"0 0:7", "1 0:8"}, []string{"1", "2"}, []string{"a"}},
 		{"label by number, tabs", "p\t1\t2\nq\t3\t4\n", Options{LabelColumn: "1", Header: HeaderNo}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"p", "q"}, []string{"c2", "c3"}},
 		{"quotes, commas, newlines, doubled quotes", "a,c,y\n1,\"x, \"\"y\"\"\nz\",\"p\"\r\n2,w,q\r\n", Options{}, []string{"0 0:1 1:1", "1 0:2 2:1"}, []string{"p", "q"}, []string{"a", "c=x, \"y\"\nz", "c=w"}},
+		{"no quotes", "5\" pipe,\"x,p\n6\",y\",q\n", Options{NoQuotes: true, Header: HeaderNo}, []string{"0 0:1 1:1", "1 2:1 3:1"}, []string{"p", "q"}, []string{`c1=5" pipe`, `c2="x`, `c1=6"`, `c2=y"`}},
 		{"blanks around cells", "1 , 2,a\n 3,4 , b\n", Options{}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"a", "b"}, []string{"c1", "c2"}},
 		{"weights and ignored columns", "id,a,w,y\n9,1,2.5,p\n8,2,1,q\n", Options{WeightColumn: "w", IgnoreColumns: []string{"id"}}, []string{"0*2.5 0:1", "1 0:2"}, []string{"p", "q"}, []string{"a"}},
 		{"forced categorical", "a,y\n1,p\n2,q\n", Options{Categorical: []string{"a"}}, []string{"0 0:1", "1 1:1"}, []string{"p", "q"}, []string{"a=1", "a=2"}},
@@ -66,14 +67,14 @@ func TestCSVErrors(t *testing.T) {
 		opt        Options
 		want       string
 	}{
-		{"cells", "a,b,y\n1,2,p\n1,2\n", Options{}, ":3: 2 cells, but there are 3 columns"},
+		{"cells", "a,b,y\n1,2,p\n1,2\n", Options{}, ":3: 2 cells, but there are 3 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)"},
 		{"word in a numeric column", "a,y\n1,p\ntwo,p\n", Options{}, `:3: column "a": cell "two" is not a number, but the column's first value is one; a column of names can be declared (--categorical)`},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
 		{"too large", "a,y\n1,p\n1e39,p\n", Options{}, `:3: column "a": cell "1e39": the value must lie in the range of float32, ±3.4028235e38`},
 		{"missing", "a,y\n1,p\n,p\n", Options{}, `:3: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`},
 		{"missing label", "a,y\n1,p\n1,\n", Options{}, `:3: column "y": cell "": the label is missing`},
 		{"infinite label", "a,y\n1,p\n1,inf\n", Options{}, `:3: column "y": label "inf": a label must be a finite number or a name`},
-		{"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n", Options{}, `:5: 1 cells, but there are 2 columns`},
+		{"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n", Options{}, `:5: 1 cells, but there are 2 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)`},
 		{"bare quote", "a,y\n1,p\n1,x\"y\n", Options{}, `:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it`},
 		{"after a quote", "a,y\n1,p\n1,\"x\"y\n", Options{}, `:3: column 2: "y" follows a closing quote; a quote inside a quoted cell must be doubled`},
 		{"open quote", "a,y\n1,p\n1,\"x\n", Options{}, `:3: column 2: the quote that opens the cell is never closed`},
@@ -273,5 +274,14 @@ func TestLabelPlace(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A .tsv file is separated by tabs even if its first line has more commas.
+func TestTSV(t *testing.T) {
+	text := "a\ty, or z, or w\n1\tp\n2\tq\n"
+	i := load(t, Options{}, writeFile(t, "a.tsv", text)).Info()
+	if len(i.Schema.Columns) != 2 || i.Rows != 2 {
+		t.Errorf("columns %v, %d rows", i.Schema.Columns, i.Rows)
 	}
 }

@@ -91,7 +91,7 @@ type headRows struct {
 // next returns a copy of the cells of the next row that is not blank, nil at the end of the head.
 func (h *headRows) next() ([]string, error) {
 	for len(h.rest) > 0 {
-		n, ended := rowEnd(h.rest, h.delim)
+		n, ended := rowEnd(h.rest, h.delim, h.plain)
 		if !ended && !h.whole {
 			return nil, nil
 		}
@@ -120,11 +120,14 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		delim = p.opt.Delimiter[0]
 	} else {
 		ended := false
-		if delim, ended = findDelimiter(head); !ended && p.partial {
+		if delim, ended = findDelimiter(head, p.opt.NoQuotes); !ended && p.partial {
 			return nil, errPlanLater
 		}
+		if line, _, _ := bytes.Cut(head, []byte("\n")); isTSV(file) && bytes.IndexByte(line, '\t') >= 0 {
+			delim = '\t'
+		}
 	}
-	h := &headRows{cellReader: cellReader{delim: delim}, file: file, rest: head, whole: whole, line: 1}
+	h := &headRows{cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole, line: 1}
 	first, err := h.next()
 	if err != nil {
 		return nil, err

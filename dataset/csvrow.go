@@ -9,6 +9,7 @@ import (
 // opens a quoted cell only at the start of a cell.
 type quoteState struct {
 	delim byte
+	plain bool // quotes mean nothing
 	in    uint8
 }
 
@@ -41,6 +42,9 @@ func (q *quoteState) step(c byte) bool {
 
 // lastLine goes over b and returns the end of the last row that ends in it, 0 when none does.
 func (q *quoteState) lastLine(b []byte) int {
+	if q.plain {
+		return bytes.LastIndexByte(b, '\n') + 1
+	}
 	if q.in != inQuotes && q.in != afterQuote && bytes.IndexByte(b, '"') < 0 {
 		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 			q.in = inPlain // exact only when it ends there, but the rest is gone over again
@@ -64,14 +68,14 @@ func (q *quoteState) lastLine(b []byte) int {
 }
 
 // rowEnd returns the length of the first row of data with its newline; whole is false when data
-// ends before the row does.
-func rowEnd(data []byte, delim byte) (n int, whole bool) {
+// ends before the row does. Where plain is set, quotes mean nothing.
+func rowEnd(data []byte, delim byte, plain bool) (n int, whole bool) {
 	end := bytes.IndexByte(data, '\n')
 	first := data
 	if end >= 0 {
 		first = data[:end]
 	}
-	if bytes.IndexByte(first, '"') < 0 {
+	if plain || bytes.IndexByte(first, '"') < 0 {
 		if end < 0 {
 			return len(data), false
 		}
@@ -89,6 +93,7 @@ func rowEnd(data []byte, delim byte) (n int, whole bool) {
 // cellReader splits rows into cells. Its memory is used again for every row.
 type cellReader struct {
 	delim byte
+	plain bool // quotes mean nothing
 	cells [][]byte
 	buf   []byte // unescaped quoted cells
 }
@@ -109,7 +114,7 @@ func (r *cellReader) split(row []byte) error {
 	if len(row) == 0 {
 		return nil
 	}
-	quotes := bytes.IndexByte(row, '"') >= 0
+	quotes := !r.plain && bytes.IndexByte(row, '"') >= 0
 	for {
 		if quotes && len(row) > 0 && row[0] == '"' {
 			cell, n, err := r.unquote(row)
@@ -187,11 +192,12 @@ func isMissing(cell []byte) bool {
 
 // findDelimiter returns the most frequent of comma, semicolon and tab outside quotes in the first
 // row; the first named wins a tie. ended is false if the row goes on behind the head.
-func findDelimiter(head []byte) (delim byte, ended bool) {
+// Where plain is set, quotes mean nothing.
+func findDelimiter(head []byte, plain bool) (delim byte, ended bool) {
 	var count [3]int
 	quoted := false
 	for _, c := range bytes.TrimLeft(head, "\r\n") {
-		if c == '"' {
+		if c == '"' && !plain {
 			quoted = !quoted
 		}
 		if quoted {

@@ -76,6 +76,7 @@ type Options struct {
 	Schema      *Schema   // nil: learn the feature space; else the fixed one of a trained model
 
 	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
+	NoQuotes      bool     // CSV: a quote is a character like any other, every line is a row
 	Header        Header   // CSV: default HeaderAuto
 	LabelColumn   string   // CSV: name, number from 1, or "last"; default: the schema's, else "last"
 	WeightColumn  string   // CSV: name or number from 1; "": no weights

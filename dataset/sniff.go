@@ -74,12 +74,19 @@ func looksLikeSVMLight(line []byte) bool {
 	return false
 }
 
-func formatOfName(name string) Format {
+// extension returns the extension of a file's name, without that of compression, in small letters.
+func extension(name string) string {
 	name = strings.ToLower(filepath.Base(name))
 	for _, z := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, z)
 	}
-	switch filepath.Ext(name) {
+	return filepath.Ext(name)
+}
+
+func isTSV(name string) bool { return extension(name) == ".tsv" }
+
+func formatOfName(name string) Format {
+	switch extension(name) {
 	case ".csv", ".tsv", ".data":
 		return CSV
 	case ".jsonl", ".ndjson", ".json":

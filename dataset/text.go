@@ -61,7 +61,7 @@ func (s *textSource) begin(in *input) error {
 			return planErr
 		}
 		s.plan = plan
-		s.quote.delim = plan.delim
+		s.quote.delim, s.quote.plain = plan.delim, s.opt.NoQuotes
 		s.line += int64(bytes.Count(head[skip:skip+plan.skip], []byte("\n")))
 		skip += plan.skip
 	}
@@ -144,7 +144,7 @@ func (s *textSource) fillFrom(c *chunk) error {
 	c.data, c.file, c.line, c.plan = buf[:cut], s.cur.name, s.line, s.plan
 	c.read = s.before + s.cur.raw.n.Load()
 	s.line += int64(bytes.Count(c.data, []byte("\n")))
-	s.quote = quoteState{delim: q.delim} // a cut is always between lines
+	s.quote = quoteState{delim: q.delim, plain: q.plain} // a cut is always between lines
 	return nil
 }
 

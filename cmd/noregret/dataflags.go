@@ -18,19 +18,19 @@ import (
 // the model if there is one. Every command that reads data has them, all of them
 // (register) or those that a model leaves open (registerWithModel).
 type dataFlags struct {
-	format, base, delimiter, header, missing, unseen string
-	label, weight, labelKey, weightKey, positive     string
-	categorical, ignore                              []string
-	bits, workers, maxDim                            int
-	maxBad                                           int64
-	cachePath, tempDir                               string
+	format, base, delimiter, quotes, header, missing, unseen string
+	label, weight, labelKey, weightKey, positive             string
+	categorical, ignore                                      []string
+	bits, workers, maxDim                                    int
+	maxBad                                                   int64
+	cachePath, tempDir                                       string
 
 	labelless bool // rows need no label
 }
 
 func newDataFlags() *dataFlags {
 	return &dataFlags{
-		format: string(dataset.Auto), base: string(dataset.BaseAuto), header: string(dataset.HeaderAuto),
+		format: string(dataset.Auto), base: string(dataset.BaseAuto), header: string(dataset.HeaderAuto), quotes: "yes",
 		maxDim: dataset.DefaultMaxDim, unseen: string(dataset.UnseenError),
 	}
 }
@@ -59,6 +59,7 @@ func (f *dataFlags) registerWithModel(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.Var(newChoice(&f.format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format", "format of the data; auto finds it by content")
 	s.StringVar(&f.delimiter, "delimiter", f.delimiter, `CSV: separator, "," or ";" or "tab"; found in the first line by default`)
+	s.Var(newChoice(&f.quotes, "yes", "no"), "quotes", "CSV: whether cells may be quoted; with no, a quote is a character like any other")
 	s.Var(newChoice(&f.header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
 	s.StringVar(&f.label, "label", f.label, "CSV: column of the label, by name, number from 1 or \"last\" (the default)")
 	s.StringVar(&f.labelKey, "label-key", f.labelKey, "JSON lines: key of the label (default the model's, else \"label\")")
@@ -91,7 +92,7 @@ func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema)
 	}
 	return dataset.Options{
 		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxDim: f.maxDim, MaxBadLines: f.maxBad,
-		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, Header: dataset.Header(f.header),
+		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no", Header: dataset.Header(f.header),
 		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
 		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
 		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: newCancelReader(ctx, a.stdin),

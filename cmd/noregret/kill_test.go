@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,5 +149,49 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no process got as far as writing a model")
+	}
+}
+
+// A model is saved exactly at the multiples of --save-every, from a pipe that goes on: each model is waited for before the
+// next rows are written.
+func TestSaveEveryFromLivePipe(t *testing.T) {
+	lines := bytes.SplitAfter(rowsOf(t, 400, 1), []byte("\n"))
+	path := filepath.Join(t.TempDir(), "m.json")
+	r, w := io.Pipe()
+	status := make(chan int, 1)
+	var stderr bytes.Buffer
+	go func() {
+		status <- run(t.Context(), []string{"train", "--stream", "--measure", "gmean", "--save-every", "100", "--model", path, "-"}, r, io.Discard, &stderr)
+	}()
+	for i, line := range lines[:330] {
+		if _, err := w.Write(line); err != nil {
+			t.Fatal(err)
+		}
+		if i+1 != 130 && i+1 != 330 {
+			continue
+		}
+		want := int64((i + 1) / 100 * 100)
+		for {
+			m, err := classify.LoadModel(path)
+			if err == nil && m.Data.Rows == want && m.Data.Train.Positives+m.Data.Train.Negatives == want {
+				break
+			}
+			if err == nil && m.Data.Rows%100 != 0 {
+				t.Fatalf("a model of %d rows", m.Data.Rows)
+			}
+			if err := t.Context().Err(); err != nil {
+				t.Fatal(err)
+			}
+			runtime.Gosched()
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-status; got != 0 {
+		t.Errorf("status %d: %s", got, stderr.String())
+	}
+	if m, err := classify.LoadModel(path); err != nil || m.Data.Rows != 330 {
+		t.Errorf("at the end: %v", err)
 	}
 }

@@ -25,8 +25,9 @@ type predictCommand struct {
 const predictLong = `Apply a model to data and print one line per example: its score, a tab, and the label.
 
 ` + dataHelp + `
-They are read with the model's own feature space, one block at a time. The labels in them are not
-looked at and may be missing (of CSV, the column of the label too).
+They are read with the model's own feature space, one block at a time. The labels in them do not
+matter and may be missing (of CSV, the column of the label too); what can be no label at all, such
+as nan, makes a bad line here too.
 
 The label is that of the training data; where these had more than two, the positive one or "not"
 and the positive one. It is positive when the score exceeds the model's threshold. With --json the

@@ -109,6 +109,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return errors.New(plainFlagError(err.Error())) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -140,6 +141,26 @@ func newRootCommand(a *app) *cobra.Command {
 	}
 	markRunning(a, root)
 	return root
+}
+
+// plainFlagError puts a sentence in the place of what package strconv says about a flag's value.
+func plainFlagError(message string) string {
+	head, tail, found := strings.Cut(message, ": strconv.")
+	if !found {
+		return message
+	}
+	want := "want a number"
+	switch {
+	case strings.HasSuffix(tail, "value out of range"):
+		want = "the number is out of range"
+	case strings.HasPrefix(tail, "ParseUint"):
+		want = "want a whole number, at least 0"
+	case strings.HasPrefix(tail, "ParseInt"), strings.HasPrefix(tail, "Atoi"):
+		want = "want a whole number"
+	case strings.HasPrefix(tail, "ParseBool"):
+		want = "want true or false"
+	}
+	return head + ": " + want
 }
 
 // markRunning makes every command under cmd note that its own code has begun.
