@@ -19,7 +19,7 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 	$(GO) test $(RACE) ./...
 
 .PHONY: papers
-papers: ## re-run the tables of the literature in full, about a minute
+papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
 .PHONY: lint

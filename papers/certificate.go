@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/loss"
@@ -30,8 +31,11 @@ var certificatePasses = [4]int{1, 5, 25, 100}
 
 // RunCertificates re-runs the spec's duality-gap certificates of SPADE (8.4): logistic reward, default steps, known p, seed 100, on the
 // training set. The gap bounds how far the surrogate measure is from the best possible; it must
-// never be negative. Columns beyond the given number of passes are left out.
+// never be negative. Columns beyond the given number of passes are left out. It fails with an error of code usage for fewer passes than one.
 func RunCertificates(ctx context.Context, passes int) (Table, error) {
+	if passes < 1 {
+		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1", passes)
+	}
 	out := Table{Title: "SPADE's duality gap on its training set, logistic reward [spec 8.4]"}
 	for _, p := range certificatePasses {
 		if p <= passes {

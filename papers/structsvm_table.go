@@ -139,7 +139,7 @@ func (t *tale) plugIn(ctx context.Context) (float64, int, error) {
 }
 
 func (t *tale) stampRow(ctx context.Context) (float64, int, error) {
-	v, err := t.stamp(ctx, f1, stampVariant{first: 100, growth: 2, best: true, tunedTh: true}, 200)
+	v, err := t.stamp(ctx, stampVariant{measure: f1, first: 100, growth: 2, best: true, tunedTh: true}, 200)
 	return v, 25, err
 }
 

@@ -16,12 +16,22 @@ type Cell struct {
 	// Stated is the source's number, NaN (null in JSON) where it states none, and StatedSD its spread, 0 where it states none.
 	Stated   float64 `json:"-"`
 	StatedSD float64 `json:"stated_sd"`
-	// Loose marks a cell that the source itself calls unstable; no tolerance holds for it.
+	// Loose marks a cell that no tolerance holds for: the source itself calls it unstable, or it is a single run at few positives of which
+	// the source does not say enough.
 	Loose bool `json:"loose"`
 }
 
-// Tolerance is how far Mean may lie from Stated: the larger of 0.003 and two standard deviations, the larger of ours and theirs.
-func (c Cell) Tolerance() float64 { return max(0.003, 2*c.SD, 2*c.StatedSD) }
+// unstatedTolerance bounds the part of our own spread in a tolerance.
+const unstatedTolerance = 0.02
+
+// Tolerance is how far Mean may lie from Stated: 0.003 or, where that is more, two standard deviations of the source. Where the source states
+// none they are ours, but no more than 0.02: an implementation must not pass by being noisy.
+func (c Cell) Tolerance() float64 {
+	if c.StatedSD > 0 {
+		return max(0.003, 2*c.StatedSD)
+	}
+	return max(0.003, min(2*c.SD, unstatedTolerance))
+}
 
 // Agrees reports whether the cell is within its tolerance, or has none.
 func (c Cell) Agrees() bool {

@@ -23,7 +23,7 @@ brackets; a "!" marks a number out of its tolerance.
   spade-stamp  "Optimizing Non-decomposable Performance Measures: A Tale of Two Classes" (2015)
 
 The default is the problem g3 with 2 runs, some ten seconds; --full is g1, g3 and g4 with 5 runs,
-about a minute. The last table holds duality gaps: bounds on how far each model is from the best.`,
+a minute or two. The last table holds duality gaps: bounds on how far each model is from the best.`,
 		Example: "  noregret papers spade-stamp\n  noregret papers spade-stamp --full --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != "spade-stamp" {
