@@ -34,23 +34,23 @@ func (s *textSource) begin(in *input) error {
 	s.carry, s.quote = s.carry[:0], quoteState{}
 	var plan *csvPlan
 	var planErr error
-	decide := func(head []byte, partial bool) bool {
+	decide := func(head []byte, partial, whole bool) bool {
 		if len(head) < len(byteOrderMark) && partial {
 			return false
 		}
 		if s.csv != nil {
 			s.csv.partial = partial
-			plan, planErr = s.csv.plan(in.name, bytes.TrimPrefix(head, []byte(byteOrderMark)), !partial && len(head) < peekBytes)
+			plan, planErr = s.csv.plan(in.name, bytes.TrimPrefix(head, []byte(byteOrderMark)), whole)
 		}
 		return planErr != errPlanLater
 	}
 	decided := false
-	head, _ := in.peek(func(head []byte) bool {
-		decided = decide(head, true)
+	head, whole := in.peek(func(head []byte) bool {
+		decided = decide(head, true, false)
 		return decided
 	})
 	if !decided {
-		decide(head, false)
+		decide(head, false, whole)
 	}
 	skip := 0
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
