@@ -87,6 +87,21 @@ portable: ## check that no learner, measure, loss or generator has a fused opera
 		grep -E '/(loss|classify|measure|dataset|synth|random|portable)/[a-z_]+\.go' | grep -v '/lbfgs\.go' | sort -u); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 
+# The claim of the same bytes on any machine, tried: arm64 under emulation (Debian's qemu-user) against this machine.
+.PHONY: same-bytes
+same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model files with this machine's
+	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is not installed (Debian: qemu-user)"; exit 1; }
+	@mkdir -p dist && CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -o dist/noregret-arm64 ./cmd/noregret
+	@bin/noregret generate fraud --rows 5000 --seed 1 --output dist/here.svm
+	@qemu-aarch64 dist/noregret-arm64 generate fraud --rows 5000 --seed 1 --output dist/there.svm
+	@cmp dist/here.svm dist/there.svm && echo "generate fraud: same bytes"
+	@for run in f1:stamp kappa:stamp min:spade hmean:spade qmean:spade gmean:spade f1:cost-search f1:sgd-logistic; do \
+		set -- --measure $${run%%:*} --algorithm $${run##*:} --passes 3 --positive 1 dist/here.svm; \
+		bin/noregret train --model dist/here.json "$$@" >/dev/null 2>&1 && \
+		qemu-aarch64 dist/noregret-arm64 train --model dist/there.json "$$@" >/dev/null 2>&1 && \
+		cmp dist/here.json dist/there.json && echo "$$run: same bytes" || exit 1; \
+	done
+
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does
 	bash .ci/run
