@@ -21,7 +21,7 @@ type trainFlags struct {
 	stepScale, dualScale                  float64
 	radius, lambda, prior                 float64
 	tuneSteps, noIntercept, unscaled      bool
-	allowDegenerate                       bool
+	allowDegenerate, allEpochs            bool
 }
 
 func newTrainFlags() *trainFlags {
@@ -46,6 +46,7 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.noIntercept, "no-intercept", f.noIntercept, "leave the intercept out")
 	s.BoolVar(&f.unscaled, "unscaled", f.unscaled, "do not standardise the features")
 	s.Float64Var(&f.prior, "prior-positives", f.prior, "share of positives in the population when the data are a subsample")
+	s.BoolVar(&f.allEpochs, "all-epochs", f.allEpochs, "stamp: choose among all epochs, not the later ones only, when the threshold is tuned")
 	s.BoolVar(&f.allowDegenerate, "allow-degenerate", f.allowDegenerate, "allow measures that a constant prediction maximizes")
 }
 
@@ -90,6 +91,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 			Reward: reward, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda, NoIntercept: f.noIntercept,
 		},
 		DualScale: f.dualScale, Unscaled: f.unscaled, PriorPositives: f.prior, AllowDegenerate: f.allowDegenerate,
+		AllEpochs: f.allEpochs,
 	}, nil
 }
 
