@@ -16,7 +16,7 @@
 // features with its history. [Algorithms] lists the algorithms it knows, the baselines among them: plug-in logistic
 // regression, plain and balanced logistic regression by L-BFGS, class-weighted search, plain stochastic gradient. [Compare]
 // runs all of them on random splits; [Evaluate] counts a confusion matrix; [Model] is the file format. Data may be
-// larger than memory: memory is O(number of features) and the scores of at most a million held-out examples.
+// larger than memory: memory is O(number of features) and the scores of the held-out examples, a million at most unless asked for more.
 //
 // # Learning on a stream
 //

@@ -145,7 +145,7 @@ const (
 var stepScales = []float64{0.1, 0.3, 1, 3}
 
 // Fit trains a linear classifier on data with the algorithm and for the measure of the options. It reads
-// the data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (at most a million)
+// the data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (of a million examples at most, unless the options ask for more)
 // in memory. The same data, options and seed give the same result, bit for bit.
 //
 // Errors: usage for options out of range or a measure of the wrong family, bad_input for data with one class only, diverged
