@@ -1,66 +1,27 @@
 package classify
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/gob"
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Snapshots hold the state of a learner, not its options: restore one into a learner made with
-// the same options. They start with snapshotMagic, whose digit is the version; then come two gobs, of the kind (the learner and its options as
-// text) and of the state, and the SHA-256 of all that.
+// snapshotMagic begins the snapshots of this package; its digit is their version.
 const snapshotMagic = "noregret-learner-1\n"
 
 // seal writes a snapshot.
-func seal(kind string, state any) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(snapshotMagic)
-	e := gob.NewEncoder(&b)
-	if err := e.Encode(kind); err != nil {
-		return nil, err
-	}
-	if err := e.Encode(state); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(b.Bytes())
-	return append(b.Bytes(), sum[:]...), nil
-}
+func seal(kind string, state any) ([]byte, error) { return snapshot.Seal(snapshotMagic, kind, state) }
 
 // unseal reads a snapshot into state. It refuses one that is damaged, or of another version, learner or set of options.
 func unseal(data []byte, kind string, state any) error {
-	rest, ok := bytes.CutPrefix(data, []byte(snapshotMagic))
-	if !ok {
-		return badSnapshot("it does not begin with %q", snapshotMagic)
-	}
-	end := len(data) - sha256.Size
-	if end < len(snapshotMagic) {
-		return badSnapshot("it is damaged: it has %d bytes", len(data))
-	}
-	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return badSnapshot("it is damaged: its checksum is wrong")
-	}
-	d, of := gob.NewDecoder(bytes.NewReader(rest[:len(rest)-sha256.Size])), ""
-	if err := d.Decode(&of); err != nil {
-		return badSnapshot("it is damaged: %w", err)
-	}
-	if of != kind {
-		return badSnapshot("it was taken of %q, this learner is %q", of, kind)
-	}
-	if err := d.Decode(state); err != nil {
-		return badSnapshot("it is damaged: %w", err)
-	}
-	return nil
+	return snapshot.Open(data, snapshotMagic, kind, state)
 }
 
-func badSnapshot(format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, "snapshot", format, args...)
-}
+func badSnapshot(format string, args ...any) error { return snapshot.Bad(format, args...) }
 
 // learnerState is the whole state of any of the online learners.
 type learnerState struct {
