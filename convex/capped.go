@@ -1,0 +1,281 @@
+package convex
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum is understood up to the rounding of d additions,
+// (d+4)·2⁻⁵² of Σmax(|l_i|, |u_i|).
+type CappedSimplex struct {
+	lower, upper []float64 // all finite
+	sum          float64
+	scale        float64 // of the sum constraint
+	spare        float64 // s − Σl
+	diameter     float64
+}
+
+// NewCappedSimplex makes {0 ≤ x ≤ limit : Σx = sum} in ℝ^d; 0 < sum ≤ d·limit.
+func NewCappedSimplex(d int, limit, sum float64) (*CappedSimplex, error) {
+	if err := checkDim("capped simplex", d); err != nil {
+		return nil, err
+	}
+	if err := checkPositive("capped simplex", "the cap", limit); err != nil {
+		return nil, err
+	}
+	if err := checkPositive("capped simplex", "the sum", sum); err != nil {
+		return nil, err
+	}
+	return NewBoundedSimplex(make([]float64, d), slices.Repeat([]float64{limit}, d), sum)
+}
+
+// NewBoundedSimplex makes {lower ≤ x ≤ upper : Σx = sum}. Lower sides and the sum are finite, upper sides may be +Inf,
+// lower ≤ upper and Σlower ≤ sum ≤ Σupper. The slices are copied.
+func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, error) {
+	const what = "capped simplex"
+	box, err := NewBox(lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFinite(what, "lower", lower); err != nil {
+		return nil, err
+	}
+	if sum-sum != 0 {
+		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v, want a finite number", sum)
+	}
+	d := len(lower)
+	c := &CappedSimplex{lower: box.lower, upper: box.upper, sum: sum}
+	least := Sum(lower)
+	rounding := 0.0
+	for _, l := range lower {
+		rounding += math.Abs(l)
+	}
+	rounding = float64(slack(d) * (rounding + math.Abs(sum)))
+	c.spare = sum - least
+	if c.spare < 0 && c.spare >= -rounding {
+		c.spare = 0
+	}
+	if c.spare < 0 {
+		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
+	}
+	most := 0.0
+	for i, l := range c.lower { // no coordinate can be more than this above its lower side
+		c.upper[i] = min(c.upper[i], l+c.spare)
+		most += c.upper[i]
+		c.scale += max(math.Abs(l), math.Abs(c.upper[i]))
+	}
+	if most < sum-float64(slack(d)*c.scale) {
+		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v and the upper sides sum to %v, want the sum at most that", sum, most)
+	}
+	c.scale = max(c.scale, math.Abs(sum))
+	c.diameter = c.diameterBound(max(0, min(c.spare, most-sum)))
+	return c, nil
+}
+
+// diameterBound fills |x−y| from the widest coordinate down: no coordinate differs by more than its width, and the positive and the
+// negative differences both sum to at most room.
+func (c *CappedSimplex) diameterBound(room float64) float64 {
+	widths := make([]float64, len(c.lower))
+	for i := range widths {
+		widths[i] = min(c.upper[i]-c.lower[i], room)
+	}
+	slices.SortFunc(widths, func(a, b float64) int { return cmp.Compare(b, a) })
+	left := 2 * room
+	for i, w := range widths {
+		widths[i] = min(w, left)
+		left -= widths[i]
+	}
+	return Norm2(widths)
+}
+
+// Dim implements [Set].
+func (c *CappedSimplex) Dim() int { return len(c.lower) }
+
+// Bounds returns the sides of coordinate i; an upper side is at most what the sum allows.
+func (c *CappedSimplex) Bounds(i int) (lower, upper float64) { return c.lower[i], c.upper[i] }
+
+// Sum is s.
+func (c *CappedSimplex) Sum() float64 { return c.sum }
+
+// Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and without scratch by Newton's
+// method with a bracket on that decreasing, piecewise linear function: at most 100 passes (about 10 are usual) and two more in
+// which τ is refined relative to itself, so that the accuracy is that of the sides and not of v. O(d).
+func (c *CappedSimplex) Project(dst, v []float64) {
+	if c.Contains(v, 0) {
+		copy(dst, v)
+		return
+	}
+	base, tau := c.threshold(v)
+	for i, x := range v {
+		dst[i] = clip((x-base)-tau, c.lower[i], c.upper[i])
+	}
+}
+
+// excess is Σclip(v − base − τ, l, u) − s and the number of coordinates strictly between their sides.
+func (c *CappedSimplex) excess(v []float64, base, tau float64) (f float64, free int) {
+	for i, x := range v {
+		x = (x - base) - tau
+		switch {
+		case x <= c.lower[i]:
+			f += c.lower[i]
+		case x >= c.upper[i]:
+			f += c.upper[i]
+		default:
+			f += x
+			free++
+		}
+	}
+	return f - c.sum, free
+}
+
+func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i, x := range v {
+		lo = min(lo, x-c.upper[i]) // all at the upper sides
+		hi = max(hi, x-c.lower[i]) // all at the lower sides
+	}
+	tau = (Sum(v) - c.sum) / float64(len(v))
+	if !(tau > lo && tau < hi) {
+		tau = lo + 0.5*(hi-lo)
+	}
+	small := float64(slack(len(v)) * c.scale * 0.25)
+	width := hi - lo
+	for pass := range 100 {
+		f, n := c.excess(v, 0, tau)
+		if f > 0 {
+			lo = tau
+		} else {
+			hi = tau
+		}
+		if math.Abs(f) <= small {
+			break
+		}
+		next := lo + 0.5*(hi-lo)
+		if n > 0 && (pass%4 != 3 || hi-lo <= 0.5*width) {
+			if t := tau + f/float64(n); t >= lo && t <= hi {
+				next = t
+			}
+		}
+		if pass%4 == 3 {
+			width = hi - lo
+		}
+		if next == tau {
+			break
+		}
+		tau = next
+	}
+	base, tau = tau, 0
+	for range 3 {
+		f, n := c.excess(v, base, tau)
+		if n == 0 || f == 0 {
+			break
+		}
+		tau += f / float64(n)
+	}
+	return base, tau
+}
+
+// Minimize fills the coordinates from the smallest c_i up, ties from the lowest index up, until the sum is reached. The c_i at which
+// it is reached is found by bisection on the bits of a float64: at most 66 passes. O(d).
+func (c *CappedSimplex) Minimize(dst, cost []float64) (float64, error) {
+	_, most := argmax(cost)
+	_, least := argmin(cost)
+	lo, hi := orderedBits(least), orderedBits(most)
+	for lo < hi { // the smallest level at which everything up to it suffices
+		mid := lo>>1 + hi>>1 + lo&hi&1 // hi−lo may overflow
+		if c.fill(cost, fromOrderedBits(mid)) >= c.spare {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	level := fromOrderedBits(lo)
+	left := c.spare
+	for i, v := range cost {
+		if v < level {
+			left -= c.upper[i] - c.lower[i]
+		}
+	}
+	sum := 0.0
+	for i, v := range cost {
+		x := c.lower[i]
+		switch {
+		case v < level:
+			x = c.upper[i]
+		case v == level && left > 0:
+			w := c.upper[i] - x
+			if w <= left {
+				x = c.upper[i]
+			} else {
+				x += left
+			}
+			left -= w
+		}
+		dst[i] = x
+		sum += float64(v * x)
+	}
+	return sum, nil
+}
+
+// fill is what the coordinates of cost at most level can take above their lower sides.
+func (c *CappedSimplex) fill(cost []float64, level float64) float64 {
+	sum := 0.0
+	for i, v := range cost {
+		if v <= level {
+			sum += c.upper[i] - c.lower[i]
+		}
+	}
+	return sum
+}
+
+// orderedBits maps float64s to integers of the same order, 0 and -0 to the same one.
+func orderedBits(x float64) int64 {
+	b := int64(math.Float64bits(x))
+	if b < 0 {
+		return math.MinInt64 - b
+	}
+	return b
+}
+
+func fromOrderedBits(b int64) float64 {
+	if b < 0 {
+		b = math.MinInt64 - b
+	}
+	return math.Float64frombits(uint64(b))
+}
+
+// Contains implements [Set]; the scale is Σmax(|l_i|, |u_i|) for the sum and the larger side for a coordinate. O(d).
+func (c *CappedSimplex) Contains(x []float64, tol float64) bool {
+	sum := 0.0
+	for i, v := range x {
+		lo, hi := c.lower[i], c.upper[i]
+		if !(v >= lo && v <= hi) {
+			t := float64(tol * scaleOf(lo, hi))
+			if !(v >= lo-t && v <= hi+t) {
+				return false
+			}
+		}
+		sum += v
+	}
+	return math.Abs(sum-c.sum) <= float64((tol+slack(len(x)))*c.scale)
+}
+
+// Diameter is exact where the spare sum s − Σl is an even number of equal caps or all of one, and an upper bound in general.
+func (c *CappedSimplex) Diameter() float64 { return c.diameter }
+
+// Moved implements [Mover]: the moved capped simplex.
+func (c *CappedSimplex) Moved(f float64, x0 []float64) (Set, error) {
+	sum := float64(f * c.sum)
+	for _, v := range x0 {
+		sum += v
+	}
+	return NewBoundedSimplex(image(c.lower, f, x0), image(c.upper, f, x0), sum)
+}
+
+func (c *CappedSimplex) String() string {
+	return fmt.Sprintf("capped-simplex(%s, %s, %s)", formatVector(c.lower), formatVector(c.upper), formatFloat(c.sum))
+}

@@ -1,0 +1,80 @@
+package convex
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// maxDim keeps an absurd dimension from being an allocation of the machine's memory.
+const maxDim = 1 << 40
+
+func checkDim(what string, d int) error {
+	if d < 1 || d > maxDim {
+		return noregret.Errorf(noregret.BadInput, what, "the dimension is %d, want at least 1 and at most %d", d, maxDim)
+	}
+	return nil
+}
+
+func checkFinite(what, field string, x []float64) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return noregret.Errorf(noregret.BadInput, what, "%s[%d] is %v, want a finite number", field, i, v)
+		}
+	}
+	return nil
+}
+
+func checkPositive(what, field string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 1) {
+		return noregret.Errorf(noregret.BadInput, what, "%s is %v, want a finite number above 0", field, v)
+	}
+	return nil
+}
+
+func checkLen(what, field string, got, want int) error {
+	if got != want {
+		return noregret.Errorf(noregret.BadInput, what, "%s has length %d, want %d", field, got, want)
+	}
+	return nil
+}
+
+// formatVector writes all of a short vector, one number of a constant one and a digest of a long one.
+func formatVector(x []float64) string {
+	constant := true
+	for _, v := range x {
+		if math.Float64bits(v) != math.Float64bits(x[0]) {
+			constant = false
+			break
+		}
+	}
+	if constant && len(x) > 1 {
+		return formatFloat(x[0]) + "x" + strconv.Itoa(len(x))
+	}
+	if len(x) > 16 {
+		h := sha256.New()
+		var b [8]byte
+		for _, v := range x {
+			binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
+			h.Write(b[:])
+		}
+		return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16]) + "x" + strconv.Itoa(len(x))
+	}
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, v := range x {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(formatFloat(v))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,132 @@
+package convex
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/noregret/noregret"
+)
+
+// pair is what a map knows about itself on one set.
+type pair struct {
+	argmax    func(dst, theta []float64)
+	conjugate func(theta []float64) float64 // nil: formed from the argmax
+	lambda    float64
+	norm      Norm
+}
+
+// errPair is returned by restrict for a set that the map does not know.
+var errPair = errors.New("pair not known")
+
+// restrictable is a map with oracles for some sets.
+type restrictable interface {
+	MirrorMap
+	restrict(s Set) (pair, error)
+	pairs() string // the sets it knows, for the error message
+}
+
+// separable is a map that is a sum over coordinates, so that it splits over a [Product].
+type separable interface {
+	part(from, to int) restrictable // the map of these coordinates
+}
+
+// restricted is the one implementation of Regularizer.
+type restricted struct {
+	pair
+	m       MirrorMap
+	s       Set
+	min     float64
+	scratch sync.Pool // of *[]float64, for Conjugate, which has no destination
+}
+
+// Restrict makes ψ_V = ψ + ind_V for a map and a set of the same dimension, with exact oracles. These pairs are known:
+//
+//   - [Quadratic] with any set: Argmax is the Euclidean projection;
+//   - [DiagonalQuadratic] with [Space], [Box], [Simplex], [CappedSimplex], [Halfspace] and a Euclidean [Ball];
+//   - [MatrixQuadratic] with every set of [Mahalanobis.Project], to a certified gap of 1e-12 of the value's scale;
+//   - [NegativeEntropy] and [UnnormalizedEntropy] with [Space], [Simplex], [CappedSimplex] with lower bounds ≥ 0 and [Box];
+//   - [PNorm] with [Space] and a centered [Ball] of its own norm;
+//   - [Tsallis] and [LogBarrier] with [Simplex] and a [Box] with finite upper sides;
+//   - every map but PNorm and MatrixQuadratic with a [Product] whose factors are known to it.
+//
+// Any other pair is an error that names the ones known for the map. The methods of the result cost what the projection of that
+// kind costs. Conjugate keeps a pool of vectors of length d where it has no closed form.
+func Restrict(m MirrorMap, s Set) (Regularizer, error) {
+	if m == nil || s == nil {
+		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the map is %v and the set %v, want both", m, s)
+	}
+	if m.Dim() != s.Dim() {
+		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the map %s has dimension %d and the set %s has %d, want the same",
+			m, m.Dim(), s, s.Dim())
+	}
+	known, ok := m.(restrictable)
+	if !ok {
+		return nil, noregret.Errorf(noregret.BadInput, "restrict", "no pair is known for a map of type %T, want one of this package", m)
+	}
+	p, err := restrictAny(known, s)
+	if errors.Is(err, errPair) {
+		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the pair of %s and %s is not known, want one of these sets: %s",
+			m, s, known.pairs())
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &restricted{pair: p, m: m, s: s}
+	d := s.Dim()
+	r.scratch.New = func() any {
+		x := make([]float64, d)
+		return &x
+	}
+	r.min = -r.Conjugate(make([]float64, d))
+	if r.min == 0 {
+		r.min = 0 // not -0
+	}
+	return r, nil
+}
+
+func restrictAny(m restrictable, s Set) (pair, error) {
+	if product, ok := s.(*Product); ok {
+		if split, ok := m.(separable); ok {
+			return restrictProduct(split, product)
+		}
+	}
+	return m.restrict(s)
+}
+
+// Map implements [Regularizer].
+func (r *restricted) Map() MirrorMap { return r.m }
+
+// Set implements [Regularizer].
+func (r *restricted) Set() Set { return r.s }
+
+// Value implements [Regularizer].
+func (r *restricted) Value(x []float64) float64 {
+	if !r.s.Contains(x, 1e-9) {
+		return math.Inf(1)
+	}
+	return r.m.Value(x)
+}
+
+// Argmax implements [Regularizer].
+func (r *restricted) Argmax(dst, theta []float64) { r.argmax(dst, theta) }
+
+// Conjugate implements [Regularizer].
+func (r *restricted) Conjugate(theta []float64) float64 {
+	if r.conjugate != nil {
+		return r.conjugate(theta)
+	}
+	x := r.scratch.Get().(*[]float64)
+	r.argmax(*x, theta)
+	v := Dot(theta, *x) - r.m.Value(*x)
+	r.scratch.Put(x)
+	return v
+}
+
+// Min implements [Regularizer].
+func (r *restricted) Min() float64 { return r.min }
+
+// StrongConvexity implements [Regularizer].
+func (r *restricted) StrongConvexity() (float64, Norm) { return r.lambda, r.norm }
+
+func (r *restricted) String() string { return r.m.String() + " on " + r.s.String() }
