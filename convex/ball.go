@@ -197,7 +197,7 @@ func lpRoot(a, lambda, p float64) float64 {
 	z := min(a/u, pow(a/w, 1/e))
 	for range 100 {
 		t := float64(w * pow(z, e-1))
-		next := float64(z * (a + float64(float64((e-1)*t)*z))) / (float64(u*z) + float64(float64(e*t)*z))
+		next := float64(z*(a+float64(float64((e-1)*t)*z))) / (float64(u*z) + float64(float64(e*t)*z))
 		if !(next < z) {
 			break
 		}
@@ -286,4 +286,3 @@ func (b *Ball) String() string {
 	}
 	return fmt.Sprintf("%s-ball(%d, %s, %s)", b.norm, b.d, center, formatFloat(b.radius))
 }
-

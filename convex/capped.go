@@ -140,7 +140,7 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 	}
 	tau = (Sum(v) - c.sum) / float64(len(v))
 	if !(tau > lo && tau < hi) {
-		tau = lo + 0.5*(hi-lo)
+		tau = lo + float64(0.5*(hi-lo))
 	}
 	small := float64(slack(len(v)) * c.scale * 0.25)
 	width := hi - lo
@@ -154,7 +154,7 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 		if math.Abs(f) <= small {
 			break
 		}
-		next := lo + 0.5*(hi-lo)
+		next := lo + float64(0.5*(hi-lo))
 		if n > 0 && (pass%4 != 3 || hi-lo <= 0.5*width) {
 			if t := tau + f/float64(n); t >= lo && t <= hi {
 				next = t

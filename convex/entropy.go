@@ -205,7 +205,7 @@ func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 				next = hi - step
 				step *= 2
 			default:
-				next = lo + 0.5*(hi-lo)
+				next = lo + float64(0.5*(hi-lo))
 			}
 		}
 		if next == nu || hi-lo <= float64(eps*math.Abs(nu)) {

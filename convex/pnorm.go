@@ -93,7 +93,7 @@ func (m *PNorm) restrict(s Set) (pair, error) {
 			if n <= s.radius {
 				return float64(0.5*n) * n
 			}
-			return float64(s.radius * (n - 0.5*s.radius))
+			return float64(s.radius * (n - float64(0.5*s.radius)))
 		}
 	default:
 		return pair{}, errPair
@@ -136,7 +136,7 @@ func (m *PNorm) Divergence(x, y []float64) float64 {
 		u := float64(v/b) / (1 + rho)
 		term := pow(math.Abs(u), p)/p + pow(w, p)/q
 		if y[i] != 0 {
-			term -= math.Copysign(pow(w, p-1), y[i]) * u
+			term -= float64(math.Copysign(pow(w, p-1), y[i]) * u)
 		}
 		gap += max(term, 0)
 	}
@@ -147,7 +147,7 @@ func (m *PNorm) Divergence(x, y []float64) float64 {
 func binomialGap(s, p float64) float64 {
 	sum, term := 0.0, s
 	for k := 2.0; k < 60; k++ {
-		term *= s * (p - k + 1) / k
+		term = float64(term * (float64(s*(p-k+1)) / k))
 		sum += term
 		if math.Abs(term) <= 1e-18*math.Abs(sum) {
 			break

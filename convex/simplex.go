@@ -32,6 +32,9 @@ func (s *Simplex) Dim() int { return s.d }
 // Sum is s, the sum of the coordinates.
 func (s *Simplex) Sum() float64 { return s.s }
 
+// Bounds returns the sides 0 and s of every coordinate.
+func (s *Simplex) Bounds(int) (lower, upper float64) { return 0, s.s }
+
 // Project writes max(v − τ, 0) with the τ for which it sums to s. τ is found without sorting and without scratch, by Newton's method on
 // the convex, piecewise linear Σmax(v − τ, 0), which ends at the exact active set; a bracket keeps it to at most 64 passes
 // over v (5 to 10 are usual), whatever the input. O(d).

@@ -1,0 +1,187 @@
+package convex
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/noregret/noregret"
+)
+
+// Affine is the affine subspace {x : Ax = b}, kept as Qx = b' with orthonormal rows Q. An equation is understood up to its rounding,
+// (d+4)·2⁻⁵² of |b'_k| + ‖x‖₂.
+type Affine struct {
+	d     int
+	rows  [][]float64 // of Q
+	right []float64   // b'
+	point []float64   // Qᵀb', the point nearest to 0
+}
+
+// NewAffine makes {x : Ax = b}. The rows are orthonormalised once, by Gram–Schmidt with a second pass, at O(k²d) for k rows. A row that
+// depends on the ones before it to 1e-10 of its norm is dropped when its equation follows from theirs, and refused when it contradicts
+// them. With no row left (A = 0, b = 0) the set is ℝ^d.
+func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
+	const what = "affine set"
+	if a == nil {
+		return nil, noregret.Errorf(noregret.BadInput, what, "the matrix is nil")
+	}
+	k, d := a.Dims()
+	if err := checkDim(what, d); err != nil {
+		return nil, err
+	}
+	if err := checkLen(what, "b", len(b), k); err != nil {
+		return nil, err
+	}
+	if err := checkFinite(what, "b", b); err != nil {
+		return nil, err
+	}
+	s := &Affine{d: d, point: make([]float64, d)}
+	for i := range k {
+		row := make([]float64, d)
+		for j := range row {
+			row[j] = a.At(i, j)
+			if v := row[j]; v-v != 0 {
+				return nil, noregret.Errorf(noregret.BadInput, what, "A[%d][%d] is %v, want a finite number", i, j, v)
+			}
+		}
+		norm := Norm2(row)
+		right := b[i]
+		scale := math.Abs(right)
+		if norm > 0 {
+			scaleBy(row, 1/norm)
+			right /= norm
+			scale = math.Abs(right)
+			for range 2 {
+				for r, q := range s.rows {
+					t := Dot(q, row)
+					addScaled(row, -t, q)
+					right -= float64(t * s.right[r])
+					scale = max(scale, math.Abs(s.right[r]))
+				}
+			}
+		}
+		left := Norm2(row)
+		if left <= 1e-10 {
+			if math.Abs(right) > float64(1e-9*scale) {
+				return nil, noregret.Errorf(noregret.BadInput, what,
+					"row %d contradicts the rows before it: the rest of its equation is 0 = %v", i, right)
+			}
+			continue
+		}
+		scaleBy(row, 1/left)
+		s.rows = append(s.rows, row)
+		s.right = append(s.right, right/left)
+	}
+	for r, q := range s.rows {
+		addScaled(s.point, s.right[r], q)
+	}
+	return s, nil
+}
+
+// Dim implements [Set].
+func (s *Affine) Dim() int { return s.d }
+
+// Rank is the number of independent equations.
+func (s *Affine) Rank() int { return len(s.rows) }
+
+// Project writes v − Qᵀ(Qv − b'), row by row, twice, so that rounding from a distant v is taken back. O(kd).
+func (s *Affine) Project(dst, v []float64) {
+	copy(dst, v)
+	for range 3 {
+		if s.Contains(dst, 0) {
+			return
+		}
+		for r, q := range s.rows {
+			addScaled(dst, s.right[r]-Dot(q, dst), q)
+		}
+	}
+}
+
+// Minimize has a minimum only where c is in the span of the rows (to 1e-12 of its norm): ⟨c, x⟩ is then constant and the point is the one
+// nearest to 0. O(kd).
+func (s *Affine) Minimize(dst, c []float64) (float64, error) {
+	if !s.Attains(c) {
+		return 0, ErrUnbounded
+	}
+	v := Dot(c, s.point)
+	copy(dst, s.point)
+	return v, nil
+}
+
+// Attains implements [Attainer]. The part of c outside the span is formed in blocks of 128 coordinates: O(kd·⌈d/128⌉).
+func (s *Affine) Attains(c []float64) bool {
+	tol := float64(1e-12 * Norm2(c))
+	var block [128]float64
+	for from := 0; from < s.d; from += len(block) {
+		to := min(from+len(block), s.d)
+		rest := block[:copy(block[:], c[from:to])]
+		for _, q := range s.rows {
+			addScaled(rest, -Dot(q, c), q[from:to])
+		}
+		if Norm2(rest) > tol {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains implements [Set]; the scale of an equation is |b'_k| + ‖x‖₂. O(kd).
+func (s *Affine) Contains(x []float64, tol float64) bool {
+	if !allFinite(x) {
+		return false
+	}
+	n := Norm2(x)
+	for r, q := range s.rows {
+		b := s.right[r]
+		if math.Abs(Dot(q, x)-b) > float64((tol+slack(s.d))*(math.Abs(b)+n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Diameter is +Inf, or 0 for a single point (d independent equations).
+func (s *Affine) Diameter() float64 {
+	if len(s.rows) == s.d {
+		return 0
+	}
+	return math.Inf(1)
+}
+
+// Moved implements [Mover]: Qy = c·b' + Qx0.
+func (s *Affine) Moved(c float64, x0 []float64) (Set, error) {
+	out := &Affine{d: s.d, rows: s.rows, right: make([]float64, len(s.right)), point: make([]float64, s.d)}
+	for r, q := range s.rows {
+		out.right[r] = float64(c * s.right[r])
+		if x0 != nil {
+			out.right[r] += Dot(q, x0)
+		}
+		addScaled(out.point, out.right[r], q)
+	}
+	return out, nil
+}
+
+func (s *Affine) String() string {
+	all := make([]float64, 0, len(s.rows)*s.d)
+	for _, q := range s.rows {
+		all = append(all, q...)
+	}
+	if len(all) == 0 {
+		return fmt.Sprintf("affine(%d)", s.d)
+	}
+	return fmt.Sprintf("affine(%d, %s, %s)", s.d, formatVector(all), formatVector(s.right))
+}
+
+func scaleBy(x []float64, f float64) {
+	for i := range x {
+		x[i] *= f
+	}
+}
+
+// addScaled adds f·y to x.
+func addScaled(x []float64, f float64, y []float64) {
+	for i, v := range y {
+		x[i] += float64(f * v)
+	}
+}

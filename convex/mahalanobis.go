@@ -1,0 +1,480 @@
+package convex
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+)
+
+// Mahalanobis is a workspace for projections in the norm ‖·‖_S of a matrix that changes from call to call, as the online Newton step needs
+// them. It is reused without allocating after the first call for a kind of set, and is not safe for concurrent use.
+//
+// The solvers, all finite or certified:
+//
+//   - [Space]: two triangular solves;
+//   - a Euclidean [Ball]: S is reduced to tridiagonal form, (4/3)d³ operations, and the multiplier of ‖x‖ = r is found by
+//     Newton's method on 1/r − 1/‖x(ν)‖, O(d) a step;
+//   - [Halfspace] and [Affine]: closed form;
+//   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the active set, and Newton steps on
+//     the free coordinates that solve for it, O(d³) each, until the gap is reached;
+//   - any other set that is bounded: accelerated projected gradient steps with restarts, O(d²) and a projection each.
+type Mahalanobis struct {
+	d    int
+	s, r []float64 // the matrix and its Cholesky factor; may belong to a caller
+	tri  *tridiagonal
+
+	own, ownFactor        []float64
+	ownTri                *tridiagonal
+	theta, x, p, v, w     []float64
+	face                  []float64 // a d×d buffer of the face or of the equations
+	equations             []float64
+	free                  []int
+	onFree, onesOnFree, z []float64
+}
+
+// NewMahalanobis makes a workspace for dimension d. It holds 2d² numbers, and up to 3d² more once a kind of set needs them.
+func NewMahalanobis(d int) (*Mahalanobis, error) {
+	if err := checkDim("mahalanobis", d); err != nil {
+		return nil, err
+	}
+	w := newMahalanobis(d)
+	w.own, w.ownFactor = make([]float64, d*d), make([]float64, d*d)
+	return w, nil
+}
+
+func newMahalanobis(d int) *Mahalanobis {
+	w := &Mahalanobis{d: d, free: make([]int, 0, d)}
+	for _, p := range []*[]float64{&w.theta, &w.x, &w.p, &w.v, &w.w, &w.onFree, &w.onesOnFree, &w.z} {
+		*p = make([]float64, d)
+	}
+	return w
+}
+
+// Dim is d.
+func (m *Mahalanobis) Dim() int { return m.d }
+
+// Project writes argmin_{x∈V} ½(x−c)ᵀS(x−c) to dst, for a symmetric positive definite S given row by row (d² numbers). See Argmax for
+// the gap, tol and the errors. dst may be c.
+func (m *Mahalanobis) Project(dst, s, c []float64, set Set, tol float64) (gap float64, err error) {
+	if err := m.check(s, c, set); err != nil {
+		return math.Inf(1), err
+	}
+	symmetricMul(m.theta, s, c)
+	return m.argmax(dst, s, m.theta, set, tol)
+}
+
+// Argmax writes argmin_{x∈V} ½xᵀSx − ⟨θ,x⟩ to dst: the projection of S⁻¹θ, without forming that point. dst may be theta.
+//
+// It returns a certificate: with p = Sx − θ, gap = ⟨p,x⟩ − min_{v∈V}⟨p,v⟩ bounds the distance of the objective from its minimum, so ½‖x−x*‖_S² ≤
+// gap. (On an unbounded set, what of p has no minimum is taken as r and adds ½rᵀS⁻¹r.) The call succeeds when gap ≤ tol·(½xᵀSx + |⟨θ,x⟩|);
+// 1e-10 is reached with ease, rounding sets in near 1e-15 times the condition of S.
+//
+// Errors: BadInput for wrong lengths, for an S that is not finite or not positive definite, and for an unbounded set of
+// another package; then dst is as it was. Diverged when tol was not reached: dst then holds the best point found.
+func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap float64, err error) {
+	if err := m.check(s, theta, set); err != nil {
+		return math.Inf(1), err
+	}
+	return m.argmax(dst, s, theta, set, tol)
+}
+
+func (m *Mahalanobis) check(s, c []float64, set Set) error {
+	switch {
+	case len(c) != m.d:
+		return checkLen("mahalanobis", "the vector", len(c), m.d)
+	case len(s) != m.d*m.d:
+		return checkLen("mahalanobis", "the matrix", len(s), m.d*m.d)
+	case set.Dim() != m.d:
+		return checkLen("mahalanobis", "the set", set.Dim(), m.d)
+	case !allFinite(c):
+		return checkFinite("mahalanobis", "the vector", c)
+	}
+	return nil
+}
+
+func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (float64, error) {
+	copy(m.own, s)
+	copy(m.ownFactor, s)
+	m.s, m.r, m.tri = m.own, m.ownFactor, nil
+	if !allFinite(s) || !cholesky(m.r, m.d) {
+		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis", "the matrix is not finite and positive definite")
+	}
+	return m.solve(dst, theta, set, tol)
+}
+
+// solve works on the factored m.s. dst may be theta.
+func (m *Mahalanobis) solve(dst, theta []float64, set Set, tol float64) (float64, error) {
+	copy(m.theta, theta)
+	copy(m.x, theta)
+	solveRT(m.r, m.d, m.x)
+	solveR(m.r, m.d, m.x)
+	if !set.Contains(m.x, 0) {
+		switch set := set.(type) {
+		case *Ball:
+			if set.norm.p == 2 {
+				m.ball(set)
+			} else if err := m.accelerated(set, tol); err != nil {
+				return math.Inf(1), err
+			}
+		case *Box:
+			m.bounded(set, set, false, tol)
+		case *Simplex:
+			m.bounded(set, set, true, tol)
+		case *CappedSimplex:
+			m.bounded(set, set, true, tol)
+		case *Halfspace:
+			m.halfspace(set)
+		case *Affine:
+			m.affine(set)
+		default:
+			if err := m.accelerated(set, tol); err != nil {
+				return math.Inf(1), err
+			}
+		}
+		set.Project(m.x, m.x) // a member to the last bit
+	}
+	gap, scale, err := m.certify(set)
+	if err != nil {
+		return gap, err
+	}
+	copy(dst, m.x)
+	if !(gap <= float64(tol*scale)) && gap > 1e-300 {
+		return gap, noregret.Errorf(noregret.Diverged, "mahalanobis",
+			"the certified gap is %v, want at most %v times %v", gap, tol, scale)
+	}
+	return gap, nil
+}
+
+// certify sets p = Sx − θ and returns the gap at x and the scale of the objective there.
+func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
+	symmetricMul(m.p, m.s, m.x)
+	scale = float64(0.5*Dot(m.p, m.x)) + math.Abs(Dot(m.theta, m.x))
+	for i := range m.p {
+		m.p[i] -= m.theta[i]
+	}
+	copy(m.w, m.p) // what is left of p is p − w once w is the rest r
+	unbounded := true
+	switch set := set.(type) {
+	case *Space:
+	case *Box:
+		unbounded = !set.bounded
+		for i, p := range m.p {
+			if !(p > 0 && math.IsInf(set.lower[i], 0) || p < 0 && math.IsInf(set.upper[i], 0)) {
+				m.w[i] = 0
+			}
+		}
+	case *Halfspace:
+		t := min(Dot(m.p, set.a)/set.square, 0)
+		addScaled(m.w, -t, set.a)
+	case *Affine:
+		for _, q := range set.rows {
+			addScaled(m.w, -Dot(q, m.w), q)
+		}
+	default:
+		unbounded = false
+	}
+	if !unbounded {
+		if _, err := set.Minimize(m.v, m.p); err != nil {
+			return math.Inf(1), scale, noregret.Errorf(noregret.BadInput, "mahalanobis", "the set %s is unbounded and not one of this package: %w", set, err)
+		}
+		for i, x := range m.x {
+			gap += float64(m.p[i] * (x - m.v[i]))
+		}
+		return max(gap, 0), scale, nil
+	}
+	for i := range m.p {
+		m.p[i] -= m.w[i]
+	}
+	switch set := set.(type) {
+	case *Space:
+		gap = 0
+	case *Halfspace: // p = t·a with t ≤ 0: ⟨p,x⟩ − t·b
+		excess, _ := set.excess(m.x)
+		gap = Dot(m.p, set.a) / set.square * excess
+	case *Affine: // constant on the set
+		for k, q := range set.rows {
+			gap += float64(Dot(q, m.p) * (Dot(q, m.x) - set.right[k]))
+		}
+	default:
+		if _, err := set.Minimize(m.v, m.p); err != nil {
+			return math.Inf(1), scale, err
+		}
+		for i, x := range m.x {
+			gap += float64(m.p[i] * (x - m.v[i]))
+		}
+	}
+	gap = math.Abs(gap)
+	solveRT(m.r, m.d, m.w)
+	return gap + float64(0.5*Dot(m.w, m.w)), scale, nil
+}
+
+// ball solves for y = x − x0 with θ − Sx0.
+func (m *Mahalanobis) ball(b *Ball) {
+	if m.tri == nil {
+		if m.ownTri == nil {
+			m.ownTri = newTridiagonal(m.d)
+		}
+		m.tri = m.ownTri
+		m.tri.factor(m.s, m.w)
+	}
+	copy(m.x, m.theta)
+	if b.center != nil {
+		for i := range m.x {
+			m.x[i] -= Dot(m.s[i*m.d:(i+1)*m.d], b.center)
+		}
+	}
+	m.tri.onBall(m.x, b.radius, m.p, m.v, m.w)
+	for i := range m.x {
+		m.x[i] += b.at(i)
+	}
+}
+
+// halfspace: x = c − S⁻¹a·(⟨a,c⟩−b)/(aᵀS⁻¹a).
+func (m *Mahalanobis) halfspace(h *Halfspace) {
+	copy(m.v, h.a)
+	solveRT(m.r, m.d, m.v)
+	square := Dot(m.v, m.v)
+	solveR(m.r, m.d, m.v)
+	for range 2 {
+		e, _ := h.excess(m.x)
+		addScaled(m.x, -e/square, m.v)
+	}
+}
+
+// affine: x = c − S⁻¹Qᵀ(QS⁻¹Qᵀ)⁻¹(Qc−b'), twice. Row k of equations is R⁻ᵀq_k.
+func (m *Mahalanobis) affine(a *Affine) {
+	d, k := m.d, len(a.rows)
+	m.grow()
+	if len(m.equations) < d*d {
+		m.equations = make([]float64, d*d)
+	}
+	for i, q := range a.rows {
+		row := m.equations[i*d : (i+1)*d]
+		copy(row, q)
+		solveRT(m.r, d, row)
+	}
+	for i := range k {
+		for j := range k {
+			m.face[i*k+j] = Dot(m.equations[i*d:(i+1)*d], m.equations[j*d:(j+1)*d])
+		}
+	}
+	if !cholesky(m.face[:k*k], k) {
+		return // the certificate will tell
+	}
+	for range 2 {
+		u := m.z[:k]
+		for i, q := range a.rows {
+			u[i] = Dot(q, m.x) - a.right[i]
+		}
+		solveRT(m.face, k, u)
+		solveR(m.face, k, u)
+		clear(m.v)
+		for i := range k {
+			addScaled(m.v, -u[i], m.equations[i*d:(i+1)*d])
+		}
+		solveR(m.r, d, m.v)
+		addScaled(m.x, 1, m.v)
+	}
+}
+
+func (m *Mahalanobis) grow() {
+	if len(m.face) < m.d*m.d {
+		m.face = make([]float64, m.d*m.d)
+	}
+}
+
+// bounded solves over l ≤ x ≤ u, with Σx fixed where sum is set. The objective falls with every step, and the steps on
+// the free coordinates end at the minimizer once the active set is right.
+func (m *Mahalanobis) bounded(set Set, b sided, sum bool, tol float64) {
+	m.grow()
+	set.Project(m.x, m.x)
+	last, stalled := math.Inf(1), 0
+	for range 1000 {
+		gap, scale, _ := m.certify(set)
+		if gap <= float64(0.5*tol*scale) || stalled > 5 && gap <= float64(tol*scale) || stalled > 20 {
+			return
+		}
+		if gap < 0.9*last {
+			last, stalled = gap, 0
+		} else {
+			stalled++
+		}
+		m.gradient()
+		if sum {
+			m.pairDescent(b)
+		} else {
+			m.coordinateDescent(b)
+		}
+		for range 4 {
+			m.gradient()
+			if m.faceStep(b, sum) {
+				break
+			}
+		}
+	}
+}
+
+func (m *Mahalanobis) gradient() {
+	symmetricMul(m.p, m.s, m.x)
+	for i := range m.p {
+		m.p[i] -= m.theta[i]
+	}
+}
+
+// coordinateDescent minimizes exactly in each coordinate in turn and keeps p.
+func (m *Mahalanobis) coordinateDescent(b sided) {
+	for i := range m.x {
+		l, u := b.Bounds(i)
+		row := m.s[i*m.d : (i+1)*m.d]
+		next := clip(m.x[i]-m.p[i]/row[i], l, u)
+		if step := next - m.x[i]; step != 0 {
+			m.x[i] = next
+			addScaled(m.p, step, row)
+		}
+	}
+}
+
+// pairDescent moves mass exactly, d times, from the coordinate with the largest slope that can fall to the one with the smallest that can rise.
+func (m *Mahalanobis) pairDescent(b sided) {
+	d := m.d
+	for range d {
+		i, j := -1, -1
+		for k, p := range m.p {
+			l, u := b.Bounds(k)
+			if m.x[k] < u && (i < 0 || p < m.p[i]) {
+				i = k
+			}
+			if m.x[k] > l && (j < 0 || p > m.p[j]) {
+				j = k
+			}
+		}
+		if i < 0 || j < 0 || !(m.p[j] > m.p[i]) {
+			return
+		}
+		_, ui := b.Bounds(i)
+		lj, _ := b.Bounds(j)
+		curve := m.s[i*d+i] + m.s[j*d+j] - 2*m.s[i*d+j]
+		step := (m.p[j] - m.p[i]) / curve
+		up, down := ui-m.x[i], m.x[j]-lj
+		switch {
+		case !(step < up) && up <= down:
+			step, m.x[i] = up, ui
+			m.x[j] -= step
+		case !(step < down):
+			step, m.x[j] = down, lj
+			m.x[i] += step
+		default:
+			m.x[i] += step
+			m.x[j] -= step
+		}
+		addScaled(m.p, step, m.s[i*d:(i+1)*d])
+		addScaled(m.p, -step, m.s[j*d:(j+1)*d])
+	}
+}
+
+// faceStep goes towards the minimizer over the free coordinates, the others held, as far as the sides allow, and reports whether it
+// got there.
+func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
+	d := m.d
+	m.free = m.free[:0]
+	for i, x := range m.x {
+		if l, u := b.Bounds(i); x > l && x < u {
+			m.free = append(m.free, i)
+		}
+	}
+	n := len(m.free)
+	if n == 0 || sum && n == 1 {
+		return true
+	}
+	for a, i := range m.free {
+		for c, j := range m.free {
+			m.face[a*n+c] = m.s[i*d+j]
+		}
+		m.onFree[a], m.onesOnFree[a] = -m.p[i], 1
+	}
+	if !cholesky(m.face[:n*n], n) {
+		return true
+	}
+	z := m.onFree[:n]
+	solveRT(m.face, n, z)
+	solveR(m.face, n, z)
+	if sum {
+		ones := m.onesOnFree[:n]
+		solveRT(m.face, n, ones)
+		solveR(m.face, n, ones)
+		addScaled(z, -Sum(z)/Sum(ones), ones)
+	}
+	step, hit := 1.0, -1
+	for a, i := range m.free {
+		l, u := b.Bounds(i)
+		room := math.Inf(1)
+		switch {
+		case z[a] > 0:
+			room = (u - m.x[i]) / z[a]
+		case z[a] < 0:
+			room = (l - m.x[i]) / z[a]
+		}
+		if room < step {
+			step, hit = room, a
+		}
+	}
+	for a, i := range m.free {
+		l, u := b.Bounds(i)
+		x := clip(m.x[i]+float64(step*z[a]), l, u)
+		if a == hit {
+			x = l
+			if z[a] > 0 {
+				x = u
+			}
+		}
+		m.x[i] = x
+	}
+	return hit < 0
+}
+
+// accelerated is the projected gradient method with Nesterov's momentum, restarted when the momentum points uphill; the step is one over
+// the largest row sum of |S|.
+func (m *Mahalanobis) accelerated(set Set, tol float64) error {
+	top := 0.0
+	for i := range m.d {
+		sum := 0.0
+		for _, v := range m.s[i*m.d : (i+1)*m.d] {
+			sum += math.Abs(v)
+		}
+		top = max(top, sum)
+	}
+	set.Project(m.x, m.x)
+	y, momentum := m.z, 1.0
+	copy(y, m.x)
+	for iteration := range 20000 {
+		if iteration%10 == 0 {
+			gap, scale, err := m.certify(set)
+			if err != nil {
+				return err
+			}
+			if gap <= float64(0.5*tol*scale) {
+				return nil
+			}
+		}
+		symmetricMul(m.p, m.s, y)
+		for i := range m.p {
+			m.v[i] = y[i] - (m.p[i]-m.theta[i])/top
+		}
+		set.Project(m.w, m.v)
+		next := 0.5 + float64(0.5*math.Sqrt(1+float64(4*float64(momentum*momentum))))
+		beta := (momentum - 1) / next
+		uphill := 0.0
+		for i, x := range m.w {
+			uphill += float64((y[i] - x) * (x - m.x[i]))
+		}
+		if uphill > 0 {
+			beta, next = 0, 1
+		}
+		for i, x := range m.w {
+			y[i] = x + float64(beta*(x-m.x[i]))
+			m.x[i] = x
+		}
+		momentum = next
+	}
+	return nil
+}
