@@ -1,0 +1,169 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019, Algorithm 4.1): one adaptive subgradient descent
+// for every coordinate,
+//
+//	q_i ← q_i + g_{t,i}²,   x_i ← clip(x_i − (√2·D_i/2)/√q_i · g_{t,i}, a_i, b_i),   D_i = b_i − a_i.
+//
+// Losses are convex; no parameters. It is any-time, and scale-free per coordinate: multiplying all g_{·,i} by c_i > 0 changes no point.
+// There is no ε under the root, which would break that; a coordinate with q_i = 0 does not move.
+//
+// Guarantee (Bound): √2·Σ_i D_i·√(Σ_t g_{t,i}²) (Theorem 4.22), never worse than that of [SubgradientDescent] with the
+// adaptive rate on the same box. A round costs O(nnz) time; memory is O(d).
+type AdaGrad struct {
+	lower, upper, rate []float64 // rate is √2·D_i/2
+	text               string
+	state              adagradState
+}
+
+// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of moderate size.
+type adagradState struct {
+	T    int
+	X, Q []float64
+	Exp  []int32
+}
+
+// NewAdaGrad plays in a box with finite sides from start, nil for the projection of the origin.
+func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
+	if box == nil {
+		return nil, badArgument("box", "nil: want a box")
+	}
+	lower, upper := sides(box)
+	x, err := startIn(box, start)
+	if err != nil {
+		return nil, err
+	}
+	l := &AdaGrad{lower: lower, upper: upper, rate: make([]float64, len(x))}
+	for i := range x {
+		width := upper[i] - lower[i]
+		if !finite(width) {
+			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length", lower[i], upper[i])
+		}
+		l.rate[i] = math.Sqrt2 * width / 2
+	}
+	l.text = fmt.Sprintf("adagrad(%v, start=%s)", box, digest(x))
+	l.state = adagradState{X: slices.Clone(x), Q: make([]float64, len(x)), Exp: make([]int32, len(x))}
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *AdaGrad) Dim() int { return len(l.rate) }
+
+// Rounds implements [Counter].
+func (l *AdaGrad) Rounds() int { return l.state.T }
+
+// Predict implements [Learner].
+func (l *AdaGrad) Predict() []float64 { return l.state.X }
+
+// At implements [SparseLearner].
+func (l *AdaGrad) At(i int) float64 { return l.state.X[i] }
+
+// Update implements [Learner].
+func (l *AdaGrad) Update(g []float64) error {
+	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	d := len(g)
+	x, q, rate, lower, upper := l.state.X[:d], l.state.Q[:d], l.rate[:d], l.lower[:d], l.upper[:d]
+	for i, v := range g {
+		if v == 0 {
+			continue
+		}
+		s := float64(v * v)
+		if sum := q[i] + s; sum > 0x1p-900 && sum < 0x1p900 && s > 0x1p-900 && l.state.Exp[i] == 0 {
+			q[i] = sum
+			x[i] = min(max(x[i]-float64(v*rate[i]/math.Sqrt(sum)), lower[i]), upper[i])
+			continue
+		}
+		l.extreme(i, v)
+	}
+	l.state.T++
+	return nil
+}
+
+// UpdateSparse implements [SparseLearner].
+func (l *AdaGrad) UpdateSparse(g Sparse) error {
+	if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	x, q := l.state.X, l.state.Q
+	for k, i := range g.Index {
+		v := g.Value[k]
+		if v == 0 {
+			continue
+		}
+		s := float64(v * v)
+		if sum := q[i] + s; sum > 0x1p-900 && sum < 0x1p900 && s > 0x1p-900 && l.state.Exp[i] == 0 {
+			q[i] = sum
+			x[i] = min(max(x[i]-float64(v*l.rate[i]/math.Sqrt(sum)), l.lower[i]), l.upper[i])
+			continue
+		}
+		l.extreme(int(i), v)
+	}
+	l.state.T++
+	return nil
+}
+
+// extreme is the step of coordinate i for values whose squares leave the range of float64.
+func (l *AdaGrad) extreme(i int, v float64) {
+	st := &l.state
+	e := int32(math.Ilogb(v))
+	if st.Q[i] == 0 {
+		st.Exp[i] = e
+	} else if root := st.Exp[i] + int32(math.Ilogb(st.Q[i]))/2; e > root+200 || root-st.Exp[i] > 400 || root-st.Exp[i] < -400 {
+		e = max(e, root)
+		st.Q[i] = math.Ldexp(st.Q[i], 2*int(st.Exp[i]-e))
+		st.Exp[i] = e
+	}
+	y := math.Ldexp(v, -int(st.Exp[i]))
+	st.Q[i] += float64(y * y)
+	st.X[i] = min(max(st.X[i]-float64(y*l.rate[i]/math.Sqrt(st.Q[i])), l.lower[i]), l.upper[i])
+}
+
+// Bound implements [Bounder].
+func (l *AdaGrad) Bound(u []float64) (float64, error) {
+	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+		return 0, err
+	}
+	var b sum
+	for i, q := range l.state.Q {
+		if u[i] < l.lower[i]-comparatorTolerance || u[i] > l.upper[i]+comparatorTolerance {
+			return math.Inf(1), nil
+		}
+		b.add(2 * l.rate[i] * math.Ldexp(math.Sqrt(q), int(l.state.Exp[i])))
+	}
+	return b.value(), nil
+}
+
+// String describes the learner and its options in one line.
+func (l *AdaGrad) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *AdaGrad) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *AdaGrad) UnmarshalBinary(data []byte) error {
+	var s adagradState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.T, s.X, s.Q); err != nil {
+		return err
+	}
+	if len(s.Exp) != l.Dim() {
+		return snapshot.Bad("it is damaged: it has %d exponents", len(s.Exp))
+	}
+	l.state = s
+	return nil
+}

@@ -1,0 +1,186 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// AdaHedge is Hedge whose rate follows the mixability gap (van Erven, Grünwald, Koolen and de Rooij 2011; de Rooij et al. 2014; Orabona 2019, Algorithm 7.3):
+//
+//	x_t = softmax(θ_t/λ_t),   λ_{t+1} = λ_t + δ_t/α²,   δ_t = ⟨g_t, x_t⟩ + λ_t·ln Σ_j x_{t,j}·exp(−g_{t,j}/λ_t) ≥ 0,
+//
+// where for λ_t = 0 the point is uniform and δ_t = ⟨g_t, x_t⟩ − min_j g_{t,j}. The book branches on t = 1 instead, and so divides by 0 after a
+// first round of equal losses. No parameters, no knowledge of range or horizon; scale-free, and constants added to all of g_t change nothing.
+//
+// Guarantee (Bound): (Σu·ln u + ln d + α²)·λ_{T+1}, itself at most ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T) with Q_T = Σ‖g_t‖∞². A round costs O(d) time; memory is O(d).
+type AdaHedge struct {
+	alpha2 float64
+	state  adaHedgeState
+	point  []float64
+	fresh  bool
+	text   string
+}
+
+type adaHedgeState struct {
+	Dual   dualSum
+	Lambda sum
+	Q      squares
+}
+
+// NewAdaHedge plays on the simplex of ℝ^d. Alpha 0 stands for √(ln d), or 1 for d = 1.
+func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
+	if d < 1 {
+		return nil, badArgument("dimension", "%d: want at least 1", d)
+	}
+	alpha2 := alpha * alpha
+	if alpha == 0 {
+		alpha2 = 1
+		if d > 1 {
+			alpha2 = portable.Log(float64(d))
+		}
+	}
+	if alpha < 0 || !(alpha2 > 0) || !finite(alpha2) {
+		return nil, badArgument("alpha", "%v: want a finite number above 0", alpha)
+	}
+	l := &AdaHedge{alpha2: alpha2, point: make([]float64, d), text: fmt.Sprintf("adahedge(d=%d, alpha²=%v)", d, alpha2)}
+	l.state.Dual.Theta = make([]float64, d)
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *AdaHedge) Dim() int { return len(l.point) }
+
+// Rounds implements [Counter].
+func (l *AdaHedge) Rounds() int { return l.state.Dual.T }
+
+// Lambda is λ_t, the inverse of the running rate; 0 while all losses so far were constant vectors.
+func (l *AdaHedge) Lambda() float64 { return l.state.Lambda.value() }
+
+// Predict implements [Learner].
+func (l *AdaHedge) Predict() []float64 {
+	if !l.fresh {
+		lambda := l.Lambda()
+		for i, v := range l.state.Dual.Theta {
+			l.point[i] = 0
+			if lambda > 0 {
+				l.point[i] = v / lambda
+			}
+		}
+		convex.Softmax(l.point, l.point)
+		l.fresh = true
+	}
+	return l.point
+}
+
+// Update implements [Learner].
+func (l *AdaHedge) Update(g []float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if err := l.state.Dual.room(largest); err != nil {
+		return err
+	}
+	st := &l.state
+	st.Lambda.add(mixabilityGap(l.Predict(), g, st.Dual.Theta, l.Lambda()) / l.alpha2)
+	st.Q.addScalar(largest)
+	st.Dual.take(g, largest)
+	l.fresh = false
+	return nil
+}
+
+// mixabilityGap is δ = ⟨g, x⟩ + λ·ln Σ_j x_j·exp(−g_j/λ) ≥ 0 for x = softmax(θ/λ), or ⟨g, x⟩ − min g for λ = 0. As Σ x_j·z_j = 0 for z_j = (⟨g, x⟩ − g_j)/λ, it is
+// λ·log1p(Σ x_j·φ(z_j)) with φ(z) = exp(z) − 1 − z ≥ 0: exact for small gaps, where the formula as printed returns rounding errors.
+func mixabilityGap(x, g, theta []float64, lambda float64) float64 {
+	least := g[0]
+	for _, v := range g {
+		least = min(least, v)
+	}
+	// h is kept relative to the least loss, so that equal losses have a gap of exactly 0.
+	var h float64
+	for j, v := range g {
+		h += float64(x[j] * (v - least))
+	}
+	if lambda == 0 {
+		return h
+	}
+	if h/lambda > 30 {
+		top := theta[0]
+		for _, v := range theta {
+			top = max(top, v)
+		}
+		var all, mixed float64
+		peak := math.Inf(-1)
+		for j, v := range theta {
+			peak = max(peak, (v-top)/lambda-(g[j]-least)/lambda)
+		}
+		for j, v := range theta {
+			s := (v - top) / lambda
+			all += portable.Exp(s)
+			mixed += portable.Exp(s - (g[j]-least)/lambda - peak)
+		}
+		return max(h+float64(lambda*(peak+portable.Log(mixed)-portable.Log(all))), 0)
+	}
+	var s float64
+	for j, v := range g {
+		s += float64(x[j] * phi((h-(v-least))/lambda))
+	}
+	return lambda * portable.Log1p(s)
+}
+
+// phi is exp(z) − 1 − z ≥ 0, to full relative precision.
+func phi(z float64) float64 {
+	if math.Abs(z) < 0.5 {
+		// Its series z²/2·(1 + z/3·(1 + z/4·(1 + ...))); for |z| < ½ sixteen factors are below 1e-17.
+		s := 1.0
+		for k := 18.0; k >= 3; k-- {
+			s = 1 + float64(z/k*s)
+		}
+		return float64(z*z/2) * s
+	}
+	return portable.Exp(z) - 1 - z
+}
+
+// Bound implements [Bounder].
+func (l *AdaHedge) Bound(u []float64) (float64, error) {
+	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+		return 0, err
+	}
+	if !onSimplex(u) {
+		return math.Inf(1), nil
+	}
+	return (entropyGap(u) + l.alpha2) * l.Lambda(), nil
+}
+
+// PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is never below Bound.
+func (l *AdaHedge) PriorBound(u []float64) (float64, error) {
+	if b, err := l.Bound(u); err != nil || math.IsInf(b, 1) {
+		return b, err
+	}
+	return (entropyGap(u)/l.alpha2 + 1) * math.Sqrt(4+l.alpha2) * l.state.Q.root(), nil
+}
+
+// String describes the learner and its options in one line.
+func (l *AdaHedge) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *AdaHedge) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *AdaHedge) UnmarshalBinary(data []byte) error {
+	var s adaHedgeState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
+		return err
+	}
+	l.state, l.fresh = s, false
+	return nil
+}

@@ -1,0 +1,37 @@
+package oco
+
+import "math"
+
+// dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of ‖g‖∞ bounds every coordinate.
+type dualSum struct {
+	T     int
+	Theta []float64
+	Mass  float64
+}
+
+// room refuses a subgradient of largest absolute value m that could take θ out of the range of float64.
+func (s *dualSum) room(m float64) error {
+	if s.Mass+m > math.MaxFloat64/4 {
+		return badArgument("gradient", "the sum of the subgradients' norms is %v: it leaves the range of float64", s.Mass+m)
+	}
+	return nil
+}
+
+// take subtracts g, which has been checked.
+func (s *dualSum) take(g []float64, m float64) {
+	theta := s.Theta[:len(g)]
+	for i, v := range g {
+		theta[i] -= v
+	}
+	s.Mass += m
+	s.T++
+}
+
+// takeSparse is take for a sparse g.
+func (s *dualSum) takeSparse(g Sparse, m float64) {
+	for k, i := range g.Index {
+		s.Theta[i] -= g.Value[k]
+	}
+	s.Mass += m
+	s.T++
+}

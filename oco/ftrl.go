@@ -1,0 +1,263 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ. The point x_t is computed with c_t. Make one
+// with [ConstantWeight] or [SqrtWeight].
+type Weight struct {
+	c, power float64
+	name     string
+}
+
+// ConstantWeight is c_t = c, that is a constant learning rate 1/c.
+func ConstantWeight(c float64) Weight { return Weight{c, 0, fmt.Sprintf("constant(%v)", c)} }
+
+// SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c = L/(α·√μ) gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at
+// every T, on unbounded sets too (Orabona 2019, Corollary 7.8).
+func SqrtWeight(c float64) Weight { return Weight{c, 0.5, fmt.Sprintf("sqrt(%v)", c)} }
+
+func (w Weight) at(t int) float64 {
+	if w.power == 0 {
+		return w.c
+	}
+	return w.c * math.Sqrt(float64(t))
+}
+
+func (w Weight) validate() error {
+	if w.name == "" {
+		return badArgument("weight", "the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
+	}
+	return positive("weight", w.c)
+}
+
+// FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or dual averaging (Nesterov 2009; Orabona 2019, Algorithm
+// 7.2):
+//
+//	x_t = ∇ψ_V*(∇ψ(x_0) + θ_t/c_t),   θ_t = −Σ_{i<t} g_i,
+//
+// where the centre x_0 is the minimizer of ψ unless one is given. It remembers the sum of the subgradients, before any projection: that is
+// the difference from [MirrorDescent], which it equals for a constant weight as long as no Euclidean projection is active (section 7.3.1).
+//
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0).
+//
+// A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs O(nnz), and At O(1), for the quadratic map on ℝ^d, on
+// boxes and on balls around the origin. Memory is O(d).
+type FTRL struct {
+	reg    convex.Regularizer
+	weight Weight
+	center []float64 // nil: the minimizer of ψ
+	shift  []float64 // ∇ψ(center), nil for none
+	lambda float64
+	dual   convex.Norm
+	lazy   lazyKind
+	lower  []float64
+	upper  []float64
+	radius float64
+	state  ftrlState
+	point  []float64
+	fresh  bool
+	text   string
+}
+
+type ftrlState struct {
+	Dual  dualSum
+	Spent sum     // Σ ‖g‖*²/c_t
+	Norm2 float64 // ‖θ‖², for balls
+}
+
+type lazyKind int
+
+const (
+	notLazy lazyKind = iota
+	lazySpace
+	lazyBox
+	lazyBall
+)
+
+// NewFTRL plays in the regularizer's set. A center must be in the set and in the interior of the map's domain; nil is the minimizer of ψ.
+func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, error) {
+	if reg == nil {
+		return nil, badArgument("regularizer", "nil: want a regularizer")
+	}
+	if err := weight.validate(); err != nil {
+		return nil, err
+	}
+	lambda, norm := reg.StrongConvexity()
+	if !(lambda > 0) {
+		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+	}
+	d := reg.Set().Dim()
+	l := &FTRL{reg: reg, weight: weight, lambda: lambda, dual: norm.Dual(), point: make([]float64, d)}
+	l.state.Dual.Theta = make([]float64, d)
+	l.text = fmt.Sprintf("ftrl(%v, weight=%v)", reg, weight.name)
+	if center != nil {
+		x, err := startIn(reg.Set(), center)
+		if err != nil {
+			return nil, err
+		}
+		if !reg.Map().Interior(x) {
+			return nil, badArgument("center", "%s: it is not in the interior of the domain of %v", brief(x), reg.Map())
+		}
+		l.center, l.shift = x, make([]float64, d)
+		reg.Map().Gradient(l.shift, x)
+		l.text = fmt.Sprintf("ftrl(%v, weight=%v, center=%s)", reg, weight.name, digest(x))
+		return l, nil
+	}
+	if _, ok := reg.Map().(*convex.Quadratic); ok {
+		switch v := reg.Set().(type) {
+		case *convex.Space:
+			l.lazy = lazySpace
+		case *convex.Box:
+			l.lazy = lazyBox
+			l.lower, l.upper = sides(v)
+		case *convex.Ball:
+			if v.Norm() == convex.L2 && maxAbs(v.Center()) == 0 {
+				l.lazy, l.radius = lazyBall, v.Radius()
+			}
+		}
+	}
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *FTRL) Dim() int { return len(l.point) }
+
+// Rounds implements [Counter].
+func (l *FTRL) Rounds() int { return l.state.Dual.T }
+
+// Predict implements [Learner].
+func (l *FTRL) Predict() []float64 {
+	if !l.fresh {
+		c := l.weight.at(l.state.Dual.T + 1)
+		for i, v := range l.state.Dual.Theta {
+			l.point[i] = v / c
+		}
+		for i, v := range l.shift {
+			l.point[i] += v
+		}
+		l.reg.Argmax(l.point, l.point)
+		l.fresh = true
+	}
+	return l.point
+}
+
+// At implements [SparseLearner].
+func (l *FTRL) At(i int) float64 {
+	if l.lazy == notLazy || l.fresh {
+		return l.Predict()[i]
+	}
+	x := l.state.Dual.Theta[i] / l.weight.at(l.state.Dual.T+1)
+	switch l.lazy {
+	case lazyBox:
+		x = min(max(x, l.lower[i]), l.upper[i])
+	case lazyBall:
+		if n := math.Sqrt(l.state.Norm2) / l.weight.at(l.state.Dual.T+1); n > l.radius {
+			x *= l.radius / n
+		}
+	}
+	return x
+}
+
+// Update implements [Learner].
+func (l *FTRL) Update(g []float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if err := l.state.Dual.room(largest); err != nil {
+		return err
+	}
+	s, e := squareOf(l.dual.Of(g))
+	c := l.weight.at(l.state.Dual.T + 1)
+	l.state.Dual.take(g, largest)
+	if l.lazy == lazyBall {
+		l.state.Norm2 = convex.Dot(l.state.Dual.Theta, l.state.Dual.Theta)
+	}
+	l.state.Spent.add(math.Ldexp(s/c, 2*e))
+	l.fresh = false
+	return nil
+}
+
+// UpdateSparse implements [SparseLearner].
+func (l *FTRL) UpdateSparse(g Sparse) error {
+	largest, err := checkSparse("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if err := l.state.Dual.room(largest); err != nil {
+		return err
+	}
+	if _, ok := l.dual.(*convex.Lp); !ok { // zeros matter to it
+		l.fresh = false // the point serves as scratch
+		clear(l.point)
+		for k, i := range g.Index {
+			l.point[i] = g.Value[k]
+		}
+		return l.Update(l.point)
+	}
+	s, e := squareOf(l.dual.Of(g.Value))
+	c := l.weight.at(l.state.Dual.T + 1)
+	if l.lazy == lazyBall {
+		n := l.state.Norm2
+		for k, i := range g.Index {
+			n += float64(g.Value[k] * (g.Value[k] - 2*l.state.Dual.Theta[i]))
+		}
+		l.state.Norm2 = max(n, 0)
+	}
+	l.state.Dual.takeSparse(g, largest)
+	if l.lazy == lazyBall && l.state.Dual.T%10000 == 0 {
+		l.state.Norm2 = convex.Dot(l.state.Dual.Theta, l.state.Dual.Theta)
+	}
+	l.state.Spent.add(math.Ldexp(s/c, 2*e))
+	l.fresh = false
+	return nil
+}
+
+// Bound implements [Bounder].
+func (l *FTRL) Bound(u []float64) (float64, error) {
+	if err := checkComparator(u, l.reg.Set()); err != nil {
+		return 0, err
+	}
+	if !l.reg.Set().Contains(u, comparatorTolerance) {
+		return math.Inf(1), nil
+	}
+	if l.state.Dual.T == 0 {
+		return 0, nil
+	}
+	return l.weight.at(l.state.Dual.T)*l.penalty(u) + l.state.Spent.value()/(2*l.lambda), nil
+}
+
+// penalty is ψ(u) − min ψ, or B_ψ(u; x_0).
+func (l *FTRL) penalty(u []float64) float64 {
+	if l.center != nil {
+		return l.reg.Map().Divergence(u, l.center)
+	}
+	return max(l.reg.Map().Value(u)-l.reg.Min(), 0)
+}
+
+// String describes the learner and its options in one line.
+func (l *FTRL) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *FTRL) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *FTRL) UnmarshalBinary(data []byte) error {
+	var s ftrlState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
+		return err
+	}
+	l.state, l.fresh = s, false
+	return nil
+}

@@ -1,0 +1,207 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// MeanLeader is follow-the-leader for squared distances l_t(x) = ‖x − y_t‖₂² on ℝ^d or on a set (Orabona 2019, Theorem 1.2 and Example 7.18): the point is the mean of
+// the y so far, projected. In one dimension it plays the number-guessing game. Its start is not defined by the past; it is given.
+//
+// The losses are known to be squared distances, so that a subgradient tells them: y = x − g/2. UpdateTarget takes y itself.
+//
+// Guarantee (Bound): Σ ‖g_t‖²/(4t), at most 4L²(1 + ln T) for ‖y_t‖, ‖x_1‖ ≤ L, and 4 + 4·ln T on [0, 1] (Corollary 7.17). It is the descent of [SubgradientDescent] with rate 1/(2t). A
+// round costs O(d) and a projection; memory is O(d).
+type MeanLeader struct {
+	set   convex.Set
+	state meanLeaderState
+	work  []float64
+	text  string
+}
+
+type meanLeaderState struct {
+	T       int
+	Mean, X []float64
+	Spent   sum
+}
+
+// NewMeanLeader plays in set, first start; nil is the projection of the origin.
+func NewMeanLeader(set convex.Set, start []float64) (*MeanLeader, error) {
+	if set == nil {
+		return nil, badArgument("set", "nil: want a set")
+	}
+	x, err := startIn(set, start)
+	if err != nil {
+		return nil, err
+	}
+	l := &MeanLeader{set: set, work: make([]float64, len(x)), text: fmt.Sprintf("mean-leader(%v, start=%s)", set, digest(x))}
+	l.state.X, l.state.Mean = x, slices.Clone(x)
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *MeanLeader) Dim() int { return len(l.work) }
+
+// Rounds implements [Counter].
+func (l *MeanLeader) Rounds() int { return l.state.T }
+
+// Predict implements [Learner].
+func (l *MeanLeader) Predict() []float64 { return l.state.X }
+
+// Update implements [Learner], with g = 2(x − y).
+func (l *MeanLeader) Update(g []float64) error {
+	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	for i, v := range g {
+		l.work[i] = l.state.X[i] - v/2
+	}
+	return l.UpdateTarget(l.work)
+}
+
+// UpdateTarget ends the round with the loss ‖x − y‖².
+func (l *MeanLeader) UpdateTarget(y []float64) error {
+	if _, err := checkVector("target", y, l.Dim()); err != nil {
+		return err
+	}
+	st := &l.state
+	for i, v := range y {
+		if !finite(2 * (v - st.Mean[i])) {
+			return badArgument(fmt.Sprintf("target[%d]", i), "%v: its distance to the mean %v leaves the range of float64", v, st.Mean[i])
+		}
+	}
+	st.T++
+	t := float64(st.T)
+	var square sum
+	for i, v := range y {
+		square.add((st.X[i] - v) * (st.X[i] - v))
+		if st.T == 1 {
+			st.Mean[i] = v
+		} else {
+			st.Mean[i] += (v - st.Mean[i]) / t
+		}
+	}
+	st.Spent.add(square.value() / t) // ‖g‖²/(4t)
+	l.set.Project(st.X, st.Mean)
+	return nil
+}
+
+// Bound implements [Bounder].
+func (l *MeanLeader) Bound(u []float64) (float64, error) {
+	if err := checkComparator(u, l.set); err != nil {
+		return 0, err
+	}
+	if !l.set.Contains(u, comparatorTolerance) {
+		return math.Inf(1), nil
+	}
+	return l.state.Spent.value(), nil
+}
+
+// String describes the learner and its options in one line.
+func (l *MeanLeader) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *MeanLeader) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *MeanLeader) UnmarshalBinary(data []byte) error {
+	var s meanLeaderState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.T, s.X, s.Mean); err != nil {
+		return err
+	}
+	l.state = s
+	return nil
+}
+
+// LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a bounded set; it stays where it is while the sum is 0. It is here to be
+// beaten: its regret can be T (Orabona 2019, Example 2.10), and Bound is +Inf. A round costs O(d) and a linear minimization; memory is O(d).
+type LinearLeader struct {
+	set   convex.Set
+	state linearLeaderState
+	work  []float64
+	text  string
+}
+
+type linearLeaderState struct {
+	Dual dualSum
+	X    []float64
+}
+
+// NewLinearLeader plays in a bounded set, first start; nil is the projection of the origin.
+func NewLinearLeader(set convex.Set, start []float64) (*LinearLeader, error) {
+	if set == nil || math.IsInf(set.Diameter(), 1) {
+		return nil, badArgument("set", "%v: want a bounded set", set)
+	}
+	x, err := startIn(set, start)
+	if err != nil {
+		return nil, err
+	}
+	l := &LinearLeader{set: set, work: make([]float64, len(x)), text: fmt.Sprintf("linear-leader(%v, start=%s)", set, digest(x))}
+	l.state.X, l.state.Dual.Theta = x, make([]float64, len(x))
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *LinearLeader) Dim() int { return len(l.work) }
+
+// Rounds implements [Counter].
+func (l *LinearLeader) Rounds() int { return l.state.Dual.T }
+
+// Predict implements [Learner].
+func (l *LinearLeader) Predict() []float64 { return l.state.X }
+
+// Update implements [Learner].
+func (l *LinearLeader) Update(g []float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if err := l.state.Dual.room(largest); err != nil {
+		return err
+	}
+	for i, v := range l.state.Dual.Theta {
+		l.work[i] = g[i] - v
+	}
+	if maxAbs(l.work) != 0 {
+		if _, err := l.set.Minimize(l.state.X, l.work); err != nil {
+			return err
+		}
+	}
+	l.state.Dual.take(g, largest)
+	return nil
+}
+
+// Bound implements [Bounder]: there is no guarantee.
+func (l *LinearLeader) Bound(u []float64) (float64, error) {
+	return math.Inf(1), checkComparator(u, l.set)
+}
+
+// String describes the learner and its options in one line.
+func (l *LinearLeader) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *LinearLeader) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *LinearLeader) UnmarshalBinary(data []byte) error {
+	var s linearLeaderState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.Dual.T, s.X, s.Dual.Theta); err != nil {
+		return err
+	}
+	l.state = s
+	return nil
+}

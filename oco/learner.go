@@ -1,0 +1,99 @@
+package oco
+
+import (
+	"encoding"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/loss"
+)
+
+// Learner plays online convex optimization: round after round it names a point, then takes a
+// subgradient of the round's loss at that point. A learner is deterministic, has no clock, no
+// randomness and no goroutine, and allocates nothing per round. It is not safe for concurrent use.
+type Learner interface {
+	// Dim is the dimension d of its points and of the subgradients.
+	Dim() int
+	// Predict returns the point x_t of the running round. It depends on earlier rounds (and on a hint
+	// or features given for this one), not on how often it is called. The slice belongs to the
+	// learner: read it, do not write to it, and copy it to keep it beyond the next Update.
+	Predict() []float64
+	// Update ends the round with a subgradient g of its loss at Predict(). A g of the wrong length or
+	// with a value that is not finite is refused with an error of code bad_input that names the place, and
+	// leaves the learner as it was, in the same round.
+	Update(g []float64) error
+}
+
+// Bounder is a learner that states its guarantee. All learners of this package do.
+type Bounder interface {
+	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper bound on Σ ⟨g_t, x_t − u⟩, and so
+	// on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions (in the learner's doc comment) hold. It is +Inf where the
+	// theorem says nothing of u, for instance for a u outside the set. An error is returned for a u of the wrong length or not finite.
+	Bound(u []float64) (float64, error)
+}
+
+// Counter is a learner that knows the number of rounds it has finished. All learners of this package do.
+type Counter interface{ Rounds() int }
+
+// Snapshotter is a learner whose state can be saved and restored: all of this package. Restore into a learner made with the same options;
+// another's snapshot, or a damaged one, is refused and changes nothing. Continuing after a restore is bit-identical.
+type Snapshotter interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// Sparse is a vector of few nonzeros: Value[k] at Index[k], indices ascending and unique.
+type Sparse struct {
+	Index []uint32
+	Value []float64
+}
+
+// SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly equal to the dense form.
+type SparseLearner interface {
+	Learner
+	// UpdateSparse is Update for a sparse subgradient.
+	UpdateSparse(g Sparse) error
+	// At is coordinate i of Predict() in O(1), for 0 ≤ i < Dim(). A learner may compute the whole point only when Predict asks for it.
+	At(i int) float64
+}
+
+// Curved is a learner that makes use of each loss's strong convexity.
+type Curved interface {
+	Learner
+	// UpdateCurved is Update for a loss that is mu-strongly convex, mu ≥ 0.
+	UpdateCurved(g []float64, mu float64) error
+}
+
+// Hinted is a learner that takes a guess of the coming subgradient before it predicts.
+type Hinted interface {
+	Learner
+	// Hint sets the guess for the running round; a second call replaces the first. Without one the guess is 0.
+	Hint(g []float64) error
+}
+
+// FeatureLearner is a learner that must see the round's features before it predicts.
+type FeatureLearner interface {
+	Learner
+	// Features sets the features of the running round.
+	Features(z []float64) error
+}
+
+// LossLearner is a learner that takes the whole loss of a round in place of a subgradient.
+type LossLearner interface {
+	Learner
+	UpdateLoss(f loss.Function) error
+}
+
+// The magic line of this package's snapshots; the digit is their version.
+const snapshotMagic = "noregret-oco-1\n"
+
+// badArgument is the error for a constructor's argument.
+func badArgument(place, format string, args ...any) error {
+	return noregret.Errorf(noregret.BadInput, place, format, args...)
+}
+
+func positive(place string, v float64) error {
+	if !(v > 0) || !finite(v) {
+		return badArgument(place, "%v: want a finite number above 0", v)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// MirrorDescent is online mirror descent (Nemirovsky and Yudin 1983; Beck and Teboulle 2003; Orabona 2019, Algorithm 6.1 and Theorem 6.11),
+//
+//	x_{t+1} = argmin_{x∈V} ⟨g_t, x⟩ + B_ψ(x; x_t)/η_t = ∇ψ_V*(∇ψ(x_t) − η_t g_t).
+//
+// It remembers the point x_t, after the projection: that is the difference from [FTRL]. With the quadratic map it is [SubgradientDescent].
+//
+// Guarantees (Bound), for ψ λ-strongly convex in ‖·‖ on V (Theorem 6.8): constant rates: B_ψ(u; x_1)/η + (η/2λ)·Σ‖g_t‖*²; decreasing ones, with D ≥ B_ψ(u; x_t) for all
+// t: D/η_T + (1/2λ)·Σ η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. Where the divergence is
+// unbounded, as for negative entropy on the whole simplex, a decreasing rate has no guarantee, and fails (Remark 6.16): use [FTRL].
+//
+// A round costs two mirror maps, O(d) for most; memory is O(d).
+type MirrorDescent struct {
+	reg        convex.Regularizer
+	rate       Rate
+	divergence float64
+	start      []float64
+	lambda     float64
+	dual       convex.Norm
+	state      subgradientState
+	next       []float64
+	text       string
+}
+
+// NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the map's domain; nil is the minimizer of ψ. The divergence is a
+// bound on B_ψ(u; x_t) over the comparators of interest, used for decreasing rates; 0 means D²/2 for the Euclidean map, and unknown for others.
+func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
+	if reg == nil {
+		return nil, badArgument("regularizer", "nil: want a regularizer")
+	}
+	if err := rate.validate(); err != nil {
+		return nil, err
+	}
+	if !(divergence >= 0) {
+		return nil, badArgument("divergence", "%v: want a number, at least 0", divergence)
+	}
+	set, psi := reg.Set(), reg.Map()
+	if start == nil {
+		start = make([]float64, set.Dim())
+		reg.Argmax(start, start)
+	}
+	x, err := startIn(set, start)
+	if err != nil {
+		return nil, err
+	}
+	if !psi.Interior(x) {
+		return nil, badArgument("start", "%s: it is not in the interior of the domain of %v, where steps are defined", brief(x), psi)
+	}
+	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
+		divergence = set.Diameter() * set.Diameter() / 2
+	}
+	if divergence == 0 {
+		divergence = math.Inf(1)
+	}
+	lambda, norm := reg.StrongConvexity()
+	if !(lambda > 0) {
+		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+	}
+	l := &MirrorDescent{reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(), next: make([]float64, len(x))}
+	l.state.X = slices.Clone(x)
+	l.text = fmt.Sprintf("mirror-descent(%v, rate=%v, start=%s)", reg, rate, digest(x))
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *MirrorDescent) Dim() int { return len(l.start) }
+
+// Rounds implements [Counter].
+func (l *MirrorDescent) Rounds() int { return l.state.Rate.T }
+
+// Predict implements [Learner].
+func (l *MirrorDescent) Predict() []float64 { return l.state.X }
+
+// Update implements [Learner].
+func (l *MirrorDescent) Update(g []float64) error { return l.update(g, -1) }
+
+// UpdateCurved implements [Curved] for a loss that is mu-strongly convex with respect to ψ; rates other than [StronglyConvex] take no notice of mu.
+func (l *MirrorDescent) UpdateCurved(g []float64, mu float64) error {
+	if !(mu >= 0) || !finite(mu) {
+		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	}
+	return l.update(g, mu)
+}
+
+func (l *MirrorDescent) update(g []float64, mu float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	s, e := squareOf(l.dual.Of(g))
+	eta, st, err := l.rate.next(l.state.Rate, s, e, mu)
+	if err != nil {
+		return err
+	}
+	if largest != 0 && eta != 0 {
+		x := l.state.X
+		l.reg.Map().Gradient(l.next, x)
+		for i, v := range g {
+			l.next[i] -= float64(eta * v)
+		}
+		if !finite(maxAbs(l.next)) {
+			return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+		}
+		l.reg.Argmax(l.next, l.next)
+		if !finite(maxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
+			return badArgument("gradient", "the step with η = %v ends on the boundary of the domain of %v; take a smaller rate, or a learner that remembers sums", eta, l.reg.Map())
+		}
+		l.state.X, l.next = l.next, x
+	}
+	l.state.Rate = st
+	return nil
+}
+
+// Bound implements [Bounder].
+func (l *MirrorDescent) Bound(u []float64) (float64, error) {
+	if err := checkComparator(u, l.reg.Set()); err != nil {
+		return 0, err
+	}
+	if !l.reg.Set().Contains(u, comparatorTolerance) {
+		return math.Inf(1), nil
+	}
+	st := &l.state.Rate
+	spent := st.Spent.value() / (2 * l.lambda)
+	switch {
+	case st.LastEta == 0:
+		return 0, nil
+	case l.rate.kind == constantRate:
+		return l.reg.Map().Divergence(u, l.start)/l.rate.a + spent, nil
+	case l.rate.kind == stronglyConvexRate:
+		return spent, nil
+	}
+	return l.divergence*st.Rise.value() + spent, nil
+}
+
+// String describes the learner and its options in one line.
+func (l *MirrorDescent) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter].
+func (l *MirrorDescent) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *MirrorDescent) UnmarshalBinary(data []byte) error {
+	var s subgradientState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.Rate.T, s.X); err != nil {
+		return err
+	}
+	l.state = s
+	return nil
+}

@@ -1,0 +1,80 @@
+package oco
+
+import "math"
+
+// HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may exceed min_u Risk(u) + Regret_T(u)/T with probability more than δ, for losses in
+// [0, 1] (Orabona 2019, Theorem 3.13).
+func HighProbabilitySlack(rounds int, delta float64) (float64, error) {
+	if err := checkConfidence(rounds, delta); err != nil {
+		return 0, err
+	}
+	return 2 * math.Sqrt(2*math.Log(2/delta)/float64(rounds)), nil
+}
+
+// SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at most epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that
+// takes more than 2⁶⁰ rounds.
+func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (int, error) {
+	if err := checkConfidence(1, delta); err != nil {
+		return 0, err
+	}
+	if err := positive("epsilon", epsilon); err != nil {
+		return 0, err
+	}
+	good := func(t int) bool {
+		s, _ := HighProbabilitySlack(t, delta) // checked above
+		return regret(t)/float64(t)+s <= epsilon
+	}
+	hi := 1
+	for !good(hi) {
+		if hi >= 1<<60 {
+			return 0, badArgument("epsilon", "%v is not reached in 2^60 rounds", epsilon)
+		}
+		hi *= 2
+	}
+	lo := hi / 2 // not good, or 0
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; good(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
+
+// ValidationSlack is 2·√(2·ln(2n/δ)/T), by which the risk of the best of n candidates on T fresh samples may exceed that of the best candidate with probability more than δ (Orabona
+// 2019, Theorem 3.14). Choosing among the T/2 points of a learner by the other half of T samples costs at most 8·√(ln(T/δ)/T) with
+// probability at least 1 − 2δ.
+func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
+	if err := checkConfidence(samples, delta); err != nil {
+		return 0, err
+	}
+	if candidates < 1 {
+		return 0, badArgument("candidates", "%d: want at least 1", candidates)
+	}
+	return 2 * math.Sqrt(2*math.Log(2*float64(candidates)/delta)/float64(samples)), nil
+}
+
+// Select is the index of the least empirical risk, the first of equal ones.
+func Select(risks []float64) (int, error) {
+	if _, err := checkVector("risks", risks, max(len(risks), 1)); err != nil {
+		return 0, err
+	}
+	best := 0
+	for i, r := range risks {
+		if r < risks[best] {
+			best = i
+		}
+	}
+	return best, nil
+}
+
+func checkConfidence(rounds int, delta float64) error {
+	if rounds < 1 {
+		return badArgument("rounds", "%d: want at least 1", rounds)
+	}
+	if !(delta > 0 && delta < 1) {
+		return badArgument("delta", "%v: want a probability in (0, 1)", delta)
+	}
+	return nil
+}

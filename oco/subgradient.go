@@ -1,0 +1,230 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019, Algorithms 2.1 and 2.2),
+//
+//	x_{t+1} = Π_V(x_t − η_t g_t),
+//
+// with any [Rate]. Losses are convex; with [StronglyConvex] they are strongly convex and L-Lipschitz on V.
+//
+// Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones, V of diameter D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem
+// 2.13); [Adaptive] with scale √2·D/2: √2·D·√Σ‖g_t‖² (Theorem 4.14), and for losses that are nonnegative and M-smooth on all of ℝ^d
+// also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21, see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖² (Theorem 4.7).
+//
+// A round costs O(d) and a projection; memory is O(d). For V = ℝ^d and for boxes a sparse round is O(nnz).
+type SubgradientDescent struct {
+	set    convex.Set
+	rate   Rate
+	start  []float64
+	sparse func(i int, v float64) float64 // projects coordinate i; nil if V has no such projection
+	state  subgradientState
+	next   []float64
+}
+
+type subgradientState struct {
+	X    []float64
+	Rate rateState
+}
+
+// NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of the origin. Decreasing rates need a bounded set.
+func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*SubgradientDescent, error) {
+	if set == nil {
+		return nil, badArgument("set", "nil: want a set")
+	}
+	if err := rate.validate(); err != nil {
+		return nil, err
+	}
+	if d := set.Diameter(); math.IsInf(d, 1) && !rate.anyClosedSet() {
+		return nil, badArgument("rate", "%v needs a bounded set; %v is not", rate, set)
+	}
+	x, err := startIn(set, start)
+	if err != nil {
+		return nil, err
+	}
+	l := &SubgradientDescent{set: set, rate: rate, start: x, next: make([]float64, len(x))}
+	l.state.X = slices.Clone(x)
+	switch v := set.(type) {
+	case *convex.Space:
+		l.sparse = func(_ int, x float64) float64 { return x }
+	case *convex.Box:
+		lower, upper := sides(v)
+		l.sparse = func(i int, x float64) float64 { return min(max(x, lower[i]), upper[i]) }
+	}
+	return l, nil
+}
+
+// startIn returns a copy of start, refused if it is not in the set; nil is the projection of the origin.
+func startIn(set convex.Set, start []float64) ([]float64, error) {
+	d := set.Dim()
+	if start == nil {
+		x := make([]float64, d)
+		set.Project(x, x)
+		return x, nil
+	}
+	if _, err := checkVector("start", start, d); err != nil {
+		return nil, err
+	}
+	if !set.Contains(start, 1e-12) {
+		return nil, badArgument("start", "%s: it is not in the set %v", brief(start), set)
+	}
+	return slices.Clone(start), nil
+}
+
+// brief is a vector for an error message.
+func brief(v []float64) string {
+	if len(v) > 8 {
+		return fmt.Sprintf("%v... (%d values)", v[:8], len(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// Dim implements [Learner].
+func (l *SubgradientDescent) Dim() int { return l.set.Dim() }
+
+// Rounds implements [Counter].
+func (l *SubgradientDescent) Rounds() int { return l.state.Rate.T }
+
+// Predict implements [Learner].
+func (l *SubgradientDescent) Predict() []float64 { return l.state.X }
+
+// At implements [SparseLearner].
+func (l *SubgradientDescent) At(i int) float64 { return l.state.X[i] }
+
+// Update implements [Learner].
+func (l *SubgradientDescent) Update(g []float64) error { return l.update(g, -1) }
+
+// UpdateCurved implements [Curved]; rates other than [StronglyConvex] take no notice of mu.
+func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
+	if !(mu >= 0) || !finite(mu) {
+		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	}
+	return l.update(g, mu)
+}
+
+func (l *SubgradientDescent) update(g []float64, mu float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	s, e := sumOfSquares(g, largest)
+	eta, st, err := l.rate.next(l.state.Rate, s, e, mu)
+	if err != nil {
+		return err
+	}
+	if s != 0 && eta != 0 {
+		x := l.state.X
+		for i, v := range g {
+			l.next[i] = x[i] - float64(eta*v)
+		}
+		if !finite(maxAbs(l.next)) {
+			return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+		}
+		l.set.Project(l.next, l.next)
+		l.state.X, l.next = l.next, x
+	}
+	l.state.Rate = st
+	return nil
+}
+
+// UpdateSparse implements [SparseLearner]. It costs O(nnz) for V = ℝ^d and for boxes, O(d) and a projection for other sets.
+func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
+	largest, err := checkSparse("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	s, e := sumOfSquares(g.Value, largest)
+	eta, st, err := l.rate.next(l.state.Rate, s, e, -1)
+	if err != nil {
+		return err
+	}
+	x := l.state.X
+	for k, i := range g.Index {
+		if !finite(x[i] - float64(eta*g.Value[k])) {
+			return badArgument(fmt.Sprintf("gradient.Value[%d]", k), "%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
+		}
+	}
+	switch {
+	case s == 0 || eta == 0:
+	case l.sparse != nil:
+		for k, i := range g.Index {
+			x[i] = l.sparse(int(i), x[i]-float64(eta*g.Value[k]))
+		}
+	default:
+		for k, i := range g.Index {
+			x[i] -= float64(eta * g.Value[k])
+		}
+		l.set.Project(x, x)
+	}
+	l.state.Rate = st
+	return nil
+}
+
+// Bound implements [Bounder].
+func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
+	if err := checkComparator(u, l.set); err != nil {
+		return 0, err
+	}
+	if !l.set.Contains(u, comparatorTolerance) {
+		return math.Inf(1), nil
+	}
+	st := &l.state.Rate
+	half := st.Spent.value() / 2
+	switch d := l.set.Diameter(); {
+	case st.LastEta == 0:
+		return 0, nil // nothing but zero subgradients
+	case l.rate.kind == constantRate:
+		return distanceSquared(u, l.start)/(2*l.rate.a) + half, nil
+	case l.rate.kind == stronglyConvexRate:
+		return half, nil
+	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
+		return math.Sqrt2 * d * st.Q.root(), nil
+	default:
+		return d*d/2*st.Rise.value() + half, nil
+	}
+}
+
+// comparatorTolerance is by how much a comparator may miss the set.
+const comparatorTolerance = 1e-9
+
+func checkComparator(u []float64, set convex.Set) error {
+	_, err := checkVector("comparator", u, set.Dim())
+	return err
+}
+
+// LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive] rate √2·D/2, for
+// losses that are nonnegative and M-smooth on all of ℝ^d, against a comparator of total loss lstar (Orabona 2019, Theorem 4.21;
+// smoothness near V alone is not enough).
+func LStarBound(smoothness, diameter, lstar float64) float64 {
+	return 4*smoothness*diameter*diameter + 4*diameter*math.Sqrt(smoothness*lstar)
+}
+
+// String describes the learner and its options in one line.
+func (l *SubgradientDescent) String() string {
+	return fmt.Sprintf("subgradient-descent(%v, rate=%v, start=%s)", l.set, l.rate, digest(l.start))
+}
+
+// MarshalBinary implements [Snapshotter].
+func (l *SubgradientDescent) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.String(), &l.state)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *SubgradientDescent) UnmarshalBinary(data []byte) error {
+	var s subgradientState
+	if err := snapshot.Open(data, snapshotMagic, l.String(), &s); err != nil {
+		return err
+	}
+	if err := checkState(l.Dim(), s.Rate.T, s.X); err != nil {
+		return err
+	}
+	l.state = s
+	return nil
+}

@@ -1,0 +1,189 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+)
+
+func finite(v float64) bool { return v-v == 0 }
+
+// checkVector refuses a vector of the wrong length or with a value that is not finite, and returns its largest absolute value.
+func checkVector(name string, v []float64, d int) (largest float64, err error) {
+	if len(v) != d {
+		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d values, the learner's dimension is %d", len(v), d)
+	}
+	largest = maxAbs(v)
+	if !finite(largest) {
+		i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
+		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s[%d]", name, i), "%v: want a finite number", v[i])
+	}
+	return largest, nil
+}
+
+// checkSparse is checkVector for a sparse vector.
+func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
+	if len(g.Index) != len(g.Value) {
+		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d indices and %d values", len(g.Index), len(g.Value))
+	}
+	for k, i := range g.Index {
+		if int64(i) >= int64(d) || k > 0 && i <= g.Index[k-1] {
+			return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Index[%d]", name, k),
+				"%d: want ascending unique indices below the dimension %d", i, d)
+		}
+	}
+	largest = maxAbs(g.Value)
+	if !finite(largest) {
+		k := slices.IndexFunc(g.Value, func(x float64) bool { return !finite(x) })
+		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number", g.Value[k])
+	}
+	return largest, nil
+}
+
+// maxAbs is ‖v‖∞, and NaN or Inf if v is not finite.
+func maxAbs(v []float64) float64 {
+	// A maximum of bit patterns without their signs: integers order like the absolute values do, with Inf
+	// above the finite numbers and NaN above Inf.
+	var m uint64
+	for _, x := range v {
+		m = max(m, math.Float64bits(x)&^(1<<63))
+	}
+	return math.Float64frombits(m)
+}
+
+// sumOfSquares is ‖v‖², as a pair (s, e) with value s·2^(2e), for a v with largest absolute value m.
+func sumOfSquares(v []float64, m float64) (s float64, e int) {
+	if m == 0 {
+		return 0, 0
+	}
+	if tiny, huge := 0x1p-480, 0x1p480; m > tiny && m < huge {
+		var s0, s1, s2, s3 float64
+		n := len(v) &^ 3
+		for i := 0; i < n; i += 4 {
+			w := v[i : i+4 : i+4]
+			s0 += float64(w[0] * w[0])
+			s1 += float64(w[1] * w[1])
+			s2 += float64(w[2] * w[2])
+			s3 += float64(w[3] * w[3])
+		}
+		for _, x := range v[n:] {
+			s0 += float64(x * x)
+		}
+		return (s0 + s1) + (s2 + s3), 0
+	}
+	e = math.Ilogb(m)
+	for _, x := range v {
+		x = math.Ldexp(x, -e)
+		s += float64(x * x)
+	}
+	return s, e
+}
+
+// distanceSquared is ‖a−b‖² for vectors of moderate size.
+func distanceSquared(a, b []float64) float64 {
+	var s float64
+	for i, x := range a {
+		t := x - b[i]
+		s += float64(t * t)
+	}
+	return s
+}
+
+// squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it neither overflows nor underflows and is exactly
+// homogeneous under scaling by powers of two: scale-free algorithms stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end in view).
+type squares struct {
+	Sum, Comp float64 // Kahan-compensated
+	Exp       int
+	Some      bool
+}
+
+// add adds s·2^(2e) with s ≥ 0.
+func (q *squares) add(s float64, e int) {
+	if s == 0 {
+		return
+	}
+	if k := math.Ilogb(s); k < -300 || k > 300 || !q.Some {
+		k = k >> 1 << 1 // even
+		s, e = math.Ldexp(s, -k), e+k/2
+	}
+	if !q.Some {
+		q.Some, q.Exp = true, e
+	}
+	switch shift := e - q.Exp; {
+	case shift == 0:
+	case shift < 300:
+		s = math.Ldexp(s, 2*max(shift, -1000))
+	default:
+		q.Sum, q.Comp = math.Ldexp(q.Sum, -2*min(shift, 1000)), math.Ldexp(q.Comp, -2*min(shift, 1000))
+		q.Exp = e
+	}
+	y := s - q.Comp
+	t := q.Sum + y
+	q.Comp = (t - q.Sum) - y
+	q.Sum = t
+}
+
+// addScalar adds x².
+func (q *squares) addScalar(x float64) {
+	if x = math.Abs(x); x > 0x1p-480 && x < 0x1p480 {
+		q.add(float64(x*x), 0)
+	} else if x != 0 {
+		e := math.Ilogb(x)
+		x = math.Ldexp(x, -e)
+		q.add(float64(x*x), e)
+	}
+}
+
+// root is √Q.
+func (q *squares) root() float64 { return math.Ldexp(math.Sqrt(q.Sum), q.Exp) }
+
+// value is Q, +Inf if that is above the largest float64.
+func (q *squares) value() float64 { return math.Ldexp(q.Sum, 2*q.Exp) }
+
+// sum is a Kahan-compensated sum.
+type sum struct{ S, C float64 }
+
+func (k *sum) add(v float64) {
+	y := v - k.C
+	t := k.S + y
+	if finite(t) {
+		k.C = (t - k.S) - y
+	}
+	k.S = t
+}
+
+func (k *sum) value() float64 { return k.S }
+
+// allFinite reports whether v has length d and only finite values.
+func allFinite(v []float64, d int) bool { return len(v) == d && finite(maxAbs(v)) }
+
+// squareOf is x² as s·2^(2e), for x ≥ 0.
+func squareOf(x float64) (s float64, e int) {
+	if x > 0x1p-480 && x < 0x1p480 || x == 0 {
+		return float64(x * x), 0
+	}
+	e = math.Ilogb(x)
+	x = math.Ldexp(x, -e)
+	return float64(x * x), e
+}
+
+// spread is max v − min v.
+func spread(v []float64) float64 {
+	lo, hi := v[0], v[0]
+	for _, x := range v[1:] {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	return hi - lo
+}
+
+// sides copies the bounds of a box.
+func sides(b *convex.Box) (lower, upper []float64) {
+	lower, upper = make([]float64, b.Dim()), make([]float64, b.Dim())
+	for i := range lower {
+		lower[i], upper[i] = b.Bounds(i)
+	}
+	return lower, upper
+}
