@@ -148,7 +148,9 @@ func (LogisticLoss) Value(p, y float64) float64 {
 }
 
 // Derivative implements [Scalar].
-func (LogisticLoss) Derivative(p, y float64) float64 { return -y * (math.Ln2 * Logistic{}.Derivative(y*p)) }
+func (LogisticLoss) Derivative(p, y float64) float64 {
+	return -y * (math.Ln2 * Logistic{}.Derivative(y*p))
+}
 
 // Lipschitz implements [Scalar].
 func (LogisticLoss) Lipschitz(radius, _ float64) float64 { return 1 / (1 + portable.Exp(-radius)) }

@@ -102,7 +102,9 @@ func (l *weighted) Bound(u []float64) (float64, error) {
 }
 
 // String describes the learner and its options in one line.
-func (l *weighted) String() string { return fmt.Sprintf("%s(%v, alpha=%s)", l.name, l.learner, l.alpha.name) }
+func (l *weighted) String() string {
+	return fmt.Sprintf("%s(%v, alpha=%s)", l.name, l.learner, l.alpha.name)
+}
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.
 func (l *weighted) MarshalBinary() ([]byte, error) {

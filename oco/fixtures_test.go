@@ -64,12 +64,16 @@ func bound(t *testing.T, l Learner, u []float64) float64 {
 	return b
 }
 
-func ball(r float64) *convex.Ball                     { return must(convex.NewCenteredBall(3, r)) }
-func space(d int) *convex.Space                       { return must(convex.NewSpace(d)) }
-func simplex(d int) *convex.Simplex                   { return must(convex.NewSimplex(d)) }
-func euclidean(s convex.Set) convex.Regularizer       { return must(convex.Restrict(must(convex.NewQuadratic(s.Dim())), s)) }
-func inverseSqrt(t int) float64                       { return 1 / math.Sqrt(float64(t)) }
-func descent(s convex.Set, x []float64, r Rate) *SubgradientDescent { return must(NewSubgradientDescent(s, x, r)) }
+func ball(r float64) *convex.Ball   { return must(convex.NewCenteredBall(3, r)) }
+func space(d int) *convex.Space     { return must(convex.NewSpace(d)) }
+func simplex(d int) *convex.Simplex { return must(convex.NewSimplex(d)) }
+func euclidean(s convex.Set) convex.Regularizer {
+	return must(convex.Restrict(must(convex.NewQuadratic(s.Dim())), s))
+}
+func inverseSqrt(t int) float64 { return 1 / math.Sqrt(float64(t)) }
+func descent(s convex.Set, x []float64, r Rate) *SubgradientDescent {
+	return must(NewSubgradientDescent(s, x, r))
+}
 
 var (
 	bestInBall = []float64{-math.Sqrt2 / 2, 0, -math.Sqrt2 / 2}
@@ -534,4 +538,71 @@ func TestN18Gradual(t *testing.T) {
 		// λψ(u) + ‖g_1‖²/λ = .5 + .0625; the a-priori form is λψ(u) + L/2 = 1.5.
 		near(t, "bound", bound(t, l, []float64{.5}), .5625)
 	}
+}
+
+func TestN15OnlineNewtonStep(t *testing.T) {
+	l := must(NewOnlineNewtonStep(space(3), .5, 1))
+	var xs [][]float64
+	var total float64
+	for i, g := range g4 {
+		x := append([]float64(nil), l.Predict()...)
+		xs = append(xs, x)
+		total += convex.Dot(g, x)
+		before := l.state.Spent.value()
+		if err := l.Update(g); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "gᵀS⁻¹g", l.state.Spent.value()-before, []float64{.7924528302, .8339635614, .8435985987, .6536094200}[i])
+	}
+	xs = append(xs, l.Predict())
+	nearVector(t, "x_2", xs[1], []float64{-.6037735849, .3018867925, -.1509433962})
+	nearVector(t, "x_5", xs[4], []float64{-.4717938019, -.1037515450, -.2103070778})
+	near(t, "loss", total, 1.6154562223)
+	zero := []float64{0, 0, 0}
+	near(t, "sum", 2*must(l.SharpBound(zero)), 3.1236244102)
+	near(t, "log det", 2*bound(t, l, zero), 3.9752938073)
+
+	in := must(NewOnlineNewtonStep(ball(.25), .5, 1))
+	xs, total = play(t, in, g4)
+	nearVector(t, "ball x_5", xs[4], []float64{-.2006065915, -.0324178736, -.1456230645})
+	near(t, "ball loss", total, .5928392924)
+}
+
+func TestN16VovkAzouryWarmuth(t *testing.T) {
+	zs := [][]float64{{1, .5}, {-.5, 1}, {.25, -1}, {1, 1}}
+	ys := []float64{1, -.5, .75, .25}
+	l := must(NewVovkAzouryWarmuth(2, 1))
+	if _, err := l.Prediction(); err == nil {
+		t.Error("a prediction before the features")
+	}
+	var total float64
+	for i, z := range zs {
+		if err := l.Features(z); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Features(zs[0]); err == nil {
+			t.Error("features of a round were changed")
+		}
+		nearVector(t, "x", l.Predict(), [][]float64{
+			{0, 0}, {.4444444444, .2222222222}, {.5450733753, .0419287212}, {.4936416185, -.2635838150},
+		}[i])
+		p := must(l.Prediction())
+		near(t, "prediction", p, []float64{0, 0, .0943396226, .2300578035}[i])
+		near(t, "s/(1+s)", (l.state.Shrink-1)/l.state.Shrink, []float64{.5555555556, .5555555556, .3207547170, .4485549133}[i])
+		total += (p - ys[i]) * (p - ys[i]) / 2
+		var err error
+		if i%2 == 0 {
+			err = l.UpdateLabel(ys[i])
+		} else {
+			err = l.Update([]float64{(p - ys[i]) * z[0], (p - ys[i]) * z[1]})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	near(t, "loss", total, .8401441108)
+	u := []float64{.5583815029, -.2161849711}
+	near(t, "bound at ridge", bound(t, l, u), .6307147497)
+	near(t, "bound at least squares", bound(t, l, []float64{.8426966292, -.3483146067}), .8671821645)
+	nearVector(t, "ridge", l.Predict(), u)
 }

@@ -36,11 +36,11 @@ type FTRLProximalOptions struct {
 }
 
 type ftrlProximalState struct {
-	T          int
-	Z, N       []float64
-	Center     []float64 // Σ σ·x
-	Square     sum       // Σ σ·x²
-	Spent      sum       // Σ g²/((β+√n)/A+l2)
+	T      int
+	Z, N   []float64
+	Center []float64 // Σ σ·x
+	Square sum       // Σ σ·x²
+	Spent  sum       // Σ g²/((β+√n)/A+l2)
 }
 
 // NewFTRLProximal plays on ℝ^d.
