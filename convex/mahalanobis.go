@@ -80,6 +80,8 @@ func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap
 
 func (m *Mahalanobis) check(s, c []float64, set Set) error {
 	switch {
+	case set == nil:
+		return noregret.Errorf(noregret.BadInput, "mahalanobis", "the set is nil")
 	case len(c) != m.d:
 		return checkLen("mahalanobis", "the vector", len(c), m.d)
 	case len(s) != m.d*m.d:

@@ -141,7 +141,7 @@ func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scal
 		hi = max(hi, t-float64(a[i]*l))
 	}
 	small := float64(slack(len(theta)) * scale * 0.25)
-	tau, width := lo+0.5*(hi-lo), hi-lo
+	tau, width := lo+float64(0.5*(hi-lo)), hi-lo
 	for pass := range 200 {
 		f, slope := q.excess(theta, b, s, 0, tau)
 		if f > 0 {
