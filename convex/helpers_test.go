@@ -3,7 +3,6 @@ package convex_test
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -19,14 +18,20 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func near(t testing.TB, what string, got, want, tol float64) {
+// reporter is what testing.T and rapid.T share here.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+func near(t reporter, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol*math.Max(1, math.Abs(want))) && got != want {
 		t.Errorf("%s = %.12g, want %.12g", what, got, want)
 	}
 }
 
-func nearAll(t testing.TB, what string, got, want []float64, tol float64) {
+func nearAll(t reporter, what string, got, want []float64, tol float64) {
 	t.Helper()
 	for i := range want {
 		if !(math.Abs(got[i]-want[i]) <= tol*math.Max(1, math.Abs(want[i]))) {
@@ -214,3 +219,5 @@ func dim(t *rapid.T) int { return rapid.IntRange(1, 12).Draw(t, "d") }
 
 // plain hides the type of a set, as a set of another package would be.
 type plain struct{ convex.Set }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
