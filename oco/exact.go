@@ -22,7 +22,6 @@ type ExactFTRL struct {
 	losses      []loss.Function
 	point       []float64
 	work        []float64
-	fresh       bool
 	mu          sum
 	spent       sum
 }

@@ -59,9 +59,15 @@ func sumOfSquares(v []float64, m float64) (s float64, e int) {
 	if m == 0 {
 		return 0, 0
 	}
-	if tiny, huge := 0x1p-480, 0x1p480; m > tiny && m < huge {
-		var s0, s1, s2, s3 float64
-		n := len(v) &^ 3
+	if m <= 0x1p-480 || m >= 0x1p480 {
+		// Two factors, as 2^(−e) alone may be out of range; both products are exact unless they vanish beside m.
+		e = math.Ilogb(m)
+	}
+	half := math.Ldexp(1, -e/2)
+	scale := math.Ldexp(1, -e-(-e/2))
+	var s0, s1, s2, s3 float64
+	n := len(v) &^ 3
+	if e == 0 {
 		for i := 0; i < n; i += 4 {
 			w := v[i : i+4 : i+4]
 			s0 += float64(w[0] * w[0])
@@ -69,17 +75,21 @@ func sumOfSquares(v []float64, m float64) (s float64, e int) {
 			s2 += float64(w[2] * w[2])
 			s3 += float64(w[3] * w[3])
 		}
-		for _, x := range v[n:] {
-			s0 += float64(x * x)
+	} else { // the same sums in the same order, so that a scaled vector gives the same bits
+		for i := 0; i < n; i += 4 {
+			a, b, c, d := v[i]*half*scale, v[i+1]*half*scale, v[i+2]*half*scale, v[i+3]*half*scale
+			s0 += float64(a * a)
+			s1 += float64(b * b)
+			s2 += float64(c * c)
+			s3 += float64(d * d)
 		}
-		return (s0 + s1) + (s2 + s3), 0
 	}
-	e = math.Ilogb(m)
-	for _, x := range v {
-		x = math.Ldexp(x, -e)
-		s += float64(x * x)
+	for _, x := range v[n:] {
+		x *= half
+		x *= scale
+		s0 += float64(x * x)
 	}
-	return s, e
+	return (s0 + s1) + (s2 + s3), e
 }
 
 // distanceSquared is ‖a−b‖² for vectors of moderate size.
