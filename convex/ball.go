@@ -90,6 +90,12 @@ func (b *Ball) Project(dst, v []float64) {
 	switch {
 	case b.norm.p == 2:
 		s := b.radius / n
+		if b.center == nil {
+			for i, x := range v {
+				dst[i] = x * s
+			}
+			break
+		}
 		for i, x := range v {
 			c := b.at(i)
 			dst[i] = c + float64((x-c)*s)
@@ -127,6 +133,10 @@ func (b *Ball) shrink(dst []float64) {
 			return
 		}
 		keep := max(1-by, 0)
+		if b.center == nil {
+			scaleBy(dst, keep)
+			continue
+		}
 		for i, x := range dst {
 			c := b.at(i)
 			dst[i] = c + float64((x-c)*keep)

@@ -102,7 +102,7 @@ func (c *CappedSimplex) Bounds(i int) (lower, upper float64) { return c.lower[i]
 func (c *CappedSimplex) Sum() float64 { return c.sum }
 
 // Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and without scratch by Newton's
-// method with a bracket on that decreasing, piecewise linear function: at most 100 passes (about 10 are usual) and two more in
+// method with a bracket on that decreasing, piecewise linear function: at most 100 passes (10 to 30 are usual) and two more in
 // which τ is refined relative to itself, so that the accuracy is that of the sides and not of v. O(d).
 func (c *CappedSimplex) Project(dst, v []float64) {
 	if c.Contains(v, 0) {

@@ -201,9 +201,9 @@ func ExampleNewTsallis() {
 		return
 	}
 	x := make([]float64, 3)
-	reg.Argmax(x, []float64{0, 0, -1})
+	reg.Argmax(x, []float64{0, 0, -0.9}) // an arm of probability 1/3 has lost 0.6, at the rate 1/2
 	fmt.Printf("%.4f\n", x)
-	// Output: [0.4167 0.4167 0.1667]
+	// Output: [0.4166 0.4166 0.1667]
 }
 
 func ExampleNewLogBarrier() {

@@ -359,7 +359,7 @@ func FuzzThresholds(f *testing.F) {
 			if !s.Contains(x, 0) {
 				t.Fatalf("%s: %v of %v is not a member", s, x, v)
 			}
-			if _, ok := s.(*convex.Simplex); ok && math.Abs(a) < 1e100 && math.Abs(b) < 1e100 && math.Abs(c) < 1e100 {
+			if _, ok := s.(*convex.Simplex); ok && convex.Norm2(v) < 1e3*sum { // sorting loses its digits beyond that
 				want := sortedSimplex(v, sum)
 				if g := convex.Norm2(sub(x, want)); g > 1e-12*(sum+convex.Norm2(v)) {
 					t.Fatalf("%s: %v, want %v", s, x, want)
