@@ -1,0 +1,46 @@
+package regret
+
+import (
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
+)
+
+// Player is a learner as the referee sees it: a point, then a subgradient at it. Every oco.Learner is one.
+type Player interface {
+	Dim() int
+	Predict() []float64
+	Update(g []float64) error
+}
+
+// What players may have beyond that; the learners of package oco do.
+type (
+	bounder       interface{ Bound(u []float64) (float64, error) }
+	lossPlayer    interface{ UpdateLoss(f loss.Function) error }
+	curvedPlayer  interface{ UpdateCurved(g []float64, mu float64) error }
+	featurePlayer interface{ Features(z []float64) error }
+)
+
+// Game yields the losses of a game, one a round. Games are deterministic given their seed and are not safe for concurrent use.
+type Game interface {
+	// Set is where points are played and compared.
+	Set() convex.Set
+	// Features are the features of the coming round for games that show them, nil for others. The call begins the round.
+	Features() []float64
+	// Next is the loss of the round in which x was played. The function is good until the next call.
+	Next(x []float64) (loss.Function, error)
+	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it.
+	Summary() Summary
+	// Restart begins the game again with the same seed. An oblivious game then yields the same losses.
+	Restart()
+}
+
+// Summary holds what the losses so far say about fixed points. Sums are compensated.
+type Summary interface {
+	// Add takes a round's loss. It refuses a loss that it has no summary for.
+	Add(f loss.Function) error
+	// Loss is Σ l_t(u) over the losses so far.
+	Loss(u []float64) float64
+	// Best writes a point of the set with the least loss to dst and returns that loss and a certified gap: no point of the set has a loss below the difference. A
+	// loss of −Inf says that there is no best point.
+	Best(dst []float64, set convex.Set) (least, gap float64, err error)
+}

@@ -1,0 +1,383 @@
+package regret
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
+)
+
+// Options say what [Play] measures.
+type Options struct {
+	// Comparator is the fixed point to compare with; nil is the best one in hindsight.
+	Comparator []float64
+	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that writes u_t; nil for none. It is called once a round, in order.
+	Moving func(dst []float64, t int)
+	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and the bound are noted for the curve; 0 for none. Each costs a search for
+	// the best point, unless a Comparator is given.
+	Checkpoints int
+	// Progress, if not nil, is called now and then with the rounds done and the learner's mean loss.
+	Progress func(rounds int, meanLoss float64)
+}
+
+// Point is one point of a certificate's curve.
+type Point struct {
+	Round  int
+	Loss   float64 // of the learner, so far
+	Regret float64 // against the comparator, or the best point so far
+	Bound  float64 // +Inf for none
+}
+
+// Certificate is what a learner did beside what its theorem promised.
+type Certificate struct {
+	Rounds int
+	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
+	LearnerLoss, ComparatorLoss float64
+	// Comparator is u: the one given, or the best fixed point in hindsight. It is nil when there is no best point, as the losses have no minimum.
+	Comparator []float64
+	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0 for one that was given.
+	Gap float64
+	// Regret is LearnerLoss − ComparatorLoss.
+	Regret float64
+	// DynamicRegret is that against the moving comparators, NaN without.
+	DynamicRegret float64
+	// Bound is the learner's guarantee against Comparator; +Inf if it gives none.
+	Bound float64
+	// Curve has the checkpoints.
+	Curve []Point
+}
+
+// Ratio is Regret/Bound, the part of the promised regret that was used; NaN if there is no bound.
+func (c *Certificate) Ratio() float64 {
+	if math.IsInf(c.Bound, 1) || c.Bound == 0 {
+		return math.NaN()
+	}
+	return c.Regret / c.Bound
+}
+
+// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being false; nil without a bound.
+func (c *Certificate) Tightest() *Point {
+	var best *Point
+	for i := range c.Curve {
+		p := &c.Curve[i]
+		if p.Bound > 0 && !math.IsInf(p.Bound, 1) && (best == nil || p.Regret*best.Bound > best.Regret*p.Bound) {
+			best = p
+		}
+	}
+	return best
+}
+
+// Holds reports whether the regret is within the bound, up to rounding and the comparator's gap. It holds for +Inf.
+func (c *Certificate) Holds() bool {
+	size := math.Abs(c.LearnerLoss) + math.Abs(c.ComparatorLoss)
+	return c.Regret <= c.Bound*(1+1e-9)+1e-12*(1+size)
+}
+
+// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if the learner refuses a round, the game fails or ctx ends.
+//
+// A learner that takes features is shown them, one that takes whole losses is given them, one that makes use of strong convexity is told it; others get subgradients.
+func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
+	set := game.Set()
+	d := set.Dim()
+	if player.Dim() != d {
+		return nil, noregret.Errorf(noregret.BadInput, "player", "its dimension is %d, the game's %d", player.Dim(), d)
+	}
+	if rounds < 1 {
+		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
+	}
+	if u := options.Comparator; u != nil && (len(u) != d || !set.Contains(u, 1e-9)) {
+		return nil, noregret.Errorf(noregret.BadInput, "comparator", "%v is not in the set %v", u, set)
+	}
+	game.Restart()
+	r := &round{player: player, game: game, g: make([]float64, d), u: make([]float64, d)}
+	if options.Checkpoints > 0 {
+		r.marks = checkpoints(rounds, options.Checkpoints)
+	}
+	for t := 1; t <= rounds; t++ {
+		if t&1023 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if options.Progress != nil {
+				options.Progress(t, r.paid.value()/float64(t))
+			}
+		}
+		if err := r.play(t, &options); err != nil {
+			return nil, fmt.Errorf("round %d: %w", t, err)
+		}
+	}
+	c := &Certificate{
+		Rounds: rounds, LearnerLoss: r.paid.value(), DynamicRegret: math.NaN(), Curve: r.curve,
+	}
+	if options.Moving != nil {
+		c.DynamicRegret = r.dynamic.value()
+	}
+	if err := r.compare(ctx, c, &options); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// checkpoints spreads about n rounds evenly over the logarithm, the last among them.
+func checkpoints(rounds, n int) []int {
+	var marks []int
+	for k := range n {
+		f := 1.0
+		if n > 1 {
+			f = float64(k) / float64(n-1)
+		}
+		marks = append(marks, int(math.Round(math.Pow(float64(rounds), f))))
+	}
+	slices.Sort(marks)
+	return slices.Compact(marks)
+}
+
+// round is a game under way.
+type round struct {
+	player        Player
+	game          Game
+	g, u          []float64
+	paid, against total // the learner's loss; the given comparator's
+	dynamic       total
+	marks         []int
+	curve         []Point
+}
+
+func (r *round) play(t int, o *Options) error {
+	if z := r.game.Features(); z != nil {
+		if p, ok := r.player.(featurePlayer); ok {
+			if err := p.Features(z); err != nil {
+				return err
+			}
+		}
+	}
+	x := r.player.Predict()
+	f, err := r.game.Next(x)
+	if err != nil {
+		return err
+	}
+	v := f.Value(x)
+	if v-v != 0 {
+		return noregret.Errorf(noregret.Diverged, "loss", "it is %v at the point %v", v, x)
+	}
+	r.paid.add(v)
+	if o.Comparator != nil {
+		r.against.add(f.Value(o.Comparator))
+	}
+	if o.Moving != nil {
+		o.Moving(r.u, t)
+		r.dynamic.add(v)
+		r.dynamic.add(-f.Value(r.u))
+	}
+	if s := r.game.Summary(); s != nil && o.Comparator == nil {
+		if err := s.Add(f); err != nil {
+			return err
+		}
+	}
+	if err := r.update(f, x); err != nil {
+		return err
+	}
+	if len(r.marks) > 0 && r.marks[0] == t {
+		r.marks = r.marks[1:]
+		return r.note(t, o)
+	}
+	return nil
+}
+
+// update hands a loss to the learner in the richest form that it takes.
+func (r *round) update(f loss.Function, x []float64) error {
+	if p, ok := r.player.(lossPlayer); ok {
+		return p.UpdateLoss(f)
+	}
+	f.Subgradient(r.g, x)
+	if p, ok := r.player.(curvedPlayer); ok {
+		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
+			return p.UpdateCurved(r.g, c.StrongConvexity())
+		}
+	}
+	return r.player.Update(r.g)
+}
+
+// note adds a point to the curve.
+func (r *round) note(t int, o *Options) error {
+	p := Point{Round: t, Loss: r.paid.value(), Bound: math.Inf(1)}
+	u, least := o.Comparator, r.against.value()
+	if u == nil {
+		s := r.game.Summary()
+		if s == nil {
+			return nil // the best point of a prefix would take a replay for each
+		}
+		var err error
+		if least, _, err = s.Best(r.u, r.game.Set()); err != nil {
+			return err
+		}
+		if math.IsInf(least, -1) {
+			return nil
+		}
+		u = r.u
+	}
+	p.Regret = p.Loss - least
+	if b, ok := r.player.(bounder); ok {
+		var err error
+		if p.Bound, err = b.Bound(u); err != nil {
+			return err
+		}
+	}
+	r.curve = append(r.curve, p)
+	return nil
+}
+
+// compare fills in the comparator's side of the certificate.
+func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
+	u := o.Comparator
+	switch s := r.game.Summary(); {
+	case u != nil:
+		c.ComparatorLoss = r.against.value()
+	case s != nil:
+		u = make([]float64, len(r.g))
+		least, gap, err := s.Best(u, r.game.Set())
+		if err != nil {
+			return err
+		}
+		c.ComparatorLoss, c.Gap = least, gap
+	default:
+		var err error
+		if u, c.ComparatorLoss, c.Gap, err = Replay(ctx, r.game, c.Rounds); err != nil {
+			return err
+		}
+	}
+	c.Regret = c.LearnerLoss - c.ComparatorLoss
+	c.Bound = math.Inf(1)
+	if math.IsInf(c.ComparatorLoss, -1) {
+		return nil
+	}
+	c.Comparator = slices.Clone(u)
+	if b, ok := r.player.(bounder); ok {
+		var err error
+		if c.Bound, err = b.Bound(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replay finds the best fixed point of an oblivious game over its first rounds by accelerated projected gradient descent with restarts (Nesterov 1983; O'Donoghue and Candès 2015), each
+// step a replay of the game. The set must be bounded. The gap is ⟨∇F(u), u⟩ − min_V ⟨∇F(u), ·⟩, which bounds F(u) − min F for subgradients ∇F(u) too; for losses
+// with kinks it may stay large. It stops at a gap of 1e-7 of the loss or after 3,000 replays.
+func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
+	const replays, precision = 3000, 1e-7
+	set := game.Set()
+	if math.IsInf(set.Diameter(), 1) {
+		return nil, 0, 0, noregret.Errorf(noregret.BadInput, "set", "%v is unbounded: the best point of this game is sought on bounded sets only", set)
+	}
+	d := set.Dim()
+	p := &replay{game: game, rounds: rounds, g: make([]float64, d), sum: make([]total, d)}
+	x, y, grad, next := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	lmo := make([]float64, d)
+	set.Project(x, x)
+	copy(y, x)
+	best, bestValue, bestGap := slices.Clone(x), math.Inf(1), math.Inf(1)
+	lower := math.Inf(-1)
+	step, momentum := 0.0, 1.0
+	for k := range replays {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, 0, err
+		}
+		v, err := p.evaluate(y, grad)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		low, err := set.Minimize(lmo, grad)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		// F ≥ v + ⟨grad, · − y⟩ everywhere: each replay gives a lower bound of the minimum.
+		lower = max(lower, v-(convex.Dot(grad, y)-low))
+		if v < bestValue {
+			bestValue = v
+			copy(best, y)
+		}
+		bestGap = bestValue - lower
+		if bestGap <= precision*math.Abs(bestValue) {
+			break
+		}
+		if k == 0 {
+			step = set.Diameter() / max(convex.Norm2(grad), 1e-300)
+		}
+		// Backtrack from twice the last step until the quadratic model is above F.
+		step *= 1.2
+		for range 60 {
+			for i, g := range grad {
+				next[i] = y[i] - float64(step*g)
+			}
+			set.Project(next, next)
+			w, err := p.evaluate(next, nil)
+			if err != nil {
+				return nil, 0, 0, err
+			}
+			var inner, square float64
+			for i := range next {
+				m := next[i] - y[i]
+				inner += float64(grad[i] * m)
+				square += float64(m * m)
+			}
+			if w <= v+inner+square/(2*step)+1e-12*math.Abs(v) {
+				break
+			}
+			step /= 2
+		}
+		var pull float64
+		for i := range next {
+			pull += float64((y[i] - next[i]) * (next[i] - x[i]))
+		}
+		if pull > 0 {
+			momentum = 1 // the momentum points uphill: restart
+		}
+		after := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
+		beta := (momentum - 1) / after
+		momentum = after
+		for i := range next {
+			y[i] = next[i] + float64(beta*(next[i]-x[i]))
+		}
+		set.Project(y, y)
+		x, next = next, x
+	}
+	return best, bestValue, max(bestGap, 0), nil
+}
+
+// replay evaluates the sum of a game's losses.
+type replay struct {
+	game   Game
+	rounds int
+	g      []float64
+	sum    []total
+}
+
+// evaluate is F(u); grad, if not nil, takes a subgradient.
+func (p *replay) evaluate(u, grad []float64) (float64, error) {
+	p.game.Restart()
+	clear(p.sum)
+	var value total
+	for range p.rounds {
+		_ = p.game.Features()
+		f, err := p.game.Next(u)
+		if err != nil {
+			return 0, err
+		}
+		value.add(f.Value(u))
+		if grad != nil {
+			f.Subgradient(p.g, u)
+			for i, v := range p.g {
+				p.sum[i].add(v)
+			}
+		}
+	}
+	for i := range grad {
+		grad[i] = p.sum[i].value()
+	}
+	return value.value(), nil
+}
