@@ -108,15 +108,15 @@ func (l *CompositeFTRL) Predict() []float64 {
 
 // Update implements [Learner]: g is a subgradient of f_t, without the l1 part.
 func (l *CompositeFTRL) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	s, e, err := checkSquared("gradient", g, l.Dim())
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	norm := math.Ldexp(math.Sqrt(s), e) // at least the largest value
+	if err := l.state.Dual.room(norm); err != nil {
 		return err
 	}
-	s, e := sumOfSquares(g, largest)
-	l.state.Dual.take(g, largest)
+	l.state.Dual.take(g, norm)
 	l.spend(s, e)
 	return nil
 }

@@ -1,6 +1,10 @@
 package oco
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of ‖g‖∞ bounds every coordinate.
 type dualSum struct {
@@ -19,10 +23,7 @@ func (s *dualSum) room(m float64) error {
 
 // take subtracts g, which has been checked.
 func (s *dualSum) take(g []float64, m float64) {
-	theta := s.Theta[:len(g)]
-	for i, v := range g {
-		theta[i] -= v
-	}
+	floats.AddScaled(s.Theta, -1, g) // the product is exact: the same bits on every machine
 	s.Mass += m
 	s.T++
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -134,14 +136,13 @@ func (l *FTRL) Rounds() int { return l.state.Dual.T }
 // Predict implements [Learner].
 func (l *FTRL) Predict() []float64 {
 	if !l.fresh {
-		c := l.weight.at(l.state.Dual.T + 1)
-		for i, v := range l.state.Dual.Theta {
-			l.point[i] = v / c
-		}
+		floats.ScaleTo(l.point, 1/l.weight.at(l.state.Dual.T+1), l.state.Dual.Theta)
 		for i, v := range l.shift {
 			l.point[i] += v
 		}
-		l.reg.Argmax(l.point, l.point)
+		if l.lazy != lazySpace {
+			l.reg.Argmax(l.point, l.point)
+		}
 		l.fresh = true
 	}
 	return l.point
@@ -152,7 +153,7 @@ func (l *FTRL) At(i int) float64 {
 	if l.lazy == notLazy || l.fresh {
 		return l.Predict()[i]
 	}
-	x := l.state.Dual.Theta[i] / l.weight.at(l.state.Dual.T+1)
+	x := l.state.Dual.Theta[i] * (1 / l.weight.at(l.state.Dual.T+1))
 	switch l.lazy {
 	case lazyBox:
 		x = min(max(x, l.lower[i]), l.upper[i])
@@ -166,16 +167,23 @@ func (l *FTRL) At(i int) float64 {
 
 // Update implements [Learner].
 func (l *FTRL) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	var s, size float64 // ‖g‖*² = s·2^(2e); size is at least the largest value
+	var e int
+	var err error
+	if l.dual == convex.Norm(convex.L2) {
+		s, e, err = checkSquared("gradient", g, l.Dim())
+		size = math.Ldexp(math.Sqrt(s), e)
+	} else if size, err = checkVector("gradient", g, l.Dim()); err == nil {
+		s, e = squareOf(l.dual.Of(g))
+	}
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	if err := l.state.Dual.room(size); err != nil {
 		return err
 	}
-	s, e := squareOf(l.dual.Of(g))
 	c := l.weight.at(l.state.Dual.T + 1)
-	l.state.Dual.take(g, largest)
+	l.state.Dual.take(g, size)
 	if l.lazy == lazyBall {
 		l.state.Norm2 = convex.Dot(l.state.Dual.Theta, l.state.Dual.Theta)
 	}

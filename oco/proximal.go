@@ -64,11 +64,10 @@ func (l *ProximalFTRL) Predict() []float64 { return l.state.X }
 
 // Update implements [Learner].
 func (l *ProximalFTRL) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	s, e, err := checkSquared("gradient", g, l.Dim())
 	if err != nil {
 		return err
 	}
-	s, e := sumOfSquares(g, largest)
 	eta, rs, err := l.rate.next(l.state.Rate, s, e, -1)
 	if err != nil {
 		return err

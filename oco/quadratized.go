@@ -69,7 +69,7 @@ func (l *QuadratizedFTRL) UpdateCurved(g []float64, mu float64) error {
 }
 
 func (l *QuadratizedFTRL) update(g []float64, own float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	s, e, err := checkSquared("gradient", g, l.Dim())
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,8 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 			st.M[i] += (float64(mu*(st.X[i]-st.M[i])) - v) / total
 		}
 		l.set.Project(st.X, st.M)
-		s, e := sumOfSquares(g, largest)
 		st.Spent.add(math.Ldexp(s/total, 2*e))
-	case largest != 0:
+	case s != 0:
 		return badArgument("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", total)
 	}
 	st.Curved, st.Plain = curved, plain

@@ -110,11 +110,10 @@ func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
 }
 
 func (l *SubgradientDescent) update(g []float64, mu float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	s, e, err := checkSquared("gradient", g, l.Dim())
 	if err != nil {
 		return err
 	}
-	s, e := sumOfSquares(g, largest)
 	eta, st, err := l.rate.next(l.state.Rate, s, e, mu)
 	if err != nil {
 		return err

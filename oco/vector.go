@@ -47,11 +47,52 @@ func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 func maxAbs(v []float64) float64 {
 	// A maximum of bit patterns without their signs: integers order like the absolute values do, with Inf
 	// above the finite numbers and NaN above Inf.
-	var m uint64
-	for _, x := range v {
-		m = max(m, math.Float64bits(x)&^(1<<63))
+	const sign = 1 << 63
+	var m0, m1, m2, m3 uint64
+	n := len(v) &^ 3
+	for i := 0; i < n; i += 4 {
+		w := v[i : i+4 : i+4]
+		m0 = max(m0, math.Float64bits(w[0])&^sign)
+		m1 = max(m1, math.Float64bits(w[1])&^sign)
+		m2 = max(m2, math.Float64bits(w[2])&^sign)
+		m3 = max(m3, math.Float64bits(w[3])&^sign)
 	}
-	return math.Float64frombits(m)
+	for _, x := range v[n:] {
+		m0 = max(m0, math.Float64bits(x)&^sign)
+	}
+	return math.Float64frombits(max(m0, m1, m2, m3))
+}
+
+// checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over most vectors.
+func checkSquared(name string, v []float64, d int) (s float64, e int, err error) {
+	if len(v) == d {
+		if s := plainSquares(v); s > 0x1p-800 && s < 0x1p800 {
+			return s, 0, nil // a value that is not finite would show in the sum
+		}
+	}
+	m, err := checkVector(name, v, d)
+	if err != nil {
+		return 0, 0, err
+	}
+	s, e = sumOfSquares(v, m)
+	return s, e, nil
+}
+
+// plainSquares is Σv² in four interleaved sums.
+func plainSquares(v []float64) float64 {
+	var s0, s1, s2, s3 float64
+	n := len(v) &^ 3
+	for i := 0; i < n; i += 4 {
+		w := v[i : i+4 : i+4]
+		s0 += float64(w[0] * w[0])
+		s1 += float64(w[1] * w[1])
+		s2 += float64(w[2] * w[2])
+		s3 += float64(w[3] * w[3])
+	}
+	for _, x := range v[n:] {
+		s0 += float64(x * x)
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // sumOfSquares is ‖v‖², as a pair (s, e) with value s·2^(2e), for a v with largest absolute value m.
@@ -65,24 +106,18 @@ func sumOfSquares(v []float64, m float64) (s float64, e int) {
 	}
 	half := math.Ldexp(1, -e/2)
 	scale := math.Ldexp(1, -e-(-e/2))
+	if e == 0 {
+		return plainSquares(v), 0
+	}
+	// The same sums in the same order, so that a scaled vector gives the same bits.
 	var s0, s1, s2, s3 float64
 	n := len(v) &^ 3
-	if e == 0 {
-		for i := 0; i < n; i += 4 {
-			w := v[i : i+4 : i+4]
-			s0 += float64(w[0] * w[0])
-			s1 += float64(w[1] * w[1])
-			s2 += float64(w[2] * w[2])
-			s3 += float64(w[3] * w[3])
-		}
-	} else { // the same sums in the same order, so that a scaled vector gives the same bits
-		for i := 0; i < n; i += 4 {
-			a, b, c, d := v[i]*half*scale, v[i+1]*half*scale, v[i+2]*half*scale, v[i+3]*half*scale
-			s0 += float64(a * a)
-			s1 += float64(b * b)
-			s2 += float64(c * c)
-			s3 += float64(d * d)
-		}
+	for i := 0; i < n; i += 4 {
+		a, b, c, d := v[i]*half*scale, v[i+1]*half*scale, v[i+2]*half*scale, v[i+3]*half*scale
+		s0 += float64(a * a)
+		s1 += float64(b * b)
+		s2 += float64(c * c)
+		s3 += float64(d * d)
 	}
 	for _, x := range v[n:] {
 		x *= half

@@ -1,0 +1,151 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// benchmarkSets are the sets on which learners are timed; the first that a learner plays on is taken.
+func benchmarkProblems(d int) []Problem {
+	p := Problem{
+		Rounds: math.MaxInt32, Lipschitz: 10, LipschitzInf: 10, Smoothness: 0, StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+	}
+	var all []Problem
+	for _, set := range []convex.Set{must(convex.NewSpace(d)), must(convex.NewCube(d, -1, 1)), must(convex.NewSimplex(d))} {
+		p.Set = set
+		all = append(all, p)
+	}
+	features := p
+	features.Set, features.Features = all[0].Set, true
+	return append(all, features)
+}
+
+func benchmarkGradient(d int) []float64 {
+	r := random.New(1, "bench")
+	g := make([]float64, d)
+	for i := range g {
+		g[i] = r.NormFloat64() / math.Sqrt(float64(d))
+	}
+	return g
+}
+
+// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the subgradient's values not 0.
+func BenchmarkRound(b *testing.B) {
+	for _, e := range Learners() {
+		for _, d := range []int{10, 1000, 100000} {
+			if (e.Name == "ons" || e.Name == "vaw") && d > 1000 {
+				continue // d² numbers
+			}
+			for _, p := range benchmarkProblems(d) {
+				l, err := e.New(p, nil)
+				if err != nil {
+					continue
+				}
+				g := benchmarkGradient(d)
+				b.Run(fmt.Sprintf("%s/d=%d/dense", e.Name, d), func(b *testing.B) {
+					b.ReportAllocs()
+					v, isVAW := l.(*VovkAzouryWarmuth)
+					for b.Loop() {
+						var err error
+						if isVAW {
+							_ = v.Features(g)
+							err = v.UpdateLabel(1)
+						} else {
+							_ = l.Predict()
+							err = l.Update(g)
+						}
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(d), "ns/coordinate")
+				})
+				if s, ok := l.(SparseLearner); ok && d >= 100 {
+					var sp Sparse
+					for i := 0; i < d; i += 100 {
+						sp.Index, sp.Value = append(sp.Index, uint32(i)), append(sp.Value, g[i])
+					}
+					b.Run(fmt.Sprintf("%s/d=%d/sparse", e.Name, d), func(b *testing.B) {
+						b.ReportAllocs()
+						for b.Loop() {
+							var x float64
+							for _, i := range sp.Index {
+								x += s.At(int(i))
+							}
+							if err := s.UpdateSparse(sp); err != nil {
+								b.Fatal(err)
+							}
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(sp.Index)), "ns/nonzero")
+					})
+				}
+				break
+			}
+		}
+	}
+}
+
+// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that read and write the same memory: for
+// AdaGrad g, q and x with its two sides and rates (q += g·g, then x += c·g/√q and the clip), for FTRL g and θ, and then the point.
+func BenchmarkAgainstGonum(b *testing.B) {
+	for _, d := range []int{1000, 100000} {
+		g := benchmarkGradient(d)
+		box := must(convex.NewCube(d, -1, 1))
+		adagrad := must(NewAdaGrad(box, nil))
+		b.Run(fmt.Sprintf("adagrad/d=%d/noregret", d), func(b *testing.B) {
+			for b.Loop() {
+				if err := adagrad.Update(g); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		q, x, lower, upper, rate, work := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+		for i := range d {
+			lower[i], upper[i], rate[i] = -1, 1, math.Sqrt2
+		}
+		b.Run(fmt.Sprintf("adagrad/d=%d/gonum", d), func(b *testing.B) {
+			for b.Loop() {
+				copy(work, g)
+				floats.Mul(work, g)
+				floats.Add(q, work)
+				for i, v := range q {
+					work[i] = math.Sqrt(v)
+				}
+				floats.DivTo(work, g, work)
+				floats.Mul(work, rate)
+				floats.AddScaled(x, -1, work)
+				for i, v := range x {
+					x[i] = min(max(v, lower[i]), upper[i])
+				}
+			}
+		})
+		l := must(NewFTRL(must(convex.Restrict(must(convex.NewQuadratic(d)), must(convex.NewSpace(d)))), nil, SqrtWeight(1)))
+		b.Run(fmt.Sprintf("ftrl/d=%d/noregret", d), func(b *testing.B) {
+			for b.Loop() {
+				_ = l.Predict()
+				if err := l.Update(g); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		theta, point := make([]float64, d), make([]float64, d)
+		t := 0.0
+		b.Run(fmt.Sprintf("ftrl/d=%d/gonum", d), func(b *testing.B) {
+			var norm float64
+			for b.Loop() {
+				t++
+				copy(point, theta)
+				floats.Scale(1/math.Sqrt(t), point)
+				norm += floats.Dot(g, g)
+				floats.AddScaled(theta, -1, g)
+			}
+			_ = norm
+		})
+	}
+}
