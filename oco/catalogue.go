@@ -174,7 +174,7 @@ func Learners() []Entry {
 		{
 			Name: "linear-leader", Kind: "convex", Bound: "none: its regret can be T", Knows: "nothing", Cost: "O(d)+linear minimization",
 			Source: "Orabona 2019, Example 2.10",
-			make: func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
+			make:   func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
 		},
 		{
 			Name: "ogd-fixed", Kind: "convex", Bound: "D·L·√T", Knows: "T, L, D", Cost: "O(d)+proj", Options: []Option{eta},
@@ -414,8 +414,10 @@ func Learners() []Entry {
 		{
 			Name: "ftrl-proximal", Kind: "convex", Bound: "l1‖u‖₁ + data-dependent, see its doc", Knows: "nothing", Cost: "O(nnz)",
 			Options: []Option{
-				{"a", "1", "the scale of the rates"}, {"beta", "1", "smooths the first rates"},
-				{"l1", "0", "weight of ‖x‖₁"}, {"l2", "0", "weight of ‖x‖²/2"},
+				{"a", "1", "the scale of the rates"},
+				{"beta", "1", "smooths the first rates"},
+				{"l1", "0", "weight of ‖x‖₁"},
+				{"l2", "0", "weight of ‖x‖²/2"},
 			},
 			Source: "McMahan et al. 2013; Orabona 2019, section 7.12",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
