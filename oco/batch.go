@@ -108,13 +108,9 @@ func (l *weighted) String() string {
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.
 func (l *weighted) MarshalBinary() ([]byte, error) {
-	inner, ok := l.learner.(Snapshotter)
-	if !ok {
-		return nil, badArgument("learner", "%v cannot be saved", l.learner)
-	}
 	s := l.state
 	var err error
-	if s.Inner, err = inner.MarshalBinary(); err != nil {
+	if s.Inner, err = marshalInner(l.learner); err != nil {
 		return nil, err
 	}
 	return snapshot.Seal(snapshotMagic, l.String(), &s)
@@ -122,10 +118,6 @@ func (l *weighted) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *weighted) UnmarshalBinary(data []byte) error {
-	inner, ok := l.learner.(Snapshotter)
-	if !ok {
-		return badArgument("learner", "%v cannot be restored", l.learner)
-	}
 	var s weightedState
 	if err := snapshot.Open(data, snapshotMagic, l.String(), &s); err != nil {
 		return err
@@ -133,7 +125,7 @@ func (l *weighted) UnmarshalBinary(data []byte) error {
 	if err := checkState(l.Dim(), s.T, s.Mean); err != nil {
 		return err
 	}
-	if err := inner.UnmarshalBinary(s.Inner); err != nil {
+	if err := unmarshalInner(l.learner, s.Inner); err != nil {
 		return err
 	}
 	s.Inner = nil

@@ -49,6 +49,28 @@ func (l *Linearized) Bound(u []float64) (float64, error) {
 	return math.Inf(1), err
 }
 
+// MarshalBinary implements [Snapshotter]; the learner inside must be one too.
+func (l *Linearized) MarshalBinary() ([]byte, error) { return marshalInner(l.Learner) }
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *Linearized) UnmarshalBinary(data []byte) error { return unmarshalInner(l.Learner, data) }
+
+func marshalInner(l Learner) ([]byte, error) {
+	s, ok := l.(Snapshotter)
+	if !ok {
+		return nil, badArgument("learner", "%v cannot be saved", l)
+	}
+	return s.MarshalBinary()
+}
+
+func unmarshalInner(l Learner, data []byte) error {
+	s, ok := l.(Snapshotter)
+	if !ok {
+		return badArgument("learner", "%v cannot be restored", l)
+	}
+	return s.UnmarshalBinary(data)
+}
+
 // Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section 4.2.4): the regret is the sum of theirs. [AdaGrad] is it, with
 // adaptive subgradient descent in each coordinate.
 type Split struct {
@@ -259,4 +281,50 @@ func (l *HintExperts) Bound(u []float64) (float64, error) {
 	}
 	_, err := checkVector("comparator", u, l.Dim())
 	return math.Inf(1), err
+}
+
+type hintExpertsState struct {
+	Learner, Experts []byte
+	Hints            [][]float64
+	Given            bool
+}
+
+// String describes the learner and its options in one line.
+func (l *HintExperts) String() string {
+	return fmt.Sprintf("hint-experts(%v, %d)", l.learner, len(l.hints))
+}
+
+// MarshalBinary implements [Snapshotter]; the learner inside must be one too.
+func (l *HintExperts) MarshalBinary() ([]byte, error) {
+	s := hintExpertsState{Hints: l.hints, Given: l.given}
+	var err error
+	if s.Learner, err = marshalInner(l.learner); err != nil {
+		return nil, err
+	}
+	if s.Experts, err = l.experts.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(snapshotMagic, l.String(), &s)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *HintExperts) UnmarshalBinary(data []byte) error {
+	var s hintExpertsState
+	if err := snapshot.Open(data, snapshotMagic, l.String(), &s); err != nil {
+		return err
+	}
+	if len(s.Hints) != len(l.hints) {
+		return snapshot.Bad("it is damaged: it has the hints of %d strategies for %d", len(s.Hints), len(l.hints))
+	}
+	if err := checkState(l.Dim(), 0, s.Hints...); err != nil {
+		return err
+	}
+	if err := unmarshalInner(l.learner, s.Learner); err != nil {
+		return err
+	}
+	if err := l.experts.UnmarshalBinary(s.Experts); err != nil {
+		return err
+	}
+	l.hints, l.given = s.Hints, s.Given
+	return nil
 }
