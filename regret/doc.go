@@ -2,13 +2,34 @@
 // could have done, and to what their theorem promised.
 //
 // A [Game] yields one loss a round, a function of what came before and, if it is an adversary, of the point
-// played. [Play] runs a [Player] in it (every learner of package oco is one) and returns a [Certificate]: the learner's loss, the loss of the best fixed
-// point, found to a certified gap, the regret between them, the learner's bound and where the bound was tightest.
+// played. [Play] runs a [Player] in it (every learner of package oco is one) and returns a [Certificate]: the
+// learner's loss, the loss of the best fixed point, found to a certified gap, the regret between them, the
+// learner's bound and where the bound was tightest.
 //
-// Losses are not kept. A [Summary] holds what the best fixed point depends on: the sum of the subgradients for linear losses, the sum of the targets for squared distances, the
-// moment matrix for least squares. Memory is then O(d) or O(d²) however many rounds there are, and sums are compensated, so that the regret of
-// ten million rounds is exact to the last digits. Games without such a summary are played again from their seed while the comparator is sought.
+//	game, facts, err := entry.New(regret.GameParams{Rounds: 1000, Seed: 1}) // entry from FindGame("linear-ball")
+//	learner := ... // made for game.Set() and for what facts tell
+//	c, err := regret.Play(ctx, learner, game, 1000, regret.Options{})
+//	fmt.Println(c.Regret, "of at most", c.Bound)
 //
-// The adversaries of the theory's lower bounds are games too, each with the floor that it guarantees: [NewRademacher], [NewMinimax], [NewLeaderTrap] and so on. A learner that stays below
-// a floor is not a better learner but a broken referee, and a test says so.
+// # Memory
+//
+// Losses are not kept. A [Summary] holds what the best fixed point depends on: the sum of the subgradients for
+// linear losses, the sum of the targets for squared distances, the moment matrix for least squares. Memory is then
+// O(d) or O(d²) however many rounds there are, and sums are compensated, so that the regret of ten million rounds
+// is exact to the last digits. Games without such a summary are played again from their seed while the
+// comparator is sought ([Replay]).
+//
+// # Lower bounds
+//
+// The adversaries of the theory's lower bounds are games too, each with the floor that it guarantees:
+// [LeaderTrap], [ExpertTrap], [Rademacher], [Minimax], [BettingTrap] and [DecreasingRate], and [CoinAdversary] for
+// bettors. A learner that stays below a floor is not a better learner but a broken referee, and a test says so.
+//
+// Items L.1 to L.7 are numbered as in section 11 of the project's specification of the book, Orabona, "A Modern
+// Introduction to Online Learning" (2019), chapters 1 to 7.
+//
+// # Games by name
+//
+// [Games] lists all of them with their options, and [GameEntry.New] makes one together with [Facts], what a
+// learner may be told of it beforehand.
 package regret

@@ -12,6 +12,16 @@ type Player interface {
 	Update(g []float64) error
 }
 
+// RandomizedPlayer is a player that draws a vertex of the simplex from a distribution, as experts.Randomized does.
+// Predict is the vertex drawn, for which it pays. A game fixes its loss knowing the distribution, but not the draw.
+type RandomizedPlayer interface {
+	Player
+	// Distribution is what the running round's vertex is drawn from.
+	Distribution() []float64
+	// Draw is the number of the vertex drawn, the same however often it is called in a round.
+	Draw() int
+}
+
 // What players may have beyond that; the learners of package oco do.
 type (
 	bounder       interface{ Bound(u []float64) (float64, error) }
@@ -20,19 +30,31 @@ type (
 	featurePlayer interface{ Features(z []float64) error }
 )
 
-// Game yields the losses of a game, one a round. Games are deterministic given their seed and are not safe for concurrent use.
+// Game yields the losses of a game, one a round. Games are deterministic given their seed and are not safe for
+// concurrent use.
 type Game interface {
 	// Set is where points are played and compared.
 	Set() convex.Set
-	// Features are the features of the coming round for games that show them, nil for others. The call begins the round.
+	// Features are the features of the coming round for games that show them, nil for others. The call begins the
+	// round, and may be repeated in it.
 	Features() []float64
-	// Next is the loss of the round in which x was played. The function is good until the next call.
+	// Next is the loss of the round in which x was played. The function is good until the next call, or Restart.
 	Next(x []float64) (loss.Function, error)
-	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it.
+	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it. The game does not
+	// add to it: the referee does.
 	Summary() Summary
-	// Restart begins the game again with the same seed. An oblivious game then yields the same losses.
+	// Restart begins the game again with the same seed, and empties the Summary. An oblivious game then
+	// yields the same losses.
 	Restart()
 }
+
+// What games may have beyond that.
+type (
+	// admitter is a game that not everybody may play.
+	admitter interface{ Admit(p Player) error }
+	// comparing is a game that names a comparator where there is no best point.
+	comparing interface{ Comparator() []float64 }
+)
 
 // Summary holds what the losses so far say about fixed points. Sums are compensated.
 type Summary interface {
@@ -40,7 +62,9 @@ type Summary interface {
 	Add(f loss.Function) error
 	// Loss is Σ l_t(u) over the losses so far.
 	Loss(u []float64) float64
-	// Best writes a point of the set with the least loss to dst and returns that loss and a certified gap: no point of the set has a loss below the difference. A
-	// loss of −Inf says that there is no best point.
+	// Best writes a point of the set with the least loss to dst and returns that loss and a certified gap: no
+	// point of the set has a loss below the difference. A loss of −Inf says that there is no best point.
 	Best(dst []float64, set convex.Set) (least, gap float64, err error)
+	// Reset empties it.
+	Reset()
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -15,10 +14,12 @@ import (
 type Options struct {
 	// Comparator is the fixed point to compare with; nil is the best one in hindsight.
 	Comparator []float64
-	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that writes u_t; nil for none. It is called once a round, in order.
+	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that writes u_t; nil
+	// for none. It is called once a round, in order.
 	Moving func(dst []float64, t int)
-	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and the bound are noted for the curve; 0 for none. Each costs a search for
-	// the best point, unless a Comparator is given.
+	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and the bound are
+	// noted for the curve; 0 for none. Each costs a search for the best point, unless a Comparator is given. Games
+	// without a Summary have a curve only with a Comparator.
 	Checkpoints int
 	// Progress, if not nil, is called now and then with the rounds done and the learner's mean loss.
 	Progress func(rounds int, meanLoss float64)
@@ -37,9 +38,11 @@ type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
 	LearnerLoss, ComparatorLoss float64
-	// Comparator is u: the one given, or the best fixed point in hindsight. It is nil when there is no best point, as the losses have no minimum.
+	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have no minimum it is the
+	// one that the game names, and nil if it names none: then ComparatorLoss is −Inf and Regret +Inf.
 	Comparator []float64
-	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0 for one that was given.
+	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0 for one
+	// that was given, and +Inf for one that the game names.
 	Gap float64
 	// Regret is LearnerLoss − ComparatorLoss.
 	Regret float64
@@ -59,7 +62,8 @@ func (c *Certificate) Ratio() float64 {
 	return c.Regret / c.Bound
 }
 
-// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being false; nil without a bound.
+// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being false;
+// nil without a bound.
 func (c *Certificate) Tightest() *Point {
 	var best *Point
 	for i := range c.Curve {
@@ -71,16 +75,28 @@ func (c *Certificate) Tightest() *Point {
 	return best
 }
 
-// Holds reports whether the regret is within the bound, up to rounding and the comparator's gap. It holds for +Inf.
+// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound and
+// 1e-12 of the losses. It holds for a bound of +Inf. The regret against any other point is at most Regret + Gap. For
+// a [RandomizedPlayer] the bound is one of the expected regret, which a run may exceed.
 func (c *Certificate) Holds() bool {
+	if math.IsInf(c.Bound, 1) {
+		return true
+	}
 	size := math.Abs(c.LearnerLoss) + math.Abs(c.ComparatorLoss)
-	return c.Regret <= c.Bound*(1+1e-9)+1e-12*(1+size)
+	return c.Regret <= c.Bound+float64(1e-9*math.Abs(c.Bound))+float64(1e-12*(1+size))
 }
 
-// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if the learner refuses a round, the game fails or ctx ends.
+// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if the
+// learner refuses a round, the game fails or ctx ends, which is seen within 256 rounds. Besides what the learner, the game
+// and its summary need it allocates O(d), and nothing per round.
 //
-// A learner that takes features is shown them, one that takes whole losses is given them, one that makes use of strong convexity is told it; others get subgradients.
+// A learner that takes features is shown them, one that takes whole losses is given them, one that makes use of
+// strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the game is shown the distribution,
+// and the loss paid is that of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
+	if player == nil || game == nil {
+		return nil, noregret.Errorf(noregret.Usage, "play", "the player or the game is nil")
+	}
 	set := game.Set()
 	d := set.Dim()
 	if player.Dim() != d {
@@ -89,21 +105,30 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	if rounds < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
 	}
+	if options.Checkpoints < 0 {
+		return nil, noregret.Errorf(noregret.Usage, "checkpoints", "%d: want at least 0", options.Checkpoints)
+	}
 	if u := options.Comparator; u != nil && (len(u) != d || !set.Contains(u, 1e-9)) {
 		return nil, noregret.Errorf(noregret.BadInput, "comparator", "%v is not in the set %v", u, set)
 	}
+	if a, ok := game.(admitter); ok {
+		if err := a.Admit(player); err != nil {
+			return nil, err
+		}
+	}
 	game.Restart()
 	r := &round{player: player, game: game, g: make([]float64, d), u: make([]float64, d)}
+	r.drawn, _ = player.(RandomizedPlayer)
 	if options.Checkpoints > 0 {
 		r.marks = checkpoints(rounds, options.Checkpoints)
 	}
 	for t := 1; t <= rounds; t++ {
-		if t&1023 == 0 {
+		if t&255 == 1 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if options.Progress != nil {
-				options.Progress(t, r.paid.value()/float64(t))
+			if options.Progress != nil && t > 1 {
+				options.Progress(t-1, r.paid.value()/float64(t-1))
 			}
 		}
 		if err := r.play(t, &options); err != nil {
@@ -139,6 +164,7 @@ func checkpoints(rounds, n int) []int {
 // round is a game under way.
 type round struct {
 	player        Player
+	drawn         RandomizedPlayer // nil for others
 	game          Game
 	g, u          []float64
 	paid, against total // the learner's loss; the given comparator's
@@ -156,7 +182,11 @@ func (r *round) play(t int, o *Options) error {
 		}
 	}
 	x := r.player.Predict()
-	f, err := r.game.Next(x)
+	shown := x
+	if r.drawn != nil {
+		shown = r.drawn.Distribution()
+	}
+	f, err := r.game.Next(shown)
 	if err != nil {
 		return err
 	}
@@ -215,10 +245,12 @@ func (r *round) note(t int, o *Options) error {
 		if least, _, err = s.Best(r.u, r.game.Set()); err != nil {
 			return err
 		}
-		if math.IsInf(least, -1) {
-			return nil
-		}
 		u = r.u
+		if math.IsInf(least, -1) {
+			if u, least = r.named(s); u == nil {
+				return nil
+			}
+		}
 	}
 	p.Regret = p.Loss - least
 	if b, ok := r.player.(bounder); ok {
@@ -229,6 +261,18 @@ func (r *round) note(t int, o *Options) error {
 	}
 	r.curve = append(r.curve, p)
 	return nil
+}
+
+// named is the comparator that the game names where there is no best point, and its loss; nil if it names none.
+func (r *round) named(s Summary) (u []float64, value float64) {
+	g, ok := r.game.(comparing)
+	if !ok {
+		return nil, math.Inf(-1)
+	}
+	if u = g.Comparator(); u == nil {
+		return nil, math.Inf(-1)
+	}
+	return u, s.Loss(u)
 }
 
 // compare fills in the comparator's side of the certificate.
@@ -244,6 +288,11 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 			return err
 		}
 		c.ComparatorLoss, c.Gap = least, gap
+		if math.IsInf(least, -1) {
+			if u, c.ComparatorLoss = r.named(s); u != nil {
+				c.Gap = math.Inf(1)
+			}
+		}
 	default:
 		var err error
 		if u, c.ComparatorLoss, c.Gap, err = Replay(ctx, r.game, c.Rounds); err != nil {
@@ -252,7 +301,7 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 	}
 	c.Regret = c.LearnerLoss - c.ComparatorLoss
 	c.Bound = math.Inf(1)
-	if math.IsInf(c.ComparatorLoss, -1) {
+	if u == nil {
 		return nil
 	}
 	c.Comparator = slices.Clone(u)
@@ -263,121 +312,4 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 		}
 	}
 	return nil
-}
-
-// Replay finds the best fixed point of an oblivious game over its first rounds by accelerated projected gradient descent with restarts (Nesterov 1983; O'Donoghue and Candès 2015), each
-// step a replay of the game. The set must be bounded. The gap is ⟨∇F(u), u⟩ − min_V ⟨∇F(u), ·⟩, which bounds F(u) − min F for subgradients ∇F(u) too; for losses
-// with kinks it may stay large. It stops at a gap of 1e-7 of the loss or after 3,000 replays.
-func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
-	const replays, precision = 3000, 1e-7
-	set := game.Set()
-	if math.IsInf(set.Diameter(), 1) {
-		return nil, 0, 0, noregret.Errorf(noregret.BadInput, "set", "%v is unbounded: the best point of this game is sought on bounded sets only", set)
-	}
-	d := set.Dim()
-	p := &replay{game: game, rounds: rounds, g: make([]float64, d), sum: make([]total, d)}
-	x, y, grad, next := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-	lmo := make([]float64, d)
-	set.Project(x, x)
-	copy(y, x)
-	best, bestValue, bestGap := slices.Clone(x), math.Inf(1), math.Inf(1)
-	lower := math.Inf(-1)
-	step, momentum := 0.0, 1.0
-	for k := range replays {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, 0, err
-		}
-		v, err := p.evaluate(y, grad)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		low, err := set.Minimize(lmo, grad)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		// F ≥ v + ⟨grad, · − y⟩ everywhere: each replay gives a lower bound of the minimum.
-		lower = max(lower, v-(convex.Dot(grad, y)-low))
-		if v < bestValue {
-			bestValue = v
-			copy(best, y)
-		}
-		bestGap = bestValue - lower
-		if bestGap <= precision*math.Abs(bestValue) {
-			break
-		}
-		if k == 0 {
-			step = set.Diameter() / max(convex.Norm2(grad), 1e-300)
-		}
-		// Backtrack from twice the last step until the quadratic model is above F.
-		step *= 1.2
-		for range 60 {
-			for i, g := range grad {
-				next[i] = y[i] - float64(step*g)
-			}
-			set.Project(next, next)
-			w, err := p.evaluate(next, nil)
-			if err != nil {
-				return nil, 0, 0, err
-			}
-			var inner, square float64
-			for i := range next {
-				m := next[i] - y[i]
-				inner += float64(grad[i] * m)
-				square += float64(m * m)
-			}
-			if w <= v+inner+square/(2*step)+1e-12*math.Abs(v) {
-				break
-			}
-			step /= 2
-		}
-		var pull float64
-		for i := range next {
-			pull += float64((y[i] - next[i]) * (next[i] - x[i]))
-		}
-		if pull > 0 {
-			momentum = 1 // the momentum points uphill: restart
-		}
-		after := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
-		beta := (momentum - 1) / after
-		momentum = after
-		for i := range next {
-			y[i] = next[i] + float64(beta*(next[i]-x[i]))
-		}
-		set.Project(y, y)
-		x, next = next, x
-	}
-	return best, bestValue, max(bestGap, 0), nil
-}
-
-// replay evaluates the sum of a game's losses.
-type replay struct {
-	game   Game
-	rounds int
-	g      []float64
-	sum    []total
-}
-
-// evaluate is F(u); grad, if not nil, takes a subgradient.
-func (p *replay) evaluate(u, grad []float64) (float64, error) {
-	p.game.Restart()
-	clear(p.sum)
-	var value total
-	for range p.rounds {
-		_ = p.game.Features()
-		f, err := p.game.Next(u)
-		if err != nil {
-			return 0, err
-		}
-		value.add(f.Value(u))
-		if grad != nil {
-			f.Subgradient(p.g, u)
-			for i, v := range p.g {
-				p.sum[i].add(v)
-			}
-		}
-	}
-	for i := range grad {
-		grad[i] = p.sum[i].value()
-	}
-	return value.value(), nil
 }

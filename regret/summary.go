@@ -23,7 +23,27 @@ func (k *total) add(v float64) {
 	k.s = t
 }
 
-func (k *total) value() float64 { return k.s + k.c }
+// addProduct adds a·b with the rounding of the product: math.FMA rounds once on every machine.
+func (k *total) addProduct(a, b float64) {
+	p := float64(a * b)
+	k.add(p)
+	if rest := math.FMA(a, b, -p); rest-rest == 0 { // else the product is not finite, and neither is the sum
+		k.c += rest
+	}
+}
+
+// addScaled adds a·v for a sum v, with both of its parts.
+func (k *total) addScaled(a float64, v total) {
+	k.addProduct(a, v.s)
+	k.addProduct(a, v.c)
+}
+
+func (k *total) value() float64 {
+	if k.c-k.c != 0 {
+		return k.s
+	}
+	return k.s + k.c
+}
 
 func wrongLoss(want string, f loss.Function) error {
 	return noregret.Errorf(noregret.BadInput, "loss", "%T: this summary is of %s", f, want)
@@ -35,7 +55,7 @@ type LinearSummary struct {
 	work []float64
 }
 
-// NewLinearSummary summarizes losses on ℝ^d.
+// NewLinearSummary summarizes losses on ℝ^d, d ≥ 1.
 func NewLinearSummary(d int) *LinearSummary {
 	return &LinearSummary{sum: make([]total, d), work: make([]float64, d)}
 }
@@ -60,173 +80,179 @@ func (s *LinearSummary) values() []float64 {
 }
 
 // Loss implements [Summary].
-func (s *LinearSummary) Loss(u []float64) float64 { return convex.Dot(s.values(), u) }
+func (s *LinearSummary) Loss(u []float64) float64 {
+	var sum total
+	for i, v := range u {
+		sum.addScaled(v, s.sum[i])
+	}
+	return sum.value()
+}
 
 // Best implements [Summary].
 func (s *LinearSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
-	least, err = set.Minimize(dst, s.values())
+	_, err = set.Minimize(dst, s.values())
 	if errors.Is(err, convex.ErrUnbounded) {
 		return math.Inf(-1), 0, nil
 	}
-	return least, 0, err
+	if err != nil {
+		return 0, math.Inf(1), err
+	}
+	return s.Loss(dst), 0, nil
 }
 
-// DistanceSummary is the summary Σc, Σ‖c‖² of squared distances ‖x − c‖². The best point is the projected mean: exact. O(d).
-type DistanceSummary struct {
-	n      int
-	mean   []total // Σc
-	square total   // Σ‖c‖²
-	origin []float64
+// Reset implements [Summary].
+func (s *LinearSummary) Reset() { clear(s.sum) }
+
+// CompositeSummary is the summary Σg, Σλ of losses ⟨g, x⟩ + λ‖x‖₁. The best point is found in closed form, by soft
+// thresholds, on ℝ^d, boxes and Euclidean balls around the origin. O(d).
+type CompositeSummary struct {
+	linear *LinearSummary
+	weight total
 	work   []float64
 }
 
-// NewDistanceSummary summarizes losses on ℝ^d.
+// NewCompositeSummary summarizes losses on ℝ^d, d ≥ 1.
+func NewCompositeSummary(d int) *CompositeSummary {
+	return &CompositeSummary{linear: NewLinearSummary(d), work: make([]float64, d)}
+}
+
+// Add implements [Summary], for [loss.Composite] of [loss.Linear].
+func (s *CompositeSummary) Add(f loss.Function) error {
+	c, ok := f.(*loss.Composite)
+	if !ok {
+		return wrongLoss("linear losses with an l1 part", f)
+	}
+	if err := s.linear.Add(c.F); err != nil {
+		return err
+	}
+	s.weight.add(c.Lambda)
+	return nil
+}
+
+// Loss implements [Summary].
+func (s *CompositeSummary) Loss(u []float64) float64 {
+	var sum total
+	for i, v := range u {
+		sum.addScaled(v, s.linear.sum[i])
+		sum.addScaled(math.Abs(v), s.weight)
+	}
+	return sum.value()
+}
+
+// Best implements [Summary]. It refuses sets other than those of the type's comment.
+func (s *CompositeSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
+	w := s.weight.value()
+	c := s.work // the linear part left where x has the best sign
+	for i, v := range s.linear.values() {
+		c[i] = math.Copysign(max(math.Abs(v)-w, 0), v)
+	}
+	switch set := set.(type) {
+	case *convex.Space, *convex.Ball:
+		if b, ok := set.(*convex.Ball); ok && (b.Norm() != convex.L2 || convex.Norm2(b.Center()) != 0) {
+			return 0, math.Inf(1), noSummary(set)
+		}
+		if convex.Norm2(c) == 0 {
+			clear(dst)
+			return 0, 0, nil
+		}
+		// Within the orthant of −c the loss is ⟨c, x⟩; a coordinate with c = 0 loses nothing at 0.
+		_, err = set.Minimize(dst, c)
+		if errors.Is(err, convex.ErrUnbounded) {
+			return math.Inf(-1), 0, nil
+		}
+	case *convex.Box:
+		for i, v := range s.linear.values() {
+			lower, upper := set.Bounds(i)
+			// Convex and piecewise linear: least at an end, or at the kink.
+			x := min(max(0, lower), upper)
+			switch {
+			case v+w < 0:
+				x = upper
+			case v-w > 0:
+				x = lower
+			}
+			if math.IsInf(x, 0) {
+				return math.Inf(-1), 0, nil
+			}
+			dst[i] = x
+		}
+	default:
+		return 0, math.Inf(1), noSummary(set)
+	}
+	return s.Loss(dst), 0, err
+}
+
+func noSummary(set convex.Set) error {
+	return noregret.Errorf(noregret.BadInput, "set", "%v: the best point of these losses is known in closed form for "+
+		"the whole space, boxes and Euclidean balls around the origin", set)
+}
+
+// Reset implements [Summary].
+func (s *CompositeSummary) Reset() {
+	s.linear.Reset()
+	s.weight = total{}
+}
+
+// DistanceSummary is the summary Σc, Σ‖c‖² of squared distances ‖x − c‖². The best point is the projected mean:
+// exact. O(d).
+type DistanceSummary struct {
+	n      int
+	sum    []total // Σc
+	square total   // Σ‖c‖²
+	work   []float64
+}
+
+// NewDistanceSummary summarizes losses on ℝ^d, d ≥ 1.
 func NewDistanceSummary(d int) *DistanceSummary {
-	return &DistanceSummary{mean: make([]total, d), work: make([]float64, d)}
+	return &DistanceSummary{sum: make([]total, d), work: make([]float64, d)}
 }
 
 // Add implements [Summary], for [loss.SquaredDistance].
 func (s *DistanceSummary) Add(f loss.Function) error {
 	l, ok := f.(*loss.SquaredDistance)
-	if !ok || len(l.C) != len(s.mean) {
+	if !ok || len(l.C) != len(s.sum) {
 		return wrongLoss("squared distances of one dimension", f)
-	}
-	if s.n == 0 {
-		s.origin = append([]float64(nil), l.C...) // sums are relative to the first target, so that they stay small
 	}
 	s.n++
 	for i, c := range l.C {
-		c -= s.origin[i]
-		s.mean[i].add(c)
-		s.square.add(c * c)
+		s.sum[i].add(c)
+		s.square.addProduct(c, c)
 	}
 	return nil
 }
 
-// Loss implements [Summary].
+// Loss implements [Summary]: Σ‖c‖² − 2⟨u, Σc⟩ + n‖u‖², in twice the precision, as the terms may cancel.
 func (s *DistanceSummary) Loss(u []float64) float64 {
-	if s.n == 0 {
-		return 0
-	}
-	var sum total
-	sum.add(s.square.value())
+	sum := s.square
+	var norm total
 	for i, v := range u {
-		v -= s.origin[i]
-		sum.add(float64(s.n) * v * v)
-		sum.add(-2 * v * s.mean[i].value())
+		norm.addProduct(v, v)
+		sum.addScaled(-2*v, s.sum[i])
 	}
+	sum.addScaled(float64(s.n), norm)
 	return max(sum.value(), 0)
 }
 
 // Best implements [Summary].
 func (s *DistanceSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
 	clear(s.work)
-	for i := range s.mean {
+	for i := range s.sum {
 		if s.n > 0 {
-			s.work[i] = s.origin[i] + s.mean[i].value()/float64(s.n)
+			s.work[i] = s.sum[i].value() / float64(s.n)
 		}
 	}
 	set.Project(dst, s.work)
 	return s.Loss(dst), 0, nil
 }
 
-// SquareSummary is the summary Σzzᵀ, Σyz, Σy² of squared losses ½(⟨z, x⟩ − y)². The best point is found by a Cholesky factorization on ℝ^d and by a certified Mahalanobis projection
-// elsewhere. O(d²) memory and time a round.
-type SquareSummary struct {
-	d      int
-	matrix []total // Σzzᵀ, the lower triangle row by row
-	vector []total // Σyz
-	square total   // Σy²
-	space  *convex.Mahalanobis
-	s      []float64
-	b      []float64
+// Reset implements [Summary].
+func (s *DistanceSummary) Reset() {
+	s.n, s.square = 0, total{}
+	clear(s.sum)
 }
 
-// NewSquareSummary summarizes losses on ℝ^d.
-func NewSquareSummary(d int) (*SquareSummary, error) {
-	space, err := convex.NewMahalanobis(d)
-	if err != nil {
-		return nil, err
-	}
-	return &SquareSummary{
-		d: d, matrix: make([]total, d*(d+1)/2), vector: make([]total, d), space: space, s: make([]float64, d*d), b: make([]float64, d),
-	}, nil
-}
-
-// Add implements [Summary], for [loss.Example] with [loss.Squared].
-func (s *SquareSummary) Add(f loss.Function) error {
-	e, ok := f.(*loss.Example)
-	if !ok || len(e.Z) != s.d {
-		return wrongLoss("squared losses of one dimension", f)
-	}
-	if _, ok := e.Loss.(loss.Squared); !ok {
-		return wrongLoss("squared losses", f)
-	}
-	k := 0
-	for i, z := range e.Z {
-		for j := range i + 1 {
-			s.matrix[k].add(z * e.Z[j])
-			k++
-		}
-		s.vector[i].add(e.Y * z)
-	}
-	s.square.add(e.Y * e.Y)
-	return nil
-}
-
-func (s *SquareSummary) load() {
-	k := 0
-	for i := range s.d {
-		for j := range i + 1 {
-			s.s[i*s.d+j] = s.matrix[k].value()
-			s.s[j*s.d+i] = s.s[i*s.d+j]
-			k++
-		}
-		s.b[i] = s.vector[i].value()
-	}
-}
-
-// Loss implements [Summary].
-func (s *SquareSummary) Loss(u []float64) float64 {
-	s.load()
-	var sum total
-	sum.add(s.square.value() / 2)
-	for i, v := range u {
-		sum.add(v * (convex.Dot(s.s[i*s.d:(i+1)*s.d], u)/2 - s.b[i]))
-	}
-	return max(sum.value(), 0)
-}
-
-// squareRidge is what is added to the matrix's diagonal, relative to the largest entry there, so that it has a factor when the features do not span the space.
-const squareRidge = 1e-12
-
-// Best implements [Summary]. A tiny ridge makes the matrix definite; what it costs is in the gap.
-func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
-	s.load()
-	var largest float64
-	for i := range s.d {
-		largest = max(largest, s.s[i*s.d+i])
-	}
-	if largest == 0 {
-		clear(dst)
-		set.Project(dst, dst)
-		return s.Loss(dst), 0, nil
-	}
-	ridge := squareRidge * largest
-	for i := range s.d {
-		s.s[i*s.d+i] += ridge
-	}
-	gap, err = s.space.Argmax(dst, s.s, s.b, set, 1e-9)
-	if err != nil {
-		return 0, math.Inf(1), err
-	}
-	// Any u has F(u) ≥ F_ridge(u) − (ridge/2)‖u‖², and so min F over the points no longer than R is at least F_ridge(dst) − gap − (ridge/2)R². R is
-	// ten times the length of the point found: a certificate for comparators of that size.
-	n := convex.Norm2(dst)
-	return s.Loss(dst), gap + ridge/2*100*n*n, nil
-}
-
-// AbsoluteSummary is the summary of absolute losses |x − y| in one dimension: all y. The best point is a median, projected: exact. O(T) memory.
+// AbsoluteSummary is the summary of absolute losses |x − y| in one dimension: all y. The best point is a median,
+// projected: exact. O(T) memory.
 type AbsoluteSummary struct {
 	y      []float64
 	sorted bool
@@ -271,3 +297,6 @@ func (s *AbsoluteSummary) Best(dst []float64, set convex.Set) (least, gap float6
 	set.Project(dst, dst)
 	return s.Loss(dst), 0, nil
 }
+
+// Reset implements [Summary].
+func (s *AbsoluteSummary) Reset() { s.y, s.sorted = s.y[:0], false }
