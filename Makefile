@@ -84,7 +84,7 @@ cross: ## check that everything builds for linux/arm64
 portable: ## check that no learner, measure, loss or generator has a fused operation on arm64
 	@found=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1 | \
 		grep -E '\sFN?M(ADD|SUB)[DS]\s' | grep -oE '[a-z_/]+\.go:[0-9]+' | \
-		grep -E '/(loss|classify|measure|dataset|synth|random|portable)/[a-z_]+\.go' | grep -v '/lbfgs\.go' | sort -u); \
+		grep -E '/(convex|loss|oco|regret|experts|classify|measure|dataset|synth|random|portable)/[a-z_]+\.go' | grep -v '/lbfgs\.go' | sort -u); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 
 # The claim of the same bytes on any machine, tried: arm64 under emulation (Debian's qemu-user) against this machine.

@@ -89,7 +89,7 @@ func (HingeLoss) Name() string { return "hinge" }
 func (HingeLoss) CheckLabel(y float64) error { return signLabel(y) }
 
 // Value implements [Scalar].
-func (HingeLoss) Value(p, y float64) float64 { return 1 - Hinge{}.Value(y*p) }
+func (HingeLoss) Value(p, y float64) float64 { return 1 - Hinge{}.Value(float64(y*p)) }
 
 // Derivative implements [Scalar].
 func (HingeLoss) Derivative(p, y float64) float64 { return -y * Hinge{}.Derivative(y*p) }
@@ -119,7 +119,7 @@ func (SquaredHingeLoss) Value(p, y float64) float64 {
 }
 
 // Derivative implements [Scalar].
-func (SquaredHingeLoss) Derivative(p, y float64) float64 { return -y * SquaredHinge{}.Derivative(y*p) }
+func (SquaredHingeLoss) Derivative(p, y float64) float64 { return -y * SquaredHinge{}.Derivative(float64(y*p)) }
 
 // Lipschitz implements [Scalar].
 func (SquaredHingeLoss) Lipschitz(radius, _ float64) float64 { return 2 * (1 + radius) }
@@ -163,11 +163,11 @@ func (LogisticLoss) StrongConvexity() float64 { return 0 }
 
 // Conjugate implements [Scalar].
 func (LogisticLoss) Conjugate(s, y float64) float64 {
-	q := -s * y
+	q := float64(-s * y)
 	if q < 0 || q > 1 {
 		return math.Inf(1)
 	}
-	return xLogX(q) + xLogX(1-q)
+	return float64(xLogX(q)) + float64(xLogX(1-q))
 }
 
 // Name implements [Scalar].
@@ -184,7 +184,7 @@ func (h Huber) CheckLabel(y float64) error {
 // Value implements [Scalar].
 func (h Huber) Value(p, y float64) float64 {
 	if t := math.Abs(p - y); t > h.Delta {
-		return h.Delta * (t - h.Delta/2)
+		return h.Delta * (t - float64(h.Delta/2))
 	}
 	return (p - y) * (p - y) / 2
 }

@@ -193,7 +193,7 @@ func NewRidge(f Function, lambda float64) (*Ridge, error) {
 func (f *Ridge) Dim() int { return f.F.Dim() }
 
 // Value implements [Function].
-func (f *Ridge) Value(x []float64) float64 { return f.F.Value(x) + f.Lambda/2*inner(x, x) }
+func (f *Ridge) Value(x []float64) float64 { return f.F.Value(x) + float64(f.Lambda/2*inner(x, x)) }
 
 // Subgradient implements [Function].
 func (f *Ridge) Subgradient(dst, x []float64) {
@@ -212,7 +212,7 @@ func (f *Ridge) Lipschitz(radius float64) float64 {
 	if f.Lambda == 0 {
 		return c.Lipschitz(radius)
 	}
-	return c.Lipschitz(radius) + f.Lambda*radius
+	return c.Lipschitz(radius) + float64(f.Lambda*radius)
 }
 
 // Smoothness implements [Curvature].
@@ -347,7 +347,7 @@ func (f *Composite) Lipschitz(radius float64) float64 {
 	if !ok {
 		return math.Inf(1)
 	}
-	return c.Lipschitz(radius) + f.Lambda*math.Sqrt(float64(f.Dim()))
+	return c.Lipschitz(radius) + float64(f.Lambda*math.Sqrt(float64(f.Dim())))
 }
 
 // Smoothness implements [Curvature].

@@ -8,14 +8,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015; Orabona 2019, section 7.6): ψ_t = λ_t·ψ with
+// AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015; Orabona 2019,
+// section 7.6): ψ_t = λ_t·ψ with
 //
 //	λ_{t+1} = λ_t + δ_t/α²,   δ_t = min_V F_t − min_V (λ_t·ψ + Σ_{i≤t}⟨g_i, ·⟩) + ⟨g_t, x_t⟩ ≥ 0,
 //
-// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the
-// next point to this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
+// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the losses,
+// any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to this one plus
+// the pull of the set, both nonnegative, and not as a difference of large numbers.
 //
-// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round costs two mirror maps; memory is O(d).
+// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round costs
+// two mirror maps; memory is O(d).
 type AdaFTRL struct {
 	reg    convex.Regularizer
 	alpha2 float64
@@ -111,7 +114,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 			for i, v := range theta {
 				l.work[i] = v / lambda
 			}
-			delta = max(lambda*(after-l.reg.Conjugate(l.work))+convex.Dot(g, x), 0)
+			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+convex.Dot(g, x), 0)
 		}
 	}
 	l.state.Lambda.add(delta / l.alpha2)

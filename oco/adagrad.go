@@ -9,16 +9,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019, Algorithm 4.1): one adaptive subgradient descent
-// for every coordinate,
+// AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019,
+// Algorithm 4.1): one adaptive subgradient descent for every coordinate,
 //
 //	q_i ← q_i + g_{t,i}²,   x_i ← clip(x_i − (√2·D_i/2)/√q_i · g_{t,i}, a_i, b_i),   D_i = b_i − a_i.
 //
-// Losses are convex; no parameters. It is any-time, and scale-free per coordinate: multiplying all g_{·,i} by c_i > 0 changes no point.
-// There is no ε under the root, which would break that; a coordinate with q_i = 0 does not move.
+// Losses are convex; no parameters. It is any-time, and scale-free per coordinate: multiplying all g_{·,i}
+// by c_i > 0 changes no point. There is no ε under the root, which would break that; a coordinate with q_i
+// = 0 does not move.
 //
-// Guarantee (Bound): √2·Σ_i D_i·√(Σ_t g_{t,i}²) (Theorem 4.22), never worse than that of [SubgradientDescent] with the
-// adaptive rate on the same box. A round costs O(nnz) time; memory is O(d).
+// Guarantee (Bound): √2·Σ_i D_i·√(Σ_t g_{t,i}²) (Theorem 4.22), never worse than that of
+// [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is O(d).
 type AdaGrad struct {
 	lower, upper, rate []float64 // rate is √2·D_i/2
 	text               string

@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Alpha is a schedule of weights α_t > 0 of the rounds of online-to-batch conversion. It must not depend on the data.
+// Alpha is a schedule of weights α_t > 0 of the rounds of online-to-batch conversion. It must not depend on
+// the data.
 type Alpha struct {
 	name string
 	f    func(t int) float64
@@ -133,12 +134,14 @@ func (l *weighted) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019, Theorem 3.1): it hands α_t·g_t to a learner and averages the points played,
+// Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019, Theorem
+// 3.1): it hands α_t·g_t to a learner and averages the points played,
 //
 //	x̄_T = Σ α_t·x_t/Σ α_t,   E[F(x̄_T)] − F(u) ≤ E[Regret_T(u)]/Σ α_t,
 //
-// for independent samples of a convex F. The points are those before each update; the one after the last is not among them. The regret, and Bound, are of the weighted losses. A
-// round costs O(d) more than the learner's.
+// for independent samples of a convex F. The points are those before each update; the one after the last is
+// not among them. The regret, and Bound, are of the weighted losses. A round costs O(d) more than the
+// learner's.
 type Averaging struct{ *weighted }
 
 // NewAveraging wraps a learner at its start.
@@ -176,8 +179,9 @@ func (l *Averaging) Average() ([]float64, error) {
 	return l.state.Mean, nil
 }
 
-// RandomIterate is online-to-batch conversion without convexity of the risk (Orabona 2019, section 3.3): one of the points played, x_τ with P[τ = t] = α_t/Σα, whose expected risk is the
-// weighted mean of the risks. It keeps one point, replaced in round t with probability α_t/Σ_{i≤t} α_i.
+// RandomIterate is online-to-batch conversion without convexity of the risk (Orabona 2019, section 3.3):
+// one of the points played, x_τ with P[τ = t] = α_t/Σα, whose expected risk is the weighted mean of the
+// risks. It keeps one point, replaced in round t with probability α_t/Σ_{i≤t} α_i.
 type RandomIterate struct {
 	*weighted
 	source *random.Source
@@ -235,12 +239,14 @@ func (l *RandomIterate) UnmarshalBinary(data []byte) error {
 	return l.source.UnmarshalBinary(l.state.Draws)
 }
 
-// Anytime is anytime online-to-batch conversion (Cutkosky 2019; named in Orabona 2019, section 3.4): it plays the running average itself,
+// Anytime is anytime online-to-batch conversion (Cutkosky 2019; named in Orabona 2019, section 3.4): it
+// plays the running average itself,
 //
 //	w_t = Σ_{i≤t} α_i·x_i/Σ_{i≤t} α_i,
 //
-// takes the sample's subgradient at w_t, and hands it, times α_t, to a learner of linear losses whose points are x_t. The last point then has
-// the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t − u⟩]/Σ α_t at every T. Bound is that of the inner learner.
+// takes the sample's subgradient at w_t, and hands it, times α_t, to a learner of linear losses whose
+// points are x_t. The last point then has the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t − u⟩]/Σ α_t at
+// every T. Bound is that of the inner learner.
 type Anytime struct {
 	*weighted
 	point []float64

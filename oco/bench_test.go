@@ -35,7 +35,8 @@ func benchmarkGradient(d int) []float64 {
 	return g
 }
 
-// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the subgradient's values not 0.
+// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the
+// subgradient's values not 0.
 func BenchmarkRound(b *testing.B) {
 	for _, e := range Learners() {
 		for _, d := range []int{10, 1000, 100000} {
@@ -91,8 +92,9 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that read and write the same memory: for
-// AdaGrad g, q and x with its two sides and rates (q += g·g, then x += c·g/√q and the clip), for FTRL g and θ, and then the point.
+// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that
+// read and write the same memory: for AdaGrad g, q and x with its two sides and rates (q += g·g, then x +=
+// c·g/√q and the clip), for FTRL g and θ, and then the point.
 func BenchmarkAgainstGonum(b *testing.B) {
 	for _, d := range []int{1000, 100000} {
 		g := benchmarkGradient(d)

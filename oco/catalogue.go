@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // Problem is what a learner may be told of a game before it begins.
@@ -51,7 +52,8 @@ type Option struct {
 	Help    string
 }
 
-// New makes the learner for a problem, with options by name. It refuses a problem that the learner is not made for, and options it does not have.
+// New makes the learner for a problem, with options by name. It refuses a problem that the learner is not
+// made for, and options it does not have.
 func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	names := make([]string, 0, len(options))
 	for name := range options {
@@ -527,5 +529,5 @@ func hedgeRate(d int, p Problem) (float64, error) {
 	if err := horizon(p); err != nil {
 		return 0, err
 	}
-	return math.Sqrt(2*math.Log(float64(max(d, 2)))/float64(p.Rounds)) / p.LipschitzInf, nil
+	return math.Sqrt(2*portable.Log(float64(max(d, 2)))/float64(p.Rounds)) / p.LipschitzInf, nil
 }

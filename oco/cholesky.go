@@ -3,11 +3,14 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// cholesky is the lower triangular factor L of a positive definite matrix S = L·Lᵀ that grows by rank one, in O(d²) a step and with the same bits on every machine (gonum's vector
-// code rounds differently from machine to machine). Updating the factor does not drift as an updated inverse does (Gill, Golub, Murray and Saunders 1974, method C1).
+// cholesky is the lower triangular factor L of a positive definite matrix S = L·Lᵀ that grows by rank one,
+// in O(d²) a step and with the same bits on every machine (gonum's vector code rounds differently from
+// machine to machine). Updating the factor does not drift as an updated inverse does (Gill, Golub, Murray
+// and Saunders 1974, method C1).
 type cholesky struct {
 	D int
 	L []float64 // row by row, d×d; the upper part is 0
@@ -80,7 +83,7 @@ func (c *cholesky) inverseSquare(v []float64) float64 {
 func (c *cholesky) logDet() float64 {
 	var s sum
 	for i := range c.D {
-		s.add(2 * math.Log(c.L[i*c.D+i]))
+		s.add(2 * portable.Log(c.L[i*c.D+i]))
 	}
 	return s.value()
 }

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of ‖g‖∞ bounds every coordinate.
+// dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of ‖g‖∞
+// bounds every coordinate.
 type dualSum struct {
 	T     int
 	Theta []float64

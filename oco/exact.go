@@ -7,14 +7,19 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) to dst, for round t = 1, 2, ... and the t−1 losses so far. It may use nothing else.
+// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) to dst, for round t = 1, 2, ... and the
+// t−1 losses so far. It may use nothing else.
 type Oracle func(dst []float64, t int, losses []loss.Function) error
 
-// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm 7.1), and with ψ = 0 follow-the-leader. It keeps every loss and asks an oracle for the
-// minimizer of their sum, so that a round costs what the oracle costs and memory is O(t). It takes losses only: Update takes a subgradient as a linear loss.
+// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm 7.1), and
+// with ψ = 0 follow-the-leader. It keeps every loss and asks an oracle for the minimizer of their sum, so
+// that a round costs what the oracle costs and memory is O(t). It takes losses only: Update takes a
+// subgradient as a linear loss.
 //
-// Guarantee (Bound): for losses that are μ_t-strongly convex, UpdateLoss reads μ_t from their [loss.Curvature], and ψ = 0: ½Σ ‖g_t‖²/Σ_{i≤t} μ_i, with g_t a subgradient at x_t
-// (Corollary 7.17); μ is not needed to run it. With regularizers the bound depends on ψ, which only the oracle knows: it is +Inf then.
+// Guarantee (Bound): for losses that are μ_t-strongly convex, UpdateLoss reads μ_t from their
+// [loss.Curvature], and ψ = 0: ½Σ ‖g_t‖²/Σ_{i≤t} μ_i, with g_t a subgradient at x_t (Corollary 7.17); μ is
+// not needed to run it. With regularizers the bound depends on ψ, which only the oracle knows: it is +Inf
+// then.
 type ExactFTRL struct {
 	d           int
 	regularized bool

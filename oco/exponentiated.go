@@ -10,16 +10,20 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ExponentiatedGradient is the exponentiated gradient algorithm, or Hedge (Kivinen and Warmuth 1997; Freund and Schapire 1997; Orabona 2019, Algorithm 6.2):
-// mirror descent with negative entropy on the simplex and a constant rate,
+// ExponentiatedGradient is the exponentiated gradient algorithm, or Hedge (Kivinen and Warmuth 1997; Freund
+// and Schapire 1997; Orabona 2019, Algorithm 6.2): mirror descent with negative entropy on the simplex and
+// a constant rate,
 //
 //	x_{t,j} ∝ x_{1,j}·exp(−η·Σ_{i<t} g_{i,j}),
 //
-// held as a sum of subgradients, so that no weight underflows to 0 for good. The rate must not decrease over time: see [NewEntropicFTRL].
+// held as a sum of subgradients, so that no weight underflows to 0 for good. The rate must not decrease
+// over time: see [NewEntropicFTRL].
 //
-// Guarantee (Bound), the least of these that applies: KL(u; x_1)/η + (η/2)·Σ‖g_t‖∞², where ‖g_t‖∞ may be replaced by half the range max g − min g, as a
-// constant added to g_t changes no point; for g ≥ 0 also KL(u; x_1)/η + (η/2)·Σ_t Σ_j g_{t,j}²·x_{t,j} (local norms, section 6.6). With ‖g‖∞ ≤ L
-// and η = √(2·ln d/(L²T)) that is √2·L·√(T·ln d), for losses in [0, 1] and η = √(8·ln d/T) it is √(T·ln d/2) (the book's constants are mended here).
+// Guarantee (Bound), the least of these that applies: KL(u; x_1)/η + (η/2)·Σ‖g_t‖∞², where ‖g_t‖∞ may be
+// replaced by half the range max g − min g, as a constant added to g_t changes no point; for g ≥ 0 also
+// KL(u; x_1)/η + (η/2)·Σ_t Σ_j g_{t,j}²·x_{t,j} (local norms, section 6.6). With ‖g‖∞ ≤ L and η = √(2·ln
+// d/(L²T)) that is √2·L·√(T·ln d), for losses in [0, 1] and η = √(8·ln d/T) it is √(T·ln d/2) (the book's
+// constants are mended here).
 //
 // A round costs O(d) time; memory is O(d).
 type ExponentiatedGradient struct {
@@ -40,7 +44,8 @@ type hedgeState struct {
 	Negative bool    // some g was below 0
 }
 
-// NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be nonnegative and sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
+// NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be nonnegative and
+// sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
 func NewExponentiatedGradient(d int, prior []float64, eta float64) (*ExponentiatedGradient, error) {
 	if d < 1 {
 		return nil, badArgument("dimension", "%d: want at least 1", d)
@@ -152,12 +157,12 @@ func (l *ExponentiatedGradient) Bounds(u []float64) (Bounds, error) {
 		return Bounds{inf, inf, inf}, nil
 	}
 	b := Bounds{
-		Infinity: kl/l.eta + l.eta/2*l.state.Infinity.value(),
-		Range:    kl/l.eta + l.eta/8*l.state.Range.value(),
+		Infinity: kl/l.eta + float64(l.eta/2*l.state.Infinity.value()),
+		Range:    kl/l.eta + float64(l.eta/8*l.state.Range.value()),
 		Local:    inf,
 	}
 	if !l.state.Negative {
-		b.Local = kl/l.eta + l.eta/2*l.state.Local.value()
+		b.Local = kl/l.eta + float64(l.eta/2*l.state.Local.value())
 	}
 	return b, nil
 }

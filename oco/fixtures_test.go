@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The fixtures of the specification's section 12. N.k in a test's name is the item there. Decimals are printed to ten digits.
+// The fixtures of the specification's section 12. N.k in a test's name is the item there. Decimals are
+// printed to ten digits.
 
 func must[T any](v T, err error) T {
 	if err != nil {

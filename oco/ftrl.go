@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ. The point x_t is computed with c_t. Make one
-// with [ConstantWeight] or [SqrtWeight].
+// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ. The
+// point x_t is computed with c_t. Make one with [ConstantWeight] or [SqrtWeight].
 type Weight struct {
 	c, power float64
 	name     string
@@ -20,8 +20,9 @@ type Weight struct {
 // ConstantWeight is c_t = c, that is a constant learning rate 1/c.
 func ConstantWeight(c float64) Weight { return Weight{c, 0, fmt.Sprintf("constant(%v)", c)} }
 
-// SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c = L/(α·√μ) gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at
-// every T, on unbounded sets too (Orabona 2019, Corollary 7.8).
+// SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c = L/(α·√μ)
+// gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at every T, on unbounded sets too (Orabona 2019, Corollary
+// 7.8).
 func SqrtWeight(c float64) Weight { return Weight{c, 0.5, fmt.Sprintf("sqrt(%v)", c)} }
 
 func (w Weight) at(t int) float64 {
@@ -38,18 +39,21 @@ func (w Weight) validate() error {
 	return positive("weight", w.c)
 }
 
-// FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or dual averaging (Nesterov 2009; Orabona 2019, Algorithm
-// 7.2):
+// FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or dual
+// averaging (Nesterov 2009; Orabona 2019, Algorithm 7.2):
 //
 //	x_t = ∇ψ_V*(∇ψ(x_0) + θ_t/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where the centre x_0 is the minimizer of ψ unless one is given. It remembers the sum of the subgradients, before any projection: that is
-// the difference from [MirrorDescent], which it equals for a constant weight as long as no Euclidean projection is active (section 7.3.1).
+// where the centre x_0 is the minimizer of ψ unless one is given. It remembers the sum of the subgradients,
+// before any projection: that is the difference from [MirrorDescent], which it equals for a constant weight
+// as long as no Euclidean projection is active (section 7.3.1).
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0).
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V
+// (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0).
 //
-// A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs O(nnz), and At O(1), for the quadratic map on ℝ^d, on
-// boxes and on balls around the origin. Memory is O(d).
+// A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs
+// O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin. Memory is
+// O(d).
 type FTRL struct {
 	reg    convex.Regularizer
 	weight Weight
@@ -82,7 +86,8 @@ const (
 	lazyBall
 )
 
-// NewFTRL plays in the regularizer's set. A center must be in the set and in the interior of the map's domain; nil is the minimizer of ψ.
+// NewFTRL plays in the regularizer's set. A center must be in the set and in the interior of the map's
+// domain; nil is the minimizer of ψ.
 func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, error) {
 	if reg == nil {
 		return nil, badArgument("regularizer", "nil: want a regularizer")
@@ -238,7 +243,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.state.Dual.T == 0 {
 		return 0, nil
 	}
-	return l.weight.at(l.state.Dual.T)*l.penalty(u) + l.state.Spent.value()/(2*l.lambda), nil
+	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(l.state.Spent.value()/(2*l.lambda)), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -7,16 +7,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// FTRLProximal is FTRL-Proximal with l1 and l2 penalties and one rate for each coordinate, the click-prediction algorithm (McMahan et al. 2013; Orabona 2019, section
-// 7.12):
+// FTRLProximal is FTRL-Proximal with l1 and l2 penalties and one rate for each coordinate, the
+// click-prediction algorithm (McMahan et al. 2013; Orabona 2019, section 7.12):
 //
 //	x_i = 0 for |z_i| ≤ l1, else −(z_i − sgn(z_i)·l1)/((β + √n_i)/A + l2),
 //	σ = (√(n_i + g_i²) − √n_i)/A,   z_i ← z_i + g_i − σ·x_i,   n_i ← n_i + g_i².
 //
 // It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the rounds.
 //
-// Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² + ½Σ_t Σ_i σ_{t,i}(u_i − x_{t,i})² + ½Σ_t Σ_i g_{t,i}²/((β + √n_{t,i})/A + l2), n_t with
-// g_t included. A round costs O(nnz), At O(1), Predict O(d); memory is O(d).
+// Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² + ½Σ_t Σ_i
+// σ_{t,i}(u_i − x_{t,i})² + ½Σ_t Σ_i g_{t,i}²/((β + √n_{t,i})/A + l2), n_t with g_t included. A round costs
+// O(nnz), At O(1), Predict O(d); memory is O(d).
 type FTRLProximal struct {
 	options FTRLProximalOptions
 	state   ftrlProximalState
@@ -174,10 +175,10 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	for i, v := range u {
 		norm1.add(math.Abs(v))
 		norm2.add(v * v)
-		pull.add(v * (v*math.Sqrt(st.N[i])/o.A - 2*st.Center[i]))
+		pull.add(v * (float64(v*math.Sqrt(st.N[i])/o.A) - float64(2*st.Center[i])))
 	}
 	quadratic := max(pull.value()+st.Square.value(), 0)
-	return o.L1*norm1.value() + (o.Beta/o.A+o.L2)*norm2.value()/2 + quadratic/2 + st.Spent.value()/2, nil
+	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2), nil
 }
 
 // String describes the learner and its options in one line.

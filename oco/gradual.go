@@ -9,15 +9,18 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// GradualFTRL is optimistic follow-the-regularized-leader for smooth losses that change gradually (Chiang et al. 2012; Orabona 2019, Corollary 7.30): the hint is the last gradient, and
+// GradualFTRL is optimistic follow-the-regularized-leader for smooth losses that change gradually (Chiang
+// et al. 2012; Orabona 2019, Corollary 7.30): the hint is the last gradient, and
 //
 //	ψ_t = λ_t·(ψ − min ψ),   λ_t = √(max(8M², 4L²) + Σ_{i=2}^{t−1} v_i),   v_t = ‖∇l_t(x_{t−1}) − ∇l_{t−1}(x_{t−1})‖*²,
 //
-// for M-smooth losses with gradients of dual norm at most L on V and ψ 1-strongly convex. It asks for the gradient of the new loss at two points: use UpdateLoss, or
-// UpdateBoth. Update alone takes the loss to be linear, with the same gradient at both.
+// for M-smooth losses with gradients of dual norm at most L on V and ψ 1-strongly convex. It asks for the
+// gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone takes the loss to be
+// linear, with the same gradient at both.
 //
-// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2} (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's
-// constants are mended here). A round costs O(d), two gradients and a mirror map; memory is O(d).
+// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2} (2/λ_t)·v_t,
+// at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's constants are mended
+// here). A round costs O(d), two gradients and a mirror map; memory is O(d).
 type GradualFTRL struct {
 	reg      convex.Regularizer
 	base     float64 // max(8M², 4L²)
@@ -40,7 +43,8 @@ type gradualState struct {
 	Spent  sum       // ‖∇l_1‖²/λ_1 + Σ (2/λ_t)·v_t
 }
 
-// NewGradualFTRL plays in the regularizer's set, with ψ 1-strongly convex. Smoothness M is at least 0 and lipschitz L above 0.
+// NewGradualFTRL plays in the regularizer's set, with ψ 1-strongly convex. Smoothness M is at least 0 and
+// lipschitz L above 0.
 func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*GradualFTRL, error) {
 	if reg == nil {
 		return nil, badArgument("regularizer", "nil: want a regularizer")
@@ -115,7 +119,8 @@ func checkLoss(f loss.Function, d int) error {
 	return nil
 }
 
-// UpdateBoth ends the round with the gradient of its loss at Predict() and at the point of the round before; in the first round previous is not used.
+// UpdateBoth ends the round with the gradient of its loss at Predict() and at the point of the round
+// before; in the first round previous is not used.
 func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {
@@ -161,7 +166,7 @@ func (l *GradualFTRL) Bound(u []float64) (float64, error) {
 		return math.Inf(1), nil
 	}
 	// x_1 minimizes ψ, as the first hint is 0, so that the term of x_1 is 0.
-	return l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.state.Spent.value(), nil
+	return float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value(), nil
 }
 
 // String describes the learner and its options in one line.

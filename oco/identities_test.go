@@ -169,7 +169,8 @@ func TestI17Alpha(t *testing.T) {
 	nearVector(t, "average", must(a.Average()), must(b.Average()))
 }
 
-// TestI14RegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and squared losses, minimizers in closed form.
+// TestI14RegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and squared
+// losses, minimizers in closed form.
 func TestI14RegretEquality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "c1")
@@ -346,7 +347,8 @@ func TestT10LogDeterminant(t *testing.T) {
 	near(t, "ln det", c.logDet(), 2.6038464236)
 }
 
-// TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the points of C10 and C11 with their definitions.
+// TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the points of
+// C10 and C11 with their definitions.
 func TestI11Cholesky(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
@@ -504,7 +506,8 @@ func TestE31LeadingEqualLosses(t *testing.T) {
 	}
 }
 
-// TestE11E12 finds that the printed constants are not those of the algorithm: rate √(2D)/(2√q) is not homogeneous, and the corrected bound is below (3/2)·D·√Q.
+// TestE11E12 finds that the printed constants are not those of the algorithm: rate √(2D)/(2√q) is not
+// homogeneous, and the corrected bound is below (3/2)·D·√Q.
 func TestE11E12(t *testing.T) {
 	set := must(convex.NewCube(1, -4, 4))
 	printed := Adaptive(math.Sqrt(2*8) / 2)
@@ -533,7 +536,8 @@ func TestE11E12(t *testing.T) {
 	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)
 }
 
-// TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0 and a minimum of 0 there, but x_1 = 1 pays.
+// TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0 and a
+// minimum of 0 there, but x_1 = 1 pays.
 func TestE14(t *testing.T) {
 	l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))
 	paid := l.Predict()[0]
@@ -542,7 +546,8 @@ func TestE14(t *testing.T) {
 	}
 }
 
-// TestE37VarianceBound needs the factor L² of the corrected bound: equal losses with a large gradient refute the printed ψ(u) + 4 + 4·ln T + variance.
+// TestE37VarianceBound needs the factor L² of the corrected bound: equal losses with a large gradient
+// refute the printed ψ(u) + 4 + 4·ln T + variance.
 func TestE37VarianceBound(t *testing.T) {
 	const L, rounds = 50, 6
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -1, 1))), 1))

@@ -25,17 +25,19 @@ type Learner interface {
 
 // Bounder is a learner that states its guarantee. All learners of this package do.
 type Bounder interface {
-	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper bound on Σ ⟨g_t, x_t − u⟩, and so
-	// on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions (in the learner's doc comment) hold. It is +Inf where the
-	// theorem says nothing of u, for instance for a u outside the set. An error is returned for a u of the wrong length or not finite.
+	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper bound on Σ
+	// ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions (in
+	// the learner's doc comment) hold. It is +Inf where the theorem says nothing of u, for instance for a u
+	// outside the set. An error is returned for a u of the wrong length or not finite.
 	Bound(u []float64) (float64, error)
 }
 
 // Counter is a learner that knows the number of rounds it has finished. All learners of this package do.
 type Counter interface{ Rounds() int }
 
-// Snapshotter is a learner whose state can be saved and restored: all of this package. Restore into a learner made with the same options;
-// another's snapshot, or a damaged one, is refused and changes nothing. Continuing after a restore is bit-identical.
+// Snapshotter is a learner whose state can be saved and restored: all of this package. Restore into a
+// learner made with the same options; another's snapshot, or a damaged one, is refused and changes nothing.
+// Continuing after a restore is bit-identical.
 type Snapshotter interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -47,12 +49,14 @@ type Sparse struct {
 	Value []float64
 }
 
-// SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly equal to the dense form.
+// SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly equal to
+// the dense form.
 type SparseLearner interface {
 	Learner
 	// UpdateSparse is Update for a sparse subgradient.
 	UpdateSparse(g Sparse) error
-	// At is coordinate i of Predict() in O(1), for 0 ≤ i < Dim(). A learner may compute the whole point only when Predict asks for it.
+	// At is coordinate i of Predict() in O(1), for 0 ≤ i < Dim(). A learner may compute the whole point
+	// only when Predict asks for it.
 	At(i int) float64
 }
 

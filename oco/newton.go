@@ -5,19 +5,23 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// OnlineNewtonStep is follow-the-regularized-leader on quadratic lower bounds along the subgradients (Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5), for losses that
-// curve in the direction of their gradients, l_t(x) − l_t(u) ≤ ⟨g_t, x − u⟩ − (μ/2)⟨g_t, x − u⟩²:
+// OnlineNewtonStep is follow-the-regularized-leader on quadratic lower bounds along the subgradients
+// (Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5), for losses that curve in the direction of
+// their gradients, l_t(x) − l_t(u) ≤ ⟨g_t, x − u⟩ − (μ/2)⟨g_t, x − u⟩²:
 //
 //	S_t = λI + μ·Σ_{i≤t} g_i·g_iᵀ,   x_t = argmin_{x∈V} ‖x − S_{t−1}⁻¹·Σ_{i<t}(μ⟨g_i, x_i⟩ − 1)·g_i‖_{S_{t−1}}.
 //
-// An α-exp-concave loss on a set of diameter D with gradients of norm at most L is so with μ = ½·min(α, 1/(L·D)), see [ExpConcaveMu]. The projection is in the norm of S and certified
-// (see [convex.Mahalanobis]); a Euclidean one would have no guarantee.
+// An α-exp-concave loss on a set of diameter D with gradients of norm at most L is so with μ = ½·min(α,
+// 1/(L·D)), see [ExpConcaveMu]. The projection is in the norm of S and certified (see
+// [convex.Mahalanobis]); a Euclidean one would have no guarantee.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + (1/2μ)·ln(det S_T/λ^d), at most (λ/2)‖u‖² + (d/2μ)·ln(1 + μTL²/(dλ)) (section 7.9). A round costs O(d²) while the unprojected point is in the set,
-// and the Mahalanobis projection, O(d³), when it is not; memory is O(d²).
+// Guarantee (Bound): (λ/2)‖u‖² + (1/2μ)·ln(det S_T/λ^d), at most (λ/2)‖u‖² + (d/2μ)·ln(1 + μTL²/(dλ))
+// (section 7.9). A round costs O(d²) while the unprojected point is in the set, and the Mahalanobis
+// projection, O(d³), when it is not; memory is O(d²).
 type OnlineNewtonStep struct {
 	set        convex.Set
 	mu, lambda float64
@@ -38,8 +42,9 @@ type newtonState struct {
 	Spent  sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
 }
 
-// ExpConcaveMu is ½·min(α, 1/(L·D)), the μ of [OnlineNewtonStep] for α-exp-concave losses with |⟨g, x−y⟩| ≤ lipschitz·diameter (Orabona 2019, (7.8)). Logistic losses with ‖z‖ ≤ 1 on ‖x‖ ≤ U have
-// α = exp(−U); squared losses ½(p−y)² with residuals of at most ρ have 1/ρ².
+// ExpConcaveMu is ½·min(α, 1/(L·D)), the μ of [OnlineNewtonStep] for α-exp-concave losses with |⟨g, x−y⟩| ≤
+// lipschitz·diameter (Orabona 2019, (7.8)). Logistic losses with ‖z‖ ≤ 1 on ‖x‖ ≤ U have α = exp(−U);
+// squared losses ½(p−y)² with residuals of at most ρ have 1/ρ².
 func ExpConcaveMu(alpha, lipschitz, diameter float64) float64 {
 	return min(alpha, 1/(lipschitz*diameter)) / 2
 }
@@ -47,7 +52,8 @@ func ExpConcaveMu(alpha, lipschitz, diameter float64) float64 {
 // newtonTolerance is the certified gap of the projections, relative to the size of the objective.
 const newtonTolerance = 1e-10
 
-// NewOnlineNewtonStep plays in set with curvature mu > 0 and regularization lambda > 0; λ = 1/(μD²) is a good choice on a set of diameter D around the origin.
+// NewOnlineNewtonStep plays in set with curvature mu > 0 and regularization lambda > 0; λ = 1/(μD²) is a
+// good choice on a set of diameter D around the origin.
 func NewOnlineNewtonStep(set convex.Set, mu, lambda float64) (*OnlineNewtonStep, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -147,8 +153,8 @@ func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	if !l.set.Contains(u, comparatorTolerance) {
 		return math.Inf(1), nil
 	}
-	logs := (l.state.Factor.logDet() - float64(l.Dim())*math.Log(l.lambda)) / (2 * l.mu)
-	return l.lambda/2*convex.Dot(u, u) + max(logs, l.state.Spent.value()/2), nil
+	logs := (l.state.Factor.logDet() - float64(float64(l.Dim())*portable.Log(l.lambda))) / (2 * l.mu)
+	return float64(l.lambda/2*convex.Dot(u, u)) + max(logs, float64(l.state.Spent.value()/2)), nil
 }
 
 // SharpBound is (λ/2)‖u‖² + ½Σ ‖g_t‖² in the norm of S_t⁻¹ (Orabona 2019, (7.7)), which Bound is never below.
@@ -157,7 +163,7 @@ func (l *OnlineNewtonStep) SharpBound(u []float64) (float64, error) {
 	if err != nil || math.IsInf(b, 1) {
 		return b, err
 	}
-	return l.lambda/2*convex.Dot(u, u) + l.state.Spent.value()/2, nil
+	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2), nil
 }
 
 // String describes the learner and its options in one line.

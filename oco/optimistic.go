@@ -8,14 +8,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// OptimisticFTRL is follow-the-regularized-leader that is given a guess of the coming subgradient (Chiang et al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm
-// 7.7):
+// OptimisticFTRL is follow-the-regularized-leader that is given a guess of the coming subgradient (Chiang
+// et al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7):
 //
 //	x_t = ∇ψ_V*((θ_t − h_t)/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where h_t is the hint, used once and then taken back: the sum holds true subgradients only. Without hints it is [FTRL].
+// where h_t is the hint, used once and then taken back: the sum holds true subgradients only. Without hints
+// it is [FTRL].
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing for perfect hints. A round costs O(d) and a mirror map; memory is O(d).
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing for
+// perfect hints. A round costs O(d) and a mirror map; memory is O(d).
 type OptimisticFTRL struct {
 	reg    convex.Regularizer
 	weight Weight
@@ -107,7 +109,8 @@ func (l *OptimisticFTRL) Bound(u []float64) (float64, error) {
 	if l.state.Dual.T == 0 {
 		return 0, nil
 	}
-	return l.weight.at(l.state.Dual.T)*max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.state.Spent.value()/(2*l.lambda), nil
+	penalty := l.weight.at(l.state.Dual.T) * max(l.reg.Map().Value(u)-l.reg.Min(), 0)
+	return float64(penalty) + l.state.Spent.value()/(2*l.lambda), nil
 }
 
 // String describes the learner and its options in one line.

@@ -9,13 +9,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ProximalFTRL is follow-the-regularized-leader with regularizers centred at the points played (McMahan 2011; Orabona 2019, section 7.8), in the Euclidean norm:
+// ProximalFTRL is follow-the-regularized-leader with regularizers centred at the points played (McMahan
+// 2011; Orabona 2019, section 7.8), in the Euclidean norm:
 //
 //	σ_t = 1/η_t − 1/η_{t−1},   x_{t+1} = Π_V(−η_t·Σ_{i≤t} (g_i − σ_i·x_i)),
 //
-// with any nonincreasing [Rate]; η_t may depend on g_t. On ℝ^d it equals [SubgradientDescent] with the same rate; on other sets it remembers sums, that one points.
+// with any nonincreasing [Rate]; η_t may depend on g_t. On ℝ^d it equals [SubgradientDescent] with the same
+// rate; on other sets it remembers sums, that one points.
 //
-// Guarantee (Bound): ½Σ σ_t‖u − x_t‖² + ½Σ η_t‖g_t‖², at most D²/(2η_T) + ½Σ η_t‖g_t‖² (Lemma 7.15). A round costs O(d) and a projection; memory is O(d).
+// Guarantee (Bound): ½Σ σ_t‖u − x_t‖² + ½Σ η_t‖g_t‖², at most D²/(2η_T) + ½Σ η_t‖g_t‖² (Lemma 7.15). A
+// round costs O(d) and a projection; memory is O(d).
 type ProximalFTRL struct {
 	set   convex.Set
 	rate  Rate
@@ -112,7 +115,7 @@ func (l *ProximalFTRL) Bound(u []float64) (float64, error) {
 		return math.Inf(1), nil
 	}
 	st := &l.state
-	pull := st.Inverse*convex.Dot(u, u) - 2*convex.Dot(u, st.Center) + st.Square.value()
+	pull := float64(st.Inverse*convex.Dot(u, u)) - float64(2*convex.Dot(u, st.Center)) + st.Square.value()
 	return (max(pull, 0) + st.Rate.Spent.value()) / 2, nil
 }
 

@@ -9,13 +9,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// QuadratizedFTRL is follow-the-leader on quadratic lower bounds ⟨g_t, x⟩ + (μ_t/2)‖x − x_t‖² of strongly convex losses (Orabona 2019, Algorithm 7.4):
+// QuadratizedFTRL is follow-the-leader on quadratic lower bounds ⟨g_t, x⟩ + (μ_t/2)‖x − x_t‖² of strongly
+// convex losses (Orabona 2019, Algorithm 7.4):
 //
 //	x_{t+1} = Π_V(Σ_{i≤t} (μ_i·x_i − g_i)/M_t),   M_t = Σ_{i≤t} μ_i,
 //
-// computed as m_{t+1} = m_t + (μ_t·(x_t − m_t) − g_t)/M_t, x = Π_V(m), which loses no precision. On ℝ^d it equals [SubgradientDescent] with [StronglyConvex].
+// computed as m_{t+1} = m_t + (μ_t·(x_t − m_t) − g_t)/M_t, x = Π_V(m), which loses no precision. On ℝ^d it
+// equals [SubgradientDescent] with [StronglyConvex].
 //
-// Guarantee (Bound): ½Σ ‖g_t‖²/M_t, for μ_t-strongly convex losses in the Euclidean norm (Corollary 7.17). A round costs O(d) and a projection; memory is O(d).
+// Guarantee (Bound): ½Σ ‖g_t‖²/M_t, for μ_t-strongly convex losses in the Euclidean norm (Corollary 7.17).
+// A round costs O(d) and a projection; memory is O(d).
 type QuadratizedFTRL struct {
 	set   convex.Set
 	mu    float64
@@ -31,7 +34,8 @@ type quadratizedState struct {
 	Spent  sum
 }
 
-// NewQuadratizedFTRL plays in set from start, nil for the projection of the origin. Losses are mu-strongly convex, or what UpdateCurved says.
+// NewQuadratizedFTRL plays in set from start, nil for the projection of the origin. Losses are mu-strongly
+// convex, or what UpdateCurved says.
 func NewQuadratizedFTRL(set convex.Set, start []float64, mu float64) (*QuadratizedFTRL, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to x_{t+1} uses η_t, which may depend on the
-// subgradient g_t. Make one with [Constant], [FixedHorizon], [InverseSqrt], [StronglyConvex], [Adaptive] or [RateFunc].
+// Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to x_{t+1} uses
+// η_t, which may depend on the subgradient g_t. Make one with [Constant], [FixedHorizon], [InverseSqrt],
+// [StronglyConvex], [Adaptive] or [RateFunc].
 type Rate struct {
 	kind    rateKind
 	a       float64
@@ -30,9 +31,10 @@ func Constant(eta float64) Rate {
 	return Rate{kind: constantRate, a: eta, name: fmt.Sprintf("constant(%v)", eta)}
 }
 
-// FixedHorizon is η_t = scale/(lipschitz·√rounds), for subgradients of norm at most lipschitz. With scale = D, the set's diameter, it is the rate of
-// Orabona (2019), (2.1), of regret D·L·√T; with V = ℝ^d and scale = α it is that of section 5.2.2, ½L(‖u‖²/α + α)√T. An update after
-// the last round is an error, as the bound is void from there on.
+// FixedHorizon is η_t = scale/(lipschitz·√rounds), for subgradients of norm at most lipschitz. With scale =
+// D, the set's diameter, it is the rate of Orabona (2019), (2.1), of regret D·L·√T; with V = ℝ^d and scale
+// = α it is that of section 5.2.2, ½L(‖u‖²/α + α)√T. An update after the last round is an error, as the
+// bound is void from there on.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
 		kind: constantRate, a: scale / (lipschitz * math.Sqrt(float64(rounds))), horizon: rounds,
@@ -40,19 +42,21 @@ func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	}
 }
 
-// InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona 2019, section 5.1).
+// InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona 2019,
+// section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
 	return Rate{kind: inverseSqrtRate, a: scale / lipschitz, name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
 }
 
-// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019,
-// Theorem 4.7 and Corollary 4.9).
+// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly convex
+// losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}
 }
 
-// Adaptive is η_t = scale/√(Σ_{i≤t}‖g_i‖²), no move while the sum is 0: scale-free, and any-time. With scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times what
-// the best constant rate in hindsight promises (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
+// Adaptive is η_t = scale/√(Σ_{i≤t}‖g_i‖²), no move while the sum is 0: scale-free, and any-time. With
+// scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times what the best constant rate in hindsight
+// promises (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
 func Adaptive(scale float64) Rate {
 	return Rate{kind: adaptiveRate, a: scale, name: fmt.Sprintf("adaptive(%v)", scale)}
 }
@@ -98,8 +102,9 @@ type rateState struct {
 	Spent   sum // Σ η_t‖g_t‖²
 }
 
-// next returns η_t for a subgradient of squared norm s·2^(2e), and the state after the round. mu < 0 means the schedule's own. An η_t too large
-// for a float64 (the subgradients so far are below 1e-300) is an error.
+// next returns η_t for a subgradient of squared norm s·2^(2e), and the state after the round. mu < 0 means
+// the schedule's own. An η_t too large for a float64 (the subgradients so far are below 1e-300) is an
+// error.
 func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateState, error) {
 	st.T++
 	if r.horizon > 0 && st.T > r.horizon {

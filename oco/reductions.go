@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ l_t(x_t) − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It
-// is the learner itself with UpdateLoss added.
+// Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ l_t(x_t)
+// − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner itself with UpdateLoss added.
 type Linearized struct {
 	Learner
 	g []float64
@@ -23,7 +23,8 @@ func NewLinearized(learner Learner) (*Linearized, error) {
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
 
-// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one that is [Curved] is told the loss's strong convexity.
+// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one that is
+// [Curved] is told the loss's strong convexity.
 func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -71,8 +72,8 @@ func unmarshalInner(l Learner, data []byte) error {
 	return s.UnmarshalBinary(data)
 }
 
-// Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section 4.2.4): the regret is the sum of theirs. [AdaGrad] is it, with
-// adaptive subgradient descent in each coordinate.
+// Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section 4.2.4):
+// the regret is the sum of theirs. [AdaGrad] is it, with adaptive subgradient descent in each coordinate.
 type Split struct {
 	learners []Learner
 	point    []float64
@@ -117,7 +118,8 @@ func (l *Split) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. A learner that refuses a subgradient which is finite (one past its horizon, say) does so before those after it have moved: use equal options for all.
+// Update implements [Learner]. A learner that refuses a subgradient which is finite (one past its horizon,
+// say) does so before those after it have moved: use equal options for all.
 func (l *Split) Update(g []float64) error {
 	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
 		return err
@@ -189,8 +191,9 @@ func (l *Split) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge] weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes
-// to an optimistic learner. By convexity its guarantee is that of the best strategy plus the experts' regret over 2λ.
+// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge] weighs
+// the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes to an optimistic
+// learner. By convexity its guarantee is that of the best strategy plus the experts' regret over 2λ.
 type HintExperts struct {
 	learner Hinted
 	experts *AdaHedge

@@ -1,18 +1,24 @@
 package oco
 
-import "math"
+import (
+	"math"
 
-// HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may exceed min_u Risk(u) + Regret_T(u)/T with probability more than δ, for losses in
-// [0, 1] (Orabona 2019, Theorem 3.13).
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may exceed
+// min_u Risk(u) + Regret_T(u)/T with probability more than δ, for losses in [0, 1] (Orabona 2019, Theorem
+// 3.13).
 func HighProbabilitySlack(rounds int, delta float64) (float64, error) {
 	if err := checkConfidence(rounds, delta); err != nil {
 		return 0, err
 	}
-	return 2 * math.Sqrt(2*math.Log(2/delta)/float64(rounds)), nil
+	return 2 * math.Sqrt(2*portable.Log(2/delta)/float64(rounds)), nil
 }
 
-// SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at most epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that
-// takes more than 2⁶⁰ rounds.
+// SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at most
+// epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that takes more than 2⁶⁰
+// rounds.
 func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (int, error) {
 	if err := checkConfidence(1, delta); err != nil {
 		return 0, err
@@ -42,8 +48,9 @@ func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (
 	return hi, nil
 }
 
-// ValidationSlack is 2·√(2·ln(2n/δ)/T), by which the risk of the best of n candidates on T fresh samples may exceed that of the best candidate with probability more than δ (Orabona
-// 2019, Theorem 3.14). Choosing among the T/2 points of a learner by the other half of T samples costs at most 8·√(ln(T/δ)/T) with
+// ValidationSlack is 2·√(2·ln(2n/δ)/T), by which the risk of the best of n candidates on T fresh samples
+// may exceed that of the best candidate with probability more than δ (Orabona 2019, Theorem 3.14). Choosing
+// among the T/2 points of a learner by the other half of T samples costs at most 8·√(ln(T/δ)/T) with
 // probability at least 1 − 2δ.
 func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
 	if err := checkConfidence(samples, delta); err != nil {
@@ -52,7 +59,7 @@ func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
 	if candidates < 1 {
 		return 0, badArgument("candidates", "%d: want at least 1", candidates)
 	}
-	return 2 * math.Sqrt(2*math.Log(2*float64(candidates)/delta)/float64(samples)), nil
+	return 2 * math.Sqrt(2*portable.Log(2*float64(candidates)/delta)/float64(samples)), nil
 }
 
 // Select is the index of the least empirical risk, the first of equal ones.

@@ -5,17 +5,20 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ScaleFreeHedge is Hedge without parameters or knowledge of the losses' range (Orabona and Pál 2015; Orabona 2019, section 7.6, (7.4)):
+// ScaleFreeHedge is Hedge without parameters or knowledge of the losses' range (Orabona and Pál 2015;
+// Orabona 2019, section 7.6, (7.4)):
 //
 //	x_t = softmax(α·θ_t/√Q_{t−1}),   Q_t = Σ_{i≤t} ‖g_i‖∞²,
 //
-// uniform while Q_{t−1} is 0. It is any-time and scale-free: multiplying all subgradients by c > 0 changes no point.
+// uniform while Q_{t−1} is 0. It is any-time and scale-free: multiplying all subgradients by c > 0 changes
+// no point.
 //
-// Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst case and does much better on benign losses.
-// A round costs O(d) time; memory is O(d).
+// Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst case and
+// does much better on benign losses. A round costs O(d) time; memory is O(d).
 type ScaleFreeHedge struct {
 	alpha float64
 	state scaleFreeState
@@ -35,7 +38,7 @@ func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 		return nil, badArgument("dimension", "%d: want at least 1", d)
 	}
 	if alpha == 0 {
-		alpha = max(4, math.Sqrt(math.Log(float64(d))/math.Sqrt2))
+		alpha = max(4, math.Sqrt(portable.Log(float64(d))/math.Sqrt2))
 	}
 	if !(alpha >= 4) || !finite(alpha) {
 		return nil, badArgument("alpha", "%v: want a finite number, at least 4; for less there is no guarantee", alpha)
@@ -90,7 +93,7 @@ func (l *ScaleFreeHedge) Bound(u []float64) (float64, error) {
 	if !onSimplex(u) {
 		return math.Inf(1), nil
 	}
-	return (entropyGap(u)/l.alpha + l.alpha*math.Sqrt2) * l.state.Q.root(), nil
+	return (entropyGap(u)/l.alpha + float64(l.alpha*math.Sqrt2)) * l.state.Q.root(), nil
 }
 
 // String describes the learner and its options in one line.

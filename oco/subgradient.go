@@ -9,15 +9,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019, Algorithms 2.1 and 2.2),
+// SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019, Algorithms 2.1
+// and 2.2),
 //
 //	x_{t+1} = Π_V(x_t − η_t g_t),
 //
 // with any [Rate]. Losses are convex; with [StronglyConvex] they are strongly convex and L-Lipschitz on V.
 //
-// Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones, V of diameter D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem
-// 2.13); [Adaptive] with scale √2·D/2: √2·D·√Σ‖g_t‖² (Theorem 4.14), and for losses that are nonnegative and M-smooth on all of ℝ^d
-// also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21, see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖² (Theorem 4.7).
+// Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones, V of diameter
+// D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem 2.13); [Adaptive] with scale √2·D/2: √2·D·√Σ‖g_t‖² (Theorem 4.14),
+// and for losses that are nonnegative and M-smooth on all of ℝ^d also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21,
+// see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖² (Theorem 4.7).
 //
 // A round costs O(d) and a projection; memory is O(d). For V = ℝ^d and for boxes a sparse round is O(nnz).
 type SubgradientDescent struct {
@@ -34,7 +36,8 @@ type subgradientState struct {
 	Rate rateState
 }
 
-// NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of the origin. Decreasing rates need a bounded set.
+// NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of the
+// origin. Decreasing rates need a bounded set.
 func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*SubgradientDescent, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -133,7 +136,8 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 	return nil
 }
 
-// UpdateSparse implements [SparseLearner]. It costs O(nnz) for V = ℝ^d and for boxes, O(d) and a projection for other sets.
+// UpdateSparse implements [SparseLearner]. It costs O(nnz) for V = ℝ^d and for boxes, O(d) and a projection
+// for other sets.
 func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	largest, err := checkSparse("gradient", g, l.Dim())
 	if err != nil {
@@ -175,18 +179,18 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 		return math.Inf(1), nil
 	}
 	st := &l.state.Rate
-	half := st.Spent.value() / 2
+	half := float64(st.Spent.value() / 2)
 	switch d := l.set.Diameter(); {
 	case st.LastEta == 0:
 		return 0, nil // nothing but zero subgradients
 	case l.rate.kind == constantRate:
-		return distanceSquared(u, l.start)/(2*l.rate.a) + half, nil
+		return float64(distanceSquared(u, l.start))/(2*l.rate.a) + half, nil
 	case l.rate.kind == stronglyConvexRate:
 		return half, nil
 	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
 		return math.Sqrt2 * d * st.Q.root(), nil
 	default:
-		return d*d/2*st.Rise.value() + half, nil
+		return float64(d*d/2*st.Rise.value()) + half, nil
 	}
 }
 
@@ -198,11 +202,11 @@ func checkComparator(u []float64, set convex.Set) error {
 	return err
 }
 
-// LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive] rate √2·D/2, for
-// losses that are nonnegative and M-smooth on all of ℝ^d, against a comparator of total loss lstar (Orabona 2019, Theorem 4.21;
-// smoothness near V alone is not enough).
+// LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive] rate
+// √2·D/2, for losses that are nonnegative and M-smooth on all of ℝ^d, against a comparator of total loss
+// lstar (Orabona 2019, Theorem 4.21; smoothness near V alone is not enough).
 func LStarBound(smoothness, diameter, lstar float64) float64 {
-	return 4*smoothness*diameter*diameter + 4*diameter*math.Sqrt(smoothness*lstar)
+	return float64(4*smoothness*diameter*diameter) + float64(4*diameter*math.Sqrt(smoothness*lstar))
 }
 
 // String describes the learner and its options in one line.

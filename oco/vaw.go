@@ -8,15 +8,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online linear regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)²
-// with z_t shown before the prediction:
+// VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online linear
+// regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction:
 //
 //	S_t = λI + Σ_{i≤t} z_i·z_iᵀ (the running round included),   x_t = S_t⁻¹·Σ_{i<t} y_i·z_i.
 //
-// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the features with Features, read Prediction or Predict, and end the round with
-// UpdateLabel, or with Update and the gradient (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
+// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the features with
+// Features, read Prediction or Predict, and end the round with UpdateLabel, or with Update and the gradient
+// (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1 + R²T/(λd)) for |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²).
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1 + R²T/(λd)) for
+// |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²).
 type VovkAzouryWarmuth struct {
 	lambda float64
 	state  ridgeState
@@ -55,7 +57,8 @@ func (l *VovkAzouryWarmuth) Dim() int { return len(l.point) }
 // Rounds implements [Counter].
 func (l *VovkAzouryWarmuth) Rounds() int { return l.state.T }
 
-// Features implements [FeatureLearner]. Features of a round cannot be changed: a second call before the round's end is an error.
+// Features implements [FeatureLearner]. Features of a round cannot be changed: a second call before the
+// round's end is an error.
 func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	largest, err := checkVector("features", z, l.Dim())
 	if err != nil {
@@ -86,7 +89,8 @@ func (l *VovkAzouryWarmuth) refresh() {
 	l.state.Factor.solve(l.point)
 }
 
-// Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of the past before.
+// Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of the past
+// before.
 func (l *VovkAzouryWarmuth) Predict() []float64 { return l.point }
 
 // Prediction is ⟨z_t, x_t⟩, an error before Features.
@@ -148,12 +152,13 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	return nil
 }
 
-// Bound implements [Bounder], for the regret Σ ½(⟨z_t, x_t⟩ − y_t)² − ½(⟨z_t, u⟩ − y_t)²; not for that of the linearized losses.
+// Bound implements [Bounder], for the regret Σ ½(⟨z_t, x_t⟩ − y_t)² − ½(⟨z_t, u⟩ − y_t)²; not for that of
+// the linearized losses.
 func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return l.lambda/2*convex.Dot(u, u) + l.state.Spent.value()/2, nil
+	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2), nil
 }
 
 // String describes the learner and its options in one line.

@@ -11,7 +11,8 @@ import (
 
 func finite(v float64) bool { return v-v == 0 }
 
-// checkVector refuses a vector of the wrong length or with a value that is not finite, and returns its largest absolute value.
+// checkVector refuses a vector of the wrong length or with a value that is not finite, and returns its
+// largest absolute value.
 func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
 		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d values, the learner's dimension is %d", len(v), d)
@@ -137,8 +138,9 @@ func distanceSquared(a, b []float64) float64 {
 	return s
 }
 
-// squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it neither overflows nor underflows and is exactly
-// homogeneous under scaling by powers of two: scale-free algorithms stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end in view).
+// squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it neither
+// overflows nor underflows and is exactly homogeneous under scaling by powers of two: scale-free algorithms
+// stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end in view).
 type squares struct {
 	Sum, Comp float64 // Kahan-compensated
 	Exp       int
@@ -192,7 +194,7 @@ func (q *squares) value() float64 { return math.Ldexp(q.Sum, 2*q.Exp) }
 type sum struct{ S, C float64 }
 
 func (k *sum) add(v float64) {
-	y := v - k.C
+	y := float64(v) - k.C // rounds a product handed in by an inlined call
 	t := k.S + y
 	if finite(t) {
 		k.C = (t - k.S) - y
