@@ -119,7 +119,9 @@ func (SquaredHingeLoss) Value(p, y float64) float64 {
 }
 
 // Derivative implements [Scalar].
-func (SquaredHingeLoss) Derivative(p, y float64) float64 { return -y * SquaredHinge{}.Derivative(float64(y*p)) }
+func (SquaredHingeLoss) Derivative(p, y float64) float64 {
+	return -y * SquaredHinge{}.Derivative(float64(y*p))
+}
 
 // Lipschitz implements [Scalar].
 func (SquaredHingeLoss) Lipschitz(radius, _ float64) float64 { return 2 * (1 + radius) }
