@@ -43,10 +43,10 @@ func floored(r *rand.Rand, d int) convex.Set {
 }
 
 func simplices(r *rand.Rand, d int) convex.Set {
-	if d == 1 {
+	if d <= 1 {
 		return must(convex.NewProduct(must(convex.NewSimplex(1))))
 	}
-	return must(convex.NewProduct(must(convex.NewScaledSimplex(1, 2)), scaledSimplex(r, d-1)))
+	return must(convex.NewProduct(must(convex.NewScaledSimplex(2, 2)), scaledSimplex(r, max(d, 2))))
 }
 
 func boxAndSimplex(r *rand.Rand, d int) convex.Set {
@@ -117,6 +117,11 @@ func pairKinds() []pairKind {
 // For every pair: the argmax is a member and no member is better (Theorem 2.8), the conjugate is attained and no member exceeds it, ψ is
 // λ-strongly convex between members, L 5.8.
 func TestRegularizers(t *testing.T) {
+	t.Run("l1 product", func(t *testing.T) { // two simplices of sum 1 and 2: λ = 1/(1+2)
+		p := must(convex.NewProduct(must(convex.NewSimplex(2)), must(convex.NewScaledSimplex(2, 2))))
+		l, n := must(convex.Restrict(must(convex.NewNegativeEntropy(4)), p)).StrongConvexity()
+		near(t, "λ in "+n.String(), l, 1./3, 1e-15)
+	})
 	for _, kind := range pairKinds() {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
 			r := source(t)

@@ -13,7 +13,7 @@ import (
 func TestNoAllocations(t *testing.T) {
 	r := newRand(1)
 	const d = 6
-	v, x := normals(r, d+1, 2), make([]float64, d+1)
+	v, x := normals(r, d+2, 2), make([]float64, d+2)
 	zero := func(name string, call func()) {
 		t.Helper()
 		call() // what is made on the first call is not counted
