@@ -133,7 +133,8 @@ func (f *Example) StrongConvexity() float64 {
 	return 0
 }
 
-// SquaredDistance is f(x) = ‖x−c‖₂², 2-smooth and 2-strongly convex; in one dimension the loss of the number-guessing game.
+// SquaredDistance is f(x) = ‖x−c‖₂², 2-smooth and 2-strongly convex; in one dimension the loss of the
+// number-guessing game.
 type SquaredDistance struct{ C []float64 }
 
 // NewSquaredDistance returns ‖·−c‖². It keeps c.
@@ -306,8 +307,8 @@ func (f *Max) StrongConvexity() float64 {
 	return mu
 }
 
-// Composite is f(x) + λ‖x‖₁. Learners for composite losses take the two parts apart and never linearize the l1 part; as a
-// [Function] its subgradient is that of f plus λ·sign(x), 0 at the kinks.
+// Composite is f(x) + λ‖x‖₁. Learners for composite losses take the two parts apart and never linearize the
+// l1 part; as a [Function] its subgradient is that of f plus λ·sign(x), 0 at the kinks.
 type Composite struct {
 	F      Function
 	Lambda float64
