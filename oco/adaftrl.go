@@ -81,11 +81,8 @@ func (l *AdaFTRL) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaFTRL) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
@@ -125,11 +122,8 @@ func (l *AdaFTRL) Update(g []float64) error {
 
 // Bound implements [Bounder].
 func (l *AdaFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.reg.Set()); err != nil {
-		return 0, err
-	}
-	if !l.reg.Set().Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * l.state.Lambda.value(), nil
 }
@@ -144,13 +138,6 @@ func (l *AdaFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *AdaFTRL) UnmarshalBinary(data []byte) error {
-	var s adaFTRLState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *adaFTRLState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

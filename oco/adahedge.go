@@ -81,11 +81,8 @@ func (l *AdaHedge) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaHedge) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
 	st := &l.state
@@ -179,13 +176,6 @@ func (l *AdaHedge) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *AdaHedge) UnmarshalBinary(data []byte) error {
-	var s adaHedgeState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *adaHedgeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

@@ -148,11 +148,8 @@ func (l *CompositeFTRL) spend(s float64, e int) {
 
 // Bound implements [Bounder], for the regret on the full losses.
 func (l *CompositeFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*convex.Dot(u, u)/2) + float64(l.state.Spent.value()/2), nil
 }
@@ -167,13 +164,6 @@ func (l *CompositeFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *CompositeFTRL) UnmarshalBinary(data []byte) error {
-	var s ftrlState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *ftrlState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

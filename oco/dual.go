@@ -22,6 +22,14 @@ func (s *dualSum) room(m float64) error {
 	return nil
 }
 
+// admit checks a subgradient, that there is room for it too, and returns its largest absolute value.
+func (s *dualSum) admit(g []float64) (largest float64, err error) {
+	if largest, err = checkVector("gradient", g, len(s.Theta)); err != nil {
+		return 0, err
+	}
+	return largest, s.room(largest)
+}
+
 // take subtracts g, which has been checked.
 func (s *dualSum) take(g []float64, m float64) {
 	floats.AddScaled(s.Theta, -1, g) // the product is exact: the same bits on every machine

@@ -206,13 +206,6 @@ func (l *ExponentiatedGradient) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *ExponentiatedGradient) UnmarshalBinary(data []byte) error {
-	var s hedgeState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *hedgeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

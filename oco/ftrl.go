@@ -234,11 +234,8 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 
 // Bound implements [Bounder].
 func (l *FTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.reg.Set()); err != nil {
-		return 0, err
-	}
-	if !l.reg.Set().Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	if l.state.Dual.T == 0 {
 		return 0, nil
@@ -264,13 +261,6 @@ func (l *FTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *FTRL) UnmarshalBinary(data []byte) error {
-	var s ftrlState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *ftrlState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

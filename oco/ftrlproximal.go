@@ -191,13 +191,6 @@ func (l *FTRLProximal) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *FTRLProximal) UnmarshalBinary(data []byte) error {
-	var s ftrlProximalState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.T, s.Z, s.N, s.Center); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *ftrlProximalState) error { return checkState(l.Dim(), s.T, s.Z, s.N, s.Center) })
 }

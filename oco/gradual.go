@@ -159,11 +159,8 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 
 // Bound implements [Bounder].
 func (l *GradualFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.reg.Set()); err != nil {
-		return 0, err
-	}
-	if !l.reg.Set().Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	// x_1 minimizes ψ, as the first hint is 0, so that the term of x_1 is 0.
 	return float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value(), nil
@@ -179,13 +176,6 @@ func (l *GradualFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *GradualFTRL) UnmarshalBinary(data []byte) error {
-	var s gradualState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Last, s.LastX); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *gradualState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Last, s.LastX) })
 }

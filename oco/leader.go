@@ -95,11 +95,8 @@ func (l *MeanLeader) UpdateTarget(y []float64) error {
 
 // Bound implements [Bounder].
 func (l *MeanLeader) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	return l.state.Spent.value(), nil
 }
@@ -114,15 +111,7 @@ func (l *MeanLeader) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *MeanLeader) UnmarshalBinary(data []byte) error {
-	var s meanLeaderState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.T, s.X, s.Mean); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.text, &l.state, func(s *meanLeaderState) error { return checkState(l.Dim(), s.T, s.X, s.Mean) })
 }
 
 // LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a bounded
@@ -165,11 +154,8 @@ func (l *LinearLeader) Predict() []float64 { return l.state.X }
 
 // Update implements [Learner].
 func (l *LinearLeader) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
 	for i, v := range l.state.Dual.Theta {
@@ -186,7 +172,8 @@ func (l *LinearLeader) Update(g []float64) error {
 
 // Bound implements [Bounder]: there is no guarantee.
 func (l *LinearLeader) Bound(u []float64) (float64, error) {
-	return math.Inf(1), checkComparator(u, l.set)
+	_, err := comparator(u, l.set)
+	return math.Inf(1), err
 }
 
 // String describes the learner and its options in one line.
@@ -199,13 +186,5 @@ func (l *LinearLeader) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *LinearLeader) UnmarshalBinary(data []byte) error {
-	var s linearLeaderState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.X, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.text, &l.state, func(s *linearLeaderState) error { return checkState(l.Dim(), s.Dual.T, s.X, s.Dual.Theta) })
 }

@@ -128,11 +128,8 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 
 // Bound implements [Bounder].
 func (l *MirrorDescent) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.reg.Set()); err != nil {
-		return 0, err
-	}
-	if !l.reg.Set().Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	st := &l.state.Rate
 	spent := st.Spent.value() / (2 * l.lambda)
@@ -157,13 +154,5 @@ func (l *MirrorDescent) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *MirrorDescent) UnmarshalBinary(data []byte) error {
-	var s subgradientState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Rate.T, s.X); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.text, &l.state, func(s *subgradientState) error { return checkState(l.Dim(), s.Rate.T, s.X) })
 }

@@ -147,11 +147,8 @@ func (l *OnlineNewtonStep) move() error {
 
 // Bound implements [Bounder]. It needs the curvature in the doc comment, which linear losses do not have.
 func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	logs := (l.state.Factor.logDet() - float64(float64(l.Dim())*portable.Log(l.lambda))) / (2 * l.mu)
 	return float64(l.lambda/2*convex.Dot(u, u)) + max(logs, float64(l.state.Spent.value()/2)), nil

@@ -80,11 +80,8 @@ func (l *OptimisticFTRL) Predict() []float64 {
 
 // Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is called.
 func (l *OptimisticFTRL) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
 	for i, v := range g {
@@ -100,11 +97,8 @@ func (l *OptimisticFTRL) Update(g []float64) error {
 
 // Bound implements [Bounder].
 func (l *OptimisticFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.reg.Set()); err != nil {
-		return 0, err
-	}
-	if !l.reg.Set().Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	if l.state.Dual.T == 0 {
 		return 0, nil
@@ -123,13 +117,6 @@ func (l *OptimisticFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *OptimisticFTRL) UnmarshalBinary(data []byte) error {
-	var s optimisticState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Hint); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *optimisticState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Hint) })
 }

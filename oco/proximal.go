@@ -108,11 +108,8 @@ func (l *ProximalFTRL) Update(g []float64) error {
 
 // Bound implements [Bounder].
 func (l *ProximalFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	st := &l.state
 	pull := float64(st.Inverse*convex.Dot(u, u)) - float64(2*convex.Dot(u, st.Center)) + st.Square.value()
@@ -129,13 +126,5 @@ func (l *ProximalFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *ProximalFTRL) UnmarshalBinary(data []byte) error {
-	var s proximalState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Rate.T, s.X, s.Sum, s.Center); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.text, &l.state, func(s *proximalState) error { return checkState(l.Dim(), s.Rate.T, s.X, s.Sum, s.Center) })
 }

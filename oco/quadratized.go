@@ -108,11 +108,8 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 
 // Bound implements [Bounder].
 func (l *QuadratizedFTRL) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	return l.state.Spent.value() / 2, nil
 }
@@ -127,13 +124,5 @@ func (l *QuadratizedFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *QuadratizedFTRL) UnmarshalBinary(data []byte) error {
-	var s quadratizedState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.T, s.X, s.M); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.text, &l.state, func(s *quadratizedState) error { return checkState(l.Dim(), s.T, s.X, s.M) })
 }

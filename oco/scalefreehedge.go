@@ -72,11 +72,8 @@ func (l *ScaleFreeHedge) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *ScaleFreeHedge) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
 	l.state.Q.addScalar(largest)
@@ -106,13 +103,6 @@ func (l *ScaleFreeHedge) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *ScaleFreeHedge) UnmarshalBinary(data []byte) error {
-	var s scaleFreeState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Dual.T, s.Dual.Theta); err != nil {
-		return err
-	}
-	l.state, l.fresh = s, false
-	return nil
+	l.fresh = false
+	return restore(data, l.text, &l.state, func(s *scaleFreeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
 }

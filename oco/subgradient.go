@@ -172,11 +172,8 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 
 // Bound implements [Bounder].
 func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
-	if err := checkComparator(u, l.set); err != nil {
-		return 0, err
-	}
-	if !l.set.Contains(u, comparatorTolerance) {
-		return math.Inf(1), nil
+	if inside, err := comparator(u, l.set); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	st := &l.state.Rate
 	half := float64(st.Spent.value() / 2)
@@ -197,9 +194,12 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 // comparatorTolerance is by how much a comparator may miss the set.
 const comparatorTolerance = 1e-9
 
-func checkComparator(u []float64, set convex.Set) error {
-	_, err := checkVector("comparator", u, set.Dim())
-	return err
+// comparator refuses a comparator of the wrong length or not finite, and reports whether it is in the set.
+func comparator(u []float64, set convex.Set) (inside bool, err error) {
+	if _, err := checkVector("comparator", u, set.Dim()); err != nil {
+		return false, err
+	}
+	return set.Contains(u, comparatorTolerance), nil
 }
 
 // LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive] rate
@@ -221,13 +221,5 @@ func (l *SubgradientDescent) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *SubgradientDescent) UnmarshalBinary(data []byte) error {
-	var s subgradientState
-	if err := snapshot.Open(data, snapshotMagic, l.String(), &s); err != nil {
-		return err
-	}
-	if err := checkState(l.Dim(), s.Rate.T, s.X); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
+	return restore(data, l.String(), &l.state, func(s *subgradientState) error { return checkState(l.Dim(), s.Rate.T, s.X) })
 }

@@ -1,0 +1,135 @@
+package oco_test
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
+	"github.com/noregret/noregret/oco"
+)
+
+// AdaGrad on a box needs no parameters. Its bound is for the run it has seen.
+func ExampleAdaGrad() {
+	box, err := convex.NewCube(2, -1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	learner, err := oco.NewAdaGrad(box, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The second coordinate's subgradients are a thousand times larger; the points are the same in both.
+	for _, g := range [][]float64{{1, 1000}, {-1, -1000}, {1, 1000}, {1, 1000}} {
+		fmt.Printf("%.4f\n", learner.Predict())
+		if err := learner.Update(g); err != nil {
+			fmt.Println(err)
+		}
+	}
+	bound, err := learner.Bound([]float64{-1, -1})
+	fmt.Printf("bound %.0f %v\n", bound, err)
+	// Output:
+	// [0.0000 0.0000]
+	// [-1.0000 -1.0000]
+	// [0.0000 0.0000]
+	// [-0.8165 -0.8165]
+	// bound 5663 <nil>
+}
+
+// Bad input is refused, by name and place, and changes nothing.
+func ExampleLearner() {
+	set, err := convex.NewCenteredBall(3, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	learner, err := oco.NewSubgradientDescent(set, nil, oco.InverseSqrt(2, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	nan := 0.0
+	nan /= nan
+	fmt.Println(learner.Update([]float64{1, nan, 0}))
+	fmt.Println(learner.Update([]float64{1, 0}))
+	fmt.Println(learner.Rounds())
+	// Output:
+	// gradient[1]: NaN: want a finite number
+	// gradient: it has 2 values, the learner's dimension is 3
+	// 0
+}
+
+// AdaHedge weighs experts by their losses, with no rate to choose.
+func ExampleAdaHedge() {
+	learner, err := oco.NewAdaHedge(3, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 3 {
+		if err := learner.Update([]float64{0.3, 0.5, 0.9}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Printf("%.3f\n", learner.Predict())
+	// Output: [0.891 0.108 0.002]
+}
+
+// Online-to-batch conversion makes a stochastic optimizer of any learner: here a support vector machine, with
+// weights t for the rate 1/T without a logarithm.
+func ExampleAveraging() {
+	ball, err := convex.NewCenteredBall(2, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const lambda = 0.5
+	descent, err := oco.NewSubgradientDescent(ball, nil, oco.RateFunc("2/(λt(t+1))", func(t int) float64 {
+		return 2 / (lambda * float64(t) * float64(t+1))
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	average, err := oco.NewAveraging(descent, oco.LinearAlpha())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	svm, err := oco.NewLinearized(average)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, x := range []struct{ z, y float64 }{{1, 1}, {0.8, 1}, {-1, -1}, {-0.9, -1}} {
+		hinge, err := loss.NewExample([]float64{x.z, 1}, x.y, loss.HingeLoss{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		f, err := loss.NewRidge(hinge, lambda)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if err := svm.UpdateLoss(f); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	w, err := average.Average()
+	fmt.Printf("%.3f %v\n", w, err)
+	// Output: [0.919 0.119] <nil>
+}
+
+// Learners are listed with what they must know and what they promise.
+func ExampleLearners() {
+	for _, e := range oco.Learners()[:3] {
+		fmt.Printf("%s: %s, knowing %s\n", e.Name, e.Bound, e.Knows)
+	}
+	// Output:
+	// mean-leader: 4L²(1+ln T), knowing that losses are squared distances
+	// linear-leader: none: its regret can be T, knowing nothing
+	// ogd-fixed: D·L·√T, knowing T, L, D
+}
