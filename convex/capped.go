@@ -102,8 +102,8 @@ func (c *CappedSimplex) Bounds(i int) (lower, upper float64) { return c.lower[i]
 func (c *CappedSimplex) Sum() float64 { return c.sum }
 
 // Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and without scratch by Newton's
-// method with a bracket on that decreasing, piecewise linear function: at most 100 passes (10 to 30 are usual) and two more in
-// which τ is refined relative to itself, so that the accuracy is that of the sides and not of v. O(d).
+// method with a bracket on that decreasing, piecewise linear function: at most 100 passes (10 to 30 are usual). Where v is large beside the
+// sides, at most 220 more refine τ relative to itself, so that the accuracy is that of the sides and not of v. O(d).
 func (c *CappedSimplex) Project(dst, v []float64) {
 	if c.Contains(v, 0) {
 		copy(dst, v)
@@ -138,25 +138,56 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 		lo = min(lo, x-c.upper[i]) // all at the upper sides
 		hi = max(hi, x-c.lower[i]) // all at the lower sides
 	}
-	tau = (Sum(v) - c.sum) / float64(len(v))
+	small := float64(slack(len(v)) * c.scale * 0.125)
+	return refined(lo, hi, (Sum(v)-c.sum)/float64(len(v)), small, func(base, tau float64) (float64, float64) {
+		f, n := c.excess(v, base, tau)
+		return f, float64(n)
+	})
+}
+
+// refined finds the root base + tau of a decreasing, piecewise linear function f with f ≥ 0 at lo and f ≤ 0 at hi, given with minus its slope:
+// first to the precision of a float64 near the root, which becomes the base, then relative to it.
+func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slope float64)) (base, tau float64) {
+	base = newton(lo, hi, guess, 0, small, f)
+	if v, _ := f(base, 0); math.Abs(v) <= small {
+		return base, polish(base, 0, f)
+	}
+	width := float64(4 * eps * math.Abs(base))
+	lo, hi = -width, width
+	for range 60 {
+		if v, _ := f(base, lo); v >= 0 {
+			break
+		}
+		lo *= 2
+	}
+	for range 60 {
+		if v, _ := f(base, hi); v <= 0 {
+			break
+		}
+		hi *= 2
+	}
+	return base, polish(base, newton(lo, hi, 0, base, small, f), f)
+}
+
+// newton is Newton's method in a bracket, which is bisected where a step leaves it or four passes did not halve it.
+func newton(lo, hi, tau, base, small float64, f func(base, tau float64) (value, slope float64)) float64 {
 	if !(tau > lo && tau < hi) {
 		tau = lo + float64(0.5*(hi-lo))
 	}
-	small := float64(slack(len(v)) * c.scale * 0.25)
 	width := hi - lo
 	for pass := range 100 {
-		f, n := c.excess(v, 0, tau)
-		if f > 0 {
+		v, slope := f(base, tau)
+		if math.Abs(v) <= small {
+			break
+		}
+		if v > 0 {
 			lo = tau
 		} else {
 			hi = tau
 		}
-		if math.Abs(f) <= small {
-			break
-		}
 		next := lo + float64(0.5*(hi-lo))
-		if n > 0 && (pass%4 != 3 || hi-lo <= 0.5*width) {
-			if t := tau + f/float64(n); t >= lo && t <= hi {
+		if slope > 0 && (pass%4 != 3 || hi-lo <= 0.5*width) {
+			if t := tau + v/slope; t >= lo && t <= hi {
 				next = t
 			}
 		}
@@ -168,15 +199,24 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 		}
 		tau = next
 	}
-	base, tau = tau, 0
-	for range 3 {
-		f, n := c.excess(v, base, tau)
-		if n == 0 || f == 0 {
+	return tau
+}
+
+// polish takes two last Newton steps, each kept only if it helps.
+func polish(base, tau float64, f func(base, tau float64) (value, slope float64)) float64 {
+	v, slope := f(base, tau)
+	for range 2 {
+		if v == 0 || slope == 0 {
 			break
 		}
-		tau += f / float64(n)
+		next := tau + v/slope
+		after, s := f(base, next)
+		if !(math.Abs(after) < math.Abs(v)) {
+			break
+		}
+		tau, v, slope = next, after, s
 	}
-	return base, tau
+	return tau
 }
 
 // Minimize fills the coordinates from the smallest c_i up, ties from the lowest index up, until the sum is reached. The c_i at which

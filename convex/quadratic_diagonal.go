@@ -131,7 +131,7 @@ type sided interface {
 }
 
 // boundedArgmax writes clip((θ_i−τ)/a_i, l_i, u_i) with the τ for which it sums to s: Newton's method with a bracket as in
-// [CappedSimplex.Project], and τ refined relative to itself at the end.
+// [CappedSimplex.Project].
 func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scale float64) {
 	a := q.norm.a
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -140,41 +140,10 @@ func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scal
 		lo = min(lo, t-float64(a[i]*u))
 		hi = max(hi, t-float64(a[i]*l))
 	}
-	small := float64(slack(len(theta)) * scale * 0.25)
-	tau, width := lo+float64(0.5*(hi-lo)), hi-lo
-	for pass := range 200 {
-		f, slope := q.excess(theta, b, s, 0, tau)
-		if f > 0 {
-			lo = tau
-		} else {
-			hi = tau
-		}
-		if math.Abs(f) <= small {
-			break
-		}
-		next := lo + float64(0.5*(hi-lo))
-		if slope > 0 && (pass%4 != 3 || hi-lo <= 0.5*width) {
-			if t := tau + f/slope; t >= lo && t <= hi {
-				next = t
-			}
-		}
-		if pass%4 == 3 {
-			width = hi - lo
-		}
-		if next == tau {
-			break
-		}
-		tau = next
-	}
-	base := tau
-	tau = 0
-	for range 3 {
-		f, slope := q.excess(theta, b, s, base, tau)
-		if slope == 0 || f == 0 {
-			break
-		}
-		tau += f / slope
-	}
+	small := float64(slack(len(theta)) * scale * 0.125)
+	base, tau := refined(lo, hi, lo+float64(0.5*(hi-lo)), small, func(base, tau float64) (float64, float64) {
+		return q.excess(theta, b, s, base, tau)
+	})
 	for i, t := range theta {
 		l, u := b.Bounds(i)
 		dst[i] = clip(((t-base)-tau)/a[i], l, u)

@@ -341,6 +341,7 @@ func FuzzThresholds(f *testing.F) {
 	f.Add(1e300, -1e300, 1e-300, 1e-9)
 	f.Add(1.0, 1.0, 1.0, 3.0)
 	f.Add(1e15, 1e15+2, 0.1, 0.25)
+	f.Add(3.333333333332973e+14, 9.99999999999965e+14, 98.1, 48.824999999999996) // the caps are finer than the spacing of v
 	f.Fuzz(func(t *testing.T, a, b, c, sum float64) {
 		v := []float64{a, b, c, -a, b / 3}
 		for _, x := range v {
