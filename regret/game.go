@@ -24,9 +24,13 @@ type RandomizedPlayer interface {
 
 // What players may have beyond that; the learners of package oco do.
 type (
-	bounder       interface{ Bound(u []float64) (float64, error) }
-	lossPlayer    interface{ UpdateLoss(f loss.Function) error }
-	curvedPlayer  interface{ UpdateCurved(g []float64, mu float64) error }
+	bounder interface {
+		Bound(u []float64) (float64, error)
+	}
+	lossPlayer   interface{ UpdateLoss(f loss.Function) error }
+	curvedPlayer interface {
+		UpdateCurved(g []float64, mu float64) error
+	}
 	featurePlayer interface{ Features(z []float64) error }
 )
 

@@ -1,0 +1,191 @@
+package regret
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/loss"
+)
+
+// Example is a row of a data set: features and a label, a number for regression and ±1 for classification.
+type Example struct {
+	Z []float64
+	Y float64
+}
+
+// ExampleGame plays the losses of linear predictions for the examples of a data set, in their order, over and over. Oblivious. Make one with
+// [NewRegression] or [NewClassification].
+type ExampleGame struct {
+	set    convex.Set
+	losses []*loss.Example
+	show   bool
+	sum    *SquareSummary // nil for losses other than squared
+	t      int
+	length float64 // max ‖z‖₂
+	inf    float64 // max ‖z‖∞
+	label  float64 // max |y|
+	least  float64 // min ‖z‖₂
+}
+
+// newExampleGame copies the examples, their features times scale.
+func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
+	if len(examples) == 0 {
+		return nil, badOption("examples", "none: want at least one")
+	}
+	d := len(examples[0].Z)
+	if err := checkDim(d, 1); err != nil {
+		return nil, err
+	}
+	g := &ExampleGame{losses: make([]*loss.Example, len(examples)), least: math.Inf(1)}
+	block := make([]float64, 0, d*len(examples))
+	for i, e := range examples {
+		if len(e.Z) != d {
+			return nil, badOption(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d", len(e.Z), d)
+		}
+		block = append(block, e.Z...)
+		f, err := loss.NewExample(block[i*d:(i+1)*d:(i+1)*d], e.Y, phi)
+		if err != nil {
+			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("examples[%d]", i), "%w", err)
+		}
+		g.losses[i] = f
+		n := convex.Norm2(f.Z)
+		if !(n <= 1e100) || math.Abs(e.Y) > 1e100 {
+			return nil, badOption(fmt.Sprintf("examples[%d]", i),
+				"its features have length %v and its label is %v: want at most 1e100, as they are squared", n, e.Y)
+		}
+		g.length, g.least, g.label = max(g.length, n), min(g.least, n), max(g.label, math.Abs(e.Y))
+		for _, v := range f.Z {
+			g.inf = max(g.inf, math.Abs(v))
+		}
+	}
+	return g, nil
+}
+
+// NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each prediction, on ℝ^d, or on the ball of a radius > 0
+// around the origin; radius 0 stands for ℝ^d. Labels are any finite numbers.
+func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
+	g, err := newExampleGame(examples, loss.Squared{})
+	if err != nil {
+		return nil, err
+	}
+	d := len(g.losses[0].Z)
+	if g.sum, err = NewSquareSummary(d); err != nil {
+		return nil, err
+	}
+	g.show = true
+	if radius == 0 {
+		g.set, err = convex.NewSpace(d)
+	} else {
+		g.set, err = convex.NewCenteredBall(d, radius)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball of a radius > 0 around the origin. All
+// features are divided by the greatest length among the examples, so that ‖z_t‖ ≤ 1.
+func NewClassification(examples []Example, radius float64) (*ExampleGame, error) {
+	var longest float64
+	for _, e := range examples {
+		longest = max(longest, convex.Norm2(e.Z))
+	}
+	if longest > 0 && !math.IsInf(longest, 1) {
+		scaled := make([]Example, len(examples))
+		for i, e := range examples {
+			z := make([]float64, len(e.Z))
+			for j, v := range e.Z {
+				z[j] = v / longest
+			}
+			scaled[i] = Example{z, e.Y}
+		}
+		examples = scaled
+	}
+	g, err := newExampleGame(examples, loss.LogisticLoss{})
+	if err != nil {
+		return nil, err
+	}
+	if g.set, err = convex.NewCenteredBall(len(g.losses[0].Z), radius); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Set implements [Game].
+func (g *ExampleGame) Set() convex.Set { return g.set }
+
+// Features implements [Game]: those of the coming example for regression.
+func (g *ExampleGame) Features() []float64 {
+	if !g.show {
+		return nil
+	}
+	return g.losses[g.t%len(g.losses)].Z
+}
+
+// Summary implements [Game]: a [SquareSummary] for regression, none for classification.
+func (g *ExampleGame) Summary() Summary {
+	if g.sum == nil {
+		return nil
+	}
+	return g.sum
+}
+
+// Next implements [Game].
+func (g *ExampleGame) Next(x []float64) (loss.Function, error) {
+	f := g.losses[g.t%len(g.losses)]
+	if err := checkPoint(x, len(f.Z)); err != nil {
+		return nil, err
+	}
+	g.t++
+	return f, nil
+}
+
+// Restart implements [Game].
+func (g *ExampleGame) Restart() {
+	g.t = 0
+	if g.sum != nil {
+		g.sum.Reset()
+	}
+}
+
+// SyntheticExamples draws n examples with d features each from the seed. Features are uniform in [−1, 1]/√d, and so of length at most 1. With a hidden w of
+// length 2, labels are ⟨w, z⟩ plus uniform noise in [−½, ½] for regression; for classification they are +1 with probability 1/(1 + exp(−4·⟨w, z⟩)), else −1.
+func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, error) {
+	if err := checkDim(d, 1); err != nil {
+		return nil, err
+	}
+	if n < 1 || n > 1<<28/d {
+		return nil, badOption("examples", "%d: want at least 1 and at most %d of %d features", n, 1<<28/d, d)
+	}
+	r := random.New(seed, "regret/examples")
+	w := make([]float64, d)
+	for i := range w {
+		w[i] = 2*r.Float64() - 1
+	}
+	if l := convex.Norm2(w); l > 0 {
+		scale(w, 2/l)
+	}
+	root := math.Sqrt(float64(d))
+	examples := make([]Example, n)
+	for k := range examples {
+		z := make([]float64, d)
+		for i := range z {
+			z[i] = (2*r.Float64() - 1) / root
+		}
+		p, u := convex.Dot(w, z), r.Float64()
+		y := p + u - 0.5
+		if classification {
+			y = -1
+			if u < 1/(1+portable.Exp(-4*p)) {
+				y = 1
+			}
+		}
+		examples[k] = Example{z, y}
+	}
+	return examples, nil
+}

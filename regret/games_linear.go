@@ -1,0 +1,279 @@
+package regret
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/loss"
+)
+
+// NoisyOptions are the parameters of [NewNoisy].
+type NoisyOptions struct {
+	// Lipschitz is the length L > 0 that subgradients have at most; 0 stands for 1.
+	Lipschitz float64
+	// Bias in [0, 1] is the part of the subgradients that is the same in all rounds, a direction drawn from the seed.
+	Bias float64
+	// Density in (0, 1] is the share of coordinates that are not 0 in a round, in expectation; 0 stands for 1.
+	Density float64
+	// Reach > 0 is the length of the comparator that the game names on unbounded sets; 0 stands for 1.
+	Reach float64
+}
+
+func (o *NoisyOptions) normalize() error {
+	for _, p := range []*float64{&o.Lipschitz, &o.Density, &o.Reach} {
+		if *p == 0 {
+			*p = 1
+		}
+	}
+	if err := positive("lipschitz", o.Lipschitz); err != nil {
+		return err
+	}
+	if err := positive("reach", o.Reach); err != nil {
+		return err
+	}
+	if err := within("bias", o.Bias, 0, 1); err != nil {
+		return err
+	}
+	if !(o.Density > 0 && o.Density <= 1) {
+		return badOption("density", "%v: want a number above 0 and at most 1", o.Density)
+	}
+	return nil
+}
+
+// Noisy is a game of linear losses with a bias and independent noise: with h a unit vector and ξ_t uniform in the cube [−1, 1]^d,
+//
+//	g_t = L·(bias·h + (1 − bias)·ξ_t/√d),
+//
+// so that ‖g_t‖₂ ≤ L, on any set; a coordinate is 0 where a coin of the density says so. Oblivious. On an unbounded set there is no best point, and
+// the game names the best one of length Reach.
+type Noisy struct {
+	linear
+	o    NoisyOptions
+	seed uint64
+	r    *random.Source
+	h    []float64
+}
+
+// NewNoisy plays in the set.
+func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
+	if set == nil {
+		return nil, badOption("set", "nil: want a set")
+	}
+	if err := o.normalize(); err != nil {
+		return nil, err
+	}
+	g := &Noisy{linear: newLinear(set), o: o, seed: seed, h: make([]float64, set.Dim())}
+	r := random.New(seed, "regret/noisy/direction")
+	for i := range g.h {
+		g.h[i] = 2*r.Float64() - 1
+	}
+	n := convex.Norm2(g.h)
+	for i := range g.h {
+		if g.h[i] /= n; n == 0 {
+			g.h[i] = 1 / math.Sqrt(float64(len(g.h)))
+		}
+	}
+	g.Restart()
+	return g, nil
+}
+
+// Next implements [Game].
+func (g *Noisy) Next(x []float64) (loss.Function, error) {
+	if err := checkPoint(x, len(g.h)); err != nil {
+		return nil, err
+	}
+	shared := g.o.Lipschitz * g.o.Bias
+	noise := g.o.Lipschitz * (1 - g.o.Bias) / math.Sqrt(float64(len(g.h)))
+	for i, h := range g.h {
+		u := g.r.Float64()
+		v := float64(shared*h) + float64(noise*float64(2*u-1))
+		if g.o.Density < 1 && g.r.Float64() >= g.o.Density {
+			v = 0
+		}
+		g.f.C[i] = v
+	}
+	return &g.f, nil
+}
+
+// Restart implements [Game].
+func (g *Noisy) Restart() {
+	g.r = random.New(g.seed, "regret/noisy")
+	g.restart()
+}
+
+// Comparator is −Reach·Σg/‖Σg‖, the best point of that length at most; it is what certificates on unbounded sets compare with.
+func (g *Noisy) Comparator() []float64 {
+	u := make([]float64, len(g.h))
+	copy(u, g.sum.values())
+	if n := convex.Norm2(u); n > 0 {
+		for i := range u {
+			u[i] = -g.o.Reach * (u[i] / n)
+		}
+	}
+	g.set.Project(u, u)
+	return u
+}
+
+// ExpertGame is the game of expert advice with fair coins for losses: each of d experts errs (loss 1) with probability ½, one
+// of them, drawn from the seed, with probability ½ − gap. Oblivious.
+type ExpertGame struct {
+	linear
+	gap  float64
+	seed uint64
+	r    *random.Source
+	best int
+}
+
+// NewExpertGame plays with d ≥ 1 experts and a gap in [0, ½].
+func NewExpertGame(d int, gap float64, seed uint64) (*ExpertGame, error) {
+	if err := checkDim(d, 1); err != nil {
+		return nil, err
+	}
+	if err := within("gap", gap, 0, 0.5); err != nil {
+		return nil, err
+	}
+	set, err := convex.NewSimplex(d)
+	if err != nil {
+		return nil, err
+	}
+	g := &ExpertGame{linear: newLinear(set), gap: gap, seed: seed}
+	g.best = random.New(seed, "regret/experts/best").IntN(d)
+	g.Restart()
+	return g, nil
+}
+
+// Best is the number of the expert that errs less.
+func (g *ExpertGame) Best() int { return g.best }
+
+// Next implements [Game].
+func (g *ExpertGame) Next(x []float64) (loss.Function, error) {
+	if err := checkPoint(x, len(g.f.C)); err != nil {
+		return nil, err
+	}
+	for i := range g.f.C {
+		p := 0.5
+		if i == g.best {
+			p -= g.gap
+		}
+		g.f.C[i] = 0
+		if g.r.Float64() < p {
+			g.f.C[i] = 1
+		}
+	}
+	return &g.f, nil
+}
+
+// Restart implements [Game].
+func (g *ExpertGame) Restart() {
+	g.r = random.New(g.seed, "regret/experts")
+	g.restart()
+}
+
+// SparseGame has composite losses ⟨g_t, x⟩ + λ‖x‖₁ on a ball around the origin: noise in all coordinates, and a bias beyond λ in few of them, so that the best point is
+// sparse. Learners that know the l1 part keep their points sparse too: see [NewWithoutL1]. Oblivious.
+type SparseGame struct {
+	set    convex.Set
+	lambda float64
+	scale  float64
+	active int
+	seed   uint64
+	r      *random.Source
+	f      loss.Composite
+	c      loss.Linear
+	sum    *CompositeSummary
+}
+
+// NewSparseGame plays in the Euclidean ball of radius 1 around the origin of ℝ^d, with weight lambda ≥ 0 for ‖x‖₁ and the given number of coordinates with a bias, 0
+// to d. Subgradients of the linear part have length at most 1.
+func NewSparseGame(d int, lambda float64, active int, seed uint64) (*SparseGame, error) {
+	if err := checkDim(d, 1); err != nil {
+		return nil, err
+	}
+	if !(lambda >= 0) || math.IsInf(lambda, 1) {
+		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+	}
+	if active < 0 || active > d {
+		return nil, badOption("active", "%d: want a number from 0 to the dimension %d", active, d)
+	}
+	set, err := convex.NewCenteredBall(d, 1)
+	if err != nil {
+		return nil, err
+	}
+	g := &SparseGame{
+		set: set, lambda: lambda, scale: 1 / math.Sqrt(float64(d)), active: active, seed: seed,
+		c: loss.Linear{C: make([]float64, d)}, sum: NewCompositeSummary(d),
+	}
+	g.f = loss.Composite{F: &g.c, Lambda: lambda}
+	g.Restart()
+	return g, nil
+}
+
+// Set implements [Game].
+func (g *SparseGame) Set() convex.Set { return g.set }
+
+// Features implements [Game].
+func (g *SparseGame) Features() []float64 { return nil }
+
+// Summary implements [Game], with a [CompositeSummary].
+func (g *SparseGame) Summary() Summary { return g.sum }
+
+// Next implements [Game], with a [loss.Composite].
+func (g *SparseGame) Next(x []float64) (loss.Function, error) {
+	if err := checkPoint(x, len(g.c.C)); err != nil {
+		return nil, err
+	}
+	for i := range g.c.C {
+		u := 2*g.r.Float64() - 1
+		if i < g.active {
+			u = float64(u/2) - 0.5 // of mean −½
+			if i%2 == 1 {
+				u = -u
+			}
+		}
+		g.c.C[i] = float64(g.scale * u)
+	}
+	return &g.f, nil
+}
+
+// Restart implements [Game].
+func (g *SparseGame) Restart() {
+	g.r = random.New(g.seed, "regret/sparse")
+	g.sum.Reset()
+}
+
+// WithoutL1 gives a learner that knows the l1 part of composite losses (oco.CompositeFTRL) the subgradients of the other part alone.
+type WithoutL1 struct {
+	Player
+	lambda float64
+	g      []float64
+}
+
+// NewWithoutL1 wraps a learner whose own weight of ‖x‖₁ a round is lambda.
+func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
+	if player == nil {
+		return nil, badOption("player", "nil: want a player")
+	}
+	if !(lambda >= 0) || math.IsInf(lambda, 1) {
+		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+	}
+	return &WithoutL1{player, lambda, make([]float64, player.Dim())}, nil
+}
+
+// UpdateLoss ends the round with a [loss.Composite] of the learner's own weight; other losses are refused.
+func (p *WithoutL1) UpdateLoss(f loss.Function) error {
+	c, ok := f.(*loss.Composite)
+	if !ok || c.Lambda != p.lambda || c.Dim() != len(p.g) {
+		return badOption("loss", "%T: want a composite loss with weight %v of the l1 part", f, p.lambda)
+	}
+	c.F.Subgradient(p.g, p.Predict())
+	return p.Update(p.g)
+}
+
+// Bound is the learner's, +Inf if it has none.
+func (p *WithoutL1) Bound(u []float64) (float64, error) {
+	if b, ok := p.Player.(bounder); ok {
+		return b.Bound(u)
+	}
+	return math.Inf(1), checkPoint(u, len(p.g))
+}

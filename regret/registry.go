@@ -1,0 +1,176 @@
+package regret
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// GameEntry is a game that can be made by name.
+type GameEntry struct {
+	// Name is the game's name, and Help one sentence about it.
+	Name, Help string
+	// Kind is "convex", or "experts" for games on the simplex.
+	Kind string
+	// Dim is the default dimension; FixedDim says that there is no other.
+	Dim      int
+	FixedDim bool
+	// NeedsRounds says that the horizon must be given.
+	NeedsRounds bool
+	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any labels, "classification"
+	// for labels ±1.
+	TakesExamples string
+	// Options are what can be set, all with defaults.
+	Options []GameOption
+
+	make func(p GameParams, o func(name string) float64) (Game, Facts, error)
+}
+
+// GameOption is a number that a game can be given.
+type GameOption struct {
+	Name string
+	// Default is its value where none is given; Low and High are the range of those that can be given.
+	Default, Low, High float64
+	// Integer says that it has no fraction.
+	Integer bool
+	Help    string
+}
+
+// GameParams are what a game is made of.
+type GameParams struct {
+	// Dim is the dimension, 0 for the game's default; examples bring their own.
+	Dim int
+	// Rounds is the horizon T, 0 if it is not known.
+	Rounds int
+	// Seed is for games that draw; equal seeds give equal games.
+	Seed uint64
+	// Options are numbers by name.
+	Options map[string]float64
+	// Examples are the rows of a data set, for games that take them; nil for synthetic ones.
+	Examples []Example
+}
+
+// Facts are what a learner may be told of a game before it begins. They are true of every loss that the game can yield, at every point
+// of its set. The fields that oco.Problem has too mean the same.
+type Facts struct {
+	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞ of the subgradients in the set; +Inf if they are not bounded.
+	Lipschitz, LipschitzInf float64
+	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if there is none.
+	StrongConvexity, Smoothness float64
+	// ExpConcavity is a μ with l(y) ≥ l(x) + ⟨g, y−x⟩ + (μ/2)⟨g, y−x⟩² in the set, the μ of the online Newton step; 0 if
+	// there is none.
+	ExpConcavity float64
+	// SquaredDistance says that losses are ‖x − y_t‖².
+	SquaredDistance bool
+	// Features says that losses are ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction.
+	Features bool
+	// L1 is the weight λ of ‖x‖₁ in every loss; see [NewWithoutL1] for learners that know it.
+	L1 float64
+	// Vertices says that points must be vertices of the simplex; see [NewDeterministic].
+	Vertices bool
+	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there is none or no horizon; with
+	// ExpectedFloor it is the expected regret over the seeds, of every learner.
+	Floor         float64
+	ExpectedFloor bool
+}
+
+// unknown are facts of a game of which nothing is known.
+func unknown() Facts {
+	inf := math.Inf(1)
+	return Facts{Lipschitz: inf, LipschitzInf: inf, Smoothness: inf, Floor: math.NaN()}
+}
+
+// linearFacts are those of linear losses.
+func linearFacts(lipschitz, inf float64) Facts {
+	return Facts{Lipschitz: lipschitz, LipschitzInf: inf, Floor: math.NaN()}
+}
+
+// New makes the game and says what is known of it. It refuses options that the game does not have or that are out of range, a
+// dimension other than the only one, and examples for games that take none.
+func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
+	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
+	names := make([]string, 0, len(p.Options))
+	for name := range p.Options {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		i := slices.IndexFunc(e.Options, func(o GameOption) bool { return o.Name == name })
+		if i < 0 {
+			return nil, Facts{}, noregret.Errorf(noregret.Usage, e.Name, "it has no option %q; it has %s", name, e.optionNames())
+		}
+		o, v := &e.Options[i], p.Options[name]
+		if !(v >= o.Low && v <= o.High) || o.Integer && v != math.Floor(v) {
+			kind := "a number"
+			if o.Integer {
+				kind = "an integer"
+			}
+			return nil, Facts{}, noregret.Errorf(noregret.Usage, e.Name+":"+name, "%v: want %s from %v to %v", v, kind, o.Low, o.High)
+		}
+	}
+	if p.Rounds < 0 || e.NeedsRounds && p.Rounds < 1 {
+		return fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon", p.Rounds))
+	}
+	if p.Examples != nil && e.TakesExamples == "" {
+		return fail(noregret.Errorf(noregret.Usage, "examples", "%d given: this game takes none", len(p.Examples)))
+	}
+	if p.Examples != nil && p.Dim != 0 && len(p.Examples) > 0 && len(p.Examples[0].Z) != p.Dim {
+		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: the examples have %d features", p.Dim, len(p.Examples[0].Z)))
+	}
+	if p.Dim == 0 {
+		p.Dim = e.Dim
+	}
+	if e.FixedDim && p.Dim != e.Dim || p.Dim < 1 || p.Dim > maxDim {
+		want := fmt.Sprintf("1 to %d", maxDim)
+		if e.FixedDim {
+			want = fmt.Sprint(e.Dim, ", the only one")
+		}
+		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: want %s", p.Dim, want))
+	}
+	g, f, err := e.make(p, func(name string) float64 {
+		if v, ok := p.Options[name]; ok {
+			return v
+		}
+		for _, o := range e.Options {
+			if o.Name == name {
+				return o.Default
+			}
+		}
+		return math.NaN()
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return g, f, nil
+}
+
+func (e *GameEntry) optionNames() string {
+	if len(e.Options) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, o := range e.Options {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// FindGame returns the game of a name.
+func FindGame(name string) (*GameEntry, error) {
+	var names []string
+	for _, e := range Games() {
+		if e.Name == name {
+			return &e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return nil, noregret.Errorf(noregret.Usage, "game", "%q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// Games lists the games that can be made by name: games of play, then the adversaries of the lower bounds.
+func Games() []GameEntry {
+	return slices.Concat(simpleGames(), exampleGames(), signGames(), trapGames())
+}
