@@ -53,6 +53,9 @@ func TestNoAllocations(t *testing.T) {
 		})
 	}
 	for _, kind := range pairKinds() {
+		if raceEnabled {
+			break
+		}
 		m, s := kind.make(r, d)
 		reg := must(convex.Restrict(m, s))
 		n := s.Dim()
