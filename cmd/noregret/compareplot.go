@@ -1,34 +1,18 @@
 package main
 
 import (
-	"fmt"
 	"image/color"
-	"io"
 	"math"
-	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 )
-
-// checkPlotName refuses names that are neither .svg nor .png.
-func checkPlotName(path string) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".svg", ".png":
-		return nil
-	default:
-		return noregret.Errorf(noregret.Usage, "--plot", "%q is neither a .svg nor a .png file", path)
-	}
-}
 
 // Colours and shapes of the algorithms: the project's own are filled and warm, the baselines hollow and cool.
 var (
@@ -116,15 +100,6 @@ func plotComparison(path string, c *classify.Comparison, measures []measure.Meas
 	columns := min(2, len(measures))
 	rows := (len(measures) + columns - 1) / columns
 	width, height := vg.Length(columns)*panelWidth, vg.Length(rows)*panelHeight
-	var canvas interface {
-		vg.CanvasSizer
-		io.WriterTo
-	}
-	if strings.EqualFold(filepath.Ext(path), ".svg") {
-		canvas = vgsvg.New(width, height)
-	} else {
-		canvas = vgimg.PngCanvas{Canvas: vgimg.New(width, height)}
-	}
 	plots := make([][]*plot.Plot, rows)
 	for i := range plots {
 		plots[i] = make([]*plot.Plot, columns)
@@ -136,23 +111,5 @@ func plotComparison(path string, c *classify.Comparison, measures []measure.Meas
 		}
 		plots[i/columns][i%columns] = p
 	}
-	tiles := draw.Tiles{
-		Rows: rows, Cols: columns, PadX: vg.Points(12), PadY: vg.Points(12),
-		PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(6),
-	}
-	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
-		for j, at := range row {
-			if plots[i][j] != nil {
-				plots[i][j].Draw(at)
-			}
-		}
-	}
-	err := writeFile(path, func(w io.Writer) error {
-		_, err := canvas.WriteTo(w)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("the picture: %w", err)
-	}
-	return nil
+	return writePlots(path, plots, width, height)
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/play"
+	"github.com/noregret/noregret/regret"
+)
+
+// newLearnersCommand makes "noregret learners".
+func newLearnersCommand(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "learners",
+		Short: "List the learners that can play",
+		Long: `List the learners that "noregret play" knows: the order of the regret that their theorem
+promises, what they must know before they begin, and the time of a round. With --json the output
+is a list of {name, kind, games, bound, knows, cost}, where games are the games that the learner
+can play, and options, source; kind is convex, experts or bandit.`,
+		Example: `  noregret learners
+  noregret learners --json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.listLearners(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
+	return cmd
+}
+
+type optionJSON struct {
+	Name    string `json:"name"`
+	Default string `json:"default"`
+	Help    string `json:"help"`
+}
+
+func (a *app) listLearners(asJSON bool) error {
+	infos, err := play.Learners()
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		Name    string       `json:"name"`
+		Kind    string       `json:"kind"`
+		Games   []string     `json:"games"`
+		Bound   string       `json:"bound"`
+		Knows   string       `json:"knows"`
+		Cost    string       `json:"cost"`
+		Options []optionJSON `json:"options"`
+		Source  string       `json:"source"`
+	}
+	var list []entry
+	g := grid{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
+	g.add("learner", "kind", "bound", "knows", "cost of a round", "options")
+	for _, i := range infos {
+		e := entry{i.Name, i.Kind, i.Games, i.Bound, i.Knows, i.Cost, []optionJSON{}, i.Source}
+		var names []string
+		for _, o := range i.Options {
+			e.Options = append(e.Options, optionJSON{o.Name, o.Default, o.Help})
+			names = append(names, o.Name)
+		}
+		list = append(list, e)
+		g.add(i.Name, i.Kind, i.Bound, i.Knows, i.Cost, strings.Join(names, " "))
+	}
+	if asJSON {
+		return writeJSON(a.stdout, list)
+	}
+	return g.write(a.stdout)
+}
+
+// newGamesCommand makes "noregret games".
+func newGamesCommand(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "games",
+		Short: "List the games that learners can play",
+		Long: `List the games of "noregret play" with their options: games of play first, then the adversaries of
+the theory's lower bounds. With --json the output is a list of {name, kind, help, dim, options}.`,
+		Example: "  noregret games",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.listGames(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
+	return cmd
+}
+
+func (a *app) listGames(asJSON bool) error {
+	type entry struct {
+		Name    string       `json:"name"`
+		Kind    string       `json:"kind"`
+		Help    string       `json:"help"`
+		Dim     int          `json:"dim"`
+		Options []optionJSON `json:"options"`
+	}
+	var list []entry
+	g := grid{left: map[int]bool{2: true, 3: true}}
+	g.add("game", "dim", "what it is", "options")
+	for _, e := range regret.Games() {
+		out := entry{e.Name, e.Kind, e.Help, e.Dim, []optionJSON{}}
+		var options []string
+		for _, o := range e.Options {
+			value := strconv.FormatFloat(o.Default, 'g', -1, 64)
+			out.Options = append(out.Options, optionJSON{o.Name, value, o.Help})
+			options = append(options, fmt.Sprintf("%s=%s", o.Name, value))
+		}
+		list = append(list, out)
+		g.add(e.Name, strconv.Itoa(e.Dim), e.Help, strings.Join(options, " "))
+	}
+	if asJSON {
+		return writeJSON(a.stdout, list)
+	}
+	return g.write(a.stdout)
+}

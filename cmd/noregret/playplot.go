@@ -1,0 +1,83 @@
+package main
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret/play"
+)
+
+// playColours are the learners' colours, in the order of the command line.
+var playColours = append(append([]color.Color{}, warm...), cool...)
+
+// plotResults draws the regret of every learner as a line and its bound as a dashed line of the same colour; of several runs
+// each is drawn. Both axes are logarithmic: regrets of 0 and below do not show on such an axis, the line begins or ends there. Where
+// nothing is above 0, the axis of regret is an ordinary one.
+func plotResults(path string, results []play.Result) error {
+	p := plot.New()
+	p.Title.Text = results[0].Game
+	p.X.Label.Text, p.Y.Label.Text = "rounds", "regret (line) and bound (dashed)"
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Add(plotter.NewGrid())
+	p.Legend.Top, p.Legend.Left = true, true
+	top, least := 0.0, math.Inf(1) // of what is above 0
+	for _, r := range results {
+		for _, q := range r.Curve {
+			for _, v := range []float64{q.Regret, q.Bound} {
+				if v > 0 && !math.IsInf(v, 1) {
+					top, least = max(top, v), min(least, v)
+				}
+			}
+		}
+	}
+	logarithmic := top > 0
+	shown := func(v float64) bool { return v-v == 0 && (v > 0 || !logarithmic) }
+	colours := map[string]color.Color{}
+	for _, r := range results {
+		c, seen := colours[r.Learner]
+		if !seen {
+			c = playColours[len(colours)%len(playColours)]
+			colours[r.Learner] = c
+		}
+		var regrets, bounds plotter.XYs
+		for _, q := range r.Curve {
+			if shown(q.Regret) {
+				regrets = append(regrets, plotter.XY{X: float64(q.Round), Y: q.Regret})
+			}
+			if shown(q.Bound) {
+				bounds = append(bounds, plotter.XY{X: float64(q.Round), Y: q.Bound})
+			}
+		}
+		for k, points := range []plotter.XYs{bounds, regrets} {
+			if len(points) == 0 {
+				continue
+			}
+			line, err := plotter.NewLine(points)
+			if err != nil {
+				return err
+			}
+			line.Color, line.Width = c, vg.Points(1.5)
+			if k == 0 {
+				line.Dashes, line.Width = []vg.Length{vg.Points(5), vg.Points(3)}, vg.Points(1)
+			}
+			p.Add(line)
+			if !seen {
+				if k == 0 && len(regrets) > 0 {
+					continue // the regret's line stands for the learner
+				}
+				p.Legend.Add(r.Learner, line)
+			}
+		}
+	}
+	if logarithmic {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.Y.Min = max(least/1.5, top*1e-6)
+		p.Y.Max = top * math.Pow(top/p.Y.Min, 0.2) * 2 // room for the legend
+	}
+	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))
+	return writePlots(path, [][]*plot.Plot{{p}}, 8*vg.Inch, 5.5*vg.Inch)
+}
