@@ -43,7 +43,13 @@ func (s *Simplex) Project(dst, v []float64) {
 		copy(dst, v)
 		return
 	}
-	top, tau := simplexThreshold(v, s.s, false)
+	ProjectOnSimplex(dst, v, s.s)
+}
+
+// ProjectOnSimplex writes the projection of v on {x ≥ 0 : Σx = sum}, sum > 0, to dst, for callers that have no [Simplex] at hand. A
+// point of the simplex may come back with other last bits. dst may be v.
+func ProjectOnSimplex(dst, v []float64, sum float64) {
+	top, tau := simplexThreshold(v, sum, false)
 	for i, x := range v {
 		dst[i] = max((x-top)-tau, 0)
 	}

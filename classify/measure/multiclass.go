@@ -2,8 +2,9 @@ package measure
 
 import (
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // MulticlassConcave is a measure Ψ(R₁, ..., R_C) of the recalls of C ≥ 2 classes that is concave and
@@ -82,27 +83,8 @@ func (MulticlassMin) Conjugate([]float64) float64 { return 0 }
 // ConjugateGradient implements [MulticlassConcave].
 func (MulticlassMin) ConjugateGradient() float64 { return 0 }
 
-// Project implements [MulticlassConcave]: α_k = max(a_k - τ, 0) with τ = (Σ of the ρ largest a - 1)/ρ and ρ the largest
-// number for which the ρ-th largest a exceeds its τ (Held, Wolfe and Crowder 1974). O(C log C).
-func (MulticlassMin) Project(dst, a []float64, _ float64) {
-	copy(dst, a)
-	slices.Sort(dst)
-	// The largest is taken off first so that a large common offset costs no digits.
-	top := dst[len(dst)-1]
-	var sum, tau float64
-	for i := len(dst) - 1; i >= 0; i-- {
-		v := dst[i] - top
-		sum += v
-		t := (sum - 1) / float64(len(dst)-i)
-		if v <= t {
-			break
-		}
-		tau = t
-	}
-	for k, v := range a {
-		dst[k] = max(v-top-tau, 0)
-	}
-}
+// Project implements [MulticlassConcave]: on the simplex, see [convex.ProjectOnSimplex]. O(C).
+func (MulticlassMin) Project(dst, a []float64, _ float64) { convex.ProjectOnSimplex(dst, a, 1) }
 
 // OptimalDual implements [MulticlassConcave]; classes that tie for the least share the mass.
 func (m MulticlassMin) OptimalDual(dst, u []float64) {
