@@ -9,16 +9,19 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// BettingTrap is the adversary of unconstrained online linear optimization (L.6; Orabona 2019, Theorems 5.11 and 5.12). The learner claims
-// that its regret against 0 stays within ε(t), nondecreasing, for subgradients of length at most 1. A point x_t longer than
-// ε(t) − Σ_{i<t} ⟨g_i, x_i⟩ refutes that: g_t = x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later losses are 0). Otherwise
-// the learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩, and g_t = −c_t·e_1 with the coin of
-// [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) = (ε(T)/√T)·exp(s²·ln 2/T), after T rounds
+// BettingTrap is the adversary of unconstrained online linear optimization (L.6; Orabona 2019, Theorems 5.11
+// and 5.12). The learner claims that its regret against 0 stays within ε(t), nondecreasing, for subgradients
+// of length at most 1. A point x_t longer than ε(t) − Σ_{i<t} ⟨g_i, x_i⟩ refutes that: g_t =
+// x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later losses are 0). Otherwise the
+// learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩, and g_t = −c_t·e_1 with the
+// coin of [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) = (ε(T)/√T)·exp(s²·ln 2/T), after T
+// rounds
 //
 //	Regret_T(u*) ≥ f*(‖u*‖) + ε(T) at u* = f'(Σ c_t)·e_1,
 //
-// of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner that is cautious at 0 does better far away. A round costs O(d + T); horizons from 1 to
-// [MaxCoinRounds] are allowed. Losses are linear on ℝ^d and have no best point: certificates compare with u*.
+// of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner that is cautious at 0 does better far away. A round
+// costs O(d + T); horizons from 1 to [MaxCoinRounds] are allowed. Losses are linear on ℝ^d and have no best
+// point: certificates compare with u*.
 type BettingTrap struct {
 	linear
 	coin   *CoinAdversary
@@ -30,8 +33,8 @@ type BettingTrap struct {
 	excess float64
 }
 
-// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called for t = 1, ..., rounds and must be above
-// 0 and nondecreasing.
+// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called for t = 1,
+// ..., rounds and must be above 0 and nondecreasing.
 func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
@@ -100,7 +103,8 @@ func (g *BettingTrap) Restart() {
 	g.restart()
 }
 
-// Refuted is the round in which the claim was refuted, and by how much its regret against 0 was above the claim then; 0 if it was not.
+// Refuted is the round in which the claim was refuted, and by how much its regret against 0 was above the claim
+// then; 0 if it was not.
 func (g *BettingTrap) Refuted() (round int, excess float64) { return g.broken, g.excess }
 
 // Sum is Σ c_t, so far.
@@ -117,8 +121,8 @@ func (g *BettingTrap) Comparator() []float64 {
 	return u
 }
 
-// Floor is f*(‖u*‖) + ε(T), the regret that the learner has against Comparator after the last round. Once the claim is refuted it is the
-// claim of that round, which the regret against 0 is above.
+// Floor is f*(‖u*‖) + ε(T), the regret that the learner has against Comparator after the last round. Once
+// the claim is refuted it is the claim of that round, which the regret against 0 is above.
 func (g *BettingTrap) Floor() float64 {
 	if g.broken > 0 {
 		return g.claim(g.broken)
@@ -126,12 +130,13 @@ func (g *BettingTrap) Floor() float64 {
 	return ConjugateOfWealth(convex.Norm2(g.Comparator()), g.coin.rounds, g.final) + g.final
 }
 
-// ConjugateOfWealth is f*(y) = sup_s s·y − f(s) of f(s) = (ε/√T)·exp(s²·ln 2/T) for y ≥ 0: with a = T/(2·ln 2) and b = ε/√T,
+// ConjugateOfWealth is f*(y) = sup_s s·y − f(s) of f(s) = (ε/√T)·exp(s²·ln 2/T) for y ≥ 0: with a =
+// T/(2·ln 2) and b = ε/√T,
 //
 //	f*(y) = √a·y·(√w − 1/√w),   w·e^w = a·y²/b²
 //
-// (Lambert's W), to a few units in the last place, also where a·y²/b² leaves the range of float64. It is NaN unless y, T and ε are
-// in range: y ≥ 0, T ≥ 1, ε > 0.
+// (Lambert's W), to a few units in the last place, also where a·y²/b² leaves the range of float64. It is NaN
+// unless y, T and ε are in range: y ≥ 0, T ≥ 1, ε > 0.
 func ConjugateOfWealth(y float64, rounds int, epsilon float64) float64 {
 	if !(y >= 0) || math.IsInf(y, 1) || rounds < 1 || !(epsilon > 0) || math.IsInf(epsilon, 1) {
 		return math.NaN()
@@ -143,14 +148,14 @@ func ConjugateOfWealth(y float64, rounds int, epsilon float64) float64 {
 		// f* = −b + a·y²/(2b)·(1 + O(q²)).
 		return float64(b*float64(q*q)/2) - b
 	}
-	w := lambertOfSquare(q)
+	w := lambertOfExp(portable.Log(a) + float64(2*(portable.Log(y)-portable.Log(b))))
 	root := math.Sqrt(w)
 	return math.Sqrt(a) * y * (root - 1/root)
 }
 
-// lambertOfSquare is W(q²) for q > 0: the root of ln w + w = 2·ln q, by Newton's method in v = ln w, convex and rising there.
-func lambertOfSquare(q float64) float64 {
-	target := 2 * portable.Log(q)
+// lambertOfExp is W(e^target): the root of ln w + w = target, by Newton's method in v = ln w, where it is
+// convex and rising.
+func lambertOfExp(target float64) float64 {
 	v := target // e^v + v > target: Newton comes down from the right, as the function is convex
 	if target > 1 {
 		v = portable.Log(target)

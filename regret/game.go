@@ -12,8 +12,9 @@ type Player interface {
 	Update(g []float64) error
 }
 
-// RandomizedPlayer is a player that draws a vertex of the simplex from a distribution, as experts.Randomized does.
-// Predict is the vertex drawn, for which it pays. A game fixes its loss knowing the distribution, but not the draw.
+// RandomizedPlayer is a player that draws a vertex of the simplex from a distribution, as experts.Randomized
+// does. Predict is the vertex drawn, for which it pays. A game fixes its loss knowing the distribution, but not
+// the draw.
 type RandomizedPlayer interface {
 	Player
 	// Distribution is what the running round's vertex is drawn from.
@@ -44,8 +45,8 @@ type Game interface {
 	Features() []float64
 	// Next is the loss of the round in which x was played. The function is good until the next call, or Restart.
 	Next(x []float64) (loss.Function, error)
-	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it. The game does not
-	// add to it: the referee does.
+	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it. The game
+	// does not add to it: the referee does.
 	Summary() Summary
 	// Restart begins the game again with the same seed, and empties the Summary. An oblivious game then
 	// yields the same losses.

@@ -17,8 +17,8 @@ type Example struct {
 	Y float64
 }
 
-// ExampleGame plays the losses of linear predictions for the examples of a data set, in their order, over and over. Oblivious. Make one with
-// [NewRegression] or [NewClassification].
+// ExampleGame plays the losses of linear predictions for the examples of a data set, in their order, over and
+// over. Oblivious. Make one with [NewRegression] or [NewClassification].
 type ExampleGame struct {
 	set    convex.Set
 	losses []*loss.Example
@@ -65,8 +65,9 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 	return g, nil
 }
 
-// NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each prediction, on ℝ^d, or on the ball of a radius > 0
-// around the origin; radius 0 stands for ℝ^d. Labels are any finite numbers.
+// NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each
+// prediction, on ℝ^d, or on the ball of a radius > 0 around the origin; radius 0 stands for ℝ^d. Labels are
+// any finite numbers.
 func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 	g, err := newExampleGame(examples, loss.Squared{})
 	if err != nil {
@@ -88,8 +89,9 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 	return g, nil
 }
 
-// NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball of a radius > 0 around the origin. All
-// features are divided by the greatest length among the examples, so that ‖z_t‖ ≤ 1.
+// NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball of
+// a radius > 0 around the origin. All features are divided by the greatest length among the examples, so that
+// ‖z_t‖ ≤ 1.
 func NewClassification(examples []Example, radius float64) (*ExampleGame, error) {
 	var longest float64
 	for _, e := range examples {
@@ -153,8 +155,10 @@ func (g *ExampleGame) Restart() {
 	}
 }
 
-// SyntheticExamples draws n examples with d features each from the seed. Features are uniform in [−1, 1]/√d, and so of length at most 1. With a hidden w of
-// length 2, labels are ⟨w, z⟩ plus uniform noise in [−½, ½] for regression; for classification they are +1 with probability 1/(1 + exp(−4·⟨w, z⟩)), else −1.
+// SyntheticExamples draws n examples with d features each from the seed. Features are uniform in [−1,
+// 1]/√d, and so of length at most 1. With a hidden w of length 2, labels are ⟨w, z⟩ plus uniform noise in
+// [−½, ½] for regression; for classification they are +1 with probability 1/(1 + exp(−4·⟨w, z⟩)),
+// else −1.
 func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err

@@ -38,11 +38,11 @@ type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
 	LearnerLoss, ComparatorLoss float64
-	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have no minimum it is the
-	// one that the game names, and nil if it names none: then ComparatorLoss is −Inf and Regret +Inf.
+	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have no minimum it
+	// is the one that the game names, and nil if it names none: then ComparatorLoss is −Inf and Regret +Inf.
 	Comparator []float64
-	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0 for one
-	// that was given, and +Inf for one that the game names.
+	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0
+	// for one that was given, and +Inf for one that the game names.
 	Gap float64
 	// Regret is LearnerLoss − ComparatorLoss.
 	Regret float64
@@ -62,8 +62,8 @@ func (c *Certificate) Ratio() float64 {
 	return c.Regret / c.Bound
 }
 
-// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being false;
-// nil without a bound.
+// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being
+// false; nil without a bound.
 func (c *Certificate) Tightest() *Point {
 	var best *Point
 	for i := range c.Curve {
@@ -75,9 +75,9 @@ func (c *Certificate) Tightest() *Point {
 	return best
 }
 
-// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound and
-// 1e-12 of the losses. It holds for a bound of +Inf. The regret against any other point is at most Regret + Gap. For
-// a [RandomizedPlayer] the bound is one of the expected regret, which a run may exceed.
+// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound
+// and 1e-12 of the losses. It holds for a bound of +Inf. The regret against any other point is at most Regret +
+// Gap. For a [RandomizedPlayer] the bound is one of the expected regret, which a run may exceed.
 func (c *Certificate) Holds() bool {
 	if math.IsInf(c.Bound, 1) {
 		return true
@@ -86,13 +86,13 @@ func (c *Certificate) Holds() bool {
 	return c.Regret <= c.Bound+float64(1e-9*math.Abs(c.Bound))+float64(1e-12*(1+size))
 }
 
-// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if the
-// learner refuses a round, the game fails or ctx ends, which is seen within 256 rounds. Besides what the learner, the game
-// and its summary need it allocates O(d), and nothing per round.
+// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if
+// the learner refuses a round, the game fails or ctx ends, which is seen within 256 rounds. Besides what the
+// learner, the game and its summary need it allocates O(d), and nothing per round.
 //
 // A learner that takes features is shown them, one that takes whole losses is given them, one that makes use of
-// strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the game is shown the distribution,
-// and the loss paid is that of the vertex drawn.
+// strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the game is shown the
+// distribution, and the loss paid is that of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
 		return nil, noregret.Errorf(noregret.Usage, "play", "the player or the game is nil")

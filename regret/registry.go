@@ -20,8 +20,8 @@ type GameEntry struct {
 	FixedDim bool
 	// NeedsRounds says that the horizon must be given.
 	NeedsRounds bool
-	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any labels, "classification"
-	// for labels ±1.
+	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any labels,
+	// "classification" for labels ±1.
 	TakesExamples string
 	// Options are what can be set, all with defaults.
 	Options []GameOption
@@ -53,15 +53,16 @@ type GameParams struct {
 	Examples []Example
 }
 
-// Facts are what a learner may be told of a game before it begins. They are true of every loss that the game can yield, at every point
-// of its set. The fields that oco.Problem has too mean the same.
+// Facts are what a learner may be told of a game before it begins. They are true of every loss that the game
+// can yield, at every point of its set. The fields that oco.Problem has too mean the same.
 type Facts struct {
-	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞ of the subgradients in the set; +Inf if they are not bounded.
+	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞ of the subgradients in the set; +Inf if
+	// they are not bounded.
 	Lipschitz, LipschitzInf float64
 	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if there is none.
 	StrongConvexity, Smoothness float64
-	// ExpConcavity is a μ with l(y) ≥ l(x) + ⟨g, y−x⟩ + (μ/2)⟨g, y−x⟩² in the set, the μ of the online Newton step; 0 if
-	// there is none.
+	// ExpConcavity is a μ with l(y) ≥ l(x) + ⟨g, y−x⟩ + (μ/2)⟨g, y−x⟩² in the set, the μ of
+	// the online Newton step; 0 if there is none.
 	ExpConcavity float64
 	// SquaredDistance says that losses are ‖x − y_t‖².
 	SquaredDistance bool
@@ -71,8 +72,8 @@ type Facts struct {
 	L1 float64
 	// Vertices says that points must be vertices of the simplex; see [NewDeterministic].
 	Vertices bool
-	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there is none or no horizon; with
-	// ExpectedFloor it is the expected regret over the seeds, of every learner.
+	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there is none or
+	// no horizon; with ExpectedFloor it is the expected regret over the seeds, of every learner.
 	Floor         float64
 	ExpectedFloor bool
 }
@@ -88,8 +89,8 @@ func linearFacts(lipschitz, inf float64) Facts {
 	return Facts{Lipschitz: lipschitz, LipschitzInf: inf, Floor: math.NaN()}
 }
 
-// New makes the game and says what is known of it. It refuses options that the game does not have or that are out of range, a
-// dimension other than the only one, and examples for games that take none.
+// New makes the game and says what is known of it. It refuses options that the game does not have or that are
+// out of range, a dimension other than the only one, and examples for games that take none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
 	names := make([]string, 0, len(p.Options))

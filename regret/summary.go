@@ -10,7 +10,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// total is a compensated sum (Neumaier 1974): exact to the last digits over tens of millions of terms of either sign.
+// total is a compensated sum (Neumaier 1974): exact to the last digits over tens of millions of terms of either
+// sign.
 type total struct{ s, c float64 }
 
 func (k *total) add(v float64) {
@@ -103,8 +104,8 @@ func (s *LinearSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 // Reset implements [Summary].
 func (s *LinearSummary) Reset() { clear(s.sum) }
 
-// CompositeSummary is the summary Σg, Σλ of losses ⟨g, x⟩ + λ‖x‖₁. The best point is found in closed form, by soft
-// thresholds, on ℝ^d, boxes and Euclidean balls around the origin. O(d).
+// CompositeSummary is the summary Σg, Σλ of losses ⟨g, x⟩ + λ‖x‖₁. The best point is found in
+// closed form, by soft thresholds, on ℝ^d, boxes and Euclidean balls around the origin. O(d).
 type CompositeSummary struct {
 	linear *LinearSummary
 	weight total
@@ -193,8 +194,8 @@ func (s *CompositeSummary) Reset() {
 	s.weight = total{}
 }
 
-// DistanceSummary is the summary Σc, Σ‖c‖² of squared distances ‖x − c‖². The best point is the projected mean:
-// exact. O(d).
+// DistanceSummary is the summary Σc, Σ‖c‖² of squared distances ‖x − c‖². The best point is the
+// projected mean: exact. O(d).
 type DistanceSummary struct {
 	n      int
 	sum    []total // Σc
@@ -221,7 +222,8 @@ func (s *DistanceSummary) Add(f loss.Function) error {
 	return nil
 }
 
-// Loss implements [Summary]: Σ‖c‖² − 2⟨u, Σc⟩ + n‖u‖², in twice the precision, as the terms may cancel.
+// Loss implements [Summary]: Σ‖c‖² − 2⟨u, Σc⟩ + n‖u‖², in twice the precision, as the terms
+// may cancel.
 func (s *DistanceSummary) Loss(u []float64) float64 {
 	sum := s.square
 	var norm total

@@ -1,0 +1,130 @@
+package regret_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/oco"
+	"github.com/noregret/noregret/regret"
+)
+
+// A learner against the adversary that forces the regret every learner must have.
+func ExamplePlay() {
+	interval, err := convex.NewCube(1, -1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const rounds = 100
+	game, err := regret.NewMinimax(interval, nil, nil, 1, rounds)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	learner, err := oco.NewSubgradientDescent(interval, nil, oco.FixedHorizon(2, 1, rounds))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := regret.Play(context.Background(), learner, game, rounds, regret.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("floor %.4f ≤ regret %.4f ≤ bound %.4f\n", game.Floor(), c.Regret, c.Bound)
+	// Output: floor 7.9589 ≤ regret 12.0000 ≤ bound 12.5000
+}
+
+// A game by name: what it tells of itself is what its learner is made from.
+func ExampleFindGame() {
+	entry, err := regret.FindGame("guess")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	game, facts, err := entry.New(regret.GameParams{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(entry.Help)
+	fmt.Println("on", game.Set(), "with gradients up to", facts.Lipschitz, "and strong convexity", facts.StrongConvexity)
+	learner, err := oco.NewSubgradientDescent(game.Set(), nil, oco.StronglyConvex(facts.StrongConvexity))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := regret.Play(context.Background(), learner, game, 1000, regret.Options{Checkpoints: 4})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range c.Curve {
+		fmt.Printf("%4d rounds: loss %8.4f, regret %.4f of at most %.4f\n", p.Round, p.Loss, p.Regret, p.Bound)
+	}
+	// Output:
+	// guess a number in [0, 1], uniform at random: losses (x − y)²
+	// on box([0], [1]) with gradients up to 2 and strong convexity 2
+	//    1 rounds: loss   0.1951, regret 0.1951 of at most 0.1951
+	//   10 rounds: loss   1.0724, regret 0.3840 of at most 0.3840
+	//  100 rounds: loss   8.4129, regret 0.5934 of at most 0.5934
+	// 1000 rounds: loss  83.7932, regret 0.7925 of at most 0.7925
+}
+
+// The comparator may move, too.
+func ExampleOptions() {
+	game, err := regret.NewDrift(2, 1, 100, 0, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	learner, err := oco.NewSubgradientDescent(game.Set(), nil, oco.Constant(0.4))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := regret.Play(context.Background(), learner, game, 1000, regret.Options{
+		Moving: func(u []float64, t int) { // the target itself
+			u[1], u[0] = math.Sincos(2 * math.Pi * float64(t-1) / 100)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("static regret %.1f, dynamic regret %.1f\n", c.Regret, c.DynamicRegret)
+	// Output: static regret -992.8, dynamic regret 7.2
+}
+
+// A bettor who follows the past frequency of heads, against the adversary of coin betting.
+func ExamplePlayCoin() {
+	a, err := regret.NewCoinAdversary(4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := regret.PlayCoin(&follower{}, a)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("outcomes", r.Outcomes)
+	fmt.Printf("wealth %.4f, best fraction %.4f, part %.4f of at most %.4f\n", math.Exp(r.LogWealth), math.Exp(r.LogBest),
+		math.Exp(r.LogWealth-r.LogBest), math.Exp(-r.LogConstant))
+	// Output:
+	// outcomes [1 1 1 1]
+	// wealth 4.3750, best fraction 16.0000, part 0.2734 of at most 0.3107
+}
+
+// follower bets Σc/t.
+type follower struct{ t, sum float64 }
+
+func (f *follower) Bet() float64 { return f.sum / (f.t + 1) }
+
+func (f *follower) Observe(c float64) error {
+	f.t++
+	f.sum += c
+	return nil
+}

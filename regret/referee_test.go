@@ -1,0 +1,403 @@
+package regret_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/loss"
+	"github.com/noregret/noregret/oco"
+	"github.com/noregret/noregret/regret"
+)
+
+// TestEveryLearnerInEveryGame: the certificate holds wherever a learner accepts a game.
+func TestEveryLearnerInEveryGame(t *testing.T) {
+	const rounds = 200
+	games := map[string]int{}
+	learners := map[string]int{}
+	for _, e := range regret.Games() {
+		params := []regret.GameParams{{Rounds: rounds, Seed: 1}, {Rounds: rounds, Seed: 2}}
+		if !e.FixedDim {
+			params[1].Dim = 3
+		}
+		for _, o := range e.Options { // a regression on a ball, too
+			if e.Name == "regression" && o.Name == "radius" {
+				params = append(params, regret.GameParams{Rounds: rounds, Seed: 3, Options: map[string]float64{"radius": 2}})
+			}
+		}
+		for _, p := range params {
+			g, f, err := e.New(p)
+			if err != nil {
+				t.Fatalf("%s: %v", e.Name, err)
+			}
+			for _, le := range oco.Learners() {
+				options := map[string]float64{}
+				if le.Name == "composite-ftrl" {
+					options["kappa"] = f.L1
+				}
+				l, err := le.New(problem(g.Set(), rounds, f), options)
+				if err != nil {
+					continue
+				}
+				var player regret.Player = l
+				switch {
+				case f.Vertices:
+					player = must(regret.NewDeterministic(l))
+				case le.Name == "composite-ftrl" && f.L1 > 0:
+					player = must(regret.NewWithoutL1(l, f.L1))
+				}
+				c, err := regret.Play(context.Background(), player, g, rounds, regret.Options{Checkpoints: 5})
+				if err != nil {
+					t.Errorf("%s in %s: %v", le.Name, e.Name, err)
+					continue
+				}
+				games[e.Name]++
+				learners[le.Name]++
+				if !c.Holds() || math.IsNaN(c.Regret) {
+					t.Errorf("%s in %s: regret %v above the bound %v", le.Name, e.Name, c.Regret, c.Bound)
+				}
+				for _, p := range c.Curve {
+					if p.Regret > p.Bound*(1+1e-9)+1e-10 {
+						t.Errorf("%s in %s, round %d: regret %v above the bound %v", le.Name, e.Name, p.Round, p.Regret, p.Bound)
+					}
+				}
+				if c.Comparator == nil || c.Gap > 1e-6*(1+math.Abs(c.ComparatorLoss)) && !math.IsInf(c.Gap, 1) {
+					t.Errorf("%s in %s: comparator %v, gap %v", le.Name, e.Name, c.Comparator, c.Gap)
+				}
+			}
+		}
+	}
+	for _, e := range regret.Games() {
+		if games[e.Name] < 2 {
+			t.Errorf("%s was played by %d learners", e.Name, games[e.Name])
+		}
+	}
+	for _, e := range oco.Learners() {
+		if learners[e.Name] == 0 {
+			t.Errorf("%s can play no game", e.Name)
+		}
+	}
+	t.Logf("played: %v\nby: %v", games, learners)
+}
+
+// recorder keeps what a big-float sum needs.
+type recorder struct {
+	regret.Game
+	paid *big.Float
+	sum  []*big.Float
+}
+
+func (g *recorder) Next(x []float64) (loss.Function, error) {
+	f, err := g.Game.Next(x)
+	if err != nil {
+		return nil, err
+	}
+	g.paid.Add(g.paid, big.NewFloat(f.Value(x)))
+	for i, v := range f.(*loss.Linear).C {
+		g.sum[i].Add(g.sum[i], big.NewFloat(v))
+	}
+	return f, nil
+}
+
+// TestExact: the regret of 10^6 linear rounds against sums of 300 bits.
+func TestExact(t *testing.T) {
+	const rounds = 1000000
+	inner, f, err := must(regret.FindGame("linear-box")).New(regret.GameParams{Dim: 2, Rounds: rounds, Seed: 4, Options: map[string]float64{"bias": 0, "lipschitz": 1e5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &recorder{Game: inner, paid: new(big.Float).SetPrec(300), sum: []*big.Float{new(big.Float).SetPrec(300), new(big.Float).SetPrec(300)}}
+	l := must(must(oco.Find("ogd-adaptive")).New(problem(g.Set(), rounds, f), nil))
+	c := play(t, l, g, rounds)
+	want := new(big.Float).SetPrec(300).Set(g.paid)
+	for _, s := range g.sum {
+		want.Add(want, new(big.Float).Abs(s)) // the best point is a corner of [−1, 1]²
+	}
+	exact, _ := want.Float64()
+	paid, _ := g.paid.Float64()
+	if c.LearnerLoss != paid || math.Abs(c.Regret-exact) > 4e-16*(math.Abs(exact)+math.Abs(paid)) {
+		t.Errorf("loss %.17g of %.17g, regret %.17g, exactly %.17g", c.LearnerLoss, paid, c.Regret, exact)
+	}
+	if !c.Holds() {
+		t.Errorf("regret %v, bound %v", c.Regret, c.Bound)
+	}
+}
+
+// TestMemory: nothing is allocated per round.
+func TestMemory(t *testing.T) {
+	for _, name := range []string{"linear-ball", "linear-space", "linear-box", "experts", "guess", "drift", "gradual", "sparse", "rademacher-ball", "minimax-box", "decreasing-rate", "regression"} {
+		const short, long = 10, 2010
+		allocations := func(rounds int) float64 {
+			g, f, err := must(regret.FindGame(name)).New(regret.GameParams{Rounds: long, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, regret.Facts{Lipschitz: 1}), nil))
+			if f.Features {
+				l = must(must(oco.Find("vaw")).New(problem(g.Set(), long, f), nil))
+			}
+			return testing.AllocsPerRun(3, func() { play(t, l, g, rounds) })
+		}
+		if a, b := allocations(short), allocations(long); b > a+3 {
+			t.Errorf("%s: %v allocations for %d rounds, %v for %d", name, a, short, b, long)
+		}
+	}
+}
+
+func TestComparators(t *testing.T) {
+	ys := []float64{.2, .9, .4, .7}
+	g := must(regret.NewGuess(ys, 0))
+	start := []float64{.5}
+	l := func() oco.Learner { return must(oco.NewMeanLeader(g.Set(), start)) }
+	c := play(t, l(), g, 4)
+	near(t, "N.1 loss", c.LearnerLoss, .6425)
+	near(t, "N.1 regret", c.Regret, .3525)
+	near(t, "best constant", c.Comparator[0], .55)
+	near(t, "its loss", c.ComparatorLoss, .29)
+	c = must(regret.Play(context.Background(), l(), g, 4, regret.Options{
+		Comparator: []float64{.25},
+		Moving:     func(dst []float64, t int) { dst[0] = ys[t-1] - 0.1 },
+	}))
+	near(t, "given comparator", c.ComparatorLoss, .05*.05+.65*.65+.15*.15+.45*.45)
+	near(t, "dynamic regret", c.DynamicRegret, .6425-.04)
+	if c.Gap != 0 || c.Comparator[0] != .25 {
+		t.Errorf("gap %v, comparator %v", c.Gap, c.Comparator)
+	}
+	// A curve ends with the certificate.
+	c = must(regret.Play(context.Background(), l(), must(regret.NewGuess(nil, 1)), 1000, regret.Options{Checkpoints: 7}))
+	last := c.Curve[len(c.Curve)-1]
+	if len(c.Curve) != 7 || c.Curve[0].Round != 1 || last.Round != 1000 || last.Regret != c.Regret || last.Bound != c.Bound {
+		t.Errorf("curve %v, regret %v", c.Curve, c.Regret)
+	}
+	if p := c.Tightest(); p == nil || p.Regret/p.Bound < c.Ratio() {
+		t.Errorf("tightest %v, ratio %v", p, c.Ratio())
+	}
+}
+
+func TestPlayRefuses(t *testing.T) {
+	g := must(regret.NewGuess(nil, 1))
+	one, two := descent(g.Set(), oco.Constant(.1)), descent(must(convex.NewSpace(2)), oco.Constant(.1))
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := regret.Play(canceled, one, g, 10, regret.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if _, _, _, err := regret.Replay(canceled, g, 10); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	for name, c := range map[string]struct {
+		p      regret.Player
+		g      regret.Game
+		rounds int
+		o      regret.Options
+		want   noregret.Code
+	}{
+		"dimension":   {two, g, 10, regret.Options{}, noregret.BadInput},
+		"rounds":      {one, g, 0, regret.Options{}, noregret.Usage},
+		"nil":         {nil, g, 1, regret.Options{}, noregret.Usage},
+		"checkpoints": {one, g, 1, regret.Options{Checkpoints: -1}, noregret.Usage},
+		"comparator":  {one, g, 1, regret.Options{Comparator: []float64{2}}, noregret.BadInput},
+		"length":      {one, g, 1, regret.Options{Comparator: []float64{.2, .2}}, noregret.BadInput},
+		"horizon": {
+			descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(), 4, regret.Options{}, noregret.BadInput,
+		},
+	} {
+		if _, err := regret.Play(context.Background(), c.p, c.g, c.rounds, c.o); noregret.CodeOf(err) != c.want {
+			t.Errorf("%s: %v, want code %v", name, err, c.want)
+		}
+	}
+	_, err := regret.Play(context.Background(), descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(), 4, regret.Options{})
+	if err == nil || !strings.Contains(err.Error(), "round 4") {
+		t.Errorf("an error in round 4: %v", err)
+	}
+	calls := 0
+	must(regret.Play(context.Background(), one, g, 1000, regret.Options{Progress: func(n int, mean float64) {
+		if calls++; n%256 != 0 || !(mean > 0 && mean < 1) {
+			t.Errorf("progress(%d, %v)", n, mean)
+		}
+	}}))
+	if calls != 3 {
+		t.Errorf("progress was called %d times", calls)
+	}
+}
+
+// TestReplay compares the certified comparator of logistic losses with a long independent solve.
+func TestReplay(t *testing.T) {
+	for _, radius := range []float64{0.5, 3, 50} { // active and inactive constraints
+		g, _, err := must(regret.FindGame("classification")).New(regret.GameParams{
+			Dim: 3, Seed: 5, Options: map[string]float64{"radius": radius, "examples": 150},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, value, gap, err := regret.Replay(context.Background(), g, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Plain projected gradient, many steps of 1/(T·M).
+		x, grad, sum := make([]float64, 3), make([]float64, 3), make([]float64, 3)
+		var f float64
+		for range 20000 {
+			g.Restart()
+			clear(sum)
+			f = 0
+			for range 300 {
+				l := must(g.Next(x))
+				f += l.Value(x)
+				l.Subgradient(grad, x)
+				for i := range sum {
+					sum[i] += grad[i]
+				}
+			}
+			for i := range x {
+				x[i] -= sum[i] / (300 * .25)
+			}
+			g.Set().Project(x, x)
+		}
+		if gap > 1e-7*value || math.Abs(value-f) > gap+1e-9*f {
+			t.Errorf("radius %v: Replay %v at %v with gap %v, descent %v at %v", radius, value, u, gap, f, x)
+		}
+	}
+	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	if _, _, _, err := regret.Replay(context.Background(), space, 3); err == nil {
+		t.Error("a replay on an unbounded set")
+	}
+}
+
+func TestSquareSummary(t *testing.T) {
+	r := random.New(9, "square")
+	for _, kind := range []string{"full", "deficient", "tiny", "zero"} {
+		for _, d := range []int{1, 4} {
+			sets := []convex.Set{must(convex.NewSpace(d)), must(convex.NewCenteredBall(d, .5)), must(convex.NewCube(d, -.2, .3)), must(convex.NewCenteredBall(d, 100)), must(convex.NewSimplex(d))}
+			for _, set := range sets {
+				s := must(regret.NewSquareSummary(d))
+				var fs []*loss.Example
+				for range 50 {
+					z := make([]float64, d)
+					for i := range z {
+						z[i] = 2*r.Float64() - 1
+						switch {
+						case kind == "deficient" && i > 0:
+							z[i] = z[0] * float64(i)
+						case kind == "tiny" && i > 0:
+							z[i] *= 1e-7
+						case kind == "zero":
+							z[i] = 0
+						}
+					}
+					f := must(loss.NewExample(z, 3*r.Float64()-1, loss.Squared{}))
+					fs = append(fs, f)
+					if err := s.Add(f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				total := func(u []float64) (v float64) {
+					for _, f := range fs {
+						v += f.Value(u)
+					}
+					return v
+				}
+				u := make([]float64, d)
+				least, gap, err := s.Best(u, set)
+				if err != nil {
+					t.Errorf("%s, d = %d, %v: %v", kind, d, set, err)
+					continue
+				}
+				if !set.Contains(u, 1e-12) || math.Abs(total(u)-least) > 1e-11*(1+least) || gap > 1e-6*(1+least) {
+					t.Errorf("%s, d = %d, %v: least %v, recomputed %v, gap %v", kind, d, set, least, total(u), gap)
+				}
+				for range 500 {
+					v := make([]float64, d)
+					size := math.Pow(10, 6*r.Float64()-5)
+					for i := range v {
+						v[i] = u[i] + size*(2*r.Float64()-1)
+					}
+					set.Project(v, v)
+					if w := total(v); w < least-gap-1e-11*(1+least) {
+						t.Errorf("%s, d = %d, %v: loss %v at %v, below %v − %v", kind, d, set, w, v, least, gap)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSummaries compares each with direct sums, and the best points with searches.
+func TestSummaries(t *testing.T) {
+	r := random.New(10, "summaries")
+	for _, c := range []struct {
+		s    regret.Summary
+		set  convex.Set
+		next func() loss.Function
+	}{
+		{regret.NewAbsoluteSummary(), must(convex.NewCube(1, 0, 1)), func() loss.Function {
+			return must(loss.NewExample([]float64{1}, 3*r.Float64()-1, loss.Absolute{}))
+		}},
+		{regret.NewDistanceSummary(2), must(convex.NewBall([]float64{1, 0}, .5)), func() loss.Function {
+			return must(loss.NewSquaredDistance([]float64{1e3 + r.Float64(), r.Float64()}))
+		}},
+		{regret.NewCompositeSummary(2), must(convex.NewCenteredBall(2, 2)), func() loss.Function {
+			return must(loss.NewComposite(must(loss.NewLinear([]float64{r.Float64() - .2, r.Float64() - .5})), .1))
+		}},
+		{regret.NewCompositeSummary(2), must(convex.NewBox([]float64{-1, .5}, []float64{2, 1})), func() loss.Function {
+			return must(loss.NewComposite(must(loss.NewLinear([]float64{r.Float64() - .3, r.Float64() - .5})), .1))
+		}},
+		{regret.NewLinearSummary(2), must(convex.NewL1Ball(2, 1)), func() loss.Function {
+			return must(loss.NewLinear([]float64{r.Float64() - .2, r.Float64() - .5}))
+		}},
+	} {
+		c.s.Add(c.next())
+		c.s.Reset()
+		var fs []loss.Function
+		for range 31 {
+			f := c.next()
+			fs = append(fs, f)
+			if err := c.s.Add(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		total := func(u []float64) (v float64) {
+			for _, f := range fs {
+				v += f.Value(u)
+			}
+			return v
+		}
+		u := make([]float64, c.set.Dim())
+		least, gap, err := c.s.Best(u, c.set)
+		if err != nil || gap != 0 || math.Abs(least-total(u)) > 1e-13*(1+math.Abs(least)) || !c.set.Contains(u, 1e-12) {
+			t.Errorf("%T: least %v, recomputed %v, %v", c.s, least, total(u), err)
+		}
+		for range 2000 {
+			v := make([]float64, len(u))
+			for i := range v {
+				v[i] = u[i] + r.NormFloat64()*math.Pow(10, -4*r.Float64())
+			}
+			c.set.Project(v, v)
+			w := total(v)
+			if math.Abs(w-c.s.Loss(v)) > 1e-13*(1+math.Abs(w)) || w < least-1e-12*(1+math.Abs(least)) {
+				t.Fatalf("%T: loss %v at %v, by the summary %v, least %v", c.s, w, v, c.s.Loss(v), least)
+			}
+		}
+		if err := c.s.Add(must(loss.NewExample([]float64{1}, 1, loss.HingeLoss{}))); err == nil {
+			t.Errorf("%T takes hinge losses", c.s)
+		}
+	}
+	s := regret.NewCompositeSummary(1)
+	must(0, s.Add(must(loss.NewComposite(must(loss.NewLinear([]float64{1})), .5))))
+	for _, set := range []convex.Set{must(convex.NewSpace(1)), must(convex.NewOrthant(1))} {
+		least, _, err := s.Best(make([]float64, 1), set)
+		if want := map[bool]float64{true: math.Inf(-1), false: 0}[set.Contains([]float64{-1}, 0)]; err != nil || least != want {
+			t.Errorf("%v: least %v, %v", set, least, err)
+		}
+	}
+	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSimplex(1))); err == nil {
+		t.Error("composite losses on a simplex")
+	}
+}
