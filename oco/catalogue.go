@@ -121,6 +121,9 @@ func bounded(p Problem) (float64, error) {
 	if math.IsInf(d, 1) {
 		return 0, badArgument("set", "%v is unbounded: this learner needs a bounded set", p.Set)
 	}
+	if d == 0 {
+		d = 1 // a set of one point: any scale of steps will do
+	}
 	return d, nil
 }
 
@@ -194,9 +197,6 @@ func Learners() []Entry {
 				}
 				if err := horizon(p); err != nil {
 					return nil, err
-				}
-				if d == 0 {
-					d = 1 // a set of one point: any rate will do
 				}
 				return NewSubgradientDescent(p.Set, nil, FixedHorizon(d, p.Lipschitz, p.Rounds))
 			},
@@ -388,7 +388,7 @@ func Learners() []Entry {
 				if err != nil {
 					return nil, err
 				}
-				return NewAdaFTRL(reg, max(d, 1e-100)/math.Sqrt2)
+				return NewAdaFTRL(reg, d/math.Sqrt2)
 			},
 		},
 		{
@@ -410,7 +410,7 @@ func Learners() []Entry {
 				if err != nil {
 					return nil, err
 				}
-				return NewProximalFTRL(p.Set, nil, Adaptive(max(d, 1e-100)*math.Sqrt2/2))
+				return NewProximalFTRL(p.Set, nil, Adaptive(d*math.Sqrt2/2))
 			},
 		},
 		{
