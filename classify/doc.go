@@ -36,7 +36,7 @@
 // # Same bytes
 //
 // The same data, options and seed give the same model, bit for bit, for any number of cores, and on any
-// architecture: products are rounded explicitly so that no compiler fuses them, and elementary
-// functions come from internal/portable. The exceptions are the algorithms that use gonum's L-BFGS (plugin, logistic,
-// logistic-balanced, amp), whose last bits may differ between processor architectures.
+// architecture: products are rounded explicitly so that no compiler fuses them, sums have a fixed order, and elementary
+// functions come from internal/portable. The batch algorithms (plugin, logistic, logistic-balanced, amp) run under
+// gonum/optimize's driver with an L-BFGS of this package's own, because gonum's rounds otherwise on other architectures.
 package classify

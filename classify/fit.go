@@ -66,7 +66,7 @@ type Options struct {
 	AllowDegenerate bool
 	// Patience ends an algorithm that is judged after each pass when the held-out measure has not risen for this many; 0 means 5.
 	Patience int
-	// Progress, if not nil, is called now and then, from the calling goroutine.
+	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not always from the calling goroutine.
 	Progress func(Progress)
 }
 

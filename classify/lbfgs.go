@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // logisticProblem is weighted L₂-regularised logistic regression on standardised features:
@@ -43,26 +45,26 @@ func (p *logisticProblem) evaluate(w []float64) {
 	clear(p.grad)
 	var dotMean float64
 	for i := range p.lin.c {
-		dotMean += w[i] * p.lin.c[i].mean
+		dotMean += float64(w[i] * p.lin.c[i].mean)
 	}
-	bias := w[d]*p.lin.biasFeature - dotMean
+	bias := float64(w[d]*p.lin.biasFeature) - dotMean
 	var sum, comp, total, sumG float64 // Kahan-compensated sum of losses
 	err := p.data.read(p.ctx, func(x Example) error {
 		z := bias
 		for j, i := range x.Index {
-			z += w[i] * float64(x.Value[j]) * p.lin.c[i].inv
+			z += float64(w[i] * float64(x.Value[j]) * p.lin.c[i].inv)
 		}
 		m, k := z, p.kPos
 		if !x.Positive {
 			m, k = -z, p.kNeg
 		}
-		k *= x.Weight
+		k = float64(k * x.Weight)
 		if k == 0 {
 			return nil
 		}
 		total += k
-		e := math.Exp(-math.Abs(m))
-		y := k*(max(-m, 0)+math.Log1p(e)) - comp
+		e := portable.Exp(-math.Abs(m))
+		y := float64(k*(max(-m, 0)+portable.Log1p(e))) - comp
 		t := sum + y
 		comp = (t - sum) - y
 		sum = t
@@ -75,7 +77,7 @@ func (p *logisticProblem) evaluate(w []float64) {
 		}
 		sumG += g
 		for j, i := range x.Index {
-			p.grad[i] += g * float64(x.Value[j]) * p.lin.c[i].inv
+			p.grad[i] += float64(g * float64(x.Value[j]) * p.lin.c[i].inv)
 		}
 		return nil
 	})
@@ -88,30 +90,15 @@ func (p *logisticProblem) evaluate(w []float64) {
 	}
 	p.value = sum / total
 	for i := range p.lin.c {
-		p.grad[i] = (p.grad[i]-sumG*p.lin.c[i].mean)/total + p.lambda*w[i]
-		p.value += p.lambda / 2 * w[i] * w[i]
+		p.grad[i] = (p.grad[i]-float64(sumG*p.lin.c[i].mean))/total + float64(p.lambda*w[i])
+		p.value += float64(p.lambda / 2 * w[i] * w[i])
 	}
 	p.grad[d] = sumG * p.lin.biasFeature / total
 }
 
-// lbfgsResult is where the optimiser ended.
-type lbfgsResult struct {
-	w          []float64
-	iterations int
-	passes     int
-	gradient   float64 // its largest absolute coordinate
-	converged  bool
-}
-
-// solve minimises from start by L-BFGS (Liu and Nocedal 1989, as gonum/optimize has it, memory 10) until the largest gradient coordinate
-// is at most precision·max(1, that at the start), or for maxIterations.
-func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
-	p.evaluate(start)
-	if p.err != nil {
-		return lbfgsResult{}, p.err
-	}
-	tolerance := precision * max(1, maxAbs(p.grad))
-	problem := optimize.Problem{
+// asProblem is the problem as gonum/optimize wants it; an error of the data ends the run.
+func (p *logisticProblem) asProblem() optimize.Problem {
+	return optimize.Problem{
 		Func: func(w []float64) float64 {
 			p.evaluate(w)
 			return p.value
@@ -127,12 +114,31 @@ func (p *logisticProblem) solve(start []float64, maxIterations int, precision fl
 			return optimize.NotTerminated, nil
 		},
 	}
+}
+
+// lbfgsResult is where the optimiser ended.
+type lbfgsResult struct {
+	w          []float64
+	iterations int
+	passes     int
+	gradient   float64 // its largest absolute coordinate
+	converged  bool
+}
+
+// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient coordinate is at most
+// precision·max(1, that at the start), or for maxIterations.
+func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
+	p.evaluate(start)
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	tolerance := precision * max(1, maxAbs(p.grad))
 	settings := &optimize.Settings{
 		GradientThreshold: tolerance,
 		MajorIterations:   maxIterations,
 		Converger:         optimize.NeverTerminate{},
 	}
-	res, err := optimize.Minimize(problem, start, settings, &optimize.LBFGS{Store: 10, Linesearcher: &optimize.MoreThuente{}})
+	res, err := optimize.Minimize(p.asProblem(), start, settings, new(lbfgs))
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}

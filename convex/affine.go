@@ -162,6 +162,7 @@ func (s *Affine) Moved(c float64, x0 []float64) (Set, error) {
 	return out, nil
 }
 
+// String describes it in one line, all parameters included.
 func (s *Affine) String() string {
 	all := make([]float64, 0, len(s.rows)*s.d)
 	for _, q := range s.rows {

@@ -289,6 +289,7 @@ func (b *Ball) Moved(c float64, x0 []float64) (Set, error) {
 	return NewLpBall(image(b.Center(), c, x0), b.norm.p, float64(c*b.radius))
 }
 
+// String describes it in one line, all parameters included.
 func (b *Ball) String() string {
 	center := "0"
 	if b.center != nil {

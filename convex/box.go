@@ -175,6 +175,7 @@ func (b *Box) Moved(c float64, x0 []float64) (Set, error) {
 	return NewBox(image(b.lower, c, x0), image(b.upper, c, x0))
 }
 
+// String describes it in one line, all parameters included.
 func (b *Box) String() string {
 	return fmt.Sprintf("box(%s, %s)", formatVector(b.lower), formatVector(b.upper))
 }

@@ -316,6 +316,7 @@ func (c *CappedSimplex) Moved(f float64, x0 []float64) (Set, error) {
 	return NewBoundedSimplex(image(c.lower, f, x0), image(c.upper, f, x0), sum)
 }
 
+// String describes it in one line, all parameters included.
 func (c *CappedSimplex) String() string {
 	return fmt.Sprintf("capped-simplex(%s, %s, %s)", formatVector(c.lower), formatVector(c.upper), formatFloat(c.sum))
 }

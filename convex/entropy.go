@@ -70,6 +70,7 @@ func (e *NegativeEntropy) StrongConvexity() (float64, Norm) { return 0, L1 }
 // Interior reports whether x is positive and finite.
 func (e *NegativeEntropy) Interior(x []float64) bool { return allPositive(x) }
 
+// String describes it in one line, all parameters included.
 func (e *NegativeEntropy) String() string { return fmt.Sprintf("negative-entropy(%d)", e.d) }
 
 func allPositive(x []float64) bool {

@@ -56,6 +56,7 @@ func (e *UnnormalizedEntropy) StrongConvexity() (float64, Norm) { return 0, L1 }
 // Interior reports whether x is positive and finite.
 func (e *UnnormalizedEntropy) Interior(x []float64) bool { return allPositive(x) }
 
+// String describes it in one line, all parameters included.
 func (e *UnnormalizedEntropy) String() string { return fmt.Sprintf("unnormalized-entropy(%d)", e.d) }
 
 func (e *UnnormalizedEntropy) pairs() string { return entropyPairs }

@@ -124,6 +124,7 @@ func (h *Halfspace) Moved(c float64, x0 []float64) (Set, error) {
 	return NewHalfspace(h.a, b)
 }
 
+// String describes it in one line, all parameters included.
 func (h *Halfspace) String() string {
 	return fmt.Sprintf("halfspace(%s, %s)", formatVector(h.a), formatFloat(h.b))
 }

@@ -97,6 +97,7 @@ func (m *LogBarrier) StrongConvexity() (float64, Norm) { return 0, L1 }
 // Interior reports whether x is positive and finite.
 func (m *LogBarrier) Interior(x []float64) bool { return allPositive(x) }
 
+// String describes it in one line, all parameters included.
 func (m *LogBarrier) String() string { return fmt.Sprintf("log-barrier(%d)", m.d) }
 
 func (m *LogBarrier) pairs() string {

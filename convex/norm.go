@@ -91,6 +91,7 @@ func (n *Lp) Regularity() float64 {
 	return 0
 }
 
+// String describes it in one line, all parameters included.
 func (n *Lp) String() string {
 	if math.IsInf(n.p, 1) {
 		return "linf"

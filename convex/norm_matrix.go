@@ -86,6 +86,7 @@ func (m *MatrixNorm) dual() *MatrixNorm {
 // Regularity is 1.
 func (m *MatrixNorm) Regularity() float64 { return 1 }
 
+// String describes it in one line, all parameters included.
 func (m *MatrixNorm) String() string { return m.name }
 
 // DiagonalNorm is √(Σ a_i x_i²) with all a_i > 0, for vectors of that length only.
@@ -130,6 +131,7 @@ func (n *DiagonalNorm) Dual() Norm {
 // Regularity is 1.
 func (n *DiagonalNorm) Regularity() float64 { return 1 }
 
+// String describes it in one line, all parameters included.
 func (n *DiagonalNorm) String() string { return "diagonal(" + formatVector(n.a) + ")" }
 
 // GroupNorm is the sum of the Euclidean norms of consecutive blocks (the norm of the group lasso), or its dual, the largest of
@@ -176,6 +178,7 @@ func (g *GroupNorm) Regularity() float64 {
 	return 0
 }
 
+// String describes it in one line, all parameters included.
 func (g *GroupNorm) String() string {
 	if g.max {
 		return fmt.Sprintf("group-max%v", g.sizes)

@@ -62,6 +62,7 @@ func (m *PNorm) Interior(x []float64) bool { return allFinite(x) }
 // StrongConvexity is p−1 in Lp.
 func (m *PNorm) StrongConvexity() (float64, Norm) { return m.norm.Regularity(), m.norm }
 
+// String describes it in one line, all parameters included.
 func (m *PNorm) String() string { return fmt.Sprintf("p-norm(%d, %s)", m.d, formatFloat(m.norm.p)) }
 
 func (m *PNorm) pairs() string { return "Space, a centered Ball of the same norm" }

@@ -107,6 +107,7 @@ func (p *Product) Moved(c float64, x0 []float64) (Set, error) {
 	return NewProduct(sets...)
 }
 
+// String describes it in one line, all parameters included.
 func (p *Product) String() string {
 	names := make([]string, len(p.sets))
 	for k, s := range p.sets {

@@ -45,6 +45,7 @@ func (q *Quadratic) StrongConvexity() (float64, Norm) { return 1, L2 }
 // Interior reports whether x is finite.
 func (q *Quadratic) Interior(x []float64) bool { return allFinite(x) }
 
+// String describes it in one line, all parameters included.
 func (q *Quadratic) String() string { return fmt.Sprintf("quadratic(%d)", q.d) }
 
 func (q *Quadratic) pairs() string { return "any set" }

@@ -68,6 +68,7 @@ func (q *DiagonalQuadratic) StrongConvexity() (float64, Norm) { return 1, q.norm
 // Interior reports whether x is finite.
 func (q *DiagonalQuadratic) Interior(x []float64) bool { return allFinite(x) }
 
+// String describes it in one line, all parameters included.
 func (q *DiagonalQuadratic) String() string {
 	return "diagonal-quadratic(" + formatVector(q.norm.a) + ")"
 }

@@ -67,6 +67,7 @@ func (q *MatrixQuadratic) StrongConvexity() (float64, Norm) { return 1, q.norm }
 // Interior reports whether x is finite.
 func (q *MatrixQuadratic) Interior(x []float64) bool { return allFinite(x) }
 
+// String describes it in one line, all parameters included.
 func (q *MatrixQuadratic) String() string { return "matrix-quadratic(" + formatVector(q.s) + ")" }
 
 func (q *MatrixQuadratic) pairs() string {

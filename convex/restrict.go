@@ -129,4 +129,5 @@ func (r *restricted) Min() float64 { return r.min }
 // StrongConvexity implements [Regularizer].
 func (r *restricted) StrongConvexity() (float64, Norm) { return r.lambda, r.norm }
 
+// String describes it in one line, all parameters included.
 func (r *restricted) String() string { return r.m.String() + " on " + r.s.String() }

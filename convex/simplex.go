@@ -155,6 +155,7 @@ func (s *Simplex) Moved(c float64, x0 []float64) (Set, error) {
 	return NewBoundedSimplex(lower, upper, sum)
 }
 
+// String describes it in one line, all parameters included.
 func (s *Simplex) String() string {
 	if s.s == 1 {
 		return fmt.Sprintf("simplex(%d)", s.d)

@@ -43,4 +43,5 @@ func (s *Space) Diameter() float64 { return math.Inf(1) }
 // Moved implements [Mover]: the space itself.
 func (s *Space) Moved(float64, []float64) (Set, error) { return s, nil }
 
+// String describes it in one line, all parameters included.
 func (s *Space) String() string { return fmt.Sprintf("space(%d)", s.d) }

@@ -114,6 +114,7 @@ func (m *Tsallis) StrongConvexity() (float64, Norm) { return 0, L1 }
 // Interior reports whether x is positive and finite.
 func (m *Tsallis) Interior(x []float64) bool { return allPositive(x) }
 
+// String describes it in one line, all parameters included.
 func (m *Tsallis) String() string { return fmt.Sprintf("tsallis(%d, %s)", m.d, formatFloat(m.q)) }
 
 func (m *Tsallis) pairs() string {
