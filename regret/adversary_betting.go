@@ -116,7 +116,7 @@ func (g *BettingTrap) Comparator() []float64 {
 	if g.broken == 0 {
 		t, s := float64(g.coin.rounds), float64(g.coin.Sum())
 		a := s * math.Ln2 / t
-		u[0] = 2 * a * (g.final / math.Sqrt(t)) * portable.Exp(a*s)
+		u[0] = 2 * a * (g.final / math.Sqrt(t)) * portable.Exp(float64(a*s))
 	}
 	return u
 }

@@ -23,7 +23,7 @@ type ExampleGame struct {
 	set    convex.Set
 	losses []*loss.Example
 	show   bool
-	sum    *SquareSummary // nil for losses other than squared
+	sum    Summary
 	t      int
 	length float64 // max ‖z‖₂
 	inf    float64 // max ‖z‖∞
@@ -115,6 +115,7 @@ func NewClassification(examples []Example, radius float64) (*ExampleGame, error)
 	if g.set, err = convex.NewCenteredBall(len(g.losses[0].Z), radius); err != nil {
 		return nil, err
 	}
+	g.sum = newExampleSummary(g.losses)
 	return g, nil
 }
 
@@ -129,13 +130,8 @@ func (g *ExampleGame) Features() []float64 {
 	return g.losses[g.t%len(g.losses)].Z
 }
 
-// Summary implements [Game]: a [SquareSummary] for regression, none for classification.
-func (g *ExampleGame) Summary() Summary {
-	if g.sum == nil {
-		return nil
-	}
-	return g.sum
-}
+// Summary implements [Game]: a [SquareSummary] for regression, an [ExampleSummary] for classification.
+func (g *ExampleGame) Summary() Summary { return g.sum }
 
 // Next implements [Game].
 func (g *ExampleGame) Next(x []float64) (loss.Function, error) {
@@ -150,9 +146,7 @@ func (g *ExampleGame) Next(x []float64) (loss.Function, error) {
 // Restart implements [Game].
 func (g *ExampleGame) Restart() {
 	g.t = 0
-	if g.sum != nil {
-		g.sum.Reset()
-	}
+	g.sum.Reset()
 }
 
 // SyntheticExamples draws n examples with d features each from the seed. Features are uniform in [−1,

@@ -150,7 +150,7 @@ var golden = map[string]uint64{
 	"gradual":            0xdf672423e80d6819,
 	"sparse":             0x6ca3727c43af9757,
 	"regression":         0x0501838aad69db7f,
-	"classification":     0xe59fd2f45edfbeb2,
+	"classification":     0x288099df9aee7fb6,
 	"rademacher-ball":    0x00b23253d3500a61,
 	"rademacher-box":     0x16673066d43dbd4f,
 	"rademacher-experts": 0x7ca91c20e31ab1a7,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -155,8 +156,9 @@ func checkpoints(rounds, n int) []int {
 		if n > 1 {
 			f = float64(k) / float64(n-1)
 		}
-		marks = append(marks, int(math.Round(math.Pow(float64(rounds), f))))
+		marks = append(marks, min(int(math.Round(portable.Exp(f*portable.Log(float64(rounds))))), rounds))
 	}
+	marks[n-1] = rounds
 	slices.Sort(marks)
 	return slices.Compact(marks)
 }

@@ -107,6 +107,9 @@ func (g *recorder) Next(x []float64) (loss.Function, error) {
 
 // TestExact: the regret of 10^6 linear rounds against sums of 300 bits.
 func TestExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
 	const rounds = 1000000
 	inner, f, err := must(regret.FindGame("linear-box")).New(regret.GameParams{Dim: 2, Rounds: rounds, Seed: 4, Options: map[string]float64{"bias": 0, "lipschitz": 1e5}})
 	if err != nil {
@@ -180,6 +183,22 @@ func TestComparators(t *testing.T) {
 	}
 }
 
+// far plays far away.
+type far struct{ x []float64 }
+
+func (p *far) Dim() int               { return len(p.x) }
+func (p *far) Predict() []float64     { return p.x }
+func (p *far) Update([]float64) error { return nil }
+
+func TestDiverged(t *testing.T) {
+	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
+	for x, want := range map[float64]noregret.Code{1e200: noregret.Diverged, math.Inf(1): noregret.BadInput, math.NaN(): noregret.BadInput} {
+		if _, err := regret.Play(context.Background(), &far{[]float64{x}}, g, 3, regret.Options{}); noregret.CodeOf(err) != want {
+			t.Errorf("at %v: %v, want code %v", x, err, want)
+		}
+	}
+}
+
 func TestPlayRefuses(t *testing.T) {
 	g := must(regret.NewGuess(nil, 1))
 	one, two := descent(g.Set(), oco.Constant(.1)), descent(must(convex.NewSpace(2)), oco.Constant(.1))
@@ -231,23 +250,23 @@ func TestPlayRefuses(t *testing.T) {
 func TestReplay(t *testing.T) {
 	for _, radius := range []float64{0.5, 3, 50} { // active and inactive constraints
 		g, _, err := must(regret.FindGame("classification")).New(regret.GameParams{
-			Dim: 3, Seed: 5, Options: map[string]float64{"radius": radius, "examples": 150},
+			Dim: 3, Seed: 5, Options: map[string]float64{"radius": radius, "examples": 40},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, value, gap, err := regret.Replay(context.Background(), g, 300)
+		u, value, gap, err := regret.Replay(context.Background(), g, 80)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Plain projected gradient, many steps of 1/(T·M).
 		x, grad, sum := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 		var f float64
-		for range 20000 {
+		for range 12000 {
 			g.Restart()
 			clear(sum)
 			f = 0
-			for range 300 {
+			for range 80 {
 				l := must(g.Next(x))
 				f += l.Value(x)
 				l.Subgradient(grad, x)
@@ -256,7 +275,7 @@ func TestReplay(t *testing.T) {
 				}
 			}
 			for i := range x {
-				x[i] -= sum[i] / (300 * .25)
+				x[i] -= sum[i] / (80 * .25)
 			}
 			g.Set().Project(x, x)
 		}
@@ -267,6 +286,51 @@ func TestReplay(t *testing.T) {
 	space := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
 	if _, _, _, err := regret.Replay(context.Background(), space, 3); err == nil {
 		t.Error("a replay on an unbounded set")
+	}
+}
+
+// TestExampleSummary: the best point over distinct examples is that of a replay of all rounds.
+func TestExampleSummary(t *testing.T) {
+	for _, rounds := range []int{7, 40, 101} {
+		g, f, err := must(regret.FindGame("classification")).New(regret.GameParams{Dim: 4, Seed: 6, Options: map[string]float64{"examples": 40}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := must(must(oco.Find("ogd-adaptive")).New(problem(g.Set(), rounds, f), nil))
+		c := must(regret.Play(context.Background(), l, g, rounds, regret.Options{Checkpoints: 3}))
+		if len(c.Curve) != 3 || !c.Holds() {
+			t.Errorf("curve %v, regret %v, bound %v", c.Curve, c.Regret, c.Bound)
+		}
+		_, value, gap, err := regret.Replay(context.Background(), g, rounds)
+		if err != nil || math.Abs(value-c.ComparatorLoss) > gap+c.Gap+1e-12*value || c.Gap > 1e-6*value {
+			t.Errorf("T = %d: best %v with gap %v, by replays %v with gap %v (%v)", rounds, c.ComparatorLoss, c.Gap, value, gap, err)
+		}
+	}
+	g := must(regret.NewClassification([]regret.Example{{[]float64{1}, 1}, {[]float64{2}, -1}}, 1))
+	s := g.Summary()
+	if s.Add(must(loss.NewExample([]float64{1}, 1, loss.LogisticLoss{}))) == nil {
+		t.Error("another game's loss was taken")
+	}
+	if _, _, err := s.Best(make([]float64, 1), must(convex.NewSpace(1))); err == nil {
+		t.Error("the best point of an unbounded set")
+	}
+}
+
+// TestReplayKinks: with kinks the gap is larger, and still certified.
+func TestReplayKinks(t *testing.T) {
+	for _, name := range []string{"absolute", "linear-ball", "experts", "guess", "gradual"} {
+		g, _, err := must(regret.FindGame(name)).New(regret.GameParams{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, value, gap, err := regret.Replay(context.Background(), g, 101)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := play(t, must(oco.NewLinearLeader(g.Set(), nil)), g, 101)
+		if best := c.ComparatorLoss; value < best-c.Gap-1e-12*(1+math.Abs(best)) || value-gap > best+1e-12*(1+math.Abs(best)) || gap > 0.05*(1+math.Abs(best)) {
+			t.Errorf("%s: replays find %v with gap %v, the summary %v", name, value, gap, best)
+		}
 	}
 }
 

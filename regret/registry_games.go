@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // Options that several games have.
@@ -44,7 +45,7 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 				largest = max(largest, math.Abs(h))
 			}
 			l, b := options.Lipschitz, options.Bias
-			return g, linearFacts(l, l*(b*largest+(1-b)/math.Sqrt(float64(p.Dim)))), nil
+			return g, linearFacts(l, l*(float64(b*largest)+(1-b)/math.Sqrt(float64(p.Dim)))), nil
 		},
 	}
 }
@@ -118,7 +119,7 @@ func simpleGames() []GameEntry {
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				l, n := o("lambda"), o("active")
 				g, err := NewSparseGame(p.Dim, l, int(n), p.Seed)
-				f := linearFacts(1+l*math.Sqrt(float64(p.Dim)), 1/math.Sqrt(float64(p.Dim))+l)
+				f := linearFacts(1+float64(l*math.Sqrt(float64(p.Dim))), 1/math.Sqrt(float64(p.Dim))+l)
 				f.L1 = l
 				if l > 0 {
 					f.Smoothness = math.Inf(1)
@@ -166,7 +167,7 @@ func exampleGames() []GameEntry {
 					f.StrongConvexity = g.least * g.least
 				}
 				if u > 0 {
-					rho := u*g.length + g.label
+					rho := float64(u*g.length) + g.label
 					f.Lipschitz, f.LipschitzInf = g.length*rho, g.inf*rho
 					if f.Lipschitz > 0 {
 						f.ExpConcavity = newtonMu(1/(rho*rho), f.Lipschitz, 2*u)
@@ -193,7 +194,7 @@ func exampleGames() []GameEntry {
 				f.Lipschitz, f.LipschitzInf, f.Smoothness = g.length, g.inf, g.length*g.length/4
 				if g.length > 0 {
 					// exp(−|m|)-exp-concave for margins up to m.
-					f.ExpConcavity = newtonMu(math.Exp(-u*g.length), g.length, 2*u)
+					f.ExpConcavity = newtonMu(portable.Exp(-u*g.length), g.length, 2*u)
 				}
 				return g, f, nil
 			},

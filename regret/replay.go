@@ -3,7 +3,6 @@ package regret
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
@@ -16,10 +15,8 @@ import (
 // stay large. It stops at a gap of 1e-9 of the loss, where 30 steps on end bring nothing, or after 3,000 steps.
 // The game is left in the middle of a replay.
 func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
-	const steps, precision, patience = 3000, 1e-9, 30
 	set := game.Set()
-	diameter := set.Diameter()
-	if math.IsInf(diameter, 1) {
+	if math.IsInf(set.Diameter(), 1) {
 		return nil, 0, 0, noregret.Errorf(noregret.BadInput, "set",
 			"%v is unbounded: the best point of this game is sought on bounded sets only", set)
 	}
@@ -27,75 +24,85 @@ func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap
 		return nil, 0, 0, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
 	}
 	d := set.Dim()
+	u = make([]float64, d)
 	p := &replay{game: game, rounds: rounds, g: make([]float64, d), sum: make([]total, d)}
+	value, gap, err = minimize(ctx, set, u, p.evaluate)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	return u, value, gap, nil
+}
+
+// objective is a convex function; grad, if not nil, takes a subgradient.
+type objective func(u, grad []float64) (float64, error)
+
+// minimize seeks the least value of f on a bounded set from the projection of u, which takes the point found. See [Replay].
+func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (value, gap float64, err error) {
+	const steps, precision, patience = 3000, 1e-9, 30
+	d := set.Dim()
 	x, y, grad, next := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
 	lowest := make([]float64, d)
-	set.Project(x, x)
+	set.Project(x, u)
 	copy(y, x)
-	best, bestValue, lower := slices.Clone(x), math.Inf(1), math.Inf(-1)
+	value, lower := math.Inf(1), math.Inf(-1)
 	step, momentum := 0.0, 1.0
 	lastGap, stalled := math.Inf(1), 0
 	for k := range steps {
 		if err := ctx.Err(); err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
-		v, err := p.evaluate(y, grad)
+		v, err := f(y, grad)
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
 		low, err := set.Minimize(lowest, grad)
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
-		// F ≥ v + ⟨grad, · − y⟩ everywhere: each replay gives a lower bound of the minimum.
+		// F ≥ v + ⟨grad, · − y⟩ everywhere: each step gives a lower bound of the minimum.
 		lower = max(lower, v-(convex.Dot(grad, y)-low))
-		if v < bestValue {
-			bestValue = v
-			copy(best, y)
+		if v < value {
+			value = v
+			copy(u, y)
 		}
-		now := bestValue - lower
+		now := value - lower
 		if now < float64(0.99*lastGap) {
 			lastGap, stalled = now, 0
 		} else if stalled++; stalled >= patience && k > 200 {
 			break // rounding, or a kink
 		}
-		if now <= float64(precision*math.Abs(bestValue)) || convex.Norm2(grad) == 0 {
+		if now <= float64(precision*math.Abs(value)) || convex.Norm2(grad) == 0 {
 			break
 		}
 		if k == 0 {
-			step = diameter / convex.Norm2(grad)
+			step = set.Diameter() / convex.Norm2(grad)
 		}
 		// Backtrack from a little more than the last step until the quadratic model is above F.
 		step *= 1.2
 		for range 60 {
-			w, err := p.advance(set, next, y, grad, step)
+			for i, g := range grad {
+				next[i] = y[i] - float64(step*g)
+			}
+			set.Project(next, next)
+			w, err := f(next, nil)
 			if err != nil {
-				return nil, 0, 0, err
+				return 0, 0, err
 			}
 			inner, square := along(grad, next, y)
 			if w <= v+inner+square/(2*step)+float64(1e-13*math.Abs(v)) {
-				if w < bestValue {
-					bestValue = w
-					copy(best, next)
+				if w < value {
+					value = w
+					copy(u, next)
 				}
 				break
 			}
 			step /= 2
 		}
-		momentum = p.extrapolate(x, y, next, momentum)
+		momentum = extrapolate(x, y, next, momentum)
 		set.Project(y, y)
 		x, next = next, x
 	}
-	return best, bestValue, max(bestValue-lower, 0), nil
-}
-
-// advance makes a projected step from y and returns F there.
-func (p *replay) advance(set convex.Set, next, y, grad []float64, step float64) (float64, error) {
-	for i, g := range grad {
-		next[i] = y[i] - float64(step*g)
-	}
-	set.Project(next, next)
-	return p.evaluate(next, nil)
+	return value, max(value-lower, 0), nil
 }
 
 // along is ⟨grad, next − y⟩ and ‖next − y‖².
@@ -110,7 +117,7 @@ func along(grad, next, y []float64) (inner, square float64) {
 
 // extrapolate sets y beyond next, away from x, and returns the new momentum, which begins again where it points
 // uphill.
-func (p *replay) extrapolate(x, y, next []float64, momentum float64) float64 {
+func extrapolate(x, y, next []float64, momentum float64) float64 {
 	var pull float64
 	for i := range next {
 		pull += float64((y[i] - next[i]) * (next[i] - x[i]))

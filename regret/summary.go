@@ -10,17 +10,14 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// total is a compensated sum (Neumaier 1974): exact to the last digits over tens of millions of terms of either
+// total is a compensated sum (Kahan and Babuška; Neumaier 1974): exact to the last digits over tens of millions of terms of either
 // sign.
 type total struct{ s, c float64 }
 
 func (k *total) add(v float64) {
 	t := k.s + v
-	if math.Abs(k.s) >= math.Abs(v) {
-		k.c += (k.s - t) + v
-	} else {
-		k.c += (v - t) + k.s
-	}
+	z := t - k.s
+	k.c += (k.s - (t - z)) + (v - z) // what t lost, exactly (Knuth's sum, without a branch)
 	k.s = t
 }
 
