@@ -38,9 +38,9 @@ type CurvatureFTRL struct {
 
 type curvatureState struct {
 	T      int
-	Factor cholesky  // of S
-	S      []float64 // row by row
-	B      []float64 // Σ A_i·x_i − g_i
+	Factor convex.Cholesky // of S
+	S      []float64       // row by row
+	B      []float64       // Σ A_i·x_i − g_i
 	X      []float64
 	Gap    float64 // of the last projection
 	Spent  sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
@@ -65,7 +65,7 @@ func NewCurvatureFTRL(set convex.Set, lambda float64) (*CurvatureFTRL, error) {
 		return nil, err
 	}
 	l := &CurvatureFTRL{set: set, lambda: lambda, space: space, point: make([]float64, d), work: make([]float64, d)}
-	l.state = curvatureState{Factor: newCholesky(d, lambda), S: make([]float64, d*d), B: make([]float64, d), X: make([]float64, d)}
+	l.state = curvatureState{Factor: convex.NewCholesky(d, lambda), S: make([]float64, d*d), B: make([]float64, d), X: make([]float64, d)}
 	for i := range d {
 		l.state.S[i*d+i] = lambda
 	}
@@ -125,7 +125,7 @@ func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) er
 	st, d := &l.state, l.Dim()
 	if st.Gap > 0 {
 		copy(l.work, g)
-		size := math.Sqrt(st.Factor.inverseSquare(l.work))
+		size := math.Sqrt(st.Factor.InverseSquare(l.work))
 		st.Slack.add(2 * (st.Gap + float64(size*math.Sqrt(2*st.Gap))))
 	}
 	for i, v := range g {
@@ -143,13 +143,13 @@ func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) er
 				row[j] += float64(v * w)
 			}
 		}
-		st.Factor.add(l.work)
+		st.Factor.Add(l.work)
 	}
 	copy(l.work, g)
-	st.Spent.add(st.Factor.inverseSquare(l.work))
+	st.Spent.add(st.Factor.InverseSquare(l.work))
 	st.T++
 	copy(l.point, st.B)
-	st.Factor.solve(l.point)
+	st.Factor.Solve(l.point)
 	st.Gap = 0
 	if !l.set.Contains(l.point, 0) {
 		gap, err := l.space.Argmax(l.point, st.S, st.B, l.set, curvatureTolerance)
@@ -189,10 +189,7 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 		if err := checkState(d, s.T, s.B, s.X); err != nil {
 			return err
 		}
-		if err := s.Factor.check(d); err != nil {
-			return err
-		}
-		if !allFinite(s.S, d*d) || !(s.Gap >= 0) {
+		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) {
 			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S), d)
 		}
 		return nil

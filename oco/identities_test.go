@@ -334,17 +334,17 @@ func TestSquaresRange(t *testing.T) {
 
 func TestT10LogDeterminant(t *testing.T) {
 	zs := [][]float64{{1, .5}, {-.5, 1}, {.25, -1}, {1, 1}}
-	c := newCholesky(2, 1)
+	c := convex.NewCholesky(2, 1)
 	var total float64
 	for _, z := range zs {
-		before := c.logDet()
-		c.add(append([]float64(nil), z...))
-		s := c.inverseSquare(append([]float64(nil), z...))
-		near(t, "1 − det/det", 1-math.Exp(before-c.logDet()), s)
+		before := c.LogDet()
+		c.Add(append([]float64(nil), z...))
+		s := c.InverseSquare(append([]float64(nil), z...))
+		near(t, "1 − det/det", 1-math.Exp(before-c.LogDet()), s)
 		total += s
 	}
 	near(t, "Σ zᵀS⁻¹z", total, 1.8804207414)
-	near(t, "ln det", c.logDet(), 2.6038464236)
+	near(t, "ln det", c.LogDet(), 2.6038464236)
 }
 
 // TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the points of
@@ -358,9 +358,9 @@ func TestI11Cholesky(t *testing.T) {
 			s[i] = make([]float64, d)
 			s[i][i] = .5
 		}
-		c := newCholesky(d, .5)
+		c := convex.NewCholesky(d, .5)
 		for _, g := range gs {
-			c.add(append([]float64(nil), g...))
+			c.Add(append([]float64(nil), g...))
 			for i := range s {
 				for j := range s {
 					s[i][j] += g[i] * g[j]
@@ -372,7 +372,7 @@ func TestI11Cholesky(t *testing.T) {
 			b[i] = r.NormFloat64()
 		}
 		want := gauss(s, b)
-		c.solve(b)
+		c.Solve(b)
 		for i := range b {
 			if math.Abs(b[i]-want[i]) > 1e-9*max(1, maxAbs(want)) {
 				t.Fatalf("I.11: %v, want %v", b, want)

@@ -70,7 +70,7 @@ func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	if err != nil || math.IsInf(sharp, 1) {
 		return sharp, err
 	}
-	logs := (l.state.Factor.logDet() - float64(float64(l.Dim())*portable.Log(l.lambda))) / (2 * l.mu)
+	logs := (l.state.Factor.LogDet() - float64(float64(l.Dim())*portable.Log(l.lambda))) / (2 * l.mu)
 	return max(sharp, float64(l.lambda/2*convex.Dot(u, u))+float64(logs)+l.state.Slack.value()), nil
 }
 

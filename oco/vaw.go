@@ -29,7 +29,7 @@ type VovkAzouryWarmuth struct {
 
 type ridgeState struct {
 	T      int
-	Factor cholesky // of S_{t−1}, or of S_t once the features of round t are known
+	Factor convex.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
 	B      []float64
 	Z      []float64 // the running round's features
 	Ready  bool      // features are known
@@ -46,7 +46,7 @@ func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
 		return nil, err
 	}
 	l := &VovkAzouryWarmuth{lambda: lambda, point: make([]float64, d), work: make([]float64, d)}
-	l.state = ridgeState{Factor: newCholesky(d, lambda), B: make([]float64, d), Z: make([]float64, d)}
+	l.state = ridgeState{Factor: convex.NewCholesky(d, lambda), B: make([]float64, d), Z: make([]float64, d)}
 	l.text = fmt.Sprintf("vovk-azoury-warmuth(d=%d, lambda=%v)", d, lambda)
 	return l, nil
 }
@@ -72,12 +72,12 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 		return badArgument("features", "their largest value is %v: want at most 1e150, as they are squared", largest)
 	}
 	copy(l.work, z)
-	s := st.Factor.inverseSquare(l.work)
+	s := st.Factor.InverseSquare(l.work)
 	if !finite(s) {
 		return badArgument("features", "their size %v in the inverse of S is not finite", s)
 	}
 	copy(l.work, z)
-	st.Factor.add(l.work)
+	st.Factor.Add(l.work)
 	copy(st.Z, z)
 	st.Ready, st.Shrink = true, 1+s
 	l.refresh()
@@ -86,7 +86,7 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 
 func (l *VovkAzouryWarmuth) refresh() {
 	copy(l.point, l.state.B)
-	l.state.Factor.solve(l.point)
+	l.state.Factor.Solve(l.point)
 }
 
 // Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of the past
@@ -171,17 +171,17 @@ func (l *VovkAzouryWarmuth) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
-	var s ridgeState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
-		return err
+	err := restore(data, l.text, &l.state, func(s *ridgeState) error {
+		if err := checkState(l.Dim(), s.T, s.B, s.Z); err != nil {
+			return err
+		}
+		if !s.Factor.Valid(l.Dim()) {
+			return snapshot.Bad("it is damaged: its factor is none of dimension %d", l.Dim())
+		}
+		return nil
+	})
+	if err == nil {
+		l.refresh()
 	}
-	if err := checkState(l.Dim(), s.T, s.B, s.Z); err != nil {
-		return err
-	}
-	if err := s.Factor.check(l.Dim()); err != nil {
-		return err
-	}
-	l.state = s
-	l.refresh()
-	return nil
+	return err
 }
