@@ -1,0 +1,184 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+)
+
+// Direction says which way a metric should go.
+type Direction int
+
+const (
+	// Up is a metric of which more is better; the zero value.
+	Up Direction = iota
+	// Down is a metric of which less is better.
+	Down
+)
+
+// sign is +1 for Up and −1 for Down.
+func (d Direction) sign() float64 {
+	if d == Down {
+		return -1
+	}
+	return 1
+}
+
+// String is "up" or "down".
+func (d Direction) String() string {
+	if d == Down {
+		return "down"
+	}
+	return "up"
+}
+
+// Role says what a metric is for.
+type Role int
+
+const (
+	// Primary is a metric to improve; the zero value.
+	Primary Role = iota
+	// Guardrail is a metric that must not pass its threshold.
+	Guardrail
+	// Report is a metric that is only watched: it has no part in the objective.
+	Report
+)
+
+// Metric describes one number that is measured for every group of units: data, so that a definition can be read from a file.
+// The value of an arm is its mean per unit; a ratio such as clicks per impression is not linear in the mixture and
+// must be given as numerator − c·denominator with threshold 0 (spec 10.7).
+type Metric struct {
+	// Name is unique among the metrics of an objective.
+	Name string
+	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes Down value ≤ Threshold.
+	Direction Direction
+	// Role is Primary, Guardrail or Report.
+	Role Role
+	// Weight is that of a primary metric, at least 0; 0 means 1.
+	Weight float64
+	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2 % below the control".
+	Threshold float64
+	// Relative makes the guardrail one against a concurrent control group: the metric is then the contrast
+	// y − (1 + Threshold)·y_control, formed within each round, and its threshold 0 (spec 10.6, 10.7).
+	Relative bool
+	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's experiments.
+	Lambda float64
+	// Hard makes the guardrail absolute: a mixture beyond it has value −Inf. No gradient exists; see MaximizeHard.
+	Hard bool
+	// Lower and Upper are the range of one observation; both 0 means unknown. Observations outside are refused.
+	Lower, Upper float64
+}
+
+// limit is the threshold of the value the objective sees: 0 for contrasts.
+func (m *Metric) limit() float64 {
+	if m.Relative {
+		return 0
+	}
+	return m.Threshold
+}
+
+func (m *Metric) lambda() float64 {
+	if m.Lambda == 0 {
+		return 5
+	}
+	return m.Lambda
+}
+
+func (m *Metric) weight() float64 {
+	if m.Weight == 0 {
+		return 1
+	}
+	return m.Weight
+}
+
+// violation is how far value y is beyond the guardrail, at least 0.
+func (m *Metric) violation(y float64) float64 {
+	return max(0, float64(m.Direction.sign()*(m.limit()-y)))
+}
+
+func (m *Metric) validate(i int) error {
+	place := fmt.Sprintf("metrics[%d]", i)
+	switch {
+	case m.Name == "":
+		return bad(place, "it has no name")
+	case m.Direction != Up && m.Direction != Down:
+		return bad(place, "direction %d of %q: want up or down", int(m.Direction), m.Name)
+	case m.Role < Primary || m.Role > Report:
+		return bad(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
+	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
+		return bad(place, "weight %v of %q: want a finite number, at least 0 (else the objective is not concave and increasing)", m.Weight, m.Name)
+	case !finite(m.Threshold):
+		return bad(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
+	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
+		return bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is not concave", m.Lambda, m.Name)
+	case !finite(m.Lower) || !finite(m.Upper) || m.Upper < m.Lower:
+		return bad(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
+	case m.Role != Guardrail && (m.Hard || m.Relative):
+		return bad(place, "%q is hard or relative and no guardrail", m.Name)
+	}
+	return nil
+}
+
+func validateMetrics(metrics []Metric) error {
+	if len(metrics) == 0 {
+		return bad("metrics", "none: want at least one")
+	}
+	seen := make(map[string]int, len(metrics))
+	primaries := 0
+	for i := range metrics {
+		m := &metrics[i]
+		if err := m.validate(i); err != nil {
+			return err
+		}
+		if j, ok := seen[m.Name]; ok {
+			return bad(fmt.Sprintf("metrics[%d]", i), "the name %q is that of metrics[%d] too", m.Name, j)
+		}
+		seen[m.Name] = i
+		if m.Role == Primary {
+			primaries++
+		}
+	}
+	if primaries == 0 {
+		return bad("metrics", "none of the %d is primary: want at least one to improve", len(metrics))
+	}
+	return nil
+}
+
+// ValidateNames refuses an empty list of arms and names that are empty or repeated.
+func ValidateNames(arms []string) error {
+	if len(arms) == 0 {
+		return bad("arms", "none: want at least one")
+	}
+	seen := make(map[string]int, len(arms))
+	for i, a := range arms {
+		if a == "" {
+			return bad(fmt.Sprintf("arms[%d]", i), "it has no name")
+		}
+		if j, ok := seen[a]; ok {
+			return bad(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
+		}
+		seen[a] = i
+	}
+	return nil
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// bad is the error for an argument or an observation that is refused.
+func bad(place, format string, args ...any) error {
+	return noregret.Errorf(noregret.BadInput, place, format, args...)
+}
+
+// checkVector refuses a vector of the wrong length or with a value that is not finite.
+func checkVector(place string, v []float64, n int) error {
+	if len(v) != n {
+		return bad(place, "it has %d values: want %d", len(v), n)
+	}
+	for i, x := range v {
+		if !finite(x) {
+			return bad(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
+		}
+	}
+	return nil
+}
