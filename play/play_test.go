@@ -19,7 +19,7 @@ func TestEveryPair(t *testing.T) {
 			t.Errorf("%s plays no game", info.Name)
 		}
 		for _, game := range info.Games {
-			for _, rounds := range []int{1, 7, 150} {
+			for _, rounds := range []int{4, 9, 150} {
 				results, err := Run(context.Background(), Options{
 					Learners: []string{info.Name}, Game: game, Rounds: rounds, Seed: 3, Runs: 2, Checkpoints: 10,
 				})
@@ -40,5 +40,62 @@ func TestEveryPair(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWorkersDoNotMatter compares the results of one worker and of several, bit for bit.
+func TestWorkersDoNotMatter(t *testing.T) {
+	o := Options{Learners: []string{"adagrad", "ogd-fixed", "ftrl:alpha=2"}, Game: "linear-box:density=0.3", Rounds: 300, Seed: 5, Runs: 4, Checkpoints: 5, Workers: 1}
+	one, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Workers = 4
+	many, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(one) != 12 || len(many) != 12 {
+		t.Fatalf("%d and %d results, want 12", len(one), len(many))
+	}
+	for i := range one {
+		a, b := one[i], many[i]
+		if a.Learner != b.Learner || a.Seed != b.Seed || a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+			t.Errorf("result %d is %+v with one worker, %+v with four", i, a, b)
+		}
+	}
+	if one[0].Seed != 5 || one[11].Seed != 8 || one[1].Learner != "ogd-fixed" || one[2].Learner != "ftrl:alpha=2" {
+		t.Errorf("results are out of order: %v, %v, ...", one[0], one[1])
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	good := Options{Learners: []string{"adagrad"}, Game: "linear-box", Rounds: 5, Runs: 1}
+	for what, change := range map[string]func(o *Options){
+		"no learners":        func(o *Options) { o.Learners = nil },
+		"no rounds":          func(o *Options) { o.Rounds = 0 },
+		"no runs":            func(o *Options) { o.Runs = 0 },
+		"unknown learner":    func(o *Options) { o.Learners = []string{"adagrad", "nobody"} },
+		"unknown game":       func(o *Options) { o.Game = "chess" },
+		"wrong set":          func(o *Options) { o.Game = "linear-ball" },
+		"unknown option":     func(o *Options) { o.Learners = []string{"adagrad:eta=1"} },
+		"option of the game": func(o *Options) { o.Game = "linear-box:depth=1" },
+		"text for a number":  func(o *Options) { o.Game = "linear-box:radius=wide" },
+		"empty name":         func(o *Options) { o.Learners = []string{""} },
+		"option twice":       func(o *Options) { o.Game = "linear-box:radius=1:radius=2" },
+		"negative dimension": func(o *Options) { o.Dim = -1 },
+		"examples":           func(o *Options) { o.Examples = []regret.Example{{Z: []float64{1}, Y: 1}} },
+	} {
+		o := good
+		change(&o)
+		if _, err := Run(context.Background(), o); err == nil || err.Error() == "" {
+			t.Errorf("%s: taken (%v)", what, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	good.Rounds = 100000
+	if _, err := Run(ctx, good); err == nil {
+		t.Error("a cancelled run came to an end")
 	}
 }
