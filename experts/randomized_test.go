@@ -24,6 +24,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+var _ regret.RandomizedPlayer = (*experts.Randomized)(nil)
+
 // fixed is a learner that stays where it is.
 type fixed struct {
 	x   []float64

@@ -20,8 +20,8 @@ import (
 //	Regret_T(u*) ≥ f*(‖u*‖) + ε(T) at u* = f'(Σ c_t)·e_1,
 //
 // of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner that is cautious at 0 does better far away. A round
-// costs O(d + T); horizons from 1 to [MaxCoinRounds] are allowed. Losses are linear on ℝ^d and have no best
-// point: certificates compare with u*.
+// costs O(d + T); horizons from 1 to about 1000 are allowed, as ‖u*‖ may be 2^T. Losses are linear on ℝ^d and have
+// no best point: certificates compare with u*.
 type BettingTrap struct {
 	linear
 	coin   *CoinAdversary
@@ -33,8 +33,9 @@ type BettingTrap struct {
 	excess float64
 }
 
-// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called for t = 1,
-// ..., rounds and must be above 0 and nondecreasing.
+// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called for t = 1, ...,
+// rounds and must be above 0 and nondecreasing. As ‖u*‖ may be of order 2^T, horizons for which numbers of that size
+// leave the range of float64 (about 1000) are refused.
 func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
@@ -53,6 +54,10 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 			return nil, badOption("claim", "it is %v in round %d, after %v: want finite numbers above 0 that do not fall", e, t, last)
 		}
 		last = e
+	}
+	if n := float64(rounds); math.IsInf(math.Ldexp(last*math.Sqrt(n), rounds+2), 1) {
+		return nil, badOption("rounds", "%d: comparators of length %v·2^%d leave the range of float64: want fewer, about 1000 at most",
+			rounds, last, rounds)
 	}
 	set, err := convex.NewSpace(d)
 	if err != nil {

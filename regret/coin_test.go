@@ -156,6 +156,23 @@ func TestL6Floors(t *testing.T) {
 	}
 }
 
+// TestL6Long: numbers of the size 2^1000.
+func TestL6Long(t *testing.T) {
+	g, f, err := must(regret.FindGame("betting-trap")).New(regret.GameParams{Rounds: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ogd-unbounded", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl", "ftrl-proximal"} {
+		c := play(t, must(must(oco.Find(name)).New(problem(g.Set(), 1000, f), nil)), g, 1000)
+		trap := g.(*regret.BettingTrap)
+		round, _ := trap.Refuted()
+		t.Logf("%s: refuted in round %d, u* = %.3g, regret %.3g, floor %.3g, bound %.3g", name, round, c.Comparator[0], c.Regret, trap.Floor(), c.Bound)
+		if !c.Holds() || c.Regret < trap.Floor()*(1-1e-12) || math.IsInf(c.Regret, 0) {
+			t.Errorf("%s: regret %v, floor %v, bound %v", name, c.Regret, trap.Floor(), c.Bound)
+		}
+	}
+}
+
 func refuted(t *testing.T, p regret.Player) (int, float64) {
 	g := must(regret.NewBettingTrap(2, 50, func(t int) float64 { return math.Sqrt(float64(t)) }))
 	play(t, p, g, 50)

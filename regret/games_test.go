@@ -312,6 +312,7 @@ func TestRefusals(t *testing.T) {
 		"betting claim nil":         do(regret.NewBettingTrap(1, 1, nil)),
 		"betting claim 0":           do(regret.NewBettingTrap(1, 1, claim(0))),
 		"betting claim falls":       do(regret.NewBettingTrap(1, 2, claim(2, 1))),
+		"betting horizon":           do(regret.NewBettingTrap(1, 1020, func(int) float64 { return 1 })),
 		"betting claim NaN":         do(regret.NewBettingTrap(1, 2, claim(1, nan))),
 		"decreasing rate rounds":    do(regret.NewDecreasingRate(3)),
 		"square summary":            do(regret.NewSquareSummary(0)),

@@ -98,7 +98,7 @@ func trapGames() []GameEntry {
 			},
 		},
 		{
-			Name: "betting-trap", Help: "the adversary of unconstrained learners: it refutes a claim or forces regret far away", Kind: "convex", Dim: 2,
+			Name: "betting-trap", Help: "the adversary of unconstrained learners: it refutes a claim or forces regret far away; up to 1000 rounds", Kind: "convex", Dim: 2,
 			NeedsRounds: true,
 			Options:     []GameOption{{Name: "epsilon", High: 1e100, Help: "the claimed regret against 0 within the rounds; 0 is √T"}},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {

@@ -36,7 +36,8 @@ func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap
 // objective is a convex function; grad, if not nil, takes a subgradient.
 type objective func(u, grad []float64) (float64, error)
 
-// minimize seeks the least value of f on a bounded set from the projection of u, which takes the point found. See [Replay].
+// minimize seeks the least value of f on a bounded set from the projection of u, which takes the point found.
+// See [Replay].
 func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (value, gap float64, err error) {
 	const steps, precision, patience = 3000, 1e-9, 30
 	d := set.Dim()

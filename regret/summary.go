@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// total is a compensated sum (Kahan and Babuška; Neumaier 1974): exact to the last digits over tens of millions of terms of either
-// sign.
+// total is a compensated sum (Kahan and Babuška; Neumaier 1974): exact to the last digits over tens of millions of
+// terms of either sign.
 type total struct{ s, c float64 }
 
 func (k *total) add(v float64) {
