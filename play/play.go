@@ -144,7 +144,7 @@ func newMatch(learner string, o *Options, seed uint64) (match, error) {
 	if err != nil {
 		return match{}, err
 	}
-	player, err := newPlayer(spec, game, facts, o.Rounds)
+	player, err := newPlayer(spec, game, facts, o.Rounds, seed)
 	if err != nil {
 		return match{}, fmt.Errorf("%s cannot play %s: %w", spec.Name, title, err)
 	}

@@ -2,14 +2,17 @@ package play
 
 import (
 	"maps"
+	"strings"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
 
 // newPlayer makes a learner for a game and puts between them what the game asks for.
-func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int) (regret.Player, error) {
-	entry, err := oco.Find(spec.Name)
+func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int, seed uint64) (regret.Player, error) {
+	name, draws := strings.CutPrefix(spec.Name, randomizedPrefix)
+	entry, err := oco.Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +28,12 @@ func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int) (regret.
 	switch {
 	case err != nil:
 		return nil, err
+	case draws && entry.Kind != "experts":
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: %s has no weights of experts to draw from", spec.Name, name)
+	case draws && f.Vertices:
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: the game's adversary sees the choice, which a randomized player must hide", spec.Name)
+	case draws:
+		return newRandomized(learner, f, seed)
 	case f.Vertices:
 		return regret.NewDeterministic(learner)
 	case composite:
@@ -57,10 +66,10 @@ func Learners() ([]LearnerInfo, error) {
 		arenas = append(arenas, arena{g.Name, game, facts})
 	}
 	var all []LearnerInfo
-	for _, e := range oco.Learners() {
+	for _, e := range catalogue() {
 		info := LearnerInfo{Entry: e, Games: []string{}}
 		for _, a := range arenas {
-			if _, err := newPlayer(Spec{Name: e.Name}, a.game, a.facts, rounds); err == nil {
+			if _, err := newPlayer(Spec{Name: e.Name}, a.game, a.facts, rounds, 1); err == nil {
 				info.Games = append(info.Games, a.name)
 			}
 		}
