@@ -21,9 +21,10 @@
 //
 // # Lower bounds
 //
-// The adversaries of the theory's lower bounds are games too, each with the floor that it guarantees:
-// [LeaderTrap], [ExpertTrap], [Rademacher], [Minimax], [BettingTrap] and [DecreasingRate], and [CoinAdversary] for
-// bettors. A learner that stays below a floor is not a better learner but a broken referee, and a test says so.
+// The adversaries of the theory's lower bounds are games too. [ExpertTrap], [Rademacher], [Minimax] and [BettingTrap]
+// state the floor that they guarantee, [CoinAdversary] does so for bettors, and [LeaderTrap] and [DecreasingRate] are the
+// sequences on which one learner each fails. A learner that stays below a floor is not a better learner but
+// a broken referee, and a test says so.
 //
 // Items L.1 to L.7 are numbered as in section 11 of the project's specification of the book, Orabona, "A Modern
 // Introduction to Online Learning" (2019), chapters 1 to 7.

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. Regret and bound were checked for sense when
-// the numbers were taken: 0 < regret ≤ bound in each.
+// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. They were checked for sense when they were
+// taken: 0 < regret ≤ bound, but for the gradual game, where a learner that follows the losses beats every fixed point.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		game, learner       string
@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 		{"drift", "mean-leader", 198.693471627, 1.59305277288, 1.59305277288},
 		{"gradual", "gradual-ftrl", 0.300111171879, -11.53913034, 0.697885298299},
 		{"absolute", "ogd-sqrt", 138.380608684, 12.5660690084, 32.8220208846},
-		{"linear-space", "ftrl", -87.292819488, -31.5779697288, 17.3677711531},
+		{"linear-space", "ftrl", -87.292819488, 469.855678104, 1124.22142002},
 	} {
 		const rounds = 500
 		g, f, err := must(regret.FindGame(c.game)).New(regret.GameParams{Rounds: rounds, Seed: 1})

@@ -45,7 +45,8 @@ type Certificate struct {
 	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0
 	// for one that was given, and +Inf for one that the game names.
 	Gap float64
-	// Regret is LearnerLoss − ComparatorLoss.
+	// Regret is LearnerLoss − ComparatorLoss. Unless the comparator was given, no fixed point has a regret above
+	// Regret + Gap.
 	Regret float64
 	// DynamicRegret is that against the moving comparators, NaN without.
 	DynamicRegret float64
@@ -76,9 +77,9 @@ func (c *Certificate) Tightest() *Point {
 	return best
 }
 
-// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound
-// and 1e-12 of the losses. It holds for a bound of +Inf. The regret against any other point is at most Regret +
-// Gap. For a [RandomizedPlayer] the bound is one of the expected regret, which a run may exceed.
+// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound and
+// 1e-12 of the losses. It holds for a bound of +Inf. For a [RandomizedPlayer] the bound is one of the expected
+// regret, which a run may exceed.
 func (c *Certificate) Holds() bool {
 	if math.IsInf(c.Bound, 1) {
 		return true

@@ -22,7 +22,7 @@ var (
 func noisy(name, help string, space bool, set func(d int, radius float64) (convex.Set, error)) GameEntry {
 	last := radiusOption
 	if space {
-		last = GameOption{Name: "reach", Default: 1, Low: 1e-100, High: 1e100, Help: "the length of the comparator"}
+		last = GameOption{Name: "reach", Default: 10, Low: 1e-100, High: 1e100, Help: "the length of the comparator"}
 	}
 	return GameEntry{
 		Name: name, Help: help, Kind: "convex", Dim: 10,
