@@ -302,6 +302,9 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 			return err
 		}
 	}
+	if c.Gap > 0 && !math.IsInf(c.ComparatorLoss, 0) {
+		c.Gap += float64(0x1p-50 * math.Abs(c.ComparatorLoss)) // the loss itself is a rounded number
+	}
 	c.Regret = c.LearnerLoss - c.ComparatorLoss
 	c.Bound = math.Inf(1)
 	if u == nil {

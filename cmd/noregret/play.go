@@ -35,7 +35,8 @@ of their theorem.
 Every learner plays the same rounds, once for each seed from --seed on. The table has the
 learner's loss, the loss of the best fixed point in hindsight, the regret between them, the
 learner's bound on it and the part of the bound that was used; "tight" is the round at which
-that part was largest. A bound is missing only where the theory gives none. For games that are
+that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
+on unbounded sets, where linear losses have no best point, the game names the comparator. A bound is missing only where the theory gives none. For games that are
 lower bounds of the theory, "floor" is the regret that no learner escapes.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
@@ -197,7 +198,7 @@ func (a *app) writeResults(results []play.Result) error {
 		floors = floors || !math.IsNaN(r.Floor)
 	}
 	g := grid{}
-	head := []string{"learner", "seed", "loss", "best fixed", "± gap", "regret", "bound", "used", "tight"}
+	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
 	if floors {
 		head = append(head, "floor")
 	}
@@ -230,9 +231,13 @@ func boundText(v float64) string {
 	return short(v)
 }
 
+// gapText says how good the comparator is known to be; the game names it where there is no best point.
 func gapText(v float64) string {
-	if v == 0 {
+	switch {
+	case v == 0:
 		return "exact"
+	case math.IsInf(v, 1):
+		return "named"
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
