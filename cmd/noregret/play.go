@@ -36,8 +36,9 @@ Every learner plays the same rounds, once for each seed from --seed on. The tabl
 learner's loss, the loss of the best fixed point in hindsight, the regret between them, the
 learner's bound on it and the part of the bound that was used; "tight" is the round at which
 that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
-on unbounded sets, where linear losses have no best point, the game names the comparator. A bound is missing only where the theory gives none. For games that are
-lower bounds of the theory, "floor" is the regret that no learner escapes.
+on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
+is missing only where the theory gives none. For games that are lower bounds of the theory,
+"floor" is the regret that no learner escapes.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
 "noregret learners" and "noregret games" list them. The games regression and classification
