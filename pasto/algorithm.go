@@ -1,0 +1,293 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// Ship says which iterate a learner deploys.
+type Ship int
+
+const (
+	// ShipAverage is p̄_T, of the theorem and of the paper's figures; the zero value.
+	ShipAverage Ship = iota
+	// ShipAverageExploit is π̄_T, without exploration.
+	ShipAverageExploit
+	// ShipServing is the last iterate p_t.
+	ShipServing
+	// ShipExploit is the last π_t.
+	ShipExploit
+)
+
+// Options are the parameters of [New]. [PaperOptions], [TheoremOptions] and [PracticalOptions] fill them in.
+type Options struct {
+	// Estimator is V̂'s form.
+	Estimator Estimator
+	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they count for (the paper: 1).
+	U0     *Table
+	Pseudo float64
+	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip; 0 does not.
+	Step     Schedule
+	StepClip float64
+	// Exploration is ε_t in [0, 1], at least MinExploration.
+	Exploration    Schedule
+	MinExploration float64
+	// Scheme is how Draw draws.
+	Scheme Scheme
+	// Start is π_1, nil for uniform.
+	Start []float64
+	// Ship is what Deployed returns. AverageDecay > 0 makes the averages ones over about 1/AverageDecay rounds.
+	Ship         Ship
+	AverageDecay float64
+}
+
+// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1 and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K,
+// the averaged iterate. With many arms and noise they are unstable: see the package comment.
+func PaperOptions(arms int) Options {
+	return Options{Estimator: IPW(), Pseudo: 1, Step: PaperStep(arms), Exploration: PaperExploration()}
+}
+
+// TheoremOptions are those of Theorem 1: ε_t = G/√t (at most 3/4), γ = 1/√T, for ‖g_t‖ ≤ g and a horizon of T rounds.
+func TheoremOptions(g float64, rounds int) Options {
+	return Options{Estimator: IPW(), Pseudo: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
+}
+
+// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ = 0.001, exploration of at least 0.1, the paper's
+// step clipped at 0.1, and the exploit distribution averaged over a window.
+func PracticalOptions(arms int) Options {
+	return Options{
+		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
+		Exploration: PaperExploration(), MinExploration: 0.1, Ship: ShipAverageExploit, AverageDecay: 0.001,
+	}
+}
+
+// Algorithm is Algorithm 1 of the paper (spec 4.1), by the name "paper" with [PaperOptions]:
+//
+//	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
+//	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
+//
+// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never contain ε; p̄ contains p_1 and
+// not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in logarithms.
+//
+// A round costs O(K·M) time; memory is O(K·M).
+type Algorithm struct {
+	*mirror
+	objective Objective
+	options   Options
+	v         *estimate
+	theta, d  []float64
+	g         []float64
+	text      string
+}
+
+// New makes Algorithm 1 on K arms.
+func New(f Objective, arms int, o Options) (*Algorithm, error) {
+	if f == nil {
+		return nil, bad("objective", "nil: want an objective")
+	}
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		return nil, bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations, and a larger lambda for smaller ones")
+	}
+	if arms < 1 {
+		return nil, bad("arms", "%d: want at least 1", arms)
+	}
+	if err := o.validate(arms, f.Dim()); err != nil {
+		return nil, err
+	}
+	m, err := newMirror(arms, o.Start, o.Exploration, o.MinExploration, o.Scheme, o.AverageDecay)
+	if err != nil {
+		return nil, err
+	}
+	a := &Algorithm{mirror: m, objective: f, options: o, theta: make([]float64, f.Dim()), d: make([]float64, f.Dim()), g: make([]float64, arms)}
+	a.v = newEstimate(o.Estimator, arms, f.Dim(), o.U0, o.Pseudo)
+	a.text = fmt.Sprintf("pasto(metrics=%d, %v, n0=%v, step=%v, clip=%v, %v, ship=%d)", f.Dim(), o.Estimator, o.Pseudo, o.Step, o.StepClip, m, o.Ship)
+	return a, nil
+}
+
+func (o *Options) validate(arms, metrics int) error {
+	if err := o.Estimator.validate(metrics); err != nil {
+		return err
+	}
+	if err := o.Step.validate("step", math.Inf(1)); err != nil {
+		return err
+	}
+	if err := o.Exploration.validate("exploration", 1); err != nil {
+		return err
+	}
+	switch {
+	case !(o.Pseudo >= 0) || math.IsInf(o.Pseudo, 1):
+		return bad("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudo)
+	case !(o.StepClip >= 0):
+		return bad("step clip", "%v: want a number, at least 0", o.StepClip)
+	case !(o.MinExploration >= 0 && o.MinExploration <= 1):
+		return bad("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
+	case !(o.AverageDecay >= 0 && o.AverageDecay <= 1):
+		return bad("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
+	case o.Scheme != IID && o.Scheme != Systematic:
+		return bad("scheme", "%d: want IID or Systematic", int(o.Scheme))
+	case o.Ship < ShipAverage || o.Ship > ShipExploit:
+		return bad("ship", "%d: want one of the four iterates", int(o.Ship))
+	}
+	if o.U0 != nil {
+		if o.U0.arms != arms || o.U0.metrics != metrics {
+			return bad("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.arms, o.U0.metrics, arms, metrics)
+		}
+		return checkVector("U0", o.U0.data, arms*metrics)
+	}
+	return nil
+}
+
+// Observe implements [Learner]. A [Utility] whose gradient is not finite is an error too; the round's observations then
+// count in V̂, and no step is taken.
+func (a *Algorithm) Observe(obs []Observation) error {
+	total, err := checkRound(obs, a.s.T+1, a.objective.Dim(), a.p, a.s.Active, a.options.Estimator.weighs())
+	if err != nil {
+		return err
+	}
+	a.v.add(a.p, obs, total)
+	a.v.mean(a.theta, a.p)
+	a.objective.Gradient(a.d, a.theta)
+	a.v.scores(a.g, a.d)
+	return a.step(a.g, a.options.Step.At(a.s.T+1), a.options.StepClip)
+}
+
+// Deployed implements [Learner].
+func (a *Algorithm) Deployed() []float64 {
+	switch a.options.Ship {
+	case ShipAverageExploit:
+		return a.AverageExploit()
+	case ShipServing:
+		return a.p
+	case ShipExploit:
+		return a.Exploit()
+	}
+	return a.Average()
+}
+
+// Estimate returns V̂. f(V̂p̄) is biased upward (the winner's curse): promise values from held-out rounds only.
+func (a *Algorithm) Estimate() *Table {
+	t := newTable(a.v.k, a.v.m)
+	a.v.table(t)
+	return t
+}
+
+// AddArm adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of its own, and returns its index (spec 10.5).
+func (a *Algorithm) AddArm(u0 []float64) (int, error) {
+	if u0 != nil {
+		if err := checkVector("u0", u0, a.v.m); err != nil {
+			return 0, err
+		}
+	}
+	if err := a.add(); err != nil {
+		return 0, err
+	}
+	a.v.grow(u0)
+	a.g = make([]float64, a.v.k)
+	return a.v.k - 1, nil
+}
+
+// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+func (a *Algorithm) RetireArm(k int) error { return a.retire(k) }
+
+// Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤ Means, ‖g_t‖ ≤ Step.
+type Constants struct{ Gradient, Smooth, Means, Step float64 }
+
+// TheoremConstant is C = ln K + 4e·G² + 32·(G_f² + G_U²·L_f²)·G_U²/G, as printed.
+func TheoremConstant(arms int, c Constants) float64 {
+	u := float64(c.Means * c.Means)
+	inner := float64(c.Gradient*c.Gradient) + float64(u*float64(c.Smooth*c.Smooth))
+	return portable.Log(float64(arms)) + float64(4*math.E*float64(c.Step*c.Step)) + float64(32*inner*u)/c.Step
+}
+
+// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E f(μp̄_T), for fixed means and
+// [TheoremOptions]. The printed proof does not give this rate (spec 5.1): see [SupportedBound] for what its argument supports.
+func (a *Algorithm) Bound(c Constants) float64 {
+	if a.s.T == 0 {
+		return math.Inf(1)
+	}
+	return TheoremConstant(a.s.Live, c) / math.Sqrt(float64(a.s.T))
+}
+
+// SupportedBound is the bound that the argument of Theorem 1 supports once mended (spec 5.1), for IPW with Q groups a round, second moment
+// B² = Σ_k(‖μ_k‖² + tr Σ_k) of an observation and g in a range of R:
+//
+//	ln K/(γT) + γR²/8 + (R/T)·Σε_t + √2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
+//
+// With ε_t ∝ t^−½ it falls as T^−¼. O(T).
+func SupportedBound(arms, groups, rounds int, gamma float64, explore Schedule, c Constants, noise, spread float64) float64 {
+	t := float64(rounds)
+	sumEps, inverse, last := 0.0, 0.0, 0.0
+	for s := 1; s <= rounds; s++ {
+		eps := explore.At(s)
+		sumEps += eps
+		inverse += 1 / eps
+		last += math.Sqrt(inverse) / float64(s)
+	}
+	out := portable.Log(float64(arms))/float64(gamma*t) + float64(gamma*float64(spread*spread))/8 + float64(spread/t*sumEps)
+	factor := float64(math.Sqrt2*(c.Gradient+float64(c.Means*c.Smooth))) * noise
+	return out + float64(factor*math.Sqrt(float64(arms)/float64(groups)))*(last/t)
+}
+
+// String describes the learner and its options in one line.
+func (a *Algorithm) String() string { return a.text }
+
+type algorithmState struct {
+	Mirror   mirrorState
+	Estimate estimateState
+}
+
+// MarshalBinary implements [Learner].
+func (a *Algorithm) MarshalBinary() ([]byte, error) {
+	m, err := a.save()
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(snapshotMagic, a.text, &algorithmState{m, a.v.s})
+}
+
+// UnmarshalBinary implements [Learner].
+func (a *Algorithm) UnmarshalBinary(data []byte) error {
+	var s algorithmState
+	if err := snapshot.Open(data, snapshotMagic, a.text, &s); err != nil {
+		return err
+	}
+	v := &estimate{form: a.v.form, k: len(s.Mirror.Prior), m: a.v.m, s: s.Estimate}
+	if err := v.check(); err != nil {
+		return err
+	}
+	if err := a.load(s.Mirror); err != nil {
+		return err
+	}
+	a.v = v
+	a.g = make([]float64, v.k)
+	return nil
+}
+
+// check refuses a restored state that does not fit.
+func (e *estimate) check() error {
+	s, n := &e.s, e.k*e.m
+	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k && checkVector("sum", s.Sum, n) == nil && finite(s.Scale)
+	if e.form.kind == kindDR {
+		ok = ok && len(s.Base) == n
+	}
+	if e.form.kind == kindWindow {
+		ok = ok && len(s.Ring) == int(e.form.param) && len(s.Count) == e.k
+		for i := range s.Ring {
+			r := &s.Ring[i]
+			ok = ok && len(r.Sizes) == len(r.Arms) && len(r.Values) == e.m*len(r.Arms)
+			for _, k := range r.Arms {
+				ok = ok && k >= 0 && k < e.k
+			}
+		}
+	}
+	if !ok {
+		return snapshot.Bad("it is damaged: the estimate does not fit %d arms and %d metrics", e.k, e.m)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package pasto
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed in, so that a host can save and replay it.
+type Rand interface {
+	// Float64 is uniform on [0, 1).
+	Float64() float64
+}
+
+// Observation is what one group of units of the running round has shown.
+type Observation struct {
+	// Arm is the arm that the group was served, as drawn.
+	Arm int
+	// Metrics are the group's means per unit, of length M, in the form the objective sees (see [Goals.Contrast]).
+	Metrics []float64
+	// Size is the number of units, fixed before the arms were drawn; 0 means that all groups are equal.
+	Size float64
+	// Round is that of the draw; 0 means the running round. Any other than the running one is refused.
+	Round int
+}
+
+// Learner finds a mixture by experiment. Round by round it names the serving distribution p_t, the host draws an arm from it for
+// each group of units (Draw, or its own way), and Observe ends the round. A learner is deterministic given the draws, has
+// no clock and no goroutine, and allocates nothing per round after the first ones. It is not safe for concurrent use.
+type Learner interface {
+	// Arms is K, retired arms included.
+	Arms() int
+	// Rounds is the number of finished rounds.
+	Rounds() int
+	// Serving is p_t, the distribution to draw from in the running round: the propensities to log. Read it, do not write to it.
+	Serving() []float64
+	// Draw draws an arm for each group of the round.
+	Draw(r Rand, arms []int)
+	// Observe ends the round. What breaks a rule is refused with an error of code bad_input and changes nothing.
+	Observe(obs []Observation) error
+	// Deployed is the mixture to ship if the experiment ended now. Read it, do not write to it; the next Observe may change it.
+	Deployed() []float64
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// checkRound refuses a round's observations that break a rule, before anything changes. Total is Σ Size, 0 for equal groups.
+func checkRound(obs []Observation, round, metrics int, p []float64, active []bool, needPropensity bool) (total float64, err error) {
+	if len(obs) == 0 {
+		return 0, bad("observations", "none in round %d: want at least one group", round)
+	}
+	for i := range obs {
+		o := &obs[i]
+		switch {
+		case o.Arm < 0 || o.Arm >= len(p):
+			return 0, observed(i, "arm %d is unknown: want one of 0 to %d", o.Arm, len(p)-1)
+		case active != nil && !active[o.Arm]:
+			return 0, observed(i, "arm %d is retired: archive what comes late", o.Arm)
+		case o.Round != 0 && o.Round < round:
+			return 0, observed(i, "round %d is closed already: a duplicate or a late observation, round %d is running", o.Round, round)
+		case o.Round > round:
+			return 0, observed(i, "round %d is unknown: round %d is running", o.Round, round)
+		case len(o.Metrics) != metrics:
+			return 0, observed(i, "it has %d metrics: want %d", len(o.Metrics), metrics)
+		case !(o.Size >= 0) || math.IsInf(o.Size, 1):
+			return 0, observed(i, "size %v: want a finite number, at least 0", o.Size)
+		case (o.Size > 0) != (obs[0].Size > 0):
+			return 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", o.Size, obs[0].Size)
+		case needPropensity && !(p[o.Arm] > 0):
+			return 0, observed(i, "arm %d has propensity %v in this round: it cannot have been drawn", o.Arm, p[o.Arm])
+		}
+		for m, v := range o.Metrics {
+			if !(math.Abs(v) <= 1e100) {
+				return 0, observed(i, "metric %d is %v: want a finite number, of size at most 1e100", m, v)
+			}
+		}
+		total += o.Size
+	}
+	return total, nil
+}
+
+func observed(i int, format string, args ...any) error {
+	return bad(fmt.Sprintf("observations[%d]", i), format, args...)
+}
+
+// Scheme is a way to draw Q arms of a round.
+type Scheme int
+
+const (
+	// IID draws each group's arm from p_t independently, with replacement: the unbiased form of the paper's parallel queries.
+	IID Scheme = iota
+	// Systematic draws all arms with one random number and equal steps through the cumulative shares, then shuffles them over the groups. An
+	// arm's expected number of groups is Q·p_k as before and its variance least, so that the formula of the estimators stays
+	// unbiased, without a cap on large shares.
+	Systematic
+)
+
+// sampler draws from a distribution by its cumulative sums.
+type sampler struct {
+	cum   []float64
+	ready bool
+}
+
+func (s *sampler) prepare(p []float64) {
+	if s.ready {
+		return
+	}
+	if len(s.cum) != len(p) {
+		s.cum = make([]float64, len(p))
+	}
+	sum := 0.0
+	for k, v := range p {
+		sum += v
+		s.cum[k] = sum
+	}
+	s.ready = true
+}
+
+// find returns the first arm of positive share whose cumulative sum is above x.
+func (s *sampler) find(x float64) int {
+	n := len(s.cum)
+	k := sort.Search(n, func(i int) bool { return s.cum[i] > x })
+	if k == n { // x is the total, by rounding: the last arm of positive share
+		total := s.cum[n-1]
+		k = sort.Search(n, func(i int) bool { return s.cum[i] >= total })
+	}
+	return k
+}
+
+func (s *sampler) draw(r Rand, p []float64, arms []int, scheme Scheme) {
+	s.prepare(p)
+	total := s.cum[len(s.cum)-1]
+	if scheme == IID {
+		for i := range arms {
+			arms[i] = s.find(float64(r.Float64() * total))
+		}
+		return
+	}
+	u := r.Float64()
+	for i := range arms {
+		arms[i] = s.find(float64((u + float64(i)) / float64(len(arms)) * total))
+	}
+	for i := len(arms) - 1; i > 0; i-- {
+		j := int(r.Float64() * float64(i+1))
+		arms[i], arms[j] = arms[j], arms[i]
+	}
+}

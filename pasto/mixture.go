@@ -1,0 +1,267 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/oco"
+)
+
+const snapshotMagic = "noregret-pasto-1\n"
+
+// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's, with rate 1, fed with −γ_t·g_t: a
+// rate that varies over time), the exploration, the draws and the averages.
+type mirror struct {
+	explore Schedule
+	floor   float64
+	scheme  Scheme
+	decay   float64 // of the averages; 0 is uniform
+	hedge   *oco.ExponentiatedGradient
+	s       mirrorState
+	p       []float64 // serving
+	scratch []float64
+	sampler sampler
+}
+
+type mirrorState struct {
+	T       int
+	Prior   []float64 // of the hedge
+	Active  []bool
+	Live    int
+	Average []float64 // p̄
+	Exploit []float64 // π̄
+	Hedge   []byte    // in snapshots
+}
+
+func newMirror(arms int, start []float64, explore Schedule, floor float64, scheme Scheme, decay float64) (*mirror, error) {
+	c := &mirror{explore: explore, floor: floor, scheme: scheme, decay: decay}
+	if start == nil {
+		start = make([]float64, arms)
+		for k := range start {
+			start[k] = 1 / float64(arms)
+		}
+	}
+	if err := checkMixture("start", start, arms); err != nil {
+		return nil, err
+	}
+	c.s.Active = make([]bool, arms)
+	for k := range c.s.Active {
+		c.s.Active[k] = true
+	}
+	c.s.Live = arms
+	c.s.Average, c.s.Exploit = make([]float64, arms), make([]float64, arms)
+	if err := c.rebase(start); err != nil {
+		return nil, err
+	}
+	copy(c.s.Average, c.p)
+	copy(c.s.Exploit, c.hedge.Predict())
+	return c, nil
+}
+
+// rebase restarts the exponentiated gradient at π. Shares that underflowed get 1e-300, so that no active arm is lost for good.
+func (c *mirror) rebase(pi []float64) error {
+	prior := make([]float64, len(pi))
+	for k, v := range pi {
+		if c.s.Active[k] {
+			prior[k] = max(v, 1e-300)
+		}
+	}
+	for range 2 { // the second pass takes off the rounding of the first
+		sum, comp := 0.0, 0.0
+		for _, v := range prior {
+			y := v - comp
+			t := sum + y
+			comp = (t - sum) - y
+			sum = t
+		}
+		for k := range prior {
+			prior[k] /= sum
+		}
+	}
+	hedge, err := oco.NewExponentiatedGradient(len(prior), prior, 1)
+	if err != nil {
+		return err
+	}
+	c.hedge, c.s.Prior = hedge, prior
+	c.p, c.scratch = make([]float64, len(prior)), make([]float64, len(prior))
+	c.mix()
+	return nil
+}
+
+// epsilon is ε of the running round.
+func (c *mirror) epsilon() float64 {
+	return min(max(c.explore.At(c.s.T+1), c.floor, 0), 1)
+}
+
+// mix computes p_t = (1−ε_t)·π_t + ε_t/K over the active arms.
+func (c *mirror) mix() {
+	eps := c.epsilon()
+	each := eps / float64(c.s.Live)
+	for k, v := range c.hedge.Predict() {
+		c.p[k] = 0
+		if c.s.Active[k] {
+			c.p[k] = float64((1-eps)*v) + each
+		}
+	}
+	c.sampler.ready = false
+}
+
+// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j| ≤ clip, if clip > 0, after adding p_t and
+// π_t to the averages. The range is that of the active arms.
+func (c *mirror) step(g []float64, gamma, clip float64) error {
+	low, high := math.Inf(1), math.Inf(-1)
+	for k, v := range g {
+		if c.s.Active[k] {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if !finite(low) || !finite(high) {
+		return bad("gradient", "it has the values %v to %v: the observations are too large for the objective", low, high)
+	}
+	if most := max(math.Abs(low), math.Abs(high)); clip > 0 && float64(gamma*most) > clip {
+		gamma = clip / most
+	}
+	for k, v := range g {
+		c.scratch[k] = 0
+		if c.s.Active[k] {
+			c.scratch[k] = -float64(gamma * v)
+		}
+	}
+	pi := c.hedge.Predict()
+	share := 1 / float64(c.s.T+1)
+	if c.decay > share {
+		share = c.decay
+	}
+	for k, v := range c.p {
+		c.s.Average[k] += float64(share * (v - c.s.Average[k]))
+		c.s.Exploit[k] += float64(share * (pi[k] - c.s.Exploit[k]))
+	}
+	if err := c.hedge.Update(c.scratch); err != nil {
+		return err
+	}
+	c.s.T++
+	c.mix()
+	return nil
+}
+
+// Arms implements [Learner].
+func (c *mirror) Arms() int { return len(c.p) }
+
+// Rounds implements [Learner].
+func (c *mirror) Rounds() int { return c.s.T }
+
+// Serving implements [Learner]: p_t = (1−ε_t)·π_t + ε_t/K.
+func (c *mirror) Serving() []float64 { return c.p }
+
+// Exploit is π_t = w/‖w‖₁, the serving distribution without exploration.
+func (c *mirror) Exploit() []float64 { return c.hedge.Predict() }
+
+// Average is p̄, the mean of p_1 ... p_t, or over a window: the averaged iterate of the theorem.
+func (c *mirror) Average() []float64 { return c.s.Average }
+
+// AverageExploit is π̄, the mean of π_1 ... π_t: what to ship where ε is not small.
+func (c *mirror) AverageExploit() []float64 { return c.s.Exploit }
+
+// Draw implements [Learner].
+func (c *mirror) Draw(r Rand, arms []int) { c.sampler.draw(r, c.p, arms, c.scheme) }
+
+// retire takes an arm out.
+func (c *mirror) retire(k int) error {
+	switch {
+	case k < 0 || k >= len(c.p):
+		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(c.p)-1)
+	case !c.s.Active[k]:
+		return bad("arm", "%d is retired already", k)
+	case c.s.Live == 1:
+		return bad("arm", "%d is the last active one: at least one must stay", k)
+	}
+	c.s.Active[k] = false
+	c.s.Live--
+	drop(c.s.Average, k, c.s.Active)
+	drop(c.s.Exploit, k, c.s.Active)
+	return c.rebase(c.hedge.Predict())
+}
+
+// drop takes arm k out of a mixture and scales the rest; a mixture of nothing else becomes uniform.
+func drop(p []float64, k int, active []bool) {
+	p[k] = 0
+	sum, n := 0.0, 0
+	for j, v := range p {
+		sum += v
+		if active[j] {
+			n++
+		}
+	}
+	for j := range p {
+		if sum > 0 {
+			p[j] /= sum
+		} else if active[j] {
+			p[j] = 1 / float64(n)
+		}
+	}
+}
+
+// add puts in an arm with share π = 1/(K+1), for K active ones before (spec 10.5: log-weight ln(Σ_j w_j/K)).
+func (c *mirror) add() error {
+	k := float64(c.s.Live)
+	pi := append([]float64{}, c.hedge.Predict()...)
+	for j := range pi {
+		pi[j] *= k / (k + 1)
+	}
+	c.s.Active = append(c.s.Active, true)
+	c.s.Live++
+	c.s.Average, c.s.Exploit = append(c.s.Average, 0), append(c.s.Exploit, 0)
+	return c.rebase(append(pi, 1/(k+1)))
+}
+
+// save fills the part of a snapshot.
+func (c *mirror) save() (mirrorState, error) {
+	s := c.s
+	var err error
+	s.Hedge, err = c.hedge.MarshalBinary()
+	return s, err
+}
+
+// load replaces the state with one of a snapshot.
+func (c *mirror) load(s mirrorState) error {
+	n := len(s.Prior)
+	if n == 0 || len(s.Active) != n || len(s.Average) != n || len(s.Exploit) != n || s.T < 0 {
+		return snapshot.Bad("it is damaged: its vectors differ in length")
+	}
+	live := 0
+	for _, a := range s.Active {
+		if a {
+			live++
+		}
+	}
+	if live != s.Live || live == 0 || checkVector("average", s.Average, n) != nil || checkVector("average", s.Exploit, n) != nil {
+		return snapshot.Bad("it is damaged: %d of %d arms are active, not %d, or an average is not finite", live, n, s.Live)
+	}
+	hedge, err := oco.NewExponentiatedGradient(n, s.Prior, 1)
+	if err != nil {
+		return snapshot.Bad("it is damaged: %w", err)
+	}
+	if err := hedge.UnmarshalBinary(s.Hedge); err != nil {
+		return err
+	}
+	s.Hedge = nil
+	c.s, c.hedge = s, hedge
+	c.p, c.scratch = make([]float64, n), make([]float64, n)
+	c.mix()
+	return nil
+}
+
+func (c *mirror) String() string {
+	return fmt.Sprintf("exploration=%v, floor=%v, scheme=%d, decay=%v", c.explore, c.floor, c.scheme, c.decay)
+}
+
+// Entropy is −Σ p·ln p of a mixture, in nats: 0 for a single arm.
+func Entropy(p []float64) float64 {
+	psi, err := convex.NewNegativeEntropy(max(len(p), 1))
+	if err != nil || len(p) == 0 {
+		return 0
+	}
+	return -psi.Value(p)
+}
