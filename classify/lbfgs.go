@@ -125,8 +125,8 @@ type lbfgsResult struct {
 	converged  bool
 }
 
-// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient coordinate is at most
-// precision·max(1, that at the start), or for maxIterations.
+// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient coordinate is at
+// most precision·max(1, that at the start), or for maxIterations.
 func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {

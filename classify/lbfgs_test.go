@@ -19,12 +19,12 @@ func gonumLBFGS() optimize.Method {
 	return &optimize.LBFGS{Store: lbfgsMemory, Linesearcher: &optimize.MoreThuente{}}
 }
 
-// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for all of them and fails when
-// one is stuck.
-func minimize(t *testing.T, p optimize.Problem, start []float64, threshold float64, m optimize.Method) (*optimize.Result, error) {
+// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for all of them
+// and fails when one is stuck.
+func minimize(t *testing.T, p optimize.Problem, start []float64, threshold float64, m optimize.Method) (
+	r *optimize.Result, err error,
+) {
 	t.Helper()
-	var r *optimize.Result
-	var err error
 	synctest.Test(t, func(*testing.T) {
 		r, err = optimize.Minimize(p, start, &optimize.Settings{
 			GradientThreshold: threshold, MajorIterations: 2000, Converger: optimize.NeverTerminate{},
@@ -162,8 +162,9 @@ func TestLBFGSOnQuadratic(t *testing.T) {
 	}
 }
 
-// At the start's minimum there is nothing to do, a threshold below what the arithmetic can reach ends in a failure of the
-// line search with the best point kept, and a function without a minimum ends at the limit of iterations.
+// At the start's minimum there is nothing to do, a threshold below what the arithmetic can reach ends in a
+// failure of the line search with the best point kept, and a function without a minimum ends at the limit of
+// iterations.
 func TestLBFGSEnds(t *testing.T) {
 	square := optimize.Problem{
 		Func: func(x []float64) float64 { return 1 + x[0]*x[0]/3 + x[1]*x[1]*7 },
@@ -204,7 +205,8 @@ func TestLBFGSEnds(t *testing.T) {
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		p := optimize.Problem{Func: func([]float64) float64 { return bad }, Grad: func(g, _ []float64) { g[0] = 1 }}
-		if r, err = minimize(t, p, []float64{0}, 1e-9, new(lbfgs)); r.Status != optimize.Failure || !errors.Is(err, errStart) {
+		r, err = minimize(t, p, []float64{0}, 1e-9, new(lbfgs))
+		if r.Status != optimize.Failure || !errors.Is(err, errStart) {
 			t.Errorf("a start of value %v: %v, %v", bad, r.Status, err)
 		}
 	}
@@ -259,8 +261,8 @@ func TestCubicMinimum(t *testing.T) {
 	}
 }
 
-// Every step that is taken meets the conditions, along functions of one variable on which line searches are tested (Moré and
-// Thuente 1994, 5.1 to 5.3), from first steps of 1e-3 to 1e3.
+// Every step that is taken meets the conditions, along functions of one variable on which line searches are
+// tested (Moré and Thuente 1994, 5.1 to 5.3), from first steps of 1e-3 to 1e3.
 func TestLineSearchConditions(t *testing.T) {
 	for name, phi := range map[string]func(s float64) (f, g float64){
 		"5.1": func(s float64) (f, g float64) {

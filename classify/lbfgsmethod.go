@@ -12,11 +12,12 @@ import (
 const lbfgsMemory = 10
 
 // lbfgs is an [optimize.Method]: limited-memory BFGS (Liu and Nocedal 1989; Nocedal and Wright, Numerical
-// Optimization, algorithm 7.4), each step found by [lineSearch]. It differs from gonum's own method of that name in
-// the arithmetic: gonum's inner products are assembly on some machines and fusable Go on others, and end in other last
-// bits; here they are sums in the order of the coordinates with every product rounded, so that a run has the same
-// bits everywhere. What is left to gonum is the driver: evaluations, limits, the test of the gradient's largest
-// coordinate. One task is under way at any time, so that nothing depends on how goroutines are scheduled.
+// Optimization, algorithm 7.4), each step found by [lineSearch]. It differs from gonum's own method of that
+// name in the arithmetic: gonum's inner products are assembly on some machines and fusable Go on others, and
+// end in other last bits; here they are sums in the order of the coordinates with every product rounded, so
+// that a run has the same bits everywhere. What is left to gonum is the driver: evaluations, limits, the test
+// of the gradient's largest coordinate. One task is under way at any time, so that nothing depends on how
+// goroutines are scheduled.
 //
 // A line search that fails is tried once more along the gradient with the memory emptied. The method ends with
 // [optimize.Failure] when that fails too: no further progress can be told from rounding.
@@ -179,8 +180,8 @@ func (m *lbfgs) direct() (step float64) {
 	return 1
 }
 
-// advance looks for the next point and leaves it, evaluated, in the task. It reports whether there is one and whether the
-// driver wants the run to go on.
+// advance looks for the next point and leaves it, evaluated, in the task. It reports whether there is one and
+// whether the driver wants the run to go on.
 func (m *lbfgs) advance() (found, goOn bool) {
 	step := m.direct()
 	slope := dotOf(m.grad, m.dir)

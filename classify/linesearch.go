@@ -2,8 +2,8 @@ package classify
 
 import "math"
 
-// The constants of the strong Wolfe conditions, φ(s) ≤ φ(0) + c₁sφ'(0) and |φ'(s)| ≤ c₂|φ'(0)|, as Nocedal and Wright
-// recommend them for quasi-Newton methods.
+// The constants of the strong Wolfe conditions, φ(s) ≤ φ(0) + c₁sφ'(0) and |φ'(s)| ≤ c₂|φ'(0)|, as
+// Nocedal and Wright recommend them for quasi-Newton methods.
 const (
 	wolfeDecrease  = 1e-4
 	wolfeCurvature = 0.9
@@ -20,10 +20,11 @@ const (
 // trial is a point of a line search: the step, and value and slope there.
 type trial struct{ s, f, g float64 }
 
-// lineSearch finds a step s > 0 along a descent direction, φ(s) = f(x + s·d), that meets the strong Wolfe conditions
-// (Nocedal and Wright, algorithms 3.5 and 3.6, with cubic interpolation). Near the minimum, where the difference of two
-// values is lost in rounding, the condition of decrease is replaced by one on slopes that is the same for a
-// quadratic, φ'(s) ≤ (2c₁ - 1)φ'(0) (Hager and Zhang 2005). Its arithmetic has the same bits on every machine.
+// lineSearch finds a step s > 0 along a descent direction, φ(s) = f(x + s·d), that meets the strong Wolfe
+// conditions (Nocedal and Wright, algorithms 3.5 and 3.6, with cubic interpolation). Near the minimum, where
+// the difference of two values is lost in rounding, the condition of decrease is replaced by one on slopes that
+// is the same for a quadratic, φ'(s) ≤ (2c₁ - 1)φ'(0) (Hager and Zhang 2005). Its arithmetic has the same
+// bits on every machine.
 type lineSearch struct {
 	start  trial
 	step   float64 // the next one to look at
@@ -77,8 +78,8 @@ func (l *lineSearch) judge(f, slope float64) bool {
 	return false
 }
 
-// bracket sets the interval and the next step in it: the minimum of the cubic through its ends, kept from these, or the
-// middle when the interval has not shrunk to two thirds within two points.
+// bracket sets the interval and the next step in it: the minimum of the cubic through its ends, kept from
+// these, or the middle when the interval has not shrunk to two thirds within two points.
 func (l *lineSearch) bracket(low, high trial) {
 	l.low, l.high, l.bracketed = low, high, true
 	span := high.s - low.s
