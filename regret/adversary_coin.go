@@ -109,9 +109,9 @@ func (a *CoinAdversary) Rounds() int { return a.rounds }
 // LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the best constant fraction's, of a wealth of 1. In
 // the middle of the game it is that of the rounds so far.
 func (a *CoinAdversary) LogBest() float64 {
-	heads, n := float64(a.t+a.sum)/2, float64(a.t)
+	heads, n := float64(float64(a.t+a.sum)/2), float64(a.t)
 	best := float64(n * math.Ln2)
-	for _, k := range []float64{heads, n - heads} {
+	for _, k := range []float64{heads, n - float64(heads)} {
 		if k > 0 {
 			best += float64(k * portable.Log(k/n))
 		}

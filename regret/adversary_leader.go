@@ -49,7 +49,7 @@ func (g *LeaderTrap) Restart() {
 // LeaderLoss is what follow-the-leader from x_1 = start pays in rounds ≥ 1 rounds: T − 1 − x_1/2. It is a
 // floor for that learner alone.
 func (g *LeaderTrap) LeaderLoss(rounds int, start float64) float64 {
-	return float64(rounds-1) - start/2
+	return float64(rounds-1) - float64(start/2)
 }
 
 // DecreasingRate is the sequence on which exponentiated gradient with a decreasing rate has linear regret when

@@ -92,8 +92,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 	if err != nil {
 		return nil, err
 	}
-	slack := 1e-12 * (convex.Norm2(v) + convex.Norm2(w))
-	g.extreme = convex.Dot(g.z, w) <= low+slack && convex.Dot(g.z, v) >= -high-slack
+	slack := float64(1e-12 * (convex.Norm2(v) + convex.Norm2(w)))
+	g.extreme = convex.Dot(g.z, w) <= low+float64(slack) && convex.Dot(g.z, v) >= -high-float64(slack)
 	return g, nil
 }
 

@@ -76,7 +76,7 @@ func (g *Drift) Next(x []float64) (loss.Function, error) {
 	}
 	noise := g.noise / math.Sqrt(float64(len(c)))
 	for i := range c {
-		c[i] = float64(noise * (2*g.r.Float64() - 1))
+		c[i] = float64(noise * (float64(2*float64(g.r.Float64())) - 1))
 	}
 	cos, sin := turn(g.t, g.period)
 	c[0] += float64((1 - g.noise) * cos)
@@ -125,7 +125,7 @@ func NewGradual(d int, period float64, seed uint64) (*Gradual, error) {
 	g := &Gradual{set: set, period: period, p: make([]float64, d), q: make([]float64, d)}
 	r := random.New(seed, "regret/gradual")
 	for i := range d {
-		g.p[i], g.q[i] = 2*r.Float64()-1, 2*r.Float64()-1
+		g.p[i], g.q[i] = float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
 	}
 	// Two orthonormal vectors; vectors that were nearly parallel are replaced by unit vectors.
 	for pass := range 2 {

@@ -163,7 +163,7 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 	r := random.New(seed, "regret/examples")
 	w := make([]float64, d)
 	for i := range w {
-		w[i] = 2*r.Float64() - 1
+		w[i] = float64(2*float64(r.Float64())) - 1
 	}
 	if l := convex.Norm2(w); l > 0 {
 		scale(w, 2/l)
@@ -173,10 +173,10 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 	for k := range examples {
 		z := make([]float64, d)
 		for i := range z {
-			z[i] = (2*r.Float64() - 1) / root
+			z[i] = (float64(2*float64(r.Float64())) - 1) / root
 		}
 		p, u := convex.Dot(w, z), r.Float64()
-		y := p + u - 0.5
+		y := p + float64(u) - 0.5
 		if classification {
 			y = -1
 			if u < 1/(1+portable.Exp(-4*p)) {

@@ -68,7 +68,7 @@ func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	g := &Noisy{linear: newLinear(set), o: o, seed: seed, h: make([]float64, set.Dim())}
 	r := random.New(seed, "regret/noisy/direction")
 	for i := range g.h {
-		g.h[i] = 2*r.Float64() - 1
+		g.h[i] = float64(2*float64(r.Float64())) - 1
 	}
 	n := convex.Norm2(g.h)
 	for i := range g.h {
@@ -88,8 +88,8 @@ func (g *Noisy) Next(x []float64) (loss.Function, error) {
 	shared := g.o.Lipschitz * g.o.Bias
 	noise := g.o.Lipschitz * (1 - g.o.Bias) / math.Sqrt(float64(len(g.h)))
 	for i, h := range g.h {
-		u := g.r.Float64()
-		v := float64(shared*h) + float64(noise*float64(2*u-1))
+		u := float64(g.r.Float64())
+		v := float64(shared*h) + float64(noise*float64(float64(2*u)-1))
 		if g.o.Density < 1 && g.r.Float64() >= g.o.Density {
 			v = 0
 		}
@@ -229,7 +229,7 @@ func (g *SparseGame) Next(x []float64) (loss.Function, error) {
 		return nil, err
 	}
 	for i := range g.c.C {
-		u := 2*g.r.Float64() - 1
+		u := float64(2*float64(g.r.Float64())) - 1
 		if i < g.active {
 			u = float64(u/2) - 0.5 // of mean −½
 			if i%2 == 1 {

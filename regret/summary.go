@@ -15,9 +15,10 @@ import (
 type total struct{ s, c float64 }
 
 func (k *total) add(v float64) {
-	t := k.s + v
+	w := float64(v) // rounds a product handed in by an inlined call
+	t := k.s + float64(v)
 	z := t - k.s
-	k.c += (k.s - (t - z)) + (v - z) // what t lost, exactly (Knuth's sum, without a branch)
+	k.c += (k.s - (t - z)) + (w - z) // what t lost, exactly (Knuth's sum, without a branch)
 	k.s = t
 }
 

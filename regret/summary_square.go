@@ -126,7 +126,7 @@ func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 	}
 	ridge := 0.0
 	if s.deficient() {
-		ridge = squareRidge * largest
+		ridge = float64(squareRidge * largest)
 		for i := range s.d {
 			s.s[i*s.d+i] += ridge
 		}

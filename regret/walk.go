@@ -61,7 +61,7 @@ func walkSign(k, n int) float64 {
 	}
 	// p is P(S_n = j); go outwards.
 	for j+2 <= k {
-		p *= float64(n-j) / float64(n+j+2)
+		p = float64(p * (float64(n-j) / float64(n+j+2)))
 		j += 2
 		if j == k {
 			sum.add(p) // at −k, not at k
