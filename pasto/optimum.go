@@ -219,7 +219,7 @@ func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
 	return best, worst, mean
 }
 
-// shift moves the best share from arm b to arm a, by bisection of the decreasing slope s ↦ ⟨∇f(θ+sδ), δ⟩.
+// shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦ ⟨∇f(θ+sδ), δ⟩.
 func (s *solver) shift(p []float64, a, b int) {
 	linear := 0.0
 	if s.bonus != nil {
@@ -240,20 +240,45 @@ func (s *solver) shift(p []float64, a, b int) {
 		}
 		return
 	}
-	lo, hi := 0.0, p[b]
-	for range 60 {
-		mid := (lo + hi) / 2
+	lo := s.root(p[b], linear)
+	p[a] += lo
+	p[b] -= lo
+}
+
+// root is the largest step found in [0, most] at which slope + linear is not negative, where it is so at 0 and not at most: regula falsi with
+// the Illinois weights, exact in a step or two where the slope is piecewise linear, and bisection where that is slow.
+func (s *solver) root(most, linear float64) float64 {
+	lo, hi := 0.0, most
+	low, high := s.slope(0)+linear, s.slope(most)+linear
+	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
+	side := 0
+	for round := range 100 {
+		mid := lo + float64((hi-lo)*(low/(low-high)))
+		if round%4 == 3 || !(mid > lo && mid < hi) {
+			mid = (lo + hi) / 2
+		}
 		if mid == lo || mid == hi {
 			break
 		}
-		if s.slope(mid)+linear >= 0 {
-			lo = mid
+		v := s.slope(mid) + linear
+		if math.Abs(v) <= small {
+			return mid
+		}
+		if v > 0 {
+			lo, low = mid, v
+			if side == 1 {
+				high /= 2
+			}
+			side = 1
 		} else {
-			hi = mid
+			hi, high = mid, v
+			if side == -1 {
+				low /= 2
+			}
+			side = -1
 		}
 	}
-	p[a] += lo
-	p[b] -= lo
+	return lo
 }
 
 func (s *solver) slope(step float64) float64 {

@@ -1,0 +1,80 @@
+package pasto
+
+import (
+	"strings"
+)
+
+// Entry is an algorithm with a name.
+type Entry struct {
+	// Name as in noregret simulate --algorithm.
+	Name string
+	// Doc is one sentence.
+	Doc string
+	// New makes it for the objective, K arms and a horizon of T rounds (which only "theorem" uses). Start is π_1, nil for uniform;
+	// algorithms without a starting mixture have no use for it.
+	New func(f Objective, arms, rounds int, start []float64) (Learner, error)
+}
+
+// Algorithms lists all algorithms by name, the default first.
+func Algorithms() []Entry {
+	paper := func(change func(o *Options, arms, rounds int)) func(Objective, int, int, []float64) (Learner, error) {
+		return func(f Objective, arms, rounds int, start []float64) (Learner, error) {
+			o := PaperOptions(max(arms, 1))
+			o.Start = start
+			change(&o, arms, rounds)
+			return New(f, arms, o)
+		}
+	}
+	single := func(rule Rule) func(Objective, int, int, []float64) (Learner, error) {
+		return func(f Objective, arms, _ int, _ []float64) (Learner, error) { return NewSingle(f, arms, rule) }
+	}
+	return []Entry{
+		{"default", "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, changes detected", func(f Objective, arms, _ int, _ []float64) (Learner, error) {
+			return NewConfident(f, arms, ConfidentOptions{})
+		}},
+		{"default-floor", "the default with 5 % of the groups spread over all arms for ever, for arms that may become good unseen", func(f Objective, arms, _ int, _ []float64) (Learner, error) {
+			return NewConfident(f, arms, ConfidentOptions{Floor: 0.05})
+		}},
+		{"paper", "Algorithm 1 with the settings of the paper's experiments, average of what was served", paper(func(*Options, int, int) {})},
+		{"paper-last", "the same, the last serving distribution", paper(func(o *Options, _, _ int) { o.Ship = ShipServing })},
+		{"theorem", "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon", paper(func(o *Options, _, rounds int) {
+			o.Step, o.Exploration = TheoremStep(max(rounds, 1)), TheoremExploration(1)
+		})},
+		{"practical", "Algorithm 1 with the specification's rule for production: discounted arm means, exploration floor, step clip, windowed average", func(f Objective, arms, _ int, start []float64) (Learner, error) {
+			o := PracticalOptions(max(arms, 1))
+			o.Start = start
+			return New(f, arms, o)
+		}},
+		{"paper-step-clip", "Algorithm 1 with |γg| clipped at 0.1", paper(func(o *Options, _, _ int) { o.StepClip = 0.1 })},
+		{"paper-weight-clip", "Algorithm 1 with weights clipped at 10·K, γ = 0.01 and |γg| clipped at 0.1", paper(func(o *Options, arms, _ int) {
+			o.Estimator, o.Step, o.StepClip = Clipped(10*float64(max(arms, 1))), Constant(0.01), 0.1
+		})},
+		{"arm-means", "Algorithm 1 with arm means in place of importance weights", paper(func(o *Options, _, _ int) { o.Estimator, o.Pseudo = ArmMeans(), 0 })},
+		{"discounted", "Algorithm 1 with discounted arm means (ρ = 0.002), exploration of 0.1, |γg| clipped at 0.1, last exploit distribution", paper(func(o *Options, _, _ int) {
+			o.Estimator, o.Pseudo, o.MinExploration, o.StepClip, o.Ship = DiscountedMeans(0.002), 0, 0.1, 0.1, ShipExploit
+		})},
+		{"doubly-robust", "Algorithm 1 with the doubly robust estimate", paper(func(o *Options, _, _ int) { o.Estimator = DoublyRobust() })},
+		{"snips", "Algorithm 1 with self-normalized weights", paper(func(o *Options, _, _ int) { o.Estimator, o.Pseudo = SelfNormalized(), 0 })},
+		{"s-scgd", "stochastic compositional gradient descent, the paper's baseline", func(f Objective, arms, _ int, start []float64) (Learner, error) {
+			return NewSCGD(f, arms, SCGDOptions{Start: start})
+		}},
+		{"successive-elimination", "the best single arm by successive elimination", single(Eliminate)},
+		{"ucb", "the best single arm by upper confidence bounds on the penalised score", single(UCB)},
+		{"thompson", "the best single arm by Thompson sampling on the penalised score", single(Thompson)},
+	}
+}
+
+// NewByName makes the algorithm of that name; "" is the default.
+func NewByName(name string, f Objective, arms, rounds int, start []float64) (Learner, error) {
+	if name == "" {
+		name = "default"
+	}
+	var names []string
+	for _, e := range Algorithms() {
+		if e.Name == name {
+			return e.New(f, arms, rounds, start)
+		}
+		names = append(names, e.Name)
+	}
+	return nil, bad("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
+}

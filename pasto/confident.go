@@ -1,0 +1,531 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the name "default" stands for.
+type ConfidentOptions struct {
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5.
+	Optimism, Caution float64
+	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
+	Explore float64
+	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds arms that were bad and became
+	// good while nobody looked, at its cost in what is served; Deployed is without it.
+	Floor float64
+	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6, negative none.
+	Alarm float64
+	// Scheme is how Draw draws; Systematic unless IID is set.
+	IID bool
+}
+
+// Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error s_k/√n_k and, in rounds that
+// grow by 5 %, solves two exact problems by [Maximize]'s method:
+//
+//	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p),
+//
+// every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K with α_t = min(½, 5·t^−⅓) and
+// deploys p⁻. There is no step size and no importance weight: the first is what makes Algorithm 1 slow, the second what makes it
+// unstable (spec 9.2). Optimism brings data to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps
+// an arm that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the units of the metrics.
+//
+// Changes are found by comparing, for each arm and metric, a recent block of observations with those before it, at block sizes 16, 32, 64, ...; a
+// difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for 16 groups at most.
+//
+// Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the pooled ones of the
+// metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution O(K·M) for each arm that enters; memory is O(K·M).
+type Confident struct {
+	objective Objective
+	options   ConfidentOptions
+	sign      []float64 // of each metric's good direction
+	s         confidentState
+	moved     *Table // V̂ ± se
+	solver    *solver
+	usable    []bool
+	p         []float64 // serving
+	sampler   sampler
+	text      string
+}
+
+type confidentState struct {
+	T        int
+	Clock    int // rounds since the start or the last change
+	Next     int // the value of Clock at which to solve again
+	Mixed    int // the value of Clock when what is served was last computed
+	Warm     bool
+	Fresh    int // active arms never served
+	Changes  int
+	Live     int
+	Active   []bool
+	Size     []float64 // K: Σ size
+	Count    []float64 // K: groups
+	Mean     []float64 // K·M
+	Squares  []float64 // K·M: Σ size·(û − mean)²
+	NewSize  []float64 // K: of the recent block
+	NewCount []int
+	NewMean  []float64
+	Pool     []float64 // M: Σ over arms of Squares
+	Freedom  float64   // Σ (Count − 1)
+	Up, Down []float64 // p⁺ and p⁻
+}
+
+const (
+	epochRatio  = 1.05
+	poolWeight  = 8
+	forget      = 16 // what an arm's past counts for after a change elsewhere
+	firstBlock  = 16
+	solverSteps = 400
+)
+
+// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is taken to be better when larger.
+type Directed interface{ Sign(metric int) float64 }
+
+// Sign implements [Directed].
+func (g *Goals) Sign(metric int) float64 { return g.metrics[metric].Direction.sign() }
+
+// NewConfident makes the default learner on K arms.
+func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error) {
+	if err := checkObjective(f, arms); err != nil {
+		return nil, err
+	}
+	for _, v := range []struct {
+		name string
+		v    *float64
+		def  float64
+	}{{"optimism", &o.Optimism, 2}, {"caution", &o.Caution, 0.5}, {"explore", &o.Explore, 5}} {
+		if *v.v == 0 {
+			*v.v = v.def
+		}
+		if !(*v.v >= 0) || math.IsInf(*v.v, 1) {
+			return nil, bad(v.name, "%v: want a finite number, at least 0", *v.v)
+		}
+	}
+	if o.Alarm == 0 {
+		o.Alarm = 6
+	}
+	if !finite(o.Alarm) {
+		return nil, bad("alarm", "%v: want a finite number", o.Alarm)
+	}
+	if !(o.Floor >= 0 && o.Floor <= 1) {
+		return nil, bad("floor", "%v: want a share from 0 to 1", o.Floor)
+	}
+	l := &Confident{objective: f, options: o}
+	m := f.Dim()
+	l.s = confidentState{
+		Live: arms, Fresh: arms, Active: make([]bool, arms), Size: make([]float64, arms), Count: make([]float64, arms),
+		Mean: make([]float64, arms*m), Squares: make([]float64, arms*m),
+		NewSize: make([]float64, arms), NewCount: make([]int, arms), NewMean: make([]float64, arms*m),
+		Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
+	}
+	for k := range arms {
+		l.s.Active[k] = true
+		l.s.Up[k], l.s.Down[k] = 1/float64(arms), 1/float64(arms)
+	}
+	l.sign = make([]float64, m)
+	for i := range l.sign {
+		l.sign[i] = 1
+		if d, ok := f.(Directed); ok {
+			l.sign[i] = d.Sign(i)
+		}
+	}
+	l.workspace()
+	l.mix()
+	l.text = fmt.Sprintf("confident(metrics=%d, %+v)", m, o)
+	return l, nil
+}
+
+func checkObjective(f Objective, arms int) error {
+	if f == nil {
+		return bad("objective", "nil: want an objective")
+	}
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations, and a larger lambda for smaller ones")
+	}
+	if arms < 1 {
+		return bad("arms", "%d: want at least 1", arms)
+	}
+	return nil
+}
+
+func (l *Confident) workspace() {
+	arms := len(l.s.Size)
+	l.moved = newTable(arms, l.objective.Dim())
+	l.solver = newSolver(l.objective, l.moved)
+	l.usable = make([]bool, arms)
+	l.p = make([]float64, arms)
+}
+
+// Arms implements [Learner].
+func (l *Confident) Arms() int { return len(l.s.Size) }
+
+// Rounds implements [Learner].
+func (l *Confident) Rounds() int { return l.s.T }
+
+// Changes is the number of changes found so far.
+func (l *Confident) Changes() int { return l.s.Changes }
+
+// Serving implements [Learner].
+func (l *Confident) Serving() []float64 { return l.p }
+
+// Deployed implements [Learner]: the cautious mixture p⁻.
+func (l *Confident) Deployed() []float64 { return l.s.Down }
+
+// Draw implements [Learner].
+func (l *Confident) Draw(r Rand, arms []int) {
+	scheme := Systematic
+	if l.options.IID {
+		scheme = IID
+	}
+	l.sampler.draw(r, l.p, arms, scheme)
+}
+
+// Observe implements [Learner].
+func (l *Confident) Observe(obs []Observation) error {
+	if _, err := checkRound(obs, l.s.T+1, l.objective.Dim(), l.p, l.s.Active, false); err != nil {
+		return err
+	}
+	before, changed := l.s.Fresh, false
+	for i := range obs {
+		if l.take(&obs[i]) {
+			changed = true
+		}
+	}
+	l.s.T++
+	l.s.Clock++
+	if changed {
+		l.s.Changes++
+		l.s.Clock, l.s.Next = 0, 0
+		l.forgetAll()
+	}
+	if l.s.Fresh == 0 {
+		l.s.Warm = true
+	}
+	solve := l.s.Clock >= l.s.Next || before > 0 && l.s.Fresh == 0
+	if solve {
+		l.s.Next = max(int(float64(l.s.Clock)*epochRatio), l.s.Clock+1)
+		l.resolve()
+	}
+	if solve || l.s.Fresh != before {
+		l.s.Mixed = l.s.Clock
+		l.mix()
+	}
+	return nil
+}
+
+// take adds an observation to the arm's statistics, and reports whether the arm has changed.
+func (l *Confident) take(o *Observation) bool {
+	s, k, m := &l.s, o.Arm, l.objective.Dim()
+	w := o.Size
+	if w == 0 {
+		w = 1
+	}
+	if s.Count[k] == 0 {
+		s.Fresh--
+	} else {
+		s.Freedom++
+	}
+	s.Count[k]++
+	s.Size[k] += w
+	s.NewCount[k]++
+	s.NewSize[k] += w
+	share, recent := w/s.Size[k], w/s.NewSize[k]
+	mean, squares, block := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.NewMean[k*m:(k+1)*m]
+	for i, v := range o.Metrics {
+		d := v - mean[i]
+		mean[i] += float64(share * d)
+		q := float64(w * float64(d*(v-mean[i])))
+		squares[i] += q
+		s.Pool[i] += q
+		block[i] += float64(recent * (v - block[i]))
+	}
+	n := s.NewCount[k]
+	if n < firstBlock || l.options.Alarm < 0 {
+		return false
+	}
+	full := float64(n) >= max(2*firstBlock, s.Count[k]-float64(n))
+	if !full && n&(n-1) != 0 {
+		return false
+	}
+	if s.Count[k]-float64(n) >= firstBlock && l.differs(k) {
+		l.restart(k)
+		return true
+	}
+	if full {
+		s.NewCount[k], s.NewSize[k] = 0, 0
+		clear(block)
+	}
+	return false
+}
+
+// differs compares the recent block's means with those of the arm's earlier observations.
+func (l *Confident) differs(k int) bool {
+	s, m := &l.s, l.objective.Dim()
+	old := s.Size[k] - s.NewSize[k]
+	for i := range m {
+		// mean = (old·before + new·block)/size, so block − before = (block − mean)·size/old.
+		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
+		v := float64(l.variance(k, i) * (1/old + 1/s.NewSize[k]))
+		if float64(d*d) > float64(float64(l.options.Alarm*l.options.Alarm)*v) && math.Abs(d) > 1e-12*(math.Abs(s.Mean[k*m+i])+math.Abs(s.NewMean[k*m+i])) {
+			return true
+		}
+	}
+	return false
+}
+
+// restart lets the recent block be all that is known of the arm. Its variance is the pooled one until more is seen.
+func (l *Confident) restart(k int) {
+	s, m := &l.s, l.objective.Dim()
+	s.Freedom -= s.Count[k] - 1
+	for i := range m {
+		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
+		s.Mean[k*m+i] = s.NewMean[k*m+i]
+		s.Squares[k*m+i] = 0
+		if s.Freedom > 0 {
+			s.Squares[k*m+i] = float64(s.Pool[i] / s.Freedom * float64(s.NewCount[k]-1))
+		}
+	}
+	s.Size[k], s.Count[k] = s.NewSize[k], float64(s.NewCount[k])
+	s.Freedom += s.Count[k] - 1
+	for i := range m {
+		s.Pool[i] += s.Squares[k*m+i]
+	}
+}
+
+// forgetAll lets every arm's past count for a few groups, and ends all blocks.
+func (l *Confident) forgetAll() {
+	s, m := &l.s, l.objective.Dim()
+	s.Freedom = 0
+	clear(s.Pool)
+	for k := range s.Size {
+		if s.Count[k] > forget {
+			c := forget / s.Count[k]
+			s.Count[k] = forget
+			s.Size[k] *= c
+			for i := range m {
+				s.Squares[k*m+i] *= c
+			}
+		}
+		s.Freedom += max(s.Count[k]-1, 0)
+		for i := range m {
+			s.Pool[i] += s.Squares[k*m+i]
+		}
+		s.NewCount[k], s.NewSize[k] = 0, 0
+	}
+	clear(s.NewMean)
+}
+
+// variance is that of a unit of size of arm k in metric i; +Inf while nothing is known.
+func (l *Confident) variance(k, i int) float64 {
+	s := &l.s
+	if s.Freedom <= 0 {
+		return math.Inf(1)
+	}
+	pool := s.Pool[i] / s.Freedom
+	free := max(s.Count[k]-1, 0)
+	return (s.Squares[k*l.objective.Dim()+i] + float64(poolWeight*pool)) / (free + poolWeight)
+}
+
+// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and both stay uniform.
+func (l *Confident) resolve() {
+	s := &l.s
+	if s.Freedom <= 0 {
+		return
+	}
+	for k := range l.usable {
+		l.usable[k] = s.Active[k] && s.Count[k] > 0
+	}
+	l.solver.usable = l.usable
+	l.shift(-l.options.Caution)
+	l.optimize(s.Down)
+	l.shift(l.options.Optimism)
+	l.optimize(s.Up)
+}
+
+// shift writes V̂ + z·se, in the good direction.
+func (l *Confident) shift(z float64) {
+	s, m := &l.s, l.objective.Dim()
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		for i := range m {
+			se := math.Sqrt(l.variance(k, i) / s.Size[k])
+			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
+		}
+	}
+}
+
+// optimize improves p from where it is, on the usable arms, to a millionth of the scores' spread.
+func (l *Confident) optimize(p []float64) {
+	sum, n := 0.0, 0
+	for k, w := range p {
+		if !l.usable[k] {
+			p[k] = 0
+		} else {
+			n++
+			sum += w
+		}
+	}
+	for k := range p {
+		switch {
+		case !l.usable[k]:
+		case sum > 0:
+			p[k] /= sum
+		default:
+			p[k] = 1 / float64(n)
+		}
+	}
+	l.solver.settle(p, 1e-6, solverSteps)
+}
+
+// settle is solve with a tolerance relative to the spread of the scores at p. A p of many arms starts again from the best of them.
+func (s *solver) settle(p []float64, relative float64, iterations int) {
+	s.support = s.support[:0]
+	for k, w := range p {
+		if w > 0 {
+			s.support = append(s.support, k)
+		}
+	}
+	if len(s.support) > 4*(s.means.metrics+1) {
+		best, top := -1, math.Inf(-1)
+		for _, k := range s.support {
+			if v := s.f.Value(s.means.Arm(k)); v > top {
+				best, top = k, v
+			}
+		}
+		if best < 0 {
+			return
+		}
+		clear(p)
+		p[best] = 1
+		s.support = append(s.support[:0], best)
+	}
+	s.gradient(p)
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range p {
+		if s.usable == nil || s.usable[k] {
+			g := s.score(k)
+			low, high = min(low, g), max(high, g)
+		}
+	}
+	s.solve(p, float64(relative*(high-low)), iterations)
+}
+
+// mix computes what is served from p⁺, p⁻ and the arms not yet seen.
+func (l *Confident) mix() {
+	s := &l.s
+	t := float64(s.Mixed + 1)
+	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
+	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
+	unseen := 0.0 // the share of arms never served: all at first, later by their number
+	if s.Fresh > 0 {
+		unseen = 1
+		if s.Warm {
+			unseen = float64(s.Fresh) / float64(s.Live)
+		}
+	}
+	rest := 1 - unseen
+	each := float64(rest*eps) / float64(s.Live)
+	for k := range l.p {
+		l.p[k] = 0
+		if !s.Active[k] {
+			continue
+		}
+		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
+		if s.Count[k] == 0 {
+			l.p[k] += unseen / float64(s.Fresh)
+		}
+	}
+	l.sampler.ready = false
+}
+
+// AddArm adds an arm that is served for the first time within about K/Q rounds, and returns its index.
+func (l *Confident) AddArm() int {
+	s, m := &l.s, l.objective.Dim()
+	s.Active = append(s.Active, true)
+	s.Live++
+	s.Fresh++
+	s.Size, s.Count = append(s.Size, 0), append(s.Count, 0)
+	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
+	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
+	more := make([]float64, m)
+	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
+	s.Clock, s.Next = min(s.Clock, 1000), 0 // solve soon, and more often
+	s.Mixed = s.Clock
+	l.workspace()
+	l.mix()
+	return len(s.Size) - 1
+}
+
+// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+func (l *Confident) RetireArm(k int) error {
+	s := &l.s
+	switch {
+	case k < 0 || k >= len(s.Size):
+		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(s.Size)-1)
+	case !s.Active[k]:
+		return bad("arm", "%d is retired already", k)
+	case s.Live == 1:
+		return bad("arm", "%d is the last active one: at least one must stay", k)
+	}
+	s.Active[k] = false
+	s.Live--
+	if s.Count[k] == 0 {
+		s.Fresh--
+	}
+	drop(s.Up, k, s.Active)
+	drop(s.Down, k, s.Active)
+	l.resolve()
+	l.mix()
+	return nil
+}
+
+// Estimate returns V̂ and the standard errors; an arm never served has 0 and +Inf.
+func (l *Confident) Estimate() (means, errors *Table) {
+	m := l.objective.Dim()
+	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)
+	copy(means.data, l.s.Mean)
+	for k := range l.s.Size {
+		for i := range m {
+			errors.Arm(k)[i] = math.Inf(1)
+			if l.s.Size[k] > 0 {
+				errors.Arm(k)[i] = math.Sqrt(l.variance(k, i) / l.s.Size[k])
+			}
+		}
+	}
+	return means, errors
+}
+
+// String describes the learner and its options in one line.
+func (l *Confident) String() string { return l.text }
+
+// MarshalBinary implements [Learner].
+func (l *Confident) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.s)
+}
+
+// UnmarshalBinary implements [Learner].
+func (l *Confident) UnmarshalBinary(data []byte) error {
+	var s confidentState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	n, m := len(s.Size), l.objective.Dim()
+	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && s.T >= 0 && s.Live > 0 &&
+		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
+		checkMixture("mixture", s.Up, n) == nil && checkMixture("mixture", s.Down, n) == nil
+	if !ok {
+		return snapshot.Bad("it is damaged: its parts do not fit %d arms and %d metrics", n, m)
+	}
+	l.s = s
+	l.workspace()
+	l.mix()
+	return nil
+}

@@ -1,0 +1,144 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// SCGDOptions are the parameters of [NewSCGD].
+type SCGDOptions struct {
+	// Step is α_t and Track β_t in [0, 1]. The zero values are 0.5·t^−¾ and t^−½, of the cited work's basic method; its accelerated one has
+	// Power(·, −5/7) and Power(1, −4/7). The paper does not say which it compares with.
+	Step, Track Schedule
+	// Exploration is ε_t; the zero value is the paper's.
+	Exploration Schedule
+	// Start is π_1, nil for uniform.
+	Start []float64
+	// Ship is what Deployed returns.
+	Ship Ship
+}
+
+// SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the paper's baseline by the name "s-scgd"
+// (spec 4.3): with the exploration and the mirror step of Algorithm 1,
+//
+//	y_t = (1−β_t)·y_{t−1} + β_t·Û_t·p_t,   g_t = Û_tᵀ∇f(y_t),   w ← w·exp(α_t·g_t).
+//
+// Û_t·p_t is the mean observation itself, (1/Q)·Σû_q. The Jacobian is the single noisy Û_t, not the average over the past: hence
+// its noise. A round costs O(K + Q·M).
+type SCGD struct {
+	*mirror
+	objective Objective
+	options   SCGDOptions
+	y, d, g   []float64
+	text      string
+}
+
+// NewSCGD makes the baseline on K arms.
+func NewSCGD(f Objective, arms int, o SCGDOptions) (*SCGD, error) {
+	if err := checkObjective(f, arms); err != nil {
+		return nil, err
+	}
+	if o.Step.f == nil {
+		o.Step = Power(0.5, -0.75)
+	}
+	if o.Track.f == nil {
+		o.Track = Power(1, -0.5)
+	}
+	if o.Exploration.f == nil {
+		o.Exploration = PaperExploration()
+	}
+	if err := o.Step.validate("step", math.Inf(1)); err != nil {
+		return nil, err
+	}
+	if err := o.Track.validate("track", 1); err != nil {
+		return nil, err
+	}
+	if err := o.Exploration.validate("exploration", 1); err != nil {
+		return nil, err
+	}
+	m, err := newMirror(arms, o.Start, o.Exploration, 0, IID, 0)
+	if err != nil {
+		return nil, err
+	}
+	n := f.Dim()
+	l := &SCGD{mirror: m, objective: f, options: o, y: make([]float64, n), d: make([]float64, n), g: make([]float64, arms)}
+	l.text = fmt.Sprintf("s-scgd(metrics=%d, step=%v, track=%v, %v, ship=%d)", n, o.Step, o.Track, m, o.Ship)
+	return l, nil
+}
+
+// Observe implements [Learner].
+func (l *SCGD) Observe(obs []Observation) error {
+	total, err := checkRound(obs, l.s.T+1, l.objective.Dim(), l.p, l.s.Active, true)
+	if err != nil {
+		return err
+	}
+	share := func(o *Observation) float64 {
+		if total > 0 {
+			return o.Size / total
+		}
+		return 1 / float64(len(obs))
+	}
+	beta := l.options.Track.At(l.s.T + 1)
+	for m := range l.y {
+		mean := 0.0
+		for i := range obs {
+			mean += float64(share(&obs[i]) * obs[i].Metrics[m])
+		}
+		l.y[m] = float64((1-beta)*l.y[m]) + float64(beta*mean)
+	}
+	l.objective.Gradient(l.d, l.y)
+	clear(l.g)
+	for i := range obs {
+		o := &obs[i]
+		l.g[o.Arm] += float64(share(o)*dot(o.Metrics, l.d)) / l.p[o.Arm]
+	}
+	return l.step(l.g, l.options.Step.At(l.s.T+1), 0)
+}
+
+// Deployed implements [Learner].
+func (l *SCGD) Deployed() []float64 {
+	switch l.options.Ship {
+	case ShipAverageExploit:
+		return l.AverageExploit()
+	case ShipServing:
+		return l.p
+	case ShipExploit:
+		return l.Exploit()
+	}
+	return l.Average()
+}
+
+// String describes the learner and its options in one line.
+func (l *SCGD) String() string { return l.text }
+
+type scgdState struct {
+	Mirror mirrorState
+	Y      []float64
+}
+
+// MarshalBinary implements [Learner].
+func (l *SCGD) MarshalBinary() ([]byte, error) {
+	m, err := l.save()
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(snapshotMagic, l.text, &scgdState{m, l.y})
+}
+
+// UnmarshalBinary implements [Learner].
+func (l *SCGD) UnmarshalBinary(data []byte) error {
+	var s scgdState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	if len(s.Mirror.Prior) != len(l.p) || checkVector("y", s.Y, len(l.y)) != nil {
+		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", len(l.p), len(l.y))
+	}
+	if err := l.load(s.Mirror); err != nil {
+		return err
+	}
+	copy(l.y, s.Y)
+	return nil
+}

@@ -1,0 +1,274 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// Rule is a deterministic baseline: a way to find the best single arm by f(V̂_k), the penalised score.
+type Rule int
+
+const (
+	// Eliminate is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms are served alike, and one leaves when
+	// its upper confidence bound is below the best lower one.
+	Eliminate Rule = iota
+	// UCB serves the arm of the largest upper confidence bound.
+	UCB
+	// Thompson serves each group the arm that is best in a draw from N(V̂_k, se²) for every metric.
+	Thompson
+)
+
+// Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate: among those left). Score bounds are by
+// the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with pooled
+// variances. Arms never served come first. A round costs O(K·M), for Thompson O(Q·K·M); memory is O(K·M).
+//
+// For Thompson Draw uses the state of knowledge and Serving is the mixture of the arms it drew, which
+// is not a propensity; its normals come from the generator handed to Draw.
+type Single struct {
+	objective Objective
+	rule      Rule
+	s         singleState
+	p, best   []float64
+	d, tmp    []float64
+	sampler   sampler
+	text      string
+}
+
+type singleState struct {
+	T       int
+	Count   []float64
+	Size    []float64
+	Mean    []float64
+	Pool    []float64
+	Freedom float64
+	In      []bool
+}
+
+// NewSingle makes a deterministic baseline on K arms.
+func NewSingle(f Objective, arms int, rule Rule) (*Single, error) {
+	if err := checkObjective(f, arms); err != nil {
+		return nil, err
+	}
+	if rule < Eliminate || rule > Thompson {
+		return nil, bad("rule", "%d: want Eliminate, UCB or Thompson", int(rule))
+	}
+	m := f.Dim()
+	l := &Single{
+		objective: f, rule: rule, p: make([]float64, arms), best: make([]float64, arms), d: make([]float64, m), tmp: make([]float64, m),
+		text: fmt.Sprintf("single(metrics=%d, arms=%d, rule=%d)", m, arms, int(rule)),
+	}
+	l.s = singleState{
+		Count: make([]float64, arms), Size: make([]float64, arms), Mean: make([]float64, arms*m),
+		Pool: make([]float64, m), In: make([]bool, arms),
+	}
+	for k := range l.s.In {
+		l.s.In[k] = true
+	}
+	l.refresh()
+	return l, nil
+}
+
+// Arms implements [Learner].
+func (l *Single) Arms() int { return len(l.p) }
+
+// Rounds implements [Learner].
+func (l *Single) Rounds() int { return l.s.T }
+
+// Serving implements [Learner].
+func (l *Single) Serving() []float64 { return l.p }
+
+// Deployed implements [Learner]: all on one arm.
+func (l *Single) Deployed() []float64 { return l.best }
+
+// Draw implements [Learner].
+func (l *Single) Draw(r Rand, arms []int) {
+	if l.rule == Thompson && l.s.Freedom > 0 {
+		for i := range arms {
+			arms[i] = l.sample(r)
+		}
+		return
+	}
+	l.sampler.draw(r, l.p, arms, Systematic)
+}
+
+// sample returns the best arm of a draw from the arms' normals.
+func (l *Single) sample(r Rand) int {
+	m := l.objective.Dim()
+	arm, top := 0, math.Inf(-1)
+	for k, n := range l.s.Size {
+		if n == 0 {
+			return k
+		}
+		for i := range m {
+			se := math.Sqrt(l.s.Pool[i] / l.s.Freedom / n)
+			l.tmp[i] = l.s.Mean[k*m+i] + float64(se*Normal(r))
+		}
+		if v := l.objective.Value(l.tmp); v > top {
+			arm, top = k, v
+		}
+	}
+	return arm
+}
+
+// Normal is a standard normal number by the polar method, the same on every machine; it uses two uniform ones or more.
+func Normal(r Rand) float64 {
+	for {
+		a, b := 2*r.Float64()-1, 2*r.Float64()-1
+		q := float64(a*a) + float64(b*b)
+		if q > 0 && q < 1 {
+			return float64(a * math.Sqrt(float64(-2*portable.Log(q))/q))
+		}
+	}
+}
+
+// Observe implements [Learner].
+func (l *Single) Observe(obs []Observation) error {
+	m := l.objective.Dim()
+	if _, err := checkRound(obs, l.s.T+1, m, l.p, nil, false); err != nil {
+		return err
+	}
+	for i := range obs {
+		o := &obs[i]
+		w := o.Size
+		if w == 0 {
+			w = 1
+		}
+		if l.s.Count[o.Arm] > 0 {
+			l.s.Freedom++
+		}
+		l.s.Count[o.Arm]++
+		l.s.Size[o.Arm] += w
+		share := w / l.s.Size[o.Arm]
+		row := l.s.Mean[o.Arm*m : (o.Arm+1)*m]
+		for j, v := range o.Metrics {
+			d := v - row[j]
+			row[j] += float64(share * d)
+			l.s.Pool[j] += float64(w * float64(d*(v-row[j])))
+		}
+	}
+	l.s.T++
+	l.refresh()
+	return nil
+}
+
+// radius is the standard error of arm k's score.
+func (l *Single) radius(k int) float64 {
+	m := l.objective.Dim()
+	l.objective.Gradient(l.d, l.s.Mean[k*m:(k+1)*m])
+	sum := 0.0
+	for i, d := range l.d {
+		sum += float64(float64(d*d) * (l.s.Pool[i] / l.s.Freedom))
+	}
+	return math.Sqrt(sum / l.s.Size[k])
+}
+
+// refresh computes what is served and deployed.
+func (l *Single) refresh() {
+	m, n := l.objective.Dim(), len(l.p)
+	l.sampler.ready = false
+	fresh, arm, top := 0, -1, math.Inf(-1)
+	for k, c := range l.s.Count {
+		if c == 0 {
+			fresh++
+		} else if v := l.objective.Value(l.s.Mean[k*m : (k+1)*m]); l.s.In[k] && v > top {
+			arm, top = k, v
+		}
+	}
+	clear(l.best)
+	if arm >= 0 {
+		l.best[arm] = 1
+	} else {
+		for k := range l.best {
+			l.best[k] = 1 / float64(n)
+		}
+	}
+	if fresh > 0 || l.s.Freedom == 0 {
+		for k, c := range l.s.Count {
+			switch {
+			case fresh == 0:
+				l.p[k] = 1 / float64(n)
+			case c == 0:
+				l.p[k] = 1 / float64(fresh)
+			default:
+				l.p[k] = 0
+			}
+		}
+		return
+	}
+	switch l.rule {
+	case Eliminate:
+		l.eliminate()
+	case UCB:
+		l.upper()
+	default:
+		copy(l.p, l.best)
+	}
+}
+
+func (l *Single) eliminate() {
+	m := l.objective.Dim()
+	width := func(k int) float64 {
+		n := l.s.Count[k]
+		return float64(math.Sqrt(float64(2*portable.Log(80*float64(len(l.p))*float64(n*n)))) * l.radius(k))
+	}
+	lower, left := math.Inf(-1), 0
+	for k, in := range l.s.In {
+		if in {
+			lower = max(lower, l.objective.Value(l.s.Mean[k*m:(k+1)*m])-width(k))
+		}
+	}
+	for k, in := range l.s.In {
+		if in && l.objective.Value(l.s.Mean[k*m:(k+1)*m])+width(k) < lower {
+			l.s.In[k] = false
+		}
+		if l.s.In[k] {
+			left++
+		}
+	}
+	for k, in := range l.s.In {
+		l.p[k] = 0
+		if in {
+			l.p[k] = 1 / float64(left)
+		}
+	}
+}
+
+func (l *Single) upper() {
+	m := l.objective.Dim()
+	t := float64(l.s.T + 1)
+	z := math.Sqrt(float64(2*portable.Log(float64(len(l.p))*float64(t*t)))) / 2
+	arm, top := 0, math.Inf(-1)
+	for k := range l.p {
+		if v := l.objective.Value(l.s.Mean[k*m:(k+1)*m]) + float64(z*l.radius(k)); v > top {
+			arm, top = k, v
+		}
+	}
+	clear(l.p)
+	l.p[arm] = 1
+}
+
+// String describes the learner and its options in one line.
+func (l *Single) String() string { return l.text }
+
+// MarshalBinary implements [Learner].
+func (l *Single) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, l.text, &l.s)
+}
+
+// UnmarshalBinary implements [Learner].
+func (l *Single) UnmarshalBinary(data []byte) error {
+	var s singleState
+	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+		return err
+	}
+	n, m := len(l.p), l.objective.Dim()
+	if len(s.Count) != n || len(s.Size) != n || len(s.In) != n || len(s.Pool) != m || checkVector("means", s.Mean, n*m) != nil || s.T < 0 {
+		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", n, m)
+	}
+	l.s = s
+	l.refresh()
+	return nil
+}
