@@ -1,0 +1,168 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// Hash is 64 bits of a keyed hash of a unit: the first 8 bytes, big-endian, of SHA-256 of the lengths and
+// the bytes of purpose, salt and unit. The purpose keeps independent draws for one unit apart ("arm",
+// "hold-back", ...). It is part of the contract: clients in any language compute the same.
+func Hash(purpose, salt, unit string) uint64 {
+	var fixed [192]byte
+	b := fixed[:0]
+	for _, s := range []string{purpose, salt, unit} {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	sum := sha256.Sum256(b)
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// Split divides the 2^64 values of [Hash] among arms. The zero Split is not usable; make one with
+// [NewSplit]. It is immutable and safe for concurrent use.
+type Split struct {
+	// upper[k] is the first value above arm k's part; the last arm of positive share reaches to the end, 2^64.
+	upper []uint64
+	share []uint64 // in 2^-64ths; 2^64 itself is written as math.MaxUint64 with whole set
+	last  int
+	whole bool // one arm has everything
+}
+
+// NewSplit makes the split for a distribution: shares at least 0 that sum to 1 within 1e-9. An arm of share
+// 0 gets nothing; every other gets its share to within 2^-52, in the order of the arms, and the same on
+// every machine.
+func NewSplit(shares []float64) (*Split, error) {
+	if len(shares) == 0 {
+		return nil, noregret.Errorf(noregret.BadInput, "split", "no arms: want at least one")
+	}
+	var total, comp float64
+	last := -1
+	for k, p := range shares {
+		if !(p >= 0) || p > 1+1e-9 {
+			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("split[%d]", k), "%v: want a share in [0, 1]", p)
+		}
+		y := p - comp
+		t := total + y
+		comp = (t - total) - y
+		total = t
+		if p > 0 {
+			last = k
+		}
+	}
+	if math.Abs(total-1) > 1e-9 {
+		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9", total)
+	}
+	s := &Split{upper: make([]uint64, len(shares)), share: make([]uint64, len(shares)), last: last}
+	var at uint64
+	for k, p := range shares {
+		begin := at
+		switch {
+		case k == last:
+			at = 0 // 2^64
+			s.share[k] = at - begin
+			if s.whole = begin == 0; s.whole {
+				s.share[k] = math.MaxUint64
+			}
+		case p > 0:
+			// floor(p·2^64), at most what is left less one value for the last arm.
+			width := toFraction(p)
+			if left := -begin; begin != 0 && width >= left {
+				width = left - 1
+			}
+			if begin == 0 && width == math.MaxUint64 {
+				width--
+			}
+			at += width
+			s.share[k] = width
+		}
+		s.upper[k] = at
+	}
+	return s, nil
+}
+
+// toFraction is floor(p·2^64) for p in [0, 1), 2^64−1 for p ≥ 1. It is exact: p has 53 bits.
+func toFraction(p float64) uint64 {
+	if p >= 1 {
+		return math.MaxUint64
+	}
+	return uint64(math.Ldexp(p, 64)) // below 2^64, and exact
+}
+
+// Len is the number of arms.
+func (s *Split) Len() int { return len(s.upper) }
+
+// Arm is the arm of a hash. O(log K).
+func (s *Split) Arm(hash uint64) int {
+	if s.whole {
+		return s.last
+	}
+	// The first arm whose part ends above the hash; the last one's ends at 2^64, written as 0.
+	k, _ := slices.BinarySearchFunc(s.upper[:s.last], hash, func(upper, h uint64) int {
+		if upper <= h {
+			return -1
+		}
+		return 1
+	})
+	return k
+}
+
+// Propensity is the exact probability of an arm under a uniform hash, rounded once to a float64.
+func (s *Split) Propensity(arm int) float64 {
+	if s.whole {
+		if arm == s.last {
+			return 1
+		}
+		return 0
+	}
+	return math.Ldexp(float64(s.share[arm]), -64)
+}
+
+// Shares are the propensities of all arms.
+func (s *Split) Shares() []float64 {
+	p := make([]float64, s.Len())
+	for k := range p {
+		p[k] = s.Propensity(k)
+	}
+	return p
+}
+
+// Move is sticky assignment (Pasto's specification, 10.3): a unit that had arm under s keeps it under next
+// with probability min(1, p'/p), decided by coin, and otherwise draws one of the arms that grew, in
+// proportion to their growth, by draw. Arms are then distributed exactly as next says, to within 2^-50, and
+// no assignment moves fewer units. Both hashes are to be independent of each other and of the one that gave
+// the arm. The splits must have equally many arms.
+func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
+	have, want := s.share[arm], next.share[arm]
+	if want >= have {
+		return arm
+	}
+	// coin/2^64 < want/have, in integers: coin·have < want·2^64.
+	if hi, _ := bits.Mul64(coin, have); hi < want {
+		return arm
+	}
+	var grown uint64 // the total growth is below 2^64
+	for k, p := range next.share {
+		if p > s.share[k] {
+			grown += p - s.share[k]
+		}
+	}
+	at, _ := bits.Mul64(draw, grown)
+	for k, p := range next.share {
+		if p <= s.share[k] {
+			continue
+		}
+		if growth := p - s.share[k]; at < growth {
+			return k
+		} else {
+			at -= growth
+		}
+	}
+	return arm // nothing grew
+}

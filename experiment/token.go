@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/noregret/noregret"
+)
+
+// Token is what a decision was: it goes out with the arm and comes back with the feedback, signed. Times
+// have the precision of a millisecond.
+type Token struct {
+	Experiment string    // the experiment's name, at most 255 bytes
+	Version    uint64    // of the policy that decided
+	Arm        int       // the arm's number, at least 0
+	Propensity float64   // the probability with which it was drawn, in (0, 1]
+	Unit       uint64    // [Hash]("unit", salt, unit): the unit's name does not travel
+	Time       time.Time // of the decision, from 1970 on
+}
+
+// The format's version, the first byte of a token, and the length of its signature.
+const (
+	tokenFormat = 1
+	macSize     = 16
+)
+
+// TokenError says why a token was refused.
+type TokenError string
+
+// The reasons. A token that cannot be read is tampered with.
+const (
+	Tampered TokenError = "tampered"
+	Foreign  TokenError = "foreign" // signed for another experiment, or by a key that is not known
+	Expired  TokenError = "expired" // older than the attribution window
+	Early    TokenError = "early"   // from the future
+)
+
+// Error implements error.
+func (e TokenError) Error() string {
+	switch e {
+	case Foreign:
+		return "the token is of another experiment or of a key that is not known here"
+	case Expired:
+		return "the token is older than the attribution window"
+	case Early:
+		return "the token is from the future"
+	}
+	return "the token cannot be read or was changed"
+}
+
+// Keys are the secrets that tokens are signed with, by number: the one with the number Current signs, all
+// verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers are
+// 0 to 255.
+type Keys struct {
+	Current byte
+	Secrets map[byte][]byte
+}
+
+// Validate refuses keys that are too short or without a current one.
+func (k Keys) Validate() error {
+	for id := range 256 {
+		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
+			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16", len(s))
+		}
+	}
+	if _, ok := k.Secrets[k.Current]; !ok {
+		return noregret.Errorf(noregret.BadInput, "keys", "there is no key %d, which is to sign", k.Current)
+	}
+	return nil
+}
+
+// Sign writes a token as text of the URL-safe base64 alphabet, some 80 characters. It refuses fields out of
+// their ranges.
+func (k Keys) Sign(t Token) (string, error) {
+	if err := k.Validate(); err != nil {
+		return "", err
+	}
+	ms := t.Time.UnixMilli()
+	switch {
+	case t.Experiment == "" || len(t.Experiment) > 255:
+		return "", noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255", len(t.Experiment))
+	case t.Arm < 0:
+		return "", noregret.Errorf(noregret.BadInput, "token", "arm %d: want at least 0", t.Arm)
+	case !(t.Propensity > 0 && t.Propensity <= 1):
+		return "", noregret.Errorf(noregret.BadInput, "token", "propensity %v: want a number in (0, 1]", t.Propensity)
+	case ms < 0:
+		return "", noregret.Errorf(noregret.BadInput, "token", "time %v: want one from 1970 on", t.Time)
+	}
+	b := make([]byte, 0, 64+len(t.Experiment))
+	b = append(b, tokenFormat, k.Current)
+	b = binary.AppendUvarint(b, t.Version)
+	b = binary.AppendUvarint(b, uint64(t.Arm))
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(t.Propensity))
+	b = binary.BigEndian.AppendUint64(b, t.Unit)
+	b = binary.AppendUvarint(b, uint64(ms))
+	b = append(b, byte(len(t.Experiment)))
+	b = append(b, t.Experiment...)
+	b = append(b, mac(k.Secrets[k.Current], b)...)
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+func mac(secret, body []byte) []byte {
+	h := hmac.New(sha256.New, secret)
+	_, _ = h.Write([]byte("noregret token\n")) // never fails
+	_, _ = h.Write(body)
+	return h.Sum(nil)[:macSize]
+}
+
+// tokenLimit bounds the text that is looked at.
+const tokenLimit = 1024
+
+// Verify reads a token of any experiment. The error, if any, is a [TokenError].
+func (k Keys) Verify(text string) (Token, error) {
+	if len(text) > tokenLimit {
+		return Token{}, Tampered
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) < 2+macSize || b[0] != tokenFormat {
+		return Token{}, Tampered
+	}
+	body, sum := b[:len(b)-macSize], b[len(b)-macSize:]
+	secret, ok := k.Secrets[body[1]]
+	if !ok {
+		return Token{}, Foreign
+	}
+	if !hmac.Equal(mac(secret, body), sum) {
+		return Token{}, Tampered
+	}
+	// The rest was signed here, and is as Sign wrote it.
+	var t Token
+	r := body[2:]
+	version, n := binary.Uvarint(r)
+	if n <= 0 {
+		return Token{}, Tampered
+	}
+	r = r[n:]
+	arm, n := binary.Uvarint(r)
+	if n <= 0 || arm > math.MaxInt32 || len(r) < n+16 {
+		return Token{}, Tampered
+	}
+	r = r[n:]
+	t.Version, t.Arm = version, int(arm)
+	t.Propensity, t.Unit = math.Float64frombits(binary.BigEndian.Uint64(r)), binary.BigEndian.Uint64(r[8:])
+	r = r[16:]
+	ms, n := binary.Uvarint(r)
+	if n <= 0 || ms > math.MaxInt64/1_000_000 || len(r) < n+1 || int(r[n]) != len(r)-n-1 {
+		return Token{}, Tampered
+	}
+	t.Time, t.Experiment = time.UnixMilli(int64(ms)).UTC(), string(r[n+1:])
+	return t, nil
+}
+
+// tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
+const tolerance = time.Minute
+
+// VerifyFor is Verify for an experiment at a time: tokens of other experiments are foreign, those decided
+// more than window before now expired, those more than a minute after now early.
+func (k Keys) VerifyFor(text, experiment string, now time.Time, window time.Duration) (Token, error) {
+	t, err := k.Verify(text)
+	switch {
+	case err != nil:
+		return Token{}, err
+	case t.Experiment != experiment:
+		return Token{}, Foreign
+	case now.Sub(t.Time) > window:
+		return Token{}, Expired
+	case t.Time.Sub(now) > tolerance:
+		return Token{}, Early
+	}
+	return t, nil
+}
