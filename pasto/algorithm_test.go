@@ -22,12 +22,12 @@ func newAlgorithm(t testing.TB, f Objective, arms int, o Options) *Algorithm {
 func TestTrace(t *testing.T) {
 	a := newAlgorithm(t, goals(t, 5, false, 0), 2, PaperOptions(2))
 	rows := []struct {
-		arm        int
-		x, y       float64
-		eps, p1    float64
-		v          [4]float64 // x1 x2 y1 y2
-		g1, g2     float64
-		lw, lw2    float64 // after the round
+		arm     int
+		x, y    float64
+		eps, p1 float64
+		v       [4]float64 // x1 x2 y1 y2
+		g1, g2  float64
+		lw, lw2 float64 // after the round
 	}{
 		{0, 2, -2, 0.0301511345, 0.5, [4]float64{2, 0, -2, 0}, -18, 0, -0.9, 0},
 		{1, 0, 2, 0.0288675135, 0.2951400850, [4]float64{1.3333333333, 0, -1.3333333333, 0.9458144129}, 1.3333333333, 0, -0.8333333333, 0},

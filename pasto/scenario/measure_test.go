@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b default 1 50 10000 7".
+func TestMeasure(t *testing.T) {
+	for line := range strings.SplitSeq(os.Getenv("MEASURE"), ";") {
+		f := strings.Fields(line)
+		if len(f) < 5 {
+			continue
+		}
+		sigma, _ := strconv.ParseFloat(f[2], 64)
+		runs, _ := strconv.Atoi(f[3])
+		rounds, _ := strconv.Atoi(f[4])
+		o := Options{Scenario: f[0], Algorithm: f[1], Noise: &sigma, Runs: runs, Rounds: rounds, Seed: 7}
+		for _, c := range []int{10, 100, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000} {
+			if c <= rounds {
+				o.Checkpoints = append(o.Checkpoints, c)
+			}
+		}
+		if len(f) > 5 {
+			o.Iterate = f[5]
+		}
+		if len(f) > 6 {
+			o.Start, _ = strconv.ParseFloat(f[6], 64)
+		}
+		begin := time.Now()
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("%s: single %.4f optimum %.4f, %v\n  at   %7d\n  mean %7.3f\n  q25  %7.3f\n  q75  %7.3f\n  R    %7.3f\n  med  %7.3f\n  viol %7.3f\n", line, r.BestSingle, r.Optimum, time.Since(begin).Round(time.Millisecond), r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio, r.Gain.Median, r.Violation.Mean)
+	}
+}

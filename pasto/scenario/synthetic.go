@@ -1,0 +1,142 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+// synthetic is a world of known means with normal noise, which may change once.
+type synthetic struct {
+	goals         *pasto.Goals
+	before, after *pasto.Table
+	change        int
+	q             int
+	sigma         float64
+}
+
+func (w *synthetic) objective() *pasto.Goals { return w.goals }
+func (w *synthetic) groups() int             { return w.q }
+func (w *synthetic) changes() int            { return w.change }
+
+func (w *synthetic) means(t int) *pasto.Table {
+	if w.change > 0 && t > w.change {
+		return w.after
+	}
+	return w.before
+}
+
+func (w *synthetic) observe(t int, arms []int, dst []float64, r *random.Source) {
+	mu := w.means(t)
+	m := mu.Metrics()
+	for i, k := range arms {
+		for j, v := range mu.Arm(k) {
+			if w.sigma > 0 {
+				v += float64(w.sigma * pasto.Normal(r))
+			}
+			dst[i*m+j] = v
+		}
+	}
+}
+
+func mustGoals(metrics []pasto.Metric) *pasto.Goals {
+	g, err := pasto.NewGoals(metrics, 0)
+	if err != nil {
+		panic(err) // constants of this package
+	}
+	return g
+}
+
+func mustTable(rows ...[]float64) *pasto.Table {
+	t, err := pasto.TableOf(rows...)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// toyGoals is f = x − 5·((y − 0)₋)².
+func toyGoals() *pasto.Goals {
+	return mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
+}
+
+// toy is scenario (A) of spec 7.
+func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []string, string, error) {
+	return func(o *Options) (func(int) (world, error), []string, string, error) {
+		w := &synthetic{goals: toyGoals(), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
+		if after != nil {
+			w.after, w.change = after, o.Rounds/2
+		}
+		return func(int) (world, error) { return w, nil }, []string{"arm 1", "arm 2"}, "formula", nil
+	}
+}
+
+func toySpec() Spec {
+	return Spec{
+		Name: "a", Doc: "the paper's toy: two arms (2, −2) and (0, 2), guardrail y ≥ 0; the best mixture is 1.0125, the best single arm 0",
+		Rounds: 10_000, Runs: 1000, Noise: 5, common: true, prepare: toy(nil),
+	}
+}
+
+func toyDriftSpec() Spec {
+	return Spec{
+		Name: "a-drift", Doc: "the toy whose second arm's y drops from 2 to 0.5 half-way (spec 9.5): the optimum falls to 0.432",
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
+	}
+}
+
+func toySwapSpec() Spec {
+	return Spec{
+		Name: "a-swap", Doc: "the toy whose arms swap roles half-way",
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		prepare: toy(mustTable([]float64{0, 2}, []float64{2, -2})),
+	}
+}
+
+// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of the arms is drawn anew half-way.
+func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
+	return func(o *Options) (func(int) (world, error), []string, string, error) {
+		goals := mustGoals([]pasto.Metric{
+			{Name: "x"},
+			{Name: "y1", Role: pasto.Guardrail, Threshold: 0.5},
+			{Name: "y2", Role: pasto.Guardrail, Threshold: 0.5},
+		})
+		names := make([]string, 100)
+		for k := range names {
+			names[k] = fmt.Sprintf("arm %d", k+1)
+		}
+		return func(run int) (world, error) {
+			r := random.New(o.Seed, fmt.Sprintf("b means %d", run))
+			mu, err := pasto.UniformTable(100, 3, r.Uint64())
+			if err != nil {
+				return nil, err
+			}
+			w := &synthetic{goals: goals, before: mu, q: 10, sigma: *o.Noise}
+			if drift {
+				w.after, w.change = mu.Clone(), o.Rounds/2
+				for _, k := range r.Perm(100)[:50] {
+					for m := range 3 {
+						w.after.Arm(k)[m] = 2*r.Float64() - 1 // exact
+					}
+				}
+			}
+			return w, nil
+		}, names, "random", nil
+	}
+}
+
+func randomSpec() Spec {
+	return Spec{
+		Name: "b", Doc: "the paper's random instances: 100 arms, three metrics uniform on [−1, 1], two guardrails at 0.5, 10 groups a round",
+		Rounds: 10_000, Runs: 1000, Noise: 1, prepare: randomWorld(false),
+	}
+}
+
+func randomDriftSpec() Spec {
+	return Spec{
+		Name: "b-drift", Doc: "random instances of which half of the arms are drawn anew half-way",
+		Rounds: 20_000, Runs: 100, Noise: 1, prepare: randomWorld(true),
+	}
+}
