@@ -92,7 +92,7 @@ func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	}
 	n := float64(s.N)
 	// ρ that is best for v = tightAt·s²: v/(2·ln(1/α) + ln(1 + 2·ln(1/α))), the usual approximation.
-	l := -2 * portable.Log(alpha)
+	l := float64(-2 * portable.Log(alpha))
 	rho := tightAt * v / (l + portable.Log1p(l))
 	width := 0.0
 	if v > 0 {
