@@ -33,8 +33,8 @@ type ConfidentOptions struct {
 // unstable (spec 9.2). Optimism brings data to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps
 // an arm that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of observations with those before it, at block sizes 16, 32, 64, ...; a
-// difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for 16 groups at most.
+// Changes are found by comparing, for each arm and metric, a recent block of observations with those before it; blocks are of 32, 64, ... up to half of
+// all, and begin again. A difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for 16 groups at most.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the pooled ones of the
 // metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution O(K·M) for each arm that enters; memory is O(K·M).
@@ -68,6 +68,7 @@ type confidentState struct {
 	NewSize  []float64 // K: of the recent block
 	NewCount []int
 	NewMean  []float64
+	NewLimit []int     // the block's length
 	Pool     []float64 // M: Σ over arms of Squares
 	Freedom  float64   // Σ (Count − 1)
 	Up, Down []float64 // p⁺ and p⁻
@@ -119,10 +120,11 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		Live: arms, Fresh: arms, Active: make([]bool, arms), Size: make([]float64, arms), Count: make([]float64, arms),
 		Mean: make([]float64, arms*m), Squares: make([]float64, arms*m),
 		NewSize: make([]float64, arms), NewCount: make([]int, arms), NewMean: make([]float64, arms*m),
-		Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
+		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
 	}
 	for k := range arms {
 		l.s.Active[k] = true
+		l.s.NewLimit[k] = 2 * firstBlock
 		l.s.Up[k], l.s.Down[k] = 1/float64(arms), 1/float64(arms)
 	}
 	l.sign = make([]float64, m)
@@ -246,20 +248,19 @@ func (l *Confident) take(o *Observation) bool {
 		block[i] += float64(recent * (v - block[i]))
 	}
 	n := s.NewCount[k]
-	if n < firstBlock || l.options.Alarm < 0 {
-		return false
-	}
-	full := float64(n) >= max(2*firstBlock, s.Count[k]-float64(n))
-	if !full && n&(n-1) != 0 {
+	if n%firstBlock != 0 || l.options.Alarm < 0 {
 		return false
 	}
 	if s.Count[k]-float64(n) >= firstBlock && l.differs(k) {
 		l.restart(k)
 		return true
 	}
-	if full {
+	if n >= s.NewLimit[k] { // blocks of 32, 64, ... up to half of all, and again
 		s.NewCount[k], s.NewSize[k] = 0, 0
 		clear(block)
+		if s.NewLimit[k] *= 2; float64(s.NewLimit[k]) > s.Count[k]/2 {
+			s.NewLimit[k] = 2 * firstBlock
+		}
 	}
 	return false
 }
@@ -316,7 +317,7 @@ func (l *Confident) forgetAll() {
 		for i := range m {
 			s.Pool[i] += s.Squares[k*m+i]
 		}
-		s.NewCount[k], s.NewSize[k] = 0, 0
+		s.NewCount[k], s.NewSize[k], s.NewLimit[k] = 0, 0, 2*firstBlock
 	}
 	clear(s.NewMean)
 }
@@ -454,6 +455,7 @@ func (l *Confident) AddArm() int {
 	s.Fresh++
 	s.Size, s.Count = append(s.Size, 0), append(s.Count, 0)
 	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
+	s.NewLimit = append(s.NewLimit, 2*firstBlock)
 	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
 	more := make([]float64, m)
 	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
@@ -518,7 +520,7 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	n, m := len(s.Size), l.objective.Dim()
-	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && s.T >= 0 && s.Live > 0 &&
+	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && s.T >= 0 && s.Live > 0 &&
 		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
 		checkMixture("mixture", s.Up, n) == nil && checkMixture("mixture", s.Down, n) == nil
 	if !ok {

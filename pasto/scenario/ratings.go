@@ -243,7 +243,7 @@ func (r *ratings) factorize(d, sweeps int) [][]float64 {
 				s += float64(users[u*d+j] * items[i*d+j])
 			}
 			if r.genre[i] {
-				s += 0.3 // the target is documentaries
+				s += 1 // the target is documentaries
 			}
 			out[u][i] = max(s, 0)
 		}
