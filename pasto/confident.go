@@ -34,7 +34,7 @@ type ConfidentOptions struct {
 // an arm that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of observations with those before it; blocks are of 32, 64, ... up to half of
-// all, and begin again. A difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for 16 groups at most.
+// all, and begin again. A difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the pooled ones of the
 // metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution O(K·M) for each arm that enters; memory is O(K·M).
@@ -77,8 +77,8 @@ type confidentState struct {
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
-	forget      = 16 // what an arm's past counts for after a change elsewhere
-	firstBlock  = 16
+	firstBlock  = 16  // groups between tests for a change
+	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
 )
 
@@ -283,7 +283,7 @@ func (l *Confident) differs(k int) bool {
 // restart lets the recent block be all that is known of the arm. Its variance is the pooled one until more is seen.
 func (l *Confident) restart(k int) {
 	s, m := &l.s, l.objective.Dim()
-	s.Freedom -= s.Count[k] - 1
+	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
 	for i := range m {
 		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
 		s.Mean[k*m+i] = s.NewMean[k*m+i]
@@ -293,29 +293,28 @@ func (l *Confident) restart(k int) {
 		}
 	}
 	s.Size[k], s.Count[k] = s.NewSize[k], float64(s.NewCount[k])
+	s.NewLimit[k] = 0 // forgetAll passes it over
 	s.Freedom += s.Count[k] - 1
 	for i := range m {
 		s.Pool[i] += s.Squares[k*m+i]
 	}
 }
 
-// forgetAll lets every arm's past count for a few groups, and ends all blocks.
+// forgetAll lets the past of every arm but those just started anew count for one group, and what is known of the noise for a few; all blocks end.
 func (l *Confident) forgetAll() {
 	s, m := &l.s, l.objective.Dim()
-	s.Freedom = 0
-	clear(s.Pool)
-	for k := range s.Size {
-		if s.Count[k] > forget {
-			c := forget / s.Count[k]
-			s.Count[k] = forget
-			s.Size[k] *= c
-			for i := range m {
-				s.Squares[k*m+i] *= c
-			}
+	if s.Freedom > keptFreedom {
+		c := keptFreedom / s.Freedom
+		s.Freedom = keptFreedom
+		for i := range s.Pool {
+			s.Pool[i] *= c
 		}
-		s.Freedom += max(s.Count[k]-1, 0)
-		for i := range m {
-			s.Pool[i] += s.Squares[k*m+i]
+	}
+	for k := range s.Size {
+		if s.NewLimit[k] != 0 && s.Count[k] > 1 {
+			s.Size[k] /= s.Count[k]
+			s.Count[k] = 1
+			clear(s.Squares[k*m : (k+1)*m])
 		}
 		s.NewCount[k], s.NewSize[k], s.NewLimit[k] = 0, 0, 2*firstBlock
 	}

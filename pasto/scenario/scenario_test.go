@@ -1,0 +1,282 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+)
+
+const dataDir = "../../../shared/data"
+
+func full() bool { return os.Getenv("NOREGRET_FULL") != "" }
+
+func run(t testing.TB, o Options) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func sigma(v float64) *float64 { return &v }
+
+// The same bytes for any number of workers, and other bytes for another seed.
+func TestWorkers(t *testing.T) {
+	for _, name := range []string{"a", "b", "a-drift"} {
+		text := func(workers int, seed uint64) string {
+			done := 0
+			r := run(t, Options{Scenario: name, Runs: 7, Rounds: 300, Workers: workers, Seed: seed, Progress: func(d, n int) {
+				if done++; d != done || n != 7 {
+					t.Errorf("progress %d of %d", d, n)
+				}
+			}})
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		one := text(1, 3)
+		if one != text(4, 3) {
+			t.Errorf("%s: the result depends on the number of workers", name)
+		}
+		if one == text(4, 4) {
+			t.Errorf("%s: the result does not depend on the seed", name)
+		}
+	}
+}
+
+// The JSON has the keys of the contract.
+func TestJSON(t *testing.T) {
+	b, _ := json.Marshal(run(t, Options{Runs: 2, Rounds: 10}))
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"scenario", "algorithm", "runs", "rounds", "best_single", "optimum", "at"} {
+		if m[k] == nil {
+			t.Errorf("no %s", k)
+		}
+	}
+	for k, subs := range map[string][]string{"objective": {"mean", "q25", "q75"}, "gain": {"ratio", "median"}, "violation": {"mean"}} {
+		for _, s := range subs {
+			if v, ok := m[k].(map[string]any)[s].([]any); !ok || len(v) != len(m["at"].([]any)) {
+				t.Errorf("%s.%s is %v", k, s, m[k])
+			}
+		}
+	}
+	if m["optimum"].(float64) < 1.01249 || m["best_single"].(float64) != 0 {
+		t.Errorf("%v %v", m["optimum"], m["best_single"])
+	}
+}
+
+// The paper's column of spec table 9.1 (200 runs here; 1,000 with NOREGRET_FULL=1), within four Monte-Carlo errors: variance 5 read as in E4.
+func TestPaperOnToy(t *testing.T) {
+	runs := 200
+	if full() {
+		runs = 1000
+	}
+	r := run(t, Options{Algorithm: "paper", Noise: sigma(2.23606797749979), Runs: runs, Rounds: 1000, Seed: 1, Checkpoints: []int{1, 100, 1000}})
+	for i, want := range []struct{ mean, tol float64 }{{1, 1e-12}, {0.622, 0.18}, {0.910, 0.06}} {
+		if d := r.Objective.Mean[i] - want.mean; d > want.tol || d < -want.tol {
+			t.Errorf("t = %d: mean %v, want %v", r.At[i], r.Objective.Mean[i], want.mean)
+		}
+	}
+}
+
+// The default's floors: short forms with fixed seeds, the issue's with NOREGRET_FULL=1.
+func TestDefaultFloors(t *testing.T) {
+	for _, c := range []struct {
+		o         Options
+		short     int
+		all       int
+		mean      float64 // least mean objective at the last checkpoint
+		ratio     []float64
+		onlyFull  bool
+		tolerance float64 // to the optimum
+	}{
+		{o: Options{Scenario: "a", Noise: sigma(5), Rounds: 10_000, Checkpoints: []int{10_000}}, short: 100, all: 1000, mean: .97},
+		{o: Options{Scenario: "a", Noise: sigma(2.23606797749979), Rounds: 10_000, Checkpoints: []int{10_000}}, short: 50, all: 1000, mean: 1},
+		{o: Options{Scenario: "b", Noise: sigma(1), Rounds: 10_000, Checkpoints: []int{1000, 10_000}}, short: 8, all: 1000, ratio: []float64{.5, .95}},
+		{o: Options{Scenario: "b", Noise: sigma(5), Rounds: 300_000, Checkpoints: []int{30_000, 100_000, 200_000, 300_000}}, all: 100, ratio: []float64{.6, .7, .85, .85}, onlyFull: true},
+		{o: Options{Scenario: "a-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300, tolerance: .05},
+		{o: Options{Scenario: "a-swap", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300, tolerance: .05},
+		{o: Options{Scenario: "b-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 4, all: 100, tolerance: .05},
+	} {
+		c.o.Runs, c.o.Seed = c.short, 11
+		if full() {
+			c.o.Runs = c.all
+		} else if c.onlyFull {
+			continue
+		}
+		r := run(t, c.o)
+		last := len(r.At) - 1
+		t.Logf("%s σ=%v: at %v mean %.4f (of %.4f) R %.3f", r.Scenario, r.Noise, r.At, r.Objective.Mean, r.Optimum, r.Gain.Ratio)
+		if c.mean > 0 && r.Objective.Mean[last] < c.mean {
+			t.Errorf("%s: mean %v, want at least %v", r.Scenario, r.Objective.Mean[last], c.mean)
+		}
+		for i, want := range c.ratio {
+			if r.Gain.Ratio[i] < want {
+				t.Errorf("%s: R = %v at %d, want at least %v", r.Scenario, r.Gain.Ratio[i], r.At[i], want)
+			}
+		}
+		if c.tolerance > 0 && r.Distance.Mean[last] > c.tolerance {
+			t.Errorf("%s: %v from the new optimum, want at most %v", r.Scenario, r.Distance.Mean[last], c.tolerance)
+		}
+	}
+}
+
+// The printed algorithm is unstable for many arms and noise (spec 9.2), the default is not.
+func TestPaperIsUnstable(t *testing.T) {
+	o := Options{Scenario: "b", Noise: sigma(5), Rounds: 3000, Runs: 4, Seed: 1, Checkpoints: []int{3000}, Algorithm: "paper", Iterate: "serving"}
+	paper := run(t, o).Gain.Ratio[0]
+	o.Algorithm, o.Iterate = "default", ""
+	if ours := run(t, o).Gain.Ratio[0]; paper > -5 || ours < -3 {
+		t.Errorf("R of the paper's %v, of the default %v", paper, ours)
+	}
+}
+
+// The replay of the real e-mail test: Mens E-Mail is better in all metrics, and the learner ends there.
+func TestReplay(t *testing.T) {
+	for _, dir := range []string{dataDir, ""} {
+		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
+			t.Errorf("%v of the customers count, want a third", share)
+		}
+		if r.Policies[0].Share[0] < .8 {
+			t.Errorf("learned %v", r.Policies[0].Share)
+		}
+		if len(r.Policies) != 4 {
+			t.Fatalf("%d policies", len(r.Policies))
+		}
+		for _, p := range r.Policies {
+			for m := range p.Means {
+				a, b := p.Means[m], p.HorvitzThompson[m]
+				if !(a.Low <= a.Estimate && a.Estimate <= a.High) || a.High < b.Low || b.High < a.Low {
+					t.Errorf("%s: %v and %v", p.Name, a, b)
+				}
+			}
+		}
+		if again, _ := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1}); again.Accepted != r.Accepted {
+			t.Error("the same seed replays differently")
+		}
+		if r.Data == "file" { // shared/data/README: visits by arm
+			if m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50}); m.BestSingle < 18.2 || m.BestSingle > 18.4 {
+				t.Errorf("best single %v", m.BestSingle)
+			}
+		}
+	}
+}
+
+// Our Table 2: the guardrail is held, and the order of the paper's rows holds: single best ≤ probabilistic ≤ first goal alone.
+func TestRankingTable(t *testing.T) {
+	for _, dir := range []string{dataDir, ""} {
+		tab, err := RankingTable(t.Context(), Options{Data: dir, Seed: 1, Rounds: 1500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d users, %d items, threshold %.4f", tab.Data, tab.Users, tab.Items, tab.Threshold)
+		for _, r := range tab.Rows {
+			t.Logf("%-40s %.4f %.4f %v %v", r.Name, r.Recall, r.Genre, r.Holds, r.Arms)
+		}
+		hard, single, alone := tab.Rows[2], tab.Rows[3], tab.Rows[4]
+		if !hard.Holds || !single.Holds || hard.Genre < tab.Threshold-1e-9 || hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 {
+			t.Errorf("%+v", tab.Rows)
+		}
+		if tab.Data == "file" && (tab.Users != 705 || tab.Items != 2834) {
+			t.Errorf("%d users and %d items", tab.Users, tab.Items)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, o := range map[string]Options{
+		"scenario":    {Scenario: "z"},
+		"algorithm":   {Algorithm: "z"},
+		"runs":        {Runs: -1},
+		"rounds":      {Rounds: -1},
+		"noise":       {Noise: sigma(-1)},
+		"real noise":  {Scenario: "hillstrom", Noise: sigma(1)},
+		"workers":     {Workers: -1},
+		"checkpoints": {Rounds: 10, Checkpoints: []int{3, 3}},
+		"late":        {Rounds: 10, Checkpoints: []int{11}},
+		"start":       {Start: 2},
+		"iterate":     {Iterate: "z"},
+	} {
+		o.Runs = min(o.Runs+1, 1) * 2
+		if name == "runs" {
+			o.Runs = -1
+		}
+		if _, err := Run(t.Context(), o); err == nil || noregret.CodeOf(err) == noregret.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, Options{Runs: 3}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(dir+"/hillstrom", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/hillstrom/hillstrom.csv.gz", []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), Options{Scenario: "hillstrom", Data: dir}); err == nil || !strings.Contains(err.Error(), "hillstrom.csv.gz") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Skewed starts of spec 9.4: the paper's algorithm recovers.
+func TestSkewedStart(t *testing.T) {
+	for _, start := range []float64{.02, .98} {
+		r := run(t, Options{Algorithm: "paper", Noise: sigma(2.23606797749979), Runs: 20, Rounds: 10_000, Seed: 1, Start: start, Checkpoints: []int{1, 10_000}})
+		if r.Mixture.Share[0][0] < start-.02 || r.Mixture.Share[0][0] > start+.02 {
+			t.Errorf("it starts at %v", r.Mixture.Share[0])
+		}
+		if r.Objective.Mean[1] < .93 {
+			t.Errorf("start %v: mean %v", start, r.Objective.Mean[1])
+		}
+	}
+}
+
+// Nanoseconds for each round and arm of a whole simulated round (draws, noise, learner).
+func BenchmarkRandomInstance(b *testing.B) {
+	for _, name := range []string{"default", "paper", "s-scgd"} {
+		b.Run(name, func(b *testing.B) {
+			const rounds = 2000
+			for b.Loop() {
+				_, err := Run(b.Context(), Options{Scenario: "b", Algorithm: name, Runs: 1, Rounds: rounds, Workers: 1, Checkpoints: []int{rounds}})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rounds/100, "ns/round·arm")
+		})
+	}
+}
+
+func ExampleRun() {
+	// The paper's toy without noise: the mixture is better than either arm, which are worth −18 and 0.
+	none := 0.0
+	r, err := Run(context.Background(), Options{Scenario: "a", Runs: 1, Rounds: 100, Noise: &none, Checkpoints: []int{100}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("best single %.4f, optimum %.4f, deployed %.4f\n", r.BestSingle, r.Optimum, r.Objective.Mean[0])
+	fmt.Printf("mixture %.4f\n", r.Mixture.Share[0])
+	// Output:
+	// best single 0.0000, optimum 1.0125, deployed 1.0125
+	// mixture [0.5125 0.4875]
+}
