@@ -1,0 +1,358 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// ContinuousOptions are the parameters of [NewContinuous]; the zero values are usual.
+type ContinuousOptions struct {
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension (quasi-random, the box's middle first), and the most there may be, 0 means 4·K_0.
+	Nodes, MaxNodes int
+	// Every is the number of rounds between searches for a node, 0 means 200.
+	Every int
+	// Candidates a search looks at, 0 means 200.
+	Candidates int
+	// Tolerance ends the search when no candidate promises more, in units of the objective; 0 means never.
+	Tolerance float64
+	// Learner are the options of the learner on the nodes.
+	Learner ConfidentOptions
+}
+
+// Continuous looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of the default learner. An optimal mixture has
+// at most M + 1 atoms, so that finitely many nodes are enough; which, is learned. Every so many rounds it
+//
+//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with its standard error,
+//  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest likelihood) to the scores,
+//  3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among quasi-random points and
+//     Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the atoms of the mixture,
+//  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the worst first, to make room.
+//
+// Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node; [Continuous.Point] tells where it is. A round costs
+// what the learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
+type Continuous struct {
+	*Confident
+	lower, upper []float64
+	options      ContinuousOptions
+	c            continuousState
+	text         string
+}
+
+type continuousState struct {
+	Points  [][]float64 // of all nodes, in the unit cube
+	Halton  int         // quasi-random points used
+	Width   float64
+	Random  uint64 // state of the perturbations
+	Gap     float64
+	Done    bool
+	Learner []byte
+}
+
+// NewContinuous looks in the box [lower, upper], which must not be empty or unbounded.
+func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*Continuous, error) {
+	d := len(lower)
+	if d == 0 || d > len(primes) {
+		return nil, bad("box", "dimension %d: want 1 to %d", d, len(primes))
+	}
+	if len(upper) != d {
+		return nil, bad("box", "%d lower and %d upper sides", d, len(upper))
+	}
+	for i := range lower {
+		if !finite(lower[i]) || !finite(upper[i]) || !(lower[i] <= upper[i]) {
+			return nil, bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want finite sides in order, as an empty or unbounded box has no uniform exploration", lower[i], upper[i])
+		}
+	}
+	if o.Nodes == 0 {
+		o.Nodes = 8 + 8*d
+	}
+	if o.MaxNodes == 0 {
+		o.MaxNodes = 4 * o.Nodes
+	}
+	if o.Every == 0 {
+		o.Every = 200
+	}
+	if o.Candidates == 0 {
+		o.Candidates = 200
+	}
+	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 || !(o.Tolerance >= 0) {
+		return nil, bad("options", "%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least 1, a tolerance of at least 0", o)
+	}
+	l, err := NewConfident(f, o.Nodes, o.Learner)
+	if err != nil {
+		return nil, err
+	}
+	c := &Continuous{Confident: l, lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
+	c.c = continuousState{Width: 0.25, Gap: math.Inf(1)}
+	c.c.Points = append(c.c.Points, c.half())
+	for len(c.c.Points) < o.Nodes {
+		c.c.Points = append(c.c.Points, c.quasi())
+	}
+	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper, o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
+	return c, nil
+}
+
+func (c *Continuous) half() []float64 {
+	x := make([]float64, len(c.lower))
+	for i := range x {
+		x[i] = 0.5
+	}
+	return x
+}
+
+var primes = [...]int{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53}
+
+// quasi is the next point of Halton's sequence.
+func (c *Continuous) quasi() []float64 {
+	c.c.Halton++
+	x := make([]float64, len(c.lower))
+	for i := range x {
+		f := 1.0
+		for n := c.c.Halton; n > 0; n /= primes[i] {
+			f /= float64(primes[i])
+			x[i] += float64(f * float64(n%primes[i]))
+		}
+	}
+	return x
+}
+
+// Float64 makes the perturbations' randomness a [Rand] that is saved with the state.
+func (c *Continuous) Float64() float64 {
+	c.c.Random += 0x9E3779B97F4A7C15
+	z := c.c.Random
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EB
+	return float64((z^(z>>31))>>11) / (1 << 53)
+}
+
+// Point is where node k is in the box.
+func (c *Continuous) Point(k int) []float64 {
+	x := make([]float64, len(c.lower))
+	for i, u := range c.c.Points[k] {
+		x[i] = c.lower[i] + float64(u*(c.upper[i]-c.lower[i]))
+	}
+	return x
+}
+
+// Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with optimism. +Inf before the first.
+func (c *Continuous) Gap() float64 { return c.c.Gap }
+
+// Observe implements [Learner]; every so many rounds it searches.
+func (c *Continuous) Observe(obs []Observation) error {
+	if err := c.Confident.Observe(obs); err != nil {
+		return err
+	}
+	if !c.c.Done && c.Rounds()%c.options.Every == 0 && c.s.Fresh == 0 && c.s.Freedom > 0 {
+		c.search()
+	}
+	return nil
+}
+
+// process is a Gaussian process on the active nodes.
+type process struct {
+	points [][]float64
+	chol   []float64 // lower factor of K + noise
+	alpha  []float64
+	scale  float64 // prior variance
+	length float64
+}
+
+// matern is the Matérn-5/2 kernel of variance 1.
+func matern(a, b []float64, length float64) float64 {
+	s := 0.0
+	for i, v := range a {
+		s += float64((v - b[i]) * (v - b[i]))
+	}
+	r := math.Sqrt(5*s) / length
+	return float64((1 + r + float64(r*r)/3) * portable.Exp(-r))
+}
+
+// fit makes the process of targets y with the given noise variances, and returns its log likelihood up to a constant.
+func fit(points [][]float64, y, noise []float64, scale, length float64) (*process, float64) {
+	n := len(y)
+	g := &process{points: points, scale: scale, length: length, chol: make([]float64, n*n), alpha: make([]float64, n)}
+	like := 0.0
+	for i := range n {
+		for j := 0; j <= i; j++ {
+			v := float64(scale * matern(points[i], points[j], length))
+			if i == j {
+				v += noise[i] + float64(1e-9*scale)
+			}
+			for k := range j {
+				v -= float64(g.chol[i*n+k] * g.chol[j*n+k])
+			}
+			if i == j {
+				v = math.Sqrt(max(v, 1e-300))
+				like -= portable.Log(v)
+			} else {
+				v /= g.chol[j*n+j]
+			}
+			g.chol[i*n+j] = v
+		}
+	}
+	copy(g.alpha, y)
+	g.forward(g.alpha)
+	like -= float64(0.5 * dot(g.alpha, g.alpha))
+	for i := n - 1; i >= 0; i-- {
+		for k := i + 1; k < n; k++ {
+			g.alpha[i] -= float64(g.chol[k*n+i] * g.alpha[k])
+		}
+		g.alpha[i] /= g.chol[i*n+i]
+	}
+	return g, like
+}
+
+// forward solves L·x = b in place.
+func (g *process) forward(b []float64) {
+	n := len(g.alpha)
+	for i := range n {
+		for k := range i {
+			b[i] -= float64(g.chol[i*n+k] * b[k])
+		}
+		b[i] /= g.chol[i*n+i]
+	}
+}
+
+// at is the mean and the standard deviation at x, with row as scratch.
+func (g *process) at(x, row []float64) (mean, sd float64) {
+	for i, p := range g.points {
+		row[i] = float64(g.scale * matern(x, p, g.length))
+		mean += float64(row[i] * g.alpha[i])
+	}
+	g.forward(row)
+	return mean, math.Sqrt(max(g.scale-dot(row, row), 0))
+}
+
+// search is steps 1 to 4.
+func (c *Continuous) search() {
+	m := c.objective.Dim()
+	theta, d := make([]float64, m), make([]float64, m)
+	for k, w := range c.s.Down {
+		for i := range m {
+			theta[i] += float64(w * c.s.Mean[k*m+i])
+		}
+	}
+	c.objective.Gradient(d, theta)
+	level := dot(d, theta)
+	var points [][]float64
+	var nodes []int
+	var y, noise []float64
+	scale := 0.0
+	for k, ok := range c.s.Active {
+		if !ok {
+			continue
+		}
+		v := 0.0
+		for i := range m {
+			v += float64(float64(d[i]*d[i])*c.variance(k, i)) / c.s.Size[k]
+		}
+		a := dot(d, c.s.Mean[k*m:(k+1)*m]) - level
+		nodes, points, y, noise = append(nodes, k), append(points, c.c.Points[k]), append(y, a), append(noise, v)
+		scale += float64(a * a)
+	}
+	scale = max(scale/float64(len(y)), 1e-12)
+	var best *process
+	top := math.Inf(-1)
+	for _, length := range []float64{0.1, 0.2, 0.4, 0.8, 1.6} {
+		if g, like := fit(points, y, noise, scale, length); like > top {
+			best, top = g, like
+		}
+	}
+	x, promise := c.candidate(best)
+	c.c.Gap = promise
+	if promise <= c.options.Tolerance {
+		c.c.Done = c.options.Tolerance > 0
+		return
+	}
+	if !c.room(nodes, y, noise) {
+		return
+	}
+	c.c.Points = append(c.c.Points, x)
+	c.AddArm()
+	c.c.Width = max(c.c.Width/2, 1.0/64)
+}
+
+// candidate is the point of largest mean + 2 sd among quasi-random points and perturbations of the mixture's atoms.
+func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
+	var atoms []int
+	for k, w := range c.s.Down {
+		if w > 0 {
+			atoms = append(atoms, k)
+		}
+	}
+	row := make([]float64, len(g.points))
+	promise = math.Inf(-1)
+	for i := range c.options.Candidates {
+		var z []float64
+		if i%2 == 0 || len(atoms) == 0 {
+			z = c.quasi()
+		} else {
+			z = append([]float64{}, c.c.Points[atoms[i/2%len(atoms)]]...)
+			for j := range z {
+				z[j] = min(max(z[j]+float64(c.c.Width*Normal(c)), 0), 1)
+			}
+		}
+		mean, sd := g.at(z, row)
+		if v := mean + 2*sd; v > promise {
+			x, promise = z, v
+		}
+	}
+	return x, promise
+}
+
+// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one does.
+func (c *Continuous) room(nodes []int, score, noise []float64) bool {
+	for c.s.Live >= c.options.MaxNodes {
+		worst, low := -1, 0.0
+		for i, k := range nodes {
+			if !c.s.Active[k] || c.s.Down[k] >= 1/float64(10*c.options.MaxNodes) {
+				continue
+			}
+			if v := score[i] + 2*math.Sqrt(noise[i]); v < low {
+				worst, low = k, v
+			}
+		}
+		if worst < 0 || c.RetireArm(worst) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// String describes the learner and its options in one line.
+func (c *Continuous) String() string { return c.text }
+
+// MarshalBinary implements [Learner].
+func (c *Continuous) MarshalBinary() ([]byte, error) {
+	s := c.c
+	var err error
+	if s.Learner, err = c.Confident.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(snapshotMagic, c.text, &s)
+}
+
+// UnmarshalBinary implements [Learner].
+func (c *Continuous) UnmarshalBinary(data []byte) error {
+	var s continuousState
+	if err := snapshot.Open(data, snapshotMagic, c.text, &s); err != nil {
+		return err
+	}
+	for _, p := range s.Points {
+		if checkVector("point", p, len(c.lower)) != nil {
+			return snapshot.Bad("it is damaged: a node is not a point of the box")
+		}
+	}
+	l := *c.Confident
+	if err := l.UnmarshalBinary(s.Learner); err != nil {
+		return err
+	}
+	if l.Arms() != len(s.Points) {
+		return snapshot.Bad("it is damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
+	}
+	s.Learner = nil
+	*c.Confident, c.c = l, s
+	return nil
+}

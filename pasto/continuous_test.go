@@ -1,0 +1,88 @@
+package pasto
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around another: the best mixture has two atoms.
+func wave(x []float64) (gain, guard float64) {
+	bump := func(a, b float64) float64 { return math.Exp(-3 * ((x[0]-a)*(x[0]-a) + (x[1]-b)*(x[1]-b))) }
+	return 2 * bump(.4, .3), 2.5*bump(1.5, -.3) - 1
+}
+
+// The mixture found on a box comes close to the optimum over a fine grid, and beats the best single point.
+func TestContinuous(t *testing.T) {
+	f := goals(t, 5, false, 0)
+	fine := newTable(101*101, 2)
+	for i := range 101 {
+		for j := range 101 {
+			a, b := wave([]float64{float64(i) / 50, float64(j)/50 - 1})
+			copy(fine.Arm(i*101+j), []float64{a, b})
+		}
+	}
+	best, err := Maximize(f, fine, SolverOptions{Tolerance: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, single, _ := BestSingle(f, fine)
+	c, err := NewContinuous(f, []float64{0, -1}, []float64{2, 1}, ContinuousOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := random.New(1, "test")
+	step := func(c *Continuous, r *random.Source, rounds int) {
+		arms, obs := make([]int, 4), make([]Observation, 4)
+		for range rounds {
+			c.Draw(r, arms)
+			for q, k := range arms {
+				a, b := wave(c.Point(k))
+				obs[q] = Observation{Arm: k, Metrics: []float64{a + .5*r.NormFloat64(), b + .5*r.NormFloat64()}}
+			}
+			if err := c.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	step(c, r, 4000)
+	saved, err := c.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, _ := r.MarshalBinary()
+	step(c, r, 8000)
+	theta := make([]float64, 2)
+	for k, w := range c.Deployed() {
+		a, b := wave(c.Point(k))
+		theta[0] += w * a
+		theta[1] += w * b
+	}
+	got := f.Value(theta)
+	t.Logf("optimum %.4f with %d atoms, single %.4f, found %.4f with %d nodes, gap %.4f", best.Value, len(best.Support()), single, got, c.Arms(), c.Gap())
+	if got < best.Value-.05 || got < single {
+		t.Errorf("found %v, the optimum is %v, the best single point %v", got, best.Value, single)
+	}
+	if c.Arms() <= 24 || math.IsInf(c.Gap(), 1) {
+		t.Errorf("%d nodes, gap %v", c.Arms(), c.Gap())
+	}
+	again, _ := NewContinuous(f, []float64{0, -1}, []float64{2, 1}, ContinuousOptions{})
+	if err := again.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	r2 := random.New(0, "")
+	_ = r2.UnmarshalBinary(state)
+	step(again, r2, 8000)
+	a, _ := c.MarshalBinary()
+	b, _ := again.MarshalBinary()
+	if !bytes.Equal(a, b) {
+		t.Error("a restored learner goes on differently")
+	}
+	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
+		if _, err := NewContinuous(f, box[0], box[1], ContinuousOptions{}); err == nil {
+			t.Errorf("%v is taken", box)
+		}
+	}
+}
