@@ -26,10 +26,12 @@ const (
 type Options struct {
 	// Estimator is V̂'s form.
 	Estimator Estimator
-	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they count for (the paper: 1).
+	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they count
+	// for (the paper: 1).
 	U0     *Table
 	Pseudo float64
-	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip; 0 does not.
+	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip; 0
+	// does not.
 	Step     Schedule
 	StepClip float64
 	// Exploration is ε_t in [0, 1], at least MinExploration.
@@ -44,19 +46,22 @@ type Options struct {
 	AverageDecay float64
 }
 
-// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1 and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K,
-// the averaged iterate. With many arms and noise they are unstable: see the package comment.
+// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1 and U_0
+// = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. With many arms and noise they are unstable:
+// see the package comment.
 func PaperOptions(arms int) Options {
 	return Options{Estimator: IPW(), Pseudo: 1, Step: PaperStep(arms), Exploration: PaperExploration()}
 }
 
-// TheoremOptions are those of Theorem 1: ε_t = G/√t (at most 3/4), γ = 1/√T, for ‖g_t‖ ≤ g and a horizon of T rounds.
+// TheoremOptions are those of Theorem 1: ε_t = G/√t (at most 3/4), γ = 1/√T, for ‖g_t‖ ≤ g and
+// a horizon of T rounds.
 func TheoremOptions(g float64, rounds int) Options {
 	return Options{Estimator: IPW(), Pseudo: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
 }
 
-// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ = 0.001, exploration of at least 0.1, the paper's
-// step clipped at 0.1, and the exploit distribution averaged over a window.
+// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ = 0.001,
+// exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution averaged over
+// a window.
 func PracticalOptions(arms int) Options {
 	return Options{
 		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
@@ -69,8 +74,8 @@ func PracticalOptions(arms int) Options {
 //	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
 //	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
 //
-// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never contain ε; p̄ contains p_1 and
-// not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in logarithms.
+// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never contain
+// ε; p̄ contains p_1 and not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in logarithms.
 //
 // A round costs O(K·M) time; memory is O(K·M).
 type Algorithm struct {
@@ -143,8 +148,8 @@ func (o *Options) validate(arms, metrics int) error {
 	return nil
 }
 
-// Observe implements [Learner]. A [Utility] whose gradient is not finite is an error too; the round's observations then
-// count in V̂, and no step is taken.
+// Observe implements [Learner]. A [Utility] whose gradient is not finite is an error too; the round's
+// observations then count in V̂, and no step is taken.
 func (a *Algorithm) Observe(obs []Observation) error {
 	total, err := checkRound(obs, a.s.T+1, a.objective.Dim(), a.p, a.s.Active, a.options.Estimator.weighs())
 	if err != nil {
@@ -170,14 +175,16 @@ func (a *Algorithm) Deployed() []float64 {
 	return a.Average()
 }
 
-// Estimate returns V̂. f(V̂p̄) is biased upward (the winner's curse): promise values from held-out rounds only.
+// Estimate returns V̂. f(V̂p̄) is biased upward (the winner's curse): promise values from held-out
+// rounds only.
 func (a *Algorithm) Estimate() *Table {
 	t := newTable(a.v.k, a.v.m)
 	a.v.table(t)
 	return t
 }
 
-// AddArm adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of its own, and returns its index (spec 10.5).
+// AddArm adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
+// its own, and returns its index (spec 10.5).
 func (a *Algorithm) AddArm(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := checkVector("u0", u0, a.v.m); err != nil {
@@ -195,7 +202,8 @@ func (a *Algorithm) AddArm(u0 []float64) (int, error) {
 // RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
 func (a *Algorithm) RetireArm(k int) error { return a.retire(k) }
 
-// Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤ Means, ‖g_t‖ ≤ Step.
+// Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤
+// Means, ‖g_t‖ ≤ Step.
 type Constants struct{ Gradient, Smooth, Means, Step float64 }
 
 // TheoremConstant is C = ln K + 4e·G² + 32·(G_f² + G_U²·L_f²)·G_U²/G, as printed.
@@ -205,8 +213,9 @@ func TheoremConstant(arms int, c Constants) float64 {
 	return portable.Log(float64(arms)) + float64(4*math.E*float64(c.Step*c.Step)) + float64(32*inner*u)/c.Step
 }
 
-// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E f(μp̄_T), for fixed means and
-// [TheoremOptions]. The printed proof does not give this rate (spec 5.1): see [SupportedBound] for what its argument supports.
+// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E f(μp̄_T),
+// for fixed means and [TheoremOptions]. The printed proof does not give this rate (spec 5.1): see
+// [SupportedBound] for what its argument supports.
 func (a *Algorithm) Bound(c Constants) float64 {
 	if a.s.T == 0 {
 		return math.Inf(1)
@@ -214,8 +223,9 @@ func (a *Algorithm) Bound(c Constants) float64 {
 	return TheoremConstant(a.s.Live, c) / math.Sqrt(float64(a.s.T))
 }
 
-// SupportedBound is the bound that the argument of Theorem 1 supports once mended (spec 5.1), for IPW with Q groups a round, second moment
-// B² = Σ_k(‖μ_k‖² + tr Σ_k) of an observation and g in a range of R:
+// SupportedBound is the bound that the argument of Theorem 1 supports once mended (spec 5.1), for IPW with
+// Q groups a round, second moment B² = Σ_k(‖μ_k‖² + tr Σ_k) of an observation and g in a range of
+// R:
 //
 //	ln K/(γT) + γR²/8 + (R/T)·Σε_t + √2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
 //
@@ -229,9 +239,9 @@ func SupportedBound(arms, groups, rounds int, gamma float64, explore Schedule, c
 		inverse += 1 / eps
 		last += math.Sqrt(inverse) / float64(s)
 	}
-	out := portable.Log(float64(arms))/float64(gamma*t) + float64(gamma*float64(spread*spread))/8 + float64(spread/t*sumEps)
-	factor := float64(math.Sqrt2*(c.Gradient+float64(c.Means*c.Smooth))) * noise
-	return out + float64(factor*math.Sqrt(float64(arms)/float64(groups)))*(last/t)
+	out := portable.Log(float64(arms))/float64(gamma*t) + float64(gamma*float64(spread*spread)/8) + float64(float64(spread/t)*sumEps)
+	factor := float64(float64(math.Sqrt2*(c.Gradient+float64(c.Means*c.Smooth))) * noise)
+	return out + float64(float64(factor*math.Sqrt(float64(arms)/float64(groups)))*(last/t))
 }
 
 // String describes the learner and its options in one line.

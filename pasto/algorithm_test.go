@@ -99,7 +99,8 @@ func expectation(t *testing.T, form Estimator, u0 *Table, n0 float64, mu *Table,
 	return out
 }
 
-// Unbiasedness, and the stated bias, of each weighted form by enumeration of all 3^4 outcomes of two rounds with two groups.
+// Unbiasedness, and the stated bias, of each weighted form by enumeration of all 3^4 outcomes of two rounds
+// with two groups.
 func TestUnbiasedByEnumeration(t *testing.T) {
 	mu := table(t, []float64{1, -2, .5}, []float64{3, 7, -1})
 	p := []float64{.5, .3, .2}
@@ -138,7 +139,8 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 			}
 		})
 	}
-	// Errata: the weight 1/p with an overwritten column, or division by the count, is biased; so is restarting the index.
+	// Errata: the weight 1/p with an overwritten column, or division by the count, is biased; so is restarting
+	// the index.
 	wrong := 0.0
 	for a := range 3 {
 		for b := range 3 {
@@ -152,7 +154,8 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 	}
 }
 
-// Systematic draws: every arm's expected number is Q·p_k exactly (integrating over the offset), shares above 1/Q too.
+// Systematic draws: every arm's expected number is Q·p_k exactly (integrating over the offset), shares
+// above 1/Q too.
 func TestSystematic(t *testing.T) {
 	p := []float64{.55, .05, .4}
 	const steps = 4000
@@ -227,7 +230,8 @@ func play(t testing.TB, l Learner, mu *Table, groups, rounds int, sigma float64,
 	}
 }
 
-// All estimators: consistent under fixed means, propensities in range, and a snapshot in the middle continues bit for bit.
+// All estimators: consistent under fixed means, propensities in range, and a snapshot in the middle
+// continues bit for bit.
 func TestEstimatorsAndSnapshots(t *testing.T) {
 	mu := toy(t)
 	for _, form := range estimators {

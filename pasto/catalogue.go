@@ -10,8 +10,8 @@ type Entry struct {
 	Name string
 	// Doc is one sentence.
 	Doc string
-	// New makes it for the objective, K arms and a horizon of T rounds (which only "theorem" uses). Start is π_1, nil for uniform;
-	// algorithms without a starting mixture have no use for it.
+	// New makes it for the objective, K arms and a horizon of T rounds (which only "theorem" uses). Start is
+	// π_1, nil for uniform; algorithms without a starting mixture have no use for it.
 	New func(f Objective, arms, rounds int, start []float64) (Learner, error)
 }
 

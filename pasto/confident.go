@@ -1,6 +1,7 @@
 package pasto
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -8,38 +9,50 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the name "default" stands for.
+// ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
+// name "default" stands for.
 type ConfidentOptions struct {
 	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5.
 	Optimism, Caution float64
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
 	Explore float64
-	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds arms that were bad and became
-	// good while nobody looked, at its cost in what is served; Deployed is without it.
+	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
+	// arms that were bad and became good while nobody looked, at its cost in what is served; Deployed is
+	// without it.
 	Floor float64
-	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6, negative none.
+	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6, negative
+	// none.
 	Alarm float64
 	// Scheme is how Draw draws; Systematic unless IID is set.
 	IID bool
 }
 
-// Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error s_k/√n_k and, in rounds that
-// grow by 5 %, solves two exact problems by [Maximize]'s method:
+// Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
+// s_k/√n_k and, in rounds that grow by 5 %, solves two exact problems by [Maximize]'s method:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p),
 //
-// every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K with α_t = min(½, 5·t^−⅓) and
-// deploys p⁻. There is no step size and no importance weight: the first is what makes Algorithm 1 slow, the second what makes it
-// unstable (spec 9.2). Optimism brings data to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps
-// an arm that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the units of the metrics.
+// every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
+// with α_t = min(½, 5·t^−⅓) and deploys p⁻. There is no step size and no importance weight: the
+// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2). Optimism brings data
+// to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps an arm
+// that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the
+// units of the metrics.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of observations with those before it; blocks are of 32, 64, ... up to half of
-// all, and begin again. A difference of 6 standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
+// Changes are found by comparing, for each arm and metric, a recent block of observations with those before
+// it; blocks are of 32, 64, ... up to half of all, and begin again. A difference of 6 standard errors
+// starts the arm anew from the block, and lets every other arm's past count for one group.
 //
-// Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the pooled ones of the
-// metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution O(K·M) for each arm that enters; memory is O(K·M).
+// With a hard guardrail all guardrails are hard, and both problems are linear programs ([MaximizeHard]);
+// where none is feasible the mixture of least violation takes its place. A Caution of 2 or 3 then deploys
+// what holds the guardrails with confidence.
+//
+// Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
+// pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
+// O(K·M) for each arm that enters; memory is O(K·M).
 type Confident struct {
 	objective Objective
+	hard      *Goals // the objective, if it has hard guardrails
 	options   ConfidentOptions
 	sign      []float64 // of each metric's good direction
 	s         confidentState
@@ -82,7 +95,8 @@ const (
 	solverSteps = 400
 )
 
-// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is taken to be better when larger.
+// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
+// taken to be better when larger.
 type Directed interface{ Sign(metric int) float64 }
 
 // Sign implements [Directed].
@@ -90,8 +104,17 @@ func (g *Goals) Sign(metric int) float64 { return g.metrics[metric].Direction.si
 
 // NewConfident makes the default learner on K arms.
 func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error) {
-	if err := checkObjective(f, arms); err != nil {
+	hard, err := hardGoals(f)
+	if err != nil {
 		return nil, err
+	}
+	if hard == nil {
+		if err := checkObjective(f, arms); err != nil {
+			return nil, err
+		}
+	}
+	if arms < 1 {
+		return nil, bad("arms", "%d: want at least 1", arms)
 	}
 	for _, v := range []struct {
 		name string
@@ -114,7 +137,7 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	if !(o.Floor >= 0 && o.Floor <= 1) {
 		return nil, bad("floor", "%v: want a share from 0 to 1", o.Floor)
 	}
-	l := &Confident{objective: f, options: o}
+	l := &Confident{objective: f, options: o, hard: hard}
 	m := f.Dim()
 	l.s = confidentState{
 		Live: arms, Fresh: arms, Active: make([]bool, arms), Size: make([]float64, arms), Count: make([]float64, arms),
@@ -221,118 +244,8 @@ func (l *Confident) Observe(obs []Observation) error {
 	return nil
 }
 
-// take adds an observation to the arm's statistics, and reports whether the arm has changed.
-func (l *Confident) take(o *Observation) bool {
-	s, k, m := &l.s, o.Arm, l.objective.Dim()
-	w := o.Size
-	if w == 0 {
-		w = 1
-	}
-	if s.Count[k] == 0 {
-		s.Fresh--
-	} else {
-		s.Freedom++
-	}
-	s.Count[k]++
-	s.Size[k] += w
-	s.NewCount[k]++
-	s.NewSize[k] += w
-	share, recent := w/s.Size[k], w/s.NewSize[k]
-	mean, squares, block := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.NewMean[k*m:(k+1)*m]
-	for i, v := range o.Metrics {
-		d := v - mean[i]
-		mean[i] += float64(share * d)
-		q := float64(w * float64(d*(v-mean[i])))
-		squares[i] += q
-		s.Pool[i] += q
-		block[i] += float64(recent * (v - block[i]))
-	}
-	n := s.NewCount[k]
-	if n%firstBlock != 0 || l.options.Alarm < 0 {
-		return false
-	}
-	if s.Count[k]-float64(n) >= firstBlock && l.differs(k) {
-		l.restart(k)
-		return true
-	}
-	if n >= s.NewLimit[k] { // blocks of 32, 64, ... up to half of all, and again
-		s.NewCount[k], s.NewSize[k] = 0, 0
-		clear(block)
-		if s.NewLimit[k] *= 2; float64(s.NewLimit[k]) > s.Count[k]/2 {
-			s.NewLimit[k] = 2 * firstBlock
-		}
-	}
-	return false
-}
-
-// differs compares the recent block's means with those of the arm's earlier observations.
-func (l *Confident) differs(k int) bool {
-	s, m := &l.s, l.objective.Dim()
-	old := s.Size[k] - s.NewSize[k]
-	for i := range m {
-		// mean = (old·before + new·block)/size, so block − before = (block − mean)·size/old.
-		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
-		v := float64(l.variance(k, i) * (1/old + 1/s.NewSize[k]))
-		if float64(d*d) > float64(float64(l.options.Alarm*l.options.Alarm)*v) && math.Abs(d) > 1e-12*(math.Abs(s.Mean[k*m+i])+math.Abs(s.NewMean[k*m+i])) {
-			return true
-		}
-	}
-	return false
-}
-
-// restart lets the recent block be all that is known of the arm. Its variance is the pooled one until more is seen.
-func (l *Confident) restart(k int) {
-	s, m := &l.s, l.objective.Dim()
-	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
-	for i := range m {
-		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
-		s.Mean[k*m+i] = s.NewMean[k*m+i]
-		s.Squares[k*m+i] = 0
-		if s.Freedom > 0 {
-			s.Squares[k*m+i] = float64(s.Pool[i] / s.Freedom * float64(s.NewCount[k]-1))
-		}
-	}
-	s.Size[k], s.Count[k] = s.NewSize[k], float64(s.NewCount[k])
-	s.NewLimit[k] = 0 // forgetAll passes it over
-	s.Freedom += s.Count[k] - 1
-	for i := range m {
-		s.Pool[i] += s.Squares[k*m+i]
-	}
-}
-
-// forgetAll lets the past of every arm but those just started anew count for one group, and what is known of the noise for a few; all blocks end.
-func (l *Confident) forgetAll() {
-	s, m := &l.s, l.objective.Dim()
-	if s.Freedom > keptFreedom {
-		c := keptFreedom / s.Freedom
-		s.Freedom = keptFreedom
-		for i := range s.Pool {
-			s.Pool[i] *= c
-		}
-	}
-	for k := range s.Size {
-		if s.NewLimit[k] != 0 && s.Count[k] > 1 {
-			s.Size[k] /= s.Count[k]
-			s.Count[k] = 1
-			clear(s.Squares[k*m : (k+1)*m])
-		}
-		s.NewCount[k], s.NewSize[k], s.NewLimit[k] = 0, 0, 2*firstBlock
-	}
-	clear(s.NewMean)
-}
-
-// variance is that of a unit of size of arm k in metric i; +Inf while nothing is known.
-func (l *Confident) variance(k, i int) float64 {
-	s := &l.s
-	if s.Freedom <= 0 {
-		return math.Inf(1)
-	}
-	pool := s.Pool[i] / s.Freedom
-	free := max(s.Count[k]-1, 0)
-	return (s.Squares[k*l.objective.Dim()+i] + float64(poolWeight*pool)) / (free + poolWeight)
-}
-
-// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and both stay uniform.
+// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
+// both stay uniform.
 func (l *Confident) resolve() {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -382,10 +295,55 @@ func (l *Confident) optimize(p []float64) {
 			p[k] = 1 / float64(n)
 		}
 	}
+	if l.hard != nil {
+		l.program(p)
+		return
+	}
 	l.solver.settle(p, 1e-6, solverSteps)
 }
 
-// settle is solve with a tolerance relative to the spread of the scores at p. A p of many arms starts again from the best of them.
+// hardGoals returns f if it has hard guardrails that a learner can take, nil if it has none.
+func hardGoals(f Objective) (*Goals, error) {
+	g, ok := f.(*Goals)
+	if !ok || !g.HasHard() {
+		return nil, nil
+	}
+	if g.soft != 0 {
+		return nil, bad("soft", "%v: hard guardrails need a linear objective, softness 0", g.soft)
+	}
+	return g, g.Validate()
+}
+
+// program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
+// where there is none.
+func (l *Confident) program(p []float64) {
+	var arms []int
+	for k, ok := range l.usable {
+		if ok {
+			arms = append(arms, k)
+		}
+	}
+	part := newTable(len(arms), l.moved.metrics)
+	for i, k := range arms {
+		copy(part.Arm(i), l.moved.Arm(k))
+	}
+	opt, err := MaximizeHard(l.hard, part)
+	var q []float64
+	if e, ok := errors.AsType[*Infeasible](err); ok {
+		q = e.Mixture
+	} else if err == nil {
+		q = opt.Mixture
+	} else {
+		return // too ill-conditioned: the mixture stays
+	}
+	clear(p)
+	for i, k := range arms {
+		p[k] = q[i]
+	}
+}
+
+// settle is solve with a tolerance relative to the spread of the scores at p. A p of many arms starts again
+// from the best of them.
 func (s *solver) settle(p []float64, relative float64, iterations int) {
 	s.support = s.support[:0]
 	for k, w := range p {

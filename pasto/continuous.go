@@ -10,7 +10,8 @@ import (
 
 // ContinuousOptions are the parameters of [NewContinuous]; the zero values are usual.
 type ContinuousOptions struct {
-	// Nodes K_0 to start with, 0 means 8 + 8·dimension (quasi-random, the box's middle first), and the most there may be, 0 means 4·K_0.
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension (quasi-random, the box's middle first), and the most
+	// there may be, 0 means 4·K_0.
 	Nodes, MaxNodes int
 	// Every is the number of rounds between searches for a node, 0 means 200.
 	Every int
@@ -22,8 +23,9 @@ type ContinuousOptions struct {
 	Learner ConfidentOptions
 }
 
-// Continuous looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of the default learner. An optimal mixture has
-// at most M + 1 atoms, so that finitely many nodes are enough; which, is learned. Every so many rounds it
+// Continuous looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of the
+// default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are enough;
+// which, is learned. Every so many rounds it
 //
 //  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with its standard error,
 //  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest likelihood) to the scores,
@@ -31,8 +33,9 @@ type ContinuousOptions struct {
 //     Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the atoms of the mixture,
 //  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the worst first, to make room.
 //
-// Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node; [Continuous.Point] tells where it is. A round costs
-// what the learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
+// Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
+// [Continuous.Point] tells where it is. A round costs what the learner's does, a search O(n³ + C·n²) for
+// n nodes and C candidates.
 type Continuous struct {
 	*Confident
 	lower, upper []float64
@@ -136,7 +139,8 @@ func (c *Continuous) Point(k int) []float64 {
 	return x
 }
 
-// Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with optimism. +Inf before the first.
+// Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
+// optimism. +Inf before the first.
 func (c *Continuous) Gap() float64 { return c.c.Gap }
 
 // Observe implements [Learner]; every so many rounds it searches.
@@ -169,7 +173,8 @@ func matern(a, b []float64, length float64) float64 {
 	return float64((1 + r + float64(r*r)/3) * portable.Exp(-r))
 }
 
-// fit makes the process of targets y with the given noise variances, and returns its log likelihood up to a constant.
+// fit makes the process of targets y with the given noise variances, and returns its log likelihood up to a
+// constant.
 func fit(points [][]float64, y, noise []float64, scale, length float64) (*process, float64) {
 	n := len(y)
 	g := &process{points: points, scale: scale, length: length, chol: make([]float64, n*n), alpha: make([]float64, n)}
@@ -274,7 +279,8 @@ func (c *Continuous) search() {
 	c.c.Width = max(c.c.Width/2, 1.0/64)
 }
 
-// candidate is the point of largest mean + 2 sd among quasi-random points and perturbations of the mixture's atoms.
+// candidate is the point of largest mean + 2 sd among quasi-random points and perturbations of the
+// mixture's atoms.
 func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
 	var atoms []int
 	for k, w := range c.s.Down {

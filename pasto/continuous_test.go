@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around another: the best mixture has two atoms.
+// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around another:
+// the best mixture has two atoms.
 func wave(x []float64) (gain, guard float64) {
 	bump := func(a, b float64) float64 { return math.Exp(-3 * ((x[0]-a)*(x[0]-a) + (x[1]-b)*(x[1]-b))) }
 	return 2 * bump(.4, .3), 2.5*bump(1.5, -.3) - 1

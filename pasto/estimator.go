@@ -7,8 +7,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Estimator is a form of V̂, the running estimate of μ (spec 3). With w = ω_q·1{i_q = k}/p_{t,k} the importance weight of group q, Û_t has
-// column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an arm drawn twice has twice the weight. Make one with the functions below.
+// Estimator is a form of V̂, the running estimate of μ (spec 3). With w = ω_q·1{i_q = k}/p_{t,k} the
+// importance weight of group q, Û_t has column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an arm
+// drawn twice has twice the weight. Make one with the functions below.
 //
 //	form                bias                       noise of a rarely served arm    use
 //	IPW                 0 (n0 = 0)                 (σ²+μ²)/p                       the paper's; unstable for many arms
@@ -40,8 +41,9 @@ const (
 	kindWindow
 )
 
-// IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t = (n_0·U_0 + Σ_s Û_s)/(n_0 + t). With
-// n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 = 0 the plain mean of eq. (6) (erratum E5).
+// IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t = (n_0·U_0 +
+// Σ_s Û_s)/(n_0 + t). With n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 = 0 the
+// plain mean of eq. (6) (erratum E5).
 func IPW() Estimator { return Estimator{kind: kindIPW} }
 
 // DoublyRobust averages m_k + 1{i_s = k}·(û_s − m_k)/p_{s,k}, where m_k is the arm's mean before round s.
@@ -69,8 +71,9 @@ func DiscountedMeans(rho float64) Estimator { return Estimator{kind: kindDiscoun
 // Memory is that of the window's observations.
 func WindowMeans(rounds int) Estimator { return Estimator{kind: kindWindow, param: float64(rounds)} }
 
-// Centred applies the importance weights to û − b, for the baseline's metrics b; for IPW, Clipped, ImplicitExploration and
-// DiscountedIPW. It is mandatory where |μ| is much larger than the differences between arms.
+// Centred applies the importance weights to û − b, for the baseline's metrics b; for IPW, Clipped,
+// ImplicitExploration and DiscountedIPW. It is mandatory where |μ| is much larger than the differences
+// between arms.
 func (e Estimator) Centred(b []float64) Estimator {
 	e.baseline = append([]float64(nil), b...)
 	return e
@@ -125,7 +128,8 @@ func (e Estimator) validate(metrics int) error {
 	return nil
 }
 
-// estimate is the state of V̂. In all forms V̂_k = Base_k + Scale_k·Sum_k, where Base is the baseline or, for doubly robust, the arm means.
+// estimate is the state of V̂. In all forms V̂_k = Base_k + Scale_k·Sum_k, where Base is the baseline
+// or, for doubly robust, the arm means.
 type estimate struct {
 	form Estimator
 	k, m int
@@ -366,8 +370,9 @@ func (e *estimate) blend(o *Observation, w float64) {
 	}
 }
 
-// robust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last group is in: V̂·(n_0+t) is
-// m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t) off the sum of all rounds up to t.
+// robust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last group
+// is in: V̂·(n_0+t) is m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t) off the
+// sum of all rounds up to t.
 func (e *estimate) robust(p []float64, obs []Observation, i int, omega, _ float64) {
 	o := &obs[i]
 	k := o.Arm
@@ -400,7 +405,8 @@ func (e *estimate) robust(p []float64, obs []Observation, i int, omega, _ float6
 	}
 }
 
-// slide takes the oldest round out of the window and the new one in, and recomputes the means of the arms of either.
+// slide takes the oldest round out of the window and the new one in, and recomputes the means of the arms
+// of either.
 func (e *estimate) slide(obs []Observation) {
 	n := len(e.s.Ring)
 	slot := &e.s.Ring[(e.s.T-1)%n]

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// MaximizeHard is the probabilistic solution under hard guardrails, max ⟨w, x⟩·p with y_j·p ≥ c_j for every guardrail of the objective, hard or
-// not (spec 2.4): a linear program, solved by the revised simplex method with a basis of m + 1 columns for m guardrails.
-// Gap comes from the dual prices ν, F ≤ max_k [x_k + Σν_j·(y_jk − c_j)], and certifies the value. The support has at most
-// m + 1 arms. When no mixture holds the guardrails, the error of code bad_input is an [*Infeasible] with the least total violation.
-// The objective must not be soft (softness 0). An iteration is O(K·m + m³).
+// MaximizeHard is the probabilistic solution under hard guardrails, max ⟨w, x⟩·p with y_j·p ≥ c_j
+// for every guardrail of the objective, hard or not (spec 2.4): a linear program, solved by the revised
+// simplex method with a basis of m + 1 columns for m guardrails. Gap comes from the dual prices ν, F ≤
+// max_k [x_k + Σν_j·(y_jk − c_j)], and certifies the value. The support has at most m + 1 arms. When
+// no mixture holds the guardrails, the error of code bad_input is an [*Infeasible] with the least total
+// violation. The objective must not be soft (softness 0). An iteration is O(K·m + m³).
 func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 	if err := means.check(g); err != nil {
 		return nil, err
@@ -69,7 +70,8 @@ func (e *Infeasible) Error() string {
 	return fmt.Sprintf("infeasible: no mixture holds the guardrails; the least total violation is %.6g (%s)", e.Violation, strings.Join(parts, ", "))
 }
 
-// program is max gain·p, Σp = 1, sign_j·y_j·p − s_j + v_j = limit_j. Columns: arms 0..K−1, then surplus s_j, then artificial v_j.
+// program is max gain·p, Σp = 1, sign_j·y_j·p − s_j + v_j = limit_j. Columns: arms 0..K−1, then
+// surplus s_j, then artificial v_j.
 type program struct {
 	g          *Goals
 	means      *Table

@@ -7,7 +7,8 @@ import (
 	"sort"
 )
 
-// Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed in, so that a host can save and replay it.
+// Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed in, so
+// that a host can save and replay it.
 type Rand interface {
 	// Float64 is uniform on [0, 1).
 	Float64() float64
@@ -17,7 +18,8 @@ type Rand interface {
 type Observation struct {
 	// Arm is the arm that the group was served, as drawn.
 	Arm int
-	// Metrics are the group's means per unit, of length M, in the form the objective sees (see [Goals.Contrast]).
+	// Metrics are the group's means per unit, of length M, in the form the objective sees (see
+	// [Goals.Contrast]).
 	Metrics []float64
 	// Size is the number of units, fixed before the arms were drawn; 0 means that all groups are equal.
 	Size float64
@@ -25,27 +27,31 @@ type Observation struct {
 	Round int
 }
 
-// Learner finds a mixture by experiment. Round by round it names the serving distribution p_t, the host draws an arm from it for
-// each group of units (Draw, or its own way), and Observe ends the round. A learner is deterministic given the draws, has
-// no clock and no goroutine, and allocates nothing per round after the first ones. It is not safe for concurrent use.
+// Learner finds a mixture by experiment. Round by round it names the serving distribution p_t, the host
+// draws an arm from it for each group of units (Draw, or its own way), and Observe ends the round. A
+// learner is deterministic given the draws, has no clock and no goroutine, and allocates nothing per round
+// after the first ones. It is not safe for concurrent use.
 type Learner interface {
 	// Arms is K, retired arms included.
 	Arms() int
 	// Rounds is the number of finished rounds.
 	Rounds() int
-	// Serving is p_t, the distribution to draw from in the running round: the propensities to log. Read it, do not write to it.
+	// Serving is p_t, the distribution to draw from in the running round: the propensities to log. Read it, do
+	// not write to it.
 	Serving() []float64
 	// Draw draws an arm for each group of the round.
 	Draw(r Rand, arms []int)
 	// Observe ends the round. What breaks a rule is refused with an error of code bad_input and changes nothing.
 	Observe(obs []Observation) error
-	// Deployed is the mixture to ship if the experiment ended now. Read it, do not write to it; the next Observe may change it.
+	// Deployed is the mixture to ship if the experiment ended now. Read it, do not write to it; the next
+	// Observe may change it.
 	Deployed() []float64
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
 
-// checkRound refuses a round's observations that break a rule, before anything changes. Total is Σ Size, 0 for equal groups.
+// checkRound refuses a round's observations that break a rule, before anything changes. Total is Σ Size, 0
+// for equal groups.
 func checkRound(obs []Observation, round, metrics int, p []float64, active []bool, needPropensity bool) (total float64, err error) {
 	if len(obs) == 0 {
 		return 0, bad("observations", "none in round %d: want at least one group", round)
@@ -88,11 +94,12 @@ func observed(i int, format string, args ...any) error {
 type Scheme int
 
 const (
-	// IID draws each group's arm from p_t independently, with replacement: the unbiased form of the paper's parallel queries.
+	// IID draws each group's arm from p_t independently, with replacement: the unbiased form of the paper's
+	// parallel queries.
 	IID Scheme = iota
-	// Systematic draws all arms with one random number and equal steps through the cumulative shares, then shuffles them over the groups. An
-	// arm's expected number of groups is Q·p_k as before and its variance least, so that the formula of the estimators stays
-	// unbiased, without a cap on large shares.
+	// Systematic draws all arms with one random number and equal steps through the cumulative shares, then
+	// shuffles them over the groups. An arm's expected number of groups is Q·p_k as before and its variance
+	// least, so that the formula of the estimators stays unbiased, without a cap on large shares.
 	Systematic
 )
 

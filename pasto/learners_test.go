@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// All named algorithms: deterministic, a snapshot continues bit for bit, distributions stay distributions, nothing is allocated.
+// All named algorithms: deterministic, a snapshot continues bit for bit, distributions stay distributions,
+// nothing is allocated.
 func TestAllAlgorithms(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	mu := table(t, []float64{2, 0, 1, -1}, []float64{-2, 2, 0, 1})
@@ -158,7 +159,7 @@ func TestRefusedOptions(t *testing.T) {
 		if _, err := e.New(f, 0, 10, nil); err == nil {
 			t.Errorf("%s: no arms", e.Name)
 		}
-		if _, err := e.New(goals(t, 5, true, 0), 2, 10, nil); err == nil {
+		if _, err := e.New(goals(t, 5, true, 0), 2, 10, nil); (err == nil) != strings.HasPrefix(e.Name, "default") {
 			t.Errorf("%s: hard guardrails", e.Name)
 		}
 		if _, err := e.New(nil, 2, 10, nil); err == nil {
@@ -214,7 +215,8 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// Gradients by central differences, directions and roles, the soft minimum and its limits, constants by sampling.
+// Gradients by central differences, directions and roles, the soft minimum and its limits, constants by
+// sampling.
 func TestObjectives(t *testing.T) {
 	metrics := []Metric{
 		{Name: "gain", Weight: 2},
@@ -250,10 +252,11 @@ func TestObjectives(t *testing.T) {
 		}
 	}
 	f, _ := NewGoals(metrics, 0)
-	near(t, "value", f.Value([]float64{1, 2, .1, 0, 99}), 2-2-3*.04-5*.04, 1e-12)
+	near(t, "value", f.Value([]float64{1, 2, .1, 0, 99}), -3*.04-5*.04, 1e-12)
 	v := make([]float64, 5)
 	near(t, "violations", f.Violations(v, []float64{1, 2, .1, 0, 99}), .4, 1e-12)
-	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is squared, and lowers f.
+	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is squared, and
+	// lowers f.
 	near(t, "at the threshold", f.Value([]float64{0, 0, .3, -.2, 0}), 0, 0)
 	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1e-9}), -1) {
 		t.Error("hard guardrail")
@@ -314,7 +317,8 @@ func TestConfident(t *testing.T) {
 	play(t, l, mu, 1, 20, 0, random.New(1, "test"))
 	near(t, "noiseless optimum", l.Deployed()[0], .5125, 1e-4)
 
-	// The same game in other units (x in thousandths, y in dozens, λ to match) is played the same way, by powers of two exactly.
+	// The same game in other units (x in thousandths, y in dozens, λ to match) is played the same way, by
+	// powers of two exactly.
 	scaled, err := NewGoals([]Metric{{Name: "x", Weight: 1 << 10}, {Name: "y", Role: Guardrail, Lambda: 5.0 / 64}}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +363,8 @@ func TestConfident(t *testing.T) {
 	}
 }
 
-// Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a standard deviation does, soon.
+// Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a standard
+// deviation does, soon.
 func TestConfidentAlarm(t *testing.T) {
 	l, _ := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
 	r := random.New(1, "test")
@@ -370,6 +375,38 @@ func TestConfidentAlarm(t *testing.T) {
 	play(t, l, table(t, []float64{2, 0}, []float64{-2, -.5}), 4, 400, 5, r)
 	if l.Changes() == 0 {
 		t.Error("a change is not noticed")
+	}
+}
+
+// With hard guardrails the default deploys the linear program's solution, and with caution one that holds
+// them.
+func TestConfidentHard(t *testing.T) {
+	mu := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
+	f := goals(t, 5, true, .2, .1)
+	held := 0
+	for seed := range uint64(20) {
+		l, err := NewConfident(f, 4, ConfidentOptions{Caution: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(t, l, mu, 4, 2000, .5, random.New(seed, "test"))
+		theta := make([]float64, 3)
+		mu.Mean(theta, l.Deployed())
+		if theta[1] >= .2 && theta[2] >= .1 {
+			held++
+		}
+		if theta[0] < 73.0/190-.1 {
+			t.Errorf("x = %v", theta[0])
+		}
+	}
+	if held < 18 {
+		t.Errorf("the guardrails are held in %d of 20 runs", held)
+	}
+	// Guardrails that nothing can hold: the least violation.
+	l, _ := NewConfident(goals(t, 5, true, 9), 2, ConfidentOptions{})
+	play(t, l, toy(t), 2, 100, .1, random.New(1, "test"))
+	if l.Deployed()[1] < .99 {
+		t.Errorf("%v", l.Deployed())
 	}
 }
 

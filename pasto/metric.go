@@ -45,26 +45,29 @@ const (
 	Report
 )
 
-// Metric describes one number that is measured for every group of units: data, so that a definition can be read from a file.
-// The value of an arm is its mean per unit; a ratio such as clicks per impression is not linear in the mixture and
-// must be given as numerator − c·denominator with threshold 0 (spec 10.7).
+// Metric describes one number that is measured for every group of units: data, so that a definition can be
+// read from a file. The value of an arm is its mean per unit; a ratio such as clicks per impression is not
+// linear in the mixture and must be given as numerator − c·denominator with threshold 0 (spec 10.7).
 type Metric struct {
 	// Name is unique among the metrics of an objective.
 	Name string
-	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes Down value ≤ Threshold.
+	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes Down
+	// value ≤ Threshold.
 	Direction Direction
 	// Role is Primary, Guardrail or Report.
 	Role Role
 	// Weight is that of a primary metric, at least 0; 0 means 1.
 	Weight float64
-	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2 % below the control".
+	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2 % below
+	// the control".
 	Threshold float64
 	// Relative makes the guardrail one against a concurrent control group: the metric is then the contrast
 	// y − (1 + Threshold)·y_control, formed within each round, and its threshold 0 (spec 10.6, 10.7).
 	Relative bool
 	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's experiments.
 	Lambda float64
-	// Hard makes the guardrail absolute: a mixture beyond it has value −Inf. No gradient exists; see MaximizeHard.
+	// Hard makes the guardrail absolute: a mixture beyond it has value −Inf. No gradient exists; see
+	// MaximizeHard.
 	Hard bool
 	// Lower and Upper are the range of one observation; both 0 means unknown. Observations outside are refused.
 	Lower, Upper float64

@@ -11,8 +11,9 @@ import (
 
 const snapshotMagic = "noregret-pasto-1\n"
 
-// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's, with rate 1, fed with −γ_t·g_t: a
-// rate that varies over time), the exploration, the draws and the averages.
+// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's, with
+// rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the
+// averages.
 type mirror struct {
 	explore Schedule
 	floor   float64
@@ -60,7 +61,8 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	return c, nil
 }
 
-// rebase restarts the exponentiated gradient at π. Shares that underflowed get 1e-300, so that no active arm is lost for good.
+// rebase restarts the exponentiated gradient at π. Shares that underflowed get 1e-300, so that no active
+// arm is lost for good.
 func (c *mirror) rebase(pi []float64) error {
 	prior := make([]float64, len(pi))
 	for k, v := range pi {
@@ -108,8 +110,8 @@ func (c *mirror) mix() {
 	c.sampler.ready = false
 }
 
-// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j| ≤ clip, if clip > 0, after adding p_t and
-// π_t to the averages. The range is that of the active arms.
+// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j|
+// ≤ clip, if clip > 0, after adding p_t and π_t to the averages. The range is that of the active arms.
 func (c *mirror) step(g []float64, gamma, clip float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {
@@ -203,7 +205,8 @@ func drop(p []float64, k int, active []bool) {
 	}
 }
 
-// add puts in an arm with share π = 1/(K+1), for K active ones before (spec 10.5: log-weight ln(Σ_j w_j/K)).
+// add puts in an arm with share π = 1/(K+1), for K active ones before (spec 10.5: log-weight ln(Σ_j
+// w_j/K)).
 func (c *mirror) add() error {
 	k := float64(c.s.Live)
 	pi := append([]float64{}, c.hedge.Predict()...)

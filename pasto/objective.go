@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a pure function; the methods
-// may be called concurrently unless a type says otherwise.
+// Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a pure
+// function; the methods may be called concurrently unless a type says otherwise.
 type Objective interface {
 	// Dim is M, the number of metrics.
 	Dim() int
@@ -19,7 +19,8 @@ type Objective interface {
 	Value(theta []float64) float64
 	// Gradient writes ∇f(θ) to dst, which is not theta. Hard guardrails have no part in it.
 	Gradient(dst, theta []float64)
-	// Constants are bounds on the box [lower, upper]: lipschitz G_f ≥ ‖∇f‖₂, and smooth L_f with ‖∇f(a) − ∇f(b)‖₂ ≤ L_f·‖a − b‖₂.
+	// Constants are bounds on the box [lower, upper]: lipschitz G_f ≥ ‖∇f‖₂, and smooth L_f with
+	// ‖∇f(a) − ∇f(b)‖₂ ≤ L_f·‖a − b‖₂.
 	Constants(lower, upper []float64) (lipschitz, smooth float64)
 	// Validate reports why the function cannot be used, or nil.
 	Validate() error
@@ -30,14 +31,16 @@ type Objective interface {
 //
 //	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²            or    −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
-// where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's violation: the square is of
-// the truncated value (erratum E2). A value exactly at c is no violation (erratum E1). Value and Gradient cost O(M).
+// where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
+// violation: the square is of the truncated value (erratum E2). A value exactly at c is no violation
+// (erratum E1). Value and Gradient cost O(M).
 type Goals struct {
 	metrics []Metric
 	soft    float64
 }
 
-// NewGoals validates the metrics and copies them. Soft is b ≥ 0, in reciprocal units of the primary metrics; 0 is the weighted sum.
+// NewGoals validates the metrics and copies them. Soft is b ≥ 0, in reciprocal units of the primary
+// metrics; 0 is the weighted sum.
 func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
 	g := &Goals{slices.Clone(metrics), soft}
 	if err := g.Validate(); err != nil {
@@ -153,8 +156,9 @@ func (g *Goals) Violations(dst, theta []float64) float64 {
 	return sum
 }
 
-// Constants implements [Objective]: L_f = max(2·max λ_j, b·max w²) and G_f = √(‖w‖² + Σ(2λ_j·v_j)²) with the largest violations v_j
-// on the box (spec 1.2; for the soft form max w replaces ‖w‖).
+// Constants implements [Objective]: L_f = max(2·max λ_j, b·max w²) and G_f = √(‖w‖² +
+// Σ(2λ_j·v_j)²) with the largest violations v_j on the box (spec 1.2; for the soft form max w replaces
+// ‖w‖).
 func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	weights, squares, largest := 0.0, 0.0, 0.0
 	for i := range g.metrics {
@@ -212,8 +216,9 @@ func (g *Goals) checkRange(values []float64) error {
 	return nil
 }
 
-// Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f and L_f; 0 means unknown (+Inf). Check it with
-// [CheckConcave]. The functions must be pure and fast: they are called every round.
+// Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f and L_f;
+// 0 means unknown (+Inf). Check it with [CheckConcave]. The functions must be pure and fast: they are
+// called every round.
 type Utility struct {
 	Metrics   int
 	U         func(theta []float64) float64
@@ -256,9 +261,10 @@ func (u *Utility) Validate() error {
 	return nil
 }
 
-// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality
-// f(b) ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where finite, the constants. It returns an error that
-// names the two points of the first breach. It can refute concavity and not prove it. The same seed tests the same points.
+// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
+// ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
+// finite, the constants. It returns an error that names the two points of the first breach. It can refute
+// concavity and not prove it. The same seed tests the same points.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -290,7 +296,7 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 			tangent += float64(ga[i] * (b[i] - a[i]))
 			mid[i] = ga[i] - gb[i]
 		}
-		slack := 1e-9 * (1 + math.Abs(fa) + math.Abs(fb) + math.Abs(tangent))
+		slack := float64(1e-9 * (1 + math.Abs(fa) + math.Abs(fb) + math.Abs(tangent)))
 		distance := 0.0
 		for i := range a {
 			distance += float64((a[i] - b[i]) * (a[i] - b[i]))
@@ -299,11 +305,11 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 		switch norm := convex.Norm2(mid); {
 		case !(fb <= fa+tangent+slack):
 			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
-		case !(fm >= (fa+fb)/2-slack):
+		case !(fm >= float64((fa+fb)/2)-slack):
 			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
 		case convex.Norm2(ga) > lipschitz*(1+1e-9):
 			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
-		case norm > float64(smooth*distance)*(1+1e-9)+1e-9:
+		case norm > float64(float64(smooth*distance)*(1+1e-9))+1e-9:
 			return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
 		}
 	}

@@ -14,7 +14,8 @@ type Optimum struct {
 	Gap float64
 	// Iterations of the solver.
 	Iterations int
-	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a unit of the threshold costs. Nil for soft ones.
+	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a unit of
+	// the threshold costs. Nil for soft ones.
 	Prices []float64
 }
 
@@ -29,8 +30,8 @@ func (o *Optimum) Support() []int {
 	return s
 }
 
-// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1). With hard guardrails that no
-// arm holds it is an error of code bad_input, which says so. O(K·M).
+// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1). With
+// hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
 func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	if err := means.check(f); err != nil {
 		return 0, 0, err
@@ -60,9 +61,10 @@ type SolverOptions struct {
 	Iterations int
 }
 
-// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact line search (spec 2.3). Its
-// Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is concave. The support has at most M + 1 arms.
-// Objectives with hard guardrails go to [MaximizeHard]. An iteration is O(M) on the support, and O(K·M) when it takes in another arm.
+// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact line
+// search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
+// concave. The support has at most M + 1 arms. Objectives with hard guardrails go to [MaximizeHard]. An
+// iteration is O(M) on the support, and O(K·M) when it takes in another arm.
 func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 	if err := means.check(f); err != nil {
 		return nil, err
@@ -96,7 +98,8 @@ func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 	return opt, nil
 }
 
-// Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value is above f(μp) + Gap. O(K·M).
+// Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value
+// is above f(μp) + Gap. O(K·M).
 func Gap(f Objective, means *Table, p []float64) float64 {
 	theta, d := make([]float64, means.metrics), make([]float64, means.metrics)
 	means.Mean(theta, p)
@@ -118,7 +121,8 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// solver holds the workspace of pairwise Frank–Wolfe. Bonus, when not nil, is a linear term Σ p_k·bonus_k.
+// solver holds the workspace of pairwise Frank–Wolfe. Bonus, when not nil, is a linear term Σ
+// p_k·bonus_k.
 type solver struct {
 	f              Objective
 	means          *Table
@@ -219,7 +223,8 @@ func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
 	return best, worst, mean
 }
 
-// shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦ ⟨∇f(θ+sδ), δ⟩.
+// shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
+// ⟨∇f(θ+sδ), δ⟩.
 func (s *solver) shift(p []float64, a, b int) {
 	linear := 0.0
 	if s.bonus != nil {
@@ -245,8 +250,9 @@ func (s *solver) shift(p []float64, a, b int) {
 	p[b] -= lo
 }
 
-// root is the largest step found in [0, most] at which slope + linear is not negative, where it is so at 0 and not at most: regula falsi with
-// the Illinois weights, exact in a step or two where the slope is piecewise linear, and bisection where that is slow.
+// root is the largest step found in [0, most] at which slope + linear is not negative, where it is so at 0
+// and not at most: regula falsi with the Illinois weights, exact in a step or two where the slope is
+// piecewise linear, and bisection where that is slow.
 func (s *solver) root(most, linear float64) float64 {
 	lo, hi := 0.0, most
 	low, high := s.slope(0)+linear, s.slope(most)+linear
@@ -289,8 +295,9 @@ func (s *solver) slope(step float64) float64 {
 	return dot(s.tmp, s.delta)
 }
 
-// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory; spec 2.2, 2.3): while there are more, it takes a
-// null vector z of [μ; 1] on the support and moves along it until an atom is 0. O(M³) for each atom removed.
+// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory; spec
+// 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves along it
+// until an atom is 0. O(M³) for each atom removed.
 func ReduceSupport(means *Table, p []float64) {
 	n := means.metrics + 1
 	for {

@@ -195,7 +195,8 @@ func TestInfeasible(t *testing.T) {
 	if !ok {
 		t.Fatalf("%v", err)
 	}
-	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and less is not possible.
+	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and
+	// less is not possible.
 	near(t, "least violation", e.Violation, 1.5, 1e-9)
 	if _, _, err := BestSingle(goals(t, 5, true, 3), table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
 		t.Error("best single of an infeasible table")

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Schedule is a sequence of numbers by round t = 1, 2, ...: an exploration share ε_t or a step γ_t. Make one with [Constant], [PaperExploration], ...
+// Schedule is a sequence of numbers by round t = 1, 2, ...: an exploration share ε_t or a step γ_t. Make
+// one with [Constant], [PaperExploration], ...
 type Schedule struct {
 	name string
 	f    func(t int) float64
@@ -33,8 +34,8 @@ func InverseRoot(scale, shift float64) Schedule {
 	return Schedule{fmt.Sprintf("inverse-root(%v,%v)", scale, shift), func(t int) float64 { return scale / math.Sqrt(float64(t)+shift) }}
 }
 
-// TheoremExploration is ε_t = G/√t, at most 3/4: the proof needs 1/(1−ε) ≤ 1 + 4ε, which holds up to there (spec 5; the
-// proofs have √(t+1) in places, erratum E6).
+// TheoremExploration is ε_t = G/√t, at most 3/4: the proof needs 1/(1−ε) ≤ 1 + 4ε, which holds up
+// to there (spec 5; the proofs have √(t+1) in places, erratum E6).
 func TheoremExploration(g float64) Schedule {
 	return Schedule{fmt.Sprintf("theorem-exploration(%v)", g), func(t int) float64 { return min(0.75, g/math.Sqrt(float64(t))) }}
 }
@@ -42,7 +43,8 @@ func TheoremExploration(g float64) Schedule {
 // TheoremStep is γ = 1/√T for a horizon of T rounds.
 func TheoremStep(rounds int) Schedule { return Constant(1 / math.Sqrt(float64(rounds))) }
 
-// Power is scale·t^power. It is for S-SCGD's schedules; powers that are multiples of 1/4 are computed with square roots, the same on any machine.
+// Power is scale·t^power. It is for S-SCGD's schedules; powers that are multiples of 1/4 are computed with
+// square roots, the same on any machine.
 func Power(scale, power float64) Schedule {
 	return Schedule{fmt.Sprintf("power(%v,%v)", scale, power), func(t int) float64 { return float64(scale * powerOf(t, power)) }}
 }

@@ -12,8 +12,8 @@ import (
 type Rule int
 
 const (
-	// Eliminate is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms are served alike, and one leaves when
-	// its upper confidence bound is below the best lower one.
+	// Eliminate is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms are served
+	// alike, and one leaves when its upper confidence bound is below the best lower one.
 	Eliminate Rule = iota
 	// UCB serves the arm of the largest upper confidence bound.
 	UCB
@@ -21,9 +21,11 @@ const (
 	Thompson
 )
 
-// Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate: among those left). Score bounds are by
-// the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with pooled
-// variances. Arms never served come first. A round costs O(K·M), for Thompson O(Q·K·M); memory is O(K·M).
+// Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate: among
+// those left). Score bounds are by the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m
+// f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with
+// pooled variances. Arms never served come first. A round costs O(K·M), for Thompson O(Q·K·M); memory is
+// O(K·M).
 //
 // For Thompson Draw uses the state of knowledge and Serving is the mixture of the arms it drew, which
 // is not a propensity; its normals come from the generator handed to Draw.
@@ -113,10 +115,11 @@ func (l *Single) sample(r Rand) int {
 	return arm
 }
 
-// Normal is a standard normal number by the polar method, the same on every machine; it uses two uniform ones or more.
+// Normal is a standard normal number by the polar method, the same on every machine; it uses two uniform
+// ones or more.
 func Normal(r Rand) float64 {
 	for {
-		a, b := 2*r.Float64()-1, 2*r.Float64()-1
+		a, b := float64(2*r.Float64())-1, float64(2*r.Float64())-1
 		q := float64(a*a) + float64(b*b)
 		if q > 0 && q < 1 {
 			return float64(a * math.Sqrt(float64(-2*portable.Log(q))/q))

@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Table is the matrix μ of metric means: K arms by M metrics, arm by arm. The paper writes it transposed, with a row for each metric.
+// Table is the matrix μ of metric means: K arms by M metrics, arm by arm. The paper writes it transposed,
+// with a row for each metric.
 type Table struct {
 	arms, metrics int
 	data          []float64
@@ -93,7 +94,8 @@ func (t *Table) check(f Objective) error {
 	return nil
 }
 
-// UniformTable is the reproducible random instance of spec T5: entries 2u − 1 from SplitMix64 with state seed, metric by metric.
+// UniformTable is the reproducible random instance of spec T5: entries 2u − 1 from SplitMix64 with state
+// seed, metric by metric.
 func UniformTable(arms, metrics int, seed uint64) (*Table, error) {
 	t, err := NewTable(arms, metrics)
 	if err != nil {
@@ -102,7 +104,7 @@ func UniformTable(arms, metrics int, seed uint64) (*Table, error) {
 	s := random.SplitMix64(seed)
 	for m := range metrics {
 		for k := range arms {
-			t.data[k*metrics+m] = 2*s.Float64() - 1 // exact
+			t.data[k*metrics+m] = float64(2*float64(s.Float64())) - 1
 		}
 	}
 	return t, nil

@@ -161,7 +161,7 @@ type Interval struct {
 }
 
 func interval(mean, variance float64) Interval {
-	h := 1.959963984540054 * math.Sqrt(max(variance, 0))
+	h := float64(1.959963984540054 * math.Sqrt(max(variance, 0)))
 	return Interval{mean, mean - h, mean + h}
 }
 
@@ -182,7 +182,8 @@ type ReplayResult struct {
 	Algorithm string   `json:"algorithm"`
 	Metrics   []string `json:"metrics"`
 	Arms      []string `json:"arms"`
-	// Logged customers were offered to the learner, of which Accepted had been served the arm that it drew, in Rounds.
+	// Logged customers were offered to the learner, of which Accepted had been served the arm that it drew, in
+	// Rounds.
 	Logged   int `json:"logged"`
 	Accepted int `json:"accepted"`
 	Rounds   int `json:"rounds"`
@@ -191,11 +192,12 @@ type ReplayResult struct {
 	Policies []Policy `json:"policies"`
 }
 
-// ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011): over a seeded order of half of the customers, the learner
-// draws an arm for each, and the customer counts if that is the arm they had been served; each 200 that count are a round, with one
-// observation for each arm, of the size of its group. As the test was uniform, what counts is distributed as if the
-// learner had served it. The other half values the learned mixture and each single arm, with intervals.
-// Options used: Algorithm, Seed, Data.
+// ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011): over a
+// seeded order of half of the customers, the learner draws an arm for each, and the customer counts if that
+// is the arm they had been served; each 200 that count are a round, with one observation for each arm, of
+// the size of its group. As the test was uniform, what counts is distributed as if the learner had served
+// it. The other half values the learned mixture and each single arm, with intervals. Options used:
+// Algorithm, Seed, Data.
 func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
 	e, err := loadEmails(o.Data, o.Seed)
 	if err != nil {
@@ -277,7 +279,7 @@ func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Pol
 			count[c.arm]++
 			sum[c.arm] += v
 			square[c.arm] += float64(v * v)
-			w := float64(3*q[c.arm]) * v
+			w := float64(float64(3*q[c.arm]) * v)
 			ht += w
 			ht2 += float64(w * w)
 		}

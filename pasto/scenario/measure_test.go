@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b default 1 50 10000 7".
+// TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b default 1 50
+// 10000 7".
 func TestMeasure(t *testing.T) {
 	for line := range strings.SplitSeq(os.Getenv("MEASURE"), ";") {
 		f := strings.Fields(line)

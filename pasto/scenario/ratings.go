@@ -20,8 +20,8 @@ type ratings struct {
 
 type event struct{ user, item int }
 
-// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and more count; users and
-// items of fewer than 5 are dropped, until none is left.
+// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and
+// more count; users and items of fewer than 5 are dropped, until none is left.
 func loadRatings(dir string, seed uint64) (*ratings, error) {
 	genres := map[int]bool{}
 	integer := func(s string) (int, error) { v, err := number(s); return int(v), err }
@@ -128,8 +128,8 @@ func index(events []event, genres map[int]bool, seed uint64) *ratings {
 	return r
 }
 
-// generateRatings makes events of the shape of the real ones: popularity falls off as 1/rank, taste is an inner product of eight factors, and one
-// item in twenty is a documentary, liked by one user in four.
+// generateRatings makes events of the shape of the real ones: popularity falls off as 1/rank, taste is an
+// inner product of eight factors, and one item in twenty is a documentary, liked by one user in four.
 func generateRatings(users, items int, seed uint64) ([]event, map[int]bool) {
 	r := random.New(seed, "ranking data")
 	const d = 8
@@ -171,12 +171,13 @@ func generateRatings(users, items int, seed uint64) ([]event, map[int]bool) {
 func normal(r *random.Source) float64 {
 	s := -6.0
 	for range 12 {
-		s += r.Float64()
+		s += float64(r.Float64())
 	}
 	return s
 }
 
-// itemToItem is p1: Σ over the user's training items j of the cosine of j and i, shrunk by 10 common users (item-based neighbourhood).
+// itemToItem is p1: Σ over the user's training items j of the cosine of j and i, shrunk by 10 common users
+// (item-based neighbourhood).
 func (r *ratings) itemToItem() [][]float64 {
 	count := make([]float64, r.items)
 	together := make([]float64, r.items*r.items)
@@ -210,8 +211,9 @@ func (r *ratings) itemToItem() [][]float64 {
 	return out
 }
 
-// factorize is p2, trained for documentaries: alternating least squares for implicit events (Hu, Koren and Volinsky 2008) with weight
-// 40 on a user's documentaries, 4 on their other items and 1 on all the rest, rank d.
+// factorize is p2, trained for documentaries: alternating least squares for implicit events (Hu, Koren and
+// Volinsky 2008) with weight 40 on a user's documentaries, 4 on their other items and 1 on all the rest,
+// rank d.
 func (r *ratings) factorize(d, sweeps int) [][]float64 {
 	rnd := random.New(1, "ranking factors")
 	users, items := make([]float64, r.users*d), make([]float64, r.items*d)
@@ -314,7 +316,8 @@ func (r *ratings) logScores(dst []float64, p [][]float64, u int) {
 	}
 }
 
-// best returns the items of the 20 highest scores, without those of the training part; ties go to lower numbers.
+// best returns the items of the 20 highest scores, without those of the training part; ties go to lower
+// numbers.
 func (r *ratings) best(top []int, score []float64, u int) []int {
 	top = top[:0]
 	train := r.train[u]
@@ -340,7 +343,8 @@ func (r *ratings) best(top []int, score []float64, u int) []int {
 	return top
 }
 
-// hits are recall at 20 of the user's test part, of all items and of documentaries (0 without any): hits/min(20, size).
+// hits are recall at 20 of the user's test part, of all items and of documentaries (0 without any):
+// hits/min(20, size).
 func (r *ratings) hits(top []int, u int) (all, genre float64) {
 	for _, i := range top {
 		if _, ok := slices.BinarySearch(r.test[u], i); ok {

@@ -21,19 +21,24 @@ type Options struct {
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ ≥ 0 of a group's metric, nil for the scenario's. Scenarios on real data have their own noise and refuse it.
+	// Noise is the standard deviation σ ≥ 0 of a group's metric, nil for the scenario's. Scenarios on real
+	// data have their own noise and refuse it.
 	Noise *float64
 	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for 1, 2, 5, 10, ... and Rounds.
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for 1, 2, 5, 10, ... and
+	// Rounds.
 	Checkpoints []int
-	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is uniform. Only Algorithm 1 and S-SCGD have one.
+	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is uniform. Only
+	// Algorithm 1 and S-SCGD have one.
 	Start float64
-	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for the distribution p_t of the round.
+	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for
+	// the distribution p_t of the round.
 	Iterate string
-	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); "" or missing files: seeded data of the same shape.
+	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); "" or missing
+	// files: seeded data of the same shape.
 	Data string
 	// Progress is called after each run with the number done, from one goroutine at a time; nil for none.
 	Progress func(done, total int)
@@ -52,7 +57,8 @@ type Result struct {
 	Seed  uint64  `json:"seed"`
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
-	// BestSingle and Optimum are the means over runs of F_S and F*, certified to 1e-9, under the means of the last round.
+	// BestSingle and Optimum are the means over runs of F_S and F*, certified to 1e-9, under the means of the
+	// last round.
 	BestSingle float64 `json:"best_single"`
 	Optimum    float64 `json:"optimum"`
 	// At are the rounds reported.
@@ -65,7 +71,8 @@ type Result struct {
 	Violation Mean `json:"violation"`
 	// Distance is Optimum − mean objective, with the optimum of the round.
 	Distance Mean `json:"distance"`
-	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that of the first run otherwise.
+	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that of the
+	// first run otherwise.
 	Mixture Mixture `json:"mixture"`
 }
 
@@ -81,8 +88,9 @@ type Mean struct {
 	Mean []float64 `json:"mean"`
 }
 
-// Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0 worse than it. Ratio is
-// R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* − F_S) over runs with F* − F_S > 1e-3; 0 where there is none.
+// Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0
+// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F*
+// − F_S) over runs with F* − F_S > 1e-3; 0 where there is none.
 type Gain struct {
 	Ratio  []float64 `json:"ratio"`
 	Median []float64 `json:"median"`
@@ -200,8 +208,9 @@ type outcome struct {
 	err                            error
 }
 
-// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made from the seed and its number,
-// and are summed in their order: the result does not depend on the number of workers. It stops with ctx's error when ctx ends.
+// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made
+// from the seed and its number, and are summed in their order: the result does not depend on the number of
+// workers. It stops with ctx's error when ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	spec, err := find(o.Scenario)
 	if err != nil {

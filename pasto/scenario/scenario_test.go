@@ -77,7 +77,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The paper's column of spec table 9.1 (200 runs here; 1,000 with NOREGRET_FULL=1), within four Monte-Carlo errors: variance 5 read as in E4.
+// The paper's column of spec table 9.1 (200 runs here; 1,000 with NOREGRET_FULL=1), within four Monte-Carlo
+// errors: variance 5 read as in E4.
 func TestPaperOnToy(t *testing.T) {
 	runs := 200
 	if full() {
@@ -178,7 +179,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Our Table 2: the guardrail is held, and the order of the paper's rows holds: single best ≤ probabilistic ≤ first goal alone.
+// Our Table 2: the guardrail is held, and the order of the paper's rows holds: single best ≤
+// probabilistic ≤ first goal alone.
 func TestRankingTable(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		tab, err := RankingTable(t.Context(), Options{Data: dir, Seed: 1, Rounds: 1500})

@@ -95,7 +95,8 @@ func toySwapSpec() Spec {
 	}
 }
 
-// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of the arms is drawn anew half-way.
+// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of the
+// arms is drawn anew half-way.
 func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		goals := mustGoals([]pasto.Metric{
@@ -118,7 +119,7 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 				w.after, w.change = mu.Clone(), o.Rounds/2
 				for _, k := range r.Perm(100)[:50] {
 					for m := range 3 {
-						w.after.Arm(k)[m] = 2*r.Float64() - 1 // exact
+						w.after.Arm(k)[m] = float64(2*float64(r.Float64())) - 1
 					}
 				}
 			}
