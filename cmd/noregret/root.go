@@ -126,6 +126,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newInspectCommand(a),
 		newCompareCommand(a),
 		newPlayCommand(a),
+		newSimulateCommand(a),
 		newLearnersCommand(a),
 		newGamesCommand(a),
 		newDemoCommand(a),

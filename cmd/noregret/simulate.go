@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/scenario"
+)
+
+// simulateOptions are the flags of "noregret simulate".
+type simulateOptions struct {
+	algorithms   []string
+	rounds, runs int
+	noise, start float64
+	iterate      string
+	seed         uint64
+	workers      int
+	data         string
+	at           []int
+	plots        []string
+	json         bool
+}
+
+const simulateLong = `Play an algorithm that learns a mixture of strategic parameters under guardrails (PASTO) in a
+scenario whose truth is known, and measure the mixture that it would deploy.
+
+The table has, at rounds spread over the run: the objective of the deployed mixture under the
+true means (mean and quartiles over the runs), the relative gain, which is 0 for the best single
+arm and 1 for the certified optimum over mixtures (ratio of means, and the median), the
+guardrails' violation and the distance to the optimum.
+
+Scenarios: %s.
+
+The scenarios ranking and hillstrom read --data DIR, and make data of the same shape from the
+seed where the files are missing; which it was is printed. Ranking also prints the table of
+solutions, hillstrom the replay of the randomized test: the learned mixture beside each single
+arm, valued on customers that were kept back, with 95 %% intervals.
+
+With --json the output is one object {scenario, algorithm, runs, rounds, best_single, optimum,
+at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for
+several algorithms it is a list of these.`
+
+// newSimulateCommand makes "noregret simulate".
+func newSimulateCommand(a *app) *cobra.Command {
+	o := simulateOptions{algorithms: []string{"default"}, seed: 1, noise: math.NaN(), data: "../shared/data", iterate: "deployed"}
+	var scenarios, algorithms []string
+	for _, s := range scenario.Scenarios() {
+		scenarios = append(scenarios, s.Name)
+	}
+	for _, e := range pasto.Algorithms() {
+		algorithms = append(algorithms, e.Name)
+	}
+	cmd := &cobra.Command{
+		Use:       "simulate SCENARIO",
+		Short:     "Learn a mixture of parameters under guardrails, in a world whose truth is known",
+		Long:      fmt.Sprintf(simulateLong, strings.Join(scenarios, ", ")),
+		ValidArgs: scenarios,
+		Example: `  noregret simulate a
+  noregret simulate b --runs 100 --noise 5 --rounds 100000 --plot b5.svg
+
+  # The paper's algorithm beside the default and S-SCGD
+  noregret simulate a --algorithm default,paper,s-scgd --runs 200 --plot a.png
+
+  # On real ratings
+  noregret simulate ranking --data shared/data`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one scenario of %s, got %d arguments", strings.Join(scenarios, ", "), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("noise") {
+				o.noise = math.NaN()
+			} else if !(o.noise >= 0) || math.IsInf(o.noise, 1) {
+				return outOfRange("--noise", o.noise, "a finite standard deviation, at least 0")
+			}
+			for _, f := range []string{"runs", "rounds"} {
+				if v, _ := cmd.Flags().GetInt(f); cmd.Flags().Changed(f) && v == 0 { // 0 is the default in package scenario
+					return outOfRange("--"+f, v, "at least 1")
+				}
+			}
+			return a.simulate(cmd.Context(), o, args[0])
+		},
+	}
+	s := cmd.Flags()
+	s.StringSliceVar(&o.algorithms, "algorithm", o.algorithms, "algorithms: "+strings.Join(algorithms, ", "))
+	s.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds; the scenario's own by default")
+	s.IntVar(&o.runs, "runs", o.runs, "number of runs; the scenario's own by default")
+	s.Float64Var(&o.noise, "noise", 0, "standard deviation of a group's metric; the scenario's own by default")
+	s.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
+	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for algorithms that have one; 0 is uniform")
+	s.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate", "what is scored: the mixture to deploy, or the one that is served to learn")
+	s.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
+	s.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
+	s.StringVar(&o.data, "data", o.data, "directory of the real data sets")
+	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
+	s.BoolVar(&o.json, "json", o.json, "print JSON")
+	return cmd
+}
+
+// simulation is what --json prints for one algorithm.
+type simulation struct {
+	*scenario.Result
+	Table  *scenario.Table2       `json:"table,omitempty"`
+	Replay *scenario.ReplayResult `json:"replay,omitempty"`
+}
+
+func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
+	if len(o.algorithms) == 0 {
+		return noregret.Errorf(noregret.Usage, "--algorithm", "want at least one")
+	}
+	for i, algorithm := range o.algorithms {
+		if slices.Contains(o.algorithms[:i], algorithm) {
+			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", algorithm)
+		}
+		if !slices.ContainsFunc(pasto.Algorithms(), func(e pasto.Entry) bool { return e.Name == algorithm }) {
+			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`, algorithm)
+		}
+	}
+	if !slices.ContainsFunc(scenario.Scenarios(), func(s scenario.Spec) bool { return s.Name == name }) {
+		var names []string
+		for _, s := range scenario.Scenarios() {
+			names = append(names, s.Name)
+		}
+		return noregret.Errorf(noregret.Usage, "scenario", "%q: want one of %s", name, strings.Join(names, ", "))
+	}
+	var plots []namedFile
+	for _, path := range o.plots {
+		if err := checkPlotName(path); err != nil {
+			return err
+		}
+		plots = append(plots, namedFile{"--plot", path})
+	}
+	if err := checkOutputs(plots, nil); err != nil {
+		return err
+	}
+	p, err := a.progressOf("runs")
+	if err != nil {
+		return err
+	}
+	opt := scenario.Options{
+		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at, Start: o.start, Iterate: o.iterate, Data: o.data,
+	}
+	if !math.IsNaN(o.noise) {
+		opt.Noise = &o.noise
+	}
+	started, last := false, 0
+	var all []simulation
+	for _, algorithm := range o.algorithms {
+		opt.Algorithm = algorithm
+		opt.Progress = func(done, total int) {
+			if !started {
+				p.Start("simulate", int64(total)*int64(len(o.algorithms)))
+				started = true
+			}
+			p.Rename("simulate " + algorithm)
+			p.Update(int64(last + done))
+			if done == total {
+				last += total
+			}
+		}
+		s := simulation{}
+		if s.Result, err = scenario.Run(ctx, opt); err == nil {
+			switch name {
+			case "ranking":
+				s.Table, err = scenario.RankingTable(ctx, opt)
+			case "hillstrom":
+				s.Replay, err = scenario.ReplayEmails(ctx, opt)
+			}
+		}
+		if err != nil {
+			break
+		}
+		all = append(all, s)
+	}
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json && len(all) == 1:
+		err = writeJSON(a.stdout, all[0])
+	case o.json:
+		err = writeJSON(a.stdout, all)
+	default:
+		err = a.writeSimulations(all)
+	}
+	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+		err = errors.Join(err, plotSimulations(path, all))
+	}
+	return err
+}
+
+// writeSimulations prints the tables.
+func (a *app) writeSimulations(all []simulation) error {
+	for i, s := range all {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		noise := ""
+		if s.Noise > 0 {
+			noise = ", noise " + short(s.Noise)
+		}
+		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n\n",
+			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, short(s.BestSingle), short(s.Optimum))
+		g := grid{}
+		g.add("round", "objective", "q25", "q75", "gain", "median", "violation", "to optimum")
+		for j, t := range s.At {
+			g.add(strconv.Itoa(t), number(s.Objective.Mean[j]).String(), number(s.Objective.Q25[j]).String(), number(s.Objective.Q75[j]).String(),
+				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Distance.Mean[j]).String())
+		}
+		if err := g.write(a.stdout); err != nil {
+			return err
+		}
+		if err := a.writeRanking(s.Table); err != nil {
+			return err
+		}
+		if err := a.writeReplay(s.Replay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRanking prints the table of solutions on ratings.
+func (a *app) writeRanking(t *scenario.Table2) error {
+	if t == nil {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n\n", t.Users, t.Items, t.Data, number(t.Threshold))
+	g := grid{}
+	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
+	for _, r := range t.Rows {
+		holds := "no"
+		if r.Holds {
+			holds = "yes"
+		}
+		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), holds, strconv.Itoa(len(r.Arms)), number(r.Distance).String())
+	}
+	return g.write(a.stdout)
+}
+
+// writeReplay prints the replay of a randomized test.
+func (a *app) writeReplay(r *scenario.ReplayResult) error {
+	if r == nil {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\nreplay (%s data): %d of %d logged customers accepted in %s; values on %d others, 95 %% intervals\n\n",
+		r.Data, r.Accepted, r.Logged, count(r.Rounds, "round", "rounds"), r.HeldOut)
+	g := grid{left: map[int]bool{1: true}}
+	head := append([]string{"policy", strings.Join(r.Arms, " / ")}, r.Metrics...)
+	g.add(append(head, "objective")...)
+	for _, p := range r.Policies {
+		var shares []string
+		for _, v := range p.Share {
+			shares = append(shares, strconv.FormatFloat(v, 'f', 2, 64))
+		}
+		row := []string{p.Name, strings.Join(shares, " / ")}
+		for _, m := range p.Means {
+			row = append(row, fmt.Sprintf("%.4f [%.4f, %.4f]", m.Estimate, m.Low, m.High))
+		}
+		g.add(append(row, number(p.Objective).String())...)
+	}
+	return g.write(a.stdout)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
+const mostShares = 8
+
+// logRounds puts rounds on a logarithmic axis.
+func logRounds(p *plot.Plot, rounds int) {
+	p.X.Label.Text = "rounds"
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.X.Min, p.X.Max = 1, max(2, float64(rounds))
+}
+
+func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
+	l, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, err
+	}
+	l.Color, l.Width = c, vg.Points(1.5)
+	if dashed {
+		l.Dashes, l.Width = []vg.Length{vg.Points(5), vg.Points(3)}, vg.Points(1)
+	}
+	return l, nil
+}
+
+// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, the best
+// single arm and the optimum. The axis begins a little below the best single arm's distance from the optimum, so
+// that bad beginnings do not flatten the picture.
+func objectivePanel(all []simulation) (*plot.Plot, error) {
+	p := plot.New()
+	first := all[0]
+	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
+	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
+	logRounds(p, first.Rounds)
+	p.Add(plotter.NewGrid())
+	p.Legend.Top, p.Legend.Left = false, false
+	span := max(first.Optimum-first.BestSingle, 1e-3*math.Abs(first.Optimum), 1e-9)
+	floor := first.BestSingle - 1.5*span
+	at := func(j int, v float64) plotter.XY {
+		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor)}
+	}
+	for i, s := range all {
+		c := playColours[i%len(playColours)]
+		var mean, band plotter.XYs
+		for j := range s.At {
+			mean = append(mean, at(j, s.Objective.Mean[j]))
+			band = append(band, at(j, s.Objective.Q75[j]))
+		}
+		for j := len(s.At) - 1; j >= 0; j-- {
+			band = append(band, at(j, s.Objective.Q25[j]))
+		}
+		if len(s.At) > 1 {
+			poly, err := plotter.NewPolygon(band)
+			if err != nil {
+				return nil, err
+			}
+			r, g, b, _ := c.RGBA()
+			poly.Color, poly.LineStyle.Width = color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 50}, 0
+			p.Add(poly)
+		}
+		l, err := line(mean, c, false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add(s.Algorithm, l)
+	}
+	for _, h := range []struct {
+		name  string
+		value float64
+		grey  uint8
+	}{{"optimum over mixtures", first.Optimum, 0}, {"best single arm", first.BestSingle, 130}} {
+		l, err := line(plotter.XYs{{X: 1, Y: h.value}, {X: max(2, float64(first.Rounds)), Y: h.value}}, color.Gray{h.grey}, true)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add(h.name, l)
+	}
+	p.Y.Min, p.Y.Max = floor, first.Optimum+0.25*span
+	return p, nil
+}
+
+// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and all others together.
+func mixturePanel(s simulation) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
+	p.Y.Label.Text = "share"
+	logRounds(p, s.Rounds)
+	p.Y.Min, p.Y.Max = 0, 1
+	p.Add(plotter.NewGrid())
+	p.Legend.Top = true
+	order := make([]int, len(s.Mixture.Arms))
+	for k := range order {
+		order[k] = k
+	}
+	end := s.Mixture.Share[len(s.Mixture.Share)-1]
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(end[b], end[a]) })
+	shown := order[:min(mostShares, len(order))]
+	if len(order) == mostShares+1 {
+		shown = order
+	}
+	others := make(plotter.XYs, len(s.At))
+	for j, t := range s.At {
+		others[j] = plotter.XY{X: float64(t), Y: 1}
+	}
+	for i, k := range shown {
+		var points plotter.XYs
+		for j, t := range s.At {
+			points = append(points, plotter.XY{X: float64(t), Y: s.Mixture.Share[j][k]})
+			others[j].Y -= s.Mixture.Share[j][k]
+		}
+		l, err := line(points, playColours[i%len(playColours)], i >= len(playColours))
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add(s.Mixture.Arms[k], l)
+	}
+	if len(shown) < len(order) {
+		l, err := line(others, color.Gray{150}, true)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add(fmt.Sprintf("%d others", len(order)-len(shown)), l)
+	}
+	return p, nil
+}
+
+// plotSimulations draws the objective and, beside it, the mixture of the first algorithm.
+func plotSimulations(path string, all []simulation) error {
+	left, err := objectivePanel(all)
+	if err != nil {
+		return err
+	}
+	right, err := mixturePanel(all[0])
+	if err != nil {
+		return err
+	}
+	return writePlots(path, [][]*plot.Plot{{left, right}}, 13*vg.Inch, 5*vg.Inch)
+}
