@@ -251,8 +251,13 @@ func (l *Confident) resolve() {
 	if s.Freedom <= 0 {
 		return
 	}
+	some := false
 	for k := range l.usable {
 		l.usable[k] = s.Active[k] && s.Count[k] > 0
+		some = some || l.usable[k]
+	}
+	if !some { // only new arms are left
+		return
 	}
 	l.solver.usable = l.usable
 	l.shift(-l.options.Caution)
@@ -479,6 +484,8 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 	n, m := len(s.Size), l.objective.Dim()
 	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && s.T >= 0 && s.Live > 0 &&
 		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
+		checkVector("", s.Mean, n*m) == nil && checkVector("", s.NewMean, n*m) == nil && checkVector("", s.Squares, n*m) == nil &&
+		checkVector("", s.Size, n) == nil && checkVector("", s.Count, n) == nil && checkVector("", s.Pool, m) == nil &&
 		checkMixture("mixture", s.Up, n) == nil && checkMixture("mixture", s.Down, n) == nil
 	if !ok {
 		return snapshot.Bad("it is damaged: its parts do not fit %d arms and %d metrics", n, m)

@@ -50,6 +50,14 @@ func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 	return opt, nil
 }
 
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or the error of [MaximizeHard].
+func CheckFeasible(g *Goals, means *Table) error {
+	linear := *g
+	linear.soft = 0
+	_, err := MaximizeHard(&linear, means)
+	return err
+}
+
 // Infeasible is the cause of the error for guardrails that no mixture can hold.
 type Infeasible struct {
 	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics' units.

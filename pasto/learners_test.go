@@ -358,9 +358,21 @@ func TestConfident(t *testing.T) {
 		t.Error(err, a.Serving())
 	}
 	data, _ := a.MarshalBinary()
-	if err := b.UnmarshalBinary(data); err == nil && b.Arms() != 3 {
-		t.Error("arms are lost")
+	b, _ = NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
+	if err := b.UnmarshalBinary(data); err != nil || b.Arms() != 3 {
+		t.Error("arms are lost", err)
 	}
+
+	// All known arms retired: the new one is all there is.
+	n := a.AddArm()
+	if err := errors.Join(a.RetireArm(0), a.RetireArm(1)); err != nil {
+		t.Fatal(err)
+	}
+	if a.Serving()[n] != 1 || a.Deployed()[n] != 1 || a.RetireArm(n) == nil {
+		t.Errorf("serving %v, deployed %v", a.Serving(), a.Deployed())
+	}
+	play(t, a, table(t, []float64{0, 0, 0, 1}, []float64{0, 0, 0, 1}), 2, 50, 1, r)
+	near(t, "the last arm", a.Deployed()[n], 1, 0)
 }
 
 // Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a standard

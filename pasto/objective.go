@@ -225,6 +225,16 @@ type Utility struct {
 	DU        func(dst, theta []float64)
 	Lipschitz float64
 	Smooth    float64
+	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up for all.
+	Directions []Direction
+}
+
+// Sign implements [Directed].
+func (u *Utility) Sign(metric int) float64 {
+	if u.Directions == nil {
+		return 1
+	}
+	return u.Directions[metric].sign()
 }
 
 // Dim implements [Objective].
@@ -255,6 +265,8 @@ func (u *Utility) Validate() error {
 		return bad("utility", "it is of %d metrics: want at least 1", u.Metrics)
 	case u.U == nil || u.DU == nil:
 		return bad("utility", "value or gradient is nil: want both")
+	case u.Directions != nil && len(u.Directions) != u.Metrics:
+		return bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
 	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
 		return bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
 	}

@@ -57,7 +57,7 @@ func bestSingle(f Objective, means *Table) (arm int, value float64) {
 type SolverOptions struct {
 	// Tolerance is that of the gap; 0 means 1e-9.
 	Tolerance float64
-	// Iterations is the most there may be; 0 means 200,000. The gap reached is returned in any case.
+	// Iterations is the most passes over all arms there may be; 0 means 200,000. The gap reached is returned in any case.
 	Iterations int
 }
 
@@ -190,18 +190,14 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 		}
 		s.shift(p, best, worst)
 		used++
-		// Corrections on the support are cheap: O(M²).
-		for range 4 * (s.means.metrics + 2) {
-			if used >= iterations {
-				break
-			}
+		// Corrections on the support are cheap, O(M²): as many as cost about a pass over many arms.
+		for range 500 + len(p)/8 {
 			s.gradient(p)
 			a, b, _ := s.extremes(p)
 			if a == b || s.score(a)-s.score(b) <= float64(0.1*tol) {
 				break
 			}
 			s.shift(p, a, b)
-			used++
 		}
 	}
 }

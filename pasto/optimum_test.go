@@ -198,6 +198,12 @@ func TestInfeasible(t *testing.T) {
 	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and
 	// less is not possible.
 	near(t, "least violation", e.Violation, 1.5, 1e-9)
+	if err := CheckFeasible(goals(t, 5, false, 3), table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
+		t.Error("a soft guardrail that nothing holds")
+	}
+	if err := CheckFeasible(goals(t, 5, false, 2), table(t, []float64{1, 2}, []float64{2, 1})); err != nil {
+		t.Error(err)
+	}
 	if _, _, err := BestSingle(goals(t, 5, true, 3), table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
 		t.Error("best single of an infeasible table")
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/pasto"
 )
 
 // TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b default 1 50
@@ -31,6 +33,15 @@ func TestMeasure(t *testing.T) {
 		}
 		if len(f) > 6 {
 			o.Start, _ = strconv.ParseFloat(f[6], 64)
+		}
+		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // confident:optimism:caution:explore
+			var c pasto.ConfidentOptions
+			if _, err := fmt.Sscanf(z, "%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore); err != nil {
+				t.Fatal(err)
+			}
+			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+				return pasto.NewConfident(f, arms, c)
+			}
 		}
 		begin := time.Now()
 		r, err := Run(t.Context(), o)

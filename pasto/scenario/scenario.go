@@ -76,9 +76,10 @@ type Result struct {
 	Mixture Mixture `json:"mixture"`
 }
 
-// Curve is a mean with quartiles for each checkpoint.
+// Curve is a mean with standard deviation and quartiles over runs for each checkpoint.
 type Curve struct {
 	Mean []float64 `json:"mean"`
+	SD   []float64 `json:"sd"`
 	Q25  []float64 `json:"q25"`
 	Q75  []float64 `json:"q75"`
 }
@@ -386,6 +387,11 @@ func summarize(o *Options, out []outcome) *Result {
 				ratios = append(ratios, (x.value[i]-x.single[i])/gap)
 			}
 		}
+		mean, square := value/runs, 0.0
+		for _, v := range values {
+			square += float64((v - mean) * (v - mean))
+		}
+		r.Objective.SD = append(r.Objective.SD, math.Sqrt(square/max(runs-1, 1)))
 		slices.Sort(values)
 		slices.Sort(ratios)
 		r.Objective.Mean = append(r.Objective.Mean, value/runs)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -88,6 +89,34 @@ func TestPaperOnToy(t *testing.T) {
 	for i, want := range []struct{ mean, tol float64 }{{1, 1e-12}, {0.622, 0.18}, {0.910, 0.06}} {
 		if d := r.Objective.Mean[i] - want.mean; d > want.tol || d < -want.tol {
 			t.Errorf("t = %d: mean %v, want %v", r.At[i], r.Objective.Mean[i], want.mean)
+		}
+	}
+}
+
+// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise, within four standard errors of the
+// difference of two such means. Takes some 20 seconds; NOREGRET_FULL=1.
+func TestTable91(t *testing.T) {
+	if !full() {
+		t.Skip("NOREGRET_FULL=1 runs it")
+	}
+	at := []int{1, 10, 100, 1000, 3000, 10_000, 100_000}
+	for _, c := range []struct {
+		sigma   float64
+		iterate string
+		want    []float64
+	}{
+		{math.Sqrt(5), "deployed", []float64{1, .384, .622, .910, .970, .998, 1.011}},
+		{math.Sqrt(5), "serving", []float64{1, .026, .569, .914, .980, 1.001, 1.007}},
+		{5, "deployed", []float64{1, -.925, -.280, .274, .546, .813, .983}},
+		{5, "serving", []float64{1, -2.079, -1.071, -.087, .431, .799, .995}},
+	} {
+		r := run(t, Options{Algorithm: "paper", Noise: &c.sigma, Runs: 1000, Rounds: 100_000, Seed: 1, Checkpoints: at, Iterate: c.iterate})
+		t.Logf("σ=%.3f %s\n at   %v\n spec %.3f\n ours %.3f\n q25  %.3f\n q75  %.3f", c.sigma, c.iterate, at, c.want, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75)
+		for i, want := range c.want {
+			se := r.Objective.SD[i] * math.Sqrt(2.0/1000)
+			if d := math.Abs(r.Objective.Mean[i] - want); d > 4*se+.0006 {
+				t.Errorf("σ=%v %s t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, c.iterate, at[i], r.Objective.Mean[i], want, d/se)
+			}
 		}
 	}
 }

@@ -1,0 +1,76 @@
+package pasto
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// BenchmarkRound is a round (draw, observe) of ten groups, in ns for each arm and metric: the cost of Algorithm 1 is linear in K·M, that of the
+// default depends on neither, as it solves in few rounds. K = 1e6 and K·M = 1e7 want NOREGRET_FULL=1.
+func BenchmarkRound(b *testing.B) {
+	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
+		for _, size := range [][2]int{{100, 3}, {10_000, 3}, {1000, 100}, {1_000_000, 3}, {100_000, 100}} {
+			k, m := size[0], size[1]
+			if k*m > 1_000_000 && os.Getenv("NOREGRET_FULL") == "" {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/K=%d/M=%d", name, k, m), func(b *testing.B) {
+				metrics := []Metric{{Name: "x"}}
+				for i := 1; i < m; i++ {
+					metrics = append(metrics, Metric{Name: fmt.Sprint("y", i), Role: Guardrail, Threshold: -.5})
+				}
+				f, err := NewGoals(metrics, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				mu, _ := UniformTable(k, m, 1)
+				l, err := NewByName(name, f, k, 1000, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r := random.New(1, "bench")
+				arms, obs := make([]int, 10), make([]Observation, 10)
+				round := func() {
+					l.Draw(r, arms)
+					for q, a := range arms {
+						obs[q] = Observation{Arm: a, Metrics: mu.Arm(a)}
+					}
+					if err := l.Observe(obs); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for range 30 {
+					round()
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					round()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(k*m), "ns/round·arm·metric")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(k), "ns/round·arm")
+			})
+		}
+	}
+}
+
+// BenchmarkMaximize is the certified optimum of spec T5's instances, and of large ones.
+func BenchmarkMaximize(b *testing.B) {
+	for _, k := range []int{100, 10_000, 1_000_000} {
+		if k > 100_000 && os.Getenv("NOREGRET_FULL") == "" {
+			continue
+		}
+		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
+			mu, _ := UniformTable(k, 3, 7)
+			f := goals(b, 5, false, .5, .5)
+			for b.Loop() {
+				o, err := Maximize(f, mu, SolverOptions{})
+				if err != nil || o.Gap > 1e-8 {
+					b.Fatal(err, o.Gap)
+				}
+			}
+		})
+	}
+}
