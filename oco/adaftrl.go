@@ -114,6 +114,11 @@ func (l *AdaFTRL) Update(g []float64) error {
 			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+convex.Dot(g, x), 0)
 		}
 	}
+	next := lambda + delta/l.alpha2
+	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
+		return badArgument("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's weight %v leaves the range of float64",
+			l.state.Dual.Mass+largest, next)
+	}
 	l.state.Lambda.add(delta / l.alpha2)
 	l.state.Dual.take(g, largest)
 	l.fresh = false
@@ -125,7 +130,11 @@ func (l *AdaFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * l.state.Lambda.value(), nil
+	lambda := l.state.Lambda.value()
+	if lambda == 0 {
+		return 0, nil // all losses so far were constant on the set
+	}
+	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda, nil
 }
 
 // String describes the learner and its options in one line.
@@ -139,5 +148,10 @@ func (l *AdaFTRL) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *AdaFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *adaFTRLState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *adaFTRLState) error {
+		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
+			return snapshot.Bad("it is damaged: λ is %v", s.Lambda.S)
+		}
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

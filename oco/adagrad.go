@@ -120,10 +120,12 @@ func (l *AdaGrad) extreme(i int, v float64) {
 	e := int32(math.Ilogb(v))
 	if st.Q[i] == 0 {
 		st.Exp[i] = e
-	} else if root := st.Exp[i] + int32(math.Ilogb(st.Q[i]))/2; e > root+200 || root-st.Exp[i] > 400 || root-st.Exp[i] < -400 {
-		e = max(e, root)
-		st.Q[i] = math.Ldexp(st.Q[i], 2*int(st.Exp[i]-e))
-		st.Exp[i] = e
+	} else {
+		e = max(e, st.Exp[i]+int32(math.Ilogb(st.Q[i]))/2) // of the larger of |v| and √q
+		if shift := int(st.Exp[i] - e); shift < -100 || shift > 100 {
+			st.Q[i] = math.Ldexp(st.Q[i], 2*shift)
+			st.Exp[i] = e
+		}
 	}
 	y := math.Ldexp(v, -int(st.Exp[i]))
 	st.Q[i] += float64(y * y)

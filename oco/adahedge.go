@@ -67,10 +67,11 @@ func (l *AdaHedge) Lambda() float64 { return l.state.Lambda.value() }
 func (l *AdaHedge) Predict() []float64 {
 	if !l.fresh {
 		lambda := l.Lambda()
+		top := largest(l.state.Dual.Theta)
 		for i, v := range l.state.Dual.Theta {
 			l.point[i] = 0
 			if lambda > 0 {
-				l.point[i] = v / lambda
+				l.point[i] = (v - top) / lambda // may be -Inf, never +Inf
 			}
 		}
 		convex.Softmax(l.point, l.point)
@@ -81,16 +82,33 @@ func (l *AdaHedge) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaHedge) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, delta, err := l.admit(g)
 	if err != nil {
 		return err
 	}
+	l.take(g, largest, delta)
+	return nil
+}
+
+// admit checks a subgradient and returns its largest absolute value and what λ grows by. It changes nothing.
+func (l *AdaHedge) admit(g []float64) (largest, delta float64, err error) {
+	if largest, err = l.state.Dual.admit(g); err != nil {
+		return 0, 0, err
+	}
+	delta = mixabilityGap(l.Predict(), g, l.state.Dual.Theta, l.Lambda()) / l.alpha2
+	if !finite(l.Lambda() + delta) {
+		return 0, 0, badArgument("gradient", "the mixability gap leaves the range of float64")
+	}
+	return largest, delta, nil
+}
+
+// take ends the round with what admit has passed.
+func (l *AdaHedge) take(g []float64, largest, delta float64) {
 	st := &l.state
-	st.Lambda.add(mixabilityGap(l.Predict(), g, st.Dual.Theta, l.Lambda()) / l.alpha2)
+	st.Lambda.add(delta)
 	st.Q.addScalar(largest)
 	st.Dual.take(g, largest)
 	l.fresh = false
-	return nil
 }
 
 // mixabilityGap is δ = ⟨g, x⟩ + λ·ln Σ_j x_j·exp(−g_j/λ) ≥ 0 for x = softmax(θ/λ), or ⟨g, x⟩ − min g for λ
@@ -110,25 +128,23 @@ func mixabilityGap(x, g, theta []float64, lambda float64) float64 {
 		return h
 	}
 	if h/lambda > 30 {
-		top := theta[0]
-		for _, v := range theta {
-			top = max(top, v)
+		// Sums of logarithms, in units of the losses: nothing that is large is divided by λ.
+		top, peak := largest(theta), math.Inf(-1)
+		for j, v := range theta {
+			peak = max(peak, (v-top)-(g[j]-least))
 		}
 		var all, mixed float64
-		peak := math.Inf(-1)
 		for j, v := range theta {
-			peak = max(peak, (v-top)/lambda-(g[j]-least)/lambda)
+			all += portable.Exp((v - top) / lambda)
+			mixed += portable.Exp(((v - top) - (g[j] - least) - peak) / lambda)
 		}
-		for j, v := range theta {
-			s := (v - top) / lambda
-			all += portable.Exp(s)
-			mixed += portable.Exp(s - (g[j]-least)/lambda - peak)
-		}
-		return max(h+float64(lambda*(peak+portable.Log(mixed)-portable.Log(all))), 0)
+		return max(h+peak+float64(lambda*(portable.Log(mixed)-portable.Log(all))), 0)
 	}
 	var s float64
 	for j, v := range g {
-		s += float64(x[j] * phi((h-(v-least))/lambda))
+		if x[j] > 0 {
+			s += float64(x[j] * phi((h-(v-least))/lambda))
+		}
 	}
 	return lambda * portable.Log1p(s)
 }
@@ -177,5 +193,10 @@ func (l *AdaHedge) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *AdaHedge) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *adaHedgeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *adaHedgeState) error {
+		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
+			return snapshot.Bad("it is damaged: λ is %v", s.Lambda.S)
+		}
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

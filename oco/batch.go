@@ -1,6 +1,7 @@
 package oco
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -233,10 +234,17 @@ func (l *RandomIterate) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *RandomIterate) UnmarshalBinary(data []byte) error {
+	before, err := l.MarshalBinary()
+	if err != nil {
+		return err
+	}
 	if err := l.weighted.UnmarshalBinary(data); err != nil {
 		return err
 	}
-	return l.source.UnmarshalBinary(l.state.Draws)
+	if err := l.source.UnmarshalBinary(l.state.Draws); err != nil {
+		return errors.Join(err, l.weighted.UnmarshalBinary(before))
+	}
+	return nil
 }
 
 // Anytime is anytime online-to-batch conversion (Cutkosky 2019; named in Orabona 2019, section 3.4): it

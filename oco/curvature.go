@@ -123,21 +123,31 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 // step takes checked vectors; the factors are root·a.
 func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) error {
 	st, d := &l.state, l.Dim()
+	// The new b first, in point: nothing may change if it leaves the range of float64.
+	copy(l.point, st.B)
+	for i, v := range g {
+		l.point[i] -= v
+	}
+	for _, a := range factors {
+		inner := root * convex.Dot(a, st.X)
+		for i, v := range a {
+			l.point[i] += float64(float64(inner*root) * v)
+		}
+	}
+	if !finite(maxAbs(l.point)) {
+		return badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
+	}
 	if st.Gap > 0 {
 		copy(l.work, g)
 		size := math.Sqrt(st.Factor.InverseSquare(l.work))
 		st.Slack.add(2 * (st.Gap + float64(size*math.Sqrt(2*st.Gap))))
 	}
-	for i, v := range g {
-		st.B[i] -= v
-	}
+	copy(st.B, l.point)
 	for _, a := range factors {
 		for i, v := range a {
 			l.work[i] = root * v
 		}
-		inner := convex.Dot(l.work, st.X)
 		for i, v := range l.work {
-			st.B[i] += float64(inner * v)
 			row := st.S[i*d : (i+1)*d]
 			for j, w := range l.work {
 				row[j] += float64(v * w)

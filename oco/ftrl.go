@@ -36,7 +36,24 @@ func (w Weight) validate() error {
 	if w.name == "" {
 		return badArgument("weight", "the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
 	}
-	return positive("weight", w.c)
+	if err := positive("weight", w.c); err != nil {
+		return err
+	}
+	if w.c < 1e-300 || w.c > 1e300 {
+		return badArgument("weight", "%v: want a number from 1e-300 to 1e300", w.c)
+	}
+	return nil
+}
+
+// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the range of float64. On balls ‖θ‖² is needed too.
+func (w Weight) room(s *dualSum, m float64) error {
+	if err := s.room(m); err != nil {
+		return err
+	}
+	if q := (s.Mass + m) / w.at(s.T+1); !(q < math.MaxFloat64/4) {
+		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it leaves the range of float64", q)
+	}
+	return nil
 }
 
 // FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or dual
@@ -73,8 +90,8 @@ type FTRL struct {
 
 type ftrlState struct {
 	Dual  dualSum
-	Spent sum     // Σ ‖g‖*²/c_t
-	Norm2 float64 // ‖θ‖², for balls
+	Spent sum   // Σ ‖g‖*²/c_t
+	Norm2 exact // ‖θ‖², for balls
 }
 
 type lazyKind int
@@ -145,7 +162,13 @@ func (l *FTRL) Predict() []float64 {
 		for i, v := range l.shift {
 			l.point[i] += v
 		}
-		if l.lazy != lazySpace {
+		switch l.kind() {
+		case lazySpace:
+		case lazyBall:
+			if f := l.shrink(); f < 1 {
+				floats.Scale(f, l.point)
+			}
+		default:
 			l.reg.Argmax(l.point, l.point)
 		}
 		l.fresh = true
@@ -155,7 +178,7 @@ func (l *FTRL) Predict() []float64 {
 
 // At implements [SparseLearner].
 func (l *FTRL) At(i int) float64 {
-	if l.lazy == notLazy || l.fresh {
+	if l.kind() == notLazy || l.fresh {
 		return l.Predict()[i]
 	}
 	x := l.state.Dual.Theta[i] * (1 / l.weight.at(l.state.Dual.T+1))
@@ -163,11 +186,28 @@ func (l *FTRL) At(i int) float64 {
 	case lazyBox:
 		x = min(max(x, l.lower[i]), l.upper[i])
 	case lazyBall:
-		if n := math.Sqrt(l.state.Norm2) / l.weight.at(l.state.Dual.T+1); n > l.radius {
-			x *= l.radius / n
+		if f := l.shrink(); f < 1 {
+			x *= f
 		}
 	}
 	return x
+}
+
+// kind is how points are evaluated: on a ball as on any set once ‖θ‖² might leave the range of float64.
+func (l *FTRL) kind() lazyKind {
+	if l.lazy == lazyBall && l.state.Dual.Mass > 1e150 {
+		return notLazy
+	}
+	return l.lazy
+}
+
+// shrink is the factor of the projection on a ball.
+func (l *FTRL) shrink() float64 {
+	n := math.Sqrt(max(l.state.Norm2.value(), 0)) * (1 / l.weight.at(l.state.Dual.T+1))
+	if n > l.radius {
+		return l.radius / n
+	}
+	return 1
 }
 
 // Update implements [Learner].
@@ -184,13 +224,16 @@ func (l *FTRL) Update(g []float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(size); err != nil {
+	if err := l.weight.room(&l.state.Dual, size); err != nil {
 		return err
 	}
 	c := l.weight.at(l.state.Dual.T + 1)
 	l.state.Dual.take(g, size)
-	if l.lazy == lazyBall {
-		l.state.Norm2 = convex.Dot(l.state.Dual.Theta, l.state.Dual.Theta)
+	if l.kind() == lazyBall {
+		l.state.Norm2 = exact{}
+		for _, v := range l.state.Dual.Theta {
+			l.state.Norm2.addProduct(v, v)
+		}
 	}
 	l.state.Spent.add(math.Ldexp(s/c, 2*e))
 	l.fresh = false
@@ -203,7 +246,7 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	if err := l.weight.room(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	if _, ok := l.dual.(*convex.Lp); !ok { // zeros matter to it
@@ -216,17 +259,14 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 	}
 	s, e := squareOf(l.dual.Of(g.Value))
 	c := l.weight.at(l.state.Dual.T + 1)
-	if l.lazy == lazyBall {
-		n := l.state.Norm2
+	if l.kind() == lazyBall && l.state.Dual.Mass+largest <= 1e150 {
 		for k, i := range g.Index {
-			n += float64(g.Value[k] * (g.Value[k] - 2*l.state.Dual.Theta[i]))
+			old := l.state.Dual.Theta[i]
+			l.state.Norm2.addProduct(old-g.Value[k], old-g.Value[k])
+			l.state.Norm2.addProduct(-old, old)
 		}
-		l.state.Norm2 = max(n, 0)
 	}
 	l.state.Dual.takeSparse(g, largest)
-	if l.lazy == lazyBall && l.state.Dual.T%10000 == 0 {
-		l.state.Norm2 = convex.Dot(l.state.Dual.Theta, l.state.Dual.Theta)
-	}
 	l.state.Spent.add(math.Ldexp(s/c, 2*e))
 	l.fresh = false
 	return nil

@@ -156,8 +156,11 @@ func (l *FTRLProximal) step(i int, v float64) (square, spent float64) {
 	x := l.at(i, root)
 	n := st.N[i] + float64(v*v)
 	next := math.Sqrt(n)
-	// The difference of roots in the form that does not cancel.
-	sigma := v * v / (next + root) / o.A
+	// The difference of roots in the form that does not cancel; a square that underflows moves nothing but z.
+	sigma := 0.0
+	if square := float64(v * v); square > 0 {
+		sigma = square / (next + root) / o.A
+	}
 	pull := float64(sigma * x)
 	st.Z[i] += v - pull
 	st.N[i] = n
@@ -171,13 +174,17 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 		return 0, err
 	}
 	o, st := &l.options, &l.state
-	var norm1, norm2, pull sum
+	var norm1, norm2, pull, size sum
 	for i, v := range u {
 		norm1.add(math.Abs(v))
 		norm2.add(v * v)
-		pull.add(v * (float64(v*math.Sqrt(st.N[i])/o.A) - float64(2*st.Center[i])))
+		a, b := float64(v*v*math.Sqrt(st.N[i])/o.A), float64(2*st.Center[i]*v)
+		pull.add(a)
+		pull.add(-b)
+		size.add(a + math.Abs(b))
 	}
-	quadratic := max(pull.value()+st.Square.value(), 0)
+	// What may cancel is given back, so that the bound stays one.
+	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
 	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2), nil
 }
 

@@ -55,6 +55,9 @@ func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*Gra
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
+	if !finite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
+		return nil, badArgument("smoothness", "%v, and lipschitz %v: their squares leave the range of float64", smoothness, lipschitz)
+	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda >= 1) {
 		return nil, badArgument("regularizer", "%v is %v-strongly convex: want at least 1", reg, lambda)

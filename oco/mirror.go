@@ -72,7 +72,7 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	}
 	l := &MirrorDescent{reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(), next: make([]float64, len(x))}
 	l.state.X = slices.Clone(x)
-	l.text = fmt.Sprintf("mirror-descent(%v, rate=%v, start=%s)", reg, rate, digest(x))
+	l.text = fmt.Sprintf("mirror-descent(%v, rate=%v, start=%s, divergence=%v)", reg, rate, digest(x), divergence)
 	return l, nil
 }
 

@@ -55,8 +55,8 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	switch {
 	case err != nil:
 		return err
-	case largest >= curvatureLimit:
-		return badArgument("gradient", "its largest value is %v: want below %v", largest, curvatureLimit)
+	case largest*max(math.Sqrt(l.mu), 1) >= curvatureLimit:
+		return badArgument("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest, math.Sqrt(l.mu), curvatureLimit)
 	case largest == 0:
 		l.state.T++
 		return nil

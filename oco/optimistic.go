@@ -57,7 +57,11 @@ func (l *OptimisticFTRL) Rounds() int { return l.state.Dual.T }
 
 // Hint implements [Hinted].
 func (l *OptimisticFTRL) Hint(g []float64) error {
-	if _, err := checkVector("hint", g, l.Dim()); err != nil {
+	largest, err := checkVector("hint", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if err := l.weight.room(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	copy(l.state.Hint, g)
@@ -82,6 +86,9 @@ func (l *OptimisticFTRL) Predict() []float64 {
 func (l *OptimisticFTRL) Update(g []float64) error {
 	largest, err := l.state.Dual.admit(g)
 	if err != nil {
+		return err
+	}
+	if err := l.weight.room(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	for i, v := range g {

@@ -32,8 +32,8 @@ type proximalState struct {
 	Rate    rateState
 	X       []float64
 	Sum     []float64 // Σ g
-	Center  []float64 // Σ σ·x
-	Square  sum       // Σ σ‖x‖²
+	Center  []float64 // Σ σ·(x − x_1)
+	Square  sum       // Σ σ‖x − x_1‖²
 	Inverse float64   // 1/η_t = Σ σ
 }
 
@@ -87,16 +87,20 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		}
 		sigma = 0
 	}
+	// Everything is relative to the start, so that a set far from the origin costs no digits.
+	var square float64
 	for i, v := range g {
-		c := st.Center[i] + float64(sigma*st.X[i])
-		l.next[i] = float64(eta * (c - (st.Sum[i] + v)))
+		x := st.X[i] - l.start[i]
+		square += float64(x * x)
+		c := st.Center[i] + float64(sigma*x)
+		l.next[i] = l.start[i] + float64(eta*(c-(st.Sum[i]+v)))
 	}
-	if !finite(maxAbs(l.next)) {
+	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
 		return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
-	st.Square.add(sigma * convex.Dot(st.X, st.X))
+	st.Square.add(sigma * square)
 	for i, v := range g {
-		st.Center[i] += float64(sigma * st.X[i])
+		st.Center[i] += float64(sigma * (st.X[i] - l.start[i]))
 		st.Sum[i] += v
 	}
 	l.set.Project(l.next, l.next)
@@ -112,8 +116,17 @@ func (l *ProximalFTRL) Bound(u []float64) (float64, error) {
 		return math.Inf(1), err
 	}
 	st := &l.state
-	pull := float64(st.Inverse*convex.Dot(u, u)) - float64(2*convex.Dot(u, st.Center)) + st.Square.value()
-	return (max(pull, 0) + st.Rate.Spent.value()) / 2, nil
+	var pull, size sum
+	for i, v := range u {
+		v -= l.start[i]
+		a, b := float64(st.Inverse*v*v), float64(2*st.Center[i]*v)
+		pull.add(a)
+		pull.add(-b)
+		size.add(a + math.Abs(b))
+	}
+	// What may cancel is given back, so that the bound stays one.
+	slack := float64(0x1p-48 * (size.value() + st.Square.value()))
+	return (max(pull.value()+st.Square.value(), 0) + slack + st.Rate.Spent.value()) / 2, nil
 }
 
 // String describes the learner and its options in one line.

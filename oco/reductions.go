@@ -1,6 +1,7 @@
 package oco
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -80,6 +81,7 @@ type Split struct {
 	saved    []Snapshotter
 	one      [1]float64
 	rounds   int
+	failed   error
 }
 
 type splitState struct {
@@ -118,16 +120,24 @@ func (l *Split) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. A learner that refuses a subgradient which is finite (one past its horizon,
-// say) does so before those after it have moved: use equal options for all.
+// Update implements [Learner]. A subgradient that is not finite or of the wrong length changes nothing. Where a learner refuses its
+// coordinate for a reason of its own (a horizon, the range of float64) after others have moved, the split is at an end: that error
+// is returned from then on, until a snapshot is restored.
 func (l *Split) Update(g []float64) error {
 	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
 		return err
 	}
+	if l.failed != nil {
+		return l.failed
+	}
 	for i, p := range l.learners {
 		l.one[0] = g[i]
 		if err := p.Update(l.one[:]); err != nil {
-			return fmt.Errorf("coordinate %d: %w", i, err)
+			err = fmt.Errorf("coordinate %d: %w", i, err)
+			if i > 0 {
+				l.failed = err
+			}
+			return err
 		}
 	}
 	l.rounds++
@@ -159,6 +169,9 @@ func (l *Split) String() string { return fmt.Sprintf("split%v", l.learners) }
 
 // MarshalBinary implements [Snapshotter]; the learners inside must be so too.
 func (l *Split) MarshalBinary() ([]byte, error) {
+	if l.failed != nil {
+		return nil, l.failed
+	}
 	if len(l.saved) != len(l.learners) {
 		return nil, badArgument("learners", "some of them cannot be saved")
 	}
@@ -182,12 +195,23 @@ func (l *Split) UnmarshalBinary(data []byte) error {
 	if len(s.Inner) != len(l.saved) || s.Rounds < 0 {
 		return snapshot.Bad("it is damaged: it holds %d learners for %d", len(s.Inner), len(l.saved))
 	}
+	var before [][]byte
+	for _, p := range l.saved {
+		b, err := p.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		before = append(before, b)
+	}
 	for i, p := range l.saved {
 		if err := p.UnmarshalBinary(s.Inner[i]); err != nil {
+			for k := range i { // back to where they were
+				err = errors.Join(err, l.saved[k].UnmarshalBinary(before[k]))
+			}
 			return err
 		}
 	}
-	l.rounds = s.Rounds
+	l.rounds, l.failed = s.Rounds, nil
 	return nil
 }
 
@@ -259,22 +283,26 @@ func (l *HintExperts) Update(g []float64) error {
 		return err
 	}
 	for k, h := range l.hints {
-		if !l.given {
-			clear(h)
-		}
 		for i, v := range g {
-			l.mean[i] = v - h[i]
+			if l.mean[i] = v; l.given {
+				l.mean[i] -= h[i]
+			}
 		}
 		n := l.norm.Of(l.mean)
 		if l.losses[k] = float64(n * n); !finite(l.losses[k]) {
 			return badArgument("gradient", "its distance %v to hint %d leaves the range of float64 when squared", n, k)
 		}
 	}
+	largest, delta, err := l.experts.admit(l.losses)
+	if err != nil {
+		return err
+	}
 	if err := l.learner.Update(g); err != nil {
 		return err
 	}
 	l.given = false
-	return l.experts.Update(l.losses)
+	l.experts.take(l.losses, largest, delta)
+	return nil
 }
 
 // Bound implements [Bounder]: that of the learner, with the mixed hints.
@@ -322,11 +350,15 @@ func (l *HintExperts) UnmarshalBinary(data []byte) error {
 	if err := checkState(l.Dim(), 0, s.Hints...); err != nil {
 		return err
 	}
+	before, err := marshalInner(l.learner)
+	if err != nil {
+		return err
+	}
 	if err := unmarshalInner(l.learner, s.Learner); err != nil {
 		return err
 	}
 	if err := l.experts.UnmarshalBinary(s.Experts); err != nil {
-		return err
+		return errors.Join(err, unmarshalInner(l.learner, before))
 	}
 	l.hints, l.given = s.Hints, s.Given
 	return nil

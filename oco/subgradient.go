@@ -67,6 +67,9 @@ func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*Subgrad
 // startIn returns a copy of start, refused if it is not in the set; nil is the projection of the origin.
 func startIn(set convex.Set, start []float64) ([]float64, error) {
 	d := set.Dim()
+	if d < 1 {
+		return nil, badArgument("set", "its dimension is %d: want a set made by a constructor of package convex", d)
+	}
 	if start == nil {
 		x := make([]float64, d)
 		set.Project(x, x)

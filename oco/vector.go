@@ -204,6 +204,20 @@ func (k *sum) add(v float64) {
 
 func (k *sum) value() float64 { return k.S }
 
+// exact is a sum of products in twice the precision (Dekker 1971, with fused operations, which are exact on every machine).
+type exact struct{ S, C float64 }
+
+func (k *exact) addProduct(a, b float64) {
+	p := float64(a * b)
+	t := k.S + p
+	z := t - k.S
+	k.C += (k.S - (t - z)) + (p - z)
+	k.C += math.FMA(a, b, -p)
+	k.S = t
+}
+
+func (k *exact) value() float64 { return k.S + k.C }
+
 // allFinite reports whether v has length d and only finite values.
 func allFinite(v []float64, d int) bool { return len(v) == d && finite(maxAbs(v)) }
 
@@ -215,6 +229,15 @@ func squareOf(x float64) (s float64, e int) {
 	e = math.Ilogb(x)
 	x = math.Ldexp(x, -e)
 	return float64(x * x), e
+}
+
+// largest is max v.
+func largest(v []float64) float64 {
+	m := v[0]
+	for _, x := range v[1:] {
+		m = max(m, x)
+	}
+	return m
 }
 
 // spread is max v − min v.
