@@ -1,0 +1,100 @@
+package pasto
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q = 1 and Q = 10, and its
+// variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
+func TestImportanceWeightsStatistically(t *testing.T) {
+	mu := table(t, []float64{1, -2, .5})
+	p := []float64{.6, .3, .1}
+	const rounds, sigma = 100_000, 1.0
+	for _, q := range []int{1, 10} {
+		for _, scheme := range []Scheme{IID, Systematic} {
+			r := random.New(uint64(q), "test")
+			e := newEstimate(IPW(), 3, 1, nil, 0)
+			var s sampler
+			arms, obs := make([]int, q), make([]Observation, q)
+			sum, square := [3]float64{}, [3]float64{}
+			for range rounds {
+				s.draw(r, p, arms, scheme)
+				one := newEstimate(IPW(), 3, 1, nil, 0)
+				for i, k := range arms {
+					obs[i] = Observation{Arm: k, Metrics: []float64{mu.Arm(k)[0] + sigma*Normal(r)}}
+				}
+				e.add(p, obs, 0)
+				one.add(p, obs, 0)
+				for k := range 3 {
+					v := one.value(k, 0)
+					sum[k] += v
+					square[k] += v * v
+				}
+			}
+			for k := range 3 {
+				m := mu.Arm(k)[0]
+				want := ((sigma*sigma+m*m)/p[k] - m*m) / float64(q)
+				mean := sum[k] / rounds
+				got := square[k]/rounds - mean*mean
+				near(t, fmt.Sprintf("Q=%d mean of arm %d", q, k), mean, m, 5*math.Sqrt(want/rounds))
+				near(t, "mean by V̂", e.value(k, 0), mean, 1e-9)
+				if scheme == IID {
+					near(t, "variance", got, want, .05*want)
+				} else if got > want*1.02 {
+					t.Errorf("systematic draws have variance %v, independent ones %v", got, want)
+				}
+			}
+		}
+	}
+}
+
+// Erratum E8, part (i): the proofs bound 1/p_k by 1/ε, but it reaches K/ε.
+func TestErratumMissingArms(t *testing.T) {
+	o := PaperOptions(4)
+	o.Exploration, o.Step = Constant(.2), Constant(1000)
+	a := newAlgorithm(t, goals(t, 5, false, 0), 4, o)
+	if err := a.Observe([]Observation{{Arm: 0, Metrics: []float64{1, 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if w := 1 / a.Serving()[3]; math.Abs(w-4/.2) > 1e-9 || w <= 1/.2 {
+		t.Errorf("1/p = %v; the printed bound is %v", w, 1/.2)
+	}
+}
+
+// Erratum E3: the relative gain is signed; with the printed absolute value a loss would look like a gain.
+func TestErratumSign(t *testing.T) {
+	mu := toy(t)
+	f := goals(t, 5, false, 0)
+	_, single, _ := BestSingle(f, mu)
+	o, _ := Maximize(f, mu, SolverOptions{})
+	theta := make([]float64, 2)
+	mu.Mean(theta, []float64{.9, .1})
+	if r := (f.Value(theta) - single) / (o.Value - single); r > -5 {
+		t.Errorf("r = %v for a mixture far worse than the best arm", r)
+	}
+}
+
+// A constant added to all scores changes nothing, and the step clip binds where it should (spec 4.4).
+func TestMirrorStep(t *testing.T) {
+	p := func(clip float64, g ...float64) []float64 {
+		m, err := newMirror(3, nil, Constant(0), 0, IID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.step(g, .5, clip); err != nil {
+			t.Fatal(err)
+		}
+		return m.Exploit()
+	}
+	a, b := p(0, 1, 2, -1), p(0, 11, 12, 9)
+	for k := range a {
+		near(t, "shifted", b[k], a[k], 1e-15)
+	}
+	near(t, "unclipped", math.Log(a[1]/a[2]), 1.5, 1e-12)
+	near(t, "clipped at 0.1", math.Log(p(.1, 1, 2, -1)[1]/p(.1, 1, 2, -1)[2]), .1*3/2, 1e-12)
+	near(t, "not clipped", math.Log(p(2, 1, 2, -1)[1]/p(2, 1, 2, -1)[2]), 1.5, 1e-12)
+}
