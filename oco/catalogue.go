@@ -262,7 +262,7 @@ func Learners() []Entry {
 			},
 		},
 		{
-			Name: "mirror-descent", Kind: "convex", Bound: "2·√(D_B/λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞", Cost: "O(d)+mirror maps",
+			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞", Cost: "O(d)+mirror maps",
 			Source: "Nemirovsky and Yudin 1983; Orabona 2019, Algorithm 6.1",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if n, err := onlySimplex(p); err == nil {
@@ -443,6 +443,14 @@ func Learners() []Entry {
 			},
 		},
 		{
+			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹", Knows: "the losses' curvature A_t", Cost: "O(d²) a factor of A_t+Mahalanobis projection",
+			Options: []Option{{"lambda", "1", "regularization"}},
+			Source:  "Orabona 2019, section 7.9",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				return NewCurvatureFTRL(p.Set, option(o, "lambda", 1))
+			},
+		},
+		{
 			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D", Cost: "O(d²)+Mahalanobis projection",
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
@@ -470,6 +478,21 @@ func Learners() []Entry {
 					return nil, err
 				}
 				return NewVovkAzouryWarmuth(n, option(o, "lambda", 1))
+			},
+		},
+		{
+			Name: "optimistic-ftrl", Kind: "convex", Bound: "c_T·ψ(u)+½Σ‖g_t−g_{t−1}‖²/c_t", Knows: "L; the hint is the last subgradient", Cost: "O(d)+proj",
+			Options: []Option{{"alpha", "D/√2, or 1", "the scale of ‖u‖"}},
+			Source:  "Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewLastHint(reg, SqrtWeight(p.Lipschitz/option(o, "alpha", scaleOf(p.Set))))
 			},
 		},
 		{

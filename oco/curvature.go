@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/loss"
 )
 
 // CurvatureFTRL is follow-the-regularized-leader on quadratic lower bounds of the losses (Orabona 2019,
@@ -34,6 +35,9 @@ type CurvatureFTRL struct {
 	work   []float64
 	failed error
 	text   string
+
+	gradient []float64   // scratch of UpdateLoss
+	axes     [][]float64 // the unit vectors, scaled, once UpdateLoss has needed them
 }
 
 type curvatureState struct {
@@ -64,7 +68,7 @@ func NewCurvatureFTRL(set convex.Set, lambda float64) (*CurvatureFTRL, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &CurvatureFTRL{set: set, lambda: lambda, space: space, point: make([]float64, d), work: make([]float64, d)}
+	l := &CurvatureFTRL{set: set, lambda: lambda, space: space, point: make([]float64, d), work: make([]float64, d), gradient: make([]float64, d)}
 	l.state = curvatureState{Factor: convex.NewCholesky(d, lambda), S: make([]float64, d*d), B: make([]float64, d), X: make([]float64, d)}
 	for i := range d {
 		l.state.S[i*d+i] = lambda
@@ -118,6 +122,36 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		return nil
 	}
 	return l.step(g, 1, factors...)
+}
+
+// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for squared
+// losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; √μ·e_i for i = 1, ..., d, O(d³), for other losses
+// that are μ-strongly convex; none else.
+func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
+	if err := checkLoss(f, l.Dim()); err != nil {
+		return err
+	}
+	g := l.gradient
+	f.Subgradient(g, l.state.X)
+	if e, ok := f.(*loss.Example); ok {
+		if _, ok := e.Loss.(loss.Squared); ok {
+			return l.UpdateFactors(g, e.Z)
+		}
+	}
+	c, ok := f.(loss.Curvature)
+	if !ok || !(c.StrongConvexity() > 0) {
+		return l.UpdateFactors(g)
+	}
+	if l.axes == nil {
+		for i := range l.Dim() {
+			l.axes = append(l.axes, make([]float64, l.Dim()))
+			l.axes[i][i] = 1
+		}
+	}
+	for i, a := range l.axes {
+		a[i] = math.Sqrt(c.StrongConvexity())
+	}
+	return l.UpdateFactors(g, l.axes...)
 }
 
 // step takes checked vectors; the factors are root·a.

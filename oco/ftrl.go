@@ -45,7 +45,8 @@ func (w Weight) validate() error {
 	return nil
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the range of float64. On balls ‖θ‖² is needed too.
+// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the range of
+// float64. On balls ‖θ‖² is needed too.
 func (w Weight) room(s *dualSum, m float64) error {
 	if err := s.room(m); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
 // OnlineNewtonStep is [CurvatureFTRL] along the subgradients (Hazan, Agarwal and Kale 2007; Orabona 2019,
@@ -62,6 +63,15 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 		return nil
 	}
 	return l.step(g, math.Sqrt(l.mu), g)
+}
+
+// UpdateLoss implements [LossLearner], by the subgradient alone: the curvature that counts here is μ's.
+func (l *OnlineNewtonStep) UpdateLoss(f loss.Function) error {
+	if err := checkLoss(f, l.Dim()); err != nil {
+		return err
+	}
+	f.Subgradient(l.gradient, l.state.X)
+	return l.Update(l.gradient)
 }
 
 // Bound implements [Bounder]. It needs the curvature in the doc comment, which linear losses do not have.

@@ -35,8 +35,9 @@ func NewPNorm(d int, p, eta float64) (*FTRL, error) {
 }
 
 // NewPNormTuned is [NewPNorm] with q = 2·ln d (2 for d < 3) and the rate for the given number of rounds,
-// for ‖g_t‖∞ ≤ lipschitz and comparators with ‖u‖₁ near alpha: regret at most ½(‖u‖₁²/α + α)·L·√T·√(2e·ln
-// d), nearly that of exponentiated gradient, without a simplex.
+// for ‖g_t‖∞ ≤ lipschitz and comparators with ‖u‖₁ near alpha: regret at most ½(‖u‖₁²/α +
+// α)·L·√T·√(q−1)·d^{1/q}, for d ≥ 3 at most ½(‖u‖₁²/α + α)·L·√T·√(2e·ln d), nearly that of exponentiated
+// gradient, without a simplex.
 func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err

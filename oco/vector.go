@@ -204,7 +204,8 @@ func (k *sum) add(v float64) {
 
 func (k *sum) value() float64 { return k.S }
 
-// exact is a sum of products in twice the precision (Dekker 1971, with fused operations, which are exact on every machine).
+// exact is a sum of products in twice the precision (Dekker 1971, with fused operations, which are exact on
+// every machine).
 type exact struct{ S, C float64 }
 
 func (k *exact) addProduct(a, b float64) {

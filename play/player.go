@@ -14,7 +14,11 @@ func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int, seed uin
 	name, draws := strings.CutPrefix(spec.Name, randomizedPrefix)
 	entry, err := oco.Find(name)
 	if err != nil {
-		return nil, err
+		var names []string
+		for _, e := range catalogue() {
+			names = append(names, e.Name)
+		}
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: want one of %s", spec.Name, strings.Join(names, ", "))
 	}
 	options := spec.Options
 	composite := spec.Name == "composite-ftrl" && f.L1 > 0

@@ -37,8 +37,8 @@ learner's loss, the loss of the best fixed point in hindsight, the regret betwee
 learner's bound on it and the part of the bound that was used; "tight" is the round at which
 that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
 on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
-is missing only where the theory gives none. For games that are lower bounds of the theory,
-"floor" is the regret that no learner escapes.
+is missing only where the theory gives none. "floor" is the regret that no learner escapes, for the
+lower bounds of the theory that promise one beforehand.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
 "noregret learners" and "noregret games" list them. The games regression and classification
@@ -269,6 +269,9 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
 	info := set.Info()
+	if info.Weighted {
+		return nil, noregret.Errorf(noregret.Usage, strings.Join(inputs, ", "), "the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
+	}
 	if info.Rows*int64(info.Dim)*8 > mostExampleBytes {
 		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "), "%d rows of %d features: as dense vectors they take more than %d MiB",
 			info.Rows, info.Dim, mostExampleBytes>>20)

@@ -25,8 +25,10 @@ func plotResults(path string, results []play.Result) error {
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
 	top, least := 0.0, math.Inf(1) // of what is above 0
+	regretTop := 0.0
 	for _, r := range results {
 		for _, q := range r.Curve {
+			regretTop = max(regretTop, q.Regret)
 			for _, v := range []float64{q.Regret, q.Bound} {
 				if v > 0 && !math.IsInf(v, 1) {
 					top, least = max(top, v), min(least, v)
@@ -73,9 +75,12 @@ func plotResults(path string, results []play.Result) error {
 			}
 		}
 	}
+	if regretTop == 0 {
+		regretTop = top
+	}
 	if logarithmic {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		p.Y.Min = max(least/1.5, top*1e-6)
+		p.Y.Min = max(least/1.5, regretTop*1e-6)
 		p.Y.Max = top * math.Pow(top/p.Y.Min, 0.2) * 2 // room for the legend
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))

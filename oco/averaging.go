@@ -1,0 +1,46 @@
+package oco
+
+// Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019, Theorem
+// 3.1): it hands α_t·g_t to a learner and averages the points played,
+//
+//	x̄_T = Σ α_t·x_t/Σ α_t,   E[F(x̄_T)] − F(u) ≤ E[Regret_T(u)]/Σ α_t,
+//
+// for independent samples of a convex F. The points are those before each update; the one after the last is
+// not among them. The regret, and Bound, are of the weighted losses. A round costs O(d) more than the
+// learner's.
+type Averaging struct{ *weighted }
+
+// NewAveraging wraps a learner at its start.
+func NewAveraging(learner Learner, alpha Alpha) (*Averaging, error) {
+	w, err := newWeighted("averaging", learner, alpha)
+	if err != nil {
+		return nil, err
+	}
+	return &Averaging{w}, nil
+}
+
+// Predict implements [Learner]: the learner's own point x_t, where the sample's gradient is to be taken.
+func (l *Averaging) Predict() []float64 { return l.learner.Predict() }
+
+// Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.
+func (l *Averaging) Update(g []float64) error {
+	alpha, total := l.next()
+	if err := l.feed(g, alpha); err != nil {
+		return err
+	}
+	share := alpha / total.value()
+	for i, x := range l.played {
+		l.state.Mean[i] += float64(share * (x - l.state.Mean[i]))
+	}
+	l.state.Total = total
+	l.state.T++
+	return nil
+}
+
+// Average is x̄ of the finished rounds, an error before the first. The slice belongs to the learner.
+func (l *Averaging) Average() ([]float64, error) {
+	if l.state.T == 0 {
+		return nil, badArgument("average", "no round has been finished: there is nothing to average")
+	}
+	return l.state.Mean, nil
+}

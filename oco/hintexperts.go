@@ -1,0 +1,163 @@
+package oco
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge] weighs
+// the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes to an optimistic
+// learner. By convexity its guarantee is that of the best strategy plus the experts' regret over 2λ.
+type HintExperts struct {
+	learner Hinted
+	experts *AdaHedge
+	norm    interface{ Of([]float64) float64 }
+	hints   [][]float64
+	mean    []float64
+	losses  []float64
+	given   bool
+}
+
+// NewHintExperts mixes the hints of k strategies for the learner. Norm is the dual norm of the learner's theorem.
+func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
+	if learner == nil || norm == nil {
+		return nil, badArgument("learner", "nil: want a learner and a norm")
+	}
+	experts, err := NewAdaHedge(k, 0)
+	if err != nil {
+		return nil, err
+	}
+	l := &HintExperts{learner: learner, experts: experts, norm: norm, mean: make([]float64, learner.Dim()), losses: make([]float64, k)}
+	for range k {
+		l.hints = append(l.hints, make([]float64, learner.Dim()))
+	}
+	return l, nil
+}
+
+// Dim implements [Learner].
+func (l *HintExperts) Dim() int { return l.learner.Dim() }
+
+// Rounds implements [Counter].
+func (l *HintExperts) Rounds() int { return l.experts.Rounds() }
+
+// Hints sets the strategies' hints for the running round.
+func (l *HintExperts) Hints(hints [][]float64) error {
+	if len(hints) != len(l.hints) {
+		return badArgument("hints", "there are %d for %d strategies", len(hints), len(l.hints))
+	}
+	for k, h := range hints {
+		if _, err := checkVector(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
+			return err
+		}
+	}
+	clear(l.mean)
+	for k, p := range l.experts.Predict() {
+		for i, v := range hints[k] {
+			l.mean[i] += float64(p * v)
+		}
+	}
+	if err := l.learner.Hint(l.mean); err != nil {
+		return err
+	}
+	for k, h := range hints {
+		copy(l.hints[k], h)
+	}
+	l.given = true
+	return nil
+}
+
+// Weights are the strategies' weights of the running round.
+func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
+
+// Predict implements [Learner].
+func (l *HintExperts) Predict() []float64 { return l.learner.Predict() }
+
+// Update implements [Learner]. Without Hints in this round all strategies are taken to have said 0.
+func (l *HintExperts) Update(g []float64) error {
+	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	for k, h := range l.hints {
+		for i, v := range g {
+			if l.mean[i] = v; l.given {
+				l.mean[i] -= h[i]
+			}
+		}
+		n := l.norm.Of(l.mean)
+		if l.losses[k] = float64(n * n); !finite(l.losses[k]) {
+			return badArgument("gradient", "its distance %v to hint %d leaves the range of float64 when squared", n, k)
+		}
+	}
+	largest, delta, err := l.experts.admit(l.losses)
+	if err != nil {
+		return err
+	}
+	if err := l.learner.Update(g); err != nil {
+		return err
+	}
+	l.given = false
+	l.experts.take(l.losses, largest, delta)
+	return nil
+}
+
+// Bound implements [Bounder]: that of the learner, with the mixed hints.
+func (l *HintExperts) Bound(u []float64) (float64, error) {
+	if b, ok := l.learner.(Bounder); ok {
+		return b.Bound(u)
+	}
+	_, err := checkVector("comparator", u, l.Dim())
+	return math.Inf(1), err
+}
+
+type hintExpertsState struct {
+	Learner, Experts []byte
+	Hints            [][]float64
+	Given            bool
+}
+
+// String describes the learner and its options in one line.
+func (l *HintExperts) String() string {
+	return fmt.Sprintf("hint-experts(%v, %d)", l.learner, len(l.hints))
+}
+
+// MarshalBinary implements [Snapshotter]; the learner inside must be one too.
+func (l *HintExperts) MarshalBinary() ([]byte, error) {
+	s := hintExpertsState{Hints: l.hints, Given: l.given}
+	var err error
+	if s.Learner, err = marshalInner(l.learner); err != nil {
+		return nil, err
+	}
+	if s.Experts, err = l.experts.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(snapshotMagic, l.String(), &s)
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *HintExperts) UnmarshalBinary(data []byte) error {
+	var s hintExpertsState
+	if err := snapshot.Open(data, snapshotMagic, l.String(), &s); err != nil {
+		return err
+	}
+	if len(s.Hints) != len(l.hints) {
+		return snapshot.Bad("it is damaged: it has the hints of %d strategies for %d", len(s.Hints), len(l.hints))
+	}
+	if err := checkState(l.Dim(), 0, s.Hints...); err != nil {
+		return err
+	}
+	before, err := marshalInner(l.learner)
+	if err != nil {
+		return err
+	}
+	if err := unmarshalInner(l.learner, s.Learner); err != nil {
+		return err
+	}
+	if err := l.experts.UnmarshalBinary(s.Experts); err != nil {
+		return errors.Join(err, unmarshalInner(l.learner, before))
+	}
+	l.hints, l.given = s.Hints, s.Given
+	return nil
+}

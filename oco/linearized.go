@@ -1,0 +1,80 @@
+package oco
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/loss"
+)
+
+// Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ l_t(x_t)
+// − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with UpdateLoss added; hints,
+// features and sparse subgradients go to the learner itself, the field.
+type Linearized struct {
+	Learner
+	g []float64
+}
+
+// NewLinearized wraps a learner.
+func NewLinearized(learner Learner) (*Linearized, error) {
+	if learner == nil {
+		return nil, badArgument("learner", "nil: want a learner")
+	}
+	return &Linearized{learner, make([]float64, learner.Dim())}, nil
+}
+
+// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one that is
+// [Curved] is told the loss's strong convexity.
+func (l *Linearized) UpdateLoss(f loss.Function) error {
+	if err := checkLoss(f, l.Dim()); err != nil {
+		return err
+	}
+	if whole, ok := l.Learner.(LossLearner); ok {
+		return whole.UpdateLoss(f)
+	}
+	f.Subgradient(l.g, l.Predict())
+	if curved, ok := l.Learner.(Curved); ok {
+		if c, ok := f.(loss.Curvature); ok {
+			return curved.UpdateCurved(l.g, c.StrongConvexity())
+		}
+	}
+	return l.Update(l.g)
+}
+
+// Rounds implements [Counter], for a learner that counts; 0 for others.
+func (l *Linearized) Rounds() int {
+	if c, ok := l.Learner.(Counter); ok {
+		return c.Rounds()
+	}
+	return 0
+}
+
+// Bound implements [Bounder]: that of the learner.
+func (l *Linearized) Bound(u []float64) (float64, error) {
+	if b, ok := l.Learner.(Bounder); ok {
+		return b.Bound(u)
+	}
+	_, err := checkVector("comparator", u, l.Dim())
+	return math.Inf(1), err
+}
+
+// MarshalBinary implements [Snapshotter]; the learner inside must be one too.
+func (l *Linearized) MarshalBinary() ([]byte, error) { return marshalInner(l.Learner) }
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *Linearized) UnmarshalBinary(data []byte) error { return unmarshalInner(l.Learner, data) }
+
+func marshalInner(l Learner) ([]byte, error) {
+	s, ok := l.(Snapshotter)
+	if !ok {
+		return nil, badArgument("learner", "%v cannot be saved", l)
+	}
+	return s.MarshalBinary()
+}
+
+func unmarshalInner(l Learner, data []byte) error {
+	s, ok := l.(Snapshotter)
+	if !ok {
+		return badArgument("learner", "%v cannot be restored", l)
+	}
+	return s.UnmarshalBinary(data)
+}

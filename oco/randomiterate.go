@@ -1,0 +1,75 @@
+package oco
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// RandomIterate is online-to-batch conversion without convexity of the risk (Orabona 2019, section 3.3):
+// one of the points played, x_τ with P[τ = t] = α_t/Σα, whose expected risk is the weighted mean of the
+// risks. It keeps one point, replaced in round t with probability α_t/Σ_{i≤t} α_i.
+type RandomIterate struct {
+	*weighted
+	source *random.Source
+}
+
+// NewRandomIterate wraps a learner at its start. The same seed keeps the same rounds' points.
+func NewRandomIterate(learner Learner, alpha Alpha, seed uint64) (*RandomIterate, error) {
+	w, err := newWeighted(fmt.Sprintf("random-iterate:%d", seed), learner, alpha)
+	if err != nil {
+		return nil, err
+	}
+	return &RandomIterate{w, random.New(seed, "oco/random-iterate")}, nil
+}
+
+// Predict implements [Learner].
+func (l *RandomIterate) Predict() []float64 { return l.learner.Predict() }
+
+// Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.
+func (l *RandomIterate) Update(g []float64) error {
+	alpha, total := l.next()
+	if err := l.feed(g, alpha); err != nil {
+		return err
+	}
+	if l.source.Float64()*total.value() < alpha {
+		copy(l.state.Mean, l.played)
+	}
+	l.state.Total = total
+	l.state.T++
+	return nil
+}
+
+// Iterate is the point kept, an error before the first round has ended. The slice belongs to the learner.
+func (l *RandomIterate) Iterate() ([]float64, error) {
+	if l.state.T == 0 {
+		return nil, badArgument("iterate", "no round has been finished: there is no point to return")
+	}
+	return l.state.Mean, nil
+}
+
+// MarshalBinary implements [Snapshotter].
+func (l *RandomIterate) MarshalBinary() ([]byte, error) {
+	draws, err := l.source.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	l.state.Draws = draws
+	return l.weighted.MarshalBinary()
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *RandomIterate) UnmarshalBinary(data []byte) error {
+	before, err := l.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	if err := l.weighted.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	if err := l.source.UnmarshalBinary(l.state.Draws); err != nil {
+		return errors.Join(err, l.weighted.UnmarshalBinary(before))
+	}
+	return nil
+}
