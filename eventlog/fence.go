@@ -24,6 +24,7 @@ type fence struct {
 
 	mu    sync.Mutex
 	cause error
+	fault error // the first error of reading, which says nothing of the bytes
 	open  map[*fencedFile]struct{}
 	locks map[*fencedLock]struct{}
 }
@@ -54,6 +55,25 @@ func (f *fence) fail(err error) error {
 		f.onFail(err)
 	}
 	return err
+}
+
+// reading notes an error of reading. The end of a file and a file that is not there are answers, not errors.
+func (f *fence) reading(err error) error {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
+		f.mu.Lock()
+		if f.fault == nil {
+			f.fault = err
+		}
+		f.mu.Unlock()
+	}
+	return err
+}
+
+// readFault is the first error of reading: with it, what looks like damage may be none.
+func (f *fence) readFault() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault
 }
 
 // do runs a change of the disk, or refuses it.
@@ -105,7 +125,8 @@ func (f *fence) Create(name string, c vfs.DiskWriteCategory) (file vfs.File, err
 
 // Open implements vfs.FS. Reading is not fenced.
 func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
-	return f.wrap(f.FS.Open(name, opts...))
+	file, err := f.FS.Open(name, opts...)
+	return f.wrap(file, f.reading(err))
 }
 
 // OpenReadWrite implements vfs.FS.
@@ -152,6 +173,18 @@ func (f *fence) RemoveAll(name string) error {
 		return err
 	}
 	return f.FS.RemoveAll(name)
+}
+
+// List implements vfs.FS.
+func (f *fence) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	return names, f.reading(err)
+}
+
+// Stat implements vfs.FS.
+func (f *fence) Stat(name string) (vfs.FileInfo, error) {
+	info, err := f.FS.Stat(name)
+	return info, f.reading(err)
 }
 
 // Lock implements vfs.FS.
@@ -209,7 +242,7 @@ func (f *fencedFile) read(read func() error) error {
 	if f.closed {
 		return os.ErrClosed
 	}
-	return read()
+	return f.fence.reading(read())
 }
 
 // Close implements vfs.File. A second Close does nothing: the first may have been abandon's.
@@ -263,12 +296,15 @@ func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
 
 // Preallocate implements vfs.File. It is a hint that some file systems refuse: that does not close the fence.
 func (f *fencedFile) Preallocate(offset, length int64) error {
-	return f.read(func() error {
-		if err := f.fence.check(); err != nil {
-			return err
-		}
-		return f.File.Preallocate(offset, length)
-	})
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.closed {
+		return os.ErrClosed
+	}
+	if err := f.fence.check(); err != nil {
+		return err
+	}
+	return f.File.Preallocate(offset, length)
 }
 
 // Sync implements vfs.File.

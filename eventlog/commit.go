@@ -1,0 +1,195 @@
+package eventlog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/noregret/noregret"
+)
+
+// request is one call of Append on its way.
+type request struct {
+	events []Event
+	size   int
+	done   chan struct{} // closed when first and err are set
+	first  uint64
+	err    error
+}
+
+// Append implements [Appender]. Calls that wait together share one flush of the disk.
+func (s *Store) Append(ctx context.Context, events ...Event) (first, last uint64, err error) {
+	size, err := s.opts.checkEvents(events)
+	if err != nil {
+		return 0, 0, err
+	}
+	r := &request{events: events, size: size, done: make(chan struct{})}
+	if err := s.enqueue(ctx, r); err != nil {
+		return 0, 0, err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if s.takeBack(r) {
+			return 0, 0, notAppended(ctx)
+		}
+		<-r.done
+	}
+	if r.err != nil {
+		return 0, 0, r.err
+	}
+	return r.first, r.first + uint64(len(events)) - 1, nil
+}
+
+func notAppended(ctx context.Context) error {
+	return noregret.Errorf(noregret.Internal, "append", "nothing was appended: %w", context.Cause(ctx))
+}
+
+// enqueue waits for room and puts r at the end of the queue.
+func (s *Store) enqueue(ctx context.Context, r *request) error {
+	for {
+		if ctx.Err() != nil {
+			return notAppended(ctx)
+		}
+		s.mu.Lock()
+		if err := s.alive(); err != nil {
+			s.mu.Unlock()
+			return err
+		}
+		if s.queued+r.size <= s.opts.QueueBytes {
+			s.queue = append(s.queue, r)
+			s.queued += r.size
+			s.work.Signal()
+			s.mu.Unlock()
+			return nil
+		}
+		room := s.room
+		s.mu.Unlock()
+		select {
+		case <-room:
+		case <-s.closed:
+		case <-s.failed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// takeBack removes r from the queue, if the committer has not taken it.
+func (s *Store) takeBack(r *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.queue, r)
+	if i < 0 {
+		return false
+	}
+	s.queue = slices.Delete(s.queue, i, i+1)
+	s.release(r.size)
+	return true
+}
+
+// release gives room back. The caller holds s.mu.
+func (s *Store) release(size int) {
+	s.queued -= size
+	close(s.room)
+	s.room = make(chan struct{})
+}
+
+// commit is the committer: it writes one group after the other until the log is closed or fails.
+func (s *Store) commit() {
+	for {
+		group, size := s.takeGroup()
+		if group == nil {
+			return
+		}
+		s.commitMu.Lock()
+		err := s.writeGroup(group)
+		s.commitMu.Unlock()
+		if err != nil {
+			s.fail(err)
+			err = s.failure()
+		}
+		s.mu.Lock()
+		s.release(size)
+		s.mu.Unlock()
+		for _, r := range group {
+			r.err = err
+			close(r.done)
+		}
+	}
+}
+
+// takeGroup waits for requests and takes as many as a group may hold, or nil at the end. A log that has failed
+// answers all that wait.
+func (s *Store) takeGroup() (group []*request, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 && !s.closing && s.cause == nil {
+		s.work.Wait()
+	}
+	if s.cause != nil {
+		for _, r := range s.queue {
+			r.err = s.failureLocked()
+			close(r.done)
+			s.release(r.size)
+		}
+		s.queue = nil
+		return nil, 0
+	}
+	n, count := 0, 0
+	for _, r := range s.queue {
+		if n > 0 && (size+r.size > s.opts.GroupBytes || count+len(r.events) > s.opts.GroupEvents) {
+			break
+		}
+		n, size, count = n+1, size+r.size, count+len(r.events)
+	}
+	if n == 0 {
+		return nil, 0
+	}
+	group = slices.Clone(s.queue[:n])
+	s.queue = slices.Delete(s.queue, 0, n)
+	return group, size
+}
+
+// writeGroup makes a group durable and then visible. Only the committer calls it, so last stands still meanwhile.
+func (s *Store) writeGroup(group []*request) error {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	b := s.db.NewBatch()
+	count := uint64(0)
+	for _, r := range group {
+		r.first = last.position + 1
+		for _, e := range r.events {
+			last.position++
+			op := b.SetDeferred(9, recordSize(e))
+			copy(op.Key, eventKey(last.position))
+			last.sum = encodeRecord(op.Value, Record{last.position, e}, last.sum)
+			if err := op.Finish(); err != nil {
+				return s.ioError("appending", err)
+			}
+			count++
+		}
+	}
+	err := s.guard(func() error {
+		if err := s.db.Apply(b, pebble.Sync); err != nil {
+			return err
+		}
+		if err := s.note.note(last); err != nil {
+			return err
+		}
+		return b.Close()
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = last
+	s.stats.Groups++
+	s.stats.Appends += uint64(len(group))
+	s.stats.Events += count
+	close(s.grown)
+	s.grown = make(chan struct{})
+	return nil
+}

@@ -1,0 +1,185 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/noregret/noregret"
+)
+
+// damaged is the error for bytes that are not what was written. cause may be nil.
+func damaged(dir string, cause error, format string, args ...any) error {
+	return &noregret.Error{
+		Code: noregret.BadInput, Place: dir,
+		Message: ErrDamaged.Error() + ": " + fmt.Sprintf(format, args...),
+		Err:     errors.Join(ErrDamaged, cause),
+	}
+}
+
+// ends are the base, which is the last position that is not in the log any more, and the last one in it.
+type ends struct{ base, last mark }
+
+// events returns an iterator over the events at the positions from to to.
+func events(db *pebble.DB, from, to uint64) (*pebble.Iterator, error) {
+	o := &pebble.IterOptions{LowerBound: eventKey(from), UpperBound: []byte{eventPrefix + 1}}
+	if to+1 != 0 {
+		o.UpperBound = eventKey(to + 1)
+	}
+	return db.NewIter(o)
+}
+
+const noEnd = ^uint64(0)
+
+// record decodes the event that the iterator stands on.
+func record(it *pebble.Iterator, dir string) (Record, link, error) {
+	position, ok := keyPosition(it.Key())
+	if !ok {
+		return Record{}, link{}, damaged(dir, nil, "a key of the store is %x, want one of a position", it.Key())
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return Record{}, link{}, readError(dir, position, err)
+	}
+	r, l, problem := decodeRecord(value)
+	if problem == "" && r.Position != position {
+		problem = fmt.Sprintf("it holds the record of position %d", r.Position)
+	}
+	if problem != "" {
+		return Record{}, link{}, damaged(dir, nil, "position %d: %s", position, problem)
+	}
+	return r, l, nil
+}
+
+// readError is an error of pebble met at a position.
+func readError(dir string, position uint64, err error) error {
+	if pebble.IsCorruptionError(err) {
+		return damaged(dir, err, "position %d cannot be read: %v", position, err)
+	}
+	return noregret.Errorf(noregret.Internal, dir, "reading position %d: %w", position, err)
+}
+
+// readBase returns the base that the store keeps.
+func readBase(db *pebble.DB, dir string) (mark, error) {
+	value, closer, err := db.Get(baseKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return mark{}, nil
+	}
+	if err != nil {
+		return mark{}, readError(dir, 0, err)
+	}
+	m, ok := decodeMark(baseMagic, value)
+	if err := closer.Close(); err != nil {
+		return mark{}, err
+	}
+	if !ok {
+		return mark{}, damaged(dir, nil, "the note of what was compacted away is malformed")
+	}
+	return m, nil
+}
+
+// readEnds reads and verifies the first and the last event.
+func readEnds(db *pebble.DB, dir string) (e ends, err error) {
+	if e.base, err = readBase(db, dir); err != nil {
+		return e, err
+	}
+	e.last = e.base
+	it, err := events(db, 0, noEnd)
+	if err != nil {
+		return e, readError(dir, e.base.position+1, err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		if err := it.Error(); err != nil {
+			return e, readError(dir, e.base.position+1, err)
+		}
+		return e, nil
+	}
+	c := chain{dir: dir, last: e.base}
+	if _, err := c.next(it); err != nil {
+		return e, err
+	}
+	if !it.Last() {
+		return e, readError(dir, c.last.position, it.Error())
+	}
+	_, l, err := record(it, dir)
+	if err != nil {
+		return e, err
+	}
+	e.last = mark{l.position, l.sum}
+	return e, nil
+}
+
+// against holds the ends against the mark: what was acknowledged must be there, and what follows it be whole.
+func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
+	switch {
+	case e.last.position < m.position:
+		return damaged(dir, nil, "it ends at position %d, but %d was acknowledged: the positions %d to %d are missing",
+			e.last.position, m.position, e.last.position+1, m.position)
+	case m.position < e.base.position:
+		return nil // the mark is older than a compaction
+	case m.position == e.base.position:
+		if m.sum != e.base.sum {
+			return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", m.position, e.base.sum, m.sum)
+		}
+		return nil
+	}
+	it, err := events(db, m.position, noEnd)
+	if err != nil {
+		return readError(dir, m.position, err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		return damaged(dir, it.Error(), "position %d cannot be read", m.position)
+	}
+	_, l, err := record(it, dir)
+	if err != nil {
+		return err
+	}
+	if l.position != m.position || l.sum != m.sum {
+		return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", l.position, l.sum, m.sum)
+	}
+	c := chain{dir: dir, last: m}
+	for it.Next() {
+		if _, err := c.next(it); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return readError(dir, c.last.position+1, err)
+	}
+	return nil
+}
+
+// chain verifies that records follow each other: positions one by one, each naming the checksum of the one before.
+type chain struct {
+	dir     string
+	last    mark
+	unknown bool // the sum of last is not known
+}
+
+// next decodes the record under the iterator and holds it against the one before.
+func (c *chain) next(it *pebble.Iterator) (Record, error) {
+	r, l, err := record(it, c.dir)
+	if err != nil {
+		return r, err
+	}
+	return r, c.add(l)
+}
+
+func (c *chain) add(l link) error {
+	switch want := c.last.position + 1; {
+	case l.position > want && l.position == want+1:
+		return damaged(c.dir, nil, "position %d is missing", want)
+	case l.position > want:
+		return damaged(c.dir, nil, "the positions %d to %d are missing", want, l.position-1)
+	case l.position < want:
+		return damaged(c.dir, nil, "position %d comes again after %d", l.position, c.last.position)
+	case !c.unknown && l.previous != c.last.sum:
+		return damaged(c.dir, nil, "position %d follows a record with the checksum %08x, but that of position %d is %08x",
+			l.position, l.previous, c.last.position, c.last.sum)
+	}
+	c.last, c.unknown = mark{l.position, l.sum}, false
+	return nil
+}

@@ -1,0 +1,178 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/noregret/noregret"
+)
+
+// A reader takes this much at a time. It holds nothing of the store between two chunks, so that a reader that
+// waits or is slow keeps neither memory nor files of pebble's.
+const (
+	chunkEvents = 512
+	chunkBytes  = 1 << 20
+)
+
+// Read implements [Reader]. It is refused before the first event and beyond the one that comes next.
+func (s *Store) Read(ctx context.Context, from uint64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		s.mu.Lock()
+		to := s.last.position
+		s.mu.Unlock()
+		if err := s.checkFrom(from, to); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		c := s.cursor(from)
+		for c.last.position < to {
+			if !c.read(ctx, to, yield) {
+				return
+			}
+		}
+	}
+}
+
+// Tail implements [Reader].
+func (s *Store) Tail(ctx context.Context, from uint64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		s.mu.Lock()
+		to, grown := s.last.position, s.grown
+		s.mu.Unlock()
+		if err := s.checkFrom(from, to); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		c := s.cursor(from)
+		for {
+			for c.last.position < to {
+				if !c.read(ctx, to, yield) {
+					return
+				}
+			}
+			err := ctx.Err()
+			if err == nil {
+				select {
+				case <-grown:
+				case <-s.closed:
+				case <-s.failed:
+				case <-ctx.Done():
+					err = ctx.Err()
+				}
+			}
+			s.mu.Lock()
+			to, grown = s.last.position, s.grown
+			if err == nil && c.last.position == to {
+				err = s.alive()
+			}
+			s.mu.Unlock()
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+		}
+	}
+}
+
+// checkFrom refuses positions at which reading cannot begin.
+func (s *Store) checkFrom(from, last uint64) error {
+	if from == 0 || from > last+1 {
+		return noregret.Errorf(noregret.Usage, s.dir, "reading from position %d, want 1 to %d", from, last+1)
+	}
+	return nil
+}
+
+// cursor is where a reader is.
+type cursor struct {
+	chain
+	store *Store
+}
+
+func (s *Store) cursor(from uint64) *cursor {
+	return &cursor{chain{dir: s.dir, last: mark{position: from - 1}, unknown: from > 1}, s}
+}
+
+// read yields a chunk of the events up to to, and reports whether to go on.
+func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) bool) bool {
+	// What take writes, which may go on after the log has failed.
+	out := &struct {
+		chain
+		chunk []Record
+	}{chain: c.chain}
+	next, chunk := c.last.position+1, []Record(nil)
+	err := c.store.reading(ctx, func() (err error) {
+		out.chunk, err = c.store.take(&out.chain, to)
+		return err
+	})
+	if err == nil || !errors.Is(err, ErrFailed) {
+		c.chain, chunk = out.chain, out.chunk
+	}
+	c.store.mu.Lock()
+	base := c.store.base.position
+	c.store.mu.Unlock()
+	if next <= base { // perhaps while it was being read
+		yield(Record{}, noregret.Errorf(noregret.NotFound, c.dir, "%w: %d, the first is %d", ErrCompacted, next, base+1))
+		return false
+	}
+	for _, r := range chunk {
+		if !yield(r, nil) {
+			return false
+		}
+	}
+	if err != nil {
+		yield(Record{}, err)
+	}
+	return err == nil
+}
+
+// take reads the next events, verifying the chain. Whole events before an error are returned with it.
+func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
+	from := c.last.position + 1
+	s.mu.Lock()
+	if c.unknown && c.last.position == s.base.position {
+		c.last, c.unknown = s.base, false
+	}
+	base := s.base.position
+	s.mu.Unlock()
+	if from <= base {
+		return nil, nil // read tells
+	}
+	start := from
+	if c.unknown { // begin with the event before, for its checksum
+		start--
+	}
+	it, err := events(s.db, start, to)
+	if err != nil {
+		return nil, readError(s.dir, from, err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	bytes := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		if c.unknown {
+			_, l, err := record(it, s.dir)
+			if err != nil {
+				return nil, err
+			}
+			if l.position == c.last.position {
+				c.last.sum, c.unknown = l.sum, false
+				continue
+			}
+		}
+		r, err := c.next(it)
+		if err != nil {
+			return chunk, err
+		}
+		chunk = append(chunk, r)
+		if bytes += recordSize(r.Event); len(chunk) == chunkEvents || bytes >= chunkBytes {
+			return chunk, nil
+		}
+	}
+	if err := it.Error(); err != nil {
+		return chunk, readError(s.dir, c.last.position+1, err)
+	}
+	if c.last.position < to {
+		return chunk, damaged(s.dir, nil, "the positions %d to %d are missing", c.last.position+1, to)
+	}
+	return chunk, nil
+}

@@ -1,0 +1,415 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/noregret/noregret"
+)
+
+// Store is the [Log] on one disk: pebble behind a fence. Open makes one. All methods are safe for concurrent use.
+//
+// One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the log has
+// failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until the process
+// ends; its files and its lock are given back all the same.
+type Store struct {
+	dir   string
+	opts  Options
+	fence *fence
+	lock  io.Closer
+	db    *pebble.DB
+	note  *markFile
+
+	use      sync.RWMutex // held for reading while db is read, for writing by Close
+	commitMu sync.Mutex   // held while a group is written, and by Compact
+	snapMu   sync.Mutex   // held while snapshots change
+	wait     sync.WaitGroup
+
+	failed chan struct{} // closed when cause is set
+
+	mu        sync.Mutex
+	work      *sync.Cond // the committer waits here
+	cause     error
+	closing   bool
+	closed    chan struct{} // closed when closing is set
+	queue     []*request
+	queued    int           // bytes in queue and in the group being written
+	room      chan struct{} // closed and renewed when queued shrinks
+	grown     chan struct{} // closed and renewed when last grows
+	base      mark
+	last      mark
+	snapshots []uint64 // positions, ascending
+	stats     Stats
+}
+
+var _ Log = (*Store)(nil)
+
+// The names in a log's directory.
+const (
+	lockName     = "LOCK"
+	eventsName   = "events"
+	snapshotName = "snapshots"
+)
+
+// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It first reads
+// without changing anything and refuses a damaged log with [ErrDamaged], naming what is wrong: see [Check] and [Repair].
+// It does not read all events; a damaged one among them is found by the reader that comes to it, or by Check.
+func Open(fs FS, dir string, o Options) (*Store, error) {
+	o, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		dir: dir, opts: o,
+		failed: make(chan struct{}), closed: make(chan struct{}), room: make(chan struct{}), grown: make(chan struct{}),
+	}
+	s.work = sync.NewCond(&s.mu)
+	s.fence = newFence(disk(fs), s.fail)
+	if err := s.open(); err != nil {
+		s.fail(err)
+		_ = s.fence.abandon() // the first error is the one to tell
+		return nil, err
+	}
+	s.wait.Go(s.commit)
+	return s, nil
+}
+
+func (s *Store) path(name string) string { return s.fence.PathJoin(s.dir, name) }
+
+func (s *Store) open() error {
+	if err := makeDirs(s.fence, s.dir); err != nil {
+		return s.ioError("making the directory", err)
+	}
+	lock, err := s.fence.Lock(s.path(lockName))
+	if err != nil {
+		return lockError(s.dir, err)
+	}
+	s.lock = lock
+	found, err := look(s.fence, s.dir)
+	if err != nil {
+		return err
+	}
+	if !found.store {
+		if err := s.create(); err != nil {
+			return err
+		}
+	} else if err := s.verify(&found); err != nil {
+		return err
+	}
+	if s.db == nil {
+		if s.db, err = s.pebble(false); err != nil {
+			return s.ioError("opening the store", err)
+		}
+	}
+	if found.hasMark {
+		s.note, err = openMark(s.fence, s.path(markFileName), found.slot)
+	} else if err = createMark(s.fence, s.dir, s.last); err == nil {
+		s.note, err = openMark(s.fence, s.path(markFileName), 0)
+	}
+	if err != nil {
+		return s.ioError("opening the mark file", err)
+	}
+	return s.openSnapshots()
+}
+
+// ioError is a failure of the machine, told with what was being done.
+func (s *Store) ioError(doing string, err error) error {
+	return noregret.Errorf(noregret.Internal, s.dir, "%s: %w", doing, err)
+}
+
+func lockError(dir string, err error) error {
+	return noregret.Errorf(noregret.Internal, dir, "the log is in use by another process or cannot be locked: %w", err)
+}
+
+// layout is what a look at the directory finds.
+type layout struct {
+	store   bool // pebble is there
+	hasMark bool
+	mark    mark
+	slot    int64
+}
+
+// look reads the directory and refuses what is no log and no place for one.
+func look(fs FS, dir string) (l layout, err error) {
+	ioErr := func(err error) error { return noregret.Errorf(noregret.Internal, dir, "reading the directory: %w", err) }
+	l.mark, l.slot, l.hasMark, err = readMark(fs, fs.PathJoin(dir, markFileName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return l, ioErr(err)
+	}
+	markThere := err == nil
+	events := fs.PathJoin(dir, eventsName)
+	names, err := fs.List(events)
+	if errors.Is(err, os.ErrNotExist) {
+		if names, err = nil, nil; markThere {
+			return l, damaged(dir, nil, "the directory %s is missing", eventsName)
+		}
+	}
+	if err != nil {
+		return l, ioErr(err)
+	}
+	if names != nil {
+		desc, err := pebble.Peek(events, fs)
+		if err != nil {
+			return l, ioErr(err)
+		}
+		l.store = desc.Exists
+	}
+	if !l.store && (markThere || holdsTables(fs, names)) {
+		return l, damaged(dir, nil, "%s has lost the name of its manifest (marker.manifest.*)", eventsName)
+	}
+	if !l.store && len(names) == 0 {
+		return l, refuseForeign(fs, dir)
+	}
+	return l, nil
+}
+
+func holdsTables(fs FS, names []string) bool {
+	for _, n := range names {
+		if isTable(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseForeign refuses to make a log among other files.
+func refuseForeign(fs FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return noregret.Errorf(noregret.Internal, dir, "reading the directory: %w", err)
+	}
+	for _, n := range names {
+		switch n {
+		case lockName, eventsName, snapshotName, markFileName + tempSuffix:
+		default:
+			return noregret.Errorf(noregret.Usage, dir, "the directory holds %q and no log, want an empty or a new one", n)
+		}
+	}
+	return nil
+}
+
+// create makes an empty store.
+func (s *Store) create() error {
+	if err := makeDirs(s.fence, s.path(eventsName)); err != nil {
+		return s.ioError("making the directory", err)
+	}
+	var err error
+	if s.db, err = s.pebble(false); err != nil {
+		return s.ioError("making the store", err)
+	}
+	return nil
+}
+
+// verify reads both ends of the log without changing a byte, and holds them against the mark.
+func (s *Store) verify(l *layout) error {
+	db, err := s.pebble(true)
+	if err != nil {
+		if fault := s.fence.readFault(); fault != nil {
+			return s.ioError("opening the store", fault)
+		}
+		return damaged(s.dir, err, "the store cannot be opened: %v", err)
+	}
+	return s.guard(func() error {
+		e, err := readEnds(db, s.dir)
+		if err == nil && l.hasMark {
+			err = e.against(db, s.dir, l.mark)
+		}
+		s.base, s.last = e.base, e.last
+		return errors.Join(err, db.Close())
+	})
+}
+
+// pebble opens the store.
+func (s *Store) pebble(readOnly bool) (*pebble.DB, error) {
+	var db *pebble.DB // which a call that guard gave up on may still set
+	err := s.guard(func() (err error) {
+		db, err = pebble.Open(s.path(eventsName), pebbleOptions(s.fence, s.opts.FlushBytes, readOnly, s.fail))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// pebbleOptions are for a log: keys only grow, so tables never overlap and nothing is gained by compacting
+// them in the background; bytes are not compressed, so that a record can be found in a table that pebble
+// refuses to read.
+func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebble.Options {
+	never := 1 << 20 // sublevels: tables overlap only for a moment, in Compact
+	o := &pebble.Options{
+		FS:                          fs,
+		ReadOnly:                    readOnly,
+		ErrorIfNotExists:            readOnly,
+		FormatMajorVersion:          pebble.FormatWALSyncChunks,
+		MemTableSize:                uint64(flushBytes),
+		MemTableStopWritesThreshold: 4,
+		DisableAutomaticCompactions: true,
+		DisableTableStats:           true,
+		L0CompactionThreshold:       never,
+		L0StopWritesThreshold:       never,
+		CacheSize:                   8 << 20,
+		Logger:                      fatal{fail},
+		EventListener: &pebble.EventListener{
+			// After a failure pebble would try again for ever; see guard.
+			BackgroundError: func(err error) {
+				if f, ok := fs.(*fence); ok && f.check() != nil {
+					runtime.Goexit()
+				}
+			},
+		},
+	}
+	for i := range o.Levels {
+		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+	}
+	return o
+}
+
+// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process to end; here it is
+// the goroutine that ends, after the log has been poisoned.
+type fatal struct{ fail func(error) }
+
+func (fatal) Infof(string, ...any)  {}
+func (fatal) Errorf(string, ...any) {}
+func (l fatal) Fatalf(format string, args ...any) {
+	l.fail(fmt.Errorf(format, args...))
+	runtime.Goexit()
+}
+
+var errStopped = errors.New("pebble gave up")
+
+// guard calls pebble on a goroutine of its own, as pebble may end it or never come back after a
+// failure: then guard returns the failure.
+func (s *Store) guard(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := errStopped
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("pebble: %v", r)
+				s.fail(err)
+			}
+			done <- err
+		}()
+		err = f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-s.failed:
+		return s.failure()
+	}
+}
+
+// fail poisons the log with its first failure.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	first := s.cause == nil
+	if first {
+		s.cause = err
+		close(s.failed)
+		s.work.Broadcast()
+	}
+	s.mu.Unlock()
+	if first {
+		_ = s.fence.fail(err)
+	}
+}
+
+// failure is what calls answer once the log has failed.
+func (s *Store) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failureLocked()
+}
+
+func (s *Store) failureLocked() error {
+	return &noregret.Error{
+		Code: noregret.Internal, Place: s.dir, Message: fmt.Sprintf("%v: %v", ErrFailed, s.cause), Err: errors.Join(ErrFailed, s.cause),
+	}
+}
+
+// alive returns why the log cannot be used, or nil. The caller holds s.mu.
+func (s *Store) alive() error {
+	switch {
+	case s.closing:
+		return noregret.Errorf(noregret.Usage, s.dir, "%w", ErrClosed)
+	case s.cause != nil:
+		return s.failureLocked()
+	}
+	return nil
+}
+
+// reading runs f while Close is kept away.
+func (s *Store) reading(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.use.RLock()
+	defer s.use.RUnlock()
+	s.mu.Lock()
+	err := s.alive()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.guard(f)
+}
+
+// Stats implements [Log]. It works on a closed log, too.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.stats
+	out.First, out.Last, out.QueueBytes = s.base.position+1, s.last.position, int64(s.queued)
+	if n := len(s.snapshots); n > 0 {
+		out.Snapshot = s.snapshots[n-1]
+	}
+	if s.cause != nil {
+		out.Failed = s.cause.Error()
+	}
+	return out
+}
+
+// Close implements [Log]. It returns the failure of a log that has failed. A second call does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	close(s.closed)
+	s.work.Broadcast()
+	s.mu.Unlock()
+	s.wait.Wait()
+	s.commitMu.Lock() // a Compact that runs
+	defer s.commitMu.Unlock()
+	s.snapMu.Lock()
+	defer s.snapMu.Unlock()
+	s.use.Lock()
+	defer s.use.Unlock()
+	s.mu.Lock()
+	failed := s.cause != nil
+	s.mu.Unlock()
+	if !failed {
+		err := s.guard(func() error { return errors.Join(s.db.Close(), s.note.close(), s.lock.Close()) })
+		if err != nil {
+			s.fail(err)
+			failed = true
+		}
+	}
+	if failed {
+		_ = s.fence.abandon() // the failure is the error to tell
+		return s.failure()
+	}
+	return nil
+}
