@@ -3,6 +3,8 @@ package main
 import (
 	"image/color"
 	"math"
+	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,10 +27,12 @@ func plotResults(path string, results []play.Result) error {
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
 	top, least := 0.0, math.Inf(1) // of what is above 0
-	regretTop := 0.0
+	var regrets []float64
 	for _, r := range results {
 		for _, q := range r.Curve {
-			regretTop = max(regretTop, q.Regret)
+			if q.Regret > 0 {
+				regrets = append(regrets, q.Regret)
+			}
 			for _, v := range []float64{q.Regret, q.Bound} {
 				if v > 0 && !math.IsInf(v, 1) {
 					top, least = max(top, v), min(least, v)
@@ -75,14 +79,36 @@ func plotResults(path string, results []play.Result) error {
 			}
 		}
 	}
-	if regretTop == 0 {
-		regretTop = top
-	}
 	if logarithmic {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		p.Y.Min = max(least/1.5, regretTop*1e-6)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+		p.Y.Min = least / 1.5
+		if slices.Sort(regrets); len(regrets) > 0 {
+			p.Y.Min = max(p.Y.Min, regrets[len(regrets)/2]*1e-6) // a few rounds of next to no regret are cut off
+		}
 		p.Y.Max = top * math.Pow(top/p.Y.Min, 0.2) * 2 // room for the legend
 	}
 	p.X.Min, p.X.Max = 1, max(2, float64(results[0].Rounds))
 	return writePlots(path, [][]*plot.Plot{{p}}, 8*vg.Inch, 5.5*vg.Inch)
+}
+
+// decades marks powers of ten on a logarithmic axis, at most ten of them with a number.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(low, high float64) []plot.Tick {
+	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
+	every := (last-first)/10 + 1
+	var ticks []plot.Tick
+	for k := first; k <= last; k++ {
+		v := math.Pow10(k)
+		if v < low || v > high {
+			continue
+		}
+		t := plot.Tick{Value: v}
+		if k%every == 0 {
+			t.Label = strconv.FormatFloat(v, 'g', 3, 64)
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
 }
