@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// BenchmarkRound is a round (draw, observe) of ten groups, in ns for each arm and metric: the cost of Algorithm 1 is linear in K·M, that of the
-// default depends on neither, as it solves in few rounds. K = 1e6 and K·M = 1e7 want NOREGRET_FULL=1.
+// BenchmarkRound is a round (draw, observe) of ten groups, in ns for each arm and metric: the cost of
+// Algorithm 1 is linear in K·M, that of the default depends on neither, as it solves in few rounds. K =
+// 1e6 and K·M = 1e7 want NOREGRET_FULL=1.
 func BenchmarkRound(b *testing.B) {
 	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
 		for _, size := range [][2]int{{100, 3}, {10_000, 3}, {1000, 100}, {1_000_000, 3}, {100_000, 100}} {

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q = 1 and Q = 10, and its
-// variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
+// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q = 1
+// and Q = 10, and its variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
 func TestImportanceWeightsStatistically(t *testing.T) {
 	mu := table(t, []float64{1, -2, .5})
 	p := []float64{.6, .3, .1}

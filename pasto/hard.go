@@ -50,7 +50,8 @@ func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 	return opt, nil
 }
 
-// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or the error of [MaximizeHard].
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or the error of
+// [MaximizeHard].
 func CheckFeasible(g *Goals, means *Table) error {
 	linear := *g
 	linear.soft = 0

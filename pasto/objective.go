@@ -225,7 +225,8 @@ type Utility struct {
 	DU        func(dst, theta []float64)
 	Lipschitz float64
 	Smooth    float64
-	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up for all.
+	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up
+	// for all.
 	Directions []Direction
 }
 

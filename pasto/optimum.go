@@ -57,7 +57,8 @@ func bestSingle(f Objective, means *Table) (arm int, value float64) {
 type SolverOptions struct {
 	// Tolerance is that of the gap; 0 means 1e-9.
 	Tolerance float64
-	// Iterations is the most passes over all arms there may be; 0 means 200,000. The gap reached is returned in any case.
+	// Iterations is the most passes over all arms there may be; 0 means 200,000. The gap reached is returned
+	// in any case.
 	Iterations int
 }
 
@@ -121,16 +122,16 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// solver holds the workspace of pairwise Frank–Wolfe. Bonus, when not nil, is a linear term Σ
-// p_k·bonus_k.
+// solver holds the workspace of pairwise Frank–Wolfe.
 type solver struct {
 	f              Objective
 	means          *Table
-	bonus          []float64
 	usable         []bool // nil: all arms
 	theta, d       []float64
 	delta, at, tmp []float64
 	support        []int
+	base           []float64 // the support's shares when the present cycle of corrections began
+	moved          []int
 }
 
 func newSolver(f Objective, means *Table) *solver {
@@ -154,11 +155,7 @@ func (s *solver) gradient(p []float64) {
 
 // score is g_k.
 func (s *solver) score(k int) float64 {
-	g := dot(s.means.Arm(k), s.d)
-	if s.bonus != nil {
-		g += s.bonus[k]
-	}
-	return g
+	return dot(s.means.Arm(k), s.d)
 }
 
 // solve improves p until the gap is at most tol or the iterations are spent, and returns the gap.
@@ -191,10 +188,15 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 		s.shift(p, best, worst)
 		used++
 		// Corrections on the support are cheap, O(M²): as many as cost about a pass over many arms.
-		for range 500 + len(p)/8 {
+		s.mark(p)
+		for n := range 500 + len(p)/8 {
+			if cycle := 2 * len(s.support); n%cycle == cycle-1 {
+				s.leap(p)
+				s.mark(p)
+			}
 			s.gradient(p)
 			a, b, _ := s.extremes(p)
-			if a == b || s.score(a)-s.score(b) <= float64(0.1*tol) {
+			if a == b || s.score(a)-s.score(b) <= max(float64(0.1*tol), float64(0.05*gap)) {
 				break
 			}
 			s.shift(p, a, b)
@@ -222,15 +224,11 @@ func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
 // shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
 // ⟨∇f(θ+sδ), δ⟩.
 func (s *solver) shift(p []float64, a, b int) {
-	linear := 0.0
-	if s.bonus != nil {
-		linear = s.bonus[a] - s.bonus[b]
-	}
 	from, to := s.means.Arm(b), s.means.Arm(a)
 	for m := range s.delta {
 		s.delta[m] = to[m] - from[m]
 	}
-	if s.slope(p[b])+linear >= 0 {
+	if s.slope(p[b]) >= 0 {
 		p[a] += p[b]
 		p[b] = 0
 		for i, k := range s.support {
@@ -241,17 +239,17 @@ func (s *solver) shift(p []float64, a, b int) {
 		}
 		return
 	}
-	lo := s.root(p[b], linear)
+	lo := s.root(p[b])
 	p[a] += lo
 	p[b] -= lo
 }
 
-// root is the largest step found in [0, most] at which slope + linear is not negative, where it is so at 0
+// root is the largest step found in [0, most] at which the slope is not negative, where it is so at 0
 // and not at most: regula falsi with the Illinois weights, exact in a step or two where the slope is
 // piecewise linear, and bisection where that is slow.
-func (s *solver) root(most, linear float64) float64 {
+func (s *solver) root(most float64) float64 {
 	lo, hi := 0.0, most
-	low, high := s.slope(0)+linear, s.slope(most)+linear
+	low, high := s.slope(0), s.slope(most)
 	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
 	side := 0
 	for round := range 100 {
@@ -262,7 +260,7 @@ func (s *solver) root(most, linear float64) float64 {
 		if mid == lo || mid == hi {
 			break
 		}
-		v := s.slope(mid) + linear
+		v := s.slope(mid)
 		if math.Abs(v) <= small {
 			return mid
 		}
@@ -281,6 +279,50 @@ func (s *solver) root(most, linear float64) float64 {
 		}
 	}
 	return lo
+}
+
+// mark remembers the shares of the support, the start of a cycle of corrections.
+func (s *solver) mark(p []float64) {
+	s.moved = append(s.moved[:0], s.support...)
+	s.base = s.base[:0]
+	for _, k := range s.moved {
+		s.base = append(s.base, p[k])
+	}
+}
+
+// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag where the
+// support's arms are nearly alike.
+func (s *solver) leap(p []float64) {
+	clear(s.delta)
+	most := math.Inf(1)
+	for i, k := range s.moved {
+		d := p[k] - s.base[i]
+		if d < 0 {
+			most = min(most, -p[k]/d)
+		}
+		for m, v := range s.means.Arm(k) {
+			s.delta[m] += float64(d * v)
+		}
+	}
+	if !finite(most) || most == 0 {
+		return
+	}
+	s.gradient(p)
+	step := most
+	if s.slope(most) < 0 {
+		step = s.root(most)
+	}
+	kept := s.support[:0]
+	for i, k := range s.moved {
+		d := p[k] - s.base[i]
+		p[k] = max(p[k]+float64(step*d), 0)
+	}
+	for _, k := range s.support {
+		if p[k] > 0 {
+			kept = append(kept, k)
+		}
+	}
+	s.support = kept
 }
 
 func (s *solver) slope(step float64) float64 {

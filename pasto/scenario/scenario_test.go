@@ -93,8 +93,8 @@ func TestPaperOnToy(t *testing.T) {
 	}
 }
 
-// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise, within four standard errors of the
-// difference of two such means. Takes some 20 seconds; NOREGRET_FULL=1.
+// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise,
+// within four standard errors of the difference of two such means. Takes some 20 seconds; NOREGRET_FULL=1.
 func TestTable91(t *testing.T) {
 	if !full() {
 		t.Skip("NOREGRET_FULL=1 runs it")

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 )
@@ -30,12 +32,30 @@ func (w *synthetic) means(t int) *pasto.Table {
 func (w *synthetic) observe(t int, arms []int, dst []float64, r *random.Source) {
 	mu := w.means(t)
 	m := mu.Metrics()
+	clear(dst)
+	if w.sigma > 0 {
+		normals(dst, r)
+	}
 	for i, k := range arms {
 		for j, v := range mu.Arm(k) {
-			if w.sigma > 0 {
-				v += float64(w.sigma * pasto.Normal(r))
-			}
-			dst[i*m+j] = v
+			dst[i*m+j] = v + float64(w.sigma*dst[i*m+j])
+		}
+	}
+}
+
+// normals fills dst with standard normal numbers, two for each pair of the polar method (see [pasto.Normal]).
+func normals(dst []float64, r *random.Source) {
+	for i := 0; i < len(dst); {
+		a, b := float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
+		q := float64(a*a) + float64(b*b)
+		if q <= 0 || q >= 1 {
+			continue
+		}
+		f := math.Sqrt(float64(-2*portable.Log(q)) / q)
+		dst[i] = float64(a * f)
+		if i++; i < len(dst) {
+			dst[i] = float64(b * f)
+			i++
 		}
 	}
 }
