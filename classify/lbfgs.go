@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/optimize"
 
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -48,7 +49,8 @@ func (p *logisticProblem) evaluate(w []float64) {
 		dotMean += float64(w[i] * p.lin.c[i].mean)
 	}
 	bias := float64(w[d]*p.lin.biasFeature) - dotMean
-	var sum, comp, total, sumG float64 // Kahan-compensated sum of losses
+	var sum compensated.Sum // of losses
+	var total, sumG float64
 	err := p.data.read(p.ctx, func(x Example) error {
 		z := bias
 		for j, i := range x.Index {
@@ -64,10 +66,7 @@ func (p *logisticProblem) evaluate(w []float64) {
 		}
 		total += k
 		e := portable.Exp(-math.Abs(m))
-		y := float64(k*(max(-m, 0)+portable.Log1p(e))) - comp
-		t := sum + y
-		comp = (t - sum) - y
-		sum = t
+		sum.Add(k * (max(-m, 0) + portable.Log1p(e)))
 		g := -k / (1 + e) // d/dm log(1+exp(-m)), times k
 		if m > 0 {
 			g *= e
@@ -88,7 +87,7 @@ func (p *logisticProblem) evaluate(w []float64) {
 	if err != nil && p.err == nil {
 		p.err = err
 	}
-	p.value = sum / total
+	p.value = sum.Value() / total
 	for i := range p.lin.c {
 		p.grad[i] = (p.grad[i]-float64(sumG*p.lin.c[i].mean))/total + float64(p.lambda*w[i])
 		p.value += float64(p.lambda / 2 * w[i] * w[i])

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -52,15 +53,14 @@ type Randomized struct {
 	vertex    []float64
 	rounds    int
 	choice    int // −1 before the draw
-	paid      float64
-	lost      float64 // the rounding of paid
+	paid      compensated.Sum
 	text      string
 }
 
 // state is what a snapshot holds.
 type state struct {
 	Rounds, Choice int
-	Paid, Lost     float64
+	Paid           compensated.Sum
 	Source         []byte
 	Learner        []byte
 }
@@ -173,18 +173,14 @@ func (r *Randomized) Update(g []float64) error {
 	if err := r.learner.Update(g); err != nil {
 		return err
 	}
-	// Kahan's sum.
-	v := g[i] - r.lost
-	next := r.paid + v
-	r.lost = (next - r.paid) - v
-	r.paid = next
+	r.paid.Add(g[i])
 	r.rounds++
 	r.choice = -1
 	return nil
 }
 
 // Loss is Σ g_{t,i_t}, what has been paid.
-func (r *Randomized) Loss() float64 { return r.paid }
+func (r *Randomized) Loss() float64 { return r.paid.Value() }
 
 // Bound is the learner's bound against u, one on the expected regret E[Σ g_{t,i_t} − ⟨g_t, u⟩]; a vertex
 // u is an expert. +Inf if the learner has none.
@@ -220,7 +216,7 @@ func (r *Randomized) MarshalBinary() ([]byte, error) {
 	if !ok {
 		return nil, noregret.Errorf(noregret.Usage, "snapshot", "%T: this learner cannot be saved", r.learner)
 	}
-	s := state{Rounds: r.rounds, Choice: r.choice, Paid: r.paid, Lost: r.lost}
+	s := state{Rounds: r.rounds, Choice: r.choice, Paid: r.paid}
 	var err error
 	if s.Learner, err = l.MarshalBinary(); err != nil {
 		return nil, err
@@ -242,7 +238,7 @@ func (r *Randomized) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, r.text, &s); err != nil {
 		return err
 	}
-	if s.Rounds < 0 || s.Choice < -1 || s.Choice >= len(r.vertex) || s.Paid-s.Paid != 0 || s.Lost-s.Lost != 0 {
+	if s.Rounds < 0 || s.Choice < -1 || s.Choice >= len(r.vertex) || s.Paid.Value()-s.Paid.Value() != 0 {
 		return snapshot.Bad("it is damaged: %d rounds, choice %d of %d experts, loss %v", s.Rounds, s.Choice, len(r.vertex), s.Paid)
 	}
 	source := random.New(r.seed, "experts")
@@ -252,6 +248,6 @@ func (r *Randomized) UnmarshalBinary(data []byte) error {
 	if err := l.UnmarshalBinary(s.Learner); err != nil {
 		return err
 	}
-	r.rounds, r.choice, r.paid, r.lost, r.source = s.Rounds, s.Choice, s.Paid, s.Lost, source
+	r.rounds, r.choice, r.paid, r.source = s.Rounds, s.Choice, s.Paid, source
 	return nil
 }

@@ -91,8 +91,8 @@ type FTRL struct {
 
 type ftrlState struct {
 	Dual  dualSum
-	Spent sum   // Σ ‖g‖*²/c_t
-	Norm2 exact // ‖θ‖², for balls
+	Spent sum // Σ ‖g‖*²/c_t
+	Norm2 sum // ‖θ‖², for balls
 }
 
 type lazyKind int
@@ -231,7 +231,7 @@ func (l *FTRL) Update(g []float64) error {
 	c := l.weight.at(l.state.Dual.T + 1)
 	l.state.Dual.take(g, size)
 	if l.kind() == lazyBall {
-		l.state.Norm2 = exact{}
+		l.state.Norm2 = sum{}
 		for _, v := range l.state.Dual.Theta {
 			l.state.Norm2.addProduct(v, v)
 		}

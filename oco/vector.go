@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/compensated"
 )
 
 func finite(v float64) bool { return v-v == 0 }
@@ -190,34 +191,14 @@ func (q *squares) root() float64 { return math.Ldexp(math.Sqrt(q.Sum), q.Exp) }
 // value is Q, +Inf if that is above the largest float64.
 func (q *squares) value() float64 { return math.Ldexp(q.Sum, 2*q.Exp) }
 
-// sum is a Kahan-compensated sum.
-type sum struct{ S, C float64 }
+// sum is a compensated sum.
+type sum struct{ compensated.Sum }
 
-func (k *sum) add(v float64) {
-	y := float64(v) - k.C // rounds a product handed in by an inlined call
-	t := k.S + y
-	if finite(t) {
-		k.C = (t - k.S) - y
-	}
-	k.S = t
-}
+func (k *sum) add(v float64) { k.Add(v) }
 
-func (k *sum) value() float64 { return k.S }
+func (k *sum) addProduct(a, b float64) { k.AddProduct(a, b) }
 
-// exact is a sum of products in twice the precision (Dekker 1971, with fused operations, which are exact on
-// every machine).
-type exact struct{ S, C float64 }
-
-func (k *exact) addProduct(a, b float64) {
-	p := float64(a * b)
-	t := k.S + p
-	z := t - k.S
-	k.C += (k.S - (t - z)) + (p - z)
-	k.C += math.FMA(a, b, -p)
-	k.S = t
-}
-
-func (k *exact) value() float64 { return k.S + k.C }
+func (k *sum) value() float64 { return k.Value() }
 
 // allFinite reports whether v has length d and only finite values.
 func allFinite(v []float64, d int) bool { return len(v) == d && finite(maxAbs(v)) }

@@ -7,42 +7,24 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/loss"
 )
 
-// total is a compensated sum (Kahan and Babuška; Neumaier 1974): exact to the last digits over tens of millions of
-// terms of either sign.
-type total struct{ s, c float64 }
+// total is a compensated sum.
+type total struct{ compensated.Sum }
 
-func (k *total) add(v float64) {
-	w := float64(v) // rounds a product handed in by an inlined call
-	t := k.s + float64(v)
-	z := t - k.s
-	k.c += (k.s - (t - z)) + (w - z) // what t lost, exactly (Knuth's sum, without a branch)
-	k.s = t
-}
+func (k *total) add(v float64) { k.Add(v) }
 
-// addProduct adds a·b with the rounding of the product: math.FMA rounds once on every machine.
-func (k *total) addProduct(a, b float64) {
-	p := float64(a * b)
-	k.add(p)
-	if rest := math.FMA(a, b, -p); rest-rest == 0 { // else the product is not finite, and neither is the sum
-		k.c += rest
-	}
-}
+func (k *total) addProduct(a, b float64) { k.AddProduct(a, b) }
 
 // addScaled adds a·v for a sum v, with both of its parts.
 func (k *total) addScaled(a float64, v total) {
-	k.addProduct(a, v.s)
-	k.addProduct(a, v.c)
+	k.addProduct(a, v.S)
+	k.addProduct(a, v.C)
 }
 
-func (k *total) value() float64 {
-	if k.c-k.c != 0 {
-		return k.s
-	}
-	return k.s + k.c
-}
+func (k *total) value() float64 { return k.Value() }
 
 func wrongLoss(want string, f loss.Function) error {
 	return noregret.Errorf(noregret.BadInput, "loss", "%T: this summary is of %s", f, want)

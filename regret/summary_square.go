@@ -79,8 +79,8 @@ func (s *SquareSummary) load() {
 // may cancel.
 func (s *SquareSummary) Loss(u []float64) float64 {
 	var twice total
-	twice.add(s.square.s)
-	twice.add(s.square.c)
+	twice.add(s.square.S)
+	twice.add(s.square.C)
 	k := 0
 	for i, v := range u {
 		var row total // half of row i of the matrix times u, twice

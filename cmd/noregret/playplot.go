@@ -106,7 +106,7 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 		}
 		t := plot.Tick{Value: v}
 		if k%every == 0 {
-			t.Label = strconv.FormatFloat(v, 'g', 3, 64)
+			t.Label = strconv.FormatFloat(v, 'g', -1, 64)
 		}
 		ticks = append(ticks, t)
 	}
