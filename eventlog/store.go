@@ -67,12 +67,7 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		dir: dir, opts: o,
-		failed: make(chan struct{}), closed: make(chan struct{}), room: make(chan struct{}), grown: make(chan struct{}),
-	}
-	s.work = sync.NewCond(&s.mu)
-	s.fence = newFence(disk(fs), s.fail)
+	s := newStore(fs, dir, o)
 	if err := s.open(); err != nil {
 		s.fail(err)
 		_ = s.fence.abandon() // the first error is the one to tell
@@ -80,6 +75,16 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	}
 	s.wait.Go(s.commit)
 	return s, nil
+}
+
+func newStore(fs FS, dir string, o Options) *Store {
+	s := &Store{
+		dir: dir, opts: o,
+		failed: make(chan struct{}), closed: make(chan struct{}), room: make(chan struct{}), grown: make(chan struct{}),
+	}
+	s.work = sync.NewCond(&s.mu)
+	s.fence = newFence(disk(fs), s.fail)
+	return s
 }
 
 func (s *Store) path(name string) string { return s.fence.PathJoin(s.dir, name) }
@@ -139,7 +144,9 @@ type layout struct {
 
 // look reads the directory and refuses what is no log and no place for one.
 func look(fs FS, dir string) (l layout, err error) {
-	ioErr := func(err error) error { return noregret.Errorf(noregret.Internal, dir, "reading the directory: %w", err) }
+	ioErr := func(err error) error {
+		return noregret.Errorf(noregret.Internal, dir, "reading the directory: %w", err)
+	}
 	l.mark, l.slot, l.hasMark, err = readMark(fs, fs.PathJoin(dir, markFileName))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return l, ioErr(err)
@@ -228,10 +235,12 @@ func (s *Store) verify(l *layout) error {
 }
 
 // pebble opens the store.
-func (s *Store) pebble(readOnly bool) (*pebble.DB, error) {
+func (s *Store) pebble(readOnly bool) (*pebble.DB, error) { return s.pebbleAt(eventsName, readOnly) }
+
+func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
 	var db *pebble.DB // which a call that guard gave up on may still set
 	err := s.guard(func() (err error) {
-		db, err = pebble.Open(s.path(eventsName), pebbleOptions(s.fence, s.opts.FlushBytes, readOnly, s.fail))
+		db, err = pebble.Open(s.path(name), pebbleOptions(s.fence, s.opts.FlushBytes, readOnly, s.fail))
 		return err
 	})
 	if err != nil {
@@ -259,6 +268,7 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 		CacheSize:                   8 << 20,
 		Logger:                      fatal{fail},
 		EventListener: &pebble.EventListener{
+			DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader that meets it is told
 			// After a failure pebble would try again for ever; see guard.
 			BackgroundError: func(err error) {
 				if f, ok := fs.(*fence); ok && f.check() != nil {

@@ -1,0 +1,300 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// Report is what [Check] found.
+type Report struct {
+	Dir string `json:"dir"`
+	// Base is the last position that was compacted away, Last the last one before the first damage: the events from
+	// Base+1 to Last are whole and follow each other.
+	Base uint64 `json:"base"`
+	Last uint64 `json:"last"`
+	// Acknowledged is the highest position that is known to have been acknowledged (after a power loss a
+	// higher one may have been). 0 when the mark file is lost.
+	Acknowledged uint64 `json:"acknowledged"`
+	// Bytes is the size of the whole records.
+	Bytes int64 `json:"bytes"`
+	// Snapshots are the snapshots, the oldest first.
+	Snapshots []SnapshotReport `json:"snapshots"`
+	// Findings are what is wrong, none for a sound log.
+	Findings []Finding `json:"findings"`
+	// Readable are the positions behind the first damage whose records are whole still.
+	Readable []Range `json:"readable,omitempty"`
+}
+
+// SnapshotReport is a snapshot in a [Report].
+type SnapshotReport struct {
+	Position uint64 `json:"position"`
+	Bytes    int    `json:"bytes"` // of the state
+	Problem  string `json:"problem,omitempty"`
+}
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	// Position is the first position concerned, 0 when it is not about one.
+	Position uint64 `json:"position,omitempty"`
+	// Problem says what is wrong.
+	Problem string `json:"problem"`
+	// Harmless is true when no event and no state that is needed is lost: the log can be opened and used.
+	Harmless bool `json:"harmless,omitempty"`
+}
+
+// Damaged reports whether there is a finding that is not harmless.
+func (r *Report) Damaged() bool { return r.Err() != nil }
+
+// Err is the first finding that is not harmless as an error (ErrDamaged), or nil.
+func (r *Report) Err() error {
+	for _, f := range r.Findings {
+		if !f.Harmless {
+			return damaged(r.Dir, nil, "%s", f.Problem)
+		}
+	}
+	return nil
+}
+
+// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error is for what keeps it
+// from reading: no log there (not_found), a log in use, a disk that answers with errors, the end of ctx.
+//
+// It verifies every event's checksum, position and link to the one before; both ends against what was acknowledged; and every
+// snapshot. When pebble refuses to open its files, or stops in them, it looks for records in the bytes themselves,
+// so that the report always says up to where the log is whole.
+func Check(ctx context.Context, fs FS, dir string) (*Report, error) {
+	in, err := inspect(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	report, err := in.check(ctx)
+	if err := errors.Join(err, in.close()); err != nil {
+		return nil, err
+	}
+	return report, nil
+}
+
+// inspector reads a log that is not opened.
+type inspector struct {
+	*Store // for its guard; it is no open log
+	layout
+	salvage   *salvage
+	snapshots map[uint64]mark // the whole ones
+	sums      map[uint64]uint32
+	report    *Report
+}
+
+// inspect locks the log in dir.
+func inspect(fs FS, dir string) (*inspector, error) {
+	o, err := Options{}.resolve()
+	if err != nil {
+		return nil, err
+	}
+	in := &inspector{
+		Store:     newStore(fs, dir, o),
+		snapshots: map[uint64]mark{},
+		sums:      map[uint64]uint32{},
+		report:    &Report{Dir: dir, Snapshots: []SnapshotReport{}, Findings: []Finding{}},
+	}
+	there := false
+	for _, name := range []string{markFileName, eventsName, snapshotName} {
+		_, err := in.fence.Stat(in.path(name))
+		there = there || err == nil
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, in.ioError("reading the directory", err)
+		}
+	}
+	if !there {
+		return nil, noregret.Errorf(noregret.NotFound, dir, "there is no log, want a directory with %s, %s and %s",
+			markFileName, eventsName, snapshotName)
+	}
+	if _, err := in.fence.Lock(in.path(lockName)); err != nil {
+		return nil, lockError(dir, err)
+	}
+	return in, nil
+}
+
+func (in *inspector) close() error {
+	fault := in.fence.readFault()
+	err := in.fence.abandon()
+	if fault != nil {
+		return in.ioError("the disk cannot be read: copy what can be read to another one", fault)
+	}
+	return err
+}
+
+func (in *inspector) find(position uint64, format string, args ...any) {
+	in.report.Findings = append(in.report.Findings, Finding{Position: position, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (in *inspector) check(ctx context.Context) (*Report, error) {
+	positions, err := listSnapshots(in.fence, in.dir)
+	if err != nil {
+		return nil, in.ioError("listing the snapshots", err)
+	}
+	for _, p := range positions {
+		in.sums[p] = 0
+	}
+	if err := in.checkEvents(ctx); err != nil {
+		return nil, err
+	}
+	if err := in.checkSnapshots(ctx, positions); err != nil {
+		return nil, err
+	}
+	r := in.report
+	r.Acknowledged = in.mark.position
+	if !in.hasMark {
+		r.Findings = append(r.Findings, Finding{Problem: "the mark file, which says what was acknowledged, is missing or holds no whole note", Harmless: true})
+	}
+	if r.Damaged() && in.salvage == nil {
+		return r, in.search(ctx)
+	}
+	return r, nil
+}
+
+// search makes the index of what the bytes hold, and moves the end to where the run of whole records ends.
+func (in *inspector) search(ctx context.Context) (err error) {
+	in.salvage = &salvage{pieces: map[uint64][]piece{}}
+	_, err = in.fence.Stat(in.path(eventsName))
+	if err == nil {
+		in.salvage, err = readSalvage(ctx, in.fence, in.path(eventsName))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if ctx.Err() != nil {
+			return err
+		}
+		return in.ioError("reading the store", err)
+	}
+	run, end := in.salvage.walk(in.salvage.start())
+	r := in.report
+	r.Base, r.Last, r.Bytes = in.salvage.start().position, end.position, 0
+	for _, p := range run {
+		r.Bytes += int64(p.size)
+		if _, ok := in.sums[p.position]; ok {
+			in.sums[p.position] = p.sum
+		}
+	}
+	r.Readable = in.salvage.beyond(end.position)
+	return nil
+}
+
+// checkEvents opens the store and reads all events, up to the first damage.
+func (in *inspector) checkEvents(ctx context.Context) error {
+	var err error
+	in.layout, err = look(in.fence, in.dir)
+	if err == nil && in.store {
+		err = in.readAll(ctx)
+	}
+	if fault := in.fence.readFault(); fault != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	position := uint64(0)
+	if in.report.Last > 0 {
+		position = in.report.Last + 1
+	}
+	in.find(position, "%s", problemOf(err))
+	return in.search(ctx)
+}
+
+// problemOf is the message of a damage without place and prefix.
+func problemOf(err error) string {
+	if e, ok := errors.AsType[*noregret.Error](err); ok && len(e.Message) > len(ErrDamaged.Error())+2 {
+		return e.Message[len(ErrDamaged.Error())+2:]
+	}
+	return err.Error()
+}
+
+// readAll reads all events through pebble.
+func (in *inspector) readAll(ctx context.Context) error {
+	db, err := in.pebble(true)
+	if err != nil {
+		return damaged(in.dir, err, "the store cannot be opened: %v", err)
+	}
+	return in.guard(func() (err error) {
+		defer func() { err = errors.Join(err, db.Close()) }()
+		e := ends{}
+		if e.base, err = readBase(db, in.dir); err != nil {
+			return err
+		}
+		it, err := events(db, 0, noEnd)
+		if err != nil {
+			return readError(in.dir, e.base.position+1, err)
+		}
+		defer func() { err = errors.Join(err, it.Close()) }()
+		c := chain{dir: in.dir, last: e.base}
+		in.report.Base, in.report.Last = e.base.position, e.base.position
+		for ok := it.First(); ok; ok = it.Next() {
+			r, err := c.next(it)
+			if err != nil {
+				return err
+			}
+			if in.hasMark && r.Position == in.mark.position && c.last.sum != in.mark.sum {
+				return damaged(in.dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", r.Position, c.last.sum, in.mark.sum)
+			}
+			in.report.Last = r.Position
+			in.report.Bytes += int64(recordSize(r.Event))
+			if _, ok := in.sums[r.Position]; ok {
+				in.sums[r.Position] = c.last.sum
+			}
+			if r.Position%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		if _, ok := in.sums[e.base.position]; ok {
+			in.sums[e.base.position] = e.base.sum
+		}
+		if err := it.Error(); err != nil {
+			return readError(in.dir, c.last.position+1, err)
+		}
+		e.last = c.last
+		if in.hasMark {
+			return e.against(db, in.dir, in.mark)
+		}
+		return nil
+	})
+}
+
+// checkSnapshots reads all snapshots.
+func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) error {
+	r := in.report
+	usable := r.Base == 0
+	for _, p := range positions {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at, state, problem, err := readSnapshot(in.fence, in.dir, p)
+		if err != nil {
+			return in.ioError("reading a snapshot", err)
+		}
+		if problem == "" && p >= r.Base && p <= r.Last && at.sum != in.sums[p] && !(p == r.Base && in.sums[p] == 0) {
+			problem = "it was taken of another log"
+		}
+		if problem == "" {
+			in.snapshots[p] = at
+			usable = usable || p >= r.Base
+		}
+		r.Snapshots = append(r.Snapshots, SnapshotReport{Position: p, Bytes: len(state), Problem: problem})
+	}
+	for _, s := range r.Snapshots {
+		if s.Problem != "" {
+			in.find(0, "the snapshot %s: %s", snapshotFile(s.Position), s.Problem)
+			r.Findings[len(r.Findings)-1].Harmless = usable
+		} else if s.Position > r.Last {
+			in.find(r.Last+1, "the snapshot %s covers positions after %d, which are missing", snapshotFile(s.Position), r.Last)
+		}
+	}
+	if !usable && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Harmless }) {
+		in.find(0, "the events 1 to %d were compacted away and no whole snapshot covers them", r.Base)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+)
+
+// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every event it
+// yields is the one that was appended, and the end is either the real one or an error. It returns whether all was there.
+func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
+	t.Helper()
+	s, err := Open(tr.fs(t), "log", Options{})
+	if err != nil {
+		if !errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), "log: ") {
+			t.Errorf("%s: open: %v, want ErrDamaged that names the place", what, err)
+		}
+		return false
+	}
+	defer func() { _ = s.Close() }()
+	got, err := readAll(s)
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		t.Errorf("%s: read: %v", what, err)
+	}
+	for i, r := range got {
+		if r.Position != first+uint64(i) || !sameEvent(r) {
+			t.Errorf("%s: event %d is %+v", what, i, r)
+		}
+	}
+	if err == nil && (len(got) == 0 || got[len(got)-1].Position != last) {
+		t.Errorf("%s: SILENT LOSS: %d events without an error, want %d to %d", what, len(got), first, last)
+	}
+	snap, serr := s.LatestSnapshot(t.Context())
+	if serr == nil && (snap.Position != 5 && snap.Position != 20 || string(snap.State) != fmt.Sprint("state ", snap.Position)) {
+		t.Errorf("%s: snapshot %d %q", what, snap.Position, snap.State)
+	}
+	return err == nil && serr == nil
+}
+
+// mends checks that Check says what opening and reading said, and that Repair mends what it names and counts it right.
+func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
+	t.Helper()
+	fs := tr.fs(t)
+	report, err := Check(t.Context(), fs, "log")
+	if err != nil {
+		t.Errorf("%s: check: %v", what, err)
+		return
+	}
+	if report.Damaged() == whole {
+		t.Errorf("%s: check says %+v, but that opening and reading find it whole is %v", what, report.Findings, whole)
+	}
+	if whole {
+		return
+	}
+	repaired, err := Repair(t.Context(), fs, "log", RepairOptions{})
+	if err != nil {
+		if repaired == nil || repaired.Lost == 0 || repaired.Changed {
+			t.Errorf("%s: repair refused: %v, %+v", what, err, repaired)
+			return
+		}
+		lost := repaired.Lost
+		if repaired, err = Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: lost}); err != nil || repaired.Lost != lost {
+			t.Errorf("%s: repair: %v, %+v", what, err, repaired)
+			return
+		}
+	}
+	if repaired.Kept.Last+repaired.Lost != last && report.Acknowledged > 0 {
+		t.Errorf("%s: kept %+v and lost %d, want %d in all", what, repaired.Kept, repaired.Lost, last)
+	}
+	if report.Damaged() && len(repaired.SetAside) == 0 {
+		t.Errorf("%s: a repair that set nothing aside: %+v", what, repaired)
+	}
+	s, err := Open(fs, "log", Options{})
+	if err != nil {
+		t.Errorf("%s: open after repair: %v (%+v)", what, err, report)
+		return
+	}
+	got, err := readAll(s)
+	if err != nil || uint64(len(got)) != repaired.Kept.Last+1-repaired.Kept.First {
+		t.Errorf("%s: after repair %d events, %v, want %+v", what, len(got), err, repaired.Kept)
+	}
+	for i, r := range got {
+		if r.Position != repaired.Kept.First+uint64(i) || !sameEvent(r) {
+			t.Errorf("%s: after repair event %d is %+v", what, i, r)
+		}
+	}
+	appendN(t, s, 1)
+	closeLog(t, s)
+	if again, err := Check(t.Context(), fs, "log"); err != nil || again.Damaged() && again.Base == 0 {
+		t.Errorf("%s: check after repair: %v, %+v", what, err, again)
+	}
+}
+
+// A test of every state that damage can leave goes through the files in steps; the long form takes each byte.
+func step(short int) int {
+	if full() {
+		return 1
+	}
+	return short
+}
+
+// unusedMark is whether a byte of the mark file lies between its two notes.
+func unusedMark(name string, i int) bool {
+	return path.Base(name) == markFileName && i >= markBytes+20 && i < markSlot-20
+}
+
+// Every byte of every file of a small log is flipped in turn: what is damaged is detected, or harms nothing.
+func TestEveryByteFlip(t *testing.T) {
+	tr, first, last := smallLog(t)
+	flips, found := 0, 0
+	for _, name := range tr.names() {
+		for i := 0; i < len(tr[name]) && !t.Failed(); i += step(7) {
+			if unusedMark(name, i) {
+				continue
+			}
+			bad := slices.Clone(tr[name])
+			bad[i] ^= byte(1 << (i % 8))
+			broken, what := tr.with(name, bad), fmt.Sprintf("%s byte %d", name, i)
+			whole := holds(t, what, broken, first, last)
+			mends(t, what, broken, whole, last)
+			if flips++; !whole {
+				found++
+			}
+		}
+	}
+	t.Logf("%d flips, %d of them did damage, all of these detected", flips, found)
+}
+
+// Every file is cut at every length, or taken away.
+func TestEveryTruncation(t *testing.T) {
+	tr, first, last := smallLog(t)
+	cuts, found := 0, 0
+	for _, name := range tr.names() {
+		for n := -1; n < len(tr[name]) && !t.Failed(); n++ {
+			if n > 0 && n%step(11) != 0 || unusedMark(name, n) {
+				continue
+			}
+			var short []byte
+			if n >= 0 {
+				short = append([]byte{}, tr[name][:n]...)
+			}
+			broken, what := tr.with(name, short), fmt.Sprintf("%s cut to %d", name, n)
+			whole := holds(t, what, broken, first, last)
+			mends(t, what, broken, whole, last)
+			if cuts++; !whole {
+				found++
+			}
+		}
+	}
+	t.Logf("%d cuts, %d of them did damage, all of these detected", cuts, found)
+}

@@ -1,0 +1,178 @@
+package eventlog
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+)
+
+// Export writes events as JSON lines, one an event:
+//
+//	{"position":1,"kind":"feedback","time":1700000000000000000,"payload":{"click":1}}
+//	{"position":2,"kind":"blob","time":1700000000000000001,"base64":"AAEC"}
+//
+// A payload that is compact JSON in valid UTF-8 stands there as it is, so that other programs can read it; any other, JSON with white
+// space between its tokens too, in base64. So [Import] gets every byte back. Take the events from Read. Export returns how many
+// it wrote.
+func Export(w io.Writer, events iter.Seq2[Record, error]) (n uint64, err error) {
+	b := bufio.NewWriter(w)
+	var line []byte
+	for r, err := range events {
+		if err != nil {
+			return n, errors.Join(err, b.Flush())
+		}
+		line = appendLine(line[:0], r)
+		if _, err := b.Write(line); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, b.Flush()
+}
+
+func appendLine(line []byte, r Record) []byte {
+	line = append(line, `{"position":`...)
+	line = strconv.AppendUint(line, r.Position, 10)
+	line = append(line, `,"kind":"`...)
+	line = append(line, r.Kind...) // nothing in a kind needs quoting
+	line = append(line, `","time":`...)
+	line = strconv.AppendInt(line, r.Time, 10)
+	if compactJSON(r.Payload) {
+		line = append(line, `,"payload":`...)
+		line = append(line, r.Payload...)
+	} else {
+		line = append(line, `,"base64":"`...)
+		line = base64.StdEncoding.AppendEncode(line, r.Payload)
+		line = append(line, '"')
+	}
+	return append(line, "}\n"...)
+}
+
+// compactJSON is whether the payload is one JSON value that compacting does not change.
+func compactJSON(payload []byte) bool {
+	if !utf8.Valid(payload) || !json.Valid(payload) {
+		return false
+	}
+	var b bytes.Buffer
+	return json.Compact(&b, payload) == nil && bytes.Equal(b.Bytes(), payload)
+}
+
+// line is a line of an export.
+type line struct {
+	Position *uint64         `json:"position"`
+	Kind     *string         `json:"kind"`
+	Time     *int64          `json:"time"`
+	Payload  json.RawMessage `json:"payload"`
+	Base64   *string         `json:"base64"`
+}
+
+const (
+	maxLine     = maxPayload/3*4 + 1024
+	importBatch = 256 << 10 // bytes appended at once
+)
+
+// Import appends the events of an export to a log and returns how many it appended. The positions in the file must go on from the log's
+// last one, so that each event gets the position it had: an export that begins at 1 goes into an empty log. An error names
+// file and line (name is the file's); the events before it are in the log.
+func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	next := log.Stats().Last + 1
+	var batch []Event
+	size := 0
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		first, _, err := log.Append(ctx, batch...)
+		if err != nil {
+			return err
+		}
+		n += uint64(len(batch))
+		if want := next - uint64(len(batch)); first != want {
+			return noregret.Errorf(noregret.Usage, name, "something else appended to the log meanwhile: position %d became %d", want, first)
+		}
+		batch, size = batch[:0], 0
+		return nil
+	}
+	for number := 1; ; number++ {
+		place := fmt.Sprintf("%s:%d", name, number)
+		text, err := readLine(in)
+		if err == io.EOF {
+			return n, flush()
+		}
+		if err != nil {
+			return n, errors.Join(flush(), noregret.Errorf(noregret.BadInput, place, "%w", err))
+		}
+		rec, err := parseLine(text)
+		if err == nil && rec.Position != next {
+			err = fmt.Errorf("the position is %d, want %d, which follows the log's or the line's before", rec.Position, next)
+		}
+		if err != nil {
+			return n, errors.Join(flush(), noregret.Errorf(noregret.BadInput, place, "%w", err))
+		}
+		if len(batch) > 0 && (size+recordSize(rec.Event) > importBatch || len(batch) == 256) {
+			if err := flush(); err != nil {
+				return n, err
+			}
+		}
+		batch, size, next = append(batch, rec.Event), size+recordSize(rec.Event), next+1
+	}
+}
+
+// readLine returns the next line without its end; the last one needs none.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var out []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		out = append(out, part...)
+		switch {
+		case len(out) > maxLine:
+			return nil, fmt.Errorf("the line has more than %d bytes", maxLine)
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(out) > 0, err == nil:
+			return bytes.TrimSuffix(out, []byte("\n")), nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+func parseLine(text []byte) (Record, error) {
+	var l line
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return Record{}, fmt.Errorf("it is no line of an export: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return Record{}, errors.New("there is more than one JSON value on the line")
+	}
+	switch {
+	case l.Position == nil || l.Kind == nil || l.Time == nil:
+		return Record{}, errors.New("a field is missing, want position, kind, time and payload or base64")
+	case (l.Payload == nil) == (l.Base64 == nil):
+		return Record{}, errors.New("want one of payload and base64")
+	}
+	if why := checkKind(*l.Kind); why != "" {
+		return Record{}, fmt.Errorf("the kind is %.80q, %s", *l.Kind, why)
+	}
+	payload := []byte(l.Payload)
+	if l.Base64 != nil {
+		var err error
+		if payload, err = base64.StdEncoding.Strict().DecodeString(*l.Base64); err != nil {
+			return Record{}, fmt.Errorf("base64: %w", err)
+		}
+	}
+	return Record{*l.Position, Event{*l.Kind, *l.Time, payload}}, nil
+}

@@ -1,0 +1,220 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// RepairOptions say what [Repair] may do. The zero value drops nothing that was acknowledged.
+type RepairOptions struct {
+	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more would be, Repair changes
+	// nothing, and its error and report say how many.
+	AcceptLoss uint64
+	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the first damage. Use it
+	// when the damage lies in events that the snapshot covers: they are dropped, the state loses nothing.
+	FromSnapshot bool
+}
+
+// RepairReport is what [Repair] did, or would do when AcceptLoss were large enough.
+type RepairReport struct {
+	// Before is the check that it began with.
+	Before *Report `json:"before"`
+	// Changed is whether anything was changed.
+	Changed bool `json:"changed"`
+	// Kept are the positions that the log has now; Last is First-1 for none.
+	Kept Range `json:"kept"`
+	// Lost counts the positions after Kept that were acknowledged, or of which something is left; they are dropped.
+	Lost uint64 `json:"lost"`
+	// Covered counts the positions before Kept that were dropped as the snapshot covers them.
+	Covered uint64 `json:"covered"`
+	// Readable are the dropped positions whose records are whole. They remain in the files set aside.
+	Readable []Range `json:"readable,omitempty"`
+	// SetAside are the names in the log's directory under which what was replaced is kept.
+	SetAside []string `json:"set_aside,omitempty"`
+}
+
+const repairName = eventsName + ".repair"
+
+// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or, with FromSnapshot,
+// to the whole records behind the latest snapshot. It never drops silently: the report counts what is gone, an acknowledged
+// event goes only with leave (AcceptLoss), and the old files are kept under another name beside the new ones. A sound log
+// is left alone. A crash during a repair leaves the old log or a repaired one; then repair again.
+func Repair(ctx context.Context, fs FS, dir string, o RepairOptions) (*RepairReport, error) {
+	in, err := inspect(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	out, err := in.repair(ctx, o)
+	if failed := in.close(); failed != nil {
+		return nil, failed
+	}
+	return out, err
+}
+
+func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
+	if err := in.resume(); err != nil {
+		return nil, in.ioError("finishing an earlier repair", err)
+	}
+	before, err := in.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &RepairReport{Before: before, Kept: Range{before.Base + 1, before.Last}}
+	if in.fence.readFault() != nil {
+		return out, nil // close tells
+	}
+	if in.salvage == nil {
+		return out, in.setSnapshotsAside(out, mark{before.Last, 0}, before.Base)
+	}
+	base := in.salvage.start()
+	if o.FromSnapshot {
+		at, ok := mark{}, false
+		for _, m := range in.snapshots {
+			if m.position >= at.position {
+				at, ok = m, true
+			}
+		}
+		if !ok {
+			return out, noregret.Errorf(noregret.Usage, in.dir, "there is no whole snapshot to keep the events behind of")
+		}
+		out.Covered = at.position - min(base.position, at.position)
+		base = at
+	}
+	run, end := in.salvage.walk(base)
+	out.Kept = Range{base.position + 1, end.position}
+	out.Readable = in.salvage.beyond(end.position)
+	out.Lost = in.lost(run, end)
+	if out.Lost > o.AcceptLoss {
+		return out, noregret.Errorf(noregret.Usage, in.dir,
+			"the repair would drop %d acknowledged events, %d to %d, and may drop %d: nothing was changed",
+			out.Lost, end.position+1, end.position+out.Lost, o.AcceptLoss)
+	}
+	if err := in.replace(ctx, out, base, end, run); err != nil {
+		return out, in.ioError("repairing", err)
+	}
+	return out, nil
+}
+
+// lost counts the positions behind end that were acknowledged or, where the mark is lost, seen.
+func (in *inspector) lost(run []piece, end mark) uint64 {
+	top := in.mark.position
+	if !in.hasMark {
+		for p := range in.salvage.pieces {
+			top = max(top, p)
+		}
+	}
+	for p := range in.snapshots {
+		top = max(top, p)
+	}
+	n := top - min(top, end.position)
+	for _, p := range run {
+		if in.hasMark && p.position == in.mark.position && p.sum != in.mark.sum {
+			n++ // another record than the acknowledged one
+		}
+	}
+	return n
+}
+
+// resume brings a repair to its end that was cut between its two renames.
+func (in *inspector) resume() error {
+	if _, err := in.fence.Stat(in.path(eventsName)); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if _, err := in.fence.Stat(in.path(repairName)); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	names, err := in.fence.List(in.dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, eventsName+damagedSuffix) {
+			return in.move(repairName, eventsName)
+		}
+	}
+	return nil
+}
+
+// move renames within the directory, durably.
+func (in *inspector) move(from, to string) error {
+	if err := in.fence.Rename(in.path(from), in.path(to)); err != nil {
+		return err
+	}
+	return syncDir(in.fence, in.dir)
+}
+
+// aside moves a name out of the way.
+func (in *inspector) aside(out *RepairReport, dir, name string) error {
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s%s-%d", name, damagedSuffix, n)
+		if _, err := in.fence.Stat(in.fence.PathJoin(dir, to)); err == nil {
+			continue
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := in.fence.Rename(in.fence.PathJoin(dir, name), in.fence.PathJoin(dir, to)); err != nil {
+			return err
+		}
+		out.Changed = true
+		if dir != in.dir {
+			to = in.fence.PathJoin(snapshotName, to)
+		}
+		out.SetAside = append(out.SetAside, to)
+		return syncDir(in.fence, dir)
+	}
+}
+
+// replace writes the new store beside the old one and puts it in its place.
+func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end mark, run []piece) error {
+	if err := in.fence.RemoveAll(in.path(repairName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := makeDirs(in.fence, in.path(repairName)); err != nil {
+		return err
+	}
+	db, err := in.pebbleAt(repairName, false)
+	if err != nil {
+		return err
+	}
+	err = in.guard(func() error { return errors.Join(in.salvage.copyTo(ctx, db, base, run), db.Close()) })
+	if err != nil {
+		return err
+	}
+	if _, err := in.fence.Stat(in.path(eventsName)); err == nil {
+		if err := in.aside(out, in.dir, eventsName); err != nil {
+			return err
+		}
+	}
+	if err := in.move(repairName, eventsName); err != nil {
+		return err
+	}
+	out.Changed = true
+	if err := in.setSnapshotsAside(out, end, base.position); err != nil {
+		return err
+	}
+	return createMark(in.fence, in.dir, end)
+}
+
+// setSnapshotsAside moves the snapshots away that are damaged or cover what the log does not have any more.
+func (in *inspector) setSnapshotsAside(out *RepairReport, end mark, base uint64) error {
+	for _, s := range in.report.Snapshots {
+		if s.Problem == "" && s.Position >= base && s.Position <= end.position {
+			continue
+		}
+		if s.Problem == "" && s.Position < base {
+			continue // old, but whole
+		}
+		if err := in.aside(out, in.path(snapshotName), snapshotFile(s.Position)); err != nil {
+			return in.ioError("setting a snapshot aside", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// tree is a directory's files by path. It makes file systems that hold a log in an exact state.
+type tree map[string][]byte
+
+func readTree(t testing.TB, fs FS, dir string) tree {
+	t.Helper()
+	out := tree{}
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		p := path.Join(dir, n)
+		st, err := fs.Stat(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.IsDir() {
+			maps.Copy(out, readTree(t, fs, p))
+			continue
+		}
+		f, err := fs.Open(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out[p], err = io.ReadAll(f); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	return out
+}
+
+func (tr tree) fs(t testing.TB) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewMem()
+	for name, data := range tr {
+		if err := fs.MkdirAll(path.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(slices.Clone(data)); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	return fs
+}
+
+// with is the tree with one file changed, or taken away where data is nil.
+func (tr tree) with(name string, data []byte) tree {
+	out := maps.Clone(tr)
+	if out[name] = data; data == nil {
+		delete(out, name)
+	}
+	return out
+}
+
+func (tr tree) names() []string { return slices.Sorted(maps.Keys(tr)) }
+
+// event is the event that the tests append at a position.
+func event(i uint64) Event {
+	return Event{Kind: "test", Time: int64(i * 10), Payload: fmt.Appendf(nil, `{"event":%d}`, i)}
+}
+
+func sameEvent(r Record) bool {
+	want := event(r.Position)
+	return r.Kind == want.Kind && r.Time == want.Time && bytes.Equal(r.Payload, want.Payload)
+}
+
+func open(t testing.TB, fs FS) *Store {
+	t.Helper()
+	s, err := Open(fs, "log", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeLog(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendN(t testing.TB, s *Store, n int) {
+	t.Helper()
+	for range n {
+		if _, _, err := s.Append(context.Background(), event(s.Stats().Last+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readAll reads from the first event on: whole records, and the error that ended it.
+func readAll(s *Store) (out []Record, err error) {
+	for r, err := range s.Read(context.Background(), s.Stats().First) {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// smallLog is a log of 24 events in two tables and a write-ahead log, compacted to 5, with snapshots at 5 and 20.
+func smallLog(t testing.TB) (files tree, first, last uint64) {
+	t.Helper()
+	ctx := context.Background()
+	fs := vfs.NewMem()
+	s := open(t, fs)
+	appendN(t, s, 10)
+	if err := s.SaveSnapshot(ctx, 5, []byte("state 5")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	appendN(t, s, 8)
+	closeLog(t, s)
+	s = open(t, fs) // which makes a table of the write-ahead log
+	appendN(t, s, 6)
+	if err := s.SaveSnapshot(ctx, 20, []byte("state 20")); err != nil {
+		t.Fatal(err)
+	}
+	closeLog(t, s)
+	return readTree(t, fs, "log"), 6, 24
+}
+
+// full is whether the long form of the tests was asked for.
+func full() bool { return os.Getenv("NOREGRET_FULL") == "1" }
