@@ -12,15 +12,24 @@ import (
 // errAbandoned is what writes answer once the log has been given up by Close.
 var errAbandoned = errors.New("the log was closed after a failure")
 
-// fence is the file system that the store writes through. The first change of the disk that fails closes
+// fence is the file system that the log writes through. The first change of the disk that fails closes
 // the fence: from then on every change fails with that first cause, whoever asks for it. So nothing that
-// comes after a lost write can become durable, whatever pebble's background work does about the failure.
+// comes after a lost write can become durable.
 //
-// It also knows the files that are open, so that a log whose pebble cannot be closed any more (see
-// [Open]) still gives its descriptors and its lock back.
+// There are two views of one fence. The log's own code gets the errors. pebble does not: where its write-ahead log or its
+// manifest cannot be written it panics, ends the process, or tries again for ever, each with locks held. So in its view
+// a goroutine whose change fails stands still for good, and the log goes on without it (see [Store.guard]).
+//
+// The fence also knows the files that are open, so that a log whose pebble cannot be closed any more
+// still gives its descriptors and its lock back.
 type fence struct {
+	*fenceState
+	freeze bool
+}
+
+type fenceState struct {
 	vfs.FS
-	onFail func(error) // called once, outside the fence's lock
+	onFail func(error) // called once, outside the lock
 
 	mu    sync.Mutex
 	cause error
@@ -30,8 +39,24 @@ type fence struct {
 }
 
 func newFence(fs vfs.FS, onFail func(error)) *fence {
-	return &fence{FS: fs, onFail: onFail, open: map[*fencedFile]struct{}{}, locks: map[*fencedLock]struct{}{}}
+	return &fence{fenceState: &fenceState{
+		FS: fs, onFail: onFail, open: map[*fencedFile]struct{}{}, locks: map[*fencedLock]struct{}{},
+	}}
 }
+
+// forPebble is the view in which failures do not return.
+func (f *fence) forPebble() *fence { return &fence{f.fenceState, true} }
+
+// or freezes the goroutine when err is an error and this is pebble's view. The caller holds no lock.
+func (f *fence) or(err error) error {
+	if err != nil && f.freeze {
+		freeze()
+	}
+	return err
+}
+
+// freeze is where goroutines of a failed pebble stand.
+func freeze() { select {} }
 
 // check returns the cause when the fence is closed.
 func (f *fence) check() error {
@@ -77,7 +102,10 @@ func (f *fence) readFault() error {
 }
 
 // do runs a change of the disk, or refuses it.
-func (f *fence) do(change func() error) error {
+func (f *fence) do(change func() error) error { return f.or(f.try(change)) }
+
+// try is do for a caller that holds a lock: it must call or, without the lock.
+func (f *fence) try(change func() error) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -161,7 +189,7 @@ func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
 
 // Remove implements vfs.FS. That a file cannot be removed loses nothing; it does not close the fence.
 func (f *fence) Remove(name string) error {
-	if err := f.check(); err != nil {
+	if err := f.or(f.check()); err != nil {
 		return err
 	}
 	return f.FS.Remove(name)
@@ -169,7 +197,7 @@ func (f *fence) Remove(name string) error {
 
 // RemoveAll implements vfs.FS, as Remove.
 func (f *fence) RemoveAll(name string) error {
-	if err := f.check(); err != nil {
+	if err := f.or(f.check()); err != nil {
 		return err
 	}
 	return f.FS.RemoveAll(name)
@@ -227,13 +255,15 @@ type fencedFile struct {
 	closed bool
 }
 
-func (f *fencedFile) do(change func() error) error {
+func (f *fencedFile) do(change func() error) error { return f.fence.or(f.try(change)) }
+
+func (f *fencedFile) try(change func() error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.closed {
 		return os.ErrClosed
 	}
-	return f.fence.do(change)
+	return f.fence.try(change)
 }
 
 func (f *fencedFile) read(read func() error) error {

@@ -3,10 +3,13 @@ package eventlog
 import (
 	"testing"
 
-	"github.com/anishathalye/porcupine"
 	"go.uber.org/goleak"
 )
 
-var _ porcupine.Model
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// noLeaks checks at the end of a test that it has ended its goroutines. Tests that inject failures of the disk do not call it: a
+// failed pebble cannot be ended, see fence.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	running := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -240,7 +239,7 @@ func (s *Store) pebble(readOnly bool) (*pebble.DB, error) { return s.pebbleAt(ev
 func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
 	var db *pebble.DB // which a call that guard gave up on may still set
 	err := s.guard(func() (err error) {
-		db, err = pebble.Open(s.path(name), pebbleOptions(s.fence, s.opts.FlushBytes, readOnly, s.fail))
+		db, err = pebble.Open(s.path(name), pebbleOptions(s.fence.forPebble(), s.opts.FlushBytes, readOnly, s.fail))
 		return err
 	})
 	if err != nil {
@@ -269,12 +268,6 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 		Logger:                      fatal{fail},
 		EventListener: &pebble.EventListener{
 			DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader that meets it is told
-			// After a failure pebble would try again for ever; see guard.
-			BackgroundError: func(err error) {
-				if f, ok := fs.(*fence); ok && f.check() != nil {
-					runtime.Goexit()
-				}
-			},
 		},
 	}
 	for i := range o.Levels {
@@ -283,25 +276,23 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 	return o
 }
 
-// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process to end; here it is
-// the goroutine that ends, after the log has been poisoned.
+// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process to end; here the log
+// is poisoned and the goroutine stands still.
 type fatal struct{ fail func(error) }
 
 func (fatal) Infof(string, ...any)  {}
 func (fatal) Errorf(string, ...any) {}
 func (l fatal) Fatalf(format string, args ...any) {
 	l.fail(fmt.Errorf(format, args...))
-	runtime.Goexit()
+	freeze()
 }
 
-var errStopped = errors.New("pebble gave up")
-
-// guard calls pebble on a goroutine of its own, as pebble may end it or never come back after a
-// failure: then guard returns the failure.
+// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the disk (see fence):
+// then guard returns the failure. What f writes must not be read after that.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		err := errStopped
+		var err error
 		defer func() {
 			if r := recover(); r != nil {
 				err = fmt.Errorf("pebble: %v", r)

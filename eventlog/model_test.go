@@ -1,0 +1,310 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// model is what the log must look like: all events ever appended, and how far they are certain.
+type model struct {
+	events []Event // events[i] is at position i+1
+	sure   int     // so many are acknowledged
+	groups []int   // ends of the appended batches, so that a torn one is seen
+	base   uint64
+	// A Compact that failed may have been done.
+	maybeBase uint64
+	snapshots map[uint64]string // saved for certain
+	maybeSnap map[uint64]string
+}
+
+func newModel() *model {
+	return &model{snapshots: map[uint64]string{}, maybeSnap: map[uint64]string{}}
+}
+
+// settle holds a freshly opened log against the model, and makes what was uncertain certain.
+func (m *model) settle(s *Store) error {
+	st := s.Stats()
+	if st.Last < uint64(m.sure) || st.Last > uint64(len(m.events)) {
+		return fmt.Errorf("it ends at %d, want %d (acknowledged) to %d (tried)", st.Last, m.sure, len(m.events))
+	}
+	if st.First != m.base+1 && st.First != m.maybeBase+1 {
+		return fmt.Errorf("it begins at %d, want %d or %d", st.First, m.base+1, m.maybeBase+1)
+	}
+	torn := st.Last != 0
+	for _, end := range m.groups {
+		torn = torn && uint64(end) != st.Last
+	}
+	if torn {
+		return fmt.Errorf("it ends at %d, inside of a batch: %v", st.Last, m.groups)
+	}
+	m.events, m.sure = m.events[:st.Last], int(st.Last)
+	for len(m.groups) > 0 && m.groups[len(m.groups)-1] > m.sure {
+		m.groups = m.groups[:len(m.groups)-1]
+	}
+	m.base = st.First - 1
+	m.maybeBase = m.base
+	snap, err := s.LatestSnapshot(context.Background())
+	if err != nil {
+		return err
+	}
+	want, ok := m.snapshots[snap.Position]
+	if maybe, ok2 := m.maybeSnap[snap.Position]; ok2 && string(snap.State) == maybe {
+		want, ok = maybe, true
+	}
+	if snap.Position > 0 && (!ok || want != string(snap.State)) {
+		return fmt.Errorf("the snapshot at %d is %q, want %q", snap.Position, snap.State, want)
+	}
+	for p := range m.snapshots {
+		if p > snap.Position {
+			return fmt.Errorf("the latest snapshot is at %d, but one was saved at %d", snap.Position, p)
+		}
+	}
+	m.snapshots, m.maybeSnap = map[uint64]string{}, map[uint64]string{}
+	if snap.Position > 0 {
+		m.snapshots[snap.Position] = string(snap.State)
+	}
+	return m.compare(s, m.base+1)
+}
+
+// compare reads the log from a position and holds it against the model.
+func (m *model) compare(s *Store, from uint64) error {
+	next := from
+	for r, err := range s.Read(context.Background(), from) {
+		if err != nil {
+			return err
+		}
+		if r.Position != next || int(next) > len(m.events) {
+			return fmt.Errorf("position %d, want %d of %d", r.Position, next, len(m.events))
+		}
+		want := m.events[next-1]
+		if r.Kind != want.Kind || r.Time != want.Time || !bytes.Equal(r.Payload, want.Payload) {
+			return fmt.Errorf("position %d is %+v, want %+v", next, r.Event, want)
+		}
+		next++
+	}
+	if int(next) != m.sure+1 {
+		return fmt.Errorf("reading ended before %d, want before %d", next, m.sure+1)
+	}
+	return nil
+}
+
+func (m *model) batch(rng *rand.Rand) []Event {
+	out := make([]Event, 1+rng.IntN(4))
+	for i := range out {
+		size := rng.IntN(40)
+		if i == 0 && rng.IntN(10) == 0 {
+			size = rng.IntN(40_000) // over the blocks of the write-ahead log
+		}
+		p := make([]byte, size)
+		for j := range p {
+			p[j] = byte(rng.Uint32())
+		}
+		out[i] = Event{Kind: []string{"a", "b/c", "feedback"}[rng.IntN(3)], Time: rng.Int64(), Payload: p}
+	}
+	return out
+}
+
+// smallOptions make pebble change its files often.
+func smallOptions() Options {
+	return Options{MaxEventBytes: 50_000, GroupBytes: 64_000, FlushBytes: 256_000, KeepSnapshots: 2}
+}
+
+// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died, every later one or only
+// that one.
+type faults struct {
+	left   atomic.Int64 // 0: not armed
+	forced bool
+}
+
+func (f *faults) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpRemove || op.Kind == errorfs.OpFileClose ||
+		op.Kind == errorfs.OpFilePreallocate {
+		return nil
+	}
+	if f.left.Load() == 0 {
+		return nil
+	}
+	switch n := f.left.Add(-1); {
+	case n == 0:
+		if f.forced {
+			f.left.Store(1) // the next one, too
+		}
+		return errorfs.ErrInjected
+	}
+	return nil
+}
+
+func (f *faults) String() string { return "faults" }
+
+// history plays one random history against the model and returns how many crash clones and faults it had.
+func history(t *testing.T, seed uint64, steps int) (clones, injected int) {
+	rng := rand.New(random.New(seed, "eventlog"))
+	mem := vfs.NewCrashableMem()
+	m := newModel()
+	f := &faults{}
+	s := mustOpen(t, errorfs.Wrap(mem, f))
+	var trace []string
+	fatal := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("seed %d after %s: %s", seed, strings.Join(trace, " "), fmt.Sprintf(format, args...))
+	}
+	// crash leaves the log as a kill or a power loss would, and opens what is left.
+	crash := func() {
+		clones++
+		clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[rng.IntN(3)], RNG: rng})
+		_ = s.Close()
+		mem = clone
+		*f = faults{}
+		var err error
+		if s, err = Open(errorfs.Wrap(mem, f), "log", smallOptions()); err != nil {
+			fatal("open after a crash: %v", err)
+		}
+		if err := m.settle(s); err != nil {
+			fatal("after a crash: %v", err)
+		}
+	}
+	for range steps {
+		failed := false
+		switch op := rng.IntN(100); {
+		case op < 55:
+			b := m.batch(rng)
+			trace = append(trace, fmt.Sprintf("append(%d)", len(b)))
+			first, last, err := s.Append(t.Context(), b...)
+			m.events = append(m.events, b...)
+			m.groups = append(m.groups, len(m.events))
+			if failed = err != nil; !failed {
+				if first != uint64(m.sure+1) || last != uint64(m.sure+len(b)) {
+					fatal("positions %d to %d, want %d to %d", first, last, m.sure+1, m.sure+len(b))
+				}
+				m.sure = len(m.events)
+			} else if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) {
+				fatal("append: %v", err)
+			}
+		case op < 63:
+			from := m.base + 1 + uint64(rng.IntN(int(uint64(m.sure)-m.base+1)))
+			trace = append(trace, fmt.Sprintf("read(%d)", from))
+			err := m.compare(s, from)
+			if failed = errors.Is(err, ErrFailed); err != nil && !failed {
+				fatal("%v", err)
+			}
+		case op < 71:
+			low := max(1, m.base)
+			for p := range m.snapshots {
+				low = max(low, p)
+			}
+			if int(low) > m.sure {
+				continue
+			}
+			p := low + uint64(rng.IntN(m.sure-int(low)+1))
+			state := fmt.Sprintf("state %d %d", p, rng.Uint32())
+			trace = append(trace, fmt.Sprintf("snapshot(%d)", p))
+			if failed = s.SaveSnapshot(t.Context(), p, []byte(state)) != nil; failed {
+				m.maybeSnap[p] = state
+			} else {
+				m.snapshots[p] = state
+			}
+		case op < 77:
+			top := uint64(0)
+			for p := range m.snapshots {
+				top = max(top, p)
+			}
+			if top <= m.base {
+				continue
+			}
+			p := m.base + 1 + uint64(rng.IntN(int(top-m.base)))
+			trace = append(trace, fmt.Sprintf("compact(%d)", p))
+			m.maybeBase = p
+			if failed = s.Compact(t.Context(), p) != nil; !failed {
+				m.base = p
+			}
+		case op < 86:
+			trace = append(trace, "crash")
+			crash()
+		case op < 92:
+			trace = append(trace, "reopen")
+			if failed = s.Close() != nil; failed {
+				break
+			}
+			if _, err := Check(t.Context(), mem, "log"); err != nil {
+				fatal("check: %v", err)
+			}
+			*f = faults{}
+			s = mustOpen(t, errorfs.Wrap(mem, f))
+			if err := m.settle(s); err != nil {
+				fatal("after reopening: %v", err)
+			}
+		default:
+			if f.left.Load() == 0 {
+				n := 1 + rng.IntN(30)
+				f.forced = rng.IntN(2) == 0
+				f.left.Store(int64(n))
+				trace = append(trace, fmt.Sprintf("fault(%d)", n))
+				injected++
+			}
+		}
+		if failed {
+			trace = append(trace, "failed")
+			if f.left.Load() != 0 && !f.forced {
+				fatal("a call failed, but the fault has not come yet: %+v", s.Stats())
+			}
+			if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrClosed) {
+				fatal("an append after the failure: %v", err)
+			}
+			crash()
+		}
+	}
+	*f = faults{}
+	closeOrAbandon(s)
+	report, err := Check(t.Context(), mem, "log")
+	if err != nil || report.Damaged() {
+		fatal("check at the end: %v, %+v", err, report)
+	}
+	return clones, injected
+}
+
+func closeOrAbandon(s *Store) { _ = s.Close() }
+
+func mustOpen(t testing.TB, fs FS) *Store {
+	t.Helper()
+	s, err := Open(fs, "log", smallOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Random histories against the model: no acknowledged event is lost, none is there twice, the order is kept, what was not
+// acknowledged is there whole or not at all. A failure names its seed.
+func TestHistories(t *testing.T) {
+	n := 60
+	if full() {
+		n = 1000
+	}
+	var clones, injected atomic.Int64
+	var wg sync.WaitGroup
+	for w := range 2 {
+		wg.Go(func() {
+			for seed := w; seed < n && !t.Failed(); seed += 2 {
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					c, i := history(t, uint64(seed), 80)
+					clones.Add(int64(c))
+					injected.Add(int64(i))
+				})
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d histories, %d crash clones, %d faults", n, clones.Load(), injected.Load())
+}
