@@ -40,7 +40,7 @@ func (l *Anytime) Predict() []float64 {
 func (l *Anytime) Update(g []float64) error {
 	alpha, total := l.next()
 	w := l.Predict()
-	if err := l.feed(g, alpha); err != nil {
+	if err := l.feed(g, alpha, -1); err != nil {
 		return err
 	}
 	copy(l.state.Mean, w)

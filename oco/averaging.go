@@ -23,9 +23,11 @@ func NewAveraging(learner Learner, alpha Alpha) (*Averaging, error) {
 func (l *Averaging) Predict() []float64 { return l.learner.Predict() }
 
 // Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.
-func (l *Averaging) Update(g []float64) error {
+func (l *Averaging) Update(g []float64) error { return l.update(g, -1) }
+
+func (l *Averaging) update(g []float64, mu float64) error {
 	alpha, total := l.next()
-	if err := l.feed(g, alpha); err != nil {
+	if err := l.feed(g, alpha, mu); err != nil {
 		return err
 	}
 	share := alpha / total.value()
@@ -35,6 +37,15 @@ func (l *Averaging) Update(g []float64) error {
 	l.state.Total = total
 	l.state.T++
 	return nil
+}
+
+// UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted loss is
+// α_t·mu-strongly convex, which a learner that is [Curved] is told.
+func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
+	if !(mu >= 0) || !finite(mu) {
+		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	}
+	return l.update(g, mu)
 }
 
 // Average is x̄ of the finished rounds, an error before the first. The slice belongs to the learner.

@@ -81,7 +81,8 @@ func (l *weighted) next() (alpha float64, total sum) {
 }
 
 // feed hands α·g to the learner and leaves the point it had played in played.
-func (l *weighted) feed(g []float64, alpha float64) error {
+// A mu ≥ 0 is the strong convexity of the sample's loss.
+func (l *weighted) feed(g []float64, alpha, mu float64) error {
 	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
 		return err
 	}
@@ -89,6 +90,9 @@ func (l *weighted) feed(g []float64, alpha float64) error {
 		l.scaled[i] = alpha * v
 	}
 	copy(l.played, l.learner.Predict())
+	if c, ok := l.learner.(Curved); ok && mu >= 0 {
+		return c.UpdateCurved(l.scaled, float64(alpha*mu))
+	}
 	return l.learner.Update(l.scaled)
 }
 

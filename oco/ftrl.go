@@ -11,22 +11,32 @@ import (
 )
 
 // Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ. The
-// point x_t is computed with c_t. Make one with [ConstantWeight] or [SqrtWeight].
+// point x_t is computed with c_t. Make one with [ConstantWeight], [SqrtWeight] or [WeightFunc].
 type Weight struct {
 	c, power float64
+	f        func(t int) float64
 	name     string
 }
 
 // ConstantWeight is c_t = c, that is a constant learning rate 1/c.
-func ConstantWeight(c float64) Weight { return Weight{c, 0, fmt.Sprintf("constant(%v)", c)} }
+func ConstantWeight(c float64) Weight { return Weight{c: c, name: fmt.Sprintf("constant(%v)", c)} }
 
 // SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c = L/(α·√μ)
 // gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at every T, on unbounded sets too (Orabona 2019, Corollary
 // 7.8).
-func SqrtWeight(c float64) Weight { return Weight{c, 0.5, fmt.Sprintf("sqrt(%v)", c)} }
+func SqrtWeight(c float64) Weight { return Weight{c: c, power: 0.5, name: fmt.Sprintf("sqrt(%v)", c)} }
+
+// WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Its name goes into
+// snapshots, in place of f. A round before which f falls, or leaves the range of 1e-300 to 1e300, is refused.
+func WeightFunc(name string, f func(t int) float64) Weight {
+	return Weight{f: f, name: fmt.Sprintf("func(%s)", name)}
+}
 
 func (w Weight) at(t int) float64 {
-	if w.power == 0 {
+	switch {
+	case w.f != nil:
+		return w.f(t)
+	case w.power == 0:
 		return w.c
 	}
 	return w.c * math.Sqrt(float64(t))
@@ -36,11 +46,8 @@ func (w Weight) validate() error {
 	if w.name == "" {
 		return badArgument("weight", "the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
 	}
-	if err := positive("weight", w.c); err != nil {
-		return err
-	}
-	if w.c < 1e-300 || w.c > 1e300 {
-		return badArgument("weight", "%v: want a number from 1e-300 to 1e300", w.c)
+	if c := w.at(1); !(c >= 1e-300 && c <= 1e300) {
+		return badArgument("weight", "%v in round 1: want a number from 1e-300 to 1e300", c)
 	}
 	return nil
 }
@@ -50,6 +57,11 @@ func (w Weight) validate() error {
 func (w Weight) room(s *dualSum, m float64) error {
 	if err := s.room(m); err != nil {
 		return err
+	}
+	if w.f != nil {
+		if now, next := w.at(s.T+1), w.at(s.T+2); !(next >= now && next <= 1e300) {
+			return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to 1e300", w.name, now, s.T+1, next)
+		}
 	}
 	if q := (s.Mass + m) / w.at(s.T+1); !(q < math.MaxFloat64/4) {
 		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it leaves the range of float64", q)
@@ -66,8 +78,9 @@ func (w Weight) room(s *dualSum, m float64) error {
 // before any projection: that is the difference from [MirrorDescent], which it equals for a constant weight
 // as long as no Euclidean projection is active (section 7.3.1).
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V
-// (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0).
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V (Corollary
+// 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0). For entropy on the simplex and g ≥ 0 the local norms
+// Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5).
 //
 // A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs
 // O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin. Memory is
@@ -80,19 +93,23 @@ type FTRL struct {
 	lambda float64
 	dual   convex.Norm
 	lazy   lazyKind
-	lower  []float64
-	upper  []float64
-	radius float64
-	state  ftrlState
-	point  []float64
-	fresh  bool
-	text   string
+	// entropic is for negative entropy on the simplex.
+	entropic bool
+	lower    []float64
+	upper    []float64
+	radius   float64
+	state    ftrlState
+	point    []float64
+	fresh    bool
+	text     string
 }
 
 type ftrlState struct {
 	Dual  dualSum
-	Spent sum // Σ ‖g‖*²/c_t
-	Norm2 sum // ‖θ‖², for balls
+	Spent sum  // Σ ‖g‖*²/c_t
+	Norm2 sum  // ‖θ‖², for balls
+	Local sum  // Σ_t Σ_j g²·x/c_t, for entropy on the simplex
+	Below bool // some g was below 0
 }
 
 type lazyKind int
@@ -121,6 +138,9 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 	l := &FTRL{reg: reg, weight: weight, lambda: lambda, dual: norm.Dual(), point: make([]float64, d)}
 	l.state.Dual.Theta = make([]float64, d)
 	l.text = fmt.Sprintf("ftrl(%v, weight=%v)", reg, weight.name)
+	_, entropy := reg.Map().(*convex.NegativeEntropy)
+	_, onSimplex := reg.Set().(*convex.Simplex)
+	l.entropic = entropy && onSimplex
 	if center != nil {
 		x, err := startIn(reg.Set(), center)
 		if err != nil {
@@ -229,6 +249,14 @@ func (l *FTRL) Update(g []float64) error {
 		return err
 	}
 	c := l.weight.at(l.state.Dual.T + 1)
+	if l.entropic {
+		var local float64
+		for i, x := range l.Predict() {
+			local += float64(float64(g[i]*g[i]) * x)
+			l.state.Below = l.state.Below || g[i] < 0
+		}
+		l.state.Local.add(local / c)
+	}
 	l.state.Dual.take(g, size)
 	if l.kind() == lazyBall {
 		l.state.Norm2 = sum{}
@@ -267,6 +295,15 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 			l.state.Norm2.addProduct(-old, old)
 		}
 	}
+	if l.entropic {
+		x := l.Predict()
+		var local float64
+		for k, i := range g.Index {
+			local += float64(float64(g.Value[k]*g.Value[k]) * x[i])
+			l.state.Below = l.state.Below || g.Value[k] < 0
+		}
+		l.state.Local.add(local / c)
+	}
 	l.state.Dual.takeSparse(g, largest)
 	l.state.Spent.add(math.Ldexp(s/c, 2*e))
 	l.fresh = false
@@ -281,7 +318,11 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.state.Dual.T == 0 {
 		return 0, nil
 	}
-	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(l.state.Spent.value()/(2*l.lambda)), nil
+	spent := l.state.Spent.value() / l.lambda
+	if l.entropic && !l.state.Below {
+		spent = min(spent, l.state.Local.value())
+	}
+	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -30,7 +30,7 @@ func (l *RandomIterate) Predict() []float64 { return l.learner.Predict() }
 // Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.
 func (l *RandomIterate) Update(g []float64) error {
 	alpha, total := l.next()
-	if err := l.feed(g, alpha); err != nil {
+	if err := l.feed(g, alpha, -1); err != nil {
 		return err
 	}
 	if l.source.Float64()*total.value() < alpha {
