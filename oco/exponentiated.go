@@ -114,12 +114,12 @@ func (l *ExponentiatedGradient) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *ExponentiatedGradient) Update(g []float64) error {
-	largest, err := checkVector("gradient", g, l.Dim())
+	largest, err := l.state.Dual.admit(g)
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest * max(l.eta, 1)); err != nil {
-		return err
+	if q := (l.state.Dual.Mass + largest) * l.eta; !(q < math.MaxFloat64/4) {
+		return badArgument("gradient", "the sum of the subgradients' norms times η is %v: it leaves the range of float64", q)
 	}
 	x := l.Predict()
 	st := &l.state
@@ -127,7 +127,9 @@ func (l *ExponentiatedGradient) Update(g []float64) error {
 	st.Range.addScalar(spread(g))
 	var local float64
 	for i, v := range g {
-		local += float64(float64(v*v) * x[i])
+		if x[i] > 0 {
+			local += float64(float64(v*v) * x[i])
+		}
 		st.Negative = st.Negative || v < 0
 	}
 	st.Local.add(local)

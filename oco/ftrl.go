@@ -252,7 +252,9 @@ func (l *FTRL) Update(g []float64) error {
 	if l.entropic {
 		var local float64
 		for i, x := range l.Predict() {
-			local += float64(float64(g[i]*g[i]) * x)
+			if x > 0 {
+				local += float64(float64(g[i]*g[i]) * x)
+			}
 			l.state.Below = l.state.Below || g[i] < 0
 		}
 		l.state.Local.add(local / c)
@@ -299,7 +301,9 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 		x := l.Predict()
 		var local float64
 		for k, i := range g.Index {
-			local += float64(float64(g.Value[k]*g.Value[k]) * x[i])
+			if x[i] > 0 {
+				local += float64(float64(g.Value[k]*g.Value[k]) * x[i])
+			}
 			l.state.Below = l.state.Below || g.Value[k] < 0
 		}
 		l.state.Local.add(local / c)
