@@ -214,6 +214,7 @@ func contenders(r *random.Source, d, n int) []contender {
 		set, w := reg.Set(), weight()
 		add(contender{name: "ftrl", set: set, make: func() Learner { return must(NewFTRL(reg, nil, w)) }})
 		add(contender{name: "optimistic", set: set, make: func() Learner { return must(NewOptimisticFTRL(reg, w)) }})
+		add(contender{name: "last-hint", set: set, make: func() Learner { return must(NewLastHint(reg, w)) }})
 		add(contender{name: "hint-experts", set: set, make: func() Learner {
 			return must(NewHintExperts(must(NewOptimisticFTRL(reg, w)), 3, convex.L2))
 		}})
