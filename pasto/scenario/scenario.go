@@ -31,6 +31,8 @@ type Options struct {
 	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for 1, 2, 5, 10, ... and
 	// Rounds.
 	Checkpoints []int
+	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
+	Change int
 	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is uniform. Only
 	// Algorithm 1 and S-SCGD have one.
 	Start float64
@@ -175,10 +177,15 @@ func (o *Options) complete(s *Spec) error {
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
 	case o.Noise != nil && (!(*o.Noise >= 0) || math.IsInf(*o.Noise, 1)):
 		return usage("noise", "%v: want a finite standard deviation, at least 0", *o.Noise)
+	case o.Change < 0 || o.Change > o.Rounds:
+		return usage("change", "%d: want a round from 1 to %d, or 0 for half of them", o.Change, o.Rounds)
 	case !(o.Start >= 0 && o.Start <= 1):
 		return usage("start", "%v: want the first arm's share, from 0 to 1", o.Start)
 	case o.Iterate != "" && o.Iterate != "deployed" && o.Iterate != "serving":
 		return usage("iterate", "%q: want deployed or serving", o.Iterate)
+	}
+	if o.Change == 0 {
+		o.Change = o.Rounds / 2
 	}
 	if o.Noise == nil {
 		n := s.Noise

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
 )
 
 const dataDir = "../../../shared/data"
@@ -116,6 +117,80 @@ func TestTable91(t *testing.T) {
 			se := r.Objective.SD[i] * math.Sqrt(2.0/1000)
 			if d := math.Abs(r.Objective.Mean[i] - want); d > 4*se+.0006 {
 				t.Errorf("σ=%v %s t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, c.iterate, at[i], r.Objective.Mean[i], want, d/se)
+			}
+		}
+	}
+}
+
+// Spec table 9.2 for t up to 10⁴ beside ours, 200 instances (not the spec's): the paper's settings with p̄ and p_t. NOREGRET_FULL=1.
+func TestTable92(t *testing.T) {
+	if !full() {
+		t.Skip("NOREGRET_FULL=1 runs it")
+	}
+	for _, c := range []struct {
+		sigma                         float64
+		average, last                 [2]float64
+		toleranceEarly, toleranceLate float64
+	}{
+		{.1, [2]float64{-12.7, -2.25}, [2]float64{-7.1, .22}, 2.5, .6},
+		{.5, [2]float64{-12.9, -2.29}, [2]float64{-7.2, .20}, 2.5, .6},
+		{1, [2]float64{-13.6, -2.38}, [2]float64{-7.4, .15}, 2.5, .6},
+		{5, [2]float64{-24.8, -30.8}, [2]float64{-15.2, -70}, 8, 40},
+	} {
+		for _, iterate := range []string{"deployed", "serving"} {
+			want := c.average
+			if iterate == "serving" {
+				want = c.last
+			}
+			r := run(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: 200, Rounds: 10_000, Seed: 1, Checkpoints: []int{1000, 10_000}, Iterate: iterate})
+			t.Logf("σ=%v %s: R at 10³ and 10⁴ %.2f, the spec has %.2f; median %.2f", c.sigma, iterate, r.Gain.Ratio, want, r.Gain.Median)
+			if math.Abs(r.Gain.Ratio[0]-want[0]) > c.toleranceEarly || math.Abs(r.Gain.Ratio[1]-want[1]) > c.toleranceLate {
+				t.Errorf("σ=%v %s: %.2f, the spec has %.2f", c.sigma, iterate, r.Gain.Ratio, want)
+			}
+		}
+	}
+}
+
+// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, and the default beside. NOREGRET_FULL=1.
+func TestTable95(t *testing.T) {
+	if !full() {
+		t.Skip("NOREGRET_FULL=1 runs it")
+	}
+	with := func(change func(o *pasto.Options)) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+		return func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+			o := pasto.PaperOptions(arms)
+			change(&o)
+			return pasto.New(f, arms, o)
+		}
+	}
+	discounted := func(rho float64) func(o *pasto.Options) {
+		return func(o *pasto.Options) {
+			o.Estimator, o.Pseudo, o.MinExploration, o.StepClip = pasto.DiscountedMeans(rho), 0, .1, .1
+		}
+	}
+	for _, c := range []struct {
+		name string
+		with func(o *pasto.Options)
+		want [3]float64
+		tol  [3]float64
+	}{
+		{"cumulative IPW (paper)", func(*pasto.Options) {}, [3]float64{1, -.49, -.05}, [3]float64{.03, .08, .06}},
+		{"cumulative per arm", func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }, [3]float64{.991, -.40, .04}, [3]float64{.04, .08, .06}},
+		{"discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, [3]float64{.860, .294, .299}, [3]float64{.06, .06, .06}},
+		{"discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, [3]float64{.969, .401, .401}, [3]float64{.02, .02, .02}},
+		{"discounted per arm 0.01", discounted(.01), [3]float64{.912, .322, .326}, [3]float64{.03, .03, .03}},
+		{"discounted per arm 0.002", discounted(.002), [3]float64{.990, .406, .406}, [3]float64{.02, .02, .02}},
+		{"default", nil, [3]float64{1.009, .427, .431}, [3]float64{.02, .02, .02}},
+	} {
+		o := Options{Scenario: "a-drift", Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}}
+		if c.with != nil {
+			o.New, o.Iterate = with(c.with), "serving"
+		}
+		r := run(t, o)
+		t.Logf("%-26s ours %.3f, want (but for the default the spec) %.3f", c.name, r.Objective.Mean, c.want)
+		for i, want := range c.want {
+			if math.Abs(r.Objective.Mean[i]-want) > c.tol[i] {
+				t.Errorf("%s: %.3f, the spec has %.3f", c.name, r.Objective.Mean, c.want)
 			}
 		}
 	}
@@ -242,6 +317,7 @@ func TestRefused(t *testing.T) {
 		"checkpoints": {Rounds: 10, Checkpoints: []int{3, 3}},
 		"late":        {Rounds: 10, Checkpoints: []int{11}},
 		"start":       {Start: 2},
+		"change":      {Change: -1},
 		"iterate":     {Iterate: "z"},
 	} {
 		o.Runs = min(o.Runs+1, 1) * 2
