@@ -1,0 +1,324 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret"
+)
+
+// gate counts the flushes of the write-ahead log, and holds them while it is shut.
+type gate struct {
+	mu      sync.Mutex
+	opened  *sync.Cond
+	shut    bool
+	waiting int
+	syncs   atomic.Int64
+}
+
+func newGate() *gate {
+	g := &gate{}
+	g.opened = sync.NewCond(&g.mu)
+	return g
+}
+
+func (g *gate) String() string { return "gate" }
+
+func (g *gate) MaybeError(op errorfs.Op) error {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+	default:
+		return nil
+	}
+	if !strings.HasSuffix(op.Path, ".log") {
+		return nil
+	}
+	g.syncs.Add(1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting++
+	g.opened.Broadcast()
+	for g.shut {
+		g.opened.Wait()
+	}
+	g.waiting--
+	return nil
+}
+
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = shut
+	g.opened.Broadcast()
+}
+
+// await returns when a flush stands at the gate.
+func (g *gate) await() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.waiting == 0 {
+		g.opened.Wait()
+	}
+}
+
+// until spins until a condition holds that only other goroutines can bring about.
+func until(s *Store, holds func(Stats) bool) {
+	for !holds(s.Stats()) {
+		yieldCPU()
+	}
+}
+
+// While one flush is under way, the appends that come share the next one.
+func TestAppendsShareFlushes(t *testing.T) {
+	noLeaks(t)
+	g := newGate()
+	s := open(t, errorfs.Wrap(vfs.NewMem(), g))
+	g.set(true)
+	before := g.syncs.Load()
+	const n = 100
+	var wg sync.WaitGroup
+	positions := make([]uint64, n)
+	size := 0
+	for i := range n {
+		if size += recordSize(event(uint64(i))); i == 1 {
+			g.await() // the first one is at the gate, the rest has to wait for it
+		}
+		wg.Go(func() {
+			var err error
+			if positions[i], _, err = s.Append(t.Context(), event(uint64(i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(s, func(st Stats) bool { return st.QueueBytes == int64(size) })
+	if st := s.Stats(); st.Last != 0 || st.Appends != 0 {
+		t.Errorf("before the flush: %+v", st)
+	}
+	for r, err := range s.Read(t.Context(), 1) {
+		t.Errorf("an event that is not durable was read: %+v, %v", r, err)
+	}
+	g.set(false)
+	wg.Wait()
+	if got := g.syncs.Load() - before; got != 2 {
+		t.Errorf("%d appends took %d flushes of the disk, want 2", n, got)
+	}
+	if st := s.Stats(); st.Groups != 2 || st.Appends != n || st.Events != n || st.Last != n || st.QueueBytes != 0 {
+		t.Errorf("after it: %+v", st)
+	}
+	seen := map[uint64]bool{}
+	for i, p := range positions {
+		if p < 1 || p > n || seen[p] {
+			t.Errorf("append %d got position %d", i, p)
+		}
+		seen[p] = true
+	}
+	closeLog(t, s)
+}
+
+// A full queue holds further appends back; a context that ends takes back what is not on its way, and nothing else.
+func TestBackPressure(t *testing.T) {
+	noLeaks(t)
+	g := newGate()
+	s, err := Open(errorfs.Wrap(vfs.NewMem(), g), "log", Options{MaxEventBytes: 1000, GroupBytes: 2024, QueueBytes: 5000, FlushBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.set(true)
+	big := Event{Kind: "big", Payload: make([]byte, 1000-recordHeader-3)} // 1000 bytes as a record
+	errs := make(chan error, 6)
+	for i := range 5 { // one on its way, four in the queue: no more goes in
+		go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
+		if i == 0 {
+			g.await()
+		}
+	}
+	until(s, func(st Stats) bool { return st.QueueBytes == 5000 })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	held := make(chan error, 1)
+	go func() { _, _, err := s.Append(ctx, big); held <- err }()
+	boom := errors.New("boom")
+	cancel(boom)
+	if err := <-held; !errors.Is(err, boom) || !strings.Contains(err.Error(), "nothing was appended") {
+		t.Errorf("held back: %v", err)
+	}
+	if st := s.Stats(); st.QueueBytes != 5000 || st.Last != 0 {
+		t.Errorf("%+v", st)
+	}
+	g.set(false)
+	for range 5 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if st := s.Stats(); st.Last != 5 || st.Groups < 3 {
+		t.Errorf("%+v, want 5 events in groups of at most 2", st)
+	}
+	// In the queue behind a group that is on its way: taken back.
+	g.set(true)
+	go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
+	g.await()
+	ctx, cancel = context.WithCancelCause(t.Context())
+	go func() { _, _, err := s.Append(ctx, big); held <- err }()
+	until(s, func(st Stats) bool { return st.QueueBytes == 2000 })
+	cancel(boom)
+	if err := <-held; !errors.Is(err, boom) {
+		t.Errorf("queued: %v", err)
+	}
+	g.set(false)
+	if err := <-errs; err != nil {
+		t.Error(err)
+	}
+	closeLog(t, s)
+	if st := s.Stats(); st.Last != 6 {
+		t.Errorf("%+v, want the event that was taken back not to be there", st)
+	}
+}
+
+// Close lets the appends that wait finish, and answers those that come later.
+func TestCloseFinishesAppends(t *testing.T) {
+	noLeaks(t)
+	g := newGate()
+	mem := vfs.NewMem()
+	s := open(t, errorfs.Wrap(mem, g))
+	g.set(true)
+	errs := make(chan error, 10)
+	for i := range 10 {
+		go func() { _, _, err := s.Append(context.Background(), event(uint64(i))); errs <- err }()
+		if i == 0 {
+			g.await()
+		}
+	}
+	until(s, func(st Stats) bool { return st.QueueBytes == int64(10*recordSize(event(1))) })
+	closed := make(chan error)
+	go func() { closed <- s.Close() }()
+	<-s.closed
+	if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrClosed) || noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("append while closing: %v", err)
+	}
+	g.set(false)
+	for range 10 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	s = open(t, mem)
+	if st := s.Stats(); st.Last != 10 {
+		t.Errorf("%+v, want 10 events", st)
+	}
+	closeLog(t, s)
+}
+
+// Tail waits for more, several at once, and ends with its context or with the log.
+func TestTail(t *testing.T) {
+	noLeaks(t)
+	s := open(t, vfs.NewMem())
+	appendN(t, s, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	const readers = 4
+	got := make(chan uint64, 100*readers)
+	ends := make(chan error, readers+1)
+	tail := func(ctx context.Context, from uint64) {
+		for r, err := range s.Tail(ctx, from) {
+			if err != nil {
+				ends <- err
+				return
+			}
+			if !sameEvent(r) {
+				t.Errorf("%+v", r)
+			}
+			got <- r.Position
+		}
+		ends <- nil
+	}
+	for i := range readers {
+		go tail(ctx, uint64(i+1))
+	}
+	for range 3 + 2 + 1 { // what is there already, from 1, 2, 3 and 4
+		<-got
+	}
+	for n := uint64(4); n < 50; n++ {
+		appendN(t, s, 1)
+		for range readers {
+			if p := <-got; p != n {
+				t.Fatalf("position %d, want %d", p, n)
+			}
+		}
+	}
+	cancel()
+	for range readers {
+		if err := <-ends; !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v", err)
+		}
+	}
+	go tail(context.Background(), 50)
+	closeLog(t, s)
+	if err := <-ends; !errors.Is(err, ErrClosed) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// A failed write or flush is the end: the failed append and all that wait or come later answer with the cause.
+func TestFailurePoisons(t *testing.T) {
+	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpFileWriteAt} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			mem := vfs.NewCrashableMem()
+			var armed atomic.Bool
+			s := open(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == kind && armed.CompareAndSwap(true, false) { // once: the disk is well again at once
+					return errorfs.ErrInjected
+				}
+				return nil
+			})))
+			appendN(t, s, 3)
+			tailed := make(chan error, 1)
+			go func() {
+				for _, err := range s.Tail(context.Background(), 4) {
+					tailed <- err
+				}
+			}()
+			armed.Store(true)
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					_, _, err := s.Append(context.Background(), event(uint64(i)))
+					if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) || noregret.CodeOf(err) != noregret.Internal {
+						t.Errorf("append: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			if err := <-tailed; !errors.Is(err, ErrFailed) {
+				t.Errorf("tail: %v", err)
+			}
+			if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrFailed) {
+				t.Errorf("snapshot: %v", err)
+			}
+			if st := s.Stats(); st.Last != 3 || !strings.Contains(st.Failed, "injected error") {
+				t.Errorf("%+v", st)
+			}
+			if err := s.Close(); !errors.Is(err, ErrFailed) {
+				t.Errorf("close: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("close again: %v", err)
+			}
+			s = open(t, mem) // the lock was given back
+			got, err := readAll(s)
+			if err != nil || len(got) < 3 {
+				t.Errorf("%d events, %v", len(got), err)
+			}
+			closeLog(t, s)
+		})
+	}
+}
