@@ -198,12 +198,17 @@ func (in *inspector) checkEvents(ctx context.Context) error {
 	if !errors.Is(err, ErrDamaged) {
 		return err
 	}
-	position := uint64(0)
-	if in.report.Last > 0 {
-		position = in.report.Last + 1
+	if err := in.search(ctx); err != nil {
+		return err
 	}
-	in.find(position, "%s", problemOf(err))
-	return in.search(ctx)
+	r, problem := in.report, problemOf(err)
+	switch {
+	case r.Last >= in.mark.position && len(r.Readable) == 0:
+		in.find(0, "%s; the records themselves are whole, up to position %d", problem, r.Last)
+	default:
+		in.find(r.Last+1, "%s; the first record that is missing or damaged is that of position %d", problem, r.Last+1)
+	}
+	return nil
 }
 
 // problemOf is the message of a damage without place and prefix.
@@ -218,7 +223,7 @@ func problemOf(err error) string {
 func (in *inspector) readAll(ctx context.Context) error {
 	db, err := in.pebble(true)
 	if err != nil {
-		return damaged(in.dir, err, "the store cannot be opened: %v", err)
+		return damaged(in.dir, err, "the store cannot be opened: %s", firstLine(err))
 	}
 	return in.guard(func() (err error) {
 		defer func() { err = errors.Join(err, db.Close()) }()

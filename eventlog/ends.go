@@ -3,6 +3,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -55,9 +56,23 @@ func record(it *pebble.Iterator, dir string) (Record, link, error) {
 // readError is an error of pebble met at a position.
 func readError(dir string, position uint64, err error) error {
 	if pebble.IsCorruptionError(err) {
-		return damaged(dir, err, "position %d cannot be read: %v", position, err)
+		return damaged(dir, err, "position %d cannot be read: %s", position, firstLine(err))
 	}
 	return noregret.Errorf(noregret.Internal, dir, "reading position %d: %w", position, err)
+}
+
+// are is the subject of a sentence about positions.
+func are(first, last uint64) string {
+	if first == last {
+		return fmt.Sprintf("position %d is", first)
+	}
+	return fmt.Sprintf("the positions %d to %d are", first, last)
+}
+
+// firstLine is an error of pebble's without its details.
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
 }
 
 // readBase returns the base that the store keeps.
@@ -66,8 +81,11 @@ func readBase(db *pebble.DB, dir string) (mark, error) {
 	if errors.Is(err, pebble.ErrNotFound) {
 		return mark{}, nil
 	}
+	if pebble.IsCorruptionError(err) {
+		return mark{}, damaged(dir, err, "the note of what was compacted away cannot be read: %s", firstLine(err))
+	}
 	if err != nil {
-		return mark{}, readError(dir, 0, err)
+		return mark{}, noregret.Errorf(noregret.Internal, dir, "reading the note of what was compacted away: %w", err)
 	}
 	m, ok := decodeMark(baseMagic, value)
 	if err := closer.Close(); err != nil {
@@ -115,8 +133,8 @@ func readEnds(db *pebble.DB, dir string) (e ends, err error) {
 func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 	switch {
 	case e.last.position < m.position:
-		return damaged(dir, nil, "it ends at position %d, but %d was acknowledged: the positions %d to %d are missing",
-			e.last.position, m.position, e.last.position+1, m.position)
+		return damaged(dir, nil, "it ends at position %d, but %d was acknowledged: %s missing",
+			e.last.position, m.position, are(e.last.position+1, m.position))
 	case m.position < e.base.position:
 		return nil // the mark is older than a compaction
 	case m.position == e.base.position:
@@ -170,10 +188,8 @@ func (c *chain) next(it *pebble.Iterator) (Record, error) {
 
 func (c *chain) add(l link) error {
 	switch want := c.last.position + 1; {
-	case l.position > want && l.position == want+1:
-		return damaged(c.dir, nil, "position %d is missing", want)
 	case l.position > want:
-		return damaged(c.dir, nil, "the positions %d to %d are missing", want, l.position-1)
+		return damaged(c.dir, nil, "%s missing", are(want, l.position-1))
 	case l.position < want:
 		return damaged(c.dir, nil, "position %d comes again after %d", l.position, c.last.position)
 	case !c.unknown && l.previous != c.last.sum:

@@ -307,9 +307,12 @@ func (f *fencedFile) Stat() (info vfs.FileInfo, err error) {
 	return info, err
 }
 
-// Prefetch implements vfs.File.
+// Prefetch implements vfs.File. It is a hint: its errors mean nothing (on Linux, "errno 0" may be one).
 func (f *fencedFile) Prefetch(offset, length int64) error {
-	return f.read(func() error { return f.File.Prefetch(offset, length) })
+	return f.read(func() error {
+		_ = f.File.Prefetch(offset, length)
+		return nil
+	})
 }
 
 // Write implements io.Writer.

@@ -150,7 +150,7 @@ func (f *faults) String() string { return "faults" }
 
 // history plays one random history against the model and returns how many crash clones and faults it had.
 func history(t *testing.T, seed uint64, steps int) (clones, injected int) {
-	rng := rand.New(random.New(seed, "eventlog"))
+	rng := seeded(seed)
 	mem := vfs.NewCrashableMem()
 	m := newModel()
 	f := &faults{}
@@ -308,3 +308,5 @@ func TestHistories(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d histories, %d crash clones, %d faults", n, clones.Load(), injected.Load())
 }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(random.New(seed, "eventlog")) }

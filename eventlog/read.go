@@ -172,7 +172,7 @@ func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 		return chunk, readError(s.dir, c.last.position+1, err)
 	}
 	if c.last.position < to {
-		return chunk, damaged(s.dir, nil, "the positions %d to %d are missing", c.last.position+1, to)
+		return chunk, damaged(s.dir, nil, "%s missing", are(c.last.position+1, to))
 	}
 	return chunk, nil
 }

@@ -221,7 +221,7 @@ func (s *Store) verify(l *layout) error {
 		if fault := s.fence.readFault(); fault != nil {
 			return s.ioError("opening the store", fault)
 		}
-		return damaged(s.dir, err, "the store cannot be opened: %v", err)
+		return damaged(s.dir, err, "the store cannot be opened: %s", firstLine(err))
 	}
 	return s.guard(func() error {
 		e, err := readEnds(db, s.dir)

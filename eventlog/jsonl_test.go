@@ -1,0 +1,217 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/noregret/noregret"
+)
+
+// payloads that tell a faithful export from a nearly faithful one.
+var payloads = []string{
+	"", "null", "{}", `{"a":1}`, `{"a": 1}`, `{"a":1}` + "\n", `[1,2.50,1e400]`, `12345678901234567890`, `{"a":1,"a":2}`,
+	`"<>&\u2028"`, "\"\u2028\"", "\"\xff\"", "\x00\x01", "nul", `{"a":`, `"\ud800"`, " 1", strings.Repeat("x", 70_000), `"` + strings.Repeat("y", 70_000) + `"`,
+}
+
+func exported(t testing.TB, s *Store) string {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := Export(&b, s.Read(context.Background(), s.Stats().First))
+	if err != nil || n != s.Stats().Last+1-s.Stats().First {
+		t.Fatalf("exported %d, %v", n, err)
+	}
+	return b.String()
+}
+
+// Every payload comes back byte for byte, and every line is JSON.
+func TestExportImport(t *testing.T) {
+	noLeaks(t)
+	s := open(t, vfs.NewMem())
+	for i, p := range payloads {
+		if _, _, err := s.Append(t.Context(), Event{Kind: "a.B/c_1-x", Time: int64(1-i) << 62, Payload: []byte(p)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := exported(t, s)
+	readable := 0
+	for line := range strings.Lines(text) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %.200q", line)
+		}
+		if strings.Contains(line, `"payload":`) {
+			readable++
+		}
+	}
+	if readable != 10 {
+		t.Errorf("%d payloads stand in the export as JSON, want 10", readable)
+	}
+	fs := vfs.NewMem()
+	o, err := Open(fs, "log", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Import(t.Context(), o, "f", strings.NewReader(strings.TrimSuffix(text, "\n"))); err != nil || n != uint64(len(payloads)) {
+		t.Fatalf("imported %d, %v", n, err)
+	}
+	if again := exported(t, o); again != text {
+		t.Error("the export of the import is another one")
+	}
+	got, err := readAll(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range got {
+		if string(r.Payload) != payloads[i] {
+			t.Errorf("payload %d: %.100q, want %.100q", i, r.Payload, payloads[i])
+		}
+	}
+	closeLog(t, o)
+	closeLog(t, s)
+}
+
+// Lines that are refused, and the events before them that are not.
+func TestImportRefusals(t *testing.T) {
+	good := `{"position":1,"kind":"k","time":0,"payload":{}}` + "\n"
+	for _, tc := range []struct{ text, want string }{
+		{"\n", "f:1: it is no line of an export: EOF"},
+		{good + "x", "f:2: it is no line of an export: invalid character 'x' looking for beginning of value"},
+		{good + good, "f:2: the position is 1, want 2, which follows the log's or the line's before"},
+		{`{"position":2,"kind":"k","time":0,"payload":{}}`, "f:1: the position is 2, want 1, which follows the log's or the line's before"},
+		{`{"position":-1,"kind":"k","time":0,"payload":{}}`, "f:1: it is no line of an export: json: cannot unmarshal number -1 into Go struct field line.position of type uint64"},
+		{`{"position":1,"kind":"k","payload":{}}`, "f:1: a field is missing, want position, kind, time and payload or base64"},
+		{`{"position":1,"kind":"k","time":0}`, "f:1: want one of payload and base64"},
+		{`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`, "f:1: want one of payload and base64"},
+		{`{"position":1,"kind":"k","time":0,"base64":"?"}`, "f:1: base64: illegal base64 data at input byte 0"},
+		{`{"position":1,"kind":"k","time":0,"base64":"AB=="}`, "f:1: base64: illegal base64 data at input byte 2"},
+		{`{"position":1,"kind":"k k","time":0,"payload":1}`, `f:1: the kind is "k k", want letters, digits and . _ - /`},
+		{`{"position":1,"kind":"","time":0,"payload":1}`, `f:1: the kind is "", want 1 to 64 bytes`},
+		{`{"position":1,"kind":"k","time":0,"payload":1,"x":2}`, `f:1: it is no line of an export: json: unknown field "x"`},
+		{strings.TrimSpace(good) + "{}", "f:1: there is more than one JSON value on the line"},
+	} {
+		s := open(t, vfs.NewMem())
+		n, err := Import(t.Context(), s, "f", strings.NewReader(tc.text))
+		if fmt.Sprint(err) != tc.want || noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%.80q: got %v, want %s", tc.text, err, tc.want)
+		}
+		want := uint64(0)
+		if strings.HasPrefix(tc.text, good) {
+			want = 1
+		}
+		if n != want || s.Stats().Last != want {
+			t.Errorf("%.80q: %d imported, the log ends at %d, want %d", tc.text, n, s.Stats().Last, want)
+		}
+		closeLog(t, s)
+	}
+}
+
+// memoryLog is a Log of which Import needs two methods.
+type memoryLog struct {
+	Log
+	events []Event
+}
+
+func (m *memoryLog) Stats() Stats { return Stats{First: 1, Last: uint64(len(m.events))} }
+
+func (m *memoryLog) Append(_ context.Context, events ...Event) (first, last uint64, err error) {
+	first = uint64(len(m.events)) + 1
+	m.events = append(m.events, events...)
+	return first, uint64(len(m.events)), nil
+}
+
+func (m *memoryLog) all() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for i, e := range m.events {
+			if !yield(Record{uint64(i + 1), e}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Whatever is imported is exported again so that a second import gives the same.
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(`{"position":1,"kind":"k","time":0,"payload":{"a":[1,"x"]}}` + "\n" + `{"position":2,"kind":"b","time":-5,"base64":"AAEC"}`))
+	for _, p := range payloads[:len(payloads)-2] {
+		f.Add(appendLine(nil, Record{1, Event{Kind: "k", Payload: []byte(p)}}))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		a, b := &memoryLog{}, &memoryLog{}
+		n, err := Import(t.Context(), a, "f", bytes.NewReader(text))
+		if err != nil && noregret.CodeOf(err) != noregret.BadInput || n != uint64(len(a.events)) {
+			t.Fatalf("%d of %d, %v", n, len(a.events), err)
+		}
+		var first, second bytes.Buffer
+		if _, err := Export(&first, a.all()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Import(t.Context(), b, "f", bytes.NewReader(first.Bytes())); err != nil {
+			t.Fatalf("importing an export: %v", err)
+		}
+		if _, err := Export(&second, b.all()); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Fatalf("%q, then %q, %v", first.Bytes(), second.Bytes(), err)
+		}
+	})
+}
+
+// A record is whole or refused with a reason, and what is whole is encoded to the same bytes again.
+func FuzzRecord(f *testing.F) {
+	for _, p := range payloads[:4] {
+		e := Event{Kind: "k", Time: -1, Payload: []byte(p)}
+		buf := make([]byte, recordSize(e))
+		encodeRecord(buf, Record{7, e}, 99)
+		f.Add(buf, true)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, mend bool) {
+		if mend && len(data) >= recordHeader { // so that not every input fails at the checksum
+			copy(data, recordMagic)
+			data[4], data[5], data[6], data[7] = byte(len(data)), byte(len(data)>>8), byte(len(data)>>16), byte(len(data)>>24)
+			sum := recordSum(data)
+			data[8], data[9], data[10], data[11] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
+		}
+		r, l, problem := decodeRecord(data)
+		if (problem == "") != (wholeRecord(data) == len(data) && len(data) > 0) && len(data) <= maxRecord {
+			t.Fatalf("decoding says %q, the salvage finds %d of %d bytes", problem, wholeRecord(data), len(data))
+		}
+		if problem != "" {
+			return
+		}
+		buf := make([]byte, recordSize(r.Event))
+		if sum := encodeRecord(buf, r, l.previous); sum != l.sum || !bytes.Equal(buf, data) {
+			t.Fatalf("%x is encoded as %x", data, buf)
+		}
+		v := salvage{pieces: map[uint64][]piece{}}
+		v.scan("f", 1, append([]byte("NRNRE1"), data...))
+		if p := v.pieces[r.Position]; len(p) != 1 || p[0].offset != 6 || p[0].link != l {
+			t.Fatalf("the salvage found %+v", v.pieces)
+		}
+		for i := range 8 * min(len(data), 40) {
+			data[i/8] ^= 1 << (i % 8)
+			if _, _, problem := decodeRecord(data); problem == "" {
+				t.Fatalf("bit %d was flipped unnoticed", i)
+			}
+			data[i/8] ^= 1 << (i % 8)
+		}
+	})
+}
+
+// errorReader checks that the errors of the reader beneath an import are told with their line.
+type errorReader struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (errorReader) Read([]byte) (int, error) { return 0, errBroken }
+
+func TestImportReadError(t *testing.T) {
+	n, err := Import(t.Context(), &memoryLog{}, "f", errorReader{})
+	if n != 0 || !errors.Is(err, errBroken) || err.Error() != "f:1: broken pipe" {
+		t.Errorf("%d, %v", n, err)
+	}
+}

@@ -1,0 +1,258 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret"
+)
+
+// flipped is a tree in which a bit of the payload of the event at a position is flipped wherever it stands.
+func flipped(t *testing.T, tr tree, position uint64) tree {
+	t.Helper()
+	found := false
+	for _, name := range tr.names() {
+		if i := bytes.Index(tr[name], event(position).Payload); i >= 0 {
+			bad := slices.Clone(tr[name])
+			bad[i+3] ^= 4
+			tr, found = tr.with(name, bad), true
+		}
+	}
+	if !found {
+		t.Fatalf("no file holds the bytes of event %d", position)
+	}
+	return tr
+}
+
+// without takes the files away whose name begins or ends so.
+func without(tr tree, part string) tree {
+	for _, name := range tr.names() {
+		if base := path.Base(name); strings.HasPrefix(base, part) || strings.HasSuffix(base, part) {
+			tr = tr.with(name, nil)
+		}
+	}
+	return tr
+}
+
+// What Check says and Repair keeps, to the position.
+func TestRepair(t *testing.T) {
+	tr, _, _ := smallLog(t) // 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log
+	for _, tc := range []struct {
+		name     string
+		broken   tree
+		options  RepairOptions
+		problem  string // a part of the first finding
+		kept     Range
+		lost     uint64
+		covered  uint64
+		readable []Range
+		snapshot uint64 // the latest afterwards
+	}{
+		{"event in a table", flipped(t, tr, 8), RepairOptions{AcceptLoss: 17}, "missing or damaged is that of position 8", Range{6, 7}, 17, 0, []Range{{9, 24}}, 5},
+		{"event in the newer table", flipped(t, tr, 15), RepairOptions{AcceptLoss: 10}, "missing or damaged is that of position 15", Range{6, 14}, 10, 0, []Range{{16, 24}}, 5},
+		{
+			"event in a table, from the snapshot", flipped(t, tr, 8),
+			RepairOptions{FromSnapshot: true},
+			"missing or damaged is that of position 8",
+			Range{21, 24},
+			0, 15, nil, 20,
+		},
+		{"last event in the write-ahead log", flipped(t, tr, 24), RepairOptions{AcceptLoss: 1}, "position 24 is missing", Range{6, 23}, 1, 0, nil, 20},
+		{"event in the write-ahead log", flipped(t, tr, 21), RepairOptions{AcceptLoss: 4}, "the positions 21 to 24 are missing", Range{6, 20}, 4, 0, []Range{{22, 24}}, 20},
+		{"no manifest", without(tr, "MANIFEST"), RepairOptions{}, "the records themselves are whole, up to position 24", Range{6, 24}, 0, 0, nil, 20},
+		{"no manifest marker", without(tr, "marker.manifest"), RepairOptions{}, "lost the name of its manifest", Range{6, 24}, 0, 0, nil, 20},
+		{"no write-ahead log", without(tr, ".log"), RepairOptions{AcceptLoss: 6}, "it ends at position 18, but 24 was acknowledged", Range{6, 18}, 6, 0, nil, 5},
+		{"no store", without(without(without(without(without(tr, ".log"), ".sst"), "MANIFEST"), "marker"), "OPTIONS"), RepairOptions{AcceptLoss: 24}, "", Range{1, 0}, 24, 0, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fs := tc.broken.fs(t)
+			if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
+				// A damaged event in the middle is not found by opening, but by reading.
+				s := open(t, fs)
+				if _, err := readAll(s); !errors.Is(err, ErrDamaged) {
+					t.Errorf("open and read: %v", err)
+				}
+				closeLog(t, s)
+				fs = tc.broken.fs(t)
+			}
+			before := readTree(t, fs, "log")
+			if tc.lost > 0 {
+				o := tc.options
+				o.AcceptLoss--
+				r, err := Repair(t.Context(), fs, "log", o)
+				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, and may drop %d", tc.lost, tc.kept.Last+1, tc.kept.Last+tc.lost, tc.lost-1)
+				if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(fmt.Sprint(err), want) || r.Lost != tc.lost || r.Changed {
+					t.Errorf("repair with too little leave: %v, want %q", err, want)
+				}
+				if after := readTree(t, fs, "log"); !reflect.DeepEqual(without(before, lockName), without(after, lockName)) {
+					t.Error("a repair that was refused changed the files")
+				}
+			}
+			r, err := Repair(t.Context(), fs, "log", tc.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Before.Findings) == 0 || !strings.Contains(r.Before.Findings[0].Problem, tc.problem) {
+				t.Errorf("findings %+v, want %q", r.Before.Findings, tc.problem)
+			}
+			if r.Kept != tc.kept || r.Lost != tc.lost || r.Covered != tc.covered || !slices.Equal(r.Readable, tc.readable) || !r.Changed {
+				t.Errorf("got %+v", r)
+			}
+			s := open(t, fs)
+			got, err := readAll(s)
+			if err != nil || uint64(len(got)) != tc.kept.Last+1-tc.kept.First {
+				t.Errorf("%d events, %v", len(got), err)
+			}
+			snap, err := s.LatestSnapshot(t.Context())
+			if snap.Position != tc.snapshot || err != nil {
+				t.Errorf("snapshot %d, %v; want %d", snap.Position, err, tc.snapshot)
+			}
+			appendN(t, s, 2)
+			closeLog(t, s)
+			again, err := Check(t.Context(), fs, "log")
+			if err != nil || again.Damaged() || again.Last != tc.kept.Last+2 {
+				t.Errorf("check afterwards: %v, %+v", err, again)
+			}
+		})
+	}
+}
+
+// A sound log is left alone, and checking changes nothing.
+func TestCheckSound(t *testing.T) {
+	noLeaks(t)
+	tr, _, _ := smallLog(t)
+	fs := tr.fs(t)
+	r, err := Check(t.Context(), fs, "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for i := uint64(6); i <= 24; i++ {
+		size += int64(recordSize(event(i)))
+	}
+	want := &Report{
+		Dir: "log", Base: 5, Last: 24, Acknowledged: 24, Bytes: size, Findings: []Finding{},
+		Snapshots: []SnapshotReport{{5, 7, ""}, {20, 8, ""}},
+	}
+	if !reflect.DeepEqual(r, want) || r.Err() != nil {
+		t.Errorf("got %+v, want %+v", r, want)
+	}
+	rep, err := Repair(t.Context(), fs, "log", RepairOptions{})
+	if err != nil || rep.Changed || rep.Kept != (Range{6, 24}) {
+		t.Errorf("repair: %v, %+v", err, rep)
+	}
+	if after := readTree(t, fs, "log"); !reflect.DeepEqual(tr, after) {
+		t.Error("check and repair of a sound log changed the files")
+	}
+}
+
+// A damaged snapshot is passed over where the events make it good, and an error where they do not.
+func TestDamagedSnapshots(t *testing.T) {
+	tr, _, _ := smallLog(t)
+	flip := func(tr tree, position uint64) tree {
+		name := "log/snapshots/" + snapshotFile(position)
+		bad := slices.Clone(tr[name])
+		bad[len(bad)-1] ^= 1
+		return tr.with(name, bad)
+	}
+	fs := flip(tr, 20).fs(t)
+	r, err := Check(t.Context(), fs, "log")
+	if err != nil || r.Damaged() || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Problem, "checksum is wrong") {
+		t.Errorf("check: %v, %+v", err, r)
+	}
+	s := open(t, fs)
+	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
+		t.Errorf("snapshot %d, %v; want the one before", snap.Position, err)
+	}
+	if err := s.Compact(t.Context(), 20); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("compacting up to a damaged snapshot: %v", err)
+	}
+	closeLog(t, s)
+	if r, err := Repair(t.Context(), fs, "log", RepairOptions{}); err != nil || len(r.SetAside) != 1 || r.Lost != 0 {
+		t.Errorf("repair: %v, %+v", err, r)
+	}
+	if r, err := Check(t.Context(), fs, "log"); err != nil || len(r.Findings) != 0 {
+		t.Errorf("check after repair: %v, %+v", err, r)
+	}
+	fs = flip(flip(tr, 20), 5).fs(t)
+	if r, err := Check(t.Context(), fs, "log"); err != nil || !r.Damaged() {
+		t.Errorf("check: %v, %+v", err, r)
+	}
+	s = open(t, fs)
+	if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "1 to 5 were compacted") {
+		t.Errorf("no whole snapshot: %v", err)
+	}
+	closeLog(t, s)
+}
+
+// A disk that cannot be read is no damage: nothing may be dropped for it.
+func TestReadFaultIsNoDamage(t *testing.T) {
+	tr, first, last := smallLog(t)
+	for _, kind := range []errorfs.OpKind{errorfs.OpOpen, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpList, errorfs.OpStat} {
+		for n := range int32(40) {
+			fs := tr.fs(t)
+			at := n
+			broken := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind != kind {
+					return nil
+				}
+				if at--; at == -1 {
+					return errorfs.ErrInjected
+				}
+				return nil
+			}))
+			r, err := Repair(t.Context(), broken, "log", RepairOptions{AcceptLoss: 100})
+			if err == nil && (r.Changed || r.Before.Damaged()) || err != nil && (errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
+				t.Errorf("%v %d: repair: %v, %+v", kind, n, err, r)
+			}
+			if !holds(t, fmt.Sprint(kind, n), readTree(t, fs, "log"), first, last) {
+				t.Errorf("%v %d: the log is not what it was", kind, n)
+			}
+		}
+	}
+}
+
+// A repair that is cut by a crash at any change of the disk leaves a log that the next repair mends.
+func TestCrashDuringRepair(t *testing.T) {
+	tr, _, _ := smallLog(t)
+	broken := flipped(t, tr, 15)
+	for cut := 1; ; cut += step(5) {
+		mem := vfs.NewCrashableMem()
+		for name, data := range broken {
+			if err := makeDirs(mem, path.Dir(name)); err != nil {
+				t.Fatal(err)
+			}
+			if err := writeFile(mem, path.Dir(name), path.Base(name), slices.Clone(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := &faults{forced: true}
+		f.left.Store(int64(cut))
+		_, err := Repair(t.Context(), errorfs.Wrap(mem, f), "log", RepairOptions{AcceptLoss: 10})
+		done := err == nil
+		rng := seeded(uint64(cut))
+		clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
+		r, err := Repair(t.Context(), clone, "log", RepairOptions{AcceptLoss: 10})
+		if err != nil || r.Kept != (Range{6, 14}) {
+			t.Fatalf("cut at change %d: %v, %+v", cut, err, r)
+		}
+		s := open(t, clone)
+		if got, err := readAll(s); err != nil || len(got) != 9 {
+			t.Fatalf("cut at change %d: %d events, %v", cut, len(got), err)
+		}
+		closeLog(t, s)
+		if done {
+			t.Logf("%d changes of the disk", cut)
+			return
+		}
+	}
+}
