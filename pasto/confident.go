@@ -28,7 +28,8 @@ type ConfidentOptions struct {
 }
 
 // Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// s_k/√n_k and, in rounds that grow by 5 %, solves two exact problems by [Maximize]'s method:
+// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever the
+// observations of an arm have doubled:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p),
 //
@@ -83,6 +84,7 @@ type confidentState struct {
 	NewMean  []float64
 	NewLimit []int     // the block's length
 	Pool     []float64 // M: Σ over arms of Squares
+	Solved   []float64 // K: Count at the last solution
 	Freedom  float64   // Σ (Count − 1)
 	Up, Down []float64 // p⁺ and p⁻
 }
@@ -145,6 +147,7 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		NewSize: make([]float64, arms), NewCount: make([]int, arms), NewMean: make([]float64, arms*m),
 		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
 	}
+	l.s.Solved = make([]float64, arms)
 	for k := range arms {
 		l.s.Active[k] = true
 		l.s.NewLimit[k] = 2 * firstBlock
@@ -233,6 +236,11 @@ func (l *Confident) Observe(obs []Observation) error {
 		l.s.Warm = true
 	}
 	solve := l.s.Clock >= l.s.Next || before > 0 && l.s.Fresh == 0
+	for i := range obs {
+		if k := obs[i].Arm; l.s.Count[k] >= 2*l.s.Solved[k] && l.s.Solved[k] >= 1 {
+			solve = true
+		}
+	}
 	if solve {
 		l.s.Next = max(int(float64(l.s.Clock)*epochRatio), l.s.Clock+1)
 		l.resolve()
@@ -251,6 +259,7 @@ func (l *Confident) resolve() {
 	if s.Freedom <= 0 {
 		return
 	}
+	copy(s.Solved, s.Count)
 	some := false
 	for k := range l.usable {
 		l.usable[k] = s.Active[k] && s.Count[k] > 0
@@ -418,6 +427,7 @@ func (l *Confident) AddArm() int {
 	s.Size, s.Count = append(s.Size, 0), append(s.Count, 0)
 	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
 	s.NewLimit = append(s.NewLimit, 2*firstBlock)
+	s.Solved = append(s.Solved, 0)
 	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
 	more := make([]float64, m)
 	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
@@ -482,7 +492,7 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	n, m := len(s.Size), l.objective.Dim()
-	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && s.T >= 0 && s.Live > 0 &&
+	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 && s.Live > 0 &&
 		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
 		checkVector("", s.Mean, n*m) == nil && checkVector("", s.NewMean, n*m) == nil && checkVector("", s.Squares, n*m) == nil &&
 		checkVector("", s.Size, n) == nil && checkVector("", s.Count, n) == nil && checkVector("", s.Pool, m) == nil &&

@@ -38,8 +38,9 @@
 // Algorithm 1 weighs an observation by 1/p. With 100 arms a neglected arm has p = ε_t/K = 0.001/√t, one draw
 // adds 100·û/√t to its estimate, and the error decays like t^−¼: progress is made and lost again (spec 9.2). Its
 // fixed step 0.1/K is slow besides. Clips and floors mend the first and not the second (spec 9.3). [Confident]
-// has neither weight nor step. It solves the plug-in problem exactly in rounds that grow by 5 %, once with
-// estimates moved up by two standard errors, to learn from, and once moved down by half of one, to deploy.
+// has neither weight nor step. It solves the plug-in problem exactly, in rounds that grow by 5 % and whenever an
+// arm's observations have doubled, once with estimates moved up by two standard errors, to learn from, and once
+// moved down by half of one, to deploy.
 //
 // Relative gain R of the deployed mixture on the paper's random instances (100 arms, 10 groups a round; 1 is the
 // optimum, 0 the best single arm, below 0 is worse than that), at t = 10³, 10⁴, 3·10⁴, 10⁵, 3·10⁵:
