@@ -532,6 +532,7 @@ func TestI16PermutationWithOptions(t *testing.T) {
 			return must(NewAnytime(descent(box(p), p(start), Adaptive(.3)), LinearAlpha()))
 		},
 	} {
+		r := random.New(10, name) // maps have no order
 		a, b := make(func(v []float64) []float64 { return v }), make(permute)
 		var moved float64
 		for round := range 40 {
