@@ -58,18 +58,23 @@ func ProjectOnSimplex(dst, v []float64, sum float64) {
 // simplexThreshold returns top = max v_i and the tau ≤ 0 with Σ max((v_i − top) − tau, 0) = s; with abs it does so for |v|. The shift by
 // the maximum keeps full accuracy where v is large beside s.
 func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
-	sum := 0.0
 	top = math.Inf(-1)
 	for _, x := range v {
 		if abs {
 			x = math.Abs(x)
 		}
-		sum += x
 		top = max(top, x)
+	}
+	sum := 0.0 // of v − top: relative to the largest, so that a large common part costs no digits
+	for _, x := range v {
+		if abs {
+			x = math.Abs(x)
+		}
+		sum += x - top
 	}
 	// The function is at least s at lo and at most s at hi: the largest term alone gives s at -s, and d equal ones at -s/d.
 	lo, hi := -s, -s/float64(len(v))
-	if t := (sum-s)/float64(len(v)) - top; t > lo && t < hi {
+	if t := (sum - s) / float64(len(v)); t > lo && t < hi {
 		lo = t // the root when no term is cut off
 	}
 	tau = lo

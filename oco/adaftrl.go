@@ -87,13 +87,16 @@ func (l *AdaFTRL) Update(g []float64) error {
 	}
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
 	var delta float64
-	if lambda == 0 {
-		// All losses so far had the same value everywhere on V, so that θ does not tell points apart.
-		low, err := l.reg.Set().Minimize(l.after, g)
+	if lambda == 0 || !finite((l.state.Dual.Mass+largest)/lambda) {
+		// All losses so far had the same value everywhere on V, or λψ is nothing beside them: the definition without λψ.
+		for i, v := range theta {
+			l.work[i] = g[i] - v
+		}
+		low, err := l.reg.Set().Minimize(l.after, l.work)
 		if err != nil {
 			return err
 		}
-		delta = max(convex.Dot(g, x)-low, 0)
+		delta = max(convex.Dot(l.work, x)-low, 0)
 	} else {
 		for i, v := range theta {
 			l.work[i] = (v - g[i]) / lambda

@@ -201,6 +201,10 @@ func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) er
 			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 			return l.failed
 		}
+		if !(gap >= 0) || !finite(maxAbs(l.point)) {
+			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "the projection is not a number: the matrix is singular to rounding")
+			return l.failed
+		}
 		st.Gap = gap
 	}
 	copy(st.X, l.point)

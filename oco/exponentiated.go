@@ -172,7 +172,7 @@ func (l *ExponentiatedGradient) Bounds(u []float64) (Bounds, error) {
 // Bound implements [Bounder].
 func (l *ExponentiatedGradient) Bound(u []float64) (float64, error) {
 	b, err := l.Bounds(u)
-	return min(b.Infinity, b.Range, b.Local), err
+	return orInf(min(b.Infinity, b.Range, b.Local)), err
 }
 
 // onSimplex reports whether u is a distribution within the comparators' tolerance.

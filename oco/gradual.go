@@ -135,6 +135,9 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	if err := l.state.Dual.room(largest); err != nil {
 		return err
 	}
+	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
+		return badArgument("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of float64", q)
+	}
 	st, lambda := &l.state, l.Lambda()
 	x := l.Predict()
 	if st.Dual.T == 0 {
@@ -165,8 +168,11 @@ func (l *GradualFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.reg.Set()); err != nil || !inside {
 		return math.Inf(1), err
 	}
+	if l.state.Dual.T == 0 {
+		return 0, nil
+	}
 	// x_1 minimizes ψ, as the first hint is 0, so that the term of x_1 is 0.
-	return float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value(), nil
+	return orInf(float64(l.state.Lambda*max(l.reg.Map().Value(u)-l.reg.Min(), 0)) + l.state.Spent.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -137,11 +137,11 @@ func (l *MirrorDescent) Bound(u []float64) (float64, error) {
 	case st.LastEta == 0:
 		return 0, nil
 	case l.rate.kind == constantRate:
-		return l.reg.Map().Divergence(u, l.start)/l.rate.a + spent, nil
+		return orInf(l.reg.Map().Divergence(u, l.start)/l.rate.a + spent), nil
 	case l.rate.kind == stronglyConvexRate:
 		return spent, nil
 	}
-	return float64(l.divergence*st.Rise.value()) + spent, nil
+	return orInf(float64(l.divergence*st.Rise.value()) + spent), nil
 }
 
 // String describes the learner and its options in one line.

@@ -98,12 +98,15 @@ func (l *ProximalFTRL) Update(g []float64) error {
 	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
 		return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
+	l.set.Project(l.next, l.next)
+	if !finite(maxAbs(l.next)) {
+		return badArgument("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
+	}
 	st.Square.add(sigma * square)
 	for i, v := range g {
 		st.Center[i] += float64(sigma * (st.X[i] - l.start[i]))
 		st.Sum[i] += v
 	}
-	l.set.Project(l.next, l.next)
 	st.X, l.next = l.next, st.X
 	st.Inverse += sigma
 	st.Rate = rs
@@ -126,7 +129,7 @@ func (l *ProximalFTRL) Bound(u []float64) (float64, error) {
 	}
 	// What may cancel is given back, so that the bound stays one.
 	slack := float64(0x1p-48 * (size.value() + st.Square.value()))
-	return (max(pull.value()+st.Square.value(), 0) + slack + st.Rate.Spent.value()) / 2, nil
+	return orInf((max(pull.value()+st.Square.value(), 0) + slack + st.Rate.Spent.value()) / 2), nil
 }
 
 // String describes the learner and its options in one line.

@@ -184,13 +184,13 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	case st.LastEta == 0:
 		return 0, nil // nothing but zero subgradients
 	case l.rate.kind == constantRate:
-		return float64(distanceSquared(u, l.start))/(2*l.rate.a) + half, nil
+		return orInf(float64(distanceSquared(u, l.start))/(2*l.rate.a) + half), nil
 	case l.rate.kind == stronglyConvexRate:
 		return half, nil
 	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
 		return math.Sqrt2 * d * st.Q.root(), nil
 	default:
-		return float64(d*d/2*st.Rise.value()) + half, nil
+		return orInf(float64(d*d/2*st.Rise.value()) + half), nil
 	}
 }
 

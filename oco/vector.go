@@ -213,6 +213,14 @@ func squareOf(x float64) (s float64, e int) {
 	return float64(x * x), e
 }
 
+// orInf is v, or +Inf for a bound whose parts have left the range of float64: no bound at all is always true.
+func orInf(v float64) float64 {
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
+}
+
 // largest is max v.
 func largest(v []float64) float64 {
 	m := v[0]
