@@ -13,8 +13,8 @@ import (
 // Report is what [Check] found.
 type Report struct {
 	Dir string `json:"dir"`
-	// Base is the last position that was compacted away, Last the last one before the first damage: the events from
-	// Base+1 to Last are whole and follow each other.
+	// Base is the last position that was compacted away, Last the last one before the first damage: the
+	// events from Base+1 to Last are whole and follow each other.
 	Base uint64 `json:"base"`
 	Last uint64 `json:"last"`
 	// Acknowledged is the highest position that is known to have been acknowledged (after a power loss a
@@ -60,12 +60,13 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error is for what keeps it
-// from reading: no log there (not_found), a log in use, a disk that answers with errors, the end of ctx.
+// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error is
+// for what keeps it from reading: no log there (not_found), a log in use, a disk that answers with
+// errors, the end of ctx.
 //
-// It verifies every event's checksum, position and link to the one before; both ends against what was acknowledged; and every
-// snapshot. When pebble refuses to open its files, or stops in them, it looks for records in the bytes themselves,
-// so that the report always says up to where the log is whole.
+// It verifies every event's checksum, position and link to the one before; both ends against what was
+// acknowledged; and every snapshot. When pebble refuses to open its files, or stops in them, it looks for
+// records in the bytes themselves, so that the report always says up to where the log is whole.
 func Check(ctx context.Context, fs FS, dir string) (*Report, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {

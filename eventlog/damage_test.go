@@ -11,8 +11,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every event it
-// yields is the one that was appended, and the end is either the real one or an error. It returns whether all was there.
+// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every event
+// it yields is the one that was appended, and the end is either the real one or an error. It returns
+// whether all was there.
 func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
 	t.Helper()
 	s, err := Open(tr.fs(t), "log", Options{})
@@ -42,7 +43,8 @@ func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) 
 	return err == nil && serr == nil
 }
 
-// mends checks that Check says what opening and reading said, and that Repair mends what it names and counts it right.
+// mends checks that Check says what opening and reading said, and that Repair mends what it names and
+// counts it right.
 func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	t.Helper()
 	fs := tr.fs(t)

@@ -170,7 +170,8 @@ func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 	return nil
 }
 
-// chain verifies that records follow each other: positions one by one, each naming the checksum of the one before.
+// chain verifies that records follow each other: positions one by one, each naming the checksum of the
+// one before.
 type chain struct {
 	dir     string
 	last    mark

@@ -16,9 +16,10 @@ var errAbandoned = errors.New("the log was closed after a failure")
 // the fence: from then on every change fails with that first cause, whoever asks for it. So nothing that
 // comes after a lost write can become durable.
 //
-// There are two views of one fence. The log's own code gets the errors. pebble does not: where its write-ahead log or its
-// manifest cannot be written it panics, ends the process, or tries again for ever, each with locks held. So in its view
-// a goroutine whose change fails stands still for good, and the log goes on without it (see [Store.guard]).
+// There are two views of one fence. The log's own code gets the errors. pebble does not: where its
+// write-ahead log or its manifest cannot be written it panics, ends the process, or tries again for ever,
+// each with locks held. So in its view a goroutine whose change fails stands still for good, and the log
+// goes on without it (see [Store.guard]).
 //
 // The fence also knows the files that are open, so that a log whose pebble cannot be closed any more
 // still gives its descriptors and its lock back.

@@ -123,7 +123,8 @@ func TestAppendsShareFlushes(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A full queue holds further appends back; a context that ends takes back what is not on its way, and nothing else.
+// A full queue holds further appends back; a context that ends takes back what is not on its way, and
+// nothing else.
 func TestBackPressure(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -133,7 +134,7 @@ func TestBackPressure(t *testing.T) {
 	}
 	g.set(true)
 	big := Event{Kind: "big", Payload: make([]byte, 1000-recordHeader-3)} // 1000 bytes as a record
-	errs := make(chan error, 6)
+	errs := make(chan error, 7)
 	for i := range 5 { // one on its way, four in the queue: no more goes in
 		go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
 		if i == 0 {
@@ -152,14 +153,17 @@ func TestBackPressure(t *testing.T) {
 	if st := s.Stats(); st.QueueBytes != 5000 || st.Last != 0 {
 		t.Errorf("%+v", st)
 	}
+	for range 2 { // these wait for room and get it
+		go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
+	}
 	g.set(false)
-	for range 5 {
+	for range 7 {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 	}
-	if st := s.Stats(); st.Last != 5 || st.Groups < 3 {
-		t.Errorf("%+v, want 5 events in groups of at most 2", st)
+	if st := s.Stats(); st.Last != 7 || st.Groups < 4 {
+		t.Errorf("%+v, want 7 events in groups of at most 2", st)
 	}
 	// In the queue behind a group that is on its way: taken back.
 	g.set(true)
@@ -177,7 +181,7 @@ func TestBackPressure(t *testing.T) {
 		t.Error(err)
 	}
 	closeLog(t, s)
-	if st := s.Stats(); st.Last != 6 {
+	if st := s.Stats(); st.Last != 8 {
 		t.Errorf("%+v, want the event that was taken back not to be there", st)
 	}
 }
@@ -268,7 +272,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A failed write or flush is the end: the failed append and all that wait or come later answer with the cause.
+// A failed write or flush is the end: the failed append and all that wait or come later answer with the
+// cause.
 func TestFailurePoisons(t *testing.T) {
 	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpFileWriteAt} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendUntilKilled appends from four goroutines, now and then takes a snapshot and compacts, and prints the last
-// position of each append that was acknowledged.
+// appendUntilKilled appends from four goroutines, now and then takes a snapshot and compacts, and prints
+// the last position of each append that was acknowledged.
 func appendUntilKilled(dir string) error {
 	s, err := Open(nil, dir, smallOptions())
 	if err != nil {
@@ -68,8 +68,8 @@ func appendUntilKilled(dir string) error {
 	return <-errs
 }
 
-// A process is killed with SIGKILL at random moments, again and again on the same log: what it had acknowledged is there, in its
-// place, and no batch is torn.
+// A process is killed with SIGKILL at random moments, again and again on the same log: what it had
+// acknowledged is there, in its place, and no batch is torn.
 func TestKill(t *testing.T) {
 	kills := 6
 	if full() {

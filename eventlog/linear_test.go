@@ -32,8 +32,8 @@ var logModel = porcupine.Model{
 	},
 }
 
-// Appends and reads from many goroutines can be put in one order that a sequential log would have answered alike and that agrees with
-// which calls ended before which began.
+// Appends and reads from many goroutines can be put in one order that a sequential log would have
+// answered alike and that agrees with which calls ended before which began.
 func TestLinearizable(t *testing.T) {
 	noLeaks(t)
 	rounds := 10

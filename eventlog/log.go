@@ -65,7 +65,8 @@ type Snapshotter interface {
 	Compact(ctx context.Context, upTo uint64) error
 }
 
-// Log is a durable, totally ordered log of events. [Store] implements it on one disk; a replicated log can do the same.
+// Log is a durable, totally ordered log of events. [Store] implements it on one disk; a replicated log
+// can do the same.
 type Log interface {
 	Appender
 	Reader

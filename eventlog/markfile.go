@@ -8,10 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark file is the second witness of what was acknowledged. pebble takes a write-ahead log that ends early for one
-// that a crash cut, and cannot tell whether the missing end had been acknowledged. So each group, once it is durable, is noted here
-// by position and checksum, in one of two slots in turn, before it is acknowledged. The note itself is not
-// flushed: it survives kill -9, and after a power loss it may be older than the log but never newer.
+// The mark file is the second witness of what was acknowledged. pebble takes a write-ahead log that ends
+// early for one that a crash cut, and cannot tell whether the missing end had been acknowledged. So each
+// group, once it is durable, is noted here by position and checksum, in one of two slots in turn, before
+// it is acknowledged. The note itself is not flushed: it survives kill -9, and after a power loss it may
+// be older than the log but never newer.
 const (
 	markFileName = "mark"
 	markSlot     = 4096 // from slot to slot, so that a torn page holds one of them

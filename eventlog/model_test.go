@@ -121,8 +121,8 @@ func smallOptions() Options {
 	return Options{MaxEventBytes: 50_000, GroupBytes: 64_000, FlushBytes: 256_000, KeepSnapshots: 2}
 }
 
-// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died, every later one or only
-// that one.
+// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died, every
+// later one or only that one.
 type faults struct {
 	left   atomic.Int64 // 0: not armed
 	forced bool
@@ -285,8 +285,8 @@ func mustOpen(t testing.TB, fs FS) *Store {
 	return s
 }
 
-// Random histories against the model: no acknowledged event is lost, none is there twice, the order is kept, what was not
-// acknowledged is there whole or not at all. A failure names its seed.
+// Random histories against the model: no acknowledged event is lost, none is there twice, the order is
+// kept, what was not acknowledged is there whole or not at all. A failure names its seed.
 func TestHistories(t *testing.T) {
 	n := 60
 	if full() {

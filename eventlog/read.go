@@ -154,10 +154,11 @@ func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if l.position == c.last.position {
-				c.last.sum, c.unknown = l.sum, false
-				continue
+			if l.position != c.last.position {
+				return nil, damaged(s.dir, nil, "%s missing", are(c.last.position, l.position-1))
 			}
+			c.last.sum, c.unknown = l.sum, false
+			continue
 		}
 		r, err := c.next(it)
 		if err != nil {

@@ -98,8 +98,8 @@ func decodeRecord(data []byte) (r Record, l link, problem string) {
 	return r, l, ""
 }
 
-// wholeRecord is the length of the record that data begins with, or 0. It is how the salvage finds records in the
-// bytes of a damaged file.
+// wholeRecord is the length of the record that data begins with, or 0. It is how the salvage finds
+// records in the bytes of a damaged file.
 func wholeRecord(data []byte) int {
 	if len(data) < recordHeader || string(data[:4]) != recordMagic {
 		return 0
@@ -114,7 +114,8 @@ func wholeRecord(data []byte) int {
 	return int(n)
 }
 
-// The keys of the store: one for the base, then 'e' and the position, big-endian, so that they sort as positions do.
+// The keys of the store: one for the base, then 'e' and the position, big-endian, so that they sort as
+// positions do.
 var baseKey = []byte("base")
 
 const eventPrefix = 'e'
@@ -131,7 +132,8 @@ func keyPosition(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[1:]), true
 }
 
-// mark is a position with the sum of its record: where the log begins (the base) or up to where it was acknowledged.
+// mark is a position with the sum of its record: where the log begins (the base) or up to where it was
+// acknowledged.
 type mark struct {
 	position uint64
 	sum      uint32

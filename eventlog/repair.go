@@ -12,11 +12,12 @@ import (
 
 // RepairOptions say what [Repair] may do. The zero value drops nothing that was acknowledged.
 type RepairOptions struct {
-	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more would be, Repair changes
-	// nothing, and its error and report say how many.
+	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more would be,
+	// Repair changes nothing, and its error and report say how many.
 	AcceptLoss uint64
-	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the first damage. Use it
-	// when the damage lies in events that the snapshot covers: they are dropped, the state loses nothing.
+	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the first
+	// damage. Use it when the damage lies in events that the snapshot covers: they are dropped, the state
+	// loses nothing.
 	FromSnapshot bool
 }
 
@@ -28,7 +29,8 @@ type RepairReport struct {
 	Changed bool `json:"changed"`
 	// Kept are the positions that the log has now; Last is First-1 for none.
 	Kept Range `json:"kept"`
-	// Lost counts the positions after Kept that were acknowledged, or of which something is left; they are dropped.
+	// Lost counts the positions after Kept that were acknowledged, or of which something is left; they
+	// are dropped.
 	Lost uint64 `json:"lost"`
 	// Covered counts the positions before Kept that were dropped as the snapshot covers them.
 	Covered uint64 `json:"covered"`
@@ -40,10 +42,11 @@ type RepairReport struct {
 
 const repairName = eventsName + ".repair"
 
-// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or, with FromSnapshot,
-// to the whole records behind the latest snapshot. It never drops silently: the report counts what is gone, an acknowledged
-// event goes only with leave (AcceptLoss), and the old files are kept under another name beside the new ones. A sound log
-// is left alone. A crash during a repair leaves the old log or a repaired one; then repair again.
+// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or, with
+// FromSnapshot, to the whole records behind the latest snapshot. It never drops silently: the report
+// counts what is gone, an acknowledged event goes only with leave (AcceptLoss), and the old files are
+// kept under another name beside the new ones. A sound log is left alone. A crash during a repair leaves
+// the old log or a repaired one; then repair again.
 func Repair(ctx context.Context, fs FS, dir string, o RepairOptions) (*RepairReport, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {

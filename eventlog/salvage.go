@@ -14,8 +14,9 @@ import (
 	walrecord "github.com/cockroachdb/pebble/v2/record"
 )
 
-// salvage is an index of the records that the bytes of a store hold, made without pebble's help: as every record
-// carries its length, position, checksum and that of the one before, it is known wherever it is found.
+// salvage is an index of the records that the bytes of a store hold, made without pebble's help: as every
+// record carries its length, position, checksum and that of the one before, it is known wherever it is
+// found.
 type salvage struct {
 	fs     FS
 	dir    string // of the store
@@ -159,8 +160,8 @@ func (v *salvage) start() mark {
 	return mark{low - 1, v.pieces[low][0].previous}
 }
 
-// walk returns the longest run of records that follow from, each naming the checksum of the one before. Of several
-// records of one position that do, the newest is taken.
+// walk returns the longest run of records that follow from, each naming the checksum of the one before.
+// Of several records of one position that do, the newest is taken.
 func (v *salvage) walk(from mark) (run []piece, end mark) {
 	for end = from; ; {
 		best := -1

@@ -16,8 +16,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// The layout of a snapshot file: magic "NRS1", position uint64, the checksum uint32 of the record at the position,
-// the CRC-32C uint32 of all other bytes, the state.
+// The layout of a snapshot file: magic "NRS1", position uint64, the checksum uint32 of the record at the
+// position, the CRC-32C uint32 of all other bytes, the state.
 const (
 	snapshotMagic  = "NRS1"
 	snapshotHeader = 20
@@ -114,7 +114,8 @@ func (s *Store) openSnapshots() error {
 	return nil
 }
 
-// SaveSnapshot implements [Snapshotter]. The older ones beyond Options.KeepSnapshots are removed. The state has at most 1 GiB.
+// SaveSnapshot implements [Snapshotter]. The older ones beyond Options.KeepSnapshots are removed. The
+// state has at most 1 GiB.
 func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -241,9 +242,9 @@ func (s *Store) latest(ctx context.Context) (Snapshot, error) {
 	return Snapshot{}, nil
 }
 
-// Compact implements [Snapshotter]. It gives the disk space back before it returns, or later when readers still use it. Appends
-// wait while the table of the newest events is written out. It reads the snapshot that it relies on. To be able
-// to go back one more snapshot, compact to the one before the latest.
+// Compact implements [Snapshotter]. It gives the disk space back before it returns, or later when readers
+// still use it. Appends wait while the table of the newest events is written out. It reads the snapshot
+// that it relies on. To be able to go back one more snapshot, compact to the one before the latest.
 func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -276,8 +277,8 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	return err
 }
 
-// drop moves the base. The tombstone gets a table of its own: in one with the newest events it would make that table overlap
-// all others, and giving the space back would rewrite the whole log.
+// drop moves the base. The tombstone gets a table of its own: in one with the newest events it would make
+// that table overlap all others, and giving the space back would rewrite the whole log.
 func (s *Store) drop(base uint64, to mark) error {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()

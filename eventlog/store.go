@@ -14,7 +14,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Store is the [Log] on one disk: pebble behind a fence. Open makes one. All methods are safe for concurrent use.
+// Store is the [Log] on one disk: pebble behind a fence. Open makes one. All methods are safe for
+// concurrent use.
 //
 // One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the log has
 // failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until the process
@@ -58,9 +59,10 @@ const (
 	snapshotName = "snapshots"
 )
 
-// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It first reads
-// without changing anything and refuses a damaged log with [ErrDamaged], naming what is wrong: see [Check] and [Repair].
-// It does not read all events; a damaged one among them is found by the reader that comes to it, or by Check.
+// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It first
+// reads without changing anything and refuses a damaged log with [ErrDamaged], naming what is wrong: see
+// [Check] and [Repair]. It does not read all events; a damaged one among them is found by the reader that
+// comes to it, or by Check.
 func Open(fs FS, dir string, o Options) (*Store, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -276,8 +278,8 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 	return o
 }
 
-// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process to end; here the log
-// is poisoned and the goroutine stands still.
+// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process
+// to end; here the log is poisoned and the goroutine stands still.
 type fatal struct{ fail func(error) }
 
 func (fatal) Infof(string, ...any)  {}
@@ -287,8 +289,8 @@ func (l fatal) Fatalf(format string, args ...any) {
 	freeze()
 }
 
-// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the disk (see fence):
-// then guard returns the failure. What f writes must not be read after that.
+// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the disk
+// (see fence): then guard returns the failure. What f writes must not be read after that.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -1,0 +1,161 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// meddle writes into the store of a log behind its back, as a restored backup or a bug would: whole records, in wrong places.
+func meddle(t *testing.T, fs FS, change func(b *pebble.Batch) error) {
+	t.Helper()
+	db, err := pebble.Open("log/events", pebbleOptions(fs, 32<<20, false, func(error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	if err := errors.Join(change(b), db.Apply(b, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whole records that do not follow each other are found and named by the reader and by the check.
+func TestBrokenChain(t *testing.T) {
+	noLeaks(t)
+	encode := func(position uint64, payload string, previous uint32) []byte {
+		e := Event{Kind: "k", Payload: []byte(payload)}
+		buf := make([]byte, recordSize(e))
+		encodeRecord(buf, Record{position, e}, previous)
+		return buf
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(b *pebble.Batch) error
+		want   string
+		whole  uint64 // the last position before the damage
+	}{
+		{"a position is missing", func(b *pebble.Batch) error { return b.Delete(eventKey(4), nil) }, "position 4 is missing", 3},
+		{
+			"two are", func(b *pebble.Batch) error { return b.DeleteRange(eventKey(4), eventKey(6), nil) },
+			"the positions 4 to 5 are missing", 3,
+		},
+		{
+			"another record in its place", func(b *pebble.Batch) error { return b.Set(eventKey(4), encode(4, "x", 0), nil) },
+			"position 4 follows a record with the checksum 00000000, but that of position 3 is ", 3,
+		},
+		{
+			"a record of another position", func(b *pebble.Batch) error { return b.Set(eventKey(4), encode(5, "x", 0), nil) },
+			"position 4: it holds the record of position 5", 3,
+		},
+		{"no record", func(b *pebble.Batch) error { return b.Set(eventKey(4), []byte("x"), nil) }, "position 4: it is cut short", 3},
+		{"the first is missing", func(b *pebble.Batch) error { return b.Delete(eventKey(1), nil) }, "position 1 is missing", 0},
+		{
+			"the last is another", func(b *pebble.Batch) error { return b.Set(eventKey(9), encode(9, "x", 0), nil) },
+			"position 9: its checksum is ", 8,
+		},
+	} {
+		fs := vfs.NewMem()
+		s := open(t, fs)
+		appendN(t, s, 9)
+		closeLog(t, s)
+		meddle(t, fs, tc.change)
+		s, err := Open(fs, "log", Options{})
+		if err == nil {
+			var got []Record
+			got, err = readAll(s)
+			if uint64(len(got)) != tc.whole {
+				t.Errorf("%s: %d events were read, want %d", tc.name, len(got), tc.whole)
+			}
+			for _, from := range []uint64{4, 5} { // a reader that begins there
+				for _, ferr := range s.Read(t.Context(), from) {
+					if from == 5 && strings.Contains(tc.name, "another record") {
+						break // its link is to the record that is there
+					}
+					if !errors.Is(ferr, ErrDamaged) {
+						t.Errorf("%s: reading from %d: %v", tc.name, from, ferr)
+					}
+					break
+				}
+			}
+			closeLog(t, s)
+		}
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(fmt.Sprint(err), tc.want) {
+			t.Errorf("%s: got %v, want %s", tc.name, err, tc.want)
+		}
+		r, err := Check(t.Context(), fs, "log")
+		if err != nil || !r.Damaged() || !strings.Contains(r.Findings[0].Problem, tc.want) &&
+			!strings.HasPrefix(r.Findings[0].Problem, "position 9 follows") { // it comes to that first
+			t.Errorf("%s: check: %v, %+v, want %s", tc.name, err, r, tc.want)
+		}
+	}
+}
+
+// Of two whole records of one position that both follow the one before, the newer file's is taken.
+func TestSalvagePrefersTheNewer(t *testing.T) {
+	v := &salvage{pieces: map[uint64][]piece{}}
+	v.add(piece{link: link{1, 0, 11}, order: 4})
+	v.add(piece{link: link{2, 11, 21}, order: 4})
+	v.add(piece{link: link{2, 11, 22}, order: 7})
+	v.add(piece{link: link{2, 99, 23}, order: 9}) // follows another record
+	v.add(piece{link: link{3, 22, 33}, order: 5})
+	v.add(piece{link: link{5, 44, 55}, order: 5})
+	run, end := v.walk(mark{})
+	if len(run) != 3 || end != (mark{3, 33}) {
+		t.Errorf("%+v, %+v", run, end)
+	}
+	if got := v.beyond(3); len(got) != 1 || got[0] != (Range{5, 5}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// After the first change of the disk that failed, nothing is written any more, though the disk be well again.
+func TestFenceStaysShut(t *testing.T) {
+	noLeaks(t)
+	mem := vfs.NewMem()
+	told := 0
+	f := newFence(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileSync && told == 0 {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})), func(error) { told++ })
+	file, err := f.Create("a", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write([]byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Sync(); !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("sync: %v", err)
+	}
+	_, write := file.Write([]byte("after"))
+	_, create := f.Create("b", vfs.WriteCategoryUnspecified)
+	_, reuse := f.ReuseForWrite("a", "b", vfs.WriteCategoryUnspecified)
+	_, readWrite := f.OpenReadWrite("b", vfs.WriteCategoryUnspecified)
+	_, syncTo := file.SyncTo(1)
+	_, writeAt := file.WriteAt([]byte("x"), 0)
+	for name, err := range map[string]error{
+		"write": write, "create": create, "reuse": reuse, "open": readWrite, "sync to": syncTo, "write at": writeAt,
+		"sync": file.Sync(), "sync data": file.SyncData(), "rename": f.Rename("a", "b"), "link": f.Link("a", "b"),
+		"mkdir": f.MkdirAll("d", 0o777), "remove": f.Remove("a"), "remove all": f.RemoveAll("a"), "preallocate": file.Preallocate(0, 1),
+	} {
+		if !errors.Is(err, errorfs.ErrInjected) {
+			t.Errorf("%s: %v, want the first cause", name, err)
+		}
+	}
+	if err := f.abandon(); err != nil {
+		t.Error(err)
+	}
+	if _, err := file.Read(make([]byte, 1)); err == nil {
+		t.Error("a file that was abandoned can be read")
+	}
+	if names, _ := mem.List(""); told != 1 || len(names) != 1 {
+		t.Errorf("told %d times, files %q", told, names)
+	}
+}
