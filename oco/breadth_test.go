@@ -367,7 +367,7 @@ func tolerance(set convex.Set) float64 {
 	case *convex.Ball, *convex.Halfspace:
 		return 1e-12
 	}
-	return 1e-3
+	return 1e-9
 }
 
 // contest plays n rounds and checks the regret against the bound at the end.
