@@ -1,9 +1,12 @@
 package oco
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
 // HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may exceed
@@ -84,4 +87,42 @@ func checkConfidence(rounds int, delta float64) error {
 		return badArgument("delta", "%v: want a probability in (0, 1)", delta)
 	}
 	return nil
+}
+
+// TrainValidate is validation selection (Orabona 2019, Theorem 3.14): it plays a learner on one half of
+// independent samples, keeps every point played, and returns the point of least mean loss on the other
+// half, the first of equal ones, with that loss. With probability at least 1 − 2δ its risk is at most min_u
+// (Risk(u) + Regret(u)/len(train)) + 8·√(ln(T/δ)/T), T = len(train) + len(validate), for losses in [0, 1].
+// O(T·d) memory.
+func TrainValidate(learner Learner, train, validate []loss.Function) (point []float64, risk float64, err error) {
+	l, err := NewLinearized(learner)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(train) == 0 || len(validate) == 0 {
+		return nil, 0, badArgument("samples", "%d to train and %d to validate: want at least one of each", len(train), len(validate))
+	}
+	for i, f := range validate {
+		if err := checkLoss(f, learner.Dim()); err != nil {
+			return nil, 0, fmt.Errorf("validate[%d]: %w", i, err)
+		}
+	}
+	points := make([][]float64, len(train))
+	risks := make([]float64, len(train))
+	for i, f := range train {
+		points[i] = slices.Clone(learner.Predict())
+		if err := l.UpdateLoss(f); err != nil {
+			return nil, 0, fmt.Errorf("train[%d]: %w", i, err)
+		}
+		var s sum
+		for _, f := range validate {
+			s.add(f.Value(points[i]))
+		}
+		risks[i] = s.value() / float64(len(validate))
+	}
+	best, err := Select(risks)
+	if err != nil {
+		return nil, 0, err
+	}
+	return points[best], risks[best], nil
 }

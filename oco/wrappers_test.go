@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/loss"
 )
 
 // TestWrapperSnapshots restores every wrapper in the middle of a run and goes on beside the original.
@@ -225,4 +226,44 @@ func TestZeroGradients(t *testing.T) {
 			t.Errorf("%s: bound %v", e.Name, b)
 		}
 	})
+}
+
+// TestR8TrainValidate: the point chosen is the best of those played on the validation half, found by hand.
+func TestR8TrainValidate(t *testing.T) {
+	r := random.New(5, "validate")
+	sample := func() loss.Function {
+		return must(loss.NewExample([]float64{1}, r.Float64(), loss.Squared{}))
+	}
+	var train, validate []loss.Function
+	for range 40 {
+		train, validate = append(train, sample()), append(validate, sample())
+	}
+	box := must(convex.NewCube(1, 0, 1))
+	x, risk, err := TrainValidate(descent(box, nil, InverseSqrt(1, 1)), train, validate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := must(NewLinearized(descent(box, nil, InverseSqrt(1, 1))))
+	best, at := math.Inf(1), 0.0
+	for _, f := range train {
+		p := again.Predict()[0]
+		var s float64
+		for _, v := range validate {
+			s += v.Value([]float64{p}) / 40
+		}
+		if s < best {
+			best, at = s, p
+		}
+		if err := again.UpdateLoss(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near(t, "point", x[0], at)
+	near(t, "risk", risk, best)
+	if _, _, err := TrainValidate(descent(box, nil, Constant(1)), train, nil); err == nil {
+		t.Error("no samples to validate on were taken")
+	}
+	if _, _, err := TrainValidate(descent(box, nil, Constant(1)), nil, validate); err == nil {
+		t.Error("no samples to train on were taken")
+	}
 }
