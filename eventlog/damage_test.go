@@ -116,7 +116,7 @@ func TestEveryByteFlip(t *testing.T) {
 	tr, first, last := smallLog(t)
 	flips, found := 0, 0
 	for _, name := range tr.names() {
-		for i := 0; i < len(tr[name]) && !t.Failed(); i += step(7) {
+		for i := 0; i < len(tr[name]) && !t.Failed(); i += step(19) {
 			if unusedMark(name, i) {
 				continue
 			}
@@ -139,7 +139,7 @@ func TestEveryTruncation(t *testing.T) {
 	cuts, found := 0, 0
 	for _, name := range tr.names() {
 		for n := -1; n < len(tr[name]) && !t.Failed(); n++ {
-			if n > 0 && n%step(11) != 0 || unusedMark(name, n) {
+			if n > 0 && n%step(29) != 0 || unusedMark(name, n) {
 				continue
 			}
 			var short []byte

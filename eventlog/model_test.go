@@ -288,7 +288,7 @@ func mustOpen(t testing.TB, fs FS) *Store {
 // Random histories against the model: no acknowledged event is lost, none is there twice, the order is
 // kept, what was not acknowledged is there whole or not at all. A failure names its seed.
 func TestHistories(t *testing.T) {
-	n := 60
+	n := 40
 	if full() {
 		n = 1000
 	}
