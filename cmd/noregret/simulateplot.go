@@ -92,6 +92,35 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
+// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed. The axis begins at -1.
+func gainPanel(all []simulation) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
+	p.Y.Label.Text = "gain: ratio of means, median dashed"
+	logRounds(p, all[0].Rounds)
+	p.Y.Min, p.Y.Max = -1, 1.1
+	p.Add(plotter.NewGrid())
+	p.Legend.Left = true
+	for i, s := range all {
+		c := playColours[i%len(playColours)]
+		for k, values := range [][]float64{s.Gain.Ratio, s.Gain.Median} {
+			var points plotter.XYs
+			for j, v := range values {
+				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, -1), 1.1)})
+			}
+			l, err := line(points, c, k == 1)
+			if err != nil {
+				return nil, err
+			}
+			p.Add(l)
+			if k == 0 {
+				p.Legend.Add(s.Algorithm, l)
+			}
+		}
+	}
+	return p, nil
+}
+
 // mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and all others together.
 func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
@@ -139,9 +168,13 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// plotSimulations draws the objective and, beside it, the mixture of the first algorithm.
+// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by side.
 func plotSimulations(path string, all []simulation) error {
 	left, err := objectivePanel(all)
+	if err != nil {
+		return err
+	}
+	middle, err := gainPanel(all)
 	if err != nil {
 		return err
 	}
@@ -149,5 +182,5 @@ func plotSimulations(path string, all []simulation) error {
 	if err != nil {
 		return err
 	}
-	return writePlots(path, [][]*plot.Plot{{left, right}}, 13*vg.Inch, 5*vg.Inch)
+	return writePlots(path, [][]*plot.Plot{{left, middle, right}}, 19*vg.Inch, 5*vg.Inch)
 }
