@@ -145,7 +145,7 @@ var golden = map[string]uint64{
 	"linear-ball":        0x5716c3ba6507b2ec,
 	"linear-box":         0x6d916e861f77b02c,
 	"linear-space":       0x8151f7d01883a3bb,
-	"experts":            0x44c7883b383cb06e,
+	"experts":            0x4d6be17e0a2898d6,
 	"drift":              0xd3fa8367edc6d3fc,
 	"gradual":            0xdf672423e80d6819,
 	"sparse":             0x6ca3727c43af9757,
@@ -160,7 +160,7 @@ var golden = map[string]uint64{
 	"leader-trap":        0x2274b6aef870b531,
 	"expert-trap":        0xfd715c105a2cfcf2,
 	"betting-trap":       0xd874f11f383c2957,
-	"decreasing-rate":    0xb00daf9d916e86b2,
+	"decreasing-rate":    0x4195650c7b53aafa,
 }
 
 func TestGamesReplay(t *testing.T) {
