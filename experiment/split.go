@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/compensated"
 )
 
 // Hash is 64 bits of a keyed hash of a unit: the first 8 bytes, big-endian, of SHA-256 of the lengths and
@@ -42,22 +43,19 @@ func NewSplit(shares []float64) (*Split, error) {
 	if len(shares) == 0 {
 		return nil, noregret.Errorf(noregret.BadInput, "split", "no arms: want at least one")
 	}
-	var total, comp float64
+	var total compensated.Sum
 	last := -1
 	for k, p := range shares {
 		if !(p >= 0) || p > 1+1e-9 {
 			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("split[%d]", k), "%v: want a share in [0, 1]", p)
 		}
-		y := p - comp
-		t := total + y
-		comp = (t - total) - y
-		total = t
+		total.Add(p)
 		if p > 0 {
 			last = k
 		}
 	}
-	if math.Abs(total-1) > 1e-9 {
-		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9", total)
+	if math.Abs(total.Value()-1) > 1e-9 {
+		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9", total.Value())
 	}
 	s := &Split{upper: make([]uint64, len(shares)), share: make([]uint64, len(shares)), last: last}
 	var at uint64

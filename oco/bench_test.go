@@ -92,9 +92,8 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that
-// read and write the same memory: for AdaGrad g, q and x with its two sides and rates (q += g·g, then x +=
-// c·g/√q and the clip), for FTRL g and θ, and then the point.
+// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that do the same arithmetic
+// ("gonum"), and beside axpy and scale loops over the same vectors ("axpy"), which have none of AdaGrad's roots and quotients.
 func BenchmarkAgainstGonum(b *testing.B) {
 	for _, d := range []int{1000, 100000} {
 		g := benchmarkGradient(d)
@@ -127,6 +126,14 @@ func BenchmarkAgainstGonum(b *testing.B) {
 				}
 			}
 		})
+		b.Run(fmt.Sprintf("adagrad/d=%d/axpy", d), func(b *testing.B) {
+			for b.Loop() {
+				floats.AddScaled(q, 1e-9, g)
+				floats.AddScaled(x, 1e-9, rate)
+				floats.AddScaled(x, 1e-9, lower)
+				floats.AddScaled(x, 1e-9, upper)
+			}
+		})
 		l := must(NewFTRL(must(convex.Restrict(must(convex.NewQuadratic(d)), must(convex.NewSpace(d)))), nil, SqrtWeight(1)))
 		b.Run(fmt.Sprintf("ftrl/d=%d/noregret", d), func(b *testing.B) {
 			for b.Loop() {
@@ -148,6 +155,12 @@ func BenchmarkAgainstGonum(b *testing.B) {
 				floats.AddScaled(theta, -1, g)
 			}
 			_ = norm
+		})
+		b.Run(fmt.Sprintf("ftrl/d=%d/axpy", d), func(b *testing.B) {
+			for b.Loop() {
+				floats.ScaleTo(point, 0.5, theta)
+				floats.AddScaled(theta, -1, g)
+			}
 		})
 	}
 }

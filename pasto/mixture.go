@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
 )
@@ -71,15 +72,12 @@ func (c *mirror) rebase(pi []float64) error {
 		}
 	}
 	for range 2 { // the second pass takes off the rounding of the first
-		sum, comp := 0.0, 0.0
+		var sum compensated.Sum
 		for _, v := range prior {
-			y := v - comp
-			t := sum + y
-			comp = (t - sum) - y
-			sum = t
+			sum.Add(v)
 		}
 		for k := range prior {
-			prior[k] /= sum
+			prior[k] /= sum.Value()
 		}
 	}
 	hedge, err := oco.NewExponentiatedGradient(len(prior), prior, 1)

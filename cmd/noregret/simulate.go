@@ -115,7 +115,8 @@ type simulation struct {
 	Replay *scenario.ReplayResult `json:"replay,omitempty"`
 }
 
-func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
+// check refuses names of algorithms and scenarios that there are not.
+func (o *simulateOptions) check(name string) error {
 	if len(o.algorithms) == 0 {
 		return noregret.Errorf(noregret.Usage, "--algorithm", "want at least one")
 	}
@@ -133,6 +134,13 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 			names = append(names, s.Name)
 		}
 		return noregret.Errorf(noregret.Usage, "scenario", "%q: want one of %s", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
+	if err := o.check(name); err != nil {
+		return err
 	}
 	var plots []namedFile
 	for _, path := range o.plots {
