@@ -20,10 +20,12 @@ import (
 //
 // Guarantee (Bound): √2·Σ_i D_i·√(Σ_t g_{t,i}²) (Theorem 4.22), never worse than that of
 // [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is O(d).
+// Dense rounds use AVX where there is one, with the same bits.
 type AdaGrad struct {
 	lower, upper, rate []float64 // rate is √2·D_i/2
 	text               string
 	state              adagradState
+	vectors            bool // adagradStep may be used: every Exp is 0
 }
 
 // adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of moderate size.
@@ -50,9 +52,11 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length", lower[i], upper[i])
 		}
 		l.rate[i] = math.Sqrt2 * width / 2
+		lower[i], upper[i] = lower[i]+0, upper[i]+0 // no −0, see adagradStep
 	}
 	l.text = fmt.Sprintf("adagrad(%v, start=%s)", box, digest(x))
 	l.state = adagradState{X: slices.Clone(x), Q: make([]float64, len(x)), Exp: make([]int32, len(x))}
+	l.vectors = hasAdagradStep
 	return l, nil
 }
 
@@ -70,25 +74,38 @@ func (l *AdaGrad) At(i int) float64 { return l.state.X[i] }
 
 // Update implements [Learner].
 func (l *AdaGrad) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
-	d := len(g)
-	x, q, rate, lower, upper := l.state.X[:d], l.state.Q[:d], l.rate[:d], l.lower[:d], l.upper[:d]
-	for i, v := range g {
-		if v == 0 {
-			continue
+	for i := 0; i < len(g); {
+		if l.vectors && len(g)-i >= 4 {
+			i += adagradStep(len(g)-i, &g[i], &l.state.Q[i], &l.state.X[i], &l.rate[i], &l.lower[i], &l.upper[i])
 		}
-		s := float64(v * v)
-		if sum := q[i] + s; sum > 0x1p-900 && sum < 0x1p900 && s > 0x1p-900 && l.state.Exp[i] == 0 {
-			q[i] = sum
-			x[i] = min(max(x[i]-float64(v*rate[i]/math.Sqrt(sum)), lower[i]), upper[i])
-			continue
+		end := len(g)
+		if l.vectors {
+			end = min(i+4, end)
 		}
-		l.extreme(i, v)
+		for ; i < end; i++ {
+			l.step(i, g[i])
+		}
 	}
 	l.state.T++
 	return nil
+}
+
+// step is the round of one coordinate.
+func (l *AdaGrad) step(i int, v float64) {
+	if v == 0 {
+		return
+	}
+	st := &l.state
+	s := float64(v * v)
+	if sum := st.Q[i] + s; sum < 0x1p900 && s > 0x1p-900 && st.Exp[i] == 0 {
+		st.Q[i] = sum
+		st.X[i] = min(max(st.X[i]-float64(v*l.rate[i]/math.Sqrt(sum)), l.lower[i]), l.upper[i])
+		return
+	}
+	l.extreme(i, v)
 }
 
 // UpdateSparse implements [SparseLearner].
@@ -96,19 +113,8 @@ func (l *AdaGrad) UpdateSparse(g Sparse) error {
 	if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
 		return err
 	}
-	x, q := l.state.X, l.state.Q
 	for k, i := range g.Index {
-		v := g.Value[k]
-		if v == 0 {
-			continue
-		}
-		s := float64(v * v)
-		if sum := q[i] + s; sum > 0x1p-900 && sum < 0x1p900 && s > 0x1p-900 && l.state.Exp[i] == 0 {
-			q[i] = sum
-			x[i] = min(max(x[i]-float64(v*l.rate[i]/math.Sqrt(sum)), l.lower[i]), l.upper[i])
-			continue
-		}
-		l.extreme(int(i), v)
+		l.step(int(i), g.Value[k])
 	}
 	l.state.T++
 	return nil
@@ -127,6 +133,9 @@ func (l *AdaGrad) extreme(i int, v float64) {
 			st.Exp[i] = e
 		}
 	}
+	if st.Exp[i] != 0 {
+		l.vectors = false
+	}
 	y := math.Ldexp(v, -int(st.Exp[i]))
 	st.Q[i] += float64(y * y)
 	st.X[i] = min(max(st.X[i]-float64(y*l.rate[i]/math.Sqrt(st.Q[i])), l.lower[i]), l.upper[i])
@@ -134,7 +143,7 @@ func (l *AdaGrad) extreme(i int, v float64) {
 
 // Bound implements [Bounder].
 func (l *AdaGrad) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	var b sum
@@ -168,5 +177,6 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("it is damaged: it has %d exponents", len(s.Exp))
 	}
 	l.state = s
+	l.vectors = hasAdagradStep && !slices.ContainsFunc(s.Exp, func(e int32) bool { return e != 0 })
 	return nil
 }

@@ -164,7 +164,7 @@ func phi(z float64) float64 {
 
 // Bound implements [Bounder].
 func (l *AdaHedge) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	if !onSimplex(u) {

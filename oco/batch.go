@@ -83,7 +83,7 @@ func (l *weighted) next() (alpha float64, total sum) {
 // feed hands α·g to the learner and leaves the point it had played in played.
 // A mu ≥ 0 is the strong convexity of the sample's loss.
 func (l *weighted) feed(g []float64, alpha, mu float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	for i, v := range g {
@@ -101,7 +101,7 @@ func (l *weighted) Bound(u []float64) (float64, error) {
 	if b, ok := l.learner.(Bounder); ok {
 		return b.Bound(u)
 	}
-	_, err := checkVector("comparator", u, l.Dim())
+	err := checkFinite("comparator", u, l.Dim())
 	return math.Inf(1), err
 }
 

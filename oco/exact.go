@@ -50,7 +50,7 @@ func (l *ExactFTRL) refresh(losses []loss.Function) error {
 	if err := l.oracle(l.work, len(losses)+1, losses); err != nil {
 		return err
 	}
-	if _, err := checkVector("oracle", l.work, l.d); err != nil {
+	if err := checkFinite("oracle", l.work, l.d); err != nil {
 		return err
 	}
 	copy(l.point, l.work)
@@ -68,7 +68,7 @@ func (l *ExactFTRL) Predict() []float64 { return l.point }
 
 // Update implements [Learner], for a linear loss.
 func (l *ExactFTRL) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.d); err != nil {
+	if err := checkFinite("gradient", g, l.d); err != nil {
 		return err
 	}
 	f, err := loss.NewLinear(slices.Clone(g))
@@ -85,7 +85,7 @@ func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	}
 	g := make([]float64, l.d)
 	f.Subgradient(g, l.point)
-	if _, err := checkVector("gradient", g, l.d); err != nil {
+	if err := checkFinite("gradient", g, l.d); err != nil {
 		return err
 	}
 	losses := append(l.losses, f)
@@ -105,7 +105,7 @@ func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 
 // Bound implements [Bounder].
 func (l *ExactFTRL) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.d); err != nil {
+	if err := checkFinite("comparator", u, l.d); err != nil {
 		return 0, err
 	}
 	if l.regularized || math.IsNaN(l.spent.value()) {

@@ -78,7 +78,7 @@ func priorOn(d int, prior []float64) ([]float64, error) {
 		}
 		return p, nil
 	}
-	if _, err := checkVector("prior", prior, d); err != nil {
+	if err := checkFinite("prior", prior, d); err != nil {
 		return nil, err
 	}
 	var s sum
@@ -150,7 +150,7 @@ type Bounds struct {
 
 // Bounds returns all three guarantees.
 func (l *ExponentiatedGradient) Bounds(u []float64) (Bounds, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return Bounds{}, err
 	}
 	inf := math.Inf(1)

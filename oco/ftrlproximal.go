@@ -170,7 +170,7 @@ func (l *FTRLProximal) step(i int, v float64) (square, spent float64) {
 
 // Bound implements [Bounder].
 func (l *FTRLProximal) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	o, st := &l.options, &l.state

@@ -129,7 +129,7 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := checkVector("previous", previous, l.Dim()); err != nil {
+	if err := checkFinite("previous", previous, l.Dim()); err != nil {
 		return err
 	}
 	if err := l.state.Dual.room(largest); err != nil {

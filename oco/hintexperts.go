@@ -49,7 +49,7 @@ func (l *HintExperts) Hints(hints [][]float64) error {
 		return badArgument("hints", "there are %d for %d strategies", len(hints), len(l.hints))
 	}
 	for k, h := range hints {
-		if _, err := checkVector(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
+		if err := checkFinite(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (l *HintExperts) Predict() []float64 { return l.learner.Predict() }
 
 // Update implements [Learner]. Without Hints in this round all strategies are taken to have said 0.
 func (l *HintExperts) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	for k, h := range l.hints {
@@ -108,7 +108,7 @@ func (l *HintExperts) Bound(u []float64) (float64, error) {
 	if b, ok := l.learner.(Bounder); ok {
 		return b.Bound(u)
 	}
-	_, err := checkVector("comparator", u, l.Dim())
+	err := checkFinite("comparator", u, l.Dim())
 	return math.Inf(1), err
 }
 

@@ -57,7 +57,7 @@ func (l *MeanLeader) Predict() []float64 { return l.state.X }
 
 // Update implements [Learner], with g = 2(x − y).
 func (l *MeanLeader) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	for i, v := range g {
@@ -68,7 +68,7 @@ func (l *MeanLeader) Update(g []float64) error {
 
 // UpdateTarget ends the round with the loss ‖x − y‖².
 func (l *MeanLeader) UpdateTarget(y []float64) error {
-	if _, err := checkVector("target", y, l.Dim()); err != nil {
+	if err := checkFinite("target", y, l.Dim()); err != nil {
 		return err
 	}
 	st := &l.state

@@ -53,7 +53,7 @@ func (l *Linearized) Bound(u []float64) (float64, error) {
 	if b, ok := l.Learner.(Bounder); ok {
 		return b.Bound(u)
 	}
-	_, err := checkVector("comparator", u, l.Dim())
+	err := checkFinite("comparator", u, l.Dim())
 	return math.Inf(1), err
 }
 

@@ -67,7 +67,7 @@ func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
 
 // Select is the index of the least empirical risk, the first of equal ones.
 func Select(risks []float64) (int, error) {
-	if _, err := checkVector("risks", risks, max(len(risks), 1)); err != nil {
+	if err := checkFinite("risks", risks, max(len(risks), 1)); err != nil {
 		return 0, err
 	}
 	best := 0

@@ -84,7 +84,7 @@ func (l *ScaleFreeHedge) Update(g []float64) error {
 
 // Bound implements [Bounder].
 func (l *ScaleFreeHedge) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	if !onSimplex(u) {

@@ -60,7 +60,7 @@ func (l *Split) Predict() []float64 {
 // others have moved, the split is at an end: that error is returned from then on, until a snapshot is
 // restored.
 func (l *Split) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	if l.failed != nil {
@@ -82,7 +82,7 @@ func (l *Split) Update(g []float64) error {
 
 // Bound implements [Bounder]: the sum of the learners' bounds.
 func (l *Split) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	var total sum

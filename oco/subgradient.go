@@ -75,7 +75,7 @@ func startIn(set convex.Set, start []float64) ([]float64, error) {
 		set.Project(x, x)
 		return x, nil
 	}
-	if _, err := checkVector("start", start, d); err != nil {
+	if err := checkFinite("start", start, d); err != nil {
 		return nil, err
 	}
 	if !set.Contains(start, 1e-12) {
@@ -199,7 +199,7 @@ const comparatorTolerance = 1e-9
 
 // comparator refuses a comparator of the wrong length or not finite, and reports whether it is in the set.
 func comparator(u []float64, set convex.Set) (inside bool, err error) {
-	if _, err := checkVector("comparator", u, set.Dim()); err != nil {
+	if err := checkFinite("comparator", u, set.Dim()); err != nil {
 		return false, err
 	}
 	return set.Contains(u, comparatorTolerance), nil

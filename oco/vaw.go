@@ -103,7 +103,7 @@ func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 
 // Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features is refused.
 func (l *VovkAzouryWarmuth) Update(g []float64) error {
-	if _, err := checkVector("gradient", g, l.Dim()); err != nil {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	p, err := l.Prediction()
@@ -155,7 +155,7 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 // Bound implements [Bounder], for the regret Σ ½(⟨z_t, x_t⟩ − y_t)² − ½(⟨z_t, u⟩ − y_t)²; not for that of
 // the linearized losses.
 func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
-	if _, err := checkVector("comparator", u, l.Dim()); err != nil {
+	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
 	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2), nil

@@ -26,6 +26,32 @@ func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	return largest, nil
 }
 
+// checkFinite is checkVector for callers who need no largest value.
+func checkFinite(name string, v []float64, d int) error {
+	if len(v) == d && isFinite(v) {
+		return nil
+	}
+	_, err := checkVector(name, v, d)
+	return err
+}
+
+// isFinite reports whether every value is finite.
+func isFinite(v []float64) bool {
+	var s0, s1, s2, s3 float64 // sums of zeros and NaN
+	n := len(v) &^ 3
+	for i := 0; i < n; i += 4 {
+		w := v[i : i+4 : i+4]
+		s0 += w[0] - w[0]
+		s1 += w[1] - w[1]
+		s2 += w[2] - w[2]
+		s3 += w[3] - w[3]
+	}
+	for _, x := range v[n:] {
+		s0 += x - x
+	}
+	return (s0+s1)+(s2+s3) == 0
+}
+
 // checkSparse is checkVector for a sparse vector.
 func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	if len(g.Index) != len(g.Value) {
