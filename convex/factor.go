@@ -15,7 +15,7 @@ type Cholesky struct {
 	R []float64 // d×d; the lower part is 0
 }
 
-// NewCholesky is the factor of diagonal·I in dimension d. Both are at least 1 and above 0, which callers check.
+// NewCholesky is the factor of diagonal·I in dimension d, for a diagonal above 0, which callers check.
 func NewCholesky(d int, diagonal float64) Cholesky {
 	c := Cholesky{D: d, R: make([]float64, d*d)}
 	for i := range d {
@@ -43,6 +43,13 @@ func (c *Cholesky) Add(v []float64) {
 			rest[i] = float64(cos*rest[i]) - float64(sin*l)
 		}
 	}
+}
+
+// Factorize makes the factor that of the positive definite matrix s, given row by row (d² numbers), and
+// reports whether it is one; if not, the factor is void. O(d³).
+func (c *Cholesky) Factorize(s []float64) bool {
+	copy(c.R, s)
+	return cholesky(c.R, c.D)
 }
 
 // Solve overwrites x with S⁻¹x. O(d²).

@@ -443,7 +443,7 @@ func Learners() []Entry {
 			},
 		},
 		{
-			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹", Knows: "the losses' curvature A_t", Cost: "O(d²) a factor of A_t+Mahalanobis projection",
+			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹", Knows: "the losses' curvature A_t", Cost: "O(d·r) a factor of A_t+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Orabona 2019, section 7.9",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -451,7 +451,7 @@ func Learners() []Entry {
 			},
 		},
 		{
-			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D", Cost: "O(d²)+Mahalanobis projection",
+			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D", Cost: "O(d·r)+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -466,7 +466,7 @@ func Learners() []Entry {
 			},
 		},
 		{
-			Name: "vaw", Kind: "convex", Bound: "(λ/2)‖u‖²+(dY²/2)·ln(1+R²T/(λd))", Knows: "z_t before predicting", Cost: "O(d²)",
+			Name: "vaw", Kind: "convex", Bound: "(λ/2)‖u‖²+(dY²/2)·ln(1+R²T/(λd))", Knows: "z_t before predicting", Cost: "O(d·r), r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Vovk 2001; Azoury and Warmuth 2001; Orabona 2019, Algorithm 7.6",
 			make: func(p Problem, o map[string]float64) (Learner, error) {

@@ -25,30 +25,38 @@ import (
 //
 // Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may cost, from
 // their certificates. A round costs O(d²) for each factor while the unprojected point is in the set, and
-// the Mahalanobis projection, O(d³), when it is not; memory is O(d²).
+// the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above 1,024, V = ℝ^d or a ball
+// around the origin, d² is not held: with r ≤ min(d, T) the dimension of the span of subgradients and
+// factors, a round costs O(d·r + r²), a projection O(r³), and memory is O(d·r), which grows when r does.
 type CurvatureFTRL struct {
-	set    convex.Set
+	set    convex.Set // of dimension d
+	core   convex.Set // that of the coordinates: set itself without a span
 	lambda float64
 	space  *convex.Mahalanobis
 	state  curvatureState
+	played []float64 // x_t: X itself without a span
 	point  []float64
 	work   []float64
 	failed error
 	text   string
 
 	gradient []float64   // scratch of UpdateLoss
-	axes     [][]float64 // the unit vectors, scaled, once UpdateLoss has needed them
+	inner    []float64   // coordinates of the subgradient and the factors
+	vectors  [][]float64 // the factors' parts of inner
 }
 
+// curvatureState holds matrices and vectors in the coordinates of Span, where there is one.
 type curvatureState struct {
-	T      int
-	Factor convex.Cholesky // of S
-	S      []float64       // row by row
-	B      []float64       // Σ A_i·x_i − g_i
-	X      []float64
-	Gap    float64 // of the last projection
-	Spent  sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
-	Slack  sum     // what the gaps may cost
+	T        int
+	Span     *span
+	Diagonal float64         // S outside of the span
+	Factor   convex.Cholesky // of S
+	S        []float64       // row by row
+	B        []float64       // Σ A_i·x_i − g_i
+	X        []float64
+	Gap      float64 // of the last projection
+	Spent    sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
+	Slack    sum     // what the gaps may cost
 }
 
 // curvatureTolerance is the certified gap of the projections, relative to the size of the objective.
@@ -57,6 +65,21 @@ const curvatureTolerance = 1e-10
 // NewCurvatureFTRL plays in set with regularization lambda > 0, first at the point of the set nearest to
 // the origin.
 func NewCurvatureFTRL(set convex.Set, lambda float64) (*CurvatureFTRL, error) {
+	return newCurvatureFTRL(set, lambda, set != nil && set.Dim() > denseUpTo && isotropic(set))
+}
+
+// isotropic reports whether the set is ℝ^d or a ball around the origin.
+func isotropic(set convex.Set) bool {
+	switch v := set.(type) {
+	case *convex.Space:
+		return true
+	case *convex.Ball:
+		return v.Norm().P() == 2 && convex.Norm2(v.Center()) == 0
+	}
+	return false
+}
+
+func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureFTRL, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
 	}
@@ -64,28 +87,67 @@ func NewCurvatureFTRL(set convex.Set, lambda float64) (*CurvatureFTRL, error) {
 		return nil, err
 	}
 	d := set.Dim()
-	space, err := convex.NewMahalanobis(d)
-	if err != nil {
-		return nil, err
-	}
-	l := &CurvatureFTRL{set: set, lambda: lambda, space: space, point: make([]float64, d), work: make([]float64, d), gradient: make([]float64, d)}
-	l.state = curvatureState{Factor: convex.NewCholesky(d, lambda), S: make([]float64, d*d), B: make([]float64, d), X: make([]float64, d)}
-	for i := range d {
-		l.state.S[i*d+i] = lambda
-	}
-	set.Project(l.state.X, l.state.X)
+	l := &CurvatureFTRL{set: set, lambda: lambda, gradient: make([]float64, d)}
 	l.text = fmt.Sprintf("curvature-ftrl(%v, lambda=%v)", set, lambda)
-	return l, nil
+	l.state.Diagonal = lambda
+	if !spanned {
+		l.core = set
+		if err := l.workspace(d); err != nil {
+			return nil, err
+		}
+		l.state.Factor, l.state.S = convex.NewCholesky(d, lambda), extended(nil, 0, d, lambda)
+		l.state.B, l.state.X = make([]float64, d), make([]float64, d)
+		l.played = l.state.X
+		set.Project(l.state.X, l.state.X)
+		return l, nil
+	}
+	l.state.Span, l.played = newSpan(d), make([]float64, d)
+	l.state.Factor = convex.NewCholesky(0, lambda)
+	return l, l.grow()
+}
+
+// workspace makes room for vectors of c coordinates.
+func (l *CurvatureFTRL) workspace(c int) error {
+	space, err := convex.NewMahalanobis(c)
+	if err != nil {
+		return err
+	}
+	l.space, l.point, l.work = space, make([]float64, c), make([]float64, c)
+	return nil
+}
+
+// grow gives the matrices the room that the span needs, and the set its dimension there.
+func (l *CurvatureFTRL) grow() error {
+	st := &l.state
+	n, c := len(st.B), st.Span.room(st.Span.Rank)
+	if c != n {
+		st.Factor = convex.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(st.Diagonal))}
+		st.S = extended(st.S, n, c, st.Diagonal)
+		st.B, st.X = lengthened(st.B, c), lengthened(st.X, c)
+	}
+	if len(l.point) == c {
+		return nil
+	}
+	if err := l.workspace(c); err != nil {
+		return err
+	}
+	var err error
+	if v, ok := l.set.(*convex.Ball); ok {
+		l.core, err = convex.NewCenteredBall(c, v.Radius())
+	} else {
+		l.core, err = convex.NewSpace(c)
+	}
+	return err
 }
 
 // Dim implements [Learner].
-func (l *CurvatureFTRL) Dim() int { return len(l.point) }
+func (l *CurvatureFTRL) Dim() int { return l.set.Dim() }
 
 // Rounds implements [Counter].
 func (l *CurvatureFTRL) Rounds() int { return l.state.T }
 
 // Predict implements [Learner].
-func (l *CurvatureFTRL) Predict() []float64 { return l.state.X }
+func (l *CurvatureFTRL) Predict() []float64 { return l.played }
 
 // Gap is the certificate of the last projection: the objective is within it of its minimum.
 func (l *CurvatureFTRL) Gap() float64 { return l.state.Gap }
@@ -121,18 +183,18 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		l.state.T++
 		return nil
 	}
-	return l.step(g, 1, factors...)
+	return l.step(g, 1, 0, factors...)
 }
 
 // UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for squared
-// losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; √μ·e_i for i = 1, ..., d, O(d³), for other losses
-// that are μ-strongly convex; none else.
+// losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses that are
+// μ-strongly convex; none else.
 func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
 	}
 	g := l.gradient
-	f.Subgradient(g, l.state.X)
+	f.Subgradient(g, l.played)
 	if e, ok := f.(*loss.Example); ok {
 		if _, ok := e.Loss.(loss.Squared); ok {
 			return l.UpdateFactors(g, e.Z)
@@ -142,25 +204,79 @@ func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
 	if !ok || !(c.StrongConvexity() > 0) {
 		return l.UpdateFactors(g)
 	}
-	if l.axes == nil {
-		for i := range l.Dim() {
-			l.axes = append(l.axes, make([]float64, l.Dim()))
-			l.axes[i][i] = 1
-		}
-	}
-	for i, a := range l.axes {
-		a[i] = math.Sqrt(c.StrongConvexity())
-	}
-	return l.UpdateFactors(g, l.axes...)
+	return l.updateCurved(g, c.StrongConvexity())
 }
 
-// step takes checked vectors; the factors are root·a.
-func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) error {
-	st, d := &l.state, l.Dim()
+// updateCurved ends the round with A_t = μI.
+func (l *CurvatureFTRL) updateCurved(g []float64, mu float64) error {
+	largest, err := checkVector("gradient", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	if largest >= curvatureLimit || mu >= curvatureLimit {
+		return badArgument("gradient", "its largest value is %v, with strong convexity %v: want both below %v", largest, mu, curvatureLimit)
+	}
+	return l.step(g, 1, mu)
+}
+
+// step takes checked vectors; the factors are root·a, and μI.
+func (l *CurvatureFTRL) step(g []float64, root, mu float64, factors ...[]float64) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if l.state.Span == nil {
+		return l.stepCore(g, root, mu, factors)
+	}
+	g, factors, err := l.inSpan(g, root, mu, factors)
+	if err != nil {
+		return err
+	}
+	if err := l.stepCore(g, root, mu, factors); err != nil {
+		return err
+	}
+	l.state.Span.point(l.played, l.state.X)
+	return nil
+}
+
+// inSpan extends the span by the vectors and returns them in its coordinates. Nothing changes when the sums of
+// the step might leave the range of float64.
+func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float64) ([]float64, [][]float64, error) {
+	st := &l.state
+	size := convex.Norm2(st.B) + convex.Norm2(g) + float64(mu*convex.Norm2(st.X))
+	for _, a := range factors {
+		size += math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a)
+	}
+	if !(size < 1e300) {
+		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
+	}
+	st.Span.include(g)
+	for _, a := range factors {
+		st.Span.include(a)
+	}
+	if err := l.grow(); err != nil {
+		return nil, nil, err
+	}
+	c := len(st.B)
+	if need := c * (1 + len(factors)); len(l.inner) < need {
+		l.inner = make([]float64, need)
+	}
+	l.vectors = l.vectors[:0]
+	st.Span.coordinates(l.inner[:c], g)
+	for k, a := range factors {
+		at := l.inner[(k+1)*c : (k+2)*c]
+		st.Span.coordinates(at, a)
+		l.vectors = append(l.vectors, at)
+	}
+	return l.inner[:c], l.vectors, nil
+}
+
+// stepCore is step in the coordinates of the state.
+func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]float64) error {
+	st := &l.state
 	// The new b first, in point: nothing may change if it leaves the range of float64.
 	copy(l.point, st.B)
 	for i, v := range g {
-		l.point[i] -= v
+		l.point[i] += float64(mu*st.X[i]) - v
 	}
 	for _, a := range factors {
 		inner := root * convex.Dot(a, st.X)
@@ -177,6 +293,28 @@ func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) er
 		st.Slack.add(2 * (st.Gap + float64(size*math.Sqrt(2*st.Gap))))
 	}
 	copy(st.B, l.point)
+	if err := l.addCurvature(root, mu, factors); err != nil {
+		return err
+	}
+	copy(l.work, g)
+	st.Spent.add(st.Factor.InverseSquare(l.work))
+	st.T++
+	return l.move()
+}
+
+// addCurvature makes S that of the next round.
+func (l *CurvatureFTRL) addCurvature(root, mu float64, factors [][]float64) error {
+	st, d := &l.state, len(l.state.B)
+	if mu > 0 {
+		st.Diagonal += mu
+		for i := range d {
+			st.S[i*d+i] += mu
+		}
+		if !st.Factor.Factorize(st.S) {
+			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T+1), "the matrix is singular to rounding")
+			return l.failed
+		}
+	}
 	for _, a := range factors {
 		for i, v := range a {
 			l.work[i] = root * v
@@ -189,14 +327,17 @@ func (l *CurvatureFTRL) step(g []float64, root float64, factors ...[]float64) er
 		}
 		st.Factor.Add(l.work)
 	}
-	copy(l.work, g)
-	st.Spent.add(st.Factor.InverseSquare(l.work))
-	st.T++
+	return nil
+}
+
+// move sets X to the minimizer for S and B.
+func (l *CurvatureFTRL) move() error {
+	st := &l.state
 	copy(l.point, st.B)
 	st.Factor.Solve(l.point)
 	st.Gap = 0
-	if !l.set.Contains(l.point, 0) {
-		gap, err := l.space.Argmax(l.point, st.S, st.B, l.set, curvatureTolerance)
+	if !l.core.Contains(l.point, 0) {
+		gap, err := l.space.Argmax(l.point, st.S, st.B, l.core, curvatureTolerance)
 		if err != nil && noregret.CodeOf(err) != noregret.Diverged { // else the point is the best found, and the gap says how good
 			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 			return l.failed
@@ -232,18 +373,36 @@ func (l *CurvatureFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
-	d := l.Dim()
+	spanned := l.state.Span != nil
 	err := restore(data, l.text, &l.state, func(s *curvatureState) error {
+		d := len(s.B)
+		if !spanned && (s.Span != nil || d != l.Dim()) {
+			return snapshot.Bad("it is damaged: it has %d coordinates for dimension %d", d, l.Dim())
+		}
+		if spanned {
+			if err := s.Span.check(l.Dim(), d); err != nil {
+				return err
+			}
+		}
 		if err := checkState(d, s.T, s.B, s.X); err != nil {
 			return err
 		}
-		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) {
+		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) {
 			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S), d)
 		}
 		return nil
 	})
-	if err == nil {
-		l.failed = nil
+	if err != nil {
+		return err
 	}
-	return err
+	l.failed = nil
+	if !spanned {
+		l.played = l.state.X
+		return nil
+	}
+	if err := l.grow(); err != nil {
+		return err
+	}
+	l.state.Span.point(l.played, l.state.X)
+	return nil
 }

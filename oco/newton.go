@@ -43,8 +43,12 @@ func NewOnlineNewtonStep(set convex.Set, mu, lambda float64) (*OnlineNewtonStep,
 	if err != nil {
 		return nil, err
 	}
-	base.text = fmt.Sprintf("online-newton-step(%v, mu=%v, lambda=%v)", set, mu, lambda)
-	return &OnlineNewtonStep{base, mu}, nil
+	return newOnlineNewtonStep(base, mu), nil
+}
+
+func newOnlineNewtonStep(base *CurvatureFTRL, mu float64) *OnlineNewtonStep {
+	base.text = fmt.Sprintf("online-newton-step(%v, mu=%v, lambda=%v)", base.set, mu, base.lambda)
+	return &OnlineNewtonStep{base, mu}
 }
 
 // Update implements [Learner]. Values of 1e100 and above are refused, as S holds their squares.
@@ -62,7 +66,7 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 		l.state.T++
 		return nil
 	}
-	return l.step(g, math.Sqrt(l.mu), g)
+	return l.step(g, math.Sqrt(l.mu), 0, g)
 }
 
 // UpdateLoss implements [LossLearner], by the subgradient alone: the curvature that counts here is μ's.
@@ -70,7 +74,7 @@ func (l *OnlineNewtonStep) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
 	}
-	f.Subgradient(l.gradient, l.state.X)
+	f.Subgradient(l.gradient, l.played)
 	return l.Update(l.gradient)
 }
 
@@ -80,7 +84,8 @@ func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	if err != nil || math.IsInf(sharp, 1) {
 		return sharp, err
 	}
-	logs := (l.state.Factor.LogDet() - float64(float64(l.Dim())*portable.Log(l.lambda))) / (2 * l.mu)
+	// Outside of the span, if there is one, the determinants agree.
+	logs := (l.state.Factor.LogDet() - float64(float64(l.state.Factor.D)*portable.Log(l.lambda))) / (2 * l.mu)
 	return max(sharp, float64(l.lambda/2*convex.Dot(u, u))+float64(logs)+l.state.Slack.value()), nil
 }
 

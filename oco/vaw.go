@@ -18,17 +18,24 @@ import (
 // (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
 //
 // Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1 + R²T/(λd)) for
-// |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²).
+// |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²). For d above 1,024, d² is
+// not held: with r ≤ min(d, T) the dimension of the span of the features, a round costs O(d·r + r²), and
+// memory is O(d·r), which grows when r does.
 type VovkAzouryWarmuth struct {
+	d      int
 	lambda float64
 	state  ridgeState
 	point  []float64
+	solved []float64 // the coordinates of point: point itself without a span
 	work   []float64
+	scaled []float64 // the coordinates of Z: Z itself without a span
 	text   string
 }
 
+// ridgeState holds the matrix and B in the coordinates of Span, where there is one.
 type ridgeState struct {
 	T      int
+	Span   *span
 	Factor convex.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
 	B      []float64
 	Z      []float64 // the running round's features
@@ -45,14 +52,38 @@ func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
 	if err := positive("lambda", lambda); err != nil {
 		return nil, err
 	}
-	l := &VovkAzouryWarmuth{lambda: lambda, point: make([]float64, d), work: make([]float64, d)}
-	l.state = ridgeState{Factor: convex.NewCholesky(d, lambda), B: make([]float64, d), Z: make([]float64, d)}
+	return newVovkAzouryWarmuth(d, lambda, d > denseUpTo), nil
+}
+
+func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmuth {
+	l := &VovkAzouryWarmuth{d: d, lambda: lambda, point: make([]float64, d)}
 	l.text = fmt.Sprintf("vovk-azoury-warmuth(d=%d, lambda=%v)", d, lambda)
-	return l, nil
+	l.state.Z = make([]float64, d)
+	if spanned {
+		l.state.Span, l.state.Factor = newSpan(d), convex.NewCholesky(0, lambda)
+		l.grow()
+		return l
+	}
+	l.state.Factor, l.state.B = convex.NewCholesky(d, lambda), make([]float64, d)
+	l.work, l.solved, l.scaled = make([]float64, d), l.point, l.state.Z
+	return l
+}
+
+// grow gives the matrix and the vectors the room that the span needs.
+func (l *VovkAzouryWarmuth) grow() {
+	st := &l.state
+	n, c := len(st.B), st.Span.room(st.Span.Rank)
+	if c != n {
+		st.Factor = convex.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
+		st.B = lengthened(st.B, c)
+	}
+	if len(l.work) != c {
+		l.work, l.solved, l.scaled = make([]float64, c), make([]float64, c), make([]float64, c)
+	}
 }
 
 // Dim implements [Learner].
-func (l *VovkAzouryWarmuth) Dim() int { return len(l.point) }
+func (l *VovkAzouryWarmuth) Dim() int { return l.d }
 
 // Rounds implements [Counter].
 func (l *VovkAzouryWarmuth) Rounds() int { return l.state.T }
@@ -71,12 +102,24 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	if largest > 1e150 {
 		return badArgument("features", "their largest value is %v: want at most 1e150, as they are squared", largest)
 	}
-	copy(l.work, z)
+	if st.Span != nil {
+		if !finite(convex.Dot(z, z) / l.lambda) {
+			return badArgument("features", "their size %v beside λ = %v is not finite", convex.Norm2(z), l.lambda)
+		}
+		st.Span.include(z)
+		l.grow()
+		st.Span.coordinates(l.scaled, z)
+	}
+	v := z // in the coordinates
+	if st.Span != nil {
+		v = l.scaled
+	}
+	copy(l.work, v)
 	s := st.Factor.InverseSquare(l.work)
 	if !finite(s) {
 		return badArgument("features", "their size %v in the inverse of S is not finite", s)
 	}
-	copy(l.work, z)
+	copy(l.work, v)
 	st.Factor.Add(l.work)
 	copy(st.Z, z)
 	st.Ready, st.Shrink = true, 1+s
@@ -85,8 +128,11 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 }
 
 func (l *VovkAzouryWarmuth) refresh() {
-	copy(l.point, l.state.B)
-	l.state.Factor.Solve(l.point)
+	copy(l.solved, l.state.B)
+	l.state.Factor.Solve(l.solved)
+	if l.state.Span != nil {
+		l.state.Span.point(l.point, l.solved)
+	}
 }
 
 // Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of the past
@@ -119,10 +165,11 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		return l.UpdateLabel(0)
 	}
 	r := convex.Dot(g, z) / n / n
+	var off, size float64
 	for i, v := range g {
-		l.work[i] = v - float64(r*z[i])
+		off, size = max(off, math.Abs(v-float64(r*z[i]))), max(size, math.Abs(v))
 	}
-	if convex.Norm2(l.work) > 1e-9*convex.Norm2(g) {
+	if off > 1e-9*size {
 		return badArgument("gradient", "%s is not a multiple of the features %s: want (⟨z, x⟩ − y)·z", brief(g), brief(z))
 	}
 	return l.UpdateLabel(p - r)
@@ -137,12 +184,12 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	if !st.Ready {
 		return badArgument("features", "round %d has no features yet: they come before the label", st.T+1)
 	}
-	for i, z := range st.Z {
+	for i, z := range l.scaled {
 		if !finite(st.B[i] + float64(y*z)) {
 			return badArgument("label", "%v: the sum of y·z leaves the range of float64 at %d", y, i)
 		}
 	}
-	for i, z := range st.Z {
+	for i, z := range l.scaled {
 		st.B[i] += float64(y * z)
 	}
 	st.Spent.add(float64(y*y) * ((st.Shrink - 1) / st.Shrink))
@@ -171,17 +218,37 @@ func (l *VovkAzouryWarmuth) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
+	spanned := l.state.Span != nil
 	err := restore(data, l.text, &l.state, func(s *ridgeState) error {
-		if err := checkState(l.Dim(), s.T, s.B, s.Z); err != nil {
+		c := len(s.B)
+		if !spanned && (s.Span != nil || c != l.d) {
+			return snapshot.Bad("it is damaged: it has %d coordinates for dimension %d", c, l.d)
+		}
+		if spanned {
+			if err := s.Span.check(l.d, c); err != nil {
+				return err
+			}
+		}
+		if err := checkState(c, s.T, s.B); err != nil {
 			return err
 		}
-		if !s.Factor.Valid(l.Dim()) {
-			return snapshot.Bad("it is damaged: its factor is none of dimension %d", l.Dim())
+		if err := checkState(l.d, s.T, s.Z); err != nil {
+			return err
+		}
+		if !s.Factor.Valid(c) {
+			return snapshot.Bad("it is damaged: its factor is none of dimension %d", c)
 		}
 		return nil
 	})
-	if err == nil {
-		l.refresh()
+	if err != nil {
+		return err
 	}
-	return err
+	if spanned {
+		l.grow()
+		l.state.Span.coordinates(l.scaled, l.state.Z)
+	} else {
+		l.scaled = l.state.Z
+	}
+	l.refresh()
+	return nil
 }

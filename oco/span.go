@@ -1,0 +1,127 @@
+package oco
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+)
+
+// denseUpTo is the dimension up to which the second-order learners hold their d×d matrices. Above it they
+// work in the coordinates of the vectors seen so far, see [span].
+const denseUpTo = 1024
+
+// span is an orthonormal basis of the vectors that a learner has seen. A learner that does not know one
+// direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around the origin or
+// all of ℝ^d) plays in the span of its subgradients, so its matrices may be written in this basis: r×r
+// numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
+//
+// Matrices have room for more coordinates than there are vectors; where there are none yet they are a
+// multiple of the identity, as they are for every direction not seen.
+type span struct {
+	D, Rank int
+	Q       []float64 // Rank rows of D values
+
+	work []float64
+}
+
+// firstRoom is the number of coordinates that there is room for at first.
+const firstRoom = 16
+
+func newSpan(d int) *span { return &span{D: d, work: make([]float64, d)} }
+
+// room is the number of coordinates that matrices for n vectors are to have.
+func (s *span) room(n int) int {
+	c := min(firstRoom, s.D)
+	for c < n {
+		c = min(2*c, s.D)
+	}
+	return c
+}
+
+// insideUpTo is how small, beside a vector, its part outside of the span may be to count as rounding.
+const insideUpTo = 0x1p-44
+
+// include extends the basis by the direction of v outside of it, unless that is rounding (modified by a
+// second pass of Gram and Schmidt, "twice is enough", Kahan and Parlett). v has finite values of at most
+// 1e150. O(d·Rank).
+func (s *span) include(v []float64) {
+	largest := maxAbs(v)
+	if largest == 0 || s.Rank == s.D {
+		return
+	}
+	copy(s.work, v)
+	scale := math.Ldexp(1, -max(math.Ilogb(largest), -1000))
+	for i := range s.work {
+		s.work[i] *= scale
+	}
+	whole := convex.Norm2(s.work)
+	for range 2 {
+		for k := range s.Rank {
+			q := s.Q[k*s.D : (k+1)*s.D]
+			c := convex.Dot(q, s.work)
+			for i, x := range q {
+				s.work[i] -= float64(c * x)
+			}
+		}
+	}
+	n := convex.Norm2(s.work)
+	if n <= insideUpTo*whole {
+		return
+	}
+	for i := range s.work {
+		s.work[i] /= n
+	}
+	s.Q = append(s.Q, s.work...)
+	s.Rank++
+}
+
+// truncate forgets all but the first rank vectors.
+func (s *span) truncate(rank int) { s.Rank, s.Q = rank, s.Q[:rank*s.D] }
+
+// coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).
+func (s *span) coordinates(dst, v []float64) {
+	for k := range s.Rank {
+		dst[k] = convex.Dot(s.Q[k*s.D:(k+1)*s.D], v)
+	}
+	clear(dst[s.Rank:])
+}
+
+// point writes the vector of the coordinates c to dst. O(d·Rank).
+func (s *span) point(dst, c []float64) {
+	clear(dst)
+	for k := range s.Rank {
+		x := c[k]
+		for i, q := range s.Q[k*s.D : (k+1)*s.D] {
+			dst[i] += float64(x * q)
+		}
+	}
+}
+
+// check refuses a restored basis that does not fit dimension d and coordinates in number c, and readies it.
+func (s *span) check(d, c int) error {
+	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.room(s.Rank) || !allFinite(s.Q, s.Rank*d) {
+		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)
+	}
+	s.work = make([]float64, d)
+	return nil
+}
+
+// extended copies the n×n matrix m, row by row, into the corner of diagonal·I of dimension c.
+func extended(m []float64, n, c int, diagonal float64) []float64 {
+	out := make([]float64, c*c)
+	for i := range n {
+		copy(out[i*c:], m[i*n:(i+1)*n])
+	}
+	for i := n; i < c; i++ {
+		out[i*c+i] = diagonal
+	}
+	return out
+}
+
+// lengthened is v with zeros up to length c.
+func lengthened(v []float64, c int) []float64 {
+	out := make([]float64, c)
+	copy(out, v)
+	return out
+}

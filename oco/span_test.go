@@ -1,0 +1,193 @@
+package oco
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
+)
+
+// spanPair is a second-order learner with its matrices whole and in the span of what it has seen.
+type spanPair struct {
+	name        string
+	dense, span Learner
+}
+
+func spanPairs(d int, radius float64) []spanPair {
+	var set convex.Set = must(convex.NewSpace(d))
+	if radius > 0 {
+		set = must(convex.NewCenteredBall(d, radius))
+	}
+	return []spanPair{
+		{"ons", newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, false)), 0.3), newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, true)), 0.3)},
+		{"curvature", must(newCurvatureFTRL(set, 0.7, false)), must(newCurvatureFTRL(set, 0.7, true))},
+		{"vaw", newVovkAzouryWarmuth(d, 0.7, false), newVovkAzouryWarmuth(d, 0.7, true)},
+	}
+}
+
+// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points and bounds, with vectors that span
+// little, all of ℝ^d, or repeat; with factors, strongly convex losses and squared losses.
+func TestSpanIsDense(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.IntRange(1, 40).Draw(t, "d")
+		rounds := rapid.IntRange(1, 60).Draw(t, "rounds")
+		rank := rapid.IntRange(1, 60).Draw(t, "directions")
+		radius := rapid.SampledFrom([]float64{0, 0.3, 2}).Draw(t, "radius")
+		directions := make([][]float64, rank)
+		for k := range directions {
+			directions[k] = rapid.SliceOfN(rapid.Float64Range(-1, 1), d, d).Draw(t, "direction")
+		}
+		g, u := make([]float64, d), make([]float64, d)
+		for i := range u {
+			u[i] = 0.2 / math.Sqrt(float64(d))
+		}
+		for _, p := range spanPairs(d, radius) {
+			for range rounds {
+				a, b := rapid.IntRange(0, rank-1).Draw(t, "a"), rapid.IntRange(0, rank-1).Draw(t, "b")
+				for i := range g {
+					g[i] = directions[a][i] + 0.5*directions[b][i]
+				}
+				kind, y := rapid.IntRange(0, 3).Draw(t, "kind"), rapid.Float64Range(-2, 2).Draw(t, "y")
+				for _, l := range []Learner{p.dense, p.span} {
+					if err := spanRound(l, kind, g, directions[b], y); err != nil {
+						t.Fatal(err)
+					}
+				}
+				compareSpan(t, p, u)
+			}
+		}
+	})
+}
+
+func spanRound(l Learner, kind int, g, other []float64, y float64) error {
+	switch l := l.(type) {
+	case *VovkAzouryWarmuth:
+		if err := l.Features(g); err != nil {
+			return err
+		}
+		return l.UpdateLabel(y)
+	case *OnlineNewtonStep:
+		return l.Update(g)
+	case *CurvatureFTRL:
+		switch kind {
+		case 0:
+			return l.Update(g)
+		case 1:
+			return l.UpdateFactors(g, other, g)
+		case 2:
+			return l.UpdateLoss(must(loss.NewExample(g, y, loss.Squared{})))
+		default:
+			return l.UpdateLoss(must(loss.NewSquaredDistance(g)))
+		}
+	}
+	return fmt.Errorf("unexpected learner %v", l)
+}
+
+func compareSpan(t *rapid.T, p spanPair, u []float64) {
+	x, y := p.dense.Predict(), p.span.Predict()
+	scale := 1 + convex.Norm2(x)
+	for i := range x {
+		if !(math.Abs(x[i]-y[i]) <= 1e-9*scale) {
+			t.Fatalf("%s: x[%d] is %v with a matrix and %v in the span", p.name, i, x[i], y[i])
+		}
+	}
+	a, err := p.dense.(Bounder).Bound(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.span.(Bounder).Bound(u) // which holds what the projections may miss, √gap
+	if err != nil || !(math.Abs(a-b) <= 1e-5*(1+math.Abs(a))) {
+		t.Fatalf("%s: the bound is %v with a matrix and %v in the span, %v", p.name, a, b, err)
+	}
+}
+
+// TestSpanSnapshot restores in the middle of a span's growth and goes on with the same bits.
+func TestSpanSnapshot(t *testing.T) {
+	const d = 50
+	for _, radius := range []float64{0, 0.4} {
+		for k, p := range spanPairs(d, radius) {
+			l, again := p.span, spanPairs(d, radius)[k].span
+			g := make([]float64, d)
+			for round := range 40 {
+				for i := range g {
+					g[i] = math.Sin(float64(i*(round%23+1)) + 1)
+				}
+				if round == 20 {
+					data, err := l.(Snapshotter).MarshalBinary()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := again.(Snapshotter).UnmarshalBinary(data); err != nil {
+						t.Fatal(err)
+					}
+					if err := p.dense.(Snapshotter).UnmarshalBinary(data); err == nil {
+						t.Errorf("%s: a snapshot in a span is restored into a learner without", p.name)
+					}
+				}
+				if err := spanRound(l, 1, g, g, 1); err != nil {
+					t.Fatal(err)
+				}
+				if round >= 20 {
+					if err := spanRound(again, 1, g, g, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			a, _ := l.(Snapshotter).MarshalBinary()
+			b, _ := again.(Snapshotter).MarshalBinary()
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s: other bytes after a restore", p.name)
+			}
+		}
+	}
+}
+
+// TestSpanRefuses wants nothing changed by what is refused.
+func TestSpanRefuses(t *testing.T) {
+	const d = 30
+	for _, p := range spanPairs(d, 0) {
+		g := make([]float64, d)
+		for i := range g {
+			g[i] = float64(i)
+		}
+		if err := spanRound(p.span, 1, g, g, 1); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := p.span.(Snapshotter).MarshalBinary()
+		bad := make([]float64, d)
+		for _, v := range []float64{math.NaN(), math.Inf(1), 1e151} {
+			bad[7] = v
+			if err := spanRound(p.span, 1, bad, g, 1); err == nil {
+				t.Errorf("%s: %v is not refused", p.name, v)
+			}
+		}
+		if err := spanRound(p.span, 1, bad[:d-1], g, 1); err == nil {
+			t.Errorf("%s: a short vector is not refused", p.name)
+		}
+		after, _ := p.span.(Snapshotter).MarshalBinary()
+		if !bytes.Equal(before, after) {
+			t.Errorf("%s: what was refused has left a trace", p.name)
+		}
+	}
+}
+
+// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions of their own.
+func TestSpanGoesByDimension(t *testing.T) {
+	const d = denseUpTo + 1
+	if must(NewOnlineNewtonStep(must(convex.NewSpace(d)), 1, 1)).state.Span == nil || must(NewOnlineNewtonStep(must(convex.NewCenteredBall(d, 1)), 1, 1)).state.Span == nil {
+		t.Error("no span for ℝ^d or a ball")
+	}
+	if must(NewVovkAzouryWarmuth(d, 1)).state.Span == nil || must(NewVovkAzouryWarmuth(denseUpTo, 1)).state.Span != nil {
+		t.Error("the span of vovk-azoury-warmuth does not go by the dimension")
+	}
+	center := make([]float64, d)
+	center[3] = 1
+	if isotropic(must(convex.NewBall(center, 2))) || isotropic(must(convex.NewCube(d, -1, 1))) || isotropic(must(convex.NewCenteredLpBall(d, 1, 1))) {
+		t.Error("a set with directions of its own counts as one without")
+	}
+}
