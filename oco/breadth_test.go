@@ -495,15 +495,7 @@ func TestRegretBoundSmooth(t *testing.T) {
 			centre := pointIn(r, set)
 			L := smooth*set.Diameter() + smooth*10
 			l := must(NewGradualFTRL(euclidean(set), smooth, L))
-			exact := must(NewExactFTRL(d, false, func(dst []float64, t int, losses []loss.Function) error {
-				clear(dst)
-				for _, f := range losses {
-					for i, v := range f.(*loss.SquaredDistance).C {
-						dst[i] += v / float64(t-1)
-					}
-				}
-				return nil
-			}))
+			exact := leader(must(convex.NewSpace(d)), make([]float64, d))
 			var fs []loss.Function
 			var paid, exactPaid float64
 			for round := range n {

@@ -339,6 +339,21 @@ func Learners() []Entry {
 			},
 		},
 		{
+			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)", Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions; memory O(t·d)",
+			Options: []Option{{"alpha", "D/√2, or 1", "the scale of ‖u‖"}},
+			Source:  "Shalev-Shwartz and Singer 2007; Orabona 2019, Algorithm 7.1",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				m, err := NewQuadraticMinimizer(p.Set, SqrtWeight(p.Lipschitz/option(o, "alpha", scaleOf(p.Set))))
+				if err != nil {
+					return nil, err
+				}
+				return NewExactFTRL(m)
+			},
+		},
+		{
 			Name: "ftrl-entropic", Kind: "experts", Bound: "2·L∞·√(T·ln d)", Knows: "L∞", Cost: "O(d)",
 			Source: "Orabona 2019, section 7.5",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {

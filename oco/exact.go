@@ -1,59 +1,106 @@
 package oco
 
 import (
+	"encoding"
+	"fmt"
 	"math"
-	"slices"
 
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
 )
 
-// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) to dst, for round t = 1, 2, ... and the
-// t−1 losses so far. It may use nothing else.
-type Oracle func(dst []float64, t int, losses []loss.Function) error
-
-// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm 7.1), and
-// with ψ = 0 follow-the-leader. It keeps every loss and asks an oracle for the minimizer of their sum, so
-// that a round costs what the oracle costs and memory is O(t). It takes losses only: Update takes a
-// subgradient as a linear loss.
-//
-// Guarantee (Bound): for losses that are μ_t-strongly convex, UpdateLoss reads μ_t from their
-// [loss.Curvature], and ψ = 0: ½Σ ‖g_t‖²/Σ_{i≤t} μ_i, with g_t a subgradient at x_t (Corollary 7.17); μ is
-// not needed to run it. With regularizers the bound depends on ψ, which only the oracle knows: it is +Inf
-// then.
-type ExactFTRL struct {
-	d           int
-	regularized bool
-	oracle      Oracle
-	losses      []loss.Function
-	point       []float64
-	work        []float64
-	mu          sum
-	spent       sum
+// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to minimize. It sums up
+// the losses so far. [QuadraticMinimizer] is one, in memory that does not grow; [ListMinimizer] keeps losses of any
+// kind.
+type Minimizer interface {
+	// Set is V, where points and comparators live.
+	Set() convex.Set
+	// Regularizer is ψ_t(x) and its strong convexity in the Euclidean norm, for t = 1, 2, ... ψ_t does not
+	// decrease with t and does not depend on the losses. Both are always 0 for follow-the-leader.
+	Regularizer(t int, x []float64) (value, strongConvexity float64)
+	// Takes refuses a loss or hint that Add or Minimize could not take.
+	Takes(f loss.Function) error
+	// Add takes the loss of the next round, which Takes has passed; the caller may use f again.
+	Add(f loss.Function)
+	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t, the t−1
+	// losses added and a hint that Takes has passed, nil for none. The objective at dst is at most gap above its
+	// minimum.
+	Minimize(dst []float64, t int, hint loss.Function) (gap float64, err error)
+	// The losses added, to and from bytes.
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+	// String says all of the above but the losses in one line; it goes into snapshots.
+	String() string
 }
 
-// NewExactFTRL plays the oracle's minimizers in ℝ^d. Regularized says whether the oracle's ψ_t is other than 0.
-func NewExactFTRL(d int, regularized bool, oracle Oracle) (*ExactFTRL, error) {
-	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm 7.1), with
+// ψ = 0 follow-the-leader, and with hints optimistic FTRL in its general form (Algorithm 7.7):
+//
+//	x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x),
+//
+// where the hint h_t, a guess of the coming loss, is used once and then taken back. A round costs what the
+// [Minimizer] costs. Update takes a subgradient as a linear loss.
+//
+// Guarantees (Bound), with μ_i the strong convexity that [loss.Curvature] knows of l_i: ψ_T(u) − ψ_1(x_1) +
+// ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28), for hints that are smooth,
+// so that h_t' is their gradient at x_t; for ψ = 0 without hints ½Σ ‖g_t‖²/Σ_{i≤t} μ_i (Corollary 7.17). What the
+// minimizer's gaps may cost is in the bound. μ is not needed to run it.
+type ExactFTRL struct {
+	m        Minimizer
+	d        int
+	state    exactState
+	point    []float64
+	gradient []float64
+	guess    []float64
+	linear   loss.Linear // of Update and Hint
+	store    lossStore   // of hints
+	failed   error
+	text     string
+}
+
+type exactState struct {
+	T      int
+	X, X1  []float64
+	Gap    float64
+	Hint   []loss.Function // none or one
+	Mu     sum
+	Spent  sum    // Σ ‖g_t − h_t'‖²/λ_t
+	Slack  sum    // what gaps may cost
+	Losses []byte // the minimizer's, in snapshots only
+}
+
+// NewExactFTRL plays the minimizer's points.
+func NewExactFTRL(m Minimizer) (*ExactFTRL, error) {
+	if m == nil {
+		return nil, badArgument("minimizer", "nil: want one")
 	}
-	if oracle == nil {
-		return nil, badArgument("oracle", "nil: want a function")
-	}
-	l := &ExactFTRL{d: d, regularized: regularized, oracle: oracle, point: make([]float64, d), work: make([]float64, d)}
-	if err := l.refresh(nil); err != nil {
+	d := m.Set().Dim()
+	l := &ExactFTRL{m: m, d: d, point: make([]float64, d), gradient: make([]float64, d), guess: make([]float64, d)}
+	l.text = fmt.Sprintf("exact-ftrl(%v)", m)
+	l.state.X, l.state.X1 = make([]float64, d), make([]float64, d)
+	if err := l.move(nil); err != nil {
 		return nil, err
 	}
+	copy(l.state.X1, l.state.X)
 	return l, nil
 }
 
-func (l *ExactFTRL) refresh(losses []loss.Function) error {
-	if err := l.oracle(l.work, len(losses)+1, losses); err != nil {
+// move sets the point for the losses so far and a hint.
+func (l *ExactFTRL) move(hint loss.Function) error {
+	gap, err := l.m.Minimize(l.point, l.state.T+1, hint)
+	if err != nil {
 		return err
 	}
-	if err := checkFinite("oracle", l.work, l.d); err != nil {
+	if err := checkFinite("minimizer", l.point, l.d); err != nil {
 		return err
 	}
-	copy(l.point, l.work)
+	if !(gap >= 0) {
+		return badArgument("minimizer", "its gap is %v: want a number, at least 0", gap)
+	}
+	copy(l.state.X, l.point)
+	l.state.Gap = gap
 	return nil
 }
 
@@ -61,55 +108,190 @@ func (l *ExactFTRL) refresh(losses []loss.Function) error {
 func (l *ExactFTRL) Dim() int { return l.d }
 
 // Rounds implements [Counter].
-func (l *ExactFTRL) Rounds() int { return len(l.losses) }
+func (l *ExactFTRL) Rounds() int { return l.state.T }
 
 // Predict implements [Learner].
-func (l *ExactFTRL) Predict() []float64 { return l.point }
+func (l *ExactFTRL) Predict() []float64 { return l.state.X }
+
+// Hint implements [Hinted], for a linear hint.
+func (l *ExactFTRL) Hint(g []float64) error {
+	if err := checkFinite("hint", g, l.d); err != nil {
+		return err
+	}
+	l.linear.C = g
+	return l.HintLoss(&l.linear)
+}
+
+// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces the first. It is
+// copied like a loss.
+func (l *ExactFTRL) HintLoss(h loss.Function) error {
+	if err := checkLoss(h, l.d); err != nil {
+		return err
+	}
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := l.m.Takes(h); err != nil {
+		return err
+	}
+	st := &l.state
+	if err := l.move(h); err != nil {
+		return err
+	}
+	st.Hint = append(st.Hint[:0], l.store.keep(h))
+	if st.T == 0 {
+		copy(st.X1, st.X)
+	}
+	return nil
+}
 
 // Update implements [Learner], for a linear loss.
 func (l *ExactFTRL) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.d); err != nil {
 		return err
 	}
-	f, err := loss.NewLinear(slices.Clone(g))
-	if err != nil {
-		return err
-	}
-	return l.UpdateLoss(f)
+	l.linear.C = g
+	return l.UpdateLoss(&l.linear)
 }
 
-// UpdateLoss implements [LossLearner].
+// UpdateLoss implements [LossLearner]. A loss that the minimizer does not take is replaced by its subgradient. An
+// error of code diverged, of a minimizer that fails, ends the learner's use.
 func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
+	if l.failed != nil {
+		return l.failed
+	}
 	if err := checkLoss(f, l.d); err != nil {
 		return err
 	}
-	g := make([]float64, l.d)
-	f.Subgradient(g, l.point)
-	if err := checkFinite("gradient", g, l.d); err != nil {
+	st := &l.state
+	f.Subgradient(l.gradient, st.X)
+	if err := checkFinite("gradient", l.gradient, l.d); err != nil {
 		return err
 	}
-	losses := append(l.losses, f)
-	if err := l.refresh(losses); err != nil {
-		return err
+	if err := l.m.Takes(f); err != nil {
+		if _, ok := f.(*loss.Linear); ok {
+			return err
+		}
+		l.linear.C = l.gradient
+		f = &l.linear
+		if err := l.m.Takes(f); err != nil {
+			return err
+		}
 	}
-	l.losses = losses
-	if c, ok := f.(loss.Curvature); ok {
-		l.mu.add(c.StrongConvexity())
+	l.m.Add(f)
+	if len(st.Hint) > 0 {
+		l.account(f, l.subtractHint())
+	} else {
+		l.account(f, 0)
 	}
-	s, e := sumOfSquares(g, maxAbs(g))
-	if s != 0 {
-		l.spent.add(math.Ldexp(s/l.mu.value(), 2*e)) // +Inf as long as no loss is strongly convex
+	st.T++
+	if err := l.move(nil); err != nil {
+		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no next point: %w", err)
+		return l.failed
 	}
 	return nil
 }
 
+// subtractHint takes the hint's gradient at x_t from the round's, and returns the hint's smoothness.
+func (l *ExactFTRL) subtractHint() float64 {
+	h := l.state.Hint[0]
+	h.Subgradient(l.guess, l.state.X)
+	for i, v := range l.guess {
+		l.gradient[i] -= v
+	}
+	if c, ok := h.(loss.Curvature); ok {
+		return c.Smoothness()
+	}
+	return math.Inf(1)
+}
+
+// account adds the round's part of the bound; M is the smoothness of the hint.
+// With x* the exact minimizer, δ = ‖x_t − x*‖ ≤ √(2·gap/λ) and a = ‖g_t − h'(x_t)‖, the proof of Theorem 7.28 has
+// gap + (a + Mδ)·δ + (a + Mδ)²/(2λ) in place of a²/(2λ).
+func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
+	st := &l.state
+	gap := st.Gap
+	_, lambda := l.m.Regularizer(st.T+1, st.X)
+	var mu float64
+	if c, ok := f.(loss.Curvature); ok {
+		mu = c.StrongConvexity()
+	}
+	hinted := len(st.Hint) > 0
+	st.Hint = st.Hint[:0]
+	before := st.Mu.value() + lambda
+	st.Mu.add(mu)
+	if lambda == 0 && !hinted && gap == 0 {
+		lambda = st.Mu.value() // Corollary 7.17
+	} else {
+		lambda = before
+	}
+	s, e := sumOfSquares(l.gradient, maxAbs(l.gradient))
+	if s != 0 {
+		st.Spent.add(math.Ldexp(s/lambda, 2*e)) // +Inf as long as nothing is strongly convex
+	}
+	switch {
+	case math.IsInf(smoothness, 1):
+		st.Slack.add(smoothness)
+	case gap > 0:
+		delta, a := math.Sqrt(2*gap/before), math.Ldexp(math.Sqrt(s), e)
+		more := float64(smoothness * delta)
+		st.Slack.add(gap + float64((a+more)*delta) + float64((2*a+more)*more)/(2*before))
+	}
+}
+
 // Bound implements [Bounder].
 func (l *ExactFTRL) Bound(u []float64) (float64, error) {
-	if err := checkFinite("comparator", u, l.d); err != nil {
-		return 0, err
+	inside, err := comparator(u, l.m.Set())
+	if err != nil || !inside {
+		return math.Inf(1), err
 	}
-	if l.regularized || math.IsNaN(l.spent.value()) {
-		return math.Inf(1), nil
+	st := &l.state
+	if st.T == 0 {
+		return 0, nil
 	}
-	return l.spent.value() / 2, nil
+	psi, _ := l.m.Regularizer(st.T, u)
+	first, _ := l.m.Regularizer(1, st.X1)
+	return orInf(psi - first + float64(st.Spent.value()/2) + st.Slack.value() + st.Gap), nil
+}
+
+// String describes the learner and its options in one line.
+func (l *ExactFTRL) String() string { return l.text }
+
+// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a hint, are saved
+// by package encoding/gob and must be registered with gob.Register; it is an error if they are not.
+func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
+	if l.failed != nil {
+		return nil, l.failed
+	}
+	losses, err := l.m.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	st := l.state
+	st.Losses = losses
+	data, err := snapshot.Seal(snapshotMagic, l.text, &st)
+	if err != nil {
+		return nil, badArgument("hint", "it cannot be saved: %w", err)
+	}
+	return data, nil
+}
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *ExactFTRL) UnmarshalBinary(data []byte) error {
+	err := restore(data, l.text, &l.state, func(s *exactState) error {
+		if err := checkState(l.d, s.T, s.X, s.X1); err != nil {
+			return err
+		}
+		if !(s.Gap >= 0) || len(s.Hint) > 1 {
+			return snapshot.Bad("it is damaged: gap %v, %d hints", s.Gap, len(s.Hint))
+		}
+		if err := remakeAll(s.Hint, l.d); err != nil {
+			return err
+		}
+		return l.m.UnmarshalBinary(s.Losses)
+	})
+	if err == nil {
+		l.state.Losses, l.failed = nil, nil
+	}
+	return err
 }

@@ -112,7 +112,7 @@ func TestN1FollowTheLeaderGuessing(t *testing.T) {
 		"A1 by curvature":  descent(unit, half, StronglyConvex(0)),
 		"mirror descent":   must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), 0)),
 		"C7 with 1/(2t)":   must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 { return 1 / (2 * float64(t)) }))),
-		"C8 exact, oracle": must(NewExactFTRL(1, false, meanOracle)),
+		"C8 exact, oracle": leader(unit, half),
 	} {
 		xs, total := guess(t, l, squareGuess)
 		nearVector(t, name, xs, []float64{.5, .2, .55, .5, .55})
@@ -128,15 +128,20 @@ func TestN1FollowTheLeaderGuessing(t *testing.T) {
 	near(t, "1+ln4", 1+math.Log(4), 2.3862943611)
 }
 
-func meanOracle(dst []float64, t int, losses []loss.Function) error {
-	dst[0] = .5
-	if t > 1 {
-		dst[0] = 0
-		for _, f := range losses {
-			dst[0] += f.(*loss.SquaredDistance).C[0] / float64(t-1)
+// leader is follow-the-leader for squared distances on sets that hold the mean.
+func leader(set convex.Set, start []float64) *ExactFTRL {
+	return must(NewExactFTRL(must(NewListMinimizer("mean", set, nil, func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
+		copy(dst, start)
+		if t > 1 {
+			clear(dst)
+			for _, f := range losses {
+				for i, v := range f.(*loss.SquaredDistance).C {
+					dst[i] += v / float64(t-1)
+				}
+			}
 		}
-	}
-	return nil
+		return 0, nil
+	}))))
 }
 
 func TestN2Guessing(t *testing.T) {

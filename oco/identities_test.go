@@ -176,17 +176,7 @@ func TestI14RegretEquality(t *testing.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "c1")
 		n := rapid.IntRange(1, 40).Draw(t, "T")
 		psi := func(k int, x float64) float64 { return math.Sqrt(float64(k)) * x * x / 2 }
-		oracle := func(dst []float64, k int, losses []loss.Function) error {
-			var z2, zy float64
-			for _, f := range losses {
-				e := f.(*loss.Example)
-				z2 += e.Z[0] * e.Z[0]
-				zy += e.Z[0] * e.Y
-			}
-			dst[0] = zy / (z2 + math.Sqrt(float64(k)))
-			return nil
-		}
-		l := must(NewExactFTRL(1, true, oracle))
+		l := must(NewExactFTRL(must(NewQuadraticMinimizer(space(1), SqrtWeight(1)))))
 		u := []float64{r.NormFloat64()}
 		var losses []loss.Function
 		F := func(k int, x []float64) float64 { // ψ_k + Σ_{i<k} l_i

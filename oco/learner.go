@@ -9,8 +9,8 @@ import (
 
 // Learner plays online convex optimization: round after round it names a point, then takes a subgradient of
 // the round's loss at that point. A learner is deterministic, has no clock, no randomness and no goroutine,
-// and allocates nothing per round ([ExactFTRL], which keeps its losses, apart). It is not safe for
-// concurrent use.
+// and allocates nothing per round (memory that grows, of [ExactFTRL] with a [ListMinimizer] and of second-order
+// learners above dimension 1,024, grows a block at a time). It is not safe for concurrent use.
 type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
@@ -36,9 +36,8 @@ type Bounder interface {
 // Counter is a learner that knows the number of rounds it has finished. All learners of this package do.
 type Counter interface{ Rounds() int }
 
-// Snapshotter is a learner whose state can be saved and restored: all of this package but [ExactFTRL],
-// which holds its losses, and wrappers of learners that are none. Restore into a learner made with the same
-// options; another's snapshot, or a damaged one, is refused and changes nothing. Continuing after a restore
+// Snapshotter is a learner whose state can be saved and restored: all of this package, but wrappers of
+// learners that are none. Restore into a learner made with the same options; another's snapshot, or a damaged one, is refused and changes nothing. Continuing after a restore
 // is bit-identical.
 type Snapshotter interface {
 	encoding.BinaryMarshaler

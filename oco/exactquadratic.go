@@ -1,0 +1,178 @@
+package oco
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/loss"
+)
+
+// QuadraticMinimizer is the [Minimizer] for ψ_t = (c_t/2)‖x‖₂² and quadratic losses on any set: linear ones, squared
+// distances, squared losses of a linear prediction, and these with (λ/2)‖x‖² added. It keeps their sum, so that a
+// round costs O(d) and a projection and memory is O(d), or with squared losses of predictions O(d²) and a Mahalanobis
+// projection, O(d³), and memory is O(d²). It is not safe for concurrent use, and serves one learner.
+type QuadraticMinimizer struct {
+	set    convex.Set
+	weight Weight
+	sum    quadratics
+	hinted quadratics // scratch: the sum with the hint
+	space  *convex.Mahalanobis
+	diag   []float64 // scratch: the diagonal of A
+}
+
+// quadratics is a sum of quadratic functions, ½xᵀ(A + ρI)x − ⟨b, x⟩ and a constant.
+type quadratics struct {
+	A   []float64 // row by row; nil for 0
+	Rho float64
+	B   []float64
+}
+
+// NewQuadraticMinimizer minimizes over set with weights c_t.
+func NewQuadraticMinimizer(set convex.Set, weight Weight) (*QuadraticMinimizer, error) {
+	if set == nil {
+		return nil, badArgument("set", "nil: want a set")
+	}
+	if err := weight.validate(); err != nil {
+		return nil, err
+	}
+	m := &QuadraticMinimizer{set: set, weight: weight}
+	m.sum.B, m.hinted.B = make([]float64, set.Dim()), make([]float64, set.Dim())
+	return m, nil
+}
+
+// Set implements [Minimizer].
+func (m *QuadraticMinimizer) Set() convex.Set { return m.set }
+
+// Regularizer implements [Minimizer].
+func (m *QuadraticMinimizer) Regularizer(t int, x []float64) (value, strongConvexity float64) {
+	c := m.weight.at(t)
+	return float64(c / 2 * convex.Dot(x, x)), c
+}
+
+// String implements [Minimizer].
+func (m *QuadraticMinimizer) String() string {
+	return fmt.Sprintf("quadratic(%v, weight=%v)", m.set, m.weight.name)
+}
+
+// Takes implements [Minimizer]: coefficients, squared where they enter as squares, are at most 1e140, and their sums
+// at most 1e300.
+func (m *QuadraticMinimizer) Takes(f loss.Function) error {
+	size, ok := coefficient(f)
+	switch {
+	case !ok:
+		return badArgument("loss", "%T: want a quadratic function", f)
+	case !(size <= 1e140):
+		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", size)
+	case !(maxAbs(m.sum.B) <= 1e300) || !(maxAbs(m.sum.A) <= 1e300) || m.sum.Rho > 1e300:
+		return badArgument("loss", "the coefficients of all losses have sums above 1e300")
+	}
+	return nil
+}
+
+// coefficient is the largest coefficient of f, squared where it enters as a square, and whether f is quadratic.
+func coefficient(f loss.Function) (size float64, ok bool) {
+	switch f := f.(type) {
+	case *loss.Linear:
+		return maxAbs(f.C), true
+	case *loss.SquaredDistance:
+		return maxAbs(f.C), true
+	case *loss.Example:
+		_, ok := f.Loss.(loss.Squared)
+		z := maxAbs(f.Z)
+		return max(z*z, math.Abs(f.Y)*z), ok
+	case *loss.Ridge:
+		size, ok := coefficient(f.F)
+		return max(f.Lambda, size), ok
+	}
+	return 0, false
+}
+
+// Add implements [Minimizer].
+func (m *QuadraticMinimizer) Add(f loss.Function) { m.sum.add(f) }
+
+// Minimize implements [Minimizer].
+func (m *QuadraticMinimizer) Minimize(dst []float64, t int, hint loss.Function) (gap float64, err error) {
+	q, c := &m.sum, m.weight.at(t)
+	if hint != nil {
+		q = &m.hinted
+		q.A, q.Rho = slices.Clone(m.sum.A), m.sum.Rho
+		copy(q.B, m.sum.B)
+		q.add(hint)
+	}
+	if q.A == nil {
+		for i, v := range q.B {
+			dst[i] = v / (q.Rho + c)
+		}
+		m.set.Project(dst, dst)
+		return 0, nil
+	}
+	d := len(q.B)
+	if m.space == nil {
+		if m.space, err = convex.NewMahalanobis(d); err != nil {
+			return 0, err
+		}
+		m.diag = make([]float64, d)
+	}
+	for i := range d { // for the call
+		m.diag[i] = q.A[i*d+i]
+		q.A[i*d+i] += q.Rho + c
+	}
+	gap, err = m.space.Argmax(dst, q.A, q.B, m.set, curvatureTolerance)
+	for i, v := range m.diag {
+		q.A[i*d+i] = v
+	}
+	if err != nil && noregret.CodeOf(err) == noregret.Diverged && !math.IsInf(gap, 1) {
+		return gap, nil // the best point found, and how good it is
+	}
+	return gap, err
+}
+
+// MarshalBinary implements [Minimizer].
+func (m *QuadraticMinimizer) MarshalBinary() ([]byte, error) {
+	return snapshot.Seal(snapshotMagic, m.String(), &m.sum)
+}
+
+// UnmarshalBinary implements [Minimizer].
+func (m *QuadraticMinimizer) UnmarshalBinary(data []byte) error {
+	d := len(m.sum.B)
+	return restore(data, m.String(), &m.sum, func(q *quadratics) error {
+		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) {
+			return snapshot.Bad("it is damaged: its sums do not fit dimension %d", d)
+		}
+		return nil
+	})
+}
+
+// add adds f, up to a constant.
+func (q *quadratics) add(f loss.Function) {
+	switch f := f.(type) {
+	case *loss.Linear:
+		for i, v := range f.C {
+			q.B[i] -= v
+		}
+	case *loss.SquaredDistance:
+		q.Rho += 2
+		for i, v := range f.C {
+			q.B[i] += float64(2 * v)
+		}
+	case *loss.Example:
+		d := len(f.Z)
+		if q.A == nil {
+			q.A = make([]float64, d*d)
+		}
+		for i, v := range f.Z {
+			q.B[i] += float64(f.Y * v)
+			row := q.A[i*d : (i+1)*d]
+			for j, w := range f.Z {
+				row[j] += float64(v * w)
+			}
+		}
+	case *loss.Ridge:
+		q.Rho += f.Lambda
+		q.add(f.F)
+	}
+}
