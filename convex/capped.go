@@ -103,7 +103,7 @@ func (c *CappedSimplex) Sum() float64 { return c.sum }
 
 // Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and without scratch by Newton's
 // method with a bracket on that decreasing, piecewise linear function: at most 100 passes (10 to 30 are usual). Where v is large beside the
-// sides, at most 220 more refine τ relative to itself, so that the accuracy is that of the sides and not of v. O(d).
+// sides, at most 220 more find τ beside one of the v_i, so that the accuracy is that of the sides and not of v. O(d).
 func (c *CappedSimplex) Project(dst, v []float64) {
 	if c.Contains(v, 0) {
 		copy(dst, v)
@@ -152,21 +152,37 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	if v, _ := f(base, 0); math.Abs(v) <= small {
 		return base, polish(base, 0, f)
 	}
-	width := float64(4 * eps * math.Abs(base))
-	lo, hi = -width, width
-	for range 60 {
-		if v, _ := f(base, lo); v >= 0 {
-			break
+	below, above := bisect(lo, hi, func(x float64) bool { v, _ := f(x, 0); return v >= 0 })
+	best := math.Inf(1)
+	for _, at := range [2]float64{below, above} {
+		// Breakpoints lie beside the two, so that a float64 is fine enough for the root seen from one of them.
+		t, next := bisect(-math.MaxFloat64, math.MaxFloat64, func(x float64) bool { v, _ := f(at, x); return v >= 0 })
+		for _, t := range [2]float64{t, next} {
+			t = polish(at, t, f)
+			if v, _ := f(at, t); math.Abs(v) < best {
+				best, base, tau = math.Abs(v), at, t
+			}
 		}
-		lo *= 2
 	}
-	for range 60 {
-		if v, _ := f(base, hi); v <= 0 {
-			break
+	return base, tau
+}
+
+// bisect returns neighbouring float64s in [lo, hi] at the first of which holds is true, for a condition that is true up to some place
+// and lo at least: at most 64 steps, as it halves the bits. They are equal if it is true at hi.
+func bisect(lo, hi float64, holds func(x float64) bool) (below, above float64) {
+	if holds(hi) {
+		return hi, hi
+	}
+	a, b := orderedBits(lo), orderedBits(hi)
+	for b-a > 1 || b-a < 0 { // the difference may overflow
+		mid := a>>1 + b>>1 + a&b&1
+		if holds(fromOrderedBits(mid)) {
+			a = mid
+		} else {
+			b = mid
 		}
-		hi *= 2
 	}
-	return base, polish(base, newton(lo, hi, 0, base, small, f), f)
+	return fromOrderedBits(a), fromOrderedBits(b)
 }
 
 // newton is Newton's method in a bracket, which is bisected where a step leaves it or four passes did not halve it.
