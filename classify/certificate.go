@@ -72,11 +72,11 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	}
 	// The point as near as rounding lets an average of points of the region be: the projection is in it.
 	alpha, beta := m.Project(opt.Alpha, opt.Beta, math.Inf(1))
-	lin := newLinear(len(opt.Scaling.Inverse), opt.BiasFeature, math.Inf(1))
-	lin.standardize(opt.Scaling)
+	lin := newDescent(&Config{BiasFeature: opt.BiasFeature, Radius: math.Inf(1)})
+	lin.Standardize(opt.Scaling.Center, opt.Scaling.Inverse)
 	share := c.Share()
 	p := &logisticProblem{ctx: ctx, data: data, lin: lin, kPos: alpha / share, kNeg: beta / (1 - share)}
-	r, err := p.solve(make([]float64, len(lin.c)+1), 500, 1e-11)
+	r, err := p.solve(make([]float64, lin.Dim()+1), 500, 1e-11)
 	if err != nil {
 		return Bound{}, err
 	}

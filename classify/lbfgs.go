@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/oco"
 )
 
 // logisticProblem is weighted L₂-regularised logistic regression on standardised features:
@@ -20,7 +21,7 @@ import (
 type logisticProblem struct {
 	ctx        context.Context
 	data       Data
-	lin        *linear // for scaling only
+	lin        *oco.LinearDescent // for the standardisation only
 	kPos, kNeg float64
 	lambda     float64
 
@@ -45,16 +46,18 @@ func (p *logisticProblem) evaluate(w []float64) {
 	}
 	clear(p.grad)
 	var dotMean float64
-	for i := range p.lin.c {
-		dotMean += float64(w[i] * p.lin.c[i].mean)
+	for i := range d {
+		_, mean := p.lin.Standard(i)
+		dotMean += float64(w[i] * mean)
 	}
-	bias := float64(w[d]*p.lin.biasFeature) - dotMean
+	bias := float64(w[d]*p.lin.BiasFeature()) - dotMean
 	var sum compensated.Sum // of losses
 	var total, sumG float64
 	err := p.data.read(p.ctx, func(x Example) error {
 		z := bias
 		for j, i := range x.Index {
-			z += float64(w[i] * float64(x.Value[j]) * p.lin.c[i].inv)
+			inv, _ := p.lin.Standard(int(i))
+			z += float64(w[i] * float64(x.Value[j]) * inv)
 		}
 		m, k := z, p.kPos
 		if !x.Positive {
@@ -76,7 +79,8 @@ func (p *logisticProblem) evaluate(w []float64) {
 		}
 		sumG += g
 		for j, i := range x.Index {
-			p.grad[i] += float64(g * float64(x.Value[j]) * p.lin.c[i].inv)
+			inv, _ := p.lin.Standard(int(i))
+			p.grad[i] += float64(g * float64(x.Value[j]) * inv)
 		}
 		return nil
 	})
@@ -88,11 +92,12 @@ func (p *logisticProblem) evaluate(w []float64) {
 		p.err = err
 	}
 	p.value = sum.Value() / total
-	for i := range p.lin.c {
-		p.grad[i] = (p.grad[i]-float64(sumG*p.lin.c[i].mean))/total + float64(p.lambda*w[i])
+	for i := range d {
+		_, mean := p.lin.Standard(i)
+		p.grad[i] = (p.grad[i]-float64(sumG*mean))/total + float64(p.lambda*w[i])
 		p.value += float64(p.lambda / 2 * w[i] * w[i])
 	}
-	p.grad[d] = sumG * p.lin.biasFeature / total
+	p.grad[d] = sumG * p.lin.BiasFeature() / total
 }
 
 // asProblem is the problem as gonum/optimize wants it; an error of the data ends the run.

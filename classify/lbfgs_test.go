@@ -95,7 +95,7 @@ func TestLBFGSOnLogisticRegression(t *testing.T) {
 			x.Positive = k == 0 || (k > 1 && z > 0)
 			xs[k] = x
 		}
-		lin := newLinear(d, 1, math.Inf(1))
+		lin := newDescent(&Config{Dim: d, BiasFeature: 1, Radius: math.Inf(1)})
 		problem := func() *logisticProblem {
 			return &logisticProblem{ctx: context.Background(), data: asData(t, xs), lin: lin, kPos: 3, kNeg: 1, lambda: 1e-4}
 		}

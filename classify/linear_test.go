@@ -6,62 +6,6 @@ import (
 	"testing"
 )
 
-// dense is the textbook form that linear must equal: dense weights, an explicit sum of all iterates.
-type dense struct {
-	w, sum        []float64
-	b, bsum       float64
-	omega, radius float64
-	s             *Scaling
-	xb            float64
-}
-
-func (d *dense) hat(index []uint32, value []float32) []float64 {
-	x := make([]float64, len(d.w))
-	for j, i := range index {
-		x[i] = float64(value[j])
-	}
-	for i := range x {
-		x[i] = (x[i] - d.s.Center[i]) * d.s.Inverse[i]
-	}
-	return x
-}
-
-func (d *dense) score(x []float64) float64 {
-	z := d.b * d.xb
-	for i, w := range d.w {
-		z += w * x[i]
-	}
-	return z
-}
-
-func (d *dense) accumulate(c float64) {
-	for i, w := range d.w {
-		d.sum[i] += c * w
-	}
-	d.bsum += c * d.b
-	d.omega += c
-}
-
-func (d *dense) update(x []float64, decay, c float64) {
-	n2 := 0.0
-	for i := range d.w {
-		if decay <= 0 {
-			d.w[i] = 0
-		} else {
-			d.w[i] *= decay
-		}
-		d.w[i] += c * x[i]
-		n2 += d.w[i] * d.w[i]
-	}
-	d.b += c * d.xb
-	if n2 > d.radius*d.radius {
-		f := d.radius / math.Sqrt(n2)
-		for i := range d.w {
-			d.w[i] *= f
-		}
-	}
-}
-
 func randomRow(r *rand.Rand, dim int, density float64) (index []uint32, value []float32) {
 	for i := range dim {
 		if r.Float64() < density {
@@ -72,111 +16,10 @@ func randomRow(r *rand.Rand, dim int, density float64) (index []uint32, value []
 	return index, value
 }
 
-// The sparse representation equals the dense textbook form: weights, average, scores, with ball, decay (also ≤ 0),
-// weighted averaging, centring, resets and the intercept.
-func TestLinearEqualsDense(t *testing.T) {
-	for _, tc := range []struct {
-		name          string
-		radius, decay float64
-		centred       bool
-		steps         int
-	}{
-		{"plain", math.Inf(1), 0, false, 3000},
-		{"ball 1", 1, 0, false, 3000},
-		{"ball 0.1", 0.1, 0, false, 3000},
-		{"decay", math.Inf(1), 0.1, false, 3000},
-		{"decay and ball", 1, 0.5, false, 3000},
-		{"overshooting decay", math.Inf(1), 2.5, false, 300},
-		{"centred", math.Inf(1), 0, true, 3000},
-		{"centred, ball", 0.5, 0, true, 3000},
-		{"centred, decay", math.Inf(1), 0.3, true, 3000},
-		{"long, small ball", 0.1, 0, false, 200_000},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			const dim = 12
-			r := rand.New(rand.NewPCG(uint64(tc.steps), 9))
-			s := Identity(dim)
-			for i := range dim {
-				s.Inverse[i] = math.Exp(r.NormFloat64())
-				if tc.centred && i%2 == 0 {
-					s.Center[i] = r.NormFloat64() * 3
-				}
-			}
-			l := newLinear(dim, 0.7, tc.radius)
-			l.standardize(s)
-			d := &dense{w: make([]float64, dim), sum: make([]float64, dim), radius: tc.radius, s: s, xb: 0.7}
-			for step := 1; step <= tc.steps; step++ {
-				index, value := randomRow(r, dim, 0.4)
-				x := d.hat(index, value)
-				dd := l.dot(index, value)
-				same(t, "score", l.score(dd), d.score(x))
-				if step == tc.steps/3 {
-					l.resetAverage()
-					clear(d.sum)
-					d.bsum, d.omega = 0, 0
-				}
-				c := r.Float64() + 0.1
-				l.accumulate(c)
-				d.accumulate(c)
-				eta := 1 / math.Sqrt(float64(step))
-				f := 1 - eta*tc.decay
-				g := eta * (r.Float64() - 0.5)
-				if tc.decay > 0 {
-					l.decay(f, &dd)
-				}
-				l.add(index, value, dd, g)
-				d.update(x, f, g)
-				if step%50 == 0 || step == tc.steps {
-					index, value := randomRow(r, dim, 0.4)
-					avg := *d
-					avg.w = make([]float64, dim)
-					for i := range avg.w {
-						avg.w[i] = d.sum[i] / d.omega
-					}
-					avg.b = d.bsum / d.omega
-					want := avg.score(avg.hat(index, value))
-					same(t, "averaged score", l.averagedScore(index, value), want)
-					p := l.averaged()
-					for i := range p.w {
-						same(t, "average", p.w[i], avg.w[i])
-					}
-					m := l.model(p)
-					same(t, "raw model", m.Score(index, value), want)
-				}
-				if t.Failed() {
-					t.Fatalf("at step %d", step)
-				}
-			}
-		})
-	}
-}
-
 func same(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-10*(1+math.Abs(want))) {
 		t.Errorf("%s = %.15g, want %.15g", what, got, want)
-	}
-}
-
-// Changing a scale mid-stream keeps the function computed by the current and the average weights, and the norm right.
-func TestRescaleKeepsFunction(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 9))
-	l := newLinear(6, 1, math.Inf(1))
-	for step := 1; step <= 200; step++ {
-		index, value := randomRow(r, 6, 0.5)
-		d := l.dot(index, value)
-		l.accumulate(1)
-		l.decay(0.95, &d)
-		l.add(index, value, d, r.NormFloat64())
-		probe, pv := randomRow(r, 6, 0.9)
-		before, avg := l.score(l.dot(probe, pv)), l.averagedScore(probe, pv)
-		i := uint32(r.IntN(6))
-		l.rescale(i, l.c[i].inv*math.Exp(r.NormFloat64()*0.1))
-		same(t, "score after rescale", l.score(l.dot(probe, pv)), before)
-		same(t, "averaged score after rescale", l.averagedScore(probe, pv), avg)
-		n2 := l.norm2
-		l.refresh()
-		same(t, "norm", n2, l.norm2)
 	}
 }
 
@@ -237,19 +80,4 @@ func TestMoments(t *testing.T) {
 		}
 	}
 	same(t, "mean square", m.meanSquare(s, 0.3), want)
-}
-
-func TestDotDoesNotAllocate(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 9))
-	l := newLinear(50, 1, 1)
-	index, value := randomRow(r, 50, 0.5)
-	if n := testing.AllocsPerRun(100, func() {
-		d := l.dot(index, value)
-		l.accumulate(1)
-		l.decay(0.999, &d)
-		l.add(index, value, d, 0.01)
-	}); n > 0 {
-		// A rebase allocates acc once; AllocsPerRun rounds the average down.
-		t.Errorf("%v allocations per step", n)
-	}
 }

@@ -4,21 +4,22 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/oco"
 )
 
-// outputs is what the learners of several linear models share: validation, burn-in, scales and one linear per
+// outputs is what the learners of several linear models share: validation, burn-in, scales and one descent per
 // output (a class or a label), all on the same features. The fields of front that belong to a single linear are not used.
 type outputs struct {
 	front *online // validation, moments, the frozen scales, t and the failure
-	lins  []*linear
-	d     []dots    // scratch: one row's inner products with each linear
-	z     []float64 // scratch: its scores
+	lins  []*oco.LinearDescent
+	d     []oco.RowProducts // scratch: one row's inner products with each linear
+	z     []float64         // scratch: its scores
 }
 
 func newOutputs(cfg Config, n int) *outputs {
-	o := &outputs{front: newOnline(cfg, nil), d: make([]dots, n), z: make([]float64, n)}
+	o := &outputs{front: newOnline(cfg, nil), d: make([]oco.RowProducts, n), z: make([]float64, n)}
 	for range n {
-		o.lins = append(o.lins, newLinear(cfg.Dim, cfg.BiasFeature, cfg.Radius))
+		o.lins = append(o.lins, newDescent(&cfg))
 	}
 	o.front.lin = o.lins[0]
 	return o
@@ -32,7 +33,7 @@ func (o *outputs) freeze() {
 		s = f.moments.scaling(f.cfg.Dim, f.cfg.BiasFeature != 0)
 	}
 	for _, l := range o.lins {
-		l.standardize(s)
+		l.Standardize(s.Center, s.Inverse)
 	}
 	f.meanSquare = f.cfg.MeanSquare
 	if f.meanSquare == 0 {
@@ -57,18 +58,18 @@ func (o *outputs) replay(f func() error) error {
 
 // admit makes room for the row's features and follows the scales of the sparse ones, as online.follow does.
 func (o *outputs) admit(index []uint32, value []float32, weight float64) {
-	if n := len(index); n > 0 && int(index[n-1]) >= len(o.lins[0].c) {
+	if n := len(index); n > 0 && int(index[n-1]) >= o.lins[0].Dim() {
 		for _, l := range o.lins {
-			l.grow(int(index[n-1]) + 1)
+			l.Grow(int(index[n-1]) + 1)
 		}
 	}
 	m := o.front.moments
 	if m == nil {
 		return
 	}
-	m.follow(index, value, weight, o.lins[0].centredAt, func(i uint32, inverse float64) {
+	m.follow(index, value, weight, o.lins[0].Centred, func(i uint32, inverse float64) {
 		for _, l := range o.lins {
-			l.rescale(i, inverse)
+			l.Rescale(i, inverse)
 		}
 	})
 }
@@ -76,9 +77,9 @@ func (o *outputs) admit(index []uint32, value []float32, weight float64) {
 // dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any more.
 func (o *outputs) dots(index []uint32, value []float32) error {
 	for k, l := range o.lins {
-		o.d[k] = l.dot(index, value)
-		o.z[k] = l.score(o.d[k])
-		if l.diverged(o.z[k]) {
+		o.d[k] = l.Products(index, value)
+		o.z[k] = l.Score(o.d[k])
+		if l.Diverged(o.z[k]) {
 			return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d, output %d", o.front.t, k),
 				"the score is %v: diverged; lower the step scale (now %v)", o.z[k], o.front.cfg.StepScale)
 		}
@@ -92,7 +93,7 @@ func (o *outputs) accumulate() {
 		return
 	}
 	for _, l := range o.lins {
-		l.accumulate(1)
+		l.Accumulate(1)
 	}
 }
 
@@ -100,19 +101,19 @@ func (o *outputs) accumulate() {
 func (o *outputs) ascend(k int, index []uint32, value []float32, eta, c float64) {
 	l := o.lins[k]
 	if lambda := o.front.cfg.Lambda; lambda > 0 {
-		l.decay(1-float64(eta*lambda), &o.d[k])
+		l.Decay(1-float64(eta*lambda), &o.d[k])
 	}
 	if c != 0 {
-		l.add(index, value, o.d[k], c)
+		l.Step(index, value, o.d[k], c)
 	}
 }
 
 // nextPass ends a pass.
 func (o *outputs) nextPass() {
 	for _, l := range o.lins {
-		l.refresh()
+		l.Refresh()
 		if o.front.cfg.Averaging == AverageLastPass {
-			l.resetAverage()
+			l.ResetAverage()
 		}
 	}
 }
@@ -120,7 +121,7 @@ func (o *outputs) nextPass() {
 // scores appends the scores of the row under the averaged models.
 func (o *outputs) scores(dst []float64, index []uint32, value []float32) []float64 {
 	for _, l := range o.lins {
-		dst = append(dst, l.averagedScore(index, value))
+		dst = append(dst, l.AverageScore(index, value))
 	}
 	return dst
 }
@@ -129,7 +130,7 @@ func (o *outputs) scores(dst []float64, index []uint32, value []float32) []float
 func (o *outputs) models() []Linear {
 	out := make([]Linear, len(o.lins))
 	for k, l := range o.lins {
-		out[k] = l.model(l.averaged())
+		out[k] = averaged(l)
 	}
 	return out
 }

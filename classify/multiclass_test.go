@@ -129,7 +129,7 @@ func TestMulticlassOfTwoRunningAndBall(t *testing.T) {
 		z := b.Scores(nil, x.Index, x.Value)
 		near(t, "score", z[1]-z[0], a.Score(x.Index, x.Value), 1e-9)
 	}
-	if n := math.Sqrt(b.lins[1].norm2) * b.lins[1].scale; !(n <= 0.5+1e-12) {
+	if n := b.lins[1].Norm(); !(n <= 0.5+1e-12) {
 		t.Errorf("norm %v is outside the ball", n)
 	}
 }
@@ -208,7 +208,7 @@ func TestMulticlassTrace(t *testing.T) {
 		}
 		dual := s.Dual(nil)
 		for k, l := range s.lins {
-			near(t, fmt.Sprintf("step %d, w%d", i+1, k), l.scale*l.c[0].v, step.w[k], 1e-15)
+			near(t, fmt.Sprintf("step %d, w%d", i+1, k), l.Weight(0), step.w[k], 1e-15)
 			near(t, fmt.Sprintf("step %d, α%d", i+1, k), dual[k], step.dual[k], 1e-15)
 		}
 	}

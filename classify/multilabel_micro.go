@@ -208,8 +208,8 @@ func (s *MicroSTAMP) measureLevel(x LabelsExample) {
 		s.points = append(s.points[:0], s.points[1:]...)
 	}
 	for k, l := range s.lins {
-		l.assign(s.current[k])
-		l.resetAverage()
+		l.Assign(s.current[k].Weights, s.current[k].Intercept)
+		l.ResetAverage()
 	}
 }
 
@@ -255,7 +255,7 @@ func (s *MicroSTAMP) Scores(dst []float64, index []uint32, value []float32) []fl
 // NextPass implements [MultilabelLearner]. Epochs do not depend on passes.
 func (s *MicroSTAMP) NextPass() {
 	for _, l := range s.lins {
-		l.refresh()
+		l.Refresh()
 	}
 	clear(s.labels)
 }

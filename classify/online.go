@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/oco"
 )
 
 // Learner learns a linear classifier one example at a time. A learner is deterministic: the
@@ -50,7 +51,7 @@ type stepper interface {
 // online is the part that all learners share: validation, burn-in, class counts, step scale.
 type online struct {
 	cfg  Config
-	lin  *linear
+	lin  *oco.LinearDescent
 	algo stepper
 
 	pos, neg   float64 // weight of each class so far
@@ -69,7 +70,7 @@ type online struct {
 }
 
 func newOnline(cfg Config, algo stepper) *online {
-	o := &online{cfg: cfg, lin: newLinear(cfg.Dim, cfg.BiasFeature, cfg.Radius), algo: algo}
+	o := &online{cfg: cfg, lin: newDescent(&cfg), algo: algo}
 	if cfg.Scaling == nil || cfg.MeanSquare == 0 {
 		o.moments = new(moments)
 	}
@@ -89,7 +90,7 @@ func (o *online) start() {
 	if s == nil {
 		s = o.moments.scaling(o.cfg.Dim, o.cfg.BiasFeature != 0)
 	}
-	o.lin.standardize(s)
+	o.lin.Standardize(s.Center, s.Inverse)
 	o.meanSquare = o.cfg.MeanSquare
 	if o.meanSquare == 0 {
 		o.meanSquare = o.moments.meanSquare(s, o.cfg.BiasFeature)
@@ -272,8 +273,8 @@ func (o *online) count(positive bool, weight float64) {
 
 // learn takes one valid example of positive weight.
 func (o *online) learn(x Example) error {
-	if n := len(x.Index); n > 0 && int(x.Index[n-1]) >= len(o.lin.c) {
-		o.lin.grow(int(x.Index[n-1]) + 1)
+	if n := len(x.Index); n > 0 && int(x.Index[n-1]) >= o.lin.Dim() {
+		o.lin.Grow(int(x.Index[n-1]) + 1)
 	}
 	o.count(x.Positive, x.Weight)
 	if o.moments != nil {
@@ -290,15 +291,15 @@ func (o *online) learn(x Example) error {
 // with them, so that the function they compute stays.
 func (o *online) follow(x Example) {
 	l := o.lin
-	o.moments.follow(x.Index, x.Value, x.Weight, l.centredAt, l.rescale)
+	o.moments.follow(x.Index, x.Value, x.Weight, l.Centred, l.Rescale)
 }
 
 // NextPass implements [Learner].
 func (o *online) NextPass() {
-	o.lin.refresh()
+	o.lin.Refresh()
 	o.progressive = measure.Confusion{}
 	if o.cfg.Averaging == AverageLastPass {
-		o.lin.resetAverage()
+		o.lin.ResetAverage()
 	}
 }
 
@@ -317,15 +318,15 @@ func (o *online) Finish() error {
 }
 
 // ResetAverage forgets the past iterates and keeps the current one: the model is then the average of the iterates from here on.
-func (o *online) ResetAverage() { o.lin.resetAverage() }
+func (o *online) ResetAverage() { o.lin.ResetAverage() }
 
 // Score implements [Learner].
 func (o *online) Score(index []uint32, value []float32) float64 {
-	return o.lin.averagedScore(index, value)
+	return o.lin.AverageScore(index, value)
 }
 
 // Model implements [Learner].
-func (o *online) Model() Linear { return o.lin.model(o.lin.averaged()) }
+func (o *online) Model() Linear { return averaged(o.lin) }
 
 // Progressive is the confusion of the predictions made before each step since the last NextPass: every
 // example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It is that
@@ -372,7 +373,7 @@ func (o *online) capped(factor float64) float64 {
 // accumulate adds the current iterate to the average.
 func (o *online) accumulate() {
 	if o.cfg.Averaging != AverageNone {
-		o.lin.accumulate(1)
+		o.lin.Accumulate(1)
 	}
 }
 
@@ -385,9 +386,9 @@ func (o *online) stepSize(base float64) float64 {
 }
 
 // ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation.
-func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor float64, positive bool) error {
+func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
 	if o.cfg.Lambda > 0 {
-		o.lin.decay(1-float64(eta*o.cfg.Lambda), &d)
+		o.lin.Decay(1-float64(eta*o.cfg.Lambda), &d)
 	}
 	if factor == 0 {
 		return nil
@@ -396,8 +397,8 @@ func (o *online) ascend(index []uint32, value []float32, d dots, eta, factor flo
 	if !positive {
 		c = -c
 	}
-	o.lin.add(index, value, d, c)
-	return o.checkState(o.lin.bias)
+	o.lin.Step(index, value, d, c)
+	return o.checkState(o.lin.Bias())
 }
 
 // judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing any more.
@@ -408,7 +409,7 @@ func (o *online) judge(z float64, positive bool, weight float64) error {
 
 // checkState refuses to go on when z or the weights have left the range in which they mean anything.
 func (o *online) checkState(z float64) error {
-	if o.lin.diverged(z) {
+	if o.lin.Diverged(z) {
 		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t), "the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
 	}
 	return nil

@@ -108,7 +108,7 @@ func TestMaxExampleWeight(t *testing.T) {
 		feed(t, l, []Example{{[]uint32{0}, []float32{1}, true, 1}})
 		return l
 	}
-	weight := func(l *SGD) float64 { return l.lin.averaged().w[0] + l.lin.scale*l.lin.c[0].v }
+	weight := func(l *SGD) float64 { w, _ := l.lin.Average(); return w[0] + l.lin.Weight(0) }
 	near(t, "plain step", weight(build(3, false)), weight(build(0, false)), 0)
 	free, capped := weight(build(0, true)), weight(build(3, true))
 	if k := build(0, true).kPos; k < 4 {

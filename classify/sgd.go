@@ -88,8 +88,8 @@ func (s *SGD) step(index []uint32, value []float32, positive bool, weight float6
 
 // weightedStep is one step of class-weighted gradient ascent; it advances t.
 func (o *online) weightedStep(index []uint32, value []float32, positive bool, weight, eta0, kPos, kNeg float64) error {
-	d := o.lin.dot(index, value)
-	z := o.lin.score(d)
+	d := o.lin.Products(index, value)
+	z := o.lin.Score(d)
 	o.t++
 	if err := o.judge(z, positive, weight); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/oco"
 )
 
 // snapshotMagic begins the snapshots of this package; its digit is their version.
@@ -26,7 +27,7 @@ func badSnapshot(format string, args ...any) error { return snapshot.Bad(format,
 // learnerState is the whole state of any of the online learners.
 type learnerState struct {
 	Front  frontState
-	Linear linearState
+	Linear oco.LinearDescentState
 	Buffer []Example
 	Seen   measure.Confusion
 	SPADE  *spadeState
@@ -40,13 +41,6 @@ type frontState struct {
 	MeanSquare, Share float64
 	Ready             bool
 	Moments           *momentsState
-}
-
-type linearState struct {
-	V, U, Inv, Mean, Acc                                              []float64
-	Scale, SumScale, Norm2, Omega, Bias, BiasSum                      float64
-	Centred                                                           bool
-	Mean2, Kappa, Nu, AccKappa, DotV, DotU, DotAcc, BiasFeature, Ball float64
 }
 
 type momentsState struct {
@@ -120,41 +114,24 @@ func (o *online) restoreFront(s *frontState) {
 	o.meanSquare, o.share, o.ready, o.failed = s.MeanSquare, s.Share, s.Ready, nil
 }
 
-func (l *linear) save() linearState {
-	s := linearState{
-		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
-		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
-		BiasFeature: l.biasFeature, Ball: l.radius,
-	}
-	for i := range l.c {
-		c := &l.c[i]
-		s.V, s.U = append(s.V, c.v), append(s.U, c.u)
-		s.Inv, s.Mean = append(s.Inv, c.inv), append(s.Mean, c.mean)
-	}
-	return s
-}
-
-func (s *linearState) linear() *linear {
-	l := &linear{
-		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias, biasSum: s.BiasSum,
-		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU, dotAcc: s.DotAcc,
-		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coord, len(s.V)),
-	}
-	for i := range l.c {
-		l.c[i] = coord{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}
+// restored is the descent of a checked state.
+func restored(s oco.LinearDescentState) *oco.LinearDescent {
+	l, err := oco.RestoreLinearDescent(s)
+	if err != nil {
+		panic(err) // checkLinear has passed it
 	}
 	return l
 }
 
 func (o *online) save() (learnerState, error) {
 	front, err := o.saveFront()
-	return learnerState{Front: front, Linear: o.lin.save(), Buffer: o.buffer, Seen: o.progressive}, err
+	return learnerState{Front: front, Linear: o.lin.State(), Buffer: o.buffer, Seen: o.progressive}, err
 }
 
 // restore takes over a checked state.
 func (o *online) restore(s *learnerState) {
 	o.restoreFront(&s.Front)
-	o.lin, o.buffer, o.progressive = s.Linear.linear(), s.Buffer, s.Seen
+	o.lin, o.buffer, o.progressive = restored(s.Linear), s.Buffer, s.Seen
 	if o.ready {
 		o.algo.begin()
 	}

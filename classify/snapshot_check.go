@@ -1,6 +1,10 @@
 package classify
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/oco"
+)
 
 // allFinite reports whether all numbers are.
 func allFinite(x ...float64) bool {
@@ -29,7 +33,7 @@ func (s *learnerState) check(o *online) error {
 	if err := s.Front.check(o); err != nil {
 		return err
 	}
-	if err := s.Linear.check(o); err != nil {
+	if err := checkLinear(&s.Linear, o); err != nil {
 		return err
 	}
 	f := &s.Front
@@ -78,29 +82,17 @@ func (s *frontState) check(o *online) error {
 	return nil
 }
 
-// check refuses vectors of unequal lengths, of another dimension or with numbers that are none.
-func (s *linearState) check(o *online) error {
-	n, most := len(s.V), o.snapshotDim()
-	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) {
-		return badSnapshot("it is damaged: its vectors have lengths %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc))
+// checkLinear refuses vectors of unequal lengths, of another dimension or with numbers that are none.
+func checkLinear(s *oco.LinearDescentState, o *online) error {
+	if err := s.Check(); err != nil {
+		return badSnapshot("it is damaged: %w", err)
 	}
+	n, most := len(s.V), o.snapshotDim()
 	if n > most || (o.cfg.Dim > 0 && n != most) {
 		return badSnapshot("it is damaged: it has %d features, the dimension is %d", n, most)
 	}
-	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, {
-		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc,
-	}} {
-		if !allFinite(v...) {
-			return badSnapshot("it is damaged: its weights are not finite")
-		}
-	}
-	if s.BiasFeature != o.cfg.BiasFeature || s.Ball != o.cfg.Radius || !(s.Scale > 0) {
-		return badSnapshot("it is damaged: its constant feature is %v, its radius %v, its scale %v", s.BiasFeature, s.Ball, s.Scale)
-	}
-	for i, inv := range s.Inv {
-		if !(inv > 0) {
-			return badSnapshot("it is damaged: the inverse scale of feature %d is %v", i, inv)
-		}
+	if s.BiasFeature != o.cfg.BiasFeature || s.Ball != o.cfg.Radius {
+		return badSnapshot("it is damaged: its constant feature is %v, its radius %v", s.BiasFeature, s.Ball)
 	}
 	return nil
 }

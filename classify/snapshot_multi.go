@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/oco"
 )
 
 var (
@@ -21,14 +22,14 @@ var (
 // outputsState is the state of [outputs].
 type outputsState struct {
 	Front frontState
-	Lins  []linearState
+	Lins  []oco.LinearDescentState
 }
 
 func (o *outputs) save() (outputsState, error) {
 	front, err := o.front.saveFront()
 	s := outputsState{Front: front}
 	for _, l := range o.lins {
-		s.Lins = append(s.Lins, l.save())
+		s.Lins = append(s.Lins, l.State())
 	}
 	return s, err
 }
@@ -37,7 +38,7 @@ func (o *outputs) save() (outputsState, error) {
 func (o *outputs) restore(s *outputsState) {
 	o.front.restoreFront(&s.Front)
 	for k := range o.lins {
-		o.lins[k] = s.Lins[k].linear()
+		o.lins[k] = restored(s.Lins[k])
 	}
 	o.front.lin = o.lins[0]
 }
@@ -51,7 +52,7 @@ func (s *outputsState) check(o *outputs, held int) error {
 		return badSnapshot("it is damaged: it has %d outputs, this learner has %d", len(s.Lins), len(o.lins))
 	}
 	for k := range s.Lins {
-		if err := s.Lins[k].check(o.front); err != nil {
+		if err := checkLinear(&s.Lins[k], o.front); err != nil {
 			return err
 		}
 		if n := len(s.Lins[k].V); n != len(s.Lins[0].V) {

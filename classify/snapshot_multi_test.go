@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/oco"
 )
 
 // manyLearner is what the learners of several outputs have in common.
@@ -192,7 +193,7 @@ func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 		"values missing":    {6, func(s *multiclassState) { s.Buffer[1].Value = nil }},
 		"an output missing": {400, func(s *multiclassState) { s.Outputs.Lins = s.Outputs.Lins[:2] }},
 		"outputs of unequal lengths": {400, func(s *multiclassState) {
-			s.Outputs.Lins[1] = linearState{Scale: 1, BiasFeature: 1, Ball: s.Outputs.Lins[0].Ball}
+			s.Outputs.Lins[1] = oco.LinearDescentState{Scale: 1, BiasFeature: 1, Ball: s.Outputs.Lins[0].Ball}
 		}},
 		"a dual too short":             {400, func(s *multiclassState) { s.Alpha = s.Alpha[:1] }},
 		"a negative dual":              {400, func(s *multiclassState) { s.Alpha[0] = -1 }},

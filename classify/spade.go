@@ -120,8 +120,8 @@ func (s *SPADE) begin() {
 }
 
 func (s *SPADE) step(index []uint32, value []float32, positive bool, weight float64) error {
-	d := s.lin.dot(index, value)
-	z := s.lin.score(d)
+	d := s.lin.Products(index, value)
+	z := s.lin.Score(d)
 	s.t++
 	if err := s.judge(z, positive, weight); err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestSPADETrace(t *testing.T) {
 			scores := []float64{0, -2.5, -2.1591585481, 1.6919417382, -.3030032474}
 			mid := [][2]float64{{-.8333333333, -1.6666666667}, {.9344336196, -1.2247249284}, {.9344336196, -1.2247249284}, {.9344336196, -1.2247249284}}
 			for i, x := range traceStream {
-				near(t, "score", s.lin.score(s.lin.dot(x.Index, x.Value)), scores[i], tol)
+				near(t, "score", s.lin.Score(s.lin.Products(x.Index, x.Value)), scores[i], tol)
 				if err := s.Observe(x); err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +57,7 @@ func TestSPADETrace(t *testing.T) {
 					want = mid[i]
 				}
 				for j := range want {
-					near(t, "w", s.lin.scale*s.lin.c[j].v, want[j], tol)
+					near(t, "w", s.lin.Weight(j), want[j], tol)
 				}
 			}
 			w := s.Model().Weights

@@ -169,7 +169,7 @@ func (s *STAMP) step(index []uint32, value []float32, positive bool, weight floa
 }
 
 func (s *STAMP) endModelStage() {
-	s.current = s.lin.model(s.lin.averaged())
+	s.current = averaged(s.lin)
 	s.levelStage, s.done = true, 0
 	s.counts, s.positives, s.negatives = measure.Confusion{}, 0, 0
 }
@@ -208,8 +208,8 @@ func (s *STAMP) endLevelStage() {
 	if len(s.points) > maxCheckpoints {
 		s.points = append(s.points[:0], s.points[1:]...)
 	}
-	s.lin.assign(s.current)
-	s.lin.resetAverage()
+	s.lin.Assign(s.current.Weights, s.current.Intercept)
+	s.lin.ResetAverage()
 }
 
 // nextEpoch sets the level to the measure reached, if there is one, grows the stage and goes to the model stage. It
@@ -283,6 +283,6 @@ func (s *STAMP) Score(index []uint32, value []float32) float64 {
 
 // NextPass implements [Learner]. Epochs do not depend on passes.
 func (s *STAMP) NextPass() {
-	s.lin.refresh()
+	s.lin.Refresh()
 	s.progressive = measure.Confusion{}
 }

@@ -32,7 +32,8 @@ func TestSTAMPF1AndJaccardTakeTheSamePath(t *testing.T) {
 	for i := range pf {
 		near(t, "level", pf[i].Level, 2*pj[i].Level/(1+pj[i].Level), 1e-14)
 		for k, w := range pf[i].Model.Weights {
-			near(t, "weight", w/f.lin.c[k].inv, pj[i].Model.Weights[k]/f.lin.c[k].inv, 1e-12)
+			inv, _ := f.lin.Standard(k)
+			near(t, "weight", w/inv, pj[i].Model.Weights[k]/inv, 1e-12)
 		}
 	}
 }

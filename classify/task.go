@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret/classify/measure"
 )
@@ -349,8 +348,8 @@ func (t *task) value(c measure.Confusion) *float64 {
 
 // logistic returns the batch problem on the training part with the given class weights.
 func (t *task) logistic(kPos, kNeg float64) *logisticProblem {
-	lin := newLinear(t.config.Dim, t.config.BiasFeature, math.Inf(1))
-	lin.standardize(t.config.Scaling)
+	lin := newDescent(&Config{Dim: t.config.Dim, BiasFeature: t.config.BiasFeature, Radius: math.Inf(1)})
+	lin.Standardize(t.config.Scaling.Center, t.config.Scaling.Inverse)
 	lambda := t.config.Lambda
 	if lambda == 0 {
 		lambda = 1e-6
@@ -379,5 +378,5 @@ func (t *task) solve(p *logisticProblem, start []float64, maxIterations int) (Li
 		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations, r.gradient)
 	}
 	d := t.config.Dim
-	return p.lin.model(point{w: slices.Clone(r.w[:d]), bias: r.w[d]}), r, nil
+	return rawModel(p.lin, r.w[:d], r.w[d]), r, nil
 }
