@@ -6,16 +6,6 @@ import (
 	"testing"
 )
 
-func randomRow(r *rand.Rand, dim int, density float64) (index []uint32, value []float32) {
-	for i := range dim {
-		if r.Float64() < density {
-			index = append(index, uint32(i))
-			value = append(value, float32(r.NormFloat64()*2+0.5))
-		}
-	}
-	return index, value
-}
-
 func same(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-10*(1+math.Abs(want))) {

@@ -244,7 +244,7 @@ func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float6
 	st := &l.state
 	size := convex.Norm2(st.B) + convex.Norm2(g) + float64(mu*convex.Norm2(st.X))
 	for _, a := range factors {
-		size += math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a)
+		size += float64(math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a))
 	}
 	if !(size < 1e300) {
 		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))

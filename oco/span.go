@@ -76,9 +76,6 @@ func (s *span) include(v []float64) {
 	s.Rank++
 }
 
-// truncate forgets all but the first rank vectors.
-func (s *span) truncate(rank int) { s.Rank, s.Q = rank, s.Q[:rank*s.D] }
-
 // coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).
 func (s *span) coordinates(dst, v []float64) {
 	for k := range s.Rank {
