@@ -110,6 +110,23 @@ func DefaultAlgorithm(m measure.Measure) string {
 	return "stamp"
 }
 
+// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP, unless the options have a ball,
+// regularisation or a step of their own; else StepsSqrt. STAMP chooses its model on held-out data, so that what counts is how far it
+// gets in few passes; SPADE's certificate is that of StepsSqrt.
+func DefaultSteps(algorithm string, c Config) Steps {
+	if c.Steps != StepsDefault {
+		return c.Steps
+	}
+	plain := (c.Radius == 0 || math.IsInf(c.Radius, 1)) && c.Lambda == 0 && c.Step == 0
+	if algorithm == "stamp" && plain {
+		return StepsAdaptive
+	}
+	return StepsSqrt
+}
+
+// DefaultLevelPositives is [STAMPConfig.LevelPositives] in [Fit].
+const DefaultLevelPositives = 100
+
 // findAlgorithm returns the algorithm of the given name and checks that it can train for the measure.
 func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algorithm, error) {
 	if m == nil {
@@ -160,7 +177,7 @@ func runSGD(t *task, reward loss.Reward, balanced bool) error {
 
 func runSTAMP(t *task) error {
 	l, err := NewSTAMP(STAMPConfig{
-		Config: t.config, Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
+		Config: t.config, LevelPositives: DefaultLevelPositives, Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
 		PriorPositives: t.opt.PriorPositives, AllowDegenerate: t.opt.AllowDegenerate,
 	})
 	if err != nil {
@@ -173,7 +190,7 @@ func runSTAMP(t *task) error {
 	var examples int64
 	var all []candidate
 	for i, c := range points {
-		examples += 2 * int64(c.Stage)
+		examples += int64(c.Stage) + int64(c.LevelStage)
 		if !t.isCandidate(i, len(points), examples) {
 			continue
 		}

@@ -36,6 +36,24 @@ const (
 	AverageLastHalf
 )
 
+// Steps says how the sizes of an online learner's steps go down.
+type Steps int
+
+// The schedules of steps.
+const (
+	// StepsDefault is StepsSqrt, as the papers have it; for what [Fit] makes of it see [DefaultSteps].
+	StepsDefault Steps = iota
+	// StepsSqrt is η_t = η₀/√t for all weights.
+	StepsSqrt
+	// StepsAdaptive is AdaGrad's, a schedule for every weight ([oco.LinearDescent.AdaptiveStep]): rate·g_i/√(Σg_i²) with rate 0.3, in
+	// standardised units. Columns that are rare, or whose values span powers of ten, learn in a pass what takes StepsSqrt a hundred. It
+	// excludes Radius and Lambda.
+	StepsAdaptive
+)
+
+// adaptiveRate is the default rate of StepsAdaptive.
+const adaptiveRate = 0.3
+
 // Config holds the options that all online learners share. The zero value is ready to use.
 type Config struct {
 	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow up to MaxDim.
@@ -45,9 +63,11 @@ type Config struct {
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
+	// Steps says how the step sizes go down.
+	Steps Steps
 	// StepScale multiplies the default step size; 0 means 1. Range: > 0.
 	StepScale float64
-	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t.
+	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t, or the rate of adaptive ones.
 	Step float64
 	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the intercept); 0 means
 	// no ball. Too small a ball forces the hinge into its linear part.
@@ -129,6 +149,16 @@ func (c Config) withDefaults() (Config, error) {
 		if !o.ok || math.IsNaN(o.value) || math.IsInf(o.value, 0) {
 			return c, usage("%s is %v, want %s", o.name, o.value, o.want)
 		}
+	}
+	switch {
+	case c.Steps < StepsDefault || c.Steps > StepsAdaptive:
+		return c, usage("steps is %d, want StepsDefault, StepsSqrt or StepsAdaptive", c.Steps)
+	case c.Steps == StepsAdaptive && c.Radius > 0 && !math.IsInf(c.Radius, 1):
+		return c, usage("adaptive steps and a ball of radius %v exclude each other", c.Radius)
+	case c.Steps == StepsAdaptive && c.Lambda > 0:
+		return c, usage("adaptive steps and regularisation of strength %v exclude each other", c.Lambda)
+	case c.Steps == StepsDefault:
+		c.Steps = StepsSqrt
 	}
 	if c.Averaging < AverageAll || c.Averaging > AverageLastHalf {
 		return c, usage("averaging is %d, want AverageAll, AverageLastPass, AverageNone or AverageLastHalf", c.Averaging)

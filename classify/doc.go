@@ -33,6 +33,12 @@
 // the measure. With well-specified data a logistic model with a tuned threshold is just as good, and for G-, H- and Q-mean plain
 // class-balanced training is close; the gain is on misspecified data, on min(P, N), and in time.
 //
+// # Steps
+//
+// The papers' steps are η₀/√t for all weights ([StepsSqrt]). Where columns span powers of ten or are rare, some weights are still far off
+// after many passes; [StepsAdaptive] gives every weight its own schedule (AdaGrad). [Fit] trains STAMP with it, tries
+// two rates, and ends level stages early; the options bring the paper's form back ([Config.Steps], [NewSTAMP]).
+//
 // # Same bytes
 //
 // The same data, options and seed give the same model, bit for bit, for any number of cores, and on any

@@ -43,9 +43,10 @@ type Options struct {
 	NoHoldout bool
 	// Threshold says whether the threshold is tuned.
 	Threshold ThresholdRule
-	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data.
+	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP with adaptive steps
+	// chooses between 1 and 3.
 	TuneSteps bool
-	// Config holds the options of the online learner; its Dim, Positives, Scaling and MeanSquare are found from the data
+	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and its Dim, Positives, Scaling and MeanSquare are found from the data
 	// when they are zero.
 	Config Config
 	// DualScale multiplies SPADE's dual step; 0 means 1.
@@ -141,8 +142,17 @@ const (
 	defaultHoldout = 0.1
 )
 
-// stepScales is the grid of TuneSteps.
-var stepScales = []float64{0.1, 0.3, 1, 3}
+// stepScales are the step scales to try: the grid of TuneSteps, or two for a STAMP with adaptive steps and held-out data, since data
+// that are nearly separable want longer steps than others.
+func (t *task) stepScales() []float64 {
+	switch {
+	case t.opt.TuneSteps && t.alg.online:
+		return []float64{0.1, 0.3, 1, 3}
+	case t.alg.Name == "stamp" && t.config.Steps == StepsAdaptive && t.config.Step == 0 && t.valid != nil:
+		return []float64{1, 3}
+	}
+	return []float64{1}
+}
 
 // Fit trains a linear classifier on data with the algorithm and for the measure of the options. It reads
 // the data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (of a million examples at most, unless the options ask for more)
@@ -159,15 +169,9 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	scales := []float64{t.config.StepScale}
-	if opt.TuneSteps && alg.online {
-		scales = scales[:0]
-		for _, s := range stepScales {
-			scales = append(scales, s*t.config.StepScale)
-		}
-	}
-	for _, scale := range scales {
-		t.config.StepScale = scale
+	base := t.config.StepScale
+	for _, scale := range t.stepScales() {
+		t.config.StepScale = scale * base
 		t.stale, t.runBest = 0, math.Inf(-1)
 		if err := alg.run(t); err != nil {
 			return nil, err

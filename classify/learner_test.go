@@ -27,8 +27,25 @@ var learners = map[string]func(c Config) (Learner, error){
 	"stamp kappa": func(c Config) (Learner, error) {
 		return NewSTAMP(STAMPConfig{Config: c, Measure: measure.Kappa{}, Growth: 1.5})
 	},
+	"stamp f1, adaptive": func(c Config) (Learner, error) {
+		c = adaptive(c)
+		return NewSTAMP(STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20, LevelPositives: 3})
+	},
+	"spade min, adaptive": func(c Config) (Learner, error) {
+		c = adaptive(c)
+		return NewSPADE(SPADEConfig{Config: c, Measure: measure.Min{}})
+	},
 	"sgd":          func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c}) },
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
+}
+
+// adaptive is c with adaptive steps; the options that these exclude become others, so that different options stay so.
+func adaptive(c Config) Config {
+	if c.Radius > 0 || c.Lambda > 0 {
+		c.MaxExampleWeight = 1000*c.Radius + 10_000*c.Lambda
+	}
+	c.Steps, c.Radius, c.Lambda = StepsAdaptive, 0, 0
+	return c
 }
 
 func eachLearner(t *testing.T, c Config, f func(t *testing.T, make func() Learner)) {
@@ -476,9 +493,19 @@ func TestConstructorsRefuse(t *testing.T) {
 		"growth":            func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, Growth: 0.5}) },
 		"first epoch":       func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, FirstEpoch: -1}) },
 		"min positives":     func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, MinPositives: -1}) },
-		"prior":             func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, PriorPositives: 1}) },
-		"warm start":        func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, WarmStart: 2}) },
-		"degenerate":        func() (any, error) { return NewSTAMP(STAMPConfig{Measure: measure.Precision{}}) },
+		"level positives":   func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, LevelPositives: -1}) },
+		"steps":             func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: 3}}) },
+		"adaptive, ball":    func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Radius: 1}}) },
+		"adaptive, lambda":  func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Lambda: 1}}) },
+		"adaptive, classes": func() (any, error) {
+			return NewMulticlassSPADE(MulticlassConfig{Config: Config{Steps: StepsAdaptive}, Measure: measure.MulticlassMin{}, Classes: 3})
+		},
+		"adaptive, micro": func() (any, error) {
+			return NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f, Config: Config{Steps: StepsAdaptive}}, Labels: 3, Average: MicroAverage})
+		},
+		"prior":      func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, PriorPositives: 1}) },
+		"warm start": func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, WarmStart: 2}) },
+		"degenerate": func() (any, error) { return NewSTAMP(STAMPConfig{Measure: measure.Precision{}}) },
 	} {
 		if _, err := build(); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%s: got %v, want an error of code usage", name, err)

@@ -67,6 +67,7 @@ type ModelOptions struct {
 	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
 	Threshold       string   `json:"threshold"`
 	TuneSteps       bool     `json:"tune_steps"`
+	Steps           string   `json:"steps"`
 	StepScale       float64  `json:"step_scale"`
 	DualScale       float64  `json:"dual_scale"`
 	Reward          string   `json:"reward"`
@@ -199,6 +200,17 @@ func ParseThresholdRule(name string) (ThresholdRule, error) {
 // averagings are the names of the ways of averaging.
 var averagings = []string{"all", "last_pass", "none", "last_half"}
 
+// stepRules are the names of the schedules of steps.
+var stepRules = []string{"default", "sqrt", "adaptive"}
+
+// ParseSteps returns the schedule of the given name.
+func ParseSteps(name string) (Steps, error) {
+	if i := slices.Index(stepRules, name); i >= 0 {
+		return Steps(i), nil
+	}
+	return 0, usage("no schedule of steps is named %q; there are default, sqrt, adaptive", name)
+}
+
 func modelOptions(o Options) ModelOptions {
 	out := ModelOptions{
 		Seed: o.Seed, Passes: o.Passes, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
@@ -206,6 +218,9 @@ func modelOptions(o Options) ModelOptions {
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
 		FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
 		AllEpochs: o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature, MaxWeight: o.Config.MaxExampleWeight,
+	}
+	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
+		out.Steps = stepRules[s]
 	}
 	if a := int(o.Config.Averaging); a >= 0 && a < len(averagings) {
 		out.Averaging = averagings[a]

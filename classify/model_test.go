@@ -137,7 +137,7 @@ func handMade() *Model {
 		Intercept: math.Copysign(0, -1), Threshold: 1.0 / 3,
 		Schema:  &dataset.Schema{Format: dataset.JSONL, Dim: 5, Label: "label", Weight: "weight", Features: []string{"a<b>", "é", `"`, "\u2028", ""}},
 		Scaling: &ModelScaling{Index: []uint32{1}, Center: []float64{-1e-310}, Inverse: []float64{1e300}},
-		Options: ModelOptions{Threshold: "tuned", StepScale: 1, DualScale: 1, Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all"},
+		Options: ModelOptions{Threshold: "tuned", Steps: "default", StepScale: 1, DualScale: 1, Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all"},
 		Data:    ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
 		Training: ModelTraining{History: []Entry{
 			{Candidate: "epoch 1", Level: &level, StepScale: 1},

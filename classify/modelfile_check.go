@@ -135,6 +135,9 @@ func (m *Model) checkOptions() error {
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
 		return badModel("options.threshold", "%w", err)
 	}
+	if _, err := ParseSteps(o.Steps); err != nil {
+		return badModel("options.steps", "%w", err)
+	}
 	if !slices.Contains(averagings, o.Averaging) {
 		return badModel("options.averaging", "%q, want one of %s", o.Averaging, strings.Join(averagings, ", "))
 	}

@@ -93,8 +93,12 @@ func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
 		return nil, err
 	}
 	n := opt.Classes
+	outputs, err := newOutputs(opt.Config, n)
+	if err != nil {
+		return nil, err
+	}
 	s := &MulticlassSPADE{
-		outputs: newOutputs(opt.Config, n), opt: opt, gradient: opt.Measure.ConjugateGradient(),
+		outputs: outputs, opt: opt, gradient: opt.Measure.ConjugateGradient(),
 		unbounded: math.IsInf(opt.Measure.DualRadius(n), 1),
 		alpha:     make([]float64, n), step: make([]float64, n), sum: make([]float64, n),
 		weights: make([]float64, n), counts: make([]int64, n), progressive: progressive,

@@ -16,13 +16,16 @@ type outputs struct {
 	z     []float64         // scratch: its scores
 }
 
-func newOutputs(cfg Config, n int) *outputs {
+func newOutputs(cfg Config, n int) (*outputs, error) {
+	if cfg.Steps == StepsAdaptive {
+		return nil, usage("adaptive steps are for learners of one model: want StepsSqrt")
+	}
 	o := &outputs{front: newOnline(cfg, nil), d: make([]oco.RowProducts, n), z: make([]float64, n)}
 	for range n {
 		o.lins = append(o.lins, newDescent(&cfg))
 	}
 	o.front.lin = o.lins[0]
-	return o
+	return o, nil
 }
 
 // freeze fixes scaling and mean square from what was observed, as online.start does.

@@ -48,8 +48,12 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 	if err != nil {
 		return nil, err
 	}
+	outputs, err := newOutputs(core.opt.Config, opt.Labels)
+	if err != nil {
+		return nil, err
+	}
 	s := &MicroSTAMP{
-		outputs: newOutputs(core.opt.Config, opt.Labels), core: core,
+		outputs: outputs, core: core,
 		checker: labelChecker{marks: make([]bool, opt.Labels)}, labels: make(measure.MultilabelConfusion, opt.Labels),
 	}
 	core.online = s.front

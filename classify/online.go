@@ -58,6 +58,7 @@ type online struct {
 	rows       float64 // number of examples of positive weight
 	t          int64   // steps taken
 	meanSquare float64
+	rate       float64 // of adaptive steps
 	share      float64 // the share of positives that the step scales were frozen with
 	ready      bool
 	buffer     []Example // held back until ready
@@ -70,7 +71,10 @@ type online struct {
 }
 
 func newOnline(cfg Config, algo stepper) *online {
-	o := &online{cfg: cfg, lin: newDescent(&cfg), algo: algo}
+	o := &online{cfg: cfg, lin: newDescent(&cfg), algo: algo, rate: cfg.Step}
+	if o.rate == 0 {
+		o.rate = cfg.StepScale * adaptiveRate
+	}
 	if cfg.Scaling == nil || cfg.MeanSquare == 0 {
 		o.moments = new(moments)
 	}
@@ -385,8 +389,17 @@ func (o *online) stepSize(base float64) float64 {
 	return o.cfg.StepScale * base / o.meanSquare
 }
 
-// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation.
+// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the adaptive step in that direction.
 func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
+	if o.cfg.Steps == StepsAdaptive {
+		if factor != 0 {
+			if !positive {
+				factor = -factor
+			}
+			o.lin.AdaptiveStep(index, value, factor, o.rate)
+		}
+		return o.checkState(o.lin.Bias())
+	}
 	if o.cfg.Lambda > 0 {
 		o.lin.Decay(1-float64(eta*o.cfg.Lambda), &d)
 	}

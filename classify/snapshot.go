@@ -65,8 +65,8 @@ type stampState struct {
 // kind identifies a learner and its options in a snapshot.
 func (o *online) kind(extra string) string {
 	c := o.cfg
-	return fmt.Sprintf("%s dim=%d<=%d reward=%s step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
-		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature, c.Averaging, c.Positives,
+	return fmt.Sprintf("%s dim=%d<=%d reward=%s steps=%d step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
+		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.Steps, c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature, c.Averaging, c.Positives,
 		c.PriorWeight, c.PriorShare, c.Decay, c.BurnIn, c.MaxExampleWeight, c.Scaling.digest(), c.MeanWeight, c.MeanSquare)
 }
 
@@ -209,7 +209,7 @@ func (s *SGD) UnmarshalBinary(data []byte) error {
 // options are STAMP's own options as text.
 func (s *STAMP) options() string {
 	o := s.opt
-	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch, o.Growth, o.MinPositives, o.PriorPositives, o.WarmStart)
+	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d level=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch, o.Growth, o.MinPositives, o.LevelPositives, o.PriorPositives, o.WarmStart)
 }
 
 func (s *STAMP) kind() string { return s.online.kind(s.options()) }

@@ -17,6 +17,10 @@ type STAMPConfig struct {
 	Growth float64
 	// MinPositives is the number of positives that a level stage waits for, for up to ten times its length; 0 means 5.
 	MinPositives int
+	// LevelPositives, when positive, ends a level stage early: once it has seen that many positives, a negative, and an eighth
+	// of its examples. A level is good to a few hundredths with a hundred positives, and the rest goes into the model. 0 gives both stages of an
+	// epoch the same length, as the paper does.
+	LevelPositives int
 	// PriorPositives is the share of positives in the population that θ is taken from, when the stream is a subsample
 	// with another share; 0 uses the stream's own.
 	PriorPositives float64
@@ -30,8 +34,10 @@ type STAMPConfig struct {
 type Checkpoint struct {
 	// Level is v, the level that the epoch's model was trained for, and NextLevel the measure it reached.
 	Level, NextLevel float64
-	// Stage is the number of examples of each of the epoch's two stages.
+	// Stage is the number of examples of the epoch's model stage, and that of its level stage unless it was ended early.
 	Stage int
+	// LevelStage is the number of examples of the level stage so far.
+	LevelStage int
 	// Counts is the confusion of the level stage.
 	Counts measure.Confusion
 	// Model is the average model of the epoch's model stage, on raw features.
@@ -95,6 +101,8 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 		return nil, usage("first epoch is %d examples, want at least 1 (0 is the default)", opt.FirstEpoch)
 	case !(opt.Growth >= 1) || math.IsInf(opt.Growth, 0):
 		return nil, usage("growth of the epochs is %v, want a finite number ≥ 1", opt.Growth)
+	case opt.LevelPositives < 0:
+		return nil, usage("number of positives that end a level stage is %d, want at least 1 (0 is never)", opt.LevelPositives)
 	case opt.MinPositives < 1:
 		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
 	case !(opt.PriorPositives >= 0 && opt.PriorPositives < 1):
@@ -192,17 +200,19 @@ func (s *STAMP) countLevel(positive, predicted bool, weight float64) {
 	}
 }
 
-// levelDone reports whether the level stage has seen enough: its length, and enough of both classes or ten times its length.
+// levelDone reports whether the level stage has seen enough: its length, and enough of both classes or ten times its length; or the
+// positives that end it early.
 func (s *STAMP) levelDone() bool {
 	if s.done < s.stage {
-		return false
+		early := s.opt.LevelPositives
+		return early > 0 && s.positives >= max(early, s.opt.MinPositives) && s.negatives >= 1 && 8*int64(s.done) >= int64(s.stage)
 	}
 	return (s.positives >= s.opt.MinPositives && s.negatives >= 1) || s.done >= 10*s.stage
 }
 
 // endLevelStage keeps the checkpoint and begins the next epoch from the model just measured.
 func (s *STAMP) endLevelStage() {
-	c := Checkpoint{Level: s.level, Stage: s.stage, Counts: s.counts, Model: s.current}
+	c := Checkpoint{Level: s.level, Stage: s.stage, LevelStage: s.done, Counts: s.counts, Model: s.current}
 	c.NextLevel = s.nextEpoch()
 	s.points = append(s.points, c)
 	if len(s.points) > maxCheckpoints {
@@ -239,7 +249,7 @@ func (s *STAMP) Checkpoints() []Checkpoint {
 	last := Checkpoint{Level: s.level, NextLevel: math.NaN(), Stage: s.stage}
 	switch {
 	case s.levelStage:
-		last.Model, last.Counts = s.current.clone(), s.counts
+		last.Model, last.Counts, last.LevelStage = s.current.clone(), s.counts, s.done
 	case s.runningCounts():
 		last.Model = s.online.Model()
 	default:

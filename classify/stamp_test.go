@@ -7,6 +7,59 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
+// TestLevelPositives ends level stages early, with enough positives and an eighth of their examples, and never the model stages.
+func TestLevelPositives(t *testing.T) {
+	xs := stream(61, 4000)
+	full := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100, Config: Config{BurnIn: 50}})
+	early := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100, LevelPositives: 30, Config: Config{BurnIn: 50}})
+	for _, x := range xs {
+		for _, l := range []*STAMP{full, early} {
+			if err := l.Observe(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range full.points {
+		if c.LevelStage < c.Stage {
+			t.Errorf("a level stage of %d examples ended after %d", c.Stage, c.LevelStage)
+		}
+	}
+	if len(early.points) <= len(full.points) {
+		t.Errorf("%d epochs with short level stages, %d without", len(early.points), len(full.points))
+	}
+	for i, c := range early.points {
+		positives := c.Counts.TP + c.Counts.FN
+		switch {
+		case c.LevelStage < c.Stage && (positives < 30 || 8*c.LevelStage < c.Stage):
+			t.Errorf("epoch %d: the level stage ended after %d of %d examples with %v positives", i, c.LevelStage, c.Stage, positives)
+		case positives > 30 && 8*(c.LevelStage-1) >= c.Stage:
+			t.Errorf("epoch %d: the level stage went on to %d of %d examples with %v positives", i, c.LevelStage, c.Stage, positives)
+		}
+	}
+}
+
+// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; the choice of the step scale is in the history.
+func TestDefaultSteps(t *testing.T) {
+	for _, tc := range []struct {
+		algorithm string
+		config    Config
+		want      Steps
+	}{
+		{"stamp", Config{}, StepsAdaptive},
+		{"stamp", Config{Steps: StepsSqrt}, StepsSqrt},
+		{"stamp", Config{Radius: 1}, StepsSqrt},
+		{"stamp", Config{Radius: math.Inf(1)}, StepsAdaptive},
+		{"stamp", Config{Lambda: 1}, StepsSqrt},
+		{"stamp", Config{Step: 1}, StepsSqrt},
+		{"spade", Config{}, StepsSqrt},
+		{"sgd-logistic", Config{Steps: StepsAdaptive}, StepsAdaptive},
+	} {
+		if got := DefaultSteps(tc.algorithm, tc.config); got != tc.want {
+			t.Errorf("DefaultSteps(%s, %+v) = %v, want %v", tc.algorithm, tc.config, got, tc.want)
+		}
+	}
+}
+
 func newSTAMP(t *testing.T, opt STAMPConfig) *STAMP {
 	t.Helper()
 	l, err := NewSTAMP(opt)

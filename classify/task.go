@@ -111,6 +111,7 @@ func (t *task) checkOptions() error {
 		return err
 	}
 	t.config = o.Config
+	t.config.Steps = DefaultSteps(t.alg.Name, o.Config)
 	t.config.StepScale, t.config.Reward, t.config.BiasFeature = cfg.StepScale, cfg.Reward, cfg.BiasFeature
 	return nil
 }

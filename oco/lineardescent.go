@@ -57,6 +57,10 @@ type LinearDescent struct {
 	dotAcc   float64 // ⟨acc, m⟩
 
 	radius float64 // L₂ ball for w, +Inf for none
+
+	squares     []float64 // Σg² of every coordinate, nil before the first adaptive step
+	biasSquares float64
+	centres     []uint32 // the centred coordinates, ascending, with squares
 }
 
 // rebaseBelow is the scale under which the representation is renewed.
@@ -110,6 +114,11 @@ func (l *LinearDescent) Grow(dim int) {
 			l.acc = append(l.acc, 0)
 		}
 	}
+	if l.squares != nil {
+		for len(l.squares) < dim {
+			l.squares = append(l.squares, 0)
+		}
+	}
 }
 
 // Standardize sets μ and 1/σ of every coordinate, slices of one length. It must come before the first step.
@@ -141,6 +150,9 @@ func (l *LinearDescent) Rescale(i uint32, inv float64) {
 		if l.acc != nil {
 			l.acc[i] *= ratio
 		}
+	}
+	if l.squares != nil {
+		l.squares[i] *= float64((inv / c.inv) * (inv / c.inv))
 	}
 	c.inv = inv
 }
@@ -233,6 +245,69 @@ func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c f
 		if l.scale < rebaseBelow {
 			l.rebase()
 		}
+	}
+}
+
+// AdaptiveStep adds AdaGrad's step for the direction c·x̂ to the weights, and for c·x_b to that of the intercept: with
+// g_i = c·x̂_i and G_i = Σg_i² so far, this one included,
+//
+//	w_i ← w_i + rate·g_i/√G_i
+//
+// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a column's unit, and rare
+// columns learn as fast as frequent ones. There is no ball: use it with a radius of +Inf. It costs O(nnz) and what
+// there are centred coordinates, which move in every row.
+func (l *LinearDescent) AdaptiveStep(index []uint32, value []float32, c, rate float64) {
+	if l.squares == nil {
+		l.squares = make([]float64, len(l.c))
+		l.listCentres()
+	}
+	value = value[:len(index)]
+	k := 0 // the next centred coordinate
+	for j, i := range index {
+		for ; k < len(l.centres) && l.centres[k] < i; k++ {
+			l.adapt(l.centres[k], 0, c, rate)
+		}
+		if k < len(l.centres) && l.centres[k] == i {
+			k++
+		}
+		l.adapt(i, float64(value[j]), c, rate)
+	}
+	for ; k < len(l.centres); k++ {
+		l.adapt(l.centres[k], 0, c, rate)
+	}
+	g := c * l.biasFeature
+	if l.biasSquares += float64(g * g); l.biasSquares > 0 {
+		l.bias += float64(rate * g / math.Sqrt(l.biasSquares))
+	}
+}
+
+func (l *LinearDescent) listCentres() {
+	l.centres = l.centres[:0]
+	for i := range l.c {
+		if l.c[i].mean != 0 {
+			l.centres = append(l.centres, uint32(i))
+		}
+	}
+}
+
+// adapt is the adaptive step of coordinate i at value x.
+func (l *LinearDescent) adapt(i uint32, x, c, rate float64) {
+	k := &l.c[i]
+	g := c * (float64(x*k.inv) - k.mean)
+	q := l.squares[i] + float64(g*g)
+	if !(q > 0) {
+		return
+	}
+	l.squares[i] = q
+	e := rate * g / math.Sqrt(q) / l.scale
+	v := k.v - float64(l.kappa*k.mean)
+	l.norm2 = max(0, l.norm2+float64((2*v+e)*e))
+	k.v += e
+	se := float64(l.sumScale * e)
+	k.u += se
+	if k.mean != 0 {
+		l.dotV += float64(e * k.mean)
+		l.dotU += float64(se * k.mean)
 	}
 }
 
@@ -379,18 +454,19 @@ func (l *LinearDescent) Diverged(z float64) bool {
 
 // LinearDescentState is what a [LinearDescent] remembers, to be saved.
 type LinearDescentState struct {
-	V, U, Inv, Mean, Acc                                              []float64
+	V, U, Inv, Mean, Acc, Squares                                     []float64
 	Scale, SumScale, Norm2, Omega, Bias, BiasSum                      float64
 	Centred                                                           bool
 	Mean2, Kappa, Nu, AccKappa, DotV, DotU, DotAcc, BiasFeature, Ball float64
+	BiasSquares                                                       float64
 }
 
-// State is a copy of the state, but for Acc, which it shares: save it before the next step. O(d).
+// State is a copy of the state, but for Acc and Squares, which it shares: save it before the next step. O(d).
 func (l *LinearDescent) State() LinearDescentState {
 	s := LinearDescentState{
 		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
 		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
-		BiasFeature: l.biasFeature, Ball: l.radius,
+		BiasFeature: l.biasFeature, Ball: l.radius, Squares: l.squares, BiasSquares: l.biasSquares,
 	}
 	for i := range l.c {
 		c := &l.c[i]
@@ -403,17 +479,22 @@ func (l *LinearDescent) State() LinearDescentState {
 // Check refuses vectors of unequal lengths and numbers out of range.
 func (s *LinearDescentState) Check() error {
 	n := len(s.V)
-	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) {
-		return fmt.Errorf("its vectors have lengths %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc))
+	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) || (s.Squares != nil && len(s.Squares) != n) {
+		return fmt.Errorf("its vectors have lengths %d, %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc), len(s.Squares))
 	}
-	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, {
-		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc, s.BiasFeature,
+	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, s.Squares, {
+		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc, s.BiasFeature, s.BiasSquares,
 	}} {
 		if !isFinite(v) {
 			return fmt.Errorf("its weights are not finite")
 		}
 	}
-	if !(s.Scale > 0) || !(s.Ball > 0) {
+	for i, q := range s.Squares {
+		if q < 0 {
+			return fmt.Errorf("the sum of squares of feature %d is %v", i, q)
+		}
+	}
+	if !(s.Scale > 0) || !(s.Ball > 0) || s.BiasSquares < 0 {
 		return fmt.Errorf("its scale is %v, its radius %v", s.Scale, s.Ball)
 	}
 	for i, inv := range s.Inv {
@@ -432,10 +513,11 @@ func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 	l := &LinearDescent{
 		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias, biasSum: s.BiasSum,
 		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU, dotAcc: s.DotAcc,
-		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)),
+		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)), squares: s.Squares, biasSquares: s.BiasSquares,
 	}
 	for i := range l.c {
 		l.c[i] = coordinate{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}
 	}
+	l.listCentres()
 	return l, nil
 }

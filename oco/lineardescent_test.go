@@ -275,3 +275,90 @@ func TestLinearDescentRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every iterate, the average, a snapshot on the
+// way, columns that appear late and one that is rescaled.
+func TestLinearDescentAdaptive(t *testing.T) {
+	const dim, rounds, rate = 9, 400, 0.3
+	r := random.New(8, "adaptive")
+	l := must(NewLinearDescent(dim-2, 0.7, math.Inf(1)))
+	center, inverse := make([]float64, dim), make([]float64, dim)
+	for i := range inverse {
+		inverse[i] = math.Exp(r.NormFloat64())
+		if i%3 == 0 && i < dim-2 {
+			center[i] = 2 * r.NormFloat64()
+		}
+	}
+	inverse[dim-2], inverse[dim-1] = 1, 1
+	l.Standardize(center[:dim-2], inverse[:dim-2])
+	w, squares, sum := make([]float64, dim+1), make([]float64, dim+1), make([]float64, dim+1)
+	x, n := make([]float64, dim+1), 0.0
+	for round := 1; round <= rounds; round++ {
+		index, value := []uint32{}, []float32{}
+		clear(x)
+		for i := range dim {
+			if r.IntN(3) > 0 && (i < dim-2 || round > 50) {
+				v := float32(r.NormFloat64() + 1)
+				index, value = append(index, uint32(i)), append(value, v)
+				x[i] = float64(v)
+			}
+			x[i] = (x[i] - center[i]) * inverse[i]
+		}
+		x[dim] = 0.7
+		if round == 51 {
+			l.Grow(dim)
+		}
+		if round == 200 { // column 1 changes its unit: the function stays, and the steps in it
+			ratio := 1.5
+			l.Rescale(1, inverse[1]*ratio)
+			inverse[1] *= ratio
+			w[1], sum[1], squares[1], x[1] = w[1]/ratio, sum[1]/ratio, squares[1]*ratio*ratio, x[1]*ratio
+		}
+		z := 0.0
+		for i, v := range x {
+			z += w[i] * v
+		}
+		d := l.Products(index, value)
+		sameTo10(t, "score", l.Score(d), z)
+		l.Accumulate(1)
+		for i, v := range w {
+			sum[i] += v
+		}
+		n++
+		c := r.NormFloat64() * math.Exp(3*r.NormFloat64())
+		l.AdaptiveStep(index, value, c, rate)
+		for i, v := range x {
+			g := c * v
+			if squares[i] += g * g; squares[i] > 0 {
+				w[i] += rate * g / math.Sqrt(squares[i])
+			}
+		}
+		var n2 float64
+		for i := range l.Dim() {
+			sameTo10(t, "weight", l.Weight(i), w[i])
+			n2 += w[i] * w[i]
+		}
+		sameTo10(t, "bias", l.Bias(), w[dim])
+		sameTo10(t, "norm", l.Norm(), math.Sqrt(n2))
+		if round == 120 {
+			l = must(RestoreLinearDescent(l.State()))
+		}
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
+	}
+	average, bias := l.Average()
+	for i, v := range average {
+		sameTo10(t, "average", v, sum[i]/n)
+	}
+	sameTo10(t, "average bias", bias, sum[dim]/n)
+	index, value := sparseRow(rand.New(rand.NewPCG(1, 2)), dim, 0.5)
+	if n := testing.AllocsPerRun(100, func() { l.AdaptiveStep(index, value, 0.1, rate) }); n > 0 {
+		t.Errorf("%v allocations per adaptive step", n)
+	}
+	// The size of the direction does not matter: the first step is rate in every coordinate.
+	one := must(NewLinearDescent(2, 0, math.Inf(1)))
+	one.AdaptiveStep([]uint32{0, 1}, []float32{3, -1e-6}, 1e-9, rate)
+	sameTo10(t, "first step", one.Weight(0), rate)
+	sameTo10(t, "first step", one.Weight(1), -rate)
+}

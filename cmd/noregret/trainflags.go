@@ -14,18 +14,18 @@ import (
 
 // trainFlags are the flags that say how a classifier is trained.
 type trainFlags struct {
-	measure, algorithm, reward, threshold string
-	passes                                int
-	seed                                  uint64
-	holdout                               float64
-	stepScale, dualScale                  float64
-	radius, lambda, prior                 float64
-	tuneSteps, noIntercept, unscaled      bool
-	allowDegenerate, allEpochs            bool
+	measure, algorithm, reward, threshold, steps string
+	passes                                       int
+	seed                                         uint64
+	holdout                                      float64
+	stepScale, dualScale                         float64
+	radius, lambda, prior                        float64
+	tuneSteps, noIntercept, unscaled             bool
+	allowDegenerate, allEpochs                   bool
 }
 
 func newTrainFlags() *trainFlags {
-	return &trainFlags{algorithm: "auto", reward: "hinge", threshold: "default", seed: 1, stepScale: 1, dualScale: 1}
+	return &trainFlags{algorithm: "auto", reward: "hinge", threshold: "default", steps: "default", seed: 1, stepScale: 1, dualScale: 1}
 }
 
 // register adds the flags to a command that trains for one measure.
@@ -37,9 +37,10 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.Uint64Var(&f.seed, "seed", f.seed, "seed of the order of the examples and of the held-out part")
 	s.Float64Var(&f.holdout, "holdout", f.holdout, "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)")
 	s.Var(newChoice(&f.threshold, "default", "zero", "tuned"), "threshold", "rule for the threshold")
+	s.Var(newChoice(&f.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt")
 	s.Float64Var(&f.stepScale, "step-scale", f.stepScale, "factor of the step size")
 	s.Float64Var(&f.dualScale, "dual-scale", f.dualScale, "spade: factor of the dual step size")
-	s.BoolVar(&f.tuneSteps, "tune-steps", f.tuneSteps, "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data")
+	s.BoolVar(&f.tuneSteps, "tune-steps", f.tuneSteps, "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)")
 	s.StringVar(&f.reward, "reward", f.reward, "training reward: "+strings.Join(loss.RewardNames(), ", "))
 	s.Float64Var(&f.radius, "radius", f.radius, "radius of the ball for the weights, 0 for none")
 	s.Float64Var(&f.lambda, "lambda", f.lambda, "strength of L2 regularisation")
@@ -84,11 +85,15 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 	if err != nil {
 		return o, err
 	}
+	steps, err := classify.ParseSteps(f.steps)
+	if err != nil {
+		return o, err
+	}
 	return classify.Options{
 		Algorithm: f.algorithm, Measure: m, Passes: f.passes, Seed: f.seed, Holdout: f.holdout,
 		NoHoldout: f.holdout == 0 && cmd.Flags().Changed("holdout"), Threshold: rule, TuneSteps: f.tuneSteps,
 		Config: classify.Config{
-			Reward: reward, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda, NoIntercept: f.noIntercept,
+			Reward: reward, Steps: steps, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda, NoIntercept: f.noIntercept,
 		},
 		DualScale: f.dualScale, Unscaled: f.unscaled, PriorPositives: f.prior, AllowDegenerate: f.allowDegenerate,
 		AllEpochs: f.allEpochs,

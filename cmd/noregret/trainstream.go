@@ -77,6 +77,7 @@ func newStreamLearner(o classify.Options) (classify.Learner, string, error) {
 		return nil, "", err
 	}
 	cfg := o.Config
+	cfg.Steps = classify.DefaultSteps(name, cfg)
 	if o.Unscaled {
 		cfg.Scaling = classify.Identity(0)
 	}
@@ -87,7 +88,7 @@ func newStreamLearner(o classify.Options) (classify.Learner, string, error) {
 		l, err = classify.NewSPADE(classify.SPADEConfig{Config: cfg, Measure: o.Measure.(measure.Concave), DualScale: o.DualScale})
 	case "stamp":
 		l, err = classify.NewSTAMP(classify.STAMPConfig{
-			Config: cfg, Measure: o.Measure.(measure.Ratio), PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
+			Config: cfg, Measure: o.Measure.(measure.Ratio), LevelPositives: classify.DefaultLevelPositives, PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
 		})
 	case "sgd-logistic":
 		cfg.Reward = loss.Logistic{}
