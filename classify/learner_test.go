@@ -42,7 +42,7 @@ var learners = map[string]func(c Config) (Learner, error){
 // adaptive is c with adaptive steps; the options that these exclude become others, so that different options stay so.
 func adaptive(c Config) Config {
 	if c.Radius > 0 || c.Lambda > 0 {
-		c.MaxExampleWeight = 1000*c.Radius + 10_000*c.Lambda
+		c.MaxExampleWeight = 1000*c.Radius + 20_000*c.Lambda
 	}
 	c.Steps, c.Radius, c.Lambda = StepsAdaptive, 0, 0
 	return c
