@@ -339,7 +339,7 @@ func Learners() []Entry {
 			},
 		},
 		{
-			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)", Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions; memory O(t·d)",
+			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)", Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions",
 			Options: []Option{{"alpha", "D/√2, or 1", "the scale of ‖u‖"}},
 			Source:  "Shalev-Shwartz and Singer 2007; Orabona 2019, Algorithm 7.1",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
