@@ -3,11 +3,9 @@ package oco
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -55,18 +53,14 @@ type Option struct {
 // New makes the learner for a problem, with options by name. It refuses a problem that the learner is not
 // made for, and options it does not have.
 func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
-	names := make([]string, 0, len(options))
-	for name := range options {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if !slices.ContainsFunc(e.Options, func(o Option) bool { return o.Name == name }) {
-			return nil, noregret.Errorf(noregret.Usage, e.Name, "it has no option %q; it has %s", name, e.optionNames())
+	err := named.CheckOptions(e.Name, options, e.Options, func(o *Option) string { return o.Name }, func(o *Option, v float64) error {
+		if !finite(v) {
+			return badArgument(e.Name+":"+o.Name, "%v: want a finite number", v)
 		}
-		if !finite(options[name]) {
-			return nil, badArgument(e.Name+":"+name, "%v: want a finite number", options[name])
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if p.Set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -78,27 +72,9 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	return l, nil
 }
 
-func (e *Entry) optionNames() string {
-	if len(e.Options) == 0 {
-		return "none"
-	}
-	var names []string
-	for _, o := range e.Options {
-		names = append(names, o.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // Find returns the learner of a name.
 func Find(name string) (*Entry, error) {
-	var names []string
-	for _, e := range Learners() {
-		if e.Name == name {
-			return &e, nil
-		}
-		names = append(names, e.Name)
-	}
-	return nil, noregret.Errorf(noregret.Usage, "learner", "%q: want one of %s", name, strings.Join(names, ", "))
+	return named.Find("learner", name, Learners(), func(e *Entry) string { return e.Name })
 }
 
 // known refuses a bound that a game does not give.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // GameEntry is a game that can be made by name.
@@ -93,24 +93,18 @@ func linearFacts(lipschitz, inf float64) Facts {
 // out of range, a dimension other than the only one, and examples for games that take none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
-	names := make([]string, 0, len(p.Options))
-	for name := range p.Options {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		i := slices.IndexFunc(e.Options, func(o GameOption) bool { return o.Name == name })
-		if i < 0 {
-			return nil, Facts{}, noregret.Errorf(noregret.Usage, e.Name, "it has no option %q; it has %s", name, e.optionNames())
-		}
-		o, v := &e.Options[i], p.Options[name]
+	err := named.CheckOptions(e.Name, p.Options, e.Options, func(o *GameOption) string { return o.Name }, func(o *GameOption, v float64) error {
 		if !(v >= o.Low && v <= o.High) || o.Integer && v != math.Floor(v) {
 			kind := "a number"
 			if o.Integer {
 				kind = "an integer"
 			}
-			return nil, Facts{}, noregret.Errorf(noregret.Usage, e.Name+":"+name, "%v: want %s from %v to %v", v, kind, o.Low, o.High)
+			return noregret.Errorf(noregret.Usage, e.Name+":"+o.Name, "%v: want %s from %v to %v", v, kind, o.Low, o.High)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, Facts{}, err
 	}
 	if p.Rounds < 0 || e.NeedsRounds && p.Rounds < 1 {
 		return fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon", p.Rounds))
@@ -148,27 +142,9 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 	return g, f, nil
 }
 
-func (e *GameEntry) optionNames() string {
-	if len(e.Options) == 0 {
-		return "none"
-	}
-	var names []string
-	for _, o := range e.Options {
-		names = append(names, o.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // FindGame returns the game of a name.
 func FindGame(name string) (*GameEntry, error) {
-	var names []string
-	for _, e := range Games() {
-		if e.Name == name {
-			return &e, nil
-		}
-		names = append(names, e.Name)
-	}
-	return nil, noregret.Errorf(noregret.Usage, "game", "%q: want one of %s", name, strings.Join(names, ", "))
+	return named.Find("game", name, Games(), func(e *GameEntry) string { return e.Name })
 }
 
 // Games lists the games that can be made by name: games of play, then the adversaries of the lower bounds.

@@ -1,0 +1,52 @@
+// Package named finds things that users call by name (learners, games, ...) and says what there is when there is no such
+// thing.
+package named
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// Find returns the entry of a name, or an error of code usage whose place is the kind and which lists the names.
+func Find[T any](kind, name string, all []T, nameOf func(*T) string) (*T, error) {
+	names := make([]string, len(all))
+	for i := range all {
+		if names[i] = nameOf(&all[i]); names[i] == name {
+			return &all[i], nil
+		}
+	}
+	return nil, noregret.Errorf(noregret.Usage, kind, "%q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// CheckOptions refuses the first option, by name, that the owner does not have, with an error of code usage, and hands
+// the others to check in the order of their names.
+func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf func(*T) string, check func(o *T, v float64) error) error {
+	names := make([]string, 0, len(given))
+	for name := range given {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(o T) bool { return nameOf(&o) == name })
+		if i < 0 {
+			return noregret.Errorf(noregret.Usage, owner, "it has no option %q; it has %s", name, list(all, nameOf))
+		}
+		if err := check(&all[i], given[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func list[T any](all []T, nameOf func(*T) string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = nameOf(&all[i])
+	}
+	return strings.Join(names, ", ")
+}
