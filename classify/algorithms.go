@@ -110,9 +110,10 @@ func DefaultAlgorithm(m measure.Measure) string {
 	return "stamp"
 }
 
-// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP, unless the options have a ball,
-// regularisation or a step of their own; else StepsSqrt. STAMP chooses its model on held-out data, so that what counts is how far it
-// gets in few passes; SPADE's certificate is that of StepsSqrt.
+// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP, unless the
+// options have a ball, regularisation or a step of their own; else StepsSqrt. STAMP chooses its model on
+// held-out data, so that what counts is how far it gets in few passes; SPADE's certificate is that of
+// StepsSqrt.
 func DefaultSteps(algorithm string, c Config) Steps {
 	if c.Steps != StepsDefault {
 		return c.Steps
@@ -124,8 +125,13 @@ func DefaultSteps(algorithm string, c Config) Steps {
 	return StepsSqrt
 }
 
-// DefaultLevelPositives is [STAMPConfig.LevelPositives] in [Fit].
-const DefaultLevelPositives = 100
+// StageEnd is [STAMPConfig.LevelPositives] for the option of the same name.
+func (o Options) StageEnd() int {
+	if o.LevelPositives == 0 {
+		return 100
+	}
+	return max(o.LevelPositives, 0)
+}
 
 // findAlgorithm returns the algorithm of the given name and checks that it can train for the measure.
 func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algorithm, error) {
@@ -177,7 +183,7 @@ func runSGD(t *task, reward loss.Reward, balanced bool) error {
 
 func runSTAMP(t *task) error {
 	l, err := NewSTAMP(STAMPConfig{
-		Config: t.config, LevelPositives: DefaultLevelPositives, Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
+		Config: t.config, LevelPositives: t.opt.StageEnd(), Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
 		PriorPositives: t.opt.PriorPositives, AllowDegenerate: t.opt.AllowDegenerate,
 	})
 	if err != nil {
@@ -205,8 +211,9 @@ func runSTAMP(t *task) error {
 	return err
 }
 
-// isCandidate reports whether epoch i of n, which ended after the given number of examples, is a candidate: the last one without
-// held-out data; all with a threshold of 0, where the level decides; with a tuned threshold see [Options.AllEpochs].
+// isCandidate reports whether epoch i of n, which ended after the given number of examples, is a candidate:
+// the last one without held-out data; all with a threshold of 0, where the level decides; with a tuned
+// threshold see [Options.AllEpochs].
 func (t *task) isCandidate(i, n int, examples int64) bool {
 	switch {
 	case i == n-1:
@@ -227,8 +234,8 @@ const (
 	ampIterations      = 100
 )
 
-// runAMP is alternating maximization with the logistic reward: the model step is a weighted
-// logistic regression, started where the last one ended, and the level the 0/1 measure on the training part. It starts
+// runAMP is alternating maximization with the logistic reward: the model step is a weighted logistic
+// regression, started where the last one ended, and the level the 0/1 measure on the training part. It starts
 // from the level of the classifier that calls everything positive.
 func runAMP(t *task) error {
 	m := t.opt.Measure.(measure.Ratio)
@@ -281,8 +288,9 @@ func (t *task) batchLogistic(kPos, kNeg float64) error {
 	return err
 }
 
-// runCostSearch trains with each of 19 class weights. For pseudo-linear measures they are the weights of the levels
-// 0.05, 0.10, ..., 0.95 (Parambath, Usunier and Grandvalet 2014); for concave ones c/p : (1-c)/(1-p) for the same c.
+// runCostSearch trains with each of 19 class weights. For pseudo-linear measures they are the weights of the
+// levels 0.05, 0.10, ..., 0.95 (Parambath, Usunier and Grandvalet 2014); for concave ones c/p : (1-c)/(1-p)
+// for the same c.
 func runCostSearch(t *task) error {
 	p := t.classes.Share()
 	passes := max(1, t.passes/5)

@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// MeanRewards returns P and N of a model for a reward: its weighted mean over the positives and over the negatives of data. One pass.
+// MeanRewards returns P and N of a model for a reward: its weighted mean over the positives and over the
+// negatives of data. One pass.
 func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n float64, err error) {
 	c, err := data.Classes()
 	if err != nil {
@@ -28,10 +29,12 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 
 // BoundOptions are the options of [UpperBound].
 type BoundOptions struct {
-	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run gives a good bound.
+	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run gives a good
+	// bound.
 	Alpha, Beta float64
-	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept together, in standardised units; 0 means
-	// 1000. Where no model separates the classes it hardly matters; where one does, models go on improving as they grow.
+	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept together, in
+	// standardised units; 0 means 1000. Where no model separates the classes it hardly matters; where one does,
+	// models go on improving as they grow.
 	Radius float64
 	// Scaling standardises the features; nil leaves them as they are.
 	Scaling *Scaling
@@ -43,25 +46,27 @@ type BoundOptions struct {
 type Bound struct {
 	// Value is the bound.
 	Value float64
-	// Slack is how far Value lies above what the last model of the search reaches in αP + βN - Ψ*(α, β), and so the
-	// most by which a better search could lower it.
+	// Slack is how far Value lies above what the last model of the search reaches in αP + βN - Ψ*(α, β),
+	// and so the most by which a better search could lower it.
 	Slack float64
 }
 
-// UpperBound bounds from above what any linear model of norm at most R = opt.Radius can reach: for every such w, with P and N its mean
-// [loss.Logistic] rewards on data,
+// UpperBound bounds from above what any linear model of norm at most R = opt.Radius can reach: for every such
+// w, with P and N its mean [loss.Logistic] rewards on data,
 //
 //	Ψ_A(P, N) ≤ αP + βN - Ψ*(α, β) ≤ α + β - l/ln 2 - Ψ*(α, β)
 //
-// where l ≥ 0 is a lower bound of the weighted logistic loss f, of which αP + βN = α + β - f/ln 2. L-BFGS brings f down to a point v with
-// gradient g, and f is convex and not negative, so that for all w of norm at most R
+// where l ≥ 0 is a lower bound of the weighted logistic loss f, of which αP + βN = α + β - f/ln 2.
+// L-BFGS brings f down to a point v with gradient g, and f is convex and not negative, so that for all w of
+// norm at most R
 //
 //	f(w) ≥ f(v) + ⟨g, w - v⟩ ≥ l = max(0, f(v) - ⟨g, v⟩ - R·‖g‖).
 //
-// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the thirteenth digit. A
-// search that ends early costs tightness: see [Bound.Slack]. The difference of the bound and Ψ_A of a model is a
-// certificate of how far the model is from the best. It fails with an error of code usage for a point outside the
-// dual region and for options out of their range. Some hundred passes over the data, O(d) memory.
+// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the thirteenth
+// digit. A search that ends early costs tightness: see [Bound.Slack]. The difference of the bound and Ψ_A of
+// a model is a certificate of how far the model is from the best. It fails with an error of code usage for a
+// point outside the dual region and for options out of their range. Some hundred passes over the data, O(d)
+// memory.
 func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOptions) (Bound, error) {
 	c, err := data.Classes()
 	if err != nil {

@@ -17,9 +17,9 @@ type CompareOptions struct {
 	// Measures are the measures to train for and to compare on. At least one, none twice.
 	Measures []measure.Measure
 	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto" stands for the
-	// [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to train for a measure (of the wrong family, or degenerate
-	// without Fit.AllowDegenerate) is left out of that measure's cells, and one that needs held-out data is left out with
-	// Fit.NoHoldout.
+	// [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to train for a measure (of the
+	// wrong family, or degenerate without Fit.AllowDegenerate) is left out of that measure's cells, and one that
+	// needs held-out data is left out with Fit.NoHoldout.
 	Algorithms []string
 	// Splits is the number of random splits; 0 means 5.
 	Splits int
@@ -28,8 +28,8 @@ type CompareOptions struct {
 	// Fit holds the options of every fit; its Algorithm, Measure and Seed are set by Compare.
 	Fit Options
 	// Seed determines the splits and every fit. Split k, counted from 0, and all fits on it have the seed
-	// mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons of different seeds share no split, as
-	// they would with Seed + k.
+	// mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons of different seeds
+	// share no split, as they would with Seed + k.
 	Seed uint64
 	// Clock tells the time for the training seconds; nil leaves them 0.
 	Clock func() time.Time
@@ -37,7 +37,8 @@ type CompareOptions struct {
 	Progress func(done, total int, algorithm, measure string)
 }
 
-// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which knows no NaN.
+// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which knows no
+// NaN.
 type Cell struct {
 	Measure, Algorithm string
 	// Values are the measures on the test parts, by split; NaN where undefined.
@@ -59,8 +60,8 @@ type Comparison struct {
 	Warnings    []string
 }
 
-// Best is the measure's cell with the largest mean among those that keep allows, the first of equal ones, or nil when there is
-// none. A cell whose mean is undefined is best only where all are.
+// Best is the measure's cell with the largest mean among those that keep allows, the first of equal ones, or
+// nil when there is none. A cell whose mean is undefined is best only where all are.
 func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
 	var best *Cell
 	for i := range c.Cells {
@@ -75,11 +76,12 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 	return best
 }
 
-// Compare trains every algorithm for every measure on the same random splits of data and evaluates it on the rest.
-// Training time includes the choice of model and threshold on held-out data, and not evaluation on the test part. A
-// model in which the measure has no say (logistic regression; SGD, unless one of several models is chosen on held-out data) is trained once a split
-// and evaluated on all measures, with its threshold tuned for each where it is to be tuned. What an algorithm reaches
-// for a measure is the same as with this measure alone.
+// Compare trains every algorithm for every measure on the same random splits of data and evaluates it on the
+// rest. Training time includes the choice of model and threshold on held-out data, and not evaluation on the
+// test part. A model in which the measure has no say (logistic regression; SGD, unless one of several models
+// is chosen on held-out data) is trained once a split and evaluated on all measures, with its threshold tuned
+// for each where it is to be tuned. What an algorithm reaches for a measure is the same as with this measure
+// alone.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -103,7 +105,8 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	return &run.out, nil
 }
 
-// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail before the data are read.
+// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail before the
+// data are read.
 func (o *CompareOptions) Validate() error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
@@ -146,7 +149,8 @@ func (o *CompareOptions) checkMeasures() error {
 	return nil
 }
 
-// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when there is nothing to train.
+// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when there is
+// nothing to train.
 func (o *CompareOptions) checkAlgorithms() error {
 	if len(o.Algorithms) == 0 {
 		o.Algorithms = AlgorithmNames()
@@ -249,7 +253,7 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 		r := shared
 		switch {
 		case shared == nil:
-			if r, seconds, err = c.fit(name, m, train, seed); err != nil {
+			if r, seconds, err = c.fit(alg, m, train, seed); err != nil {
 				return err
 			}
 			if isShared(alg, r) {
@@ -270,8 +274,12 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 }
 
 // fit trains one algorithm for one measure and keeps its warnings.
-func (c *comparison) fit(name string, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64, err error) {
+func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64, err error) {
 	o := c.opt.Fit
+	if !alg.online {
+		o.Config.Steps = StepsDefault
+	}
+	name := alg.Name
 	o.Algorithm, o.Measure, o.Seed = name, m, seed
 	start := c.opt.Clock()
 	if r, err = Fit(c.ctx, train, o); err != nil {
@@ -286,8 +294,8 @@ func (c *comparison) fit(name string, m measure.Measure, train Data, seed uint64
 	return r, seconds, nil
 }
 
-// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the algorithm trains without looking at
-// the measure, and there was no choice among several models for it to make.
+// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the algorithm
+// trains without looking at the measure, and there was no choice among several models for it to make.
 func isShared(a *Algorithm, r *Result) bool { return a.sharesModel && len(r.History) == 1 }
 
 // tunesThreshold reports whether Fit tunes the threshold.

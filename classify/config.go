@@ -31,8 +31,9 @@ const (
 	AverageLastPass
 	// AverageNone returns the last iterate. It is much noisier.
 	AverageNone
-	// AverageLastHalf averages the iterates of the second half of a [Fit] (suffix averaging, Rakhlin, Shamir and Sridharan 2012); an online
-	// learner, which does not know its end, averages those since the last call of ResetAverage.
+	// AverageLastHalf averages the iterates of the second half of a [Fit] (suffix averaging, Rakhlin, Shamir and
+	// Sridharan 2012); an online learner, which does not know its end, averages those since the last call of
+	// ResetAverage.
 	AverageLastHalf
 )
 
@@ -45,9 +46,9 @@ const (
 	StepsDefault Steps = iota
 	// StepsSqrt is η_t = η₀/√t for all weights.
 	StepsSqrt
-	// StepsAdaptive is AdaGrad's, a schedule for every weight ([oco.LinearDescent.AdaptiveStep]): rate·g_i/√(Σg_i²) with rate 0.3, in
-	// standardised units. Columns that are rare, or whose values span powers of ten, learn in a pass what takes StepsSqrt a hundred. It
-	// excludes Radius and Lambda.
+	// StepsAdaptive is AdaGrad's, a schedule for every weight ([oco.LinearDescent.AdaptiveStep]):
+	// rate·g_i/√(Σg_i²) with rate 0.3, in standardised units. Columns that are rare, or whose values span
+	// powers of ten, learn in a pass what takes StepsSqrt a hundred. It excludes Radius and Lambda.
 	StepsAdaptive
 )
 
@@ -58,8 +59,8 @@ const adaptiveRate = 0.3
 type Config struct {
 	// Dim fixes the number of features; an example with a larger index is refused. 0 lets it grow up to MaxDim.
 	Dim int
-	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means [dataset.DefaultMaxDim]. One
-	// absurd index must not exhaust the memory.
+	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means
+	// [dataset.DefaultMaxDim]. One absurd index must not exhaust the memory.
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
@@ -67,10 +68,11 @@ type Config struct {
 	Steps Steps
 	// StepScale multiplies the default step size; 0 means 1. Range: > 0.
 	StepScale float64
-	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t, or the rate of adaptive ones.
+	// Step, when positive, replaces the default η₀ of the step sizes η_t = η₀/√t, or the rate of
+	// adaptive ones.
 	Step float64
-	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the intercept); 0 means
-	// no ball. Too small a ball forces the hinge into its linear part.
+	// Radius is the radius of the L₂ ball for the weights (in standardised units, without the intercept); 0
+	// means no ball. Too small a ball forces the hinge into its linear part.
 	Radius float64
 	// Lambda is the strength of L₂ regularisation, ≥ 0. Use it or Radius, not both.
 	Lambda float64
@@ -83,23 +85,27 @@ type Config struct {
 	// Positives is the known share p of positives in (0, 1); 0 estimates it on the stream: the
 	// current example is counted first, so that the estimate never divides by 0.
 	Positives float64
-	// PriorWeight k₀ ≥ 0 and PriorShare p₀ steady the running estimate of p: p̂ = (n₊ + k₀p₀)/(n + k₀). Without effect when Positives is known.
+	// PriorWeight k₀ ≥ 0 and PriorShare p₀ steady the running estimate of p: p̂ = (n₊ + k₀p₀)/(n +
+	// k₀). Without effect when Positives is known.
 	PriorWeight, PriorShare float64
-	// Decay in [0, 1) forgets: before each example the class counts are multiplied by 1 - Decay, for streams whose class
-	// share drifts; class shares are then taken as at least 1e-6. Without effect when Positives is known.
+	// Decay in [0, 1) forgets: before each example the class counts are multiplied by 1 - Decay, for streams
+	// whose class share drifts; class shares are then taken as at least 1e-6. Without effect when Positives is
+	// known.
 	Decay float64
 	// Scaling standardises the features; nil learns it from the first examples of the
 	// stream (see [Config.BurnIn]). Use [Identity] for none.
 	Scaling *Scaling
-	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; 0 learns it on the first examples.
+	// MeanSquare is the known mean of ‖x̂‖², the constant feature included; 0 learns it on the first
+	// examples.
 	MeanSquare float64
 	// MeanWeight is the known mean example weight; 0 uses the running mean.
 	MeanWeight float64
 	// BurnIn is the largest number of examples held back until the scales are frozen; 0 means 1000. They are
-	// frozen as soon as there are at least a fifth of these and 5 of each class, and the examples held back are then replayed.
+	// frozen as soon as there are at least a fifth of these and 5 of each class, and the examples held back are
+	// then replayed.
 	BurnIn int
-	// MaxExampleWeight caps the factor by which one example's gradient is multiplied: (ω/ω̄)/q in SPADE, (ω/ω̄)·k in SGD and STAMP with k
-	// the normalised weight of its class; 0 means no cap.
+	// MaxExampleWeight caps the factor by which one example's gradient is multiplied: (ω/ω̄)/q in SPADE,
+	// (ω/ω̄)·k in SGD and STAMP with k the normalised weight of its class; 0 means no cap.
 	MaxExampleWeight float64
 }
 

@@ -28,8 +28,8 @@ type Options struct {
 	Algorithm string
 	// Measure is the measure to maximize.
 	Measure measure.Measure
-	// Passes is the number of passes over the data; 0 is as many as make half a million steps, at most 100, and at least 10 while
-	// these make at most five million steps. Batch
+	// Passes is the number of passes over the data, for each step scale that is tried; 0 is as many as make half
+	// a million steps, at most 100, and at least 10 while these make at most five million steps. Batch
 	// algorithms take it as no more than a hint.
 	Passes int
 	// Seed determines the order of the examples and the held-out part.
@@ -43,31 +43,37 @@ type Options struct {
 	NoHoldout bool
 	// Threshold says whether the threshold is tuned.
 	Threshold ThresholdRule
-	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP with adaptive steps
-	// chooses between 1 and 3.
+	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP with adaptive
+	// steps chooses between 1 and 3.
 	TuneSteps bool
-	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and its Dim, Positives, Scaling and MeanSquare are found from the data
-	// when they are zero.
+	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and its Dim,
+	// Positives, Scaling and MeanSquare are found from the data when they are zero.
 	Config Config
+	// LevelPositives is STAMP's ([STAMPConfig.LevelPositives]); 0 means 100, -1 the paper's stages of equal
+	// length.
+	LevelPositives int
 	// DualScale multiplies SPADE's dual step; 0 means 1.
 	DualScale float64
 	// Unscaled leaves the features as they are.
 	Unscaled bool
-	// PriorPositives is the share of positives in the population, when the data are a subsample with another share: measures that depend on
-	// it are trained for, and models and thresholds chosen by, what they would be in the population.
+	// PriorPositives is the share of positives in the population, when the data are a subsample with another
+	// share: measures that depend on it are trained for, and models and thresholds chosen by, what they would be
+	// in the population.
 	PriorPositives float64
-	// AllEpochs makes all of STAMP's epochs candidates, as the paper's protocol has it. By default, with a tuned threshold, only those are whose
-	// model saw more than a sixteenth of the examples: the direction of the early ones is no better, and among many candidates the
-	// noise of a small held-out part decides.
+	// AllEpochs makes all of STAMP's epochs candidates, as the paper's protocol has it. By default, with a tuned
+	// threshold, only those are whose model saw more than a sixteenth of the examples: the direction of the
+	// early ones is no better, and among many candidates the noise of a small held-out part decides.
 	AllEpochs bool
 	// FirstEpoch and Growth are STAMP's; 0 are its defaults.
 	FirstEpoch int
 	Growth     float64
 	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
 	AllowDegenerate bool
-	// Patience ends an algorithm that is judged after each pass when the held-out measure has not risen for this many; 0 means 5.
+	// Patience ends an algorithm that is judged after each pass when the held-out measure has not risen for this
+	// many; 0 means 5.
 	Patience int
-	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not always from the calling goroutine.
+	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not always from the
+	// calling goroutine.
 	Progress func(Progress)
 }
 
@@ -114,10 +120,14 @@ type Result struct {
 	Train, Holdout Classes
 	// Scaling is the standardisation that was learned.
 	Scaling *Scaling
-	// Passes is the number of passes over the training part, those for statistics not counted.
+	// Passes is the number of passes over the training part, of all step scales together; those for statistics
+	// are not counted.
 	Passes int
-	// StepScale is the step scale of the chosen model.
-	StepScale float64
+	// Schedule is that of the step sizes, StepsDefault where there are none; StepScale is the step scale of the
+	// chosen model, StepScales those tried.
+	Schedule   Steps
+	StepScale  float64
+	StepScales []float64
 	// Steps is the number of examples visited in these passes.
 	Steps int64
 	// Warnings are sentences that the user should see.
@@ -126,8 +136,9 @@ type Result struct {
 	holdout *Data
 }
 
-// defaultPasses is the number of passes over n rows when none is given: 100 for a small set, as many as make half a million steps for a
-// larger one, then 10 as long as these are at most five million steps, and 1 for a very large one.
+// defaultPasses is the number of passes over n rows when none is given: 100 for a small set, as many as make
+// half a million steps for a larger one, then 10 as long as these are at most five million steps, and 1 for a
+// very large one.
 func defaultPasses(n int64) int {
 	const steps, most, usual, mostSteps = 500_000, 100, 10, 5_000_000
 	byLeast := (steps + n - 1) / n
@@ -142,8 +153,8 @@ const (
 	defaultHoldout = 0.1
 )
 
-// stepScales are the step scales to try: the grid of TuneSteps, or two for a STAMP with adaptive steps and held-out data, since data
-// that are nearly separable want longer steps than others.
+// stepScales are the step scales to try: the grid of TuneSteps, or two for a STAMP with adaptive steps and
+// held-out data, since data that are nearly separable want longer steps than others.
 func (t *task) stepScales() []float64 {
 	switch {
 	case t.opt.TuneSteps && t.alg.online:
@@ -154,12 +165,13 @@ func (t *task) stepScales() []float64 {
 	return []float64{1}
 }
 
-// Fit trains a linear classifier on data with the algorithm and for the measure of the options. It reads
-// the data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (of a million examples at most, unless the options ask for more)
-// in memory. The same data, options and seed give the same result, bit for bit.
+// Fit trains a linear classifier on data with the algorithm and for the measure of the options. It reads the
+// data in blocks, several times, and holds O(d) numbers and the scores of the held-out part (of a million
+// examples at most, unless the options ask for more) in memory. The same data, options and seed give the same
+// result, bit for bit.
 //
-// Errors: usage for options out of range or a measure of the wrong family, bad_input for data with one class only, diverged
-// when the step scale was far too large, and ctx's error when it ends.
+// Errors: usage for options out of range or a measure of the wrong family, bad_input for data with one class
+// only, diverged when the step scale was far too large, and ctx's error when it ends.
 func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
 	if err != nil {
@@ -172,6 +184,7 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	base := t.config.StepScale
 	for _, scale := range t.stepScales() {
 		t.config.StepScale = scale * base
+		t.result.StepScales = append(t.result.StepScales, t.config.StepScale)
 		t.stale, t.runBest = 0, math.Inf(-1)
 		if err := alg.run(t); err != nil {
 			return nil, err
@@ -183,6 +196,9 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	r := &t.result
 	r.Model, r.Chosen, r.Steps, r.holdout = t.model, t.best, t.steps, t.valid
 	r.StepScale = r.History[t.best].StepScale
+	if alg.online {
+		r.Schedule = t.config.Steps
+	}
 	r.Model.Threshold = r.History[t.best].Threshold
 	return r, nil
 }

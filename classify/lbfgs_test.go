@@ -19,8 +19,8 @@ func gonumLBFGS() optimize.Method {
 	return &optimize.LBFGS{Store: lbfgsMemory, Linesearcher: &optimize.MoreThuente{}}
 }
 
-// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for all of them
-// and fails when one is stuck.
+// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for all of
+// them and fails when one is stuck.
 func minimize(t *testing.T, p optimize.Problem, start []float64, threshold float64, m optimize.Method) (
 	r *optimize.Result, err error,
 ) {
@@ -174,7 +174,8 @@ func TestLBFGSEnds(t *testing.T) {
 	if err != nil || r.Status != optimize.GradientThreshold {
 		t.Error("at the minimum:", r.Status, err)
 	}
-	// Values are rounded at 1e-9 and the gradient never falls below 1e-5: near the minimum no descent is to be found.
+	// Values are rounded at 1e-9 and the gradient never falls below 1e-5: near the minimum no descent is to be
+	// found.
 	rough := square
 	rough.Grad = func(g, x []float64) {
 		square.Grad(g, x)

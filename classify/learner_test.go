@@ -39,7 +39,8 @@ var learners = map[string]func(c Config) (Learner, error){
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
 }
 
-// adaptive is c with adaptive steps; the options that these exclude become others, so that different options stay so.
+// adaptive is c with adaptive steps; the options that these exclude become others, so that different options
+// stay so.
 func adaptive(c Config) Config {
 	if c.Radius > 0 || c.Lambda > 0 {
 		c.MaxExampleWeight = 1000*c.Radius + 20_000*c.Lambda
@@ -103,7 +104,8 @@ func sameModel(a, b Linear) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Every learner learns: its model is far better than chance on fresh examples of the stream, for raw columns from 1e-6 to 1e6.
+// Every learner learns: its model is far better than chance on fresh examples of the stream, for raw columns
+// from 1e-6 to 1e6.
 func TestLearnersLearn(t *testing.T) {
 	test := stream(2, 4000)
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
@@ -120,7 +122,8 @@ func TestLearnersLearn(t *testing.T) {
 	})
 }
 
-// A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at its end, later.
+// A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at its end,
+// later.
 func TestRestoreContinues(t *testing.T) {
 	xs := stream(3, 3000)
 	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {
@@ -263,7 +266,8 @@ func TestRowForms(t *testing.T) {
 	})
 }
 
-// The unit of a column does not matter: scaling columns by powers of two, which is exact in floating point, changes no score at all.
+// The unit of a column does not matter: scaling columns by powers of two, which is exact in floating point,
+// changes no score at all.
 func TestUnitsDoNotMatter(t *testing.T) {
 	xs := stream(7, 3000)
 	probe := stream(8, 50)
@@ -303,7 +307,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	})
 }
 
-// The averaged score of the learner is the score of its model, also while features keep appearing and being rescaled.
+// The averaged score of the learner is the score of its model, also while features keep appearing and being
+// rescaled.
 func TestScoreIsModelScore(t *testing.T) {
 	for _, c := range []Config{{}, {Averaging: AverageNone}, {Averaging: AverageLastPass, Lambda: 0.1}, {NoIntercept: true, Radius: 1}} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {

@@ -13,8 +13,8 @@ import (
 
 // Model is a trained classifier with everything that later use needs: the weights, what the features and
 // labels are called, and how it came about. It is what a model file holds; docs/formats/model.md describes
-// the file. It depends on the data, the options and the seed alone: it has no dates, durations, paths or machine
-// in it. A Model is not written to by this package; it is safe for concurrent reading.
+// the file. It depends on the data, the options and the seed alone: it has no dates, durations, paths or
+// machine in it. A Model is not written to by this package; it is safe for concurrent reading.
 type Model struct {
 	// Measure is the name of the measure it was trained for, and Algorithm that of the algorithm.
 	Measure, Algorithm string
@@ -22,7 +22,8 @@ type Model struct {
 	Labels ModelLabels
 	// Weights are the weights of raw features that are not zero.
 	Weights SparseVector
-	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds Threshold, strictly.
+	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds Threshold,
+	// strictly.
 	Intercept, Threshold float64
 	// Schema is the feature space and how inputs map to it.
 	Schema *dataset.Schema
@@ -57,8 +58,9 @@ type ModelScaling struct {
 	Inverse []float64 `json:"inverse"`
 }
 
-// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those of
-// the fields of the same name in [Options] and [Config], with defaults filled in where they do not depend on the data.
+// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those of the
+// fields of the same name in [Options] and [Config], with defaults filled in where they do not depend on the
+// data.
 type ModelOptions struct {
 	Seed            uint64   `json:"seed"`
 	Stream          bool     `json:"stream"`  // one pass straight from the reader
@@ -67,7 +69,8 @@ type ModelOptions struct {
 	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
 	Threshold       string   `json:"threshold"`
 	TuneSteps       bool     `json:"tune_steps"`
-	Steps           string   `json:"steps"`
+	Steps           string   `json:"steps"`           // default where the algorithm has none
+	LevelPositives  int      `json:"level_positives"` // 0: the default; -1: never
 	StepScale       float64  `json:"step_scale"`
 	DualScale       float64  `json:"dual_scale"`
 	Reward          string   `json:"reward"`
@@ -112,9 +115,9 @@ type ModelTraining struct {
 	Chosen  int     `json:"chosen"`  // the place in History of this model
 }
 
-// NewModel puts together the model of a result of [Fit] for the options and the data that it had.
-// positive is the class number of the positive label. It fails with an error of code diverged when a weight is
-// not finite, of code bad_input when a name is not valid UTF-8, which a model file cannot hold, and of code
+// NewModel puts together the model of a result of [Fit] for the options and the data that it had. positive is
+// the class number of the positive label. It fails with an error of code diverged when a weight is not
+// finite, of code bad_input when a name is not valid UTF-8, which a model file cannot hold, and of code
 // internal when the parts do not fit together. O(d).
 func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
 	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
@@ -133,6 +136,10 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 		},
 		Training: ModelTraining{Passes: r.Passes, History: make([]Entry, len(r.History)), Chosen: r.Chosen},
 		Warnings: append([]string{}, r.Warnings...),
+	}
+	m.Options.TuneSteps = len(r.StepScales) > 1
+	if s := int(r.Schedule); s > 0 && s < len(stepRules) {
+		m.Options.Steps = stepRules[s]
 	}
 	for c, l := range info.Labels {
 		if c != positive {
@@ -216,7 +223,7 @@ func modelOptions(o Options) ModelOptions {
 		Seed: o.Seed, Passes: o.Passes, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
-		FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
+		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
 		AllEpochs: o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature, MaxWeight: o.Config.MaxExampleWeight,
 	}
 	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
@@ -303,7 +310,8 @@ func (m *Model) HoldoutValue() (value float64, ok bool) {
 }
 
 // CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm exists and
-// can train for the measure, and that options are in range and do not exclude each other. The error is of code usage.
+// can train for the measure, and that options are in range and do not exclude each other. The error is of
+// code usage.
 func CheckOptions(opt Options) error {
 	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
 	if err != nil {

@@ -111,7 +111,8 @@ func (m *Model) checkVectors() error {
 	return nil
 }
 
-// checkIndex checks that indices ascend below the dimension and that there is one value of each kind for each.
+// checkIndex checks that indices ascend below the dimension and that there is one value of each kind for
+// each.
 func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
@@ -134,6 +135,9 @@ func (m *Model) checkOptions() error {
 	o := m.Options
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
 		return badModel("options.threshold", "%w", err)
+	}
+	if o.LevelPositives < -1 {
+		return badModel("options.level_positives", "%d, want at least -1", o.LevelPositives)
 	}
 	if _, err := ParseSteps(o.Steps); err != nil {
 		return badModel("options.steps", "%w", err)

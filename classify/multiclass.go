@@ -22,15 +22,15 @@ type ClassExample struct {
 
 // MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required.
 type MulticlassConfig struct {
-	// Config holds the options shared with the two-class learners. Its Positives must be 0: see Shares. Radius bounds
-	// each class's weights by themselves.
+	// Config holds the options shared with the two-class learners. Its Positives must be 0: see Shares. Radius
+	// bounds each class's weights by themselves.
 	Config
 	// Classes is C ≥ 2.
 	Classes int
 	// Measure is the concave measure of the class recalls to maximize.
 	Measure measure.MulticlassConcave
-	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates them on the stream, the
-	// current example counted first.
+	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates them on the
+	// stream, the current example counted first.
 	Shares []float64
 	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to hold the dual still.
 	DualScale float64
@@ -38,32 +38,36 @@ type MulticlassConfig struct {
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
-	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region reaches beyond the norm 2 (G-mean, and
-	// H-mean of more than two classes), else DualSurrogate: negative rewards of rare classes would drive a far-reaching
-	// dual to its end, and with it the primal steps.
+	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region reaches beyond
+	// the norm 2 (G-mean, and H-mean of more than two classes), else DualSurrogate: negative rewards of rare
+	// classes would drive a far-reaching dual to its end, and with it the primal steps.
 	DualReward DualReward
-	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means ½.
+	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means
+	// ½.
 	EpsExponent float64
 }
 
-// MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual steps: the
-// extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of which ties go to the lowest class.
-// The two-class algorithm is that of Narasimhan, Kar and Jain (2015); the extension is this project's. With
-// j = argmax over j ≠ k of z_j (lowest on ties), m = z_k - z_j and q = p_k, an example (x, k) makes the steps
+// MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual steps:
+// the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of which ties go to
+// the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain (2015); the extension is this
+// project's. With j = argmax over j ≠ k of z_j (lowest on ties), m = z_k - z_j and q = p_k, an example (x,
+// k) makes the steps
 //
 //	w_k ← w_k + η_t·α_k·(r'(m)/q)·x,   w_j ← w_j - η_t·α_k·(r'(m)/q)·x
 //	α   ← Π_A(α + η'_t·∇Ψ*(α) - η'_t·(r(m)/q)·e_k)
 //
-// with η_t = η₀/√t and η'_t = η'₀/√t; all use the values before the step. For the rewards of package loss
-// that bound 1{m > 0} from below, the mean reward of a class bounds its recall from below.
+// with η_t = η₀/√t and η'_t = η'₀/√t; all use the values before the step. For the rewards of
+// package loss that bound 1{m > 0} from below, the mean reward of a class bounds its recall from below.
 //
-// Default steps. With S² = Σ_k 1/p_k the gradient at α = 1/C has mean square 2m̄₂S²/C², and a comparator whose C
-// classes have norms like those of two has one of order √C. In the form of SPADE's defaults,
+// Default steps. With S² = Σ_k 1/p_k the gradient at α = 1/C has mean square 2m̄₂S²/C², and a
+// comparator whose C classes have norms like those of two has one of order √C. In the form of SPADE's
+// defaults,
 //
 //	η₀ = (5/m̄₂)·√(C/8)·C/S,   η'₀ = 1/S.
 //
-// For C = 2 the η'₀ is SPADE's √(p(1-p)) and the η₀ half of SPADE's, which is the same path: both classes move, so
-// that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step, half the λ and twice the radius.
+// For C = 2 the η'₀ is SPADE's √(p(1-p)) and the η₀ half of SPADE's, which is the same path: both
+// classes move, so that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step, half the λ
+// and twice the radius.
 //
 // Cost: O(C·nnz) time per example, O(C·d + C²) memory, no allocation in steady state. A MulticlassSPADE is
 // deterministic and not safe for concurrent use.
@@ -185,9 +189,9 @@ func (s *MulticlassSPADE) start() {
 	}
 }
 
-// Observe learns from one example. A bad one (a class out of range, an index out of range or repeated, a value or
-// weight that is not finite, a negative weight) is refused with an error of code bad_input and leaves the
-// learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
+// Observe learns from one example. A bad one (a class out of range, an index out of range or repeated, a
+// value or weight that is not finite, a negative weight) is refused with an error of code bad_input and
+// leaves the learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
 func (s *MulticlassSPADE) Observe(x ClassExample) error {
 	if s.front.failed != nil {
 		return s.front.failed
@@ -209,8 +213,8 @@ func (s *MulticlassSPADE) Observe(x ClassExample) error {
 	return s.learn(x)
 }
 
-// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a fifth of it with
-// five of each class.
+// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a fifth of it
+// with five of each class.
 func (s *MulticlassSPADE) hold(x ClassExample) error {
 	if s.front.moments != nil {
 		s.front.moments.observe(x.Index, x.Value, x.Weight)
@@ -379,7 +383,8 @@ func (s *MulticlassSPADE) Finish() error {
 	return nil
 }
 
-// Scores appends the C scores of a row under the averaged models to dst. Features never seen count as absent. O(C·nnz).
+// Scores appends the C scores of a row under the averaged models to dst. Features never seen count as absent.
+// O(C·nnz).
 func (s *MulticlassSPADE) Scores(dst []float64, index []uint32, value []float32) []float64 {
 	return s.scores(dst, index, value)
 }
@@ -396,15 +401,15 @@ func (s *MulticlassSPADE) Model() MulticlassLinear { return MulticlassLinear{Cla
 // Progressive is a copy of the confusion of the predictions made before each step of the running pass.
 func (s *MulticlassSPADE) Progressive() measure.MulticlassConfusion { return s.progressive.Clone() }
 
-// Seen appends the weight of the examples of each class learned from to dst. A model of a stream that lacked a class is of
-// little use; check here.
+// Seen appends the weight of the examples of each class learned from to dst. A model of a stream that lacked
+// a class is of little use; check here.
 func (s *MulticlassSPADE) Seen(dst []float64) []float64 { return append(dst, s.weights...) }
 
 // Dual appends the current dual point α to dst.
 func (s *MulticlassSPADE) Dual(dst []float64) []float64 { return append(dst, s.alpha...) }
 
-// AverageDual appends the average of the dual points that the steps so far used to dst; before the first step it is
-// the initial one.
+// AverageDual appends the average of the dual points that the steps so far used to dst; before the first step
+// it is the initial one.
 func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
 	if s.front.t == 0 {
 		return append(dst, s.alpha...)
@@ -421,8 +426,8 @@ type MulticlassLinear struct {
 	Classes []Linear
 }
 
-// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension count as absent. O(C·nnz).
-// It is safe for concurrent use.
+// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension count as
+// absent. O(C·nnz). It is safe for concurrent use.
 func (m *MulticlassLinear) Scores(dst []float64, index []uint32, value []float32) []float64 {
 	for k := range m.Classes {
 		dst = append(dst, m.Classes[k].Score(index, value)-m.Classes[k].Threshold)
@@ -430,8 +435,8 @@ func (m *MulticlassLinear) Scores(dst []float64, index []uint32, value []float32
 	return dst
 }
 
-// Predict is the class of the largest score less threshold, the lowest on ties; -1 without classes. O(C·nnz), no
-// allocation, safe for concurrent use.
+// Predict is the class of the largest score less threshold, the lowest on ties; -1 without classes.
+// O(C·nnz), no allocation, safe for concurrent use.
 func (m *MulticlassLinear) Predict(index []uint32, value []float32) int {
 	best, top := -1, 0.0
 	for k := range m.Classes {

@@ -7,8 +7,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// outputs is what the learners of several linear models share: validation, burn-in, scales and one descent per
-// output (a class or a label), all on the same features. The fields of front that belong to a single linear are not used.
+// outputs is what the learners of several linear models share: validation, burn-in, scales and one descent
+// per output (a class or a label), all on the same features. The fields of front that belong to a single
+// linear are not used.
 type outputs struct {
 	front *online // validation, moments, the frozen scales, t and the failure
 	lins  []*oco.LinearDescent

@@ -65,9 +65,10 @@ func multiSPADE(t *testing.T, opt MulticlassConfig, rows []ClassExample) *Multic
 	return s
 }
 
-// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half the λ (the default η₀ is half of SPADE's), and the dual is SPADE's.
-// With the dual fixed and known shares that is so bit for bit, without averaging as with it; with a moving dual, whose
-// projections round differently, to 1e-9.
+// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half the
+// λ (the default η₀ is half of SPADE's), and the dual is SPADE's. With the dual fixed and known shares
+// that is so bit for bit, without averaging as with it; with a moving dual, whose projections round
+// differently, to 1e-9.
 func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 	rows, fresh := twoClasses(1, 3000), twoClasses(2, 2000)
 	for _, tc := range []struct {
@@ -136,13 +137,14 @@ func TestMulticlassOfTwoRunningAndBall(t *testing.T) {
 
 var threeShares = []float64{.8, .15, .05}
 
-// threeClasses is imbalanced and misspecified: the rare classes differ in spread, so that balanced training sacrifices one of them.
+// threeClasses is imbalanced and misspecified: the rare classes differ in spread, so that balanced training
+// sacrifices one of them.
 func threeClasses(seed uint64, n int) []ClassExample {
 	return gaussianClasses(seed, n, threeShares, [][]float64{{0, 0, 0, 0}, {1.5, 0, .5, 0}, {.5, 1.2, 0, 0}}, []float64{1, 2, .6})
 }
 
-// On an imbalanced problem of three classes the moving dual beats the fixed one on the recall of the worst class, and its training reaches equal
-// mean rewards where the dual mass is.
+// On an imbalanced problem of three classes the moving dual beats the fixed one on the recall of the worst
+// class, and its training reaches equal mean rewards where the dual mass is.
 func TestMulticlassSPADEBeatsFixedDualOnMin(t *testing.T) {
 	test := threeClasses(12, 40_000)
 	var value [2]float64
@@ -287,8 +289,8 @@ func TestMulticlassRefusals(t *testing.T) {
 	}
 }
 
-// With surrogate rewards the dual of the H-mean of three classes runs to the end of its region at large steps; the default
-// clips them, but not for two classes, where it is SPADE's.
+// With surrogate rewards the dual of the H-mean of three classes runs to the end of its region at large
+// steps; the default clips them, but not for two classes, where it is SPADE's.
 func TestMulticlassDualRewardDefault(t *testing.T) {
 	for _, tc := range []struct {
 		m       measure.MulticlassConcave
@@ -345,7 +347,8 @@ func TestMulticlassDiverges(t *testing.T) {
 	}
 }
 
-// The learner is deterministic, a short stream is learned from on Finish, unseen features count as absent, and unsorted rows are as sorted ones.
+// The learner is deterministic, a short stream is learned from on Finish, unseen features count as absent,
+// and unsorted rows are as sorted ones.
 func TestMulticlassStream(t *testing.T) {
 	opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}}
 	rows := threeClasses(5, 100)
@@ -407,7 +410,8 @@ func TestMulticlassAllocations(t *testing.T) {
 	}
 }
 
-// One against the rest with thresholds gives a better macro-F₁ than with threshold 0, and equals L independent learners by construction.
+// One against the rest with thresholds gives a better macro-F₁ than with threshold 0, and equals L
+// independent learners by construction.
 func TestOneVsRest(t *testing.T) {
 	s, err := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Classes: 3, Shares: threeShares})
 	if err != nil {

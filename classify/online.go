@@ -11,9 +11,10 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// Learner learns a linear classifier one example at a time. A learner is deterministic: the
-// same examples in the same order give the same model, bit for bit. It is not safe for
-// concurrent use. Observe costs O(nnz) time and, after the first examples, allocates nothing.
+// Learner learns a linear classifier one example at a time. A learner is deterministic: the same examples in
+// the same order give the same model, bit for bit. It is not safe for concurrent use. Observe costs O(nnz)
+// time, with adaptive steps what there are centred columns too, and after the first examples allocates
+// nothing.
 type Learner interface {
 	// Observe learns from one example. A bad one (an index out of range or repeated, a value or weight
 	// that is not finite, a negative weight) is refused with an error of code bad_input and leaves
@@ -110,8 +111,8 @@ func (o *online) start() {
 	o.algo.begin()
 }
 
-// freezeShare fixes the share of positives that the step scales are made with: the known one, or that of the burn-in
-// with half an example added to each class.
+// freezeShare fixes the share of positives that the step scales are made with: the known one, or that of the
+// burn-in with half an example added to each class.
 func (o *online) freezeShare() {
 	o.share = o.cfg.Positives
 	if o.share == 0 {
@@ -321,7 +322,8 @@ func (o *online) Finish() error {
 	return nil
 }
 
-// ResetAverage forgets the past iterates and keeps the current one: the model is then the average of the iterates from here on.
+// ResetAverage forgets the past iterates and keeps the current one: the model is then the average of the
+// iterates from here on.
 func (o *online) ResetAverage() { o.lin.ResetAverage() }
 
 // Score implements [Learner].
@@ -389,7 +391,8 @@ func (o *online) stepSize(base float64) float64 {
 	return o.cfg.StepScale * base / o.meanSquare
 }
 
-// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the adaptive step in that direction.
+// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the adaptive
+// step in that direction.
 func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
 	if o.cfg.Steps == StepsAdaptive {
 		if factor != 0 {
@@ -414,7 +417,8 @@ func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta,
 	return o.checkState(o.lin.Bias())
 }
 
-// judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing any more.
+// judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing
+// any more.
 func (o *online) judge(z float64, positive bool, weight float64) error {
 	o.progressive.Add(positive, z > 0, weight)
 	return o.checkState(z)

@@ -32,8 +32,9 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 	return population, balanced
 }
 
-// Spec 9: θ from the prior, class shares from the stream. A model trained on a balanced subsample with the prior is level with one trained on
-// the whole, for every algorithm that looks at θ; without the prior it is not.
+// Spec 9: θ from the prior, class shares from the stream. A model trained on a balanced subsample with the
+// prior is level with one trained on the whole, for every algorithm that looks at θ; without the prior it is
+// not.
 func TestPriorPositives(t *testing.T) {
 	const p = 0.02
 	population, balanced := subsample(1, 60_000, p)
@@ -156,7 +157,8 @@ func TestRecallsAreScaleFree(t *testing.T) {
 	}
 }
 
-// A given scaling may be shorter than the data, whose further features then stay as they are; a broken one is refused.
+// A given scaling may be shorter than the data, whose further features then stay as they are; a broken one is
+// refused.
 func TestGivenScaling(t *testing.T) {
 	eachLearner(t, Config{Scaling: Identity(0)}, func(t *testing.T, build func() Learner) {
 		l := build()
@@ -311,7 +313,8 @@ func TestInvalidMeasures(t *testing.T) {
 	}
 }
 
-// The average of the last half is better than that of all when the start was bad, and each step scale has its own patience.
+// The average of the last half is better than that of all when the start was bad, and each step scale has its
+// own patience.
 func TestLastHalfAndPatience(t *testing.T) {
 	train := asData(t, stream(58, 3000))
 	opt := Options{Measure: measure.GMean{}, Passes: 4, Config: Config{Averaging: AverageLastHalf}}

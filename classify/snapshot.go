@@ -17,7 +17,8 @@ const snapshotMagic = "noregret-learner-1\n"
 // seal writes a snapshot.
 func seal(kind string, state any) ([]byte, error) { return snapshot.Seal(snapshotMagic, kind, state) }
 
-// unseal reads a snapshot into state. It refuses one that is damaged, or of another version, learner or set of options.
+// unseal reads a snapshot into state. It refuses one that is damaged, or of another version, learner or set
+// of options.
 func unseal(data []byte, kind string, state any) error {
 	return snapshot.Open(data, snapshotMagic, kind, state)
 }
@@ -155,8 +156,8 @@ func (s *SPADE) kind() string {
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler]: the whole state, but not the options. Continuing after
-// UnmarshalBinary into a learner made with the same options is bit-identical. A learner that has diverged has no
-// snapshot: MarshalBinary returns its error.
+// UnmarshalBinary into a learner made with the same options is bit-identical. A learner that has diverged has
+// no snapshot: MarshalBinary returns its error.
 func (s *SPADE) MarshalBinary() ([]byte, error) {
 	st, err := s.save()
 	if err != nil {
@@ -166,8 +167,9 @@ func (s *SPADE) MarshalBinary() ([]byte, error) {
 	return seal(s.kind(), st)
 }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged (it ends with a checksum), of another version or of a
-// learner with other options is refused with an error of code bad_input, and the learner is as it was.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged (it ends with a
+// checksum), of another version or of a learner with other options is refused with an error of code
+// bad_input, and the learner is as it was.
 func (s *SPADE) UnmarshalBinary(data []byte) error {
 	st, err := s.decode(data, s.kind())
 	if err != nil {

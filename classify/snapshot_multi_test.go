@@ -17,7 +17,8 @@ type manyLearner interface {
 	Finish() error
 }
 
-// manyLearners makes one of each, and says how it learns from a two-class row, whose class and feature 2 make three classes.
+// manyLearners makes one of each, and says how it learns from a two-class row, whose class and feature 2 make
+// three classes.
 var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class int) error, error){
 	"multiclass min": func(c Config) (manyLearner, func(Example, int) error, error) {
 		return newManyClasses(MulticlassConfig{Config: c, Classes: 3, Measure: measure.MulticlassMin{}})
@@ -67,7 +68,8 @@ func manyRows(seed uint64, n int) (rows []Example, classes []int) {
 	return rows, classes
 }
 
-// A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is somewhere else.
+// A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is somewhere
+// else.
 func TestManyRestoreContinues(t *testing.T) {
 	rows, classes := manyRows(8, 420)
 	others, otherClasses := manyRows(9, 300)

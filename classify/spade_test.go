@@ -23,8 +23,8 @@ func traceConfig(m measure.Concave) SPADEConfig {
 	}
 }
 
-// Spec 8.3: scores, weights and duals of five steps. It fails with the paper's printed sign of ∇Ψ*, with the dual updated by
-// post-update scores, and with an average taken after the update.
+// Spec 8.3: scores, weights and duals of five steps. It fails with the paper's printed sign of ∇Ψ*, with
+// the dual updated by post-update scores, and with an average taken after the update.
 func TestSPADETrace(t *testing.T) {
 	const tol = 6e-9 // float32 features: .2 and .4 are not exact
 	for _, tc := range []struct {

@@ -2,12 +2,15 @@ package classify
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// TestLevelPositives ends level stages early, with enough positives and an eighth of their examples, and never the model stages.
+// TestLevelPositives ends level stages early, with enough positives and an eighth of their examples, and
+// never the model stages.
 func TestLevelPositives(t *testing.T) {
 	xs := stream(61, 4000)
 	full := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100, Config: Config{BurnIn: 50}})
@@ -38,8 +41,56 @@ func TestLevelPositives(t *testing.T) {
 	}
 }
 
-// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; the choice of the step scale is in the history.
+// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step scales,
+// and ends level stages early. The model file says so.
 func TestDefaultSteps(t *testing.T) {
+	train := modelData(t)
+	f1 := measure.FBeta{B: 1}
+	for _, tc := range []struct {
+		opt    Options
+		want   Steps
+		scales []float64
+	}{
+		{Options{Measure: f1}, StepsAdaptive, []float64{1, 3}},
+		{Options{Measure: f1, LevelPositives: 5}, StepsAdaptive, []float64{1, 3}},
+		{Options{Measure: f1, LevelPositives: -1, Config: Config{Steps: StepsSqrt}}, StepsSqrt, []float64{1}},
+		{Options{Measure: f1, TuneSteps: true}, StepsAdaptive, []float64{0.1, 0.3, 1, 3}},
+		{Options{Measure: f1, Config: Config{Radius: 5}, LevelPositives: 5}, StepsSqrt, []float64{1}},
+		{Options{Measure: f1, Config: Config{Step: 0.1, Steps: StepsAdaptive}}, StepsAdaptive, []float64{1}},
+	} {
+		tc.opt.AllEpochs = true
+		r, err := Fit(t.Context(), train, tc.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Schedule != tc.want || !slices.Equal(r.StepScales, tc.scales) {
+			t.Errorf("%+v: schedule %v, step scales %v", tc.opt, r.Schedule, r.StepScales)
+		}
+		m, err := NewModel(r, tc.opt, train.Set.Info(), train.Positive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) || m.Options.LevelPositives != tc.opt.LevelPositives {
+			t.Errorf("%+v: the model file has %+v", tc.opt, m.Options)
+		}
+	}
+	epochs := map[int]int{}
+	for _, level := range []int{-1, 0, 5} {
+		r, err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: level, Growth: 1.1, FirstEpoch: 2000, AllEpochs: true, Config: Config{Steps: StepsSqrt}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		epochs[level] = len(r.History)
+	}
+	if !(epochs[-1] < epochs[0] && epochs[0] < epochs[5]) {
+		t.Errorf("epochs by the positives that end a level stage: %v", epochs)
+	}
+	if _, err := Fit(t.Context(), train, Options{Measure: f1, Algorithm: "logistic", Config: Config{Steps: StepsAdaptive}}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("a batch algorithm with steps: %v", err)
+	}
+	if _, err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: -2}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("level positives of -2: %v", err)
+	}
 	for _, tc := range []struct {
 		algorithm string
 		config    Config
@@ -69,8 +120,8 @@ func newSTAMP(t *testing.T, opt STAMPConfig) *STAMP {
 	return l
 }
 
-// Spec spade-stamp 8.2: STAMP on F1 and on Jaccard, same stream, take the same path; levels are related by F = 2J/(1+J).
-// It fails without the normalisation of the weights.
+// Spec spade-stamp 8.2: STAMP on F1 and on Jaccard, same stream, take the same path; levels are related by F
+// = 2J/(1+J). It fails without the normalisation of the weights.
 func TestSTAMPF1AndJaccardTakeTheSamePath(t *testing.T) {
 	xs := stream(21, 20_000)
 	cfg := Config{Dim: 13, Positives: 0.2}
@@ -100,8 +151,8 @@ func TestNormalizedWeights(t *testing.T) {
 	near(t, "k₋", kn, .7559289460, 6e-11)
 }
 
-// Spec 3.2 (i)–(ii): the level is the measure itself, computed with θ from the population, not the printed 2v₊/(2+v₊-v₋), which is
-// right for θ = 1 only: TP=30 FN=20 FP=40 TN=910 gives 0.5, not 0.7307692308.
+// Spec 3.2 (i)–(ii): the level is the measure itself, computed with θ from the population, not the printed
+// 2v₊/(2+v₊-v₋), which is right for θ = 1 only: TP=30 FN=20 FP=40 TN=910 gives 0.5, not 0.7307692308.
 func TestLevelFromCounts(t *testing.T) {
 	l := newSTAMP(t, STAMPConfig{Config: Config{Dim: 1, Positives: 0.05, Scaling: Identity(1), MeanSquare: 1}, Measure: measure.FBeta{B: 1}, FirstEpoch: 1})
 	feed(t, l, []Example{{Positive: true, Weight: 1}}) // ends the model stage

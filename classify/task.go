@@ -27,7 +27,8 @@ type task struct {
 	stale  int // candidates since the best one of this run
 	// runBest is the best held-out value of this run (of one step scale).
 	runBest float64
-	// negatives is the factor for the weights of held-out negatives that makes their class ratio the population's.
+	// negatives is the factor for the weights of held-out negatives that makes their class ratio the
+	// population's.
 	negatives float64
 	result    Result
 }
@@ -100,6 +101,10 @@ func (t *task) checkOptions() error {
 		return usage("growth of the epochs is %v, want a finite number ≥ 1 (0 is the default)", o.Growth)
 	case !(o.DualScale >= 0) || math.IsInf(o.DualScale, 0):
 		return usage("dual scale is %v, want a finite number > 0 (0 is the default)", o.DualScale)
+	case o.LevelPositives < -1:
+		return usage("number of positives that end a level stage is %d, want at least 1 (0 is the default, -1 never)", o.LevelPositives)
+	case o.Config.Steps != StepsDefault && !t.alg.online:
+		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and cost-search", t.alg.Name)
 	case o.Patience < 0:
 		return usage("patience is %d passes, want at least 1 (0 is the default)", o.Patience)
 	}
@@ -157,7 +162,8 @@ func (t *task) warn(format string, args ...any) {
 	t.result.Warnings = append(t.result.Warnings, fmt.Sprintf(format, args...))
 }
 
-// prepare learns what the algorithms need to know of the training part in one pass: class share, scales, mean square.
+// prepare learns what the algorithms need to know of the training part in one pass: class share, scales, mean
+// square.
 func (t *task) prepare() error {
 	m, err := t.train.moments(t.ctx)
 	if err != nil {
@@ -203,11 +209,12 @@ func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{m, e}})
 }
 
-// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it is large: together no more
-// than maxHoldoutRows scores are held.
+// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it is large:
+// together no more than maxHoldoutRows scores are held.
 const scoredAtOnce = 4
 
-// proposeAll offers several candidates, which costs fewer passes over the held-out part than one after the other.
+// proposeAll offers several candidates, which costs fewer passes over the held-out part than one after the
+// other.
 func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	for len(all) > 0 {
 		most := scoredAtOnce

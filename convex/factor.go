@@ -6,10 +6,11 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Cholesky is the upper triangular factor R of a positive definite matrix S = RᵀR that grows by rank one, row by row. Its
-// fields are exported so that it can be saved; make one with [NewCholesky]. An update costs O(d²) and does not drift as an
-// updated inverse does (Gill, Golub, Murray and Saunders 1974, method C1). Sums are in a fixed order, so that the
-// bits are the same on every machine. Not safe for concurrent use; no method allocates.
+// Cholesky is the upper triangular factor R of a positive definite matrix S = RᵀR that grows by rank one,
+// row by row. Its fields are exported so that it can be saved; make one with [NewCholesky]. An update costs
+// O(d²) and does not drift as an updated inverse does (Gill, Golub, Murray and Saunders 1974, method C1).
+// Sums are in a fixed order, so that the bits are the same on every machine. Not safe for concurrent use; no
+// method allocates.
 type Cholesky struct {
 	D int
 	R []float64 // d×d; the lower part is 0
@@ -73,7 +74,8 @@ func (c *Cholesky) LogDet() float64 {
 	return s
 }
 
-// Valid reports whether the fields are those of a factor of dimension d, for one that was read from somewhere.
+// Valid reports whether the fields are those of a factor of dimension d, for one that was read from
+// somewhere.
 func (c *Cholesky) Valid(d int) bool {
 	if c.D != d || len(c.R) != d*d || !allFinite(c.R) {
 		return false

@@ -28,7 +28,8 @@ type AdaGrad struct {
 	vectors            bool // adagradStep may be used: every Exp is 0
 }
 
-// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of moderate size.
+// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of moderate
+// size.
 type adagradState struct {
 	T    int
 	X, Q []float64
@@ -51,7 +52,7 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 		if !finite(width) {
 			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length", lower[i], upper[i])
 		}
-		l.rate[i] = math.Sqrt2 * width / 2
+		l.rate[i] = width * (math.Sqrt2 / 2)
 		lower[i], upper[i] = lower[i]+0, upper[i]+0 // no −0, see adagradStep
 	}
 	l.text = fmt.Sprintf("adagrad(%v, start=%s)", box, digest(x))
@@ -76,6 +77,9 @@ func (l *AdaGrad) At(i int) float64 { return l.state.X[i] }
 func (l *AdaGrad) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
+	}
+	if hasAdagradStep && !l.vectors {
+		l.vectors = plain(l.state.Exp)
 	}
 	for i := 0; i < len(g); {
 		if l.vectors && len(g)-i >= 4 {
@@ -106,6 +110,11 @@ func (l *AdaGrad) step(i int, v float64) {
 		return
 	}
 	l.extreme(i, v)
+}
+
+// plain reports whether all squares are held as they are.
+func plain(exponents []int32) bool {
+	return !slices.ContainsFunc(exponents, func(e int32) bool { return e != 0 })
 }
 
 // UpdateSparse implements [SparseLearner].
@@ -177,6 +186,6 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("it is damaged: it has %d exponents", len(s.Exp))
 	}
 	l.state = s
-	l.vectors = hasAdagradStep && !slices.ContainsFunc(s.Exp, func(e int32) bool { return e != 0 })
+	l.vectors = hasAdagradStep && plain(s.Exp)
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 //
 //	x_t = softmax(θ_t/λ_t),   λ_{t+1} = λ_t + δ_t/α²,   δ_t = ⟨g_t, x_t⟩ + λ_t·ln Σ_j x_{t,j}·exp(−g_{t,j}/λ_t) ≥ 0,
 //
-// where for λ_t = 0 the point is uniform and δ_t = ⟨g_t, x_t⟩ − min_j g_{t,j}. The book branches on t = 1
-// instead, and so divides by 0 after a first round of equal losses. No parameters, no knowledge of range or
-// horizon; scale-free, and constants added to all of g_t change nothing.
+// where for λ_t = 0 the point is uniform and δ_t = ⟨g_t, x_t⟩ − min_j g_{t,j}. The book branches on t
+// = 1 instead, and so divides by 0 after a first round of equal losses. No parameters, no knowledge of range
+// or horizon; scale-free, and constants added to all of g_t change nothing.
 //
-// Guarantee (Bound): (Σu·ln u + ln d + α²)·λ_{T+1}, itself at most ((Σu·ln u + ln d)/α² + 1)·√((4 +
-// α²)·Q_T) with Q_T = Σ‖g_t‖∞². A round costs O(d) time; memory is O(d).
+// Guarantee (Bound): (Σu·ln u + ln d + α²)·λ_{T+1}, itself at most ((Σu·ln u + ln d)/α² +
+// 1)·√((4 + α²)·Q_T) with Q_T = Σ‖g_t‖∞². A round costs O(d) time; memory is O(d).
 type AdaHedge struct {
 	alpha2 float64
 	state  adaHedgeState
@@ -111,9 +111,10 @@ func (l *AdaHedge) take(g []float64, largest, delta float64) {
 	l.fresh = false
 }
 
-// mixabilityGap is δ = ⟨g, x⟩ + λ·ln Σ_j x_j·exp(−g_j/λ) ≥ 0 for x = softmax(θ/λ), or ⟨g, x⟩ − min g for λ
-// = 0. As Σ x_j·z_j = 0 for z_j = (⟨g, x⟩ − g_j)/λ, it is λ·log1p(Σ x_j·φ(z_j)) with φ(z) = exp(z) − 1 − z
-// ≥ 0: exact for small gaps, where the formula as printed returns rounding errors.
+// mixabilityGap is δ = ⟨g, x⟩ + λ·ln Σ_j x_j·exp(−g_j/λ) ≥ 0 for x = softmax(θ/λ), or ⟨g,
+// x⟩ − min g for λ = 0. As Σ x_j·z_j = 0 for z_j = (⟨g, x⟩ − g_j)/λ, it is λ·log1p(Σ
+// x_j·φ(z_j)) with φ(z) = exp(z) − 1 − z ≥ 0: exact for small gaps, where the formula as printed
+// returns rounding errors.
 func mixabilityGap(x, g, theta []float64, lambda float64) float64 {
 	least := g[0]
 	for _, v := range g {
@@ -173,8 +174,8 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	return (entropyGap(u) + l.alpha2) * l.Lambda(), nil
 }
 
-// PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is never
-// below Bound.
+// PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is
+// never below Bound.
 func (l *AdaHedge) PriorBound(u []float64) (float64, error) {
 	if b, err := l.Bound(u); err != nil || math.IsInf(b, 1) {
 		return b, err

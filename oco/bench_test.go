@@ -35,9 +35,9 @@ func benchmarkGradient(d, seed int) []float64 {
 	return g
 }
 
-// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the
-// subgradient's values not 0 (at least one), after some rounds of warming up. The second-order learners see 16 directions in
-// turn, so that in high dimension their span is of that rank.
+// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the subgradient's
+// values not 0 (at least one), after some rounds of warming up. The second-order learners see 16 directions
+// in turn, so that in high dimension their span is of that rank.
 func BenchmarkRound(b *testing.B) {
 	for _, e := range Learners() {
 		for _, d := range []int{10, 1000, 100000} {
@@ -63,7 +63,8 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// benchmarkRounds plays subgradients in turn of which every stride-th value is not 0, sparse where the learner takes them so.
+// benchmarkRounds plays subgradients in turn of which every stride-th value is not 0, sparse where the
+// learner takes them so.
 func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 	d := l.Dim()
 	dense, sparse := make([][]float64, directions), make([]Sparse, directions)
@@ -117,8 +118,9 @@ func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(sparse[0].Index)), unit)
 }
 
-// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that do the same arithmetic
-// ("gonum"), and beside axpy and scale loops over the same vectors ("axpy"), which have none of AdaGrad's roots and quotients.
+// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that do
+// the same arithmetic ("gonum"), and beside axpy and scale loops over the same vectors ("axpy"), which have
+// none of AdaGrad's roots and quotients.
 func BenchmarkAgainstGonum(b *testing.B) {
 	for _, d := range []int{1000, 100000} {
 		g := benchmarkGradient(d, 1)

@@ -20,8 +20,8 @@ type contender struct {
 	name string
 	set  convex.Set
 	make func() Learner
-	// Losses are ⟨g, x⟩ + (mu/2)‖x − x_t‖² + (along/2)⟨g, x − x_t⟩² + ½Σ_k⟨a_k, x − x_t⟩² + kappa·‖x‖₁,
-	// with factors a_k when curved is set.
+	// Losses are ⟨g, x⟩ + (mu/2)‖x − x_t‖² + (along/2)⟨g, x − x_t⟩² + ½Σ_k⟨a_k, x −
+	// x_t⟩² + kappa·‖x‖₁, with factors a_k when curved is set.
 	mu, along, kappa float64
 	curved           bool
 	// alpha weighs the rounds of a conversion; counted is the point that its regret is counted at.
@@ -546,8 +546,8 @@ func (s scaledDistance) Subgradient(dst, x []float64) {
 	}
 }
 
-// TestR9Anytime: for one convex function F in all rounds, the last point has F(w_T) − F(u) ≤ Bound(u)/Σα,
-// without an expectation.
+// TestR9Anytime: for one convex function F in all rounds, the last point has F(w_T) − F(u) ≤
+// Bound(u)/Σα, without an expectation.
 func TestR9Anytime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 8, 200)

@@ -20,14 +20,15 @@ import (
 //	x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ + (λ/2)‖x‖² + ½Σ_{i<t} ‖x − x_i‖²_{A_i}.
 //
 // The factors a_k of A_t come with the subgradient through UpdateFactors; Update takes a loss of which no
-// curvature is known. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are in the norm of S
-// and certified (see [convex.Mahalanobis]).
+// curvature is known. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are in the norm of
+// S and certified (see [convex.Mahalanobis]).
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may cost, from
-// their certificates. A round costs O(d²) for each factor while the unprojected point is in the set, and
-// the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above 1,024, V = ℝ^d or a ball
-// around the origin, d² is not held: with r ≤ min(d, T) the dimension of the span of subgradients and
-// factors, a round costs O(d·r + r²), a projection O(r³), and memory is O(d·r), which grows when r does.
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may
+// cost, from their certificates. A round costs O(d²) for each factor while the unprojected point is in the
+// set, and the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above 1,024, V = ℝ^d
+// or a ball around the origin, d² is not held: with r ≤ min(d, T) the dimension of the span of
+// subgradients and factors, a round costs O(d·r + r²), a projection O(r³), and memory is O(d·r), which
+// grows when r does.
 type CurvatureFTRL struct {
 	set    convex.Set // of dimension d
 	core   convex.Set // that of the coordinates: set itself without a span
@@ -57,6 +58,7 @@ type curvatureState struct {
 	Gap      float64 // of the last projection
 	Spent    sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
 	Slack    sum     // what the gaps may cost
+	Outside  outside // what is left out of the span
 }
 
 // curvatureTolerance is the certified gap of the projections, relative to the size of the objective.
@@ -186,8 +188,8 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 	return l.step(g, 1, 0, factors...)
 }
 
-// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for squared
-// losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses that are
+// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for squared losses
+// ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses that are
 // μ-strongly convex; none else.
 func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
@@ -234,12 +236,18 @@ func (l *CurvatureFTRL) step(g []float64, root, mu float64, factors ...[]float64
 	if err := l.stepCore(g, root, mu, factors); err != nil {
 		return err
 	}
-	l.state.Span.point(l.played, l.state.X)
+	l.play()
 	return nil
 }
 
-// inSpan extends the span by the vectors and returns them in its coordinates. Nothing changes when the sums of
-// the step might leave the range of float64.
+// play makes the point of the coordinates.
+func (l *CurvatureFTRL) play() {
+	l.state.Span.point(l.played, l.state.X)
+	l.set.Project(l.played, l.played) // of what rounding puts outside
+}
+
+// inSpan extends the span by the vectors and returns them in its coordinates. Nothing changes when the sums
+// of the step might leave the range of float64.
 func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float64) ([]float64, [][]float64, error) {
 	st := &l.state
 	size := convex.Norm2(st.B) + convex.Norm2(g) + float64(mu*convex.Norm2(st.X))
@@ -249,9 +257,14 @@ func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float6
 	if !(size < 1e300) {
 		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
 	}
-	st.Span.include(g)
+	st.Outside.Linear.add(st.Span.include(g))
+	x := convex.Norm2(st.X)
 	for _, a := range factors {
-		st.Span.include(a)
+		if left := st.Span.include(a); left > 0 {
+			left *= float64(root*root) * convex.Norm2(a)
+			st.Outside.Linear.add(left * x)
+			st.Outside.Quadratic.add(left)
+		}
 	}
 	if err := l.grow(); err != nil {
 		return nil, nil, err
@@ -337,7 +350,7 @@ func (l *CurvatureFTRL) move() error {
 	st.Factor.Solve(l.point)
 	st.Gap = 0
 	if !l.core.Contains(l.point, 0) {
-		gap, err := l.space.Argmax(l.point, st.S, st.B, l.core, curvatureTolerance)
+		gap, err := l.space.ArgmaxFactored(l.point, st.S, &st.Factor, st.B, l.core, curvatureTolerance)
 		if err != nil && noregret.CodeOf(err) != noregret.Diverged { // else the point is the best found, and the gap says how good
 			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 			return l.failed
@@ -357,7 +370,12 @@ func (l *CurvatureFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Slack.value(), nil
+	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u), nil
+}
+
+// extra is what inexact projections and the span may cost.
+func (l *CurvatureFTRL) extra(u []float64) float64 {
+	return l.state.Slack.value() + l.state.Outside.cost(convex.Norm2(u))
 }
 
 // String describes the learner and its options in one line.
@@ -387,7 +405,8 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 		if err := checkState(d, s.T, s.B, s.X); err != nil {
 			return err
 		}
-		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) {
+		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) || !finite(s.Diagonal) ||
+			!(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) || !s.Outside.valid() {
 			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S), d)
 		}
 		return nil
@@ -403,6 +422,6 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 	if err := l.grow(); err != nil {
 		return err
 	}
-	l.state.Span.point(l.played, l.state.X)
+	l.play()
 	return nil
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to minimize. It sums up
-// the losses so far. [QuadraticMinimizer] is one, in memory that does not grow; [ListMinimizer] keeps losses of any
-// kind.
+// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to minimize. It
+// sums up the losses so far. [QuadraticMinimizer] is one, in memory that does not grow; [ListMinimizer] keeps
+// losses of any kind.
 type Minimizer interface {
 	// Set is V, where points and comparators live.
 	Set() convex.Set
 	// Regularizer is ψ_t(x) and its strong convexity in the Euclidean norm, for t = 1, 2, ... ψ_t does not
 	// decrease with t and does not depend on the losses. Both are always 0 for follow-the-leader.
 	Regularizer(t int, x []float64) (value, strongConvexity float64)
-	// Takes refuses a loss or hint that Add or Minimize could not take.
-	Takes(f loss.Function) error
+	// Takes refuses a loss or hint of round t that Add or Minimize could not take.
+	Takes(t int, f loss.Function) error
 	// Add takes the loss of the next round, which Takes has passed; the caller may use f again.
 	Add(f loss.Function)
-	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t, the t−1
-	// losses added and a hint that Takes has passed, nil for none. The objective at dst is at most gap above its
-	// minimum.
+	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t, the
+	// t−1 losses added and a hint that Takes has passed, nil for none. The objective at dst is at most gap
+	// above its minimum.
 	Minimize(dst []float64, t int, hint loss.Function) (gap float64, err error)
 	// The losses added, to and from bytes.
 	encoding.BinaryMarshaler
@@ -43,10 +43,11 @@ type Minimizer interface {
 // where the hint h_t, a guess of the coming loss, is used once and then taken back. A round costs what the
 // [Minimizer] costs. Update takes a subgradient as a linear loss.
 //
-// Guarantees (Bound), with μ_i the strong convexity that [loss.Curvature] knows of l_i: ψ_T(u) − ψ_1(x_1) +
-// ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28), for hints that are smooth,
-// so that h_t' is their gradient at x_t; for ψ = 0 without hints ½Σ ‖g_t‖²/Σ_{i≤t} μ_i (Corollary 7.17). What the
-// minimizer's gaps may cost is in the bound. μ is not needed to run it.
+// Guarantees (Bound), with μ_i the strong convexity that [loss.Curvature] knows of l_i: ψ_T(u) −
+// ψ_1(x_1) + ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28),
+// for hints that are smooth, so that h_t' is their gradient at x_t; for ψ = 0 without hints ½Σ
+// ‖g_t‖²/Σ_{i≤t} μ_i (Corollary 7.17). What the minimizer's gaps may cost is in the bound. μ is not
+// needed to run it.
 type ExactFTRL struct {
 	m        Minimizer
 	d        int
@@ -54,8 +55,8 @@ type ExactFTRL struct {
 	point    []float64
 	gradient []float64
 	guess    []float64
-	linear   loss.Linear // of Update and Hint
-	store    lossStore   // of hints
+	linear   loss.Linear  // of Update and Hint
+	hint     *loss.Linear // the hint's copy, if it is linear
 	failed   error
 	text     string
 }
@@ -122,8 +123,8 @@ func (l *ExactFTRL) Hint(g []float64) error {
 	return l.HintLoss(&l.linear)
 }
 
-// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces the first. It is
-// copied like a loss.
+// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces the first.
+// It is copied like a loss.
 func (l *ExactFTRL) HintLoss(h loss.Function) error {
 	if err := checkLoss(h, l.d); err != nil {
 		return err
@@ -131,14 +132,14 @@ func (l *ExactFTRL) HintLoss(h loss.Function) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	if err := l.m.Takes(h); err != nil {
+	st := &l.state
+	if err := l.m.Takes(st.T+1, h); err != nil {
 		return err
 	}
-	st := &l.state
 	if err := l.move(h); err != nil {
 		return err
 	}
-	st.Hint = append(st.Hint[:0], l.store.keep(h))
+	st.Hint = append(st.Hint[:0], l.copied(h))
 	if st.T == 0 {
 		copy(st.X1, st.X)
 	}
@@ -154,8 +155,21 @@ func (l *ExactFTRL) Update(g []float64) error {
 	return l.UpdateLoss(&l.linear)
 }
 
-// UpdateLoss implements [LossLearner]. A loss that the minimizer does not take is replaced by its subgradient. An
-// error of code diverged, of a minimizer that fails, ends the learner's use.
+// copied is a copy of the hint, a linear one in memory that is used again.
+func (l *ExactFTRL) copied(h loss.Function) loss.Function {
+	f, ok := h.(*loss.Linear)
+	if !ok {
+		return new(lossStore).keep(h)
+	}
+	if l.hint == nil {
+		l.hint = &loss.Linear{C: make([]float64, l.d)}
+	}
+	copy(l.hint.C, f.C)
+	return l.hint
+}
+
+// UpdateLoss implements [LossLearner]. A loss that the minimizer does not take is replaced by its
+// subgradient. An error of code diverged, of a minimizer that fails, ends the learner's use.
 func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	if l.failed != nil {
 		return l.failed
@@ -168,13 +182,13 @@ func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	if err := checkFinite("gradient", l.gradient, l.d); err != nil {
 		return err
 	}
-	if err := l.m.Takes(f); err != nil {
+	if err := l.m.Takes(st.T+1, f); err != nil {
 		if _, ok := f.(*loss.Linear); ok {
 			return err
 		}
 		l.linear.C = l.gradient
 		f = &l.linear
-		if err := l.m.Takes(f); err != nil {
+		if err := l.m.Takes(st.T+1, f); err != nil {
 			return err
 		}
 	}
@@ -205,9 +219,10 @@ func (l *ExactFTRL) subtractHint() float64 {
 	return math.Inf(1)
 }
 
-// account adds the round's part of the bound; M is the smoothness of the hint.
-// With x* the exact minimizer, δ = ‖x_t − x*‖ ≤ √(2·gap/λ) and a = ‖g_t − h'(x_t)‖, the proof of Theorem 7.28 has
-// gap + (a + Mδ)·δ + (a + Mδ)²/(2λ) in place of a²/(2λ).
+// account adds the round's part of the bound; M is the smoothness of the hint. With x* the exact minimizer,
+// δ = ‖x_t − x*‖ ≤ √(2·gap/λ) and a = ‖g_t − h'(x_t)‖, the proof of Theorem 7.28 has gap +
+// (a + Mδ)·δ + (a + Mδ)²/(2λ) in place of a²/(2λ). Follow-the-leader, with M_t = Σ_{i≤t} μ_i and
+// the round's loss in the quadratic, has gap + (a + √(2·gap·M_{t−1}))²/(2M_t).
 func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	st := &l.state
 	gap := st.Gap
@@ -220,8 +235,12 @@ func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	st.Hint = st.Hint[:0]
 	before := st.Mu.value() + lambda
 	st.Mu.add(mu)
-	if lambda == 0 && !hinted && gap == 0 {
+	leader := lambda == 0 && !hinted
+	if leader {
 		lambda = st.Mu.value() // Corollary 7.17
+		if st.T == 0 {
+			gap = 0 // F_1 is 0 everywhere
+		}
 	} else {
 		lambda = before
 	}
@@ -229,11 +248,17 @@ func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	if s != 0 {
 		st.Spent.add(math.Ldexp(s/lambda, 2*e)) // +Inf as long as nothing is strongly convex
 	}
-	switch {
+	switch a := math.Ldexp(math.Sqrt(s), e); {
 	case math.IsInf(smoothness, 1):
 		st.Slack.add(smoothness)
+	case gap > 0 && leader: // what (a + M_{t−1}δ)²/(2M_t) has above a²/(2M_t)
+		more := math.Sqrt(2 * gap * before)
+		st.Slack.add(gap)
+		if more > 0 {
+			st.Slack.add(float64((2*a+more)*more) / (2 * lambda))
+		}
 	case gap > 0:
-		delta, a := math.Sqrt(2*gap/before), math.Ldexp(math.Sqrt(s), e)
+		delta := math.Sqrt(2 * gap / before)
 		more := float64(smoothness * delta)
 		st.Slack.add(gap + float64((a+more)*delta) + float64((2*a+more)*more)/(2*before))
 	}
@@ -257,8 +282,8 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 // String describes the learner and its options in one line.
 func (l *ExactFTRL) String() string { return l.text }
 
-// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a hint, are saved
-// by package encoding/gob and must be registered with gob.Register; it is an error if they are not.
+// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a hint, are
+// saved by package encoding/gob and must be registered with gob.Register; it is an error if they are not.
 func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed
@@ -282,7 +307,7 @@ func (l *ExactFTRL) UnmarshalBinary(data []byte) error {
 		if err := checkState(l.d, s.T, s.X, s.X1); err != nil {
 			return err
 		}
-		if !(s.Gap >= 0) || len(s.Hint) > 1 {
+		if !(s.Gap >= 0) || len(s.Hint) > 1 || !(s.Mu.value() >= 0) || !(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) {
 			return snapshot.Bad("it is damaged: gap %v, %d hints", s.Gap, len(s.Hint))
 		}
 		if err := remakeAll(s.Hint, l.d); err != nil {

@@ -35,8 +35,8 @@ func quadraticLoss(r *random.Source, d int) loss.Function {
 	return f
 }
 
-// TestExactFTRLGuarantee plays quadratic losses with and without hints, linear and not: every point minimizes (C1), the regret is
-// at most Bound (Lemma 7.7, Theorem 7.28), the hint is taken back.
+// TestExactFTRLGuarantee plays quadratic losses with and without hints, linear and not: every point minimizes
+// (C1), the regret is at most Bound (Lemma 7.7, Theorem 7.28), the hint is taken back.
 func TestExactFTRLGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "exact")
@@ -114,7 +114,8 @@ func TestExactFTRLGuarantee(t *testing.T) {
 	})
 }
 
-// TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u) − ψ(x_1) (C12).
+// TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u) −
+// ψ(x_1) (C12).
 func TestExactFTRLPerfectHints(t *testing.T) {
 	r := random.New(5, "perfect")
 	set := must(convex.NewCenteredBall(3, 2))
@@ -184,7 +185,8 @@ func TestExactFTRLKeeps(t *testing.T) {
 // unregistered is a loss that encoding/gob does not know.
 type unregistered struct{ *loss.SquaredDistance }
 
-// TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the same bits.
+// TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the same
+// bits.
 func TestExactFTRLSnapshot(t *testing.T) {
 	r := random.New(7, "snapshot")
 	set := must(convex.NewCenteredBall(3, 1))
@@ -238,7 +240,8 @@ func TestExactFTRLSnapshot(t *testing.T) {
 	}
 }
 
-// values is a minimizer whose points are made of the losses' values at a point, not their minimizers: all of each loss counts.
+// values is a minimizer whose points are made of the losses' values at a point, not their minimizers: all of
+// each loss counts.
 func values(set convex.Set) *ListMinimizer {
 	return must(NewListMinimizer("values", set, nil, func(dst []float64, t int, losses []loss.Function, hint loss.Function) (float64, error) {
 		clear(dst)
@@ -303,5 +306,107 @@ func TestExactFTRLRefuses(t *testing.T) {
 	}
 	if err := l.Update([]float64{1, 2}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestQuadraticMinimizerRefuses names what it cannot take; exact FTRL plays the subgradient in its place
+// where there is one.
+func TestQuadraticMinimizerRefuses(t *testing.T) {
+	wide := make([]float64, denseUpTo+1)
+	wide[3] = 1
+	big := must(NewQuadraticMinimizer(space(len(wide)), SqrtWeight(1)))
+	if err := big.Takes(1, must(loss.NewExample(wide, 1, loss.Squared{}))); err == nil {
+		t.Error("d² numbers are not refused in a high dimension")
+	}
+	small := must(NewQuadraticMinimizer(space(2), SqrtWeight(1)))
+	singular := must(loss.NewExample([]float64{1e9, 1e9}, 1, loss.Squared{}))
+	if err := small.Takes(1, singular); err == nil {
+		t.Error("squares that make the matrix singular are not refused")
+	}
+	l := must(NewExactFTRL(small))
+	for range 3 {
+		if err := l.UpdateLoss(singular); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tiny := must(NewExactFTRL(must(NewQuadraticMinimizer(space(1), SqrtWeight(1e-200)))))
+	before := must(tiny.MarshalBinary())
+	if err := tiny.Update([]float64{1e140}); err == nil || !bytes.Equal(before, must(tiny.MarshalBinary())) {
+		t.Errorf("a sum that overflows over the weight: %v", err)
+	}
+	falling := must(NewExactFTRL(must(NewQuadraticMinimizer(must(convex.NewCenteredBall(1, 1)), WeightFunc("falling", func(t int) float64 {
+		if t > 3 {
+			return 0.01
+		}
+		return 1000
+	})))))
+	for round := 1; round <= 2; round++ {
+		if err := falling.Update([]float64{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := falling.Update([]float64{1}); err == nil {
+		t.Error("a weight that falls is not refused")
+	}
+}
+
+// TestExactFTRLHintsCostNothing wants rounds with linear hints to allocate nothing, with and without a
+// matrix.
+func TestExactFTRLHintsCostNothing(t *testing.T) {
+	for _, matrix := range []bool{false, true} {
+		l := must(NewExactFTRL(must(NewQuadraticMinimizer(space(20), SqrtWeight(1)))))
+		g := make([]float64, 20)
+		g[1], g[2] = 1, -1
+		if matrix {
+			if err := l.UpdateLoss(must(loss.NewExample(g, 1, loss.Squared{}))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := testing.AllocsPerRun(50, func() {
+			if err := l.Hint(g); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Update(g); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n > 0 {
+			t.Errorf("%v allocations a round (matrix: %t)", n, matrix)
+		}
+	}
+}
+
+// TestExactFTRLInexactLeader is follow-the-leader with a minimizer that misses by a known gap: the bound
+// holds, and is finite.
+func TestExactFTRLInexactLeader(t *testing.T) {
+	r := random.New(9, "inexact")
+	for _, gap := range []float64{1e-12, 1e-4, 0.1} {
+		var sum float64
+		l := must(NewExactFTRL(must(NewListMinimizer("off", space(1), nil, func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
+			dst[0] = 0
+			if t > 1 {
+				dst[0] = sum/float64(t-1) + math.Sqrt(gap/float64(t-1))*0.999 // Σ(x−c_i)² is (t−1)·(x−mean)² above its minimum
+			}
+			return gap, nil
+		}))))
+		var paid float64
+		var losses []loss.Function
+		for range 200 {
+			f := must(loss.NewSquaredDistance([]float64{r.NormFloat64()}))
+			paid += f.Value(l.Predict())
+			sum += f.C[0]
+			losses = append(losses, f)
+			if err := l.UpdateLoss(f); err != nil {
+				t.Fatal(err)
+			}
+			u := []float64{sum / float64(len(losses))}
+			var best float64
+			for _, f := range losses {
+				best += f.Value(u)
+			}
+			if b := bound(t, l, u); !(paid-best <= b*(1+1e-12)) || math.IsInf(b, 1) {
+				t.Fatalf("gap %v: regret %v, bound %v", gap, paid-best, b)
+			}
+		}
 	}
 }

@@ -3,19 +3,21 @@ package oco
 import (
 	"encoding/gob"
 	"fmt"
+	"reflect"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
 )
 
-// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t = 1, 2, ..., the t−1
-// losses so far and a hint, nil for none. It uses nothing else. The objective at dst is at most gap above its minimum.
+// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t = 1, 2,
+// ..., the t−1 losses so far and a hint, nil for none. It uses nothing else. The objective at dst is at
+// most gap above its minimum.
 type Oracle func(dst []float64, t int, losses []loss.Function, hint loss.Function) (gap float64, err error)
 
-// ListMinimizer is the [Minimizer] for losses of any kind: it keeps them all and asks an [Oracle]. Memory is O(t),
-// allocated a block at a time. Losses of package loss are copied; those of other types are kept, and must not change.
-// It serves one learner.
+// ListMinimizer is the [Minimizer] for losses of any kind: it keeps them all and asks an [Oracle]. Memory is
+// O(t), allocated a block at a time. Losses of package loss are copied; those of other types are kept, and
+// must not change. It serves one learner.
 type ListMinimizer struct {
 	name   string
 	set    convex.Set
@@ -25,8 +27,8 @@ type ListMinimizer struct {
 	losses []loss.Function
 }
 
-// NewListMinimizer minimizes over set with an oracle; psi is ψ_t as in [Minimizer], nil for ψ = 0. The name goes into
-// snapshots, in place of the functions.
+// NewListMinimizer minimizes over set with an oracle; psi is ψ_t as in [Minimizer], nil for ψ = 0. The name
+// goes into snapshots, in place of the functions.
 func NewListMinimizer(name string, set convex.Set, psi func(t int, x []float64) (value, strongConvexity float64), oracle Oracle) (*ListMinimizer, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -49,7 +51,7 @@ func (m *ListMinimizer) Regularizer(t int, x []float64) (value, strongConvexity 
 }
 
 // Takes implements [Minimizer].
-func (m *ListMinimizer) Takes(loss.Function) error { return nil }
+func (m *ListMinimizer) Takes(int, loss.Function) error { return nil }
 
 // Add implements [Minimizer].
 func (m *ListMinimizer) Add(f loss.Function) { m.losses = append(m.losses, m.store.keep(f)) }
@@ -62,7 +64,8 @@ func (m *ListMinimizer) Minimize(dst []float64, t int, hint loss.Function) (gap 
 // String implements [Minimizer].
 func (m *ListMinimizer) String() string { return fmt.Sprintf("list(%s, %v)", m.name, m.set) }
 
-// MarshalBinary implements [Minimizer]. It is an error if encoding/gob does not know a loss's type, see gob.Register.
+// MarshalBinary implements [Minimizer]. It is an error if encoding/gob does not know a loss's type, see
+// gob.Register.
 func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 	data, err := snapshot.Seal(snapshotMagic, m.String(), &m.losses)
 	if err != nil {
@@ -101,12 +104,13 @@ func init() {
 		loss.Quantile{},
 		loss.LogLoss{},
 	} {
-		gob.Register(f)
+		// With the import path: a program may have a package loss of its own.
+		gob.RegisterName("github.com/noregret/noregret/loss."+reflect.Indirect(reflect.ValueOf(f)).Type().Name(), f)
 	}
 }
 
-// lossStore copies losses into memory that it allocates a block at a time. Blocks double from one loss to 256, so
-// that a round allocates nothing in most rounds and a short run little in all.
+// lossStore copies losses into memory that it allocates a block at a time. Blocks double from one loss to
+// 256, so that a round allocates nothing in most rounds and a short run little in all.
 type lossStore struct {
 	kept      int
 	linears   []loss.Linear

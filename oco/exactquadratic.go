@@ -3,7 +3,6 @@ package oco
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
@@ -11,10 +10,11 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// QuadraticMinimizer is the [Minimizer] for ψ_t = (c_t/2)‖x‖₂² and quadratic losses on any set: linear ones, squared
-// distances, squared losses of a linear prediction, and these with (λ/2)‖x‖² added. It keeps their sum, so that a
-// round costs O(d) and a projection and memory is O(d), or with squared losses of predictions O(d²) and a Mahalanobis
-// projection, O(d³), and memory is O(d²). It is not safe for concurrent use, and serves one learner.
+// QuadraticMinimizer is the [Minimizer] for ψ_t = (c_t/2)‖x‖₂² and quadratic losses on any set:
+// linear ones, squared distances, squared losses of a linear prediction, and these with (λ/2)‖x‖²
+// added. It keeps their sum, so that a round costs O(d) and a projection and memory is O(d), or with squared
+// losses of predictions O(d²) and a Mahalanobis projection, O(d³), and memory is O(d²). It is not safe for
+// concurrent use, and serves one learner.
 type QuadraticMinimizer struct {
 	set    convex.Set
 	weight Weight
@@ -58,37 +58,65 @@ func (m *QuadraticMinimizer) String() string {
 	return fmt.Sprintf("quadratic(%v, weight=%v)", m.set, m.weight.name)
 }
 
-// Takes implements [Minimizer]: coefficients, squared where they enter as squares, are at most 1e140, and their sums
-// at most 1e300.
-func (m *QuadraticMinimizer) Takes(f loss.Function) error {
-	size, ok := coefficient(f)
+// mostCondition is the largest trace of A beside the regularizer that the matrix can be factored with.
+const mostCondition = 1e13
+
+// Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared where they
+// enter as squares, above 1e140; sums that leave the range of float64 over the regularizer's weight; squared
+// losses of predictions in a dimension above 1,024, which would take d² numbers, or whose squares are in all
+// more than 1e13 times the regularizer's weight, with which the matrix is singular to rounding; and weights
+// that fall.
+func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
+	if err := m.weight.rises(t); err != nil {
+		return err
+	}
+	q, d := coefficients(f), len(m.sum.B)
+	c := m.sum.Rho + m.weight.at(t)
+	trace := q.squares
+	if m.sum.A != nil {
+		for i := range d {
+			trace += m.sum.A[i*d+i]
+		}
+	}
 	switch {
-	case !ok:
+	case !q.quadratic:
 		return badArgument("loss", "%T: want a quadratic function", f)
-	case !(size <= 1e140):
-		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", size)
-	case !(maxAbs(m.sum.B) <= 1e300) || !(maxAbs(m.sum.A) <= 1e300) || m.sum.Rho > 1e300:
-		return badArgument("loss", "the coefficients of all losses have sums above 1e300")
+	case q.squares > 0 && d > denseUpTo:
+		return badArgument("loss", "the squared loss of a prediction in dimension %d: want at most %d", d, denseUpTo)
+	case !(q.size <= 1e140):
+		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", q.size)
+	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
+		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave the range of float64", c)
+	case trace > mostCondition*c:
+		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of weight %v: want at most %v times it", trace, c, mostCondition)
 	}
 	return nil
 }
 
-// coefficient is the largest coefficient of f, squared where it enters as a square, and whether f is quadratic.
-func coefficient(f loss.Function) (size float64, ok bool) {
+// magnitudes are what the coefficients of a loss come to.
+type magnitudes struct {
+	quadratic bool
+	size      float64 // the largest, squared where it enters as a square
+	squares   float64 // Σz² of a prediction's features
+	rho       float64
+}
+
+func coefficients(f loss.Function) magnitudes {
 	switch f := f.(type) {
 	case *loss.Linear:
-		return maxAbs(f.C), true
+		return magnitudes{quadratic: true, size: maxAbs(f.C)}
 	case *loss.SquaredDistance:
-		return maxAbs(f.C), true
+		return magnitudes{quadratic: true, size: maxAbs(f.C), rho: 2}
 	case *loss.Example:
 		_, ok := f.Loss.(loss.Squared)
 		z := maxAbs(f.Z)
-		return max(z*z, math.Abs(f.Y)*z), ok
+		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: convex.Dot(f.Z, f.Z)}
 	case *loss.Ridge:
-		size, ok := coefficient(f.F)
-		return max(f.Lambda, size), ok
+		q := coefficients(f.F)
+		q.size, q.rho = max(f.Lambda, q.size), q.rho+f.Lambda
+		return q
 	}
-	return 0, false
+	return magnitudes{}
 }
 
 // Add implements [Minimizer].
@@ -99,7 +127,10 @@ func (m *QuadraticMinimizer) Minimize(dst []float64, t int, hint loss.Function) 
 	q, c := &m.sum, m.weight.at(t)
 	if hint != nil {
 		q = &m.hinted
-		q.A, q.Rho = slices.Clone(m.sum.A), m.sum.Rho
+		q.A, q.Rho = append(q.A[:0], m.sum.A...), m.sum.Rho
+		if len(q.A) == 0 {
+			q.A = nil
+		}
 		copy(q.B, m.sum.B)
 		q.add(hint)
 	}
@@ -140,7 +171,7 @@ func (m *QuadraticMinimizer) MarshalBinary() ([]byte, error) {
 func (m *QuadraticMinimizer) UnmarshalBinary(data []byte) error {
 	d := len(m.sum.B)
 	return restore(data, m.String(), &m.sum, func(q *quadratics) error {
-		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) {
+		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !finite(q.Rho) || !symmetric(q.A, d) {
 			return snapshot.Bad("it is damaged: its sums do not fit dimension %d", d)
 		}
 		return nil
@@ -175,4 +206,18 @@ func (q *quadratics) add(f loss.Function) {
 		q.Rho += f.Lambda
 		q.add(f.F)
 	}
+}
+
+// symmetric reports whether a matrix, or none, is symmetric with squares on its diagonal that no other value
+// beside them exceeds, as sums of squares are.
+func symmetric(a []float64, d int) bool {
+	for i := range len(a) / max(d, 1) {
+		for j := range i + 1 {
+			v := a[i*d+j]
+			if v != a[j*d+i] || v*v > a[i*d+i]*a[j*d+j]*(1+1e-9) || i == j && v < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -106,8 +106,8 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 	}
 }
 
-// TestExtremePairs gives every learner each pair of subgradients with entries ±2^a and ±2^b from the ends of
-// the range of float64 and between, and a large constant, a tiny gap and a moderate round. Every round is
+// TestExtremePairs gives every learner each pair of subgradients with entries ±2^a and ±2^b from the ends
+// of the range of float64 and between, and a large constant, a tiny gap and a moderate round. Every round is
 // refused without a trace, or taken: then the point is in the set, the bound is a number, and a snapshot
 // continues.
 func TestExtremePairs(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ. The
-// point x_t is computed with c_t. Make one with [ConstantWeight], [SqrtWeight] or [WeightFunc].
+// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ.
+// The point x_t is computed with c_t. Make one with [ConstantWeight], [SqrtWeight] or [WeightFunc].
 type Weight struct {
 	c, power float64
 	f        func(t int) float64
@@ -21,9 +21,9 @@ type Weight struct {
 // ConstantWeight is c_t = c, that is a constant learning rate 1/c.
 func ConstantWeight(c float64) Weight { return Weight{c: c, name: fmt.Sprintf("constant(%v)", c)} }
 
-// SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c = L/(α·√μ)
-// gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at every T, on unbounded sets too (Orabona 2019, Corollary
-// 7.8).
+// SqrtWeight is c_t = c·√t. With ψ μ-strongly convex and subgradients of dual norm at most L, c =
+// L/(α·√μ) gives regret ((ψ(u) − min ψ)/α + α)·L·√T/√μ at every T, on unbounded sets too
+// (Orabona 2019, Corollary 7.8).
 func SqrtWeight(c float64) Weight { return Weight{c: c, power: 0.5, name: fmt.Sprintf("sqrt(%v)", c)} }
 
 // WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Its name goes into
@@ -52,16 +52,25 @@ func (w Weight) validate() error {
 	return nil
 }
 
+// rises refuses a schedule that falls after round t, or leaves its range.
+func (w Weight) rises(t int) error {
+	if w.f == nil {
+		return nil
+	}
+	if now, next := w.at(t), w.at(t+1); !(next >= now && next <= 1e300) {
+		return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to 1e300", w.name, now, t, next)
+	}
+	return nil
+}
+
 // room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the range of
 // float64. On balls ‖θ‖² is needed too.
 func (w Weight) room(s *dualSum, m float64) error {
 	if err := s.room(m); err != nil {
 		return err
 	}
-	if w.f != nil {
-		if now, next := w.at(s.T+1), w.at(s.T+2); !(next >= now && next <= 1e300) {
-			return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to 1e300", w.name, now, s.T+1, next)
-		}
+	if err := w.rises(s.T + 1); err != nil {
+		return err
 	}
 	if q := (s.Mass + m) / w.at(s.T+1); !(q < math.MaxFloat64/4) {
 		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it leaves the range of float64", q)
@@ -78,9 +87,9 @@ func (w Weight) room(s *dualSum, m float64) error {
 // before any projection: that is the difference from [MirrorDescent], which it equals for a constant weight
 // as long as no Euclidean projection is active (section 7.3.1).
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in ‖·‖ on V (Corollary
-// 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0). For entropy on the simplex and g ≥ 0 the local norms
-// Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5).
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in
+// ‖·‖ on V (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0). For entropy on the simplex
+// and g ≥ 0 the local norms Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5).
 //
 // A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs
 // O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin. Memory is

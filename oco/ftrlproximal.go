@@ -15,9 +15,9 @@ import (
 //
 // It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the rounds.
 //
-// Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² + ½Σ_t Σ_i
-// σ_{t,i}(u_i − x_{t,i})² + ½Σ_t Σ_i g_{t,i}²/((β + √n_{t,i})/A + l2), n_t with g_t included. A round costs
-// O(nnz), At O(1), Predict O(d); memory is O(d).
+// Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² +
+// ½Σ_t Σ_i σ_{t,i}(u_i − x_{t,i})² + ½Σ_t Σ_i g_{t,i}²/((β + √n_{t,i})/A + l2), n_t with g_t
+// included. A round costs O(nnz), At O(1), Predict O(d); memory is O(d).
 type FTRLProximal struct {
 	options FTRLProximalOptions
 	state   ftrlProximalState

@@ -18,9 +18,9 @@ import (
 // gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone takes the loss to be
 // linear, with the same gradient at both.
 //
-// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2} (2/λ_t)·v_t,
-// at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's constants are mended
-// here). A round costs O(d), two gradients and a mirror map; memory is O(d).
+// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 +
+// Σ_{t≥2} (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the
+// book's constants are mended here). A round costs O(d), two gradients and a mirror map; memory is O(d).
 type GradualFTRL struct {
 	reg      convex.Regularizer
 	base     float64 // max(8M², 4L²)

@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The exact identities of the specification's section 12 (I.k) and the lemmas of section 5 (T.k), on random data.
+// The exact identities of the specification's section 12 (I.k) and the lemmas of section 5 (T.k), on random
+// data.
 
 // same plays two learners on one sequence of linear losses and compares their points.
 func same(t *rapid.T, what string, a, b Learner, gs [][]float64, tolerance float64) {
@@ -527,8 +528,8 @@ func TestE11E12(t *testing.T) {
 }
 
 // TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0 and a
-// minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M = 1 and the same
-// minimum, smooth and nonnegative everywhere, obeys it.
+// minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M = 1 and the
+// same minimum, smooth and nonnegative everywhere, obeys it.
 func TestE14(t *testing.T) {
 	for _, smooth := range []bool{false, true} {
 		l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))

@@ -9,8 +9,8 @@ import (
 
 // Learner plays online convex optimization: round after round it names a point, then takes a subgradient of
 // the round's loss at that point. A learner is deterministic, has no clock, no randomness and no goroutine,
-// and allocates nothing per round (memory that grows, of [ExactFTRL] with a [ListMinimizer] and of second-order
-// learners above dimension 1,024, grows a block at a time). It is not safe for concurrent use.
+// and allocates nothing per round (memory that grows, of [ExactFTRL] with a [ListMinimizer] and of
+// second-order learners above dimension 1,024, grows a block at a time). It is not safe for concurrent use.
 type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
@@ -27,8 +27,8 @@ type Learner interface {
 // Bounder is a learner that states its guarantee. All learners of this package do.
 type Bounder interface {
 	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper bound on Σ
-	// ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions (in
-	// the learner's doc comment) hold. It is +Inf where the theorem says nothing of u, for instance for a u
+	// ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions
+	// (in the learner's doc comment) hold. It is +Inf where the theorem says nothing of u, for instance for a u
 	// outside the set. An error is returned for a u of the wrong length or not finite.
 	Bound(u []float64) (float64, error)
 }
@@ -37,8 +37,8 @@ type Bounder interface {
 type Counter interface{ Rounds() int }
 
 // Snapshotter is a learner whose state can be saved and restored: all of this package, but wrappers of
-// learners that are none. Restore into a learner made with the same options; another's snapshot, or a damaged one, is refused and changes nothing. Continuing after a restore
-// is bit-identical.
+// learners that are none. Restore into a learner made with the same options; another's snapshot, or a damaged
+// one, is refused and changes nothing. Continuing after a restore is bit-identical.
 type Snapshotter interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler

@@ -1,9 +1,6 @@
 package oco
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // coordinate is all that an update of one coordinate touches, side by side for the cache.
 type coordinate struct {
@@ -14,21 +11,22 @@ type coordinate struct {
 }
 
 // LinearDescent is projected subgradient descent with online-to-batch averaging for losses φ(z) of linear
-// predictions z = ⟨w, x̂⟩ + b·x_b on sparse rows x: in O(nnz) a round what [SubgradientDescent] on a ball with
-// [Averaging] does in O(d), exactly but for rounding. Features are standardised on the way, x̂ = (x − μ)/σ, which
-// centres them without making rows dense. It is the engine of package classify, whose learners choose the steps:
+// predictions z = ⟨w, x̂⟩ + b·x_b on sparse rows x: in O(nnz) a round what [SubgradientDescent] on a
+// ball with [Averaging] does in O(d), exactly but for rounding. Features are standardised on the way, x̂ =
+// (x − μ)/σ, which centres them without making rows dense. It is the engine of package classify, whose
+// learners choose the steps:
 //
 //	d := l.Products(index, value)   // once a row
 //	z := l.Score(d)                 // the prediction
 //	l.Accumulate(1)                 // the iterate's weight in the average
 //	l.Step(index, value, d, −η·φ'(z))
 //
-// The caller has checked its rows: indices are ascending, unique and below Dim, values finite. It allocates nothing
-// per round; memory is O(d). It is not safe for concurrent use.
+// The caller has checked its rows: indices are ascending, unique and below Dim, values finite. It allocates
+// nothing per round; memory is O(d). It is not safe for concurrent use.
 //
-// The weights are w = s·(v - κm), where m = μ/σ is the centre in scaled units: adding e·x̂ = e·(x̃ - m) to w/s
-// costs a sparse update of v and one of the scalar κ. The average keeps S = Σ c_τ s_τ since the last rebase and
-// u with the invariant
+// The weights are w = s·(v - κm), where m = μ/σ is the centre in scaled units: adding e·x̂ = e·(x̃ -
+// m) to w/s costs a sparse update of v and one of the scalar κ. The average keeps S = Σ c_τ s_τ since the
+// last rebase and u with the invariant
 //
 //	Σ_τ c_τ w_τ = (acc - accKappa·m) + S·(v - κm) - (u - νm).
 //
@@ -60,15 +58,16 @@ type LinearDescent struct {
 
 	squares     []float64 // Σg² of every coordinate, nil before the first adaptive step
 	biasSquares float64
-	centres     []uint32 // the centred coordinates, ascending, with squares
+	centres     []uint32 // the centred coordinates, ascending
+	overflown   bool     // an adaptive step was out of range
 }
 
 // rebaseBelow is the scale under which the representation is renewed.
 const rebaseBelow = 1e-4
 
-// NewLinearDescent starts at 0 in dimension dim, which may grow, with identity standardisation. The constant feature's
-// value is biasFeature, 0 for no intercept; radius is that of the L₂ ball around 0 for w, the intercept not included,
-// +Inf for none.
+// NewLinearDescent starts at 0 in dimension dim, which may grow, with identity standardisation. The constant
+// feature's value is biasFeature, 0 for no intercept; radius is that of the L₂ ball around 0 for w, the
+// intercept not included, +Inf for none.
 func NewLinearDescent(dim int, biasFeature, radius float64) (*LinearDescent, error) {
 	switch {
 	case dim < 0:
@@ -104,7 +103,8 @@ func (l *LinearDescent) Norm() float64 { return l.scale * math.Sqrt(l.norm2) }
 // Standard is the standardisation of coordinate i: x̂_i = x_i·inverse − mean.
 func (l *LinearDescent) Standard(i int) (inverse, mean float64) { return l.c[i].inv, l.c[i].mean }
 
-// Grow adds coordinates of weight 0 and scale 1 until there are dim. That is exact: past iterates had weight 0 there.
+// Grow adds coordinates of weight 0 and scale 1 until there are dim. That is exact: past iterates had weight
+// 0 there.
 func (l *LinearDescent) Grow(dim int) {
 	for len(l.c) < dim {
 		l.c = append(l.c, coordinate{inv: 1})
@@ -121,16 +121,29 @@ func (l *LinearDescent) Grow(dim int) {
 	}
 }
 
-// Standardize sets μ and 1/σ of every coordinate, slices of one length. It must come before the first step.
+// Standardize sets μ and 1/σ of the first coordinates, slices of one length; others are left as they come.
+// It must come before the first step.
 func (l *LinearDescent) Standardize(center, inverse []float64) {
 	l.Grow(len(inverse))
 	l.centred, l.mean2 = false, 0
-	for i, inv := range inverse {
+	for i := range l.c {
 		c := &l.c[i]
-		c.inv, c.mean = inv, center[i]*inv
-		if c.mean != 0 {
+		c.inv, c.mean = 1, 0
+		if i < len(inverse) {
+			c.inv, c.mean = inverse[i], center[i]*inverse[i]
+		}
+	}
+	l.findCentres()
+}
+
+// findCentres makes what follows from the coordinates' means.
+func (l *LinearDescent) findCentres() {
+	l.centred, l.mean2, l.centres = false, 0, l.centres[:0]
+	for i := range l.c {
+		if m := l.c[i].mean; m != 0 {
 			l.centred = true
-			l.mean2 += float64(c.mean * c.mean)
+			l.mean2 += float64(m * m)
+			l.centres = append(l.centres, uint32(i))
 		}
 	}
 }
@@ -142,14 +155,14 @@ func (l *LinearDescent) Centred(i uint32) bool { return l.c[i].mean != 0 }
 // the weights, past and present, compute.
 func (l *LinearDescent) Rescale(i uint32, inv float64) {
 	c := &l.c[i]
+	ratio := c.inv / inv
 	if c.v != 0 || c.u != 0 {
-		ratio := c.inv / inv
 		l.norm2 = max(0, l.norm2+float64((float64(ratio*ratio)-1)*c.v*c.v))
 		c.v *= ratio
 		c.u *= ratio
-		if l.acc != nil {
-			l.acc[i] *= ratio
-		}
+	}
+	if l.acc != nil {
+		l.acc[i] *= ratio
 	}
 	if l.squares != nil {
 		l.squares[i] *= float64((inv / c.inv) * (inv / c.inv))
@@ -248,18 +261,18 @@ func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c f
 	}
 }
 
-// AdaptiveStep adds AdaGrad's step for the direction c·x̂ to the weights, and for c·x_b to that of the intercept: with
-// g_i = c·x̂_i and G_i = Σg_i² so far, this one included,
+// AdaptiveStep adds AdaGrad's step for the direction c·x̂ to the weights, and for c·x_b to that of the
+// intercept: with g_i = c·x̂_i and G_i = Σg_i² so far, this one included,
 //
 //	w_i ← w_i + rate·g_i/√G_i
 //
-// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a column's unit, and rare
-// columns learn as fast as frequent ones. There is no ball: use it with a radius of +Inf. It costs O(nnz) and what
-// there are centred coordinates, which move in every row.
+// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a column's
+// unit, and rare columns learn as fast as frequent ones. There is no ball: use it with a radius of +Inf. It
+// costs O(nnz) and what there are centred coordinates, which move in every row. A g_i below 1e-150 counts as
+// 0; one above 1e150 ends the descent, see Diverged.
 func (l *LinearDescent) AdaptiveStep(index []uint32, value []float32, c, rate float64) {
 	if l.squares == nil {
 		l.squares = make([]float64, len(l.c))
-		l.listCentres()
 	}
 	value = value[:len(index)]
 	k := 0 // the next centred coordinate
@@ -275,29 +288,31 @@ func (l *LinearDescent) AdaptiveStep(index []uint32, value []float32, c, rate fl
 	for ; k < len(l.centres); k++ {
 		l.adapt(l.centres[k], 0, c, rate)
 	}
-	g := c * l.biasFeature
-	if l.biasSquares += float64(g * g); l.biasSquares > 0 {
+	if g := c * l.biasFeature; math.Abs(g) >= leastGradient {
+		if !(math.Abs(g) <= mostGradient) {
+			l.overflown = true
+			return
+		}
+		l.biasSquares += float64(g * g)
 		l.bias += float64(rate * g / math.Sqrt(l.biasSquares))
 	}
 }
 
-func (l *LinearDescent) listCentres() {
-	l.centres = l.centres[:0]
-	for i := range l.c {
-		if l.c[i].mean != 0 {
-			l.centres = append(l.centres, uint32(i))
-		}
-	}
-}
+// Gradients between these have squares, and sums of squares, in the range of float64.
+const leastGradient, mostGradient = 1e-150, 1e150
 
 // adapt is the adaptive step of coordinate i at value x.
 func (l *LinearDescent) adapt(i uint32, x, c, rate float64) {
 	k := &l.c[i]
 	g := c * (float64(x*k.inv) - k.mean)
-	q := l.squares[i] + float64(g*g)
-	if !(q > 0) {
+	if !(math.Abs(g) >= leastGradient) {
 		return
 	}
+	if !(math.Abs(g) <= mostGradient) {
+		l.overflown = true
+		return
+	}
+	q := l.squares[i] + float64(g*g)
 	l.squares[i] = q
 	e := rate * g / math.Sqrt(q) / l.scale
 	v := k.v - float64(l.kappa*k.mean)
@@ -363,7 +378,8 @@ func (l *LinearDescent) ResetAverage() {
 	l.nu, l.dotU, l.accKappa, l.dotAcc = 0, 0, 0, 0
 }
 
-// Average returns the average iterate in standardised units; with no iterate accumulated it is the current one. O(d).
+// Average returns the average iterate in standardised units; with no iterate accumulated it is the current
+// one. O(d).
 func (l *LinearDescent) Average() (w []float64, bias float64) {
 	w = make([]float64, len(l.c))
 	if l.omega == 0 {
@@ -384,10 +400,11 @@ func (l *LinearDescent) Average() (w []float64, bias float64) {
 	return w, l.biasSum / l.omega
 }
 
-// AverageScore is the score of the average iterate, of the current one with no iterate accumulated, in O(nnz). Features beyond the
-// dimension count as absent.
+// AverageScore is the score of the average iterate, of the current one with no iterate accumulated, in
+// O(nnz). Features beyond the dimension count as absent.
 func (l *LinearDescent) AverageScore(index []uint32, value []float32) float64 {
-	// The model is (f·v - u + acc - k·m)/norm in scaled units, with the inner product dot of its first three terms with m.
+	// The model is (f·v - u + acc - k·m)/norm in scaled units, with the inner product dot of its first three
+	// terms with m.
 	f, k, dot, bias, norm := l.scale, float64(l.scale*l.kappa), float64(l.scale*l.dotV), l.bias, 1.0
 	acc, past := l.acc, 1.0
 	if l.omega != 0 {
@@ -416,8 +433,8 @@ func (l *LinearDescent) AverageScore(index []uint32, value []float32) float64 {
 	return (da + float64(bias*l.biasFeature)) / norm
 }
 
-// Assign makes a point on raw features, the inverse of Raw, the current iterate. Weights beyond the slice are 0. The
-// average is not touched, so it must be about to be reset. O(d).
+// Assign makes a point on raw features, the inverse of Raw, the current iterate. Weights beyond the slice are
+// 0. The average is not touched, so it must be about to be reset. O(d).
 func (l *LinearDescent) Assign(weights []float64, intercept float64) {
 	bias := intercept
 	for i := range l.c {
@@ -435,8 +452,8 @@ func (l *LinearDescent) Assign(weights []float64, intercept float64) {
 	l.Refresh()
 }
 
-// Raw turns a point in standardised units into weights on raw features, w_i/σ_i, and the intercept b·x_b − Σ w_i μ_i/σ_i.
-// O(d).
+// Raw turns a point in standardised units into weights on raw features, w_i/σ_i, and the intercept b·x_b
+// − Σ w_i μ_i/σ_i. O(d).
 func (l *LinearDescent) Raw(w []float64, bias float64) (weights []float64, intercept float64) {
 	weights = make([]float64, len(w))
 	var shift float64
@@ -449,75 +466,5 @@ func (l *LinearDescent) Raw(w []float64, bias float64) (weights []float64, inter
 
 // Diverged reports whether the state has left the range in which it means anything.
 func (l *LinearDescent) Diverged(z float64) bool {
-	return !(math.Abs(z) < 1e150) || !(l.scale*l.scale*l.norm2 < 1e300)
-}
-
-// LinearDescentState is what a [LinearDescent] remembers, to be saved.
-type LinearDescentState struct {
-	V, U, Inv, Mean, Acc, Squares                                     []float64
-	Scale, SumScale, Norm2, Omega, Bias, BiasSum                      float64
-	Centred                                                           bool
-	Mean2, Kappa, Nu, AccKappa, DotV, DotU, DotAcc, BiasFeature, Ball float64
-	BiasSquares                                                       float64
-}
-
-// State is a copy of the state, but for Acc and Squares, which it shares: save it before the next step. O(d).
-func (l *LinearDescent) State() LinearDescentState {
-	s := LinearDescentState{
-		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
-		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
-		BiasFeature: l.biasFeature, Ball: l.radius, Squares: l.squares, BiasSquares: l.biasSquares,
-	}
-	for i := range l.c {
-		c := &l.c[i]
-		s.V, s.U = append(s.V, c.v), append(s.U, c.u)
-		s.Inv, s.Mean = append(s.Inv, c.inv), append(s.Mean, c.mean)
-	}
-	return s
-}
-
-// Check refuses vectors of unequal lengths and numbers out of range.
-func (s *LinearDescentState) Check() error {
-	n := len(s.V)
-	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) || (s.Squares != nil && len(s.Squares) != n) {
-		return fmt.Errorf("its vectors have lengths %d, %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc), len(s.Squares))
-	}
-	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, s.Squares, {
-		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc, s.BiasFeature, s.BiasSquares,
-	}} {
-		if !isFinite(v) {
-			return fmt.Errorf("its weights are not finite")
-		}
-	}
-	for i, q := range s.Squares {
-		if q < 0 {
-			return fmt.Errorf("the sum of squares of feature %d is %v", i, q)
-		}
-	}
-	if !(s.Scale > 0) || !(s.Ball > 0) || s.BiasSquares < 0 {
-		return fmt.Errorf("its scale is %v, its radius %v", s.Scale, s.Ball)
-	}
-	for i, inv := range s.Inv {
-		if !(inv > 0) {
-			return fmt.Errorf("the inverse scale of feature %d is %v", i, inv)
-		}
-	}
-	return nil
-}
-
-// RestoreLinearDescent takes over a state that Check passes. Continuing is bit-identical.
-func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
-	if err := s.Check(); err != nil {
-		return nil, badArgument("state", "it is damaged: %w", err)
-	}
-	l := &LinearDescent{
-		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias, biasSum: s.BiasSum,
-		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU, dotAcc: s.DotAcc,
-		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)), squares: s.Squares, biasSquares: s.BiasSquares,
-	}
-	for i := range l.c {
-		l.c[i] = coordinate{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}
-	}
-	l.listCentres()
-	return l, nil
+	return l.overflown || !(math.Abs(z) < 1e150) || !(l.scale*l.scale*l.norm2 < 1e300)
 }

@@ -75,8 +75,8 @@ func sparseRow(r *rand.Rand, dim int, density float64) (index []uint32, value []
 	return index, value
 }
 
-// The sparse representation equals the dense textbook form: weights, average, scores, with ball, decay (also ≤ 0),
-// weighted averaging, centring, resets and the intercept.
+// The sparse representation equals the dense textbook form: weights, average, scores, with ball, decay (also
+// ≤ 0), weighted averaging, centring, resets and the intercept.
 func TestLinearDescentEqualsDense(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -157,7 +157,8 @@ func TestLinearDescentEqualsDense(t *testing.T) {
 	}
 }
 
-// Changing a scale mid-stream keeps the function computed by the current and the average weights, and the norm right.
+// Changing a scale mid-stream keeps the function computed by the current and the average weights, and the
+// norm right.
 func TestLinearDescentRescale(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	l := must(NewLinearDescent(6, 1, math.Inf(1)))
@@ -165,8 +166,13 @@ func TestLinearDescentRescale(t *testing.T) {
 		index, value := sparseRow(r, 6, 0.5)
 		d := l.Products(index, value)
 		l.Accumulate(1)
-		l.Decay(0.95, &d)
-		l.Step(index, value, d, r.NormFloat64())
+		l.Decay([]float64{0.95, 0.95, 1e-3, 1e-5, 0, -1}[r.IntN(6)], &d)
+		if step%3 > 0 {
+			l.Step(index, value, d, r.NormFloat64())
+		}
+		if step%70 == 0 {
+			l = must(RestoreLinearDescent(l.State()))
+		}
 		probe, pv := sparseRow(r, 6, 0.9)
 		before, avg := l.Score(l.Products(probe, pv)), l.AverageScore(probe, pv)
 		i := uint32(r.IntN(6))
@@ -201,8 +207,8 @@ func sameTo10(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestLinearDescentIsSubgradientDescent holds it to the learner and the conversion that it is the O(nnz) form of, with a
-// snapshot on the way.
+// TestLinearDescentIsSubgradientDescent holds it to the learner and the conversion that it is the O(nnz) form
+// of, with a snapshot on the way.
 func TestLinearDescentIsSubgradientDescent(t *testing.T) {
 	const dim, rounds = 8, 500
 	for _, radius := range []float64{0.2, 3, math.Inf(1)} {
@@ -261,12 +267,15 @@ func TestLinearDescentRefuses(t *testing.T) {
 	}
 	l := must(NewLinearDescent(2, 1, 1))
 	for name, damage := range map[string]func(s *LinearDescentState){
-		"lengths": func(s *LinearDescentState) { s.U = s.U[:1] },
-		"average": func(s *LinearDescentState) { s.Acc = []float64{1} },
-		"NaN":     func(s *LinearDescentState) { s.V[1] = math.NaN() },
-		"scale":   func(s *LinearDescentState) { s.Scale = 0 },
-		"inverse": func(s *LinearDescentState) { s.Inv[0] = 0 },
-		"radius":  func(s *LinearDescentState) { s.Ball = math.NaN() },
+		"lengths":            func(s *LinearDescentState) { s.U = s.U[:1] },
+		"average":            func(s *LinearDescentState) { s.Acc = []float64{1} },
+		"NaN":                func(s *LinearDescentState) { s.V[1] = math.NaN() },
+		"scale":              func(s *LinearDescentState) { s.Scale = 0 },
+		"inverse":            func(s *LinearDescentState) { s.Inv[0] = 0 },
+		"radius":             func(s *LinearDescentState) { s.Ball = math.NaN() },
+		"squares":            func(s *LinearDescentState) { s.Squares = []float64{1, -1} },
+		"lengths of squares": func(s *LinearDescentState) { s.Squares = []float64{1} },
+		"bias":               func(s *LinearDescentState) { s.BiasSquares = -1 },
 	} {
 		s := l.State()
 		damage(&s)
@@ -276,8 +285,8 @@ func TestLinearDescentRefuses(t *testing.T) {
 	}
 }
 
-// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every iterate, the average, a snapshot on the
-// way, columns that appear late and one that is rescaled.
+// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every iterate,
+// the average, a snapshot on the way, columns that appear late and one that is rescaled.
 func TestLinearDescentAdaptive(t *testing.T) {
 	const dim, rounds, rate = 9, 400, 0.3
 	r := random.New(8, "adaptive")
@@ -355,6 +364,21 @@ func TestLinearDescentAdaptive(t *testing.T) {
 	index, value := sparseRow(rand.New(rand.NewPCG(1, 2)), dim, 0.5)
 	if n := testing.AllocsPerRun(100, func() { l.AdaptiveStep(index, value, 0.1, rate) }); n > 0 {
 		t.Errorf("%v allocations per adaptive step", n)
+	}
+	// Gradients out of the range of squares: none, or the end.
+	far := must(NewLinearDescent(1, 1, math.Inf(1)))
+	far.AdaptiveStep([]uint32{0}, []float32{1}, 1e-151, rate)
+	if far.Weight(0) != 0 || far.Bias() != 0 || far.Diverged(0) {
+		t.Errorf("a gradient of 1e-151 moves the weight to %v", far.Weight(0))
+	}
+	far.AdaptiveStep([]uint32{0}, []float32{1}, 1e-149, rate)
+	sameTo10(t, "small step", far.Weight(0), rate)
+	far.AdaptiveStep([]uint32{0}, []float32{1}, 1e151, rate)
+	if !far.Diverged(0) {
+		t.Error("a gradient of 1e151 does not end the descent")
+	}
+	if _, err := RestoreLinearDescent(far.State()); err != nil {
+		t.Error(err)
 	}
 	// The size of the direction does not matter: the first step is rate in every coordinate.
 	one := must(NewLinearDescent(2, 0, math.Inf(1)))

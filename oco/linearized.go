@@ -7,8 +7,8 @@ import (
 )
 
 // Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ l_t(x_t)
-// − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with UpdateLoss added; hints,
-// features and sparse subgradients go to the learner itself, the field.
+// − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with UpdateLoss
+// added; hints, features and sparse subgradients go to the learner itself, the field.
 type Linearized struct {
 	Learner
 	g []float64

@@ -10,8 +10,8 @@ import (
 )
 
 // OnlineNewtonStep is [CurvatureFTRL] along the subgradients (Hazan, Agarwal and Kale 2007; Orabona 2019,
-// Algorithm 7.5), for losses that curve in the direction of their gradients, l_t(x) − l_t(u) ≤ ⟨g_t, x − u⟩
-// − (μ/2)⟨g_t, x − u⟩²:
+// Algorithm 7.5), for losses that curve in the direction of their gradients, l_t(x) − l_t(u) ≤ ⟨g_t, x
+// − u⟩ − (μ/2)⟨g_t, x − u⟩²:
 //
 //	S_t = λI + μ·Σ_{i≤t} g_i·g_iᵀ,   x_t = argmin_{x∈V} ‖x − S_{t−1}⁻¹·Σ_{i<t}(μ⟨g_i, x_i⟩ − 1)·g_i‖_{S_{t−1}}.
 //
@@ -19,16 +19,16 @@ import (
 // 1/(L·D)), see [ExpConcaveMu]. The projection is in the norm of S; a Euclidean one would have no
 // guarantee.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + (1/2μ)·ln(det S_T/λ^d), at most (λ/2)‖u‖² + (d/2μ)·ln(1 + μTL²/(dλ))
-// (section 7.9). Costs are those of [CurvatureFTRL].
+// Guarantee (Bound): (λ/2)‖u‖² + (1/2μ)·ln(det S_T/λ^d), at most (λ/2)‖u‖² + (d/2μ)·ln(1 +
+// μTL²/(dλ)) (section 7.9). Costs are those of [CurvatureFTRL].
 type OnlineNewtonStep struct {
 	*CurvatureFTRL
 	mu float64
 }
 
-// ExpConcaveMu is ½·min(α, 1/(L·D)), the μ of [OnlineNewtonStep] for α-exp-concave losses with |⟨g, x−y⟩| ≤
-// lipschitz·diameter (Orabona 2019, (7.8)). Logistic losses with ‖z‖ ≤ 1 on ‖x‖ ≤ U have α = exp(−U);
-// squared losses ½(p−y)² with residuals of at most ρ have 1/ρ².
+// ExpConcaveMu is ½·min(α, 1/(L·D)), the μ of [OnlineNewtonStep] for α-exp-concave losses with |⟨g,
+// x−y⟩| ≤ lipschitz·diameter (Orabona 2019, (7.8)). Logistic losses with ‖z‖ ≤ 1 on ‖x‖ ≤
+// U have α = exp(−U); squared losses ½(p−y)² with residuals of at most ρ have 1/ρ².
 func ExpConcaveMu(alpha, lipschitz, diameter float64) float64 {
 	return min(alpha, 1/(lipschitz*diameter)) / 2
 }
@@ -86,8 +86,9 @@ func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	}
 	// Outside of the span, if there is one, the determinants agree.
 	logs := (l.state.Factor.LogDet() - float64(float64(l.state.Factor.D)*portable.Log(l.lambda))) / (2 * l.mu)
-	return max(sharp, float64(l.lambda/2*convex.Dot(u, u))+float64(logs)+l.state.Slack.value()), nil
+	return max(sharp, float64(l.lambda/2*convex.Dot(u, u))+float64(logs)+l.extra(u)), nil
 }
 
-// SharpBound is that of [CurvatureFTRL], (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), which Bound is never below.
+// SharpBound is that of [CurvatureFTRL], (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), which Bound
+// is never below.
 func (l *OnlineNewtonStep) SharpBound(u []float64) (float64, error) { return l.CurvatureFTRL.Bound(u) }

@@ -90,10 +90,10 @@ func checkConfidence(rounds int, delta float64) error {
 }
 
 // TrainValidate is validation selection (Orabona 2019, Theorem 3.14): it plays a learner on one half of
-// independent samples, keeps every point played, and returns the point of least mean loss on the other
-// half, the first of equal ones, with that loss. With probability at least 1 − 2δ its risk is at most min_u
-// (Risk(u) + Regret(u)/len(train)) + 8·√(ln(T/δ)/T), T = len(train) + len(validate), for losses in [0, 1].
-// O(T·d) memory.
+// independent samples, keeps every point played, and returns the point of least mean loss on the other half,
+// the first of equal ones, with that loss. With probability at least 1 − 2δ its risk is at most min_u
+// (Risk(u) + Regret(u)/len(train)) + 8·√(ln(T/δ)/T), T = len(train) + len(validate), for losses in [0,
+// 1]. O(T·d) memory.
 func TrainValidate(learner Learner, train, validate []loss.Function) (point []float64, risk float64, err error) {
 	l, err := NewLinearized(learner)
 	if err != nil {

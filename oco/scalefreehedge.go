@@ -17,8 +17,8 @@ import (
 // uniform while Q_{t−1} is 0. It is any-time and scale-free: multiplying all subgradients by c > 0 changes
 // no point.
 //
-// Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst case and
-// does much better on benign losses. A round costs O(d) time; memory is O(d).
+// Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst
+// case and does much better on benign losses. A round costs O(d) time; memory is O(d).
 type ScaleFreeHedge struct {
 	alpha float64
 	state scaleFreeState
@@ -32,7 +32,8 @@ type scaleFreeState struct {
 	Q    squares
 }
 
-// NewScaleFreeHedge plays on the simplex of ℝ^d. Alpha is at least 4; 0 stands for max(4, 2^(−1/4)·√(ln d)).
+// NewScaleFreeHedge plays on the simplex of ℝ^d. Alpha is at least 4; 0 stands for max(4,
+// 2^(−1/4)·√(ln d)).
 func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 	if d < 1 {
 		return nil, badArgument("dimension", "%d: want at least 1", d)

@@ -12,9 +12,9 @@ import (
 const denseUpTo = 1024
 
 // span is an orthonormal basis of the vectors that a learner has seen. A learner that does not know one
-// direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around the origin or
-// all of ℝ^d) plays in the span of its subgradients, so its matrices may be written in this basis: r×r
-// numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
+// direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around the
+// origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written in this
+// basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
 //
 // Matrices have room for more coordinates than there are vectors; where there are none yet they are a
 // multiple of the identity, as they are for every direction not seen.
@@ -24,6 +24,24 @@ type span struct {
 
 	work []float64
 }
+
+// outside bounds what the parts of vectors that count as rounding may cost: with o_t what was left out of
+// v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
+// squares of a learner by that times ‖v_t‖(‖x_t‖ + ‖u‖).
+type outside struct {
+	Linear    sum // times ‖u‖
+	Quadratic sum // times ‖u‖²
+}
+
+// cost is what comparators of norm u may gain.
+func (o *outside) cost(u float64) float64 {
+	if u == 0 {
+		return 0
+	}
+	return float64(u*o.Linear.value()) + float64(u*u*o.Quadratic.value())
+}
+
+func (o *outside) valid() bool { return o.Linear.value() >= 0 && o.Quadratic.value() >= 0 }
 
 // firstRoom is the number of coordinates that there is room for at first.
 const firstRoom = 16
@@ -40,15 +58,15 @@ func (s *span) room(n int) int {
 }
 
 // insideUpTo is how small, beside a vector, its part outside of the span may be to count as rounding.
-const insideUpTo = 0x1p-44
+const insideUpTo = 0x1p-48
 
-// include extends the basis by the direction of v outside of it, unless that is rounding (modified by a
-// second pass of Gram and Schmidt, "twice is enough", Kahan and Parlett). v has finite values of at most
-// 1e150. O(d·Rank).
-func (s *span) include(v []float64) {
+// include extends the basis by the direction of v outside of it, unless that is rounding (Gram and Schmidt,
+// and once more: "twice is enough", Kahan and Parlett), and returns the norm of what is left out. v has
+// finite values of at most 1e150. O(d·Rank).
+func (s *span) include(v []float64) (left float64) {
 	largest := maxAbs(v)
 	if largest == 0 || s.Rank == s.D {
-		return
+		return 0
 	}
 	copy(s.work, v)
 	scale := math.Ldexp(1, -max(math.Ilogb(largest), -1000))
@@ -67,13 +85,14 @@ func (s *span) include(v []float64) {
 	}
 	n := convex.Norm2(s.work)
 	if n <= insideUpTo*whole {
-		return
+		return n / scale
 	}
 	for i := range s.work {
 		s.work[i] /= n
 	}
 	s.Q = append(s.Q, s.work...)
 	s.Rank++
+	return 0
 }
 
 // coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).

@@ -30,8 +30,9 @@ func spanPairs(d int, radius float64) []spanPair {
 	}
 }
 
-// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points and bounds, with vectors that span
-// little, all of ℝ^d, or repeat; with factors, strongly convex losses and squared losses.
+// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points and bounds,
+// with vectors that span little, all of ℝ^d, or repeat; with factors, strongly convex losses and squared
+// losses.
 func TestSpanIsDense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
@@ -176,7 +177,8 @@ func TestSpanRefuses(t *testing.T) {
 	}
 }
 
-// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions of their own.
+// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions of their
+// own.
 func TestSpanGoesByDimension(t *testing.T) {
 	const d = denseUpTo + 1
 	if must(NewOnlineNewtonStep(must(convex.NewSpace(d)), 1, 1)).state.Span == nil || must(NewOnlineNewtonStep(must(convex.NewCenteredBall(d, 1)), 1, 1)).state.Span == nil {
@@ -189,5 +191,110 @@ func TestSpanGoesByDimension(t *testing.T) {
 	center[3] = 1
 	if isotropic(must(convex.NewBall(center, 2))) || isotropic(must(convex.NewCube(d, -1, 1))) || isotropic(must(convex.NewCenteredLpBall(d, 1, 1))) {
 		t.Error("a set with directions of its own counts as one without")
+	}
+}
+
+// TestSpanRoundsHonestly plays directions that differ by less than the span can tell apart: what it leaves
+// out is in the bound, also for comparators so far out that it matters.
+func TestSpanRoundsHonestly(t *testing.T) {
+	const rounds, tiny = 2000, 1e-15
+	u := []float64{0, 1e14}
+	vaw := newVovkAzouryWarmuth(2, 1e-30, true)
+	ons := newOnlineNewtonStep(must(newCurvatureFTRL(must(convex.NewSpace(2)), 1e-30, true)), 1)
+	var regret, newton float64
+	for k := range rounds {
+		z := []float64{1, tiny}
+		if k%2 == 1 {
+			z[0] = -1
+		}
+		if err := vaw.Features(z); err != nil {
+			t.Fatal(err)
+		}
+		p, v := convex.Dot(z, vaw.Predict()), convex.Dot(z, u)
+		regret += (p-1)*(p-1)/2 - (v-1)*(v-1)/2
+		if err := vaw.UpdateLabel(1); err != nil {
+			t.Fatal(err)
+		}
+		gap := convex.Dot(z, ons.Predict()) - v
+		newton += gap - gap*gap/2
+		if err := ons.Update(z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b := must(vaw.Bound(u)); !(regret <= b) || vaw.state.Span.Rank != 1 {
+		t.Errorf("vaw: regret %v, bound %v, rank %d", regret, b, vaw.state.Span.Rank)
+	}
+	if b := must(ons.Bound(u)); !(newton <= b) || ons.state.Span.Rank != 1 {
+		t.Errorf("ons: regret %v, bound %v, rank %d", newton, b, ons.state.Span.Rank)
+	}
+}
+
+// TestSpanLargeFeatures wants features refused, and nothing changed, before their squares overflow.
+func TestSpanLargeFeatures(t *testing.T) {
+	const d = 2000
+	for _, spanned := range []bool{true, false} {
+		l := newVovkAzouryWarmuth(d, 1, spanned)
+		z := make([]float64, d)
+		for i := range z {
+			z[i] = 1e150
+		}
+		refused := false
+		for range 1200 {
+			if spanned && l.state.T < 2 || l.state.T == 0 { // then make the factor as large as many rounds would
+				if err := l.Features(z); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.UpdateLabel(1); err != nil {
+					t.Fatal(err)
+				}
+				l.state.Factor.R[0] = 0.9e153
+				continue
+			}
+			l.state.Factor.R[0] = 1.1e153
+			before := must(l.MarshalBinary())
+			if err := l.Features(z); err == nil {
+				t.Fatalf("features whose squares overflow are not refused (span: %t)", spanned)
+			}
+			refused = bytes.Equal(before, must(l.MarshalBinary()))
+			break
+		}
+		if !refused {
+			t.Errorf("the refusal has left a trace (span: %t)", spanned)
+		}
+	}
+}
+
+// TestSpanDamage wants states refused that no learner can be in.
+func TestSpanDamage(t *testing.T) {
+	fresh := func() *CurvatureFTRL { return must(newCurvatureFTRL(must(convex.NewSpace(3)), 1, true)) }
+	for name, damage := range map[string]func(s *curvatureState){
+		"diagonal": func(s *curvatureState) { s.Diagonal = math.Inf(1) },
+		"slack":    func(s *curvatureState) { s.Slack.add(math.NaN()) },
+		"outside":  func(s *curvatureState) { s.Outside.Linear.add(-1) },
+		"rank":     func(s *curvatureState) { s.Span.Rank = 9 },
+		"basis":    func(s *curvatureState) { s.Span.Q = s.Span.Q[:1] },
+		"no span":  func(s *curvatureState) { s.Span = nil },
+		"room":     func(s *curvatureState) { s.B, s.X = s.B[:2], s.X[:2] },
+	} {
+		l := fresh()
+		if err := l.UpdateFactors([]float64{1, 2, 3}, []float64{0, 1, 1}); err != nil {
+			t.Fatal(err)
+		}
+		damage(&l.state)
+		data, err := l.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fresh().UnmarshalBinary(data); err == nil {
+			t.Errorf("%s: not refused", name)
+		}
+	}
+	v := newVovkAzouryWarmuth(3, 1, true)
+	if err := v.Features([]float64{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	v.state.Shrink = 0
+	if err := newVovkAzouryWarmuth(3, 1, true).UnmarshalBinary(must(v.MarshalBinary())); err == nil {
+		t.Error("a shrinkage of 0 is not refused")
 	}
 }

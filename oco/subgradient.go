@@ -16,10 +16,11 @@ import (
 //
 // with any [Rate]. Losses are convex; with [StronglyConvex] they are strongly convex and L-Lipschitz on V.
 //
-// Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones, V of diameter
-// D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem 2.13); [Adaptive] with scale √2·D/2: √2·D·√Σ‖g_t‖² (Theorem 4.14),
-// and for losses that are nonnegative and M-smooth on all of ℝ^d also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21,
-// see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖² (Theorem 4.7).
+// Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones,
+// V of diameter D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem 2.13); [Adaptive] with scale √2·D/2:
+// √2·D·√Σ‖g_t‖² (Theorem 4.14), and for losses that are nonnegative and M-smooth on all of ℝ^d
+// also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21, see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖²
+// (Theorem 4.7).
 //
 // A round costs O(d) and a projection; memory is O(d). For V = ℝ^d and for boxes a sparse round is O(nnz).
 type SubgradientDescent struct {

@@ -9,15 +9,17 @@ import (
 )
 
 // VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online linear
-// regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction:
+// regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)² with z_t shown before the
+// prediction:
 //
 //	S_t = λI + Σ_{i≤t} z_i·z_iᵀ (the running round included),   x_t = S_t⁻¹·Σ_{i<t} y_i·z_i.
 //
-// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the features with
-// Features, read Prediction or Predict, and end the round with UpdateLabel, or with Update and the gradient
-// (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
+// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the features
+// with Features, read Prediction or Predict, and end the round with UpdateLabel, or with Update and the
+// gradient (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1 + R²T/(λd)) for
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1
+// + R²T/(λd)) for
 // |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²). For d above 1,024, d² is
 // not held: with r ≤ min(d, T) the dimension of the span of the features, a round costs O(d·r + r²), and
 // memory is O(d·r), which grows when r does.
@@ -42,6 +44,8 @@ type ridgeState struct {
 	Ready  bool      // features are known
 	Shrink float64   // 1 + s_t
 	Spent  sum
+	Left   float64 // of the running round's features, out of the span
+	Out    outside
 }
 
 // NewVovkAzouryWarmuth plays on ℝ^d with regularization lambda > 0.
@@ -102,11 +106,12 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	if largest > 1e150 {
 		return badArgument("features", "their largest value is %v: want at most 1e150, as they are squared", largest)
 	}
+	size := convex.Dot(z, z)
+	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
+		return badArgument("features", "their norm is %v, beside λ = %v and the features before: their squares leave the range of float64", math.Sqrt(size), l.lambda)
+	}
 	if st.Span != nil {
-		if !finite(convex.Dot(z, z) / l.lambda) {
-			return badArgument("features", "their size %v beside λ = %v is not finite", convex.Norm2(z), l.lambda)
-		}
-		st.Span.include(z)
+		st.Left = st.Span.include(z)
 		l.grow()
 		st.Span.coordinates(l.scaled, z)
 	}
@@ -116,15 +121,23 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	}
 	copy(l.work, v)
 	s := st.Factor.InverseSquare(l.work)
-	if !finite(s) {
-		return badArgument("features", "their size %v in the inverse of S is not finite", s)
-	}
 	copy(l.work, v)
 	st.Factor.Add(l.work)
 	copy(st.Z, z)
 	st.Ready, st.Shrink = true, 1+s
 	l.refresh()
 	return nil
+}
+
+// largestSquare is the largest diagonal value of the factor's square, at least λ.
+func (l *VovkAzouryWarmuth) largestSquare() float64 {
+	f := &l.state.Factor
+	largest := l.lambda
+	for i := range f.D {
+		r := f.R[i*f.D+i]
+		largest = max(largest, r*r)
+	}
+	return largest
 }
 
 func (l *VovkAzouryWarmuth) refresh() {
@@ -147,7 +160,8 @@ func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 	return convex.Dot(l.state.Z, l.point), nil
 }
 
-// Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features is refused.
+// Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features is
+// refused.
 func (l *VovkAzouryWarmuth) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
@@ -192,6 +206,11 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	for i, z := range l.scaled {
 		st.B[i] += float64(y * z)
 	}
+	if st.Left > 0 {
+		st.Out.Linear.add(st.Left * math.Abs(y))
+		st.Out.Quadratic.add(st.Left * convex.Norm2(st.Z))
+		st.Left = 0
+	}
 	st.Spent.add(float64(y*y) * ((st.Shrink - 1) / st.Shrink))
 	st.Ready = false
 	st.T++
@@ -199,13 +218,13 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	return nil
 }
 
-// Bound implements [Bounder], for the regret Σ ½(⟨z_t, x_t⟩ − y_t)² − ½(⟨z_t, u⟩ − y_t)²; not for that of
-// the linearized losses.
+// Bound implements [Bounder], for the regret Σ ½(⟨z_t, x_t⟩ − y_t)² − ½(⟨z_t, u⟩ − y_t)²;
+// not for that of the linearized losses.
 func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2), nil
+	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(convex.Norm2(u)), nil
 }
 
 // String describes the learner and its options in one line.
@@ -234,6 +253,9 @@ func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
 		}
 		if err := checkState(l.d, s.T, s.Z); err != nil {
 			return err
+		}
+		if s.Ready && !(s.Shrink >= 1 && finite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) || !s.Out.valid() {
+			return snapshot.Bad("it is damaged: shrinkage %v, sums out of range", s.Shrink)
 		}
 		if !s.Factor.Valid(c) {
 			return snapshot.Bad("it is damaged: its factor is none of dimension %d", c)

@@ -91,7 +91,8 @@ func maxAbs(v []float64) float64 {
 	return math.Float64frombits(max(m0, m1, m2, m3))
 }
 
-// checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over most vectors.
+// checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over most
+// vectors.
 func checkSquared(name string, v []float64, d int) (s float64, e int, err error) {
 	if len(v) == d {
 		if s := plainSquares(v); s > 0x1p-800 && s < 0x1p800 {

@@ -24,6 +24,8 @@ type compareOptions struct {
 	share                float64
 	seed                 uint64
 	tuneSteps            bool
+	steps                string
+	levelPositives       int
 	plots                []string
 	json                 bool
 }
@@ -43,7 +45,7 @@ deviations) are marked ~.
 
 // newCompareCommand makes "noregret compare".
 func newCompareCommand(a *app) *cobra.Command {
-	o := compareOptions{data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7, seed: 1}
+	o := compareOptions{data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7, seed: 1, steps: "default"}
 	cmd := &cobra.Command{
 		Use:   "compare --measures f1,gmean,qmean DATA...",
 		Short: "Compare all algorithms on random splits of a data set",
@@ -71,6 +73,8 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
 	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
+	s.Var(newChoice(&o.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes of online algorithms go down (see \"noregret train --help\")")
+	s.IntVar(&o.levelPositives, "level-positives", o.levelPositives, "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
 	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
@@ -103,9 +107,13 @@ type compareCell struct {
 }
 
 func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (err error) {
+	steps, err := classify.ParseSteps(o.steps)
+	if err != nil {
+		return err
+	}
 	opt := classify.CompareOptions{
 		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
-		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps},
+		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives, Config: classify.Config{Steps: steps}},
 	}
 	for _, name := range o.measures {
 		m, err := measure.Parse(name)

@@ -22,6 +22,7 @@ type trainFlags struct {
 	radius, lambda, prior                        float64
 	tuneSteps, noIntercept, unscaled             bool
 	allowDegenerate, allEpochs                   bool
+	levelPositives                               int
 }
 
 func newTrainFlags() *trainFlags {
@@ -38,6 +39,7 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.holdout, "holdout", f.holdout, "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)")
 	s.Var(newChoice(&f.threshold, "default", "zero", "tuned"), "threshold", "rule for the threshold")
 	s.Var(newChoice(&f.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt")
+	s.IntVar(&f.levelPositives, "level-positives", f.levelPositives, "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
 	s.Float64Var(&f.stepScale, "step-scale", f.stepScale, "factor of the step size")
 	s.Float64Var(&f.dualScale, "dual-scale", f.dualScale, "spade: factor of the dual step size")
 	s.BoolVar(&f.tuneSteps, "tune-steps", f.tuneSteps, "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)")
@@ -51,8 +53,8 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.allowDegenerate, "allow-degenerate", f.allowDegenerate, "allow measures that a constant prediction maximizes")
 }
 
-// options turns the flags into options of classify. Values are checked here, so that the error names the flag and
-// comes before the data are read.
+// options turns the flags into options of classify. Values are checked here, so that the error names the flag
+// and comes before the data are read.
 func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 	var o classify.Options
 	for _, n := range []struct {
@@ -63,6 +65,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 	}{
 		{"--passes", float64(f.passes), f.passes >= 0, "at least 0"},
 		{"--holdout", f.holdout, f.holdout >= 0 && f.holdout < 1, "a share in [0, 1)"},
+		{"--level-positives", float64(f.levelPositives), f.levelPositives >= -1, "at least -1"},
 		{"--step-scale", f.stepScale, f.stepScale > 0, "a finite number above 0"},
 		{"--dual-scale", f.dualScale, f.dualScale > 0, "a finite number above 0"},
 		{"--radius", f.radius, f.radius >= 0, "a finite number at least 0"},
@@ -96,7 +99,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 			Reward: reward, Steps: steps, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda, NoIntercept: f.noIntercept,
 		},
 		DualScale: f.dualScale, Unscaled: f.unscaled, PriorPositives: f.prior, AllowDegenerate: f.allowDegenerate,
-		AllEpochs: f.allEpochs,
+		AllEpochs: f.allEpochs, LevelPositives: f.levelPositives,
 	}, nil
 }
 

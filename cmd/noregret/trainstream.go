@@ -88,7 +88,7 @@ func newStreamLearner(o classify.Options) (classify.Learner, string, error) {
 		l, err = classify.NewSPADE(classify.SPADEConfig{Config: cfg, Measure: o.Measure.(measure.Concave), DualScale: o.DualScale})
 	case "stamp":
 		l, err = classify.NewSTAMP(classify.STAMPConfig{
-			Config: cfg, Measure: o.Measure.(measure.Ratio), LevelPositives: classify.DefaultLevelPositives, PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
+			Config: cfg, Measure: o.Measure.(measure.Ratio), LevelPositives: o.StageEnd(), PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
 		})
 	case "sgd-logistic":
 		cfg.Reward = loss.Logistic{}
@@ -252,7 +252,7 @@ func (r *streamRun) model() (*classify.Model, error) {
 	}
 	value := r.opt.Measure.Value(r.learner.Progressive())
 	result := &classify.Result{
-		Model: lin, Algorithm: r.name, Train: train, Passes: 1, StepScale: r.opt.Config.StepScale,
+		Model: lin, Algorithm: r.name, Train: train, Passes: 1, Schedule: classify.DefaultSteps(r.name, r.opt.Config), StepScale: r.opt.Config.StepScale,
 		History: []classify.Entry{{
 			Candidate: fmt.Sprintf("row %d", r.rows), Examples: r.rows, Progressive: &value, StepScale: r.opt.Config.StepScale,
 		}},

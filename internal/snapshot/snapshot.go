@@ -1,9 +1,10 @@
 // Package snapshot seals the state of a learner into bytes and opens it again.
 //
-// A snapshot is a magic line, whose digit is the version; two gobs, of the kind (the learner and
-// its options as text) and of the state; and the SHA-256 of all that. It holds the state, not the
-// options: it is restored into a learner made with the same options, which the kind is there to check. A
-// state without maps has the same bytes on every machine.
+// A snapshot is a magic line, whose digit is the version; two gobs, of the kind (the learner and its options
+// as text) and of the state; and the SHA-256 of all that. It holds the state, not the options: it is restored
+// into a learner made with the same options, which the kind is there to check. A state without maps has the
+// same bytes every time within a process; gob's numbers for types depend on what a process has encoded
+// before.
 package snapshot
 
 import (
