@@ -11,7 +11,7 @@ type Entry struct {
 	// Doc is one sentence.
 	Doc string
 	// New makes it for the objective, K arms and a horizon of T rounds (which only "theorem" uses). Start is
-	// π_1, nil for uniform; algorithms without a starting mixture have no use for it.
+	// π_1, nil for uniform; algorithms that have no starting mixture refuse one.
 	New func(f Objective, arms, rounds int, start []float64) (Learner, error)
 }
 
@@ -26,15 +26,24 @@ func Algorithms() []Entry {
 		}
 	}
 	single := func(rule Rule) func(Objective, int, int, []float64) (Learner, error) {
-		return func(f Objective, arms, _ int, _ []float64) (Learner, error) { return NewSingle(f, arms, rule) }
+		return func(f Objective, arms, _ int, start []float64) (Learner, error) {
+			if err := noStart(start); err != nil {
+				return nil, err
+			}
+			return NewSingle(f, arms, rule)
+		}
+	}
+	confident := func(o ConfidentOptions) func(Objective, int, int, []float64) (Learner, error) {
+		return func(f Objective, arms, _ int, start []float64) (Learner, error) {
+			if err := noStart(start); err != nil {
+				return nil, err
+			}
+			return NewConfident(f, arms, o)
+		}
 	}
 	return []Entry{
-		{"default", "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, changes detected", func(f Objective, arms, _ int, _ []float64) (Learner, error) {
-			return NewConfident(f, arms, ConfidentOptions{})
-		}},
-		{"default-floor", "the default with 5 % of the groups spread over all arms for ever, for arms that may become good unseen", func(f Objective, arms, _ int, _ []float64) (Learner, error) {
-			return NewConfident(f, arms, ConfidentOptions{Floor: 0.05})
-		}},
+		{"default", "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, changes detected", confident(ConfidentOptions{})},
+		{"default-floor", "the default with 5 % of the groups spread over all arms for ever, for arms that may become good unseen", confident(ConfidentOptions{Floor: 0.05})},
 		{"paper", "Algorithm 1 with the settings of the paper's experiments, average of what was served", paper(func(*Options, int, int) {})},
 		{"paper-last", "the same, the last serving distribution", paper(func(o *Options, _, _ int) { o.Ship = ShipServing })},
 		{"theorem", "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon", paper(func(o *Options, _, rounds int) {
@@ -62,6 +71,13 @@ func Algorithms() []Entry {
 		{"ucb", "the best single arm by upper confidence bounds on the penalised score", single(UCB)},
 		{"thompson", "the best single arm by Thompson sampling on the penalised score", single(Thompson)},
 	}
+}
+
+func noStart(start []float64) error {
+	if start == nil {
+		return nil
+	}
+	return bad("start", "this algorithm has no starting mixture: it serves every arm first; leave it out, or take Algorithm 1 or s-scgd")
 }
 
 // NewByName makes the algorithm of that name; "" is the default.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,11 @@ func TestAllAlgorithms(t *testing.T) {
 	}
 }
 
+// served is an arm of positive propensity.
+func served(l Learner) int {
+	return slices.IndexFunc(l.Serving(), func(v float64) bool { return v > 0 })
+}
+
 // What is refused, by every algorithm, and that nothing changes then.
 func TestRefusedObservations(t *testing.T) {
 	f := goals(t, 5, false, 0)
@@ -105,7 +111,7 @@ func TestRefusedObservations(t *testing.T) {
 				t.Errorf("%s: %s changed the state", e.Name, name)
 			}
 		}
-		if err := l.Observe([]Observation{{Arm: 0, Metrics: ok, Round: 21}}); err != nil {
+		if err := l.Observe([]Observation{{Arm: served(l), Metrics: ok, Round: 21}}); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
@@ -258,7 +264,7 @@ func TestObjectives(t *testing.T) {
 	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is squared, and
 	// lowers f.
 	near(t, "at the threshold", f.Value([]float64{0, 0, .3, -.2, 0}), 0, 0)
-	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1e-9}), -1) {
+	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1.1e-9}), -1) || h.Value([]float64{1, -0.9e-9}) != 1 {
 		t.Error("hard guardrail")
 	}
 	if q := goals(t, 5, false, 0).Value([]float64{0, 3}); q != 0 {
