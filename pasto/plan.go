@@ -77,7 +77,7 @@ func (l *Confident) risk() {
 	l.solver.ridge = l.ridge
 }
 
-// optimize improves p from where it is, on the usable arms, to a millionth of the scores' spread.
+// optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can have.
 func (l *Confident) optimize(p []float64) error {
 	sum, n := 0.0, 0
 	for k, w := range p {

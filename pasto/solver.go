@@ -238,7 +238,8 @@ func (s *solver) slope(step float64) float64 {
 	return v - s.line[0] - float64(s.line[1]*step)
 }
 
-// settle is solve with a tolerance relative to the spread of the scores at p. A p of many arms starts again
+// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that the arms' scores can
+// have with the gradient d at p. A p of many arms starts again
 // from the best of them.
 func (s *solver) settle(p []float64, relative float64, iterations int) {
 	s.support = s.support[:0]
@@ -262,12 +263,16 @@ func (s *solver) settle(p []float64, relative float64, iterations int) {
 		s.support = append(s.support[:0], best)
 	}
 	s.gradient(p)
-	low, high := math.Inf(1), math.Inf(-1)
-	for k := range p {
-		if s.usable == nil || s.usable[k] {
-			g := s.score(p, k)
-			low, high = min(low, g), max(high, g)
+	spread := 0.0
+	for m, d := range s.d {
+		low, high := math.Inf(1), math.Inf(-1)
+		for k := range p {
+			if s.usable == nil || s.usable[k] {
+				v := s.means.Arm(k)[m]
+				low, high = min(low, v), max(high, v)
+			}
 		}
+		spread += float64(math.Abs(d) * (high - low))
 	}
-	s.solve(p, float64(relative*(high-low)), iterations)
+	s.solve(p, float64(relative*spread), iterations)
 }

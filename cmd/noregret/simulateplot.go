@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
@@ -34,9 +36,9 @@ func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error)
 	return l, nil
 }
 
-// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, the best
-// single arm and the optimum. The axis begins a little below the best single arm's distance from the optimum, so
-// that bad beginnings do not flatten the picture.
+// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, and the
+// best single arm and the optimum of each round, which move where the means do. The axis goes up to the highest of these, and begins a
+// little below the lowest best single arm, so that bad beginnings do not flatten the picture: what is below lies on its edge.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
@@ -45,8 +47,20 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	logRounds(p, first.Rounds)
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = false, false
-	span := max(first.Optimum-first.BestSingle, 1e-3*math.Abs(first.Optimum), 1e-9)
-	floor := first.BestSingle - 1.5*span
+	best, single := bests(first)
+	low, high := math.Inf(1), math.Inf(-1)
+	for j, v := range best {
+		high = max(high, v.Y)
+		low = min(low, v.Y)
+		if w := single[j].Y; w == w {
+			low, high = min(low, w), max(high, w)
+		}
+	}
+	for _, s := range all {
+		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
+	}
+	span := max(high-low, 1e-3*math.Abs(high), 1e-9)
+	floor := low - span
 	at := func(j int, v float64) plotter.XY {
 		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor)}
 	}
@@ -77,19 +91,36 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		p.Legend.Add(s.Algorithm, l)
 	}
 	for _, h := range []struct {
-		name  string
-		value float64
-		grey  uint8
-	}{{"optimum over mixtures", first.Optimum, 0}, {"best single arm", first.BestSingle, 130}} {
-		l, err := line(plotter.XYs{{X: 1, Y: h.value}, {X: max(2, float64(first.Rounds)), Y: h.value}}, color.Gray{h.grey}, true)
+		name   string
+		points plotter.XYs
+		grey   uint8
+	}{{"optimum over mixtures", best, 0}, {"best single arm", single, 130}} {
+		points := slices.DeleteFunc(h.points, func(v plotter.XY) bool { return v.Y != v.Y })
+		if len(points) == 0 {
+			continue
+		}
+		l, err := line(points, color.Gray{h.grey}, true)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(l)
 		p.Legend.Add(h.name, l)
 	}
-	p.Y.Min, p.Y.Max = floor, first.Optimum+0.25*span
+	p.Y.Min, p.Y.Max = floor, high+0.05*span
 	return p, nil
+}
+
+// bests are the optimum and the best single arm of each round reported.
+func bests(s simulation) (best, single plotter.XYs) {
+	for j, t := range s.At {
+		best = append(best, plotter.XY{X: float64(t), Y: s.Objective.Mean[j] + s.Distance.Mean[j]})
+		single = append(single, plotter.XY{X: float64(t), Y: s.Single.Mean[j]})
+	}
+	if len(s.At) == 1 { // a line, not a point
+		best = append(plotter.XYs{{X: 1, Y: best[0].Y}}, best...)
+		single = append(plotter.XYs{{X: 1, Y: single[0].Y}}, single...)
+	}
+	return best, single
 }
 
 // gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed. The axis begins at -1.
@@ -103,10 +134,16 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 	p.Legend.Left = true
 	for i, s := range all {
 		c := playColours[i%len(playColours)]
-		for k, values := range [][]float64{s.Gain.Ratio, s.Gain.Median} {
+		for k, values := range []scenario.Series{s.Gain.Ratio, s.Gain.Median} {
 			var points plotter.XYs
 			for j, v := range values {
+				if v != v {
+					continue // not defined
+				}
 				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, -1), 1.1)})
+			}
+			if len(points) == 0 {
+				continue
 			}
 			l, err := line(points, c, k == 1)
 			if err != nil {

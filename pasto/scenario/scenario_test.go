@@ -248,21 +248,26 @@ func TestPaperIsUnstable(t *testing.T) {
 	}
 }
 
-// The replay of the real e-mail test: Mens E-Mail is better in all metrics, and the learner ends there.
+// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails, the learned mixture
+// does, and has more visits than the arm that holds the cap, by an interval that does not touch 0.
 func TestReplay(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
-		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1})
+		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
 			t.Errorf("%v of the customers count, want a third", share)
 		}
-		if r.Policies[0].Share[0] < .8 {
-			t.Errorf("learned %v", r.Policies[0].Share)
-		}
 		if len(r.Policies) != 4 {
 			t.Fatalf("%d policies", len(r.Policies))
+		}
+		learned, none := r.Policies[0], r.Policies[3]
+		if !learned.Holds || none.Holds || r.Policies[1].Holds || r.Policies[2].Holds {
+			t.Errorf("learned %v holds: %v; single arms: %v", learned.Share, learned.Holds, r.Policies[1:])
+		}
+		if learned.Share[0] < .5 || learned.Means[mailed].Estimate > mailedCap+1e-6 || none.Lead.Low < 1 || learned.Lead != (Interval{}) {
+			t.Errorf("learned %v, %v ahead of no e-mail", learned.Share, none.Lead)
 		}
 		for _, p := range r.Policies {
 			for m := range p.Means {
@@ -272,35 +277,49 @@ func TestReplay(t *testing.T) {
 				}
 			}
 		}
-		if again, _ := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1}); again.Accepted != r.Accepted {
+		if again, _ := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
 			t.Error("the same seed replays differently")
 		}
-		if r.Data == "file" { // shared/data/README: visits by arm
-			if m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50}); m.BestSingle < 18.2 || m.BestSingle > 18.4 {
-				t.Errorf("best single %v", m.BestSingle)
+		if r.Data == "file" { // shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail
+			m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50, Hard: true})
+			if m.BestSingle == m.BestSingle || math.Abs(m.Optimum-(.6*18.28+.4*10.62)) > .01 {
+				t.Errorf("best single %v, optimum %v", m.BestSingle, m.Optimum)
 			}
 		}
 	}
 }
 
-// Our Table 2: the guardrail is held, and the order of the paper's rows holds: single best ≤
-// probabilistic ≤ first goal alone.
+// Our Table 2: what is learned under the hard guardrail holds it strictly, and the order of the paper's rows holds:
+// single best ≤ probabilistic ≤ single goal. On larger made-up ratings the exact mixture is better than the single best
+// by more than chance (with NOREGRET_FULL=1).
 func TestRankingTable(t *testing.T) {
-	for _, dir := range []string{dataDir, ""} {
-		tab, err := RankingTable(t.Context(), Options{Data: dir, Seed: 1, Rounds: 1500})
+	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
+		if c.Users > 0 && !full() {
+			continue
+		}
+		c.Seed, c.Rounds = 1, 10_000
+		tab, err := RankingTable(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d users, %d items, threshold %.4f", tab.Data, tab.Users, tab.Items, tab.Threshold)
+		t.Logf("%s: %d users, %d items, threshold %.4f, gain in percent %+.2f, learned %.2f", tab.Data, tab.Users, tab.Items, tab.Threshold, tab.Gain, tab.Learned)
 		for _, r := range tab.Rows {
 			t.Logf("%-40s %.4f %.4f %v %v", r.Name, r.Recall, r.Genre, r.Holds, r.Arms)
 		}
-		hard, single, alone := tab.Rows[2], tab.Rows[3], tab.Rows[4]
-		if !hard.Holds || !single.Holds || hard.Genre < tab.Threshold-1e-9 || hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 {
+		learned, hard, single, alone := tab.Rows[0], tab.Rows[3], tab.Rows[4], tab.Rows[5]
+		for _, r := range []TableRow{learned, hard, single} {
+			if !r.Holds || r.Genre < tab.Threshold-1e-9 {
+				t.Errorf("the guardrail %v is broken: %+v", tab.Threshold, r)
+			}
+		}
+		if hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 || learned.Recall > hard.Recall+1e-9 || learned.Recall < single.Recall {
 			t.Errorf("%+v", tab.Rows)
 		}
 		if tab.Data == "file" && (tab.Users != 705 || tab.Items != 2834) {
 			t.Errorf("%d users and %d items", tab.Users, tab.Items)
+		}
+		if c.Users > 0 && tab.Gain.Low <= 0 {
+			t.Errorf("gain %v", tab.Gain)
 		}
 	}
 }
@@ -316,9 +335,16 @@ func TestRefused(t *testing.T) {
 		"workers":     {Workers: -1},
 		"checkpoints": {Rounds: 10, Checkpoints: []int{3, 3}},
 		"late":        {Rounds: 10, Checkpoints: []int{11}},
-		"start":       {Start: 2},
+		"start above": {Start: 2, Algorithm: "paper"},
 		"change":      {Change: -1},
 		"iterate":     {Iterate: "z"},
+		"threshold":   {Threshold: sigma(math.NaN())},
+		"own":         {Scenario: "hillstrom", Threshold: sigma(1)},
+		"users":       {Users: 100, Items: 100},
+		"only users":  {Scenario: "ranking", Users: 100},
+		"per decade":  {PerDecade: -1},
+		"start":       {Start: .9},
+		"hard":        {Algorithm: "paper", Hard: true},
 	} {
 		o.Runs = min(o.Runs+1, 1) * 2
 		if name == "runs" {
