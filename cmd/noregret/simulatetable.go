@@ -22,10 +22,10 @@ func (a *app) writeSimulations(all []simulation) error {
 			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, orNone(float64(s.BestSingle)), short(s.Optimum))
 		a.writeMarks(s.Result)
 		g := grid{}
-		g.add("round", "objective", "q25", "q75", "gain", "median", "violation", "broken", "to optimum")
+		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
 		for j, t := range s.At {
 			g.add(strconv.Itoa(t), number(s.Objective.Mean[j]).String(), number(s.Objective.Q25[j]).String(), number(s.Objective.Q75[j]).String(),
-				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Violation.Share[j]).String(), number(s.Distance.Mean[j]).String())
+				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Serving.Gain.Ratio[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Violation.Share[j]).String(), number(s.Distance.Mean[j]).String())
 		}
 		if err := g.write(a.stdout); err != nil {
 			return err

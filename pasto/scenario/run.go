@@ -17,6 +17,7 @@ import (
 // outcome is what a run leaves.
 type outcome struct {
 	value, single, best, violation []float64 // single is NaN where no arm holds the hard guardrails
+	served                         []float64 // the value of what was served in the round
 	broken                         []bool
 	share                          [][]float64
 	infeasible                     *pasto.Infeasible // by the true means
@@ -53,6 +54,13 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 		return nil, err
 	}
 	if err := pasto.ValidateNames(arms); err != nil {
+		return nil, err
+	}
+	first, err := build(0) // what is wrong with the learner is wrong in every run: say it once
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
 		return nil, err
 	}
 	out := make([]outcome, o.Runs)
@@ -194,6 +202,8 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 			p = served
 		}
 		truth.score(&out, p)
+		truth.means.Mean(truth.theta, served)
+		out.served = append(out.served, f.Reward(truth.theta))
 		if keep {
 			out.share = append(out.share, slices.Clone(p))
 		}

@@ -82,6 +82,8 @@ type Result struct {
 	Gain Gain `json:"gain"`
 	// Single is F_S of the round, over runs.
 	Single Single `json:"single"`
+	// Serving is the same of p_t, what was served to learn.
+	Serving Serving `json:"serving"`
 	// Violation is of the guardrails.
 	Violation Violation `json:"violation"`
 	// Infeasible tells of guardrails that no mixture can hold.
@@ -114,6 +116,12 @@ type Mean struct {
 type Gain struct {
 	Ratio  Series `json:"ratio"`
 	Median Series `json:"median"`
+}
+
+// Serving are objective and gain of the distributions served.
+type Serving struct {
+	Objective Curve `json:"objective"`
+	Gain      Gain  `json:"gain"`
 }
 
 // Single is the mean over runs of the best single arm's objective, NaN where there is none.

@@ -9,8 +9,12 @@ import (
 func summarize(o *Options, out []outcome) *Result {
 	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints}
 	for i := range o.Checkpoints {
-		r.addObjective(out, i)
-		r.addGain(out, i)
+		deployed, served := func(x *outcome) float64 { return x.value[i] }, func(x *outcome) float64 { return x.served[i] }
+		r.Objective.add(out, deployed)
+		r.Serving.Objective.add(out, served)
+		r.Gain.add(out, i, deployed)
+		r.Serving.Gain.add(out, i, served)
+		r.addMarks(out, i)
 		r.addViolation(out, i)
 		r.Mixture.Share = append(r.Mixture.Share, meanShare(out, i))
 	}
@@ -36,44 +40,40 @@ func lasting(at []int, ok func(i int) bool) int {
 	return since
 }
 
-// addObjective adds the mean, the standard deviation and the quartiles over runs at checkpoint i, and the means of the
-// best single arm and of the distance to the optimum.
-func (r *Result) addObjective(out []outcome, i int) {
-	runs := float64(len(out))
+// add adds the mean, the standard deviation and the quartiles of a value over runs.
+func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	var values []float64
-	var value, best, square float64
+	sum, square := 0.0, 0.0
 	for j := range out {
-		value += out[j].value[i]
-		best += out[j].best[i]
-		values = append(values, out[j].value[i])
+		v := of(&out[j])
+		sum += v
+		values = append(values, v)
 	}
-	mean := value / runs
+	mean := sum / float64(len(out))
 	for _, v := range values {
 		square += float64((v - mean) * (v - mean))
 	}
 	slices.Sort(values)
-	r.Objective.SD = append(r.Objective.SD, math.Sqrt(square/max(runs-1, 1)))
-	r.Objective.Mean = append(r.Objective.Mean, mean)
-	r.Objective.Q25 = append(r.Objective.Q25, quantile(values, 0.25))
-	r.Objective.Q75 = append(r.Objective.Q75, quantile(values, 0.75))
-	r.Distance.Mean = append(r.Distance.Mean, (best-value)/runs)
+	c.SD = append(c.SD, math.Sqrt(square/max(float64(len(out))-1, 1)))
+	c.Mean = append(c.Mean, mean)
+	c.Q25 = append(c.Q25, quantile(values, 0.25))
+	c.Q75 = append(c.Q75, quantile(values, 0.75))
 }
 
-// addGain adds the relative gains at checkpoint i, over the runs that have a single arm to compare with.
-func (r *Result) addGain(out []outcome, i int) {
-	var value, single, best, runs float64
+// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare with.
+func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
+	var value, single, best float64
 	var ratios []float64
 	for j := range out {
 		x := &out[j]
 		if x.single[i] != x.single[i] {
 			continue
 		}
-		runs++
-		value += x.value[i]
+		value += of(x)
 		single += x.single[i]
 		best += x.best[i]
 		if gap := x.best[i] - x.single[i]; gap > 1e-3 {
-			ratios = append(ratios, (x.value[i]-x.single[i])/gap)
+			ratios = append(ratios, (of(x)-x.single[i])/gap)
 		}
 	}
 	ratio := math.NaN()
@@ -81,9 +81,23 @@ func (r *Result) addGain(out []outcome, i int) {
 		ratio = (value - single) / (best - single)
 	}
 	slices.Sort(ratios)
+	g.Ratio = append(g.Ratio, ratio)
+	g.Median = append(g.Median, quantile(ratios, 0.5))
+}
+
+// addMarks adds the means of the best single arm and of the distance to the optimum at checkpoint i.
+func (r *Result) addMarks(out []outcome, i int) {
+	single, runs, distance := 0.0, 0.0, 0.0
+	for j := range out {
+		x := &out[j]
+		distance += x.best[i] - x.value[i]
+		if x.single[i] == x.single[i] {
+			single += x.single[i]
+			runs++
+		}
+	}
 	r.Single.Mean = append(r.Single.Mean, single/runs)
-	r.Gain.Ratio = append(r.Gain.Ratio, ratio)
-	r.Gain.Median = append(r.Gain.Median, quantile(ratios, 0.5))
+	r.Distance.Mean = append(r.Distance.Mean, distance/float64(len(out)))
 }
 
 func (r *Result) addViolation(out []outcome, i int) {
