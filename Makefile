@@ -34,7 +34,7 @@ pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenar
 		--plot dist/pasto/figure3-start$$start.png >dist/pasto/figure3-start$$start.txt || exit 1; done
 	for noise in 0.1 0.5 1 5; do bin/noregret simulate b --algorithm default,paper --noise $$noise --points 10 --runs $(PASTO_RUNS) \
 		--plot dist/pasto/figure4-$$noise.png >dist/pasto/figure4-$$noise.txt || exit 1; done
-	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 10 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
+	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
 
 .PHONY: pasto-tables
 pasto-tables: ## re-measure tables 9.1, 9.2, 9.3 and 9.5 of the specification of PASTO, cell by cell, an hour or two

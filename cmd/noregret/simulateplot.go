@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -17,11 +18,19 @@ import (
 // mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
 const mostShares = 8
 
-// logRounds puts rounds on a logarithmic axis.
-func logRounds(p *plot.Plot, rounds int) {
+// roundsAxis puts rounds on the axis: a logarithmic one, but where the optimum moves, as what is of interest is then late.
+func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.X.Min, p.X.Max = 1, max(2, float64(rounds))
+	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
+	if !moves(s) {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+}
+
+// moves reports whether the optimum is not the same in all rounds.
+func moves(s simulation) bool {
+	best, _ := bests(s)
+	return slices.ContainsFunc(best, func(v plotter.XY) bool { return math.Abs(v.Y-best[0].Y) > 1e-6 })
 }
 
 func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
@@ -37,14 +46,15 @@ func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error)
 }
 
 // objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, and the
-// best single arm and the optimum of each round, which move where the means do. The axis goes up to the highest of these, and begins a
-// little below the lowest best single arm, so that bad beginnings do not flatten the picture: what is below lies on its edge.
+// best single arm and the optimum of each round, which move where the means do. The axis goes up to the highest of these, and down to
+// the lowest best single arm and somewhat further, for algorithms that end there, but not to all bad beginnings: what is below lies
+// on its edge.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
 	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
 	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
-	logRounds(p, first.Rounds)
+	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = false, false
 	best, single := bests(first)
@@ -59,8 +69,11 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	for _, s := range all {
 		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
 	}
-	span := max(high-low, 1e-3*math.Abs(high), 1e-9)
+	span := max(high-low, 0.1*math.Abs(high), 1e-9)
 	floor := low - span
+	for _, s := range all {
+		floor = max(min(floor, s.Objective.Mean[len(s.At)-1]-0.2*span), low-6*span)
+	}
 	at := func(j int, v float64) plotter.XY {
 		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor)}
 	}
@@ -123,13 +136,20 @@ func bests(s simulation) (best, single plotter.XYs) {
 	return best, single
 }
 
-// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed. The axis begins at -1.
+// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the legend says from where on
+// the mean is above the best single arm, and the ratio 0.95 or more. The axis begins at -1, or at -4 where an algorithm ends below -1.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
 	p.Y.Label.Text = "gain: ratio of means, median dashed"
-	logRounds(p, all[0].Rounds)
-	p.Y.Min, p.Y.Max = -1, 1.1
+	roundsAxis(p, all[0])
+	floor, some := -1.0, false
+	for _, s := range all {
+		if v := s.Gain.Ratio[len(s.At)-1]; v < -1 {
+			floor = -4
+		}
+	}
+	p.Y.Min, p.Y.Max = floor, 1.1
 	p.Add(plotter.NewGrid())
 	p.Legend.Left = true
 	for i, s := range all {
@@ -140,7 +160,7 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 				if v != v {
 					continue // not defined
 				}
-				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, -1), 1.1)})
+				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, floor), 1.1)})
 			}
 			if len(points) == 0 {
 				continue
@@ -150,12 +170,27 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 				return nil, err
 			}
 			p.Add(l)
+			some = true
 			if k == 0 {
-				p.Legend.Add(s.Algorithm, l)
+				p.Legend.Add(crossings(s), l)
 			}
 		}
 	}
+	if !some {
+		p.Title.Text = "relative gain: not defined, no single arm to compare with"
+	}
 	return p, nil
+}
+
+// crossings is an algorithm's name with its crossing points.
+func crossings(s simulation) string {
+	from := func(round int) string {
+		if round == 0 {
+			return "never"
+		}
+		return "from " + strconv.Itoa(round)
+	}
+	return fmt.Sprintf("%s: above 0 %s, 0.95 %s", s.Algorithm, from(s.Crossing.Single), from(s.Crossing.Optimum))
 }
 
 // mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and all others together.
@@ -163,7 +198,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
 	p.Y.Label.Text = "share"
-	logRounds(p, s.Rounds)
+	roundsAxis(p, s)
 	p.Y.Min, p.Y.Max = 0, 1
 	p.Add(plotter.NewGrid())
 	p.Legend.Top = true

@@ -150,6 +150,9 @@ func TestSpread(t *testing.T) {
 	if got := spread(150, 4); !slices.Equal(got, []int{1, 2, 3, 6, 10, 18, 32, 56, 100, 150}) {
 		t.Error(got)
 	}
+	if got := even(100, 1); !slices.Equal(got, []int{25, 50, 75, 100}) || len(even(20_000, 0)) != 20 || !slices.Equal(even(3, 1), []int{1, 2, 3}) {
+		t.Error(got)
+	}
 	at := []int{1, 2, 3, 4}
 	if lasting(at, func(i int) bool { return i != 1 }) != 3 || lasting(at, func(i int) bool { return i < 3 }) != 0 || lasting(at, func(int) bool { return true }) != 1 {
 		t.Error("marks")

@@ -29,7 +29,8 @@ type Options struct {
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
 	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for PerDecade of them in each power
-	// of ten, and Rounds. PerDecade is 0 for 1, 2, 5, 10, ...
+	// of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5, 10, ... and for
+	// 20 even ones.
 	Checkpoints []int
 	PerDecade   int
 	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
@@ -211,6 +212,7 @@ type Spec struct {
 	common       bool // all runs have the same arms
 	real         bool
 	fixed        bool // has thresholds of its own
+	drift        bool // the means change
 	prepare      func(o *Options) (build func(run int) (world, error), arms []string, data string, err error)
 }
 
@@ -292,6 +294,9 @@ func (o *Options) complete(s *Spec) error {
 	}
 	if o.Checkpoints == nil {
 		o.Checkpoints = spread(o.Rounds, o.PerDecade)
+		if s.drift {
+			o.Checkpoints = even(o.Rounds, o.PerDecade)
+		}
 	}
 	for i, c := range o.Checkpoints {
 		if c < 1 || c > o.Rounds || i > 0 && c <= o.Checkpoints[i-1] {
@@ -315,4 +320,17 @@ func spread(rounds, n int) []int {
 	slices.Sort(list)
 	list = slices.DeleteFunc(slices.Compact(list), func(c int) bool { return c >= rounds })
 	return append(list, rounds)
+}
+
+// even lists 4·n rounds evenly, 20 for n = 0.
+func even(rounds, n int) []int {
+	count := 4 * n
+	if n == 0 {
+		count = 20
+	}
+	var list []int
+	for i := range count {
+		list = append(list, max((i+1)*rounds/count, 1))
+	}
+	return slices.Compact(list)
 }

@@ -115,7 +115,7 @@ func toySpec() Spec {
 func toyDriftSpec() Spec {
 	return Spec{
 		Name: "a-drift", Doc: "the toy whose second arm's y drops from 2 to 0.5 half-way (spec 9.5): the optimum falls to 0.432",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
 		prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
 	}
 }
@@ -123,7 +123,7 @@ func toyDriftSpec() Spec {
 func toySwapSpec() Spec {
 	return Spec{
 		Name: "a-swap", Doc: "the toy whose arms swap roles half-way",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
 		prepare: toy(mustTable([]float64{0, 2}, []float64{2, -2})),
 	}
 }
@@ -171,6 +171,6 @@ func randomSpec() Spec {
 func randomDriftSpec() Spec {
 	return Spec{
 		Name: "b-drift", Doc: "random instances of which half of the arms are drawn anew half-way",
-		Rounds: 20_000, Runs: 100, Noise: 1, prepare: randomWorld(true),
+		Rounds: 20_000, Runs: 100, Noise: 1, drift: true, prepare: randomWorld(true),
 	}
 }
