@@ -141,7 +141,8 @@ func (o *Options) validate(arms, metrics int) error {
 	return nil
 }
 
-// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error too.
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
+// too.
 func (a *Algorithm) Observe(obs []Observation) error {
 	obs, total, err := a.intake.take(a.objective, obs, a.s.T+1, a.p, a.s.Active)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// BenchmarkRound is a round (draw, observe) of ten groups once every arm has been served, in ns for each arm and for each
-// arm and metric: the cost of Algorithm 1 is linear in K·M. The default does nothing with the arms that are not drawn but
-// for the rounds with a solution, which the first ones all are: its cost is that of these divided by their share. What is
-// above 10⁶ numbers wants NOREGRET_FULL=1 (make pasto-cost), and up to 6 GB of memory.
+// BenchmarkRound is a round (draw, observe) of ten groups once every arm has been served, in ns for each arm
+// and for each arm and metric: the cost of Algorithm 1 is linear in K·M. The default does nothing with the
+// arms that are not drawn but for the rounds with a solution, which the first ones all are: its cost is that
+// of these divided by their share. What is above 10⁶ numbers wants NOREGRET_FULL=1 (make pasto-cost), and
+// up to 6 GB of memory.
 func BenchmarkRound(b *testing.B) {
 	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
 		for _, size := range [][2]int{{100, 3}, {10_000, 3}, {1000, 100}, {100_000, 3}, {1_000_000, 3}, {100_000, 100}, {1_000_000, 100}} {

@@ -11,15 +11,15 @@ import (
 // ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
 // name "default" stands for.
 type ConfidentOptions struct {
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5. HardCaution is the c of hard guardrails, 0
-	// means 2.
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5. HardCaution is the c of hard
+	// guardrails, 0 means 2.
 	Optimism, Caution, HardCaution float64
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
 	Explore float64
-	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k p_k²·Σ_i
-	// λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on average when the arms' means
-	// miss by their standard errors (for Shrink = 1, beyond the threshold). It spreads the mixture while little is
-	// known, and vanishes as 1/n. For a [Utility] λ is Smooth/2.
+	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
+	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
+	// average when the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It
+	// spreads the mixture while little is known, and vanishes as 1/n. For a [Utility] λ is Smooth/2.
 	Shrink float64
 	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
 	// arms that were bad and became good while nobody looked, at its cost in what is served; Deployed is
@@ -33,32 +33,32 @@ type ConfidentOptions struct {
 }
 
 // Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever the
-// observations of an arm have doubled:
+// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever
+// the observations of an arm have doubled:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
 //
 // every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
 // with α_t = min(½, 5·t^−⅓) and deploys p⁻. There is no step size and no importance weight: the
-// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2); so there is no mirror step
-// either, and nothing here is built on oco. Optimism brings data
-// to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps an arm
-// that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the
-// units of the metrics.
+// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2); so there is no mirror
+// step either, and nothing here is built on oco. Optimism brings data to the arms that could matter, so that
+// no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
+// deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of observations with those before
 // it; blocks are of 32, 64, ... up to half of all, and begin again. A difference of 6 standard errors
 // starts the arm anew from the block, and lets every other arm's past count for one group.
 //
-// Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is deployed seldom
-// breaks them (see the package comment); soft ones beside them keep their penalty. Where no mixture holds the hard ones
-// by the cautious estimates, that of least violation takes its place; [Confident.Infeasible] tells whether they can be
-// held at all. What is served to learn is under no such promise.
+// Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
+// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
+// mixture holds the hard ones by the cautious estimates, that of least violation takes its place;
+// [Confident.Infeasible] tells whether they can be held at all. What is served to learn is under no such
+// promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing, but for the linear programs of hard
-// guardrails.
+// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing, but for the linear programs
+// of hard guardrails.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -221,7 +221,8 @@ func (l *Confident) Draw(r Rand, arms []int) {
 	l.sampler.draw(r, l.p, arms, scheme)
 }
 
-// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error too.
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
+// too.
 func (l *Confident) Observe(obs []Observation) error {
 	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {

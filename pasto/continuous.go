@@ -35,8 +35,8 @@ type ContinuousOptions struct {
 //  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the worst first, to make room.
 //
 // Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
-// [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what the learner's does, a search O(n³ + C·n²) for
-// n nodes and C candidates.
+// [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what the
+// learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
 type Continuous struct {
 	learner      *Confident
 	lower, upper []float64

@@ -1,10 +1,10 @@
 package pasto
 
-// Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so far: nil when some
-// mixture of the arms served so far holds them by the estimates V̂, else the least violation there is by them. Sure
-// reports that not even estimates moved in the good direction by three standard errors could hold them. It solves two
-// linear programs, and changes nothing. For objectives that are not [Goals], and before two groups of an arm have been
-// seen, it is nil.
+// Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so far: nil when
+// some mixture of the arms served so far holds them by the estimates V̂, else the least violation there is
+// by them. Sure reports that not even estimates moved in the good direction by three standard errors could
+// hold them. It solves two linear programs, and changes nothing. For objectives that are not [Goals], and
+// before two groups of an arm have been seen, it is nil.
 func (l *Confident) Infeasible() (least *Infeasible, sure bool) {
 	g, ok := l.objective.(*Goals)
 	if !ok || l.s.Freedom <= 0 {

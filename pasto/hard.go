@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for a weighted sum a
-// linear program, whose support has at most m + 1 arms for m guardrails.
+// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for a weighted
+// sum a linear program, whose support has at most m + 1 arms for m guardrails.
 func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 	if err := means.check(g); err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func (g *Goals) allHard() *Goals {
 	return h
 }
 
-// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or an error of code bad_input
-// that is an [*Infeasible] with the least total violation. O(K·m) a step of the simplex method.
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or an error of code
+// bad_input that is an [*Infeasible] with the least total violation. O(K·m) a step of the simplex method.
 func CheckFeasible(g *Goals, means *Table) error {
 	if err := means.check(g); err != nil {
 		return err
@@ -40,8 +40,8 @@ func CheckFeasible(g *Goals, means *Table) error {
 	return bad("guardrails", "%w", lp.infeasible(g))
 }
 
-// Infeasible tells of guardrails that no mixture can hold. It is the cause of the error where they are hard, and a
-// part of the [Optimum] where they are not.
+// Infeasible tells of guardrails that no mixture can hold. It is the cause of the error where they are hard,
+// and a part of the [Optimum] where they are not.
 type Infeasible struct {
 	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics' units.
 	Violation float64
@@ -88,8 +88,8 @@ type reward struct{ *Goals }
 // Value implements [Objective].
 func (r reward) Value(theta []float64) float64 { return r.Reward(theta) }
 
-// maximizeHard maximizes the reward of g over the mixtures that hold its hard guardrails. The answer is moved into
-// them by as much as rounding had left it outside, where that is more than the metrics' slack.
+// maximizeHard maximizes the reward of g over the mixtures that hold its hard guardrails. The answer is moved
+// into them by as much as rounding had left it outside, where that is more than the metrics' slack.
 func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum, error) {
 	opt, err := decompose(g, means, nil, tol, iterations)
 	for push := 2.0; err == nil && push < 1e7; push *= 100 {
@@ -117,9 +117,9 @@ func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum
 }
 
 // decompose is simplicial decomposition: the best mixture of the vertices known so far, by the solver of soft
-// objectives, and then the vertex that its gradient likes best, by the linear program. Tight is what is added to each
-// metric's demand, nil for nothing. For a linear reward the first vertex is the answer. The gap is certified by the
-// dual prices: no mixture that holds the guardrails has a reward above Value + Gap.
+// objectives, and then the vertex that its gradient likes best, by the linear program. Tight is what is added
+// to each metric's demand, nil for nothing. For a linear reward the first vertex is the answer. The gap is
+// certified by the dual prices: no mixture that holds the guardrails has a reward above Value + Gap.
 func decompose(g *Goals, means *Table, tight []float64, tol float64, iterations int) (*Optimum, error) {
 	lp := newProgram(g, means, func(m *Metric) bool { return m.Hard })
 	for j, m := range lp.rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is spec 1.3: as a soft one with a
-// large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
+// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is spec 1.3: as a soft
+// one with a large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
 func TestGuardrailsKeepTheirKind(t *testing.T) {
 	m := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	metrics := func(hard bool, lambda, soft float64) *Goals {
@@ -45,8 +45,8 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// Every guardrail is held in its own units, whatever the units of the others (one tolerance for the largest of them would
-// pass over the second here), and the objective of the certified optimum is finite.
+// Every guardrail is held in its own units, whatever the units of the others (one tolerance for the largest
+// of them would pass over the second here), and the objective of the certified optimum is finite.
 func TestHardUnits(t *testing.T) {
 	f, err := NewGoals([]Metric{
 		{Name: "x"},

@@ -19,14 +19,14 @@ type Rand interface {
 type Observation struct {
 	// Arm is the arm that the group was served, as drawn: of positive propensity in the running round.
 	Arm int
-	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in the metric's range
-	// where it has one.
+	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in the metric's
+	// range where it has one.
 	Metrics []float64
 	// Control are the raw means of the concurrent control group, of length M, needed where the objective has a
 	// guardrail that is [Metric.Relative]; the learner forms the contrast itself ([Goals.Contrast]).
 	Control []float64
-	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means that all groups are
-	// equal.
+	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means that all groups
+	// are equal.
 	Size float64
 	// Round is that of the draw; 0 means the running round. Any other than the running one is refused.
 	Round int
@@ -83,8 +83,8 @@ type intake struct {
 	values []float64
 }
 
-// take refuses a round's observations that break a rule, before anything changes. It returns them in the form that
-// the objective sees, and Σ Size, 0 for equal groups. What it returns is good until the next call.
+// take refuses a round's observations that break a rule, before anything changes. It returns them in the form
+// that the objective sees, and Σ Size, 0 for equal groups. What it returns is good until the next call.
 func (in *intake) take(f Objective, obs []Observation, round int, p []float64, active []bool) (seen []Observation, total float64, err error) {
 	if len(obs) == 0 {
 		return nil, 0, bad("observations", "none in round %d: want at least one group", round)

@@ -387,8 +387,9 @@ func TestConfidentAlarm(t *testing.T) {
 	}
 }
 
-// With hard guardrails the default deploys what holds them in nearly all runs: at most one in twenty breaks one, with
-// noise of 1 and of 5 (before there was a caution of its own it was one in four), and comes near the optimum.
+// With hard guardrails the default deploys what holds them in nearly all runs: at most one in twenty breaks
+// one, with noise of 1 and of 5 (before there was a caution of its own it was one in four), and comes near
+// the optimum.
 func TestConfidentHard(t *testing.T) {
 	mu := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	four, two := goals(t, 5, true, .2, .1), goals(t, 5, true, 0)

@@ -102,21 +102,21 @@ type Metric struct {
 	// the control".
 	Threshold float64 `json:"threshold,omitempty"`
 	// Relative makes the guardrail one against a concurrent control group: the objective then sees the contrast
-	// y − (1 + Threshold)·y_control, which the learner forms of each observation and its Control, and the threshold
-	// is 0 (spec 10.6, 10.7).
+	// y − (1 + Threshold)·y_control, which the learner forms of each observation and its Control, and the
+	// threshold is 0 (spec 10.6, 10.7).
 	Relative bool `json:"relative,omitempty"`
 	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's experiments.
 	Lambda float64 `json:"lambda,omitempty"`
-	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and there is no
-	// price. Algorithms that follow gradients refuse it; the default and [Maximize] take it.
+	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and there is
+	// no price. Algorithms that follow gradients refuse it; the default and [Maximize] take it.
 	Hard bool `json:"hard,omitempty"`
-	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units: room for
-	// rounding, as a sum of shares times means seldom equals a threshold exactly. 0 means 1e-9 of the largest of
-	// |Threshold|, |Lower| and |Upper|, and 1e-9 where these are all 0 or the guardrail is relative.
+	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units: room
+	// for rounding, as a sum of shares times means seldom equals a threshold exactly. 0 means 1e-9 of the
+	// largest of |Threshold|, |Lower| and |Upper|, and 1e-9 where these are all 0 or the guardrail is relative.
 	Slack float64 `json:"slack,omitempty"`
-	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means unknown. Every learner
-	// refuses an observation outside; of a relative guardrail the range is that of the raw values, of the arm's
-	// group and of the control's, not that of the contrast.
+	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means unknown. Every
+	// learner refuses an observation outside; of a relative guardrail the range is that of the raw values, of
+	// the arm's group and of the control's, not that of the contrast.
 	Lower float64 `json:"lower,omitempty"`
 	Upper float64 `json:"upper,omitempty"`
 }

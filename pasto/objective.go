@@ -200,10 +200,10 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	return math.Sqrt(weights + squares), smooth
 }
 
-// Contrast writes the values the objective sees to dst, which may be values: relative guardrails become
-// y − (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a metric's range are
-// refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts that sum
-// up rounds of their own.
+// Contrast writes the values the objective sees to dst, which may be values: relative guardrails become y −
+// (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a metric's range are
+// refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts
+// that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if err := checkVector("metrics", values, g.Dim()); err != nil {
 		return err
@@ -256,8 +256,8 @@ func validate(f Objective) error {
 	return f.Validate()
 }
 
-// identity is what a snapshot says of the objective it was learned for: metrics and softness of [Goals], name and
-// constants of a [Utility], what String says of others, or the type if there is no String.
+// identity is what a snapshot says of the objective it was learned for: metrics and softness of [Goals], name
+// and constants of a [Utility], what String says of others, or the type if there is no String.
 func identity(f Objective) string {
 	if s, ok := f.(fmt.Stringer); ok {
 		return s.String()

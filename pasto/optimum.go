@@ -106,14 +106,14 @@ type SolverOptions struct {
 
 // Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact line
 // search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
-// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when it takes in another
-// arm.
+// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when it takes
+// in another arm.
 //
-// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of the objective, soft
-// guardrails and soft minimum included, is maximized by simplicial decomposition: its linear programs are solved by
-// the revised simplex method (O(K·m + m³) a step for m hard guardrails), whose dual prices certify the gap.
-// When no mixture holds the hard ones the error of code bad_input is an [*Infeasible] with the least total violation;
-// when no mixture holds the soft ones too, the optimum says so.
+// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of the
+// objective, soft guardrails and soft minimum included, is maximized by simplicial decomposition: its linear
+// programs are solved by the revised simplex method (O(K·m + m³) a step for m hard guardrails), whose dual
+// prices certify the gap. When no mixture holds the hard ones the error of code bad_input is an [*Infeasible]
+// with the least total violation; when no mixture holds the soft ones too, the optimum says so.
 func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 	if err := means.check(f); err != nil {
 		return nil, err

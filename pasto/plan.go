@@ -41,7 +41,8 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, in the good direction.
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, in the good
+// direction.
 func (l *Confident) shift(cautious bool) {
 	s, m := &l.s, l.objective.Dim()
 	for k, ok := range l.usable {
@@ -77,7 +78,8 @@ func (l *Confident) risk() {
 	l.solver.ridge = l.ridge
 }
 
-// optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can have.
+// optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can
+// have.
 func (l *Confident) optimize(p []float64) error {
 	sum, n := 0.0, 0
 	for k, w := range p {

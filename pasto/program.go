@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms 0..K−1, then
-// surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk − c_j) over scale_j, the largest
-// such number, and gains are scaled likewise, so that one tolerance fits every row: a metric in millions does not
-// hide one in millionths.
+// program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
+// 0..K−1, then surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk −
+// c_j) over scale_j, the largest such number, and gains are scaled likewise, so that one tolerance fits every
+// row: a metric in millions does not hide one in millionths.
 type program struct {
 	means      *Table
 	gain       []float64 // of the arms, of size at most 1
@@ -75,8 +75,8 @@ func (lp *program) aim(d []float64) {
 	}
 }
 
-// begin makes the basis of the arm of the largest gain, with surplus where it holds a guardrail and artificial
-// variables where it does not.
+// begin makes the basis of the arm of the largest gain, with surplus where it holds a guardrail and
+// artificial variables where it does not.
 func (lp *program) begin() {
 	first := 0
 	for k, v := range lp.gain {
@@ -277,8 +277,9 @@ func (lp *program) shortfall() float64 {
 	return v
 }
 
-// least runs the first phase: the least total violation, each guardrail's in its own scale, and if that is not 0
-// the least in the metrics' units. It reports whether all can be held; then the artificial variables are closed.
+// least runs the first phase: the least total violation, each guardrail's in its own scale, and if that is
+// not 0 the least in the metrics' units. It reports whether all can be held; then the artificial variables
+// are closed.
 func (lp *program) least() (feasible bool, err error) {
 	lp.begin()
 	if err := lp.run(true); err != nil {
@@ -295,8 +296,8 @@ func (lp *program) least() (feasible bool, err error) {
 	return false, lp.run(true)
 }
 
-// prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the bound max_k
-// [g_k + Σν_j·(y_jk − c_j)] on ⟨g, p⟩ of any mixture that holds them.
+// prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the bound
+// max_k [g_k + Σν_j·(y_jk − c_j)] on ⟨g, p⟩ of any mixture that holds them.
 func (lp *program) prices(dst []float64) (bound float64) {
 	clear(dst)
 	lp.multipliers(false)

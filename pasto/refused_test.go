@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// The bad input of the issue, for every algorithm of the catalogue: the exact message, the code, and a state that is
-// the same before and after.
+// The bad input of the issue, for every algorithm of the catalogue: the exact message, the code, and a state
+// that is the same before and after.
 func TestBadInputOfEveryAlgorithm(t *testing.T) {
 	f, err := NewGoals([]Metric{{Name: "x", Lower: -100, Upper: 100}, {Name: "y", Role: Guardrail}}, 0)
 	if err != nil {
@@ -142,8 +142,8 @@ func TestThompsonServing(t *testing.T) {
 	}
 }
 
-// A guardrail that no mixture can satisfy is reported with the least violation: by the exact solver, hard or soft, and
-// by the default while it learns.
+// A guardrail that no mixture can satisfy is reported with the least violation: by the exact solver, hard or
+// soft, and by the default while it learns.
 func TestInfeasibleReported(t *testing.T) {
 	const want = `guardrails: infeasible: no mixture holds the guardrails; the least total violation is 1 ("a" by 1)`
 	_, err := Maximize(goals(t, 5, true, 3), toy(t), SolverOptions{})
@@ -186,8 +186,9 @@ func cliff() *Utility {
 	}
 }
 
-// A gradient of a user's utility that is not finite is refused by every algorithm before any change, for every form of
-// the estimate; the message names the utility and the value, and the learner goes on as if nothing had been.
+// A gradient of a user's utility that is not finite is refused by every algorithm before any change, for
+// every form of the estimate; the message names the utility and the value, and the learner goes on as if
+// nothing had been.
 func TestUtilityNotFinite(t *testing.T) {
 	learners := map[string]func() (Learner, error){}
 	for _, e := range Algorithms() {
@@ -314,7 +315,8 @@ func TestSnapshotObjective(t *testing.T) {
 	}
 }
 
-// A relative guardrail takes raw metrics and the control group's: without these nothing is taken, and common swings cancel.
+// A relative guardrail takes raw metrics and the control group's: without these nothing is taken, and common
+// swings cancel.
 func TestRelativeObservations(t *testing.T) {
 	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Relative: true, Threshold: -.02, Lower: 0, Upper: 200}}, 0)
 	if err != nil {
@@ -388,5 +390,59 @@ func TestUnknownAlgorithm(t *testing.T) {
 	var e *noregret.Error
 	if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), `algorithm: "nobody" is unknown: want one of default, `) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic, and where a
+// round is taken the snapshot can be restored and goes on.
+func TestExtremes(t *testing.T) {
+	for _, e := range Algorithms() {
+		for _, value := range []float64{1, 1e100, -1e100, 1e-100} {
+			l, err := e.New(goals(t, 5, false, 0), 3, 100, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := random.New(1, "test")
+			taken := 0
+			for n := range 120 {
+				arms := make([]int, 2)
+				l.Draw(r, arms)
+				size := []float64{smallestSize, largestSize, 1}[n%3]
+				v := value * (r.Float64() - .5)
+				err := l.Observe([]Observation{
+					{Arm: arms[0], Metrics: []float64{v, -v}, Size: size},
+					{Arm: arms[1], Metrics: []float64{value, v}, Size: largestSize},
+				})
+				if err != nil {
+					if noregret.CodeOf(err) != noregret.BadInput {
+						t.Fatalf("%s: %v", e.Name, err)
+					}
+					continue
+				}
+				taken++
+				data, err := l.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n%20 != 0 {
+					continue
+				}
+				again, _ := e.New(goals(t, 5, false, 0), 3, 100, nil)
+				if err := again.UnmarshalBinary(data); err != nil {
+					t.Fatalf("%s, value %v, round %d: %v", e.Name, value, n, err)
+				}
+				if fmt.Sprint(again.Serving(), again.Deployed()) != fmt.Sprint(l.Serving(), l.Deployed()) {
+					t.Fatalf("%s, value %v: restored differently", e.Name, value)
+				}
+			}
+			for _, p := range [][]float64{l.Serving(), l.Deployed()} {
+				if err := checkMixture("p", p, 3); err != nil {
+					t.Errorf("%s, value %v: %v", e.Name, value, err)
+				}
+			}
+			if taken == 0 {
+				t.Errorf("%s, value %v: nothing is taken", e.Name, value)
+			}
+		}
 	}
 }

@@ -18,8 +18,8 @@ const (
 	Eliminate Rule = iota
 	// UCB serves the arm of the largest upper confidence bound.
 	UCB
-	// Thompson serves alike the arms that are best in 16 draws from N(V̂_k, se²) for every metric, drawn anew at the end
-	// of each round.
+	// Thompson serves alike the arms that are best in 16 draws from N(V̂_k, se²) for every metric, drawn anew
+	// at the end of each round.
 	Thompson
 )
 
@@ -29,8 +29,9 @@ const (
 // pooled variances. Arms never served come first. A round costs O(K·M), for Thompson O(16·K·M); memory is
 // O(K·M).
 //
-// Serving is the propensity for all three rules: what Draw draws from. Thompson's normals come from a generator in its
-// state, which the observations seed, so that Serving is known before the draw and a snapshot goes on with the same draws.
+// Serving is the propensity for all three rules: what Draw draws from. Thompson's normals come from a
+// generator in its state, which the observations seed, so that Serving is known before the draw and a
+// snapshot goes on with the same draws.
 type Single struct {
 	objective Objective
 	rule      Rule
@@ -131,7 +132,8 @@ func Normal(r Rand) float64 {
 	}
 }
 
-// Observe implements [Learner]. An objective whose value or gradient at an arm's new means is not finite is an error too.
+// Observe implements [Learner]. An objective whose value or gradient at an arm's new means is not finite is
+// an error too.
 func (l *Single) Observe(obs []Observation) error {
 	m := l.objective.Dim()
 	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, nil)

@@ -224,6 +224,15 @@ func (s *solver) leap(p []float64) {
 		}
 	}
 	s.support = kept
+	sum := 0.0
+	for _, k := range s.support {
+		sum += p[k]
+	}
+	if math.Abs(sum-1) > 1e-12 { // a long step along shares that had hardly moved
+		for _, k := range s.support {
+			p[k] /= sum
+		}
+	}
 }
 
 func (s *solver) slope(step float64) float64 {
@@ -238,9 +247,8 @@ func (s *solver) slope(step float64) float64 {
 	return v - s.line[0] - float64(s.line[1]*step)
 }
 
-// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that the arms' scores can
-// have with the gradient d at p. A p of many arms starts again
-// from the best of them.
+// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that the
+// arms' scores can have with the gradient d at p. A p of many arms starts again from the best of them.
 func (s *solver) settle(p []float64, relative float64, iterations int) {
 	s.support = s.support[:0]
 	for k, w := range p {

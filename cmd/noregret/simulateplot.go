@@ -18,7 +18,8 @@ import (
 // mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
 const mostShares = 8
 
-// roundsAxis puts rounds on the axis: a logarithmic one, but where the optimum moves, as what is of interest is then late.
+// roundsAxis puts rounds on the axis: a logarithmic one, but where the optimum moves, as what is of interest
+// is then late.
 func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
 	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
@@ -45,10 +46,10 @@ func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error)
 	return l, nil
 }
 
-// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, and the
-// best single arm and the optimum of each round, which move where the means do. The axis goes up to the highest of these, and down to
-// the lowest best single arm and somewhat further, for algorithms that end there, but not to all bad beginnings: what is below lies
-// on its edge.
+// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the
+// upper quartile, and the best single arm and the optimum of each round, which move where the means do. The
+// axis goes up to the highest of these, and down to the lowest best single arm and somewhat further, for
+// algorithms that end there, but not to all bad beginnings: what is below lies on its edge.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
@@ -136,8 +137,9 @@ func bests(s simulation) (best, single plotter.XYs) {
 	return best, single
 }
 
-// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the legend says from where on
-// the mean is above the best single arm, and the ratio 0.95 or more. The axis begins at -1, or at -4 where an algorithm ends below -1.
+// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the
+// legend says from where on the mean is above the best single arm, and the ratio 0.95 or more. The axis
+// begins at -1, or at -4 where an algorithm ends below -1.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
@@ -193,7 +195,8 @@ func crossings(s simulation) string {
 	return fmt.Sprintf("%s: above 0 %s, 0.95 %s", s.Algorithm, from(s.Crossing.Single), from(s.Crossing.Optimum))
 }
 
-// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and all others together.
+// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and
+// all others together.
 func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
@@ -240,7 +243,8 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by side.
+// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by
+// side.
 func plotSimulations(path string, all []simulation) error {
 	left, err := objectivePanel(all)
 	if err != nil {

@@ -37,10 +37,11 @@ type emails struct {
 	seed  uint64
 }
 
-// goals maximize visits under two guardrails: conversions of at least nine tenths of what the customers of the training
-// half had (who were split equally among the arms), and e-mails to at most 60 % of the customers. Spend is watched. In
-// this test the Mens E-Mail is best in every metric, so a guardrail on conversions alone would never bind; with the
-// cap no single arm holds both, and what is right is a mixture. All is fixed before the other half is looked at.
+// goals maximize visits under two guardrails: conversions of at least nine tenths of what the customers of
+// the training half had (who were split equally among the arms), and e-mails to at most 60 % of the
+// customers. Spend is watched. In this test the Mens E-Mail is best in every metric, so a guardrail on
+// conversions alone would never bind; with the cap no single arm holds both, and what is right is a mixture.
+// All is fixed before the other half is looked at.
 func (e *emails) goals(hard bool) *pasto.Goals {
 	train, _ := e.halves()
 	floor := 0.0

@@ -22,8 +22,8 @@ type Problem struct {
 	Arms []Arm `json:"arms"`
 	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ ≥ 0 of a group's metric, which is cut off at the metric's range where it has
-	// one; Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ ≥ 0 of a group's metric, which is cut off at the metric's range where
+	// it has one; Groups is their number in a round, 0 for 1.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
 	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.

@@ -34,7 +34,8 @@ func TestProblem(t *testing.T) {
 	if v := r.Objective.Mean[len(r.At)-1]; v < .97 {
 		t.Errorf("objective %v", v)
 	}
-	// Relative to a control group that is served arm b: y − 0.9·2 ≥ 0 of the arms' −2 and 2, and ranges cut the noise off.
+	// Relative to a control group that is served arm b: y − 0.9·2 ≥ 0 of the arms' −2 and 2, and ranges
+	// cut the noise off.
 	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`, `"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
 	want, err := pasto.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}), mustTable([]float64{2, 0}, []float64{-3.8, .2}), pasto.SolverOptions{})
@@ -108,8 +109,8 @@ func FuzzProblem(f *testing.F) {
 	})
 }
 
-// Hard guardrails: the reward is reported, broken ones are counted, gains are over the runs with a single arm that holds
-// them.
+// Hard guardrails: the reward is reported, broken ones are counted, gains are over the runs with a single arm
+// that holds them.
 func TestHardRuns(t *testing.T) {
 	r := run(t, Options{Hard: true, Runs: 60, Rounds: 3000, Noise: sigma(1), Seed: 2, Checkpoints: []int{1, 3000}})
 	if math.Abs(r.Optimum-1) > 1e-9 || r.BestSingle != 0 || r.Violation.Share[1] > .05 || r.Objective.Mean[1] < .95 || r.Objective.Mean[1] > 1 {

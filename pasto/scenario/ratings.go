@@ -20,9 +20,9 @@ type ratings struct {
 
 type event struct{ user, item int }
 
-// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and
-// more count; users and items of fewer than 5 are dropped, until none is left. Users and items above 0 ask for made ones
-// of that size.
+// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and more
+// count; users and items of fewer than 5 are dropped, until none is left. Users and items above 0 ask for
+// made ones of that size.
 func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
 	if users > 0 {
 		dir = ""

@@ -28,9 +28,9 @@ type Policy struct {
 	// Means weighs the arms' means, HorvitzThompson the customers by q/p (spec 10.4), for each metric.
 	Means           []Interval `json:"means"`
 	HorvitzThompson []Interval `json:"horvitz_thompson"`
-	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned mixture has more, with
-	// intervals by the bootstrap over the customers kept back (the 2.5 and 97.5 % points of 400 resamples of each
-	// arm's). Holds says which guardrails the estimates hold.
+	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned mixture has more,
+	// with intervals by the bootstrap over the customers kept back (the 2.5 and 97.5 % points of 400 resamples
+	// of each arm's). Holds says which guardrails the estimates hold.
 	Objective Interval `json:"objective"`
 	Lead      Interval `json:"lead"`
 	Holds     bool     `json:"holds"`

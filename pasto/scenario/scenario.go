@@ -16,8 +16,8 @@ import (
 
 // Options are those of [Run].
 type Options struct {
-	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and "default". A scenario that
-	// ends in ".json" is the file of a [Problem].
+	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and "default". A
+	// scenario that ends in ".json" is the file of a [Problem].
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
@@ -28,9 +28,9 @@ type Options struct {
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for PerDecade of them in each power
-	// of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5, 10, ... and for
-	// 20 even ones.
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for PerDecade of them in each
+	// power of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5,
+	// 10, ... and for 20 even ones.
 	Checkpoints []int
 	PerDecade   int
 	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
@@ -41,14 +41,14 @@ type Options struct {
 	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for
 	// the distribution p_t of the round.
 	Iterate string
-	// Hard makes the guardrails hard; only the default takes them. The objective reported is then that without them,
-	// and the single arm to beat the best of those that hold them.
+	// Hard makes the guardrails hard; only the default takes them. The objective reported is then that without
+	// them, and the single arm to beat the best of those that hold them.
 	Hard bool
-	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data and problems of a
-	// file have their own and refuse it.
+	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data and problems of
+	// a file have their own and refuse it.
 	Threshold *float64
-	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in Data; 0 for the
-	// data, or 700 and 1,500 where there are none.
+	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in Data; 0 for
+	// the data, or 700 and 1,500 where there are none.
 	Users, Items int
 	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); "" or missing
 	// files: seeded data of the same shape.
@@ -112,8 +112,8 @@ type Mean struct {
 }
 
 // Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0
-// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F*
-// − F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
+// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* −
+// F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
 type Gain struct {
 	Ratio  Series `json:"ratio"`
 	Median Series `json:"median"`
@@ -153,17 +153,17 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations, and the share of the
-// runs in which some guardrail is broken by more than its slack.
+// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations, and the
+// share of the runs in which some guardrail is broken by more than its slack.
 type Violation struct {
 	Mean  []float64 `json:"mean"`
 	Share []float64 `json:"share"`
 }
 
-// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last checkpoint, with the
-// mean over them of the least total violation, and what falls short in the first of them. Reported are the runs in
-// which the learner says so by its estimates, Sure those in which it is sure; algorithms other than the default do not
-// tell.
+// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last checkpoint,
+// with the mean over them of the least total violation, and what falls short in the first of them. Reported
+// are the runs in which the learner says so by its estimates, Sure those in which it is sure; algorithms
+// other than the default do not tell.
 type Infeasible struct {
 	Runs      int       `json:"runs"`
 	Violation float64   `json:"violation"`
@@ -173,8 +173,8 @@ type Infeasible struct {
 	Sure      int       `json:"sure"`
 }
 
-// Crossing are rounds reported from which on the mean objective stays above the best single arm's, and the ratio of
-// gains at 0.95 or more; 0 where it does not at the end.
+// Crossing are rounds reported from which on the mean objective stays above the best single arm's, and the
+// ratio of gains at 0.95 or more; 0 where it does not at the end.
 type Crossing struct {
 	Single  int `json:"single"`
 	Optimum int `json:"optimum"`
@@ -306,7 +306,8 @@ func (o *Options) complete(s *Spec) error {
 	return nil
 }
 
-// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or 1, 2, 5 for n = 0.
+// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or 1, 2, 5
+// for n = 0.
 func spread(rounds, n int) []int {
 	var list []int
 	for unit := 1; unit <= rounds; unit *= 10 {

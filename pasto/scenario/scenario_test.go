@@ -145,8 +145,9 @@ func TestPaperIsUnstable(t *testing.T) {
 	}
 }
 
-// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails, the learned mixture
-// does, and has more visits than the arm that holds the cap, by an interval that does not touch 0.
+// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails, the
+// learned mixture does, and has more visits than the arm that holds the cap, by an interval that does not
+// touch 0.
 func TestReplay(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
@@ -186,9 +187,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Our Table 2: what is learned under the hard guardrail holds it strictly, and the order of the paper's rows holds:
-// single best ≤ probabilistic ≤ single goal. On larger made-up ratings the exact mixture is better than the single best
-// by more than chance (with NOREGRET_FULL=1).
+// Our Table 2: what is learned under the hard guardrail holds it strictly, and the order of the paper's rows
+// holds: single best ≤ probabilistic ≤ single goal. On larger made-up ratings the exact mixture is better
+// than the single best by more than chance (with NOREGRET_FULL=1).
 func TestRankingTable(t *testing.T) {
 	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
 		if c.Users > 0 && !full() {

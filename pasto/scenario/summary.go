@@ -60,7 +60,8 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	c.Q75 = append(c.Q75, quantile(values, 0.75))
 }
 
-// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare with.
+// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare
+// with.
 func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	var value, single, best float64
 	var ratios []float64

@@ -27,8 +27,8 @@ func onlyFull(t *testing.T) {
 	}
 }
 
-// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise, with the
-// quartiles of p̄, within four standard errors of the difference of two such means.
+// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise, with
+// the quartiles of p̄, within four standard errors of the difference of two such means.
 func TestTable91(t *testing.T) {
 	onlyFull(t)
 	at := []int{1, 10, 100, 1000, 3000, 10_000, 100_000}
@@ -72,8 +72,9 @@ func TestTable91(t *testing.T) {
 	}
 }
 
-// The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5 the mean never falls
-// below the best single arm, with standard deviation 5 it is negative for t = 4 ... 275 (p̄) and 2 ... 1382 (p_t).
+// The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5 the mean
+// never falls below the best single arm, with standard deviation 5 it is negative for t = 4 ... 275 (p̄) and
+// 2 ... 1382 (p_t).
 func TestCrossings91(t *testing.T) {
 	onlyFull(t)
 	var at []int
@@ -102,8 +103,8 @@ func TestCrossings91(t *testing.T) {
 	}
 }
 
-// S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four steps; and the skewed starts
-// of 9.4, 0.977 to 0.999 at 10⁴. 300 runs, and 1,000.
+// S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four steps;
+// and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴. 300 runs, and 1,000.
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -136,8 +137,8 @@ func TestRest91(t *testing.T) {
 	}
 }
 
-// gains prints R of p̄ and of p_t beside the spec's, and compares: R is a ratio of means over instances, of which ours
-// are others than the spec's, so that a cell may be off by a third, and by 0.3.
+// gains prints R of p̄ and of p_t beside the spec's, and compares: R is a ratio of means over instances, of
+// which ours are others than the spec's, so that a cell may be off by a third, and by 0.3.
 func gains(t *testing.T, name string, r *Result, average, last []float64) {
 	t.Helper()
 	line := fmt.Sprintf("%-34s", name)
@@ -221,8 +222,8 @@ func TestTable93(t *testing.T) {
 func means(o *pasto.Options)   { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }
 func clipped(o *pasto.Options) { o.Estimator = pasto.Clipped(1000) }
 
-// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, and the default's deployed
-// mixture beside, which comes within 0.05 of the new optimum.
+// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, and the
+// default's deployed mixture beside, which comes within 0.05 of the new optimum.
 func TestTable95(t *testing.T) {
 	onlyFull(t)
 	discounted := func(rho float64) func(o *pasto.Options) {
@@ -266,8 +267,9 @@ func TestTable95(t *testing.T) {
 	}
 }
 
-// Once it is above the floor the default never falls back below it: at every one of a dense grid of rounds, 20 in each
-// power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here 4, to 3·10⁴, and σ = 1).
+// Once it is above the floor the default never falls back below it: at every one of a dense grid of rounds,
+// 20 in each power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here 4, to 3·10⁴,
+// and σ = 1).
 func TestNeverFallsBack(t *testing.T) {
 	for _, c := range []struct {
 		sigma, floor float64
