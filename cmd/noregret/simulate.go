@@ -39,7 +39,10 @@ scenario whose truth is known, and measure the mixture that it would deploy.
 The table has, at rounds spread over the run: the objective of the deployed mixture under the
 true means (mean and quartiles over the runs), the relative gain, which is 0 for the best single
 arm and 1 for the certified optimum over mixtures (ratio of means, and the median), the
-guardrails' violation and the distance to the optimum.
+guardrails' violation and the distance to the optimum. "-" is a number that is not defined: a
+ratio where the best single arm is the optimum, the median where no run has more than 0.001 to
+gain. "served" is the gain of what was served to learn, "broken" the share of runs in which the
+deployed mixture is beyond a guardrail, as soft ones let it be at a price.
 
 Scenarios: %s;
 or the name of a .json file with metrics and arms of your own (docs/formats/simulate.md).
@@ -51,8 +54,7 @@ solutions, hillstrom the replay of the randomized test: the learned mixture besi
 arm, valued on customers that were kept back, with 95 %% intervals.
 
 With --hard the guardrails are limits in place of penalties, which the default alone can learn:
-the objective is then that without them, and "broken" is the share of runs in which the mixture
-is beyond one.
+the objective is then that without them.
 
 With --json the output is one object {scenario, algorithm, runs, rounds, best_single, optimum,
 at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -61,6 +62,10 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 		return nil, err
 	}
 	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
+		var e *noregret.Error
+		if errors.As(err, &e) && e.Place == "start" {
+			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(o.Start, 'g', -1, 64), o.Algorithm, e.Message)
+		}
 		return nil, err
 	}
 	out := make([]outcome, o.Runs)

@@ -137,17 +137,18 @@ func TestRest91(t *testing.T) {
 	}
 }
 
-// gains prints R of p̄ and of p_t beside the spec's, and compares: R is a ratio of means over instances, of
-// which ours are others than the spec's, so that a cell may be off by a third, and by 0.3.
-func gains(t *testing.T, name string, r *Result, average, last []float64) {
+// gains prints R of p̄ and of p_t beside the spec's, and compares: R is a ratio of means over instances, of which ours
+// are others than the spec's, so that a cell may be off by a third, and by 0.3. Of algorithms that lose their progress
+// again (unstable) a late cell is a mean of heavy-tailed values: only its sign and size are compared.
+func gains(t *testing.T, name string, r *Result, average, last []float64, unstable bool) {
 	t.Helper()
 	line := fmt.Sprintf("%-34s", name)
 	for i := range r.At {
 		line += fmt.Sprintf("  %s|%s (%s|%s)", cell(r.Gain.Ratio[i]), cell(r.Serving.Gain.Ratio[i]), cell(average[i]), cell(last[i]))
 		for _, x := range [][2]float64{{r.Gain.Ratio[i], average[i]}, {r.Serving.Gain.Ratio[i], last[i]}} {
 			tolerance := .3 + math.Abs(x[1])/3
-			if x[1] < -20 || math.Abs(x[1]) < 10 && r.Noise >= 1 && r.At[i] >= 30_000 && x[1] < 0 {
-				tolerance = max(25, tolerance) // the unstable cells: any other instances give another number of that size
+			if unstable && (r.At[i] >= 30_000 || x[1] < -20) {
+				tolerance = max(1.5, 2*math.Abs(x[1]))
 			}
 			if x[1] == x[1] && math.Abs(x[0]-x[1]) > tolerance {
 				t.Errorf("%s at %d: %.2f, the spec has %.2f", name, r.At[i], x[0], x[1])
@@ -177,7 +178,7 @@ func TestTable92(t *testing.T) {
 		{5, []float64{-24.8, -30.8, -39.3, -37.6, -32.5}, []float64{-15.2, -70, -51, -52, -42}},
 	} {
 		r := run(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: 50, Rounds: 300_000, Seed: 1, Checkpoints: []int{1000, 10_000, 30_000, 100_000, 300_000}})
-		gains(t, fmt.Sprintf("σ=%v", c.sigma), r, c.average, c.last)
+		gains(t, fmt.Sprintf("σ=%v", c.sigma), r, c.average, c.last, true)
 	}
 }
 
@@ -190,32 +191,33 @@ func TestTable93(t *testing.T) {
 		sigma         float64
 		change        func(o *pasto.Options)
 		average, last []float64
+		unstable      bool
 	}{
-		{"arm means", 1, means, []float64{-13.1, -2.32, .58, .86}, []float64{-7.3, .21, .98, 1}},
-		{"arm means, σ=5", 5, means, []float64{-20.7, -3.48, .13, .50}, []float64{-11.3, -.52, .66, .69}},
-		{"weights clipped at 1000", 1, clipped, []float64{none, -2.33, .57, .85}, []float64{none, .18, .98, .99}},
-		{"weights clipped at 1000, σ=5", 5, clipped, []float64{-24, -4.3, .18, .60}, []float64{-14.6, -.61, .75, .82}},
-		{"IX, ζ=0.001", 1, func(o *pasto.Options) { o.Estimator = pasto.ImplicitExploration(.001) }, []float64{none, -2.39, .56, .84}, []float64{none, .17, .97, .98}},
+		{"arm means", 1, means, []float64{-13.1, -2.32, .58, .86}, []float64{-7.3, .21, .98, 1}, false},
+		{"arm means, σ=5", 5, means, []float64{-20.7, -3.48, .13, .50}, []float64{-11.3, -.52, .66, .69}, false},
+		{"weights clipped at 1000", 1, clipped, []float64{none, -2.33, .57, .85}, []float64{none, .18, .98, .99}, false},
+		{"weights clipped at 1000, σ=5", 5, clipped, []float64{-24, -4.3, .18, .60}, []float64{-14.6, -.61, .75, .82}, false},
+		{"IX, ζ=0.001", 1, func(o *pasto.Options) { o.Estimator = pasto.ImplicitExploration(.001) }, []float64{none, -2.39, .56, .84}, []float64{none, .17, .97, .98}, false},
 		{"clip 1000, γ=0.01, |γg| ≤ 0.1", 1, func(o *pasto.Options) {
 			clipped(o)
 			o.Step, o.StepClip = pasto.Constant(.01), .1
-		}, []float64{-3.5, .34, .90, .94}, []float64{-.31, .90, .96, .97}},
+		}, []float64{-3.5, .34, .90, .94}, []float64{-.31, .90, .96, .97}, false},
 		{"arm means, γ=0.01, ε=1/√(t+10)", 1, func(o *pasto.Options) {
 			means(o)
 			o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
-		}, []float64{-3.4, .22, .82, none}, []float64{-.48, .79, .92, none}},
-		{"IPW, γ=0.01", 1, func(o *pasto.Options) { o.Step = pasto.Constant(.01) }, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}},
-		{"doubly robust", 1, func(o *pasto.Options) { o.Estimator = pasto.DoublyRobust() }, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
-		{"SNIPS", 1, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 }, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}},
-		{"IPW, ε=0.05", 1, func(o *pasto.Options) { o.Exploration = pasto.Constant(.05) }, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}},
+		}, []float64{-3.4, .22, .82, none}, []float64{-.48, .79, .92, none}, false},
+		{"IPW, γ=0.01", 1, func(o *pasto.Options) { o.Step = pasto.Constant(.01) }, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}, true},
+		{"doubly robust", 1, func(o *pasto.Options) { o.Estimator = pasto.DoublyRobust() }, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}, true},
+		{"SNIPS", 1, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 }, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}, true},
+		{"IPW, ε=0.05", 1, func(o *pasto.Options) { o.Exploration = pasto.Constant(.05) }, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}, true},
 	} {
 		r := run(t, Options{Scenario: "b", New: algorithm(c.change), Noise: &c.sigma, Runs: 20, Rounds: 300_000, Seed: 1, Checkpoints: []int{1000, 10_000, 100_000, 300_000}})
-		gains(t, c.name, r, c.average, c.last)
+		gains(t, c.name, r, c.average, c.last, c.unstable)
 	}
 	for _, s := range []float64{1, 5} {
 		r := run(t, Options{Scenario: "b", Noise: &s, Runs: 20, Rounds: 300_000, Seed: 1, Checkpoints: []int{1000, 10_000, 100_000, 300_000}})
 		blank := []float64{none, none, none, none}
-		gains(t, fmt.Sprintf("default, σ=%v", s), r, blank, blank)
+		gains(t, fmt.Sprintf("default, σ=%v", s), r, blank, blank, false)
 	}
 }
 
