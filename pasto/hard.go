@@ -152,7 +152,7 @@ func decompose(g *Goals, means *Table, tight []float64, tol float64, iterations 
 		}
 		if round > 0 {
 			gap := max(lp.prices(prices)-dot(theta, d), 0)
-			if gap < opt.Gap {
+			if gap < opt.Gap || opt.Mixture == nil { // a gap that is NaN, by overflow, certifies nothing
 				opt.Gap = gap
 				copy(opt.Prices, prices)
 				opt.Mixture = combine(means.arms, vertices, share)
