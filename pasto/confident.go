@@ -17,10 +17,10 @@ type ConfidentOptions struct {
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
 	Explore float64
 	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
-	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on average when
-	// the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It spreads the
-	// mixture while little is known, and vanishes as 1/n. For a [Utility] λ is Smooth/2. Objectives with a hard
-	// guardrail have their caution instead.
+	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
+	// average when the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It
+	// spreads the mixture while little is known, and vanishes as 1/n. For a [Utility] λ is Smooth/2. Objectives
+	// with a hard guardrail have their caution instead.
 	Shrink float64
 	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
 	// arms that were bad and became good while nobody looked, at its cost in what is served; Deployed is

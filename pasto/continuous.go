@@ -11,8 +11,8 @@ import (
 
 // ContinuousOptions are the parameters of [NewContinuous]; the zero values are usual.
 type ContinuousOptions struct {
-	// Nodes K_0 to start with, 0 means 8 + 8·dimension (quasi-random, the box's middle first), and the most
-	// there may be, 0 means 4·K_0.
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle first), and
+	// the most there may be, 0 means 4·K_0.
 	Nodes, MaxNodes int
 	// Every is the number of rounds between searches for a node, 0 means 200.
 	Every int
@@ -40,6 +40,7 @@ type ContinuousOptions struct {
 type Continuous struct {
 	learner      *Confident
 	lower, upper []float64
+	primes       []int
 	options      ContinuousOptions
 	c            continuousState
 	text         string
@@ -55,11 +56,13 @@ type continuousState struct {
 	Learner []byte
 }
 
-// NewContinuous looks in the box [lower, upper], which must not be empty or unbounded.
+// NewContinuous looks in the box [lower, upper] of any dimension, which must not be empty or unbounded.
+// Quasi-random points cover a box of many dimensions thinly; the perturbations of the best atoms then do most
+// of the search.
 func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*Continuous, error) {
 	d := len(lower)
-	if d == 0 || d > len(primes) {
-		return nil, bad("box", "dimension %d: want 1 to %d", d, len(primes))
+	if d == 0 {
+		return nil, bad("box", "it has no side: want a dimension of at least 1")
 	}
 	if len(upper) != d {
 		return nil, bad("box", "%d lower and %d upper sides", d, len(upper))
@@ -70,7 +73,7 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 		}
 	}
 	if o.Nodes == 0 {
-		o.Nodes = 8 + 8*d
+		o.Nodes = min(8+8*d, 500)
 	}
 	if o.MaxNodes == 0 {
 		o.MaxNodes = 4 * o.Nodes
@@ -88,7 +91,7 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Continuous{learner: l, lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
+	c := &Continuous{learner: l, primes: firstPrimes(d), lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
 	c.c = continuousState{Width: 0.25, Gap: math.Inf(1)}
 	c.c.Points = append(c.c.Points, c.half())
 	for len(c.c.Points) < o.Nodes {
@@ -106,7 +109,26 @@ func (c *Continuous) half() []float64 {
 	return x
 }
 
-var primes = [...]int{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53}
+// firstPrimes are the bases of Halton's sequence.
+func firstPrimes(n int) []int {
+	list := make([]int, 0, n)
+	for v := 2; len(list) < n; v++ {
+		prime := true
+		for _, q := range list {
+			if v%q == 0 {
+				prime = false
+				break
+			}
+			if q*q > v {
+				break
+			}
+		}
+		if prime {
+			list = append(list, v)
+		}
+	}
+	return list
+}
 
 // quasi is the next point of Halton's sequence.
 func (c *Continuous) quasi() []float64 {
@@ -114,9 +136,9 @@ func (c *Continuous) quasi() []float64 {
 	x := make([]float64, len(c.lower))
 	for i := range x {
 		f := 1.0
-		for n := c.c.Halton; n > 0; n /= primes[i] {
-			f /= float64(primes[i])
-			x[i] += float64(f * float64(n%primes[i]))
+		for n := c.c.Halton; n > 0; n /= c.primes[i] {
+			f /= float64(c.primes[i])
+			x[i] += float64(f * float64(n%c.primes[i]))
 		}
 	}
 	return x
