@@ -52,9 +52,9 @@ type ConfidentOptions struct {
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
 // deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
-// mixture holds the hard ones by the cautious estimates, that of least violation takes its place;
-// [Confident.Infeasible] tells whether they can be held at all. What is served to learn is under no such
-// promise.
+// mixture holds them with all that caution, p⁻ takes as much of it as there is room for, in steps of an
+// eighth, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
+// tells whether they can be held at all. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution

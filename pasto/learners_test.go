@@ -427,6 +427,25 @@ func TestConfidentHard(t *testing.T) {
 			t.Errorf("σ=%v: x = %v, the optimum is %v", c.sigma, mean, c.best)
 		}
 	}
+	// Many arms and much noise: where there is no room for all the caution, as much as there is (the mixture of least
+	// violation by the cautious estimates broke a guardrail in half of the runs).
+	many := goals(t, 5, true, .5, .5)
+	broken := 0
+	for seed := range uint64(20) {
+		mu, _ := UniformTable(100, 3, seed)
+		l, err := NewConfident(many, 100, ConfidentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(t, l, mu, 10, 3000, 5, random.New(seed, "test"))
+		theta := make([]float64, 3)
+		if mu.Mean(theta, l.Deployed()); !many.Holds(theta) {
+			broken++
+		}
+	}
+	if broken > 2 {
+		t.Errorf("100 arms: the guardrails are broken in %d of 20 runs", broken)
+	}
 	// One hard and one soft: the soft one is traded off by its price.
 	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "a", Role: Guardrail, Threshold: .2, Hard: true}, {Name: "b", Role: Guardrail, Threshold: .1}}, 0)
 	if err != nil {

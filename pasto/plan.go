@@ -24,13 +24,10 @@ func (l *Confident) resolve() error {
 	}
 	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
 	l.solver.usable = l.usable
-	l.shift(true)
-	l.risk()
-	err := l.optimize(s.Down)
-	l.solver.ridge = nil
+	err := l.cautious(s.Down)
 	if err == nil {
-		l.shift(false)
-		err = l.optimize(s.Up)
+		l.shift(false, 1)
+		_, err = l.optimize(s.Up)
 	}
 	if err != nil {
 		copy(s.Down, l.down)
@@ -41,9 +38,26 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, in the good
-// direction.
-func (l *Confident) shift(cautious bool) {
+// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no room.
+const roomSteps = 8
+
+// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much of
+// it as there is room for, and where none holds them by the estimates the least violation by these.
+func (l *Confident) cautious(p []float64) error {
+	for step := roomSteps; ; step-- {
+		l.shift(true, float64(step)/roomSteps)
+		l.risk()
+		feasible, err := l.optimize(p)
+		l.solver.ridge = nil
+		if feasible || err != nil || step == 0 {
+			return err
+		}
+	}
+}
+
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard guardrails
+// take the share room, in the good direction.
+func (l *Confident) shift(cautious bool, room float64) {
 	s, m := &l.s, l.objective.Dim()
 	for k, ok := range l.usable {
 		if !ok {
@@ -52,7 +66,9 @@ func (l *Confident) shift(cautious bool) {
 		for i := range m {
 			z := l.options.Optimism
 			if cautious {
-				z = -l.caution[i]
+				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
+					z = float64(z * room)
+				}
 			}
 			se := math.Sqrt(l.variance(k, i) / s.Size[k])
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
@@ -80,7 +96,7 @@ func (l *Confident) risk() {
 
 // optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can
 // have.
-func (l *Confident) optimize(p []float64) error {
+func (l *Confident) optimize(p []float64) (feasible bool, err error) {
 	sum, n := 0.0, 0
 	for k, w := range p {
 		if !l.usable[k] {
@@ -100,17 +116,16 @@ func (l *Confident) optimize(p []float64) error {
 		}
 	}
 	if l.hard != nil {
-		l.program(p)
-		return nil
+		return l.program(p), nil
 	}
 	l.solver.err = nil
 	l.solver.settle(p, 1e-6, solverSteps)
-	return l.solver.err
+	return true, l.solver.err
 }
 
 // program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
-// where there is none.
-func (l *Confident) program(p []float64) {
+// where there is none, and reports which.
+func (l *Confident) program(p []float64) (feasible bool) {
 	var arms []int
 	for k, ok := range l.usable {
 		if ok {
@@ -128,12 +143,13 @@ func (l *Confident) program(p []float64) {
 	} else if err == nil {
 		q = opt.Mixture
 	} else {
-		return // too ill-conditioned: the mixture stays
+		return true // too ill-conditioned: the mixture stays
 	}
 	clear(p)
 	for i, k := range arms {
 		p[k] = q[i]
 	}
+	return err == nil
 }
 
 // mix computes what is served from p⁺, p⁻ and the arms not yet seen.
