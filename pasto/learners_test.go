@@ -427,8 +427,8 @@ func TestConfidentHard(t *testing.T) {
 			t.Errorf("σ=%v: x = %v, the optimum is %v", c.sigma, mean, c.best)
 		}
 	}
-	// Many arms and much noise: where there is no room for all the caution, as much as there is (the mixture of least
-	// violation by the cautious estimates broke a guardrail in half of the runs).
+	// Many arms and much noise: where there is no room for all the caution, as much as there is (the mixture of
+	// least violation by the cautious estimates broke a guardrail in half of the runs).
 	many := goals(t, 5, true, .5, .5)
 	broken := 0
 	for seed := range uint64(20) {

@@ -38,11 +38,12 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no room.
+// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no
+// room.
 const roomSteps = 8
 
-// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much of
-// it as there is room for, and where none holds them by the estimates the least violation by these.
+// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much
+// of it as there is room for, and where none holds them by the estimates the least violation by these.
 func (l *Confident) cautious(p []float64) error {
 	for step := roomSteps; ; step-- {
 		l.shift(true, float64(step)/roomSteps)
@@ -55,8 +56,8 @@ func (l *Confident) cautious(p []float64) error {
 	}
 }
 
-// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard guardrails
-// take the share room, in the good direction.
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
+// guardrails take the share room, in the good direction.
 func (l *Confident) shift(cautious bool, room float64) {
 	s, m := &l.s, l.objective.Dim()
 	for k, ok := range l.usable {
