@@ -18,20 +18,14 @@ import (
 // mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
 const mostShares = 8
 
-// roundsAxis puts rounds on the axis: a logarithmic one, but where the optimum moves, as what is of interest
-// is then late.
+// roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as they are
+// where the means change.
 func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
 	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
-	if !moves(s) {
+	if n := len(s.At); n < 4 || s.At[1]-s.At[0] != s.At[n-1]-s.At[n-2] {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
-}
-
-// moves reports whether the optimum is not the same in all rounds.
-func moves(s simulation) bool {
-	best, _ := bests(s)
-	return slices.ContainsFunc(best, func(v plotter.XY) bool { return math.Abs(v.Y-best[0].Y) > 1e-6 })
 }
 
 func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {

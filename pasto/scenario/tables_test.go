@@ -183,7 +183,8 @@ func TestTable92(t *testing.T) {
 	}
 }
 
-// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 40 instances, at 10⁵ on 12 and at 3·10⁵ on 6.
+// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 40 instances, at 10⁵ on 12 and at
+// 3·10⁵ on 6.
 func TestTable93(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
