@@ -22,6 +22,33 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers
 
+# The measurements of package pasto. PASTO_RUNS=50 is a quick look; the pictures take some 15 minutes on two cores, the
+# tables two hours, the floors half an hour.
+PASTO_RUNS ?= 1000
+.PHONY: pasto-figures
+pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenarios to dist/pasto, 1,000 runs (PASTO_RUNS)
+	@mkdir -p dist/pasto
+	bin/noregret simulate a --algorithm default,paper,s-scgd --noise 5 --points 10 --runs $(PASTO_RUNS) --plot dist/pasto/figure3-sd5.png >dist/pasto/figure3-sd5.txt
+	bin/noregret simulate a --algorithm default,paper,s-scgd --noise 2.23606797749979 --points 10 --runs $(PASTO_RUNS) --plot dist/pasto/figure3-variance5.png >dist/pasto/figure3-variance5.txt
+	for start in 0.02 0.98; do bin/noregret simulate a --algorithm paper,s-scgd --start $$start --noise 2.23606797749979 --points 10 --runs $(PASTO_RUNS) \
+		--plot dist/pasto/figure3-start$$start.png >dist/pasto/figure3-start$$start.txt || exit 1; done
+	for noise in 0.1 0.5 1 5; do bin/noregret simulate b --algorithm default,paper --noise $$noise --points 10 --runs $(PASTO_RUNS) \
+		--plot dist/pasto/figure4-$$noise.png >dist/pasto/figure4-$$noise.txt || exit 1; done
+	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
+
+.PHONY: pasto-tables
+pasto-tables: ## re-measure tables 9.1, 9.2, 9.3 and 9.5 of the specification of PASTO, cell by cell, an hour or two
+	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(Table9|Crossings9|Rest9)' ./pasto/scenario
+
+.PHONY: pasto-floors
+pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a dense grid to 3e5, the rankings, half an hour
+	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(DefaultFloors|NeverFallsBack|RankingTable|Replay)' ./pasto/scenario
+
+.PHONY: pasto-cost
+pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 6 GB), and 1,000 runs of scenario b
+	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto
+	time bin/noregret simulate b --progress quiet
+
 .PHONY: lint
 lint: fmt-check ## check formatting (gofumpt), go vet and staticcheck
 	$(GO) vet ./...
@@ -115,4 +142,4 @@ clean: ## remove what the other targets made
 
 .PHONY: help
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -86,21 +86,14 @@ type Algorithm struct {
 	theta, d  []float64
 	g         []float64
 	text      string
+	intake    intake
+	undo      undo
 }
 
 // New makes Algorithm 1 on K arms.
 func New(f Objective, arms int, o Options) (*Algorithm, error) {
-	if f == nil {
-		return nil, bad("objective", "nil: want an objective")
-	}
-	if err := f.Validate(); err != nil {
+	if err := checkObjective(f, arms); err != nil {
 		return nil, err
-	}
-	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return nil, bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations, and a larger lambda for smaller ones")
-	}
-	if arms < 1 {
-		return nil, bad("arms", "%d: want at least 1", arms)
 	}
 	if err := o.validate(arms, f.Dim()); err != nil {
 		return nil, err
@@ -148,18 +141,25 @@ func (o *Options) validate(arms, metrics int) error {
 	return nil
 }
 
-// Observe implements [Learner]. A [Utility] whose gradient is not finite is an error too; the round's
-// observations then count in V̂, and no step is taken.
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
+// too.
 func (a *Algorithm) Observe(obs []Observation) error {
-	total, err := checkRound(obs, a.s.T+1, a.objective.Dim(), a.p, a.s.Active, a.options.Estimator.weighs())
+	obs, total, err := a.intake.take(a.objective, obs, a.s.T+1, a.p, a.s.Active)
 	if err != nil {
 		return err
 	}
+	a.v.mark(&a.undo, obs)
 	a.v.add(a.p, obs, total)
 	a.v.mean(a.theta, a.p)
 	a.objective.Gradient(a.d, a.theta)
-	a.v.scores(a.g, a.d)
-	return a.step(a.g, a.options.Step.At(a.s.T+1), a.options.StepClip)
+	if err = checkGradient(a.objective, a.theta, a.d); err == nil {
+		a.v.scores(a.g, a.d)
+		err = a.step(a.g, a.options.Step.At(a.s.T+1), a.options.StepClip)
+	}
+	if err != nil {
+		a.v.revert(&a.undo)
+	}
+	return err
 }
 
 // Deployed implements [Learner].
@@ -258,13 +258,13 @@ func (a *Algorithm) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.Seal(snapshotMagic, a.text, &algorithmState{m, a.v.s})
+	return snapshot.Seal(snapshotMagic, a.text+identity(a.objective), &algorithmState{m, a.v.s})
 }
 
 // UnmarshalBinary implements [Learner].
 func (a *Algorithm) UnmarshalBinary(data []byte) error {
 	var s algorithmState
-	if err := snapshot.Open(data, snapshotMagic, a.text, &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, a.text+identity(a.objective), &s); err != nil {
 		return err
 	}
 	v := &estimate{form: a.v.form, k: len(s.Mirror.Prior), m: a.v.m, s: s.Estimate}

@@ -1,21 +1,27 @@
 package pasto
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
 // ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
 // name "default" stands for.
 type ConfidentOptions struct {
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5.
-	Optimism, Caution float64
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5. HardCaution is the c of hard
+	// guardrails, 0 means 2.
+	Optimism, Caution, HardCaution float64
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
 	Explore float64
+	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
+	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
+	// average when the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It
+	// spreads the mixture while little is known, and vanishes as 1/n. For a [Utility] λ is Smooth/2. Objectives
+	// with a hard guardrail have their caution instead.
+	Shrink float64
 	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
 	// arms that were bad and became good while nobody looked, at its cost in what is served; Deployed is
 	// without it.
@@ -28,29 +34,32 @@ type ConfidentOptions struct {
 }
 
 // Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever the
-// observations of an arm have doubled:
+// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever
+// the observations of an arm have doubled:
 //
-//	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p),
+//	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
 //
 // every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
 // with α_t = min(½, 5·t^−⅓) and deploys p⁻. There is no step size and no importance weight: the
-// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2). Optimism brings data
-// to the arms that could matter, so that no arm freezes on a bad first sample, and caution keeps an arm
-// that was lucky in few samples from being deployed (the winner's curse). The result does not depend on the
-// units of the metrics.
+// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2); so there is no mirror
+// step either, and nothing here is built on oco. Optimism brings data to the arms that could matter, so that
+// no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
+// deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of observations with those before
 // it; blocks are of 32, 64, ... up to half of all, and begin again. A difference of 6 standard errors
 // starts the arm anew from the block, and lets every other arm's past count for one group.
 //
-// With a hard guardrail all guardrails are hard, and both problems are linear programs ([MaximizeHard]);
-// where none is feasible the mixture of least violation takes its place. A Caution of 2 or 3 then deploys
-// what holds the guardrails with confidence.
+// Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
+// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
+// mixture holds them with all that caution, p⁻ takes as much of it as there is room for, in steps of an
+// eighth, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
+// tells whether they can be held at all. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M).
+// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing, but for the linear programs
+// of hard guardrails.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -61,8 +70,14 @@ type Confident struct {
 	solver    *solver
 	usable    []bool
 	p         []float64 // serving
+	caution   []float64 // of each metric
+	curve     []float64 // λ of each metric
+	ridge     []float64
+	down, up  []float64 // p⁻ and p⁺ before a solution
 	sampler   sampler
 	text      string
+	intake    intake
+	undo      confidentUndo
 }
 
 type confidentState struct {
@@ -106,29 +121,30 @@ func (g *Goals) Sign(metric int) float64 { return g.metrics[metric].Direction.si
 
 // NewConfident makes the default learner on K arms.
 func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error) {
-	hard, err := hardGoals(f)
-	if err != nil {
+	if err := checkProblem(f, arms); err != nil {
 		return nil, err
 	}
-	if hard == nil {
-		if err := checkObjective(f, arms); err != nil {
-			return nil, err
-		}
-	}
-	if arms < 1 {
-		return nil, bad("arms", "%d: want at least 1", arms)
+	var hard *Goals
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		hard = g
 	}
 	for _, v := range []struct {
 		name string
 		v    *float64
 		def  float64
-	}{{"optimism", &o.Optimism, 2}, {"caution", &o.Caution, 0.5}, {"explore", &o.Explore, 5}} {
+	}{{"optimism", &o.Optimism, 2}, {"caution", &o.Caution, 0.5}, {"hard caution", &o.HardCaution, 2}, {"explore", &o.Explore, 5}} {
 		if *v.v == 0 {
 			*v.v = v.def
 		}
 		if !(*v.v >= 0) || math.IsInf(*v.v, 1) {
 			return nil, bad(v.name, "%v: want a finite number, at least 0", *v.v)
 		}
+	}
+	if o.Shrink == 0 {
+		o.Shrink = 2
+	}
+	if !finite(o.Shrink) {
+		return nil, bad("shrink", "%v: want a finite number", o.Shrink)
 	}
 	if o.Alarm == 0 {
 		o.Alarm = 6
@@ -153,9 +169,12 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		l.s.NewLimit[k] = 2 * firstBlock
 		l.s.Up[k], l.s.Down[k] = 1/float64(arms), 1/float64(arms)
 	}
-	l.sign = make([]float64, m)
+	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
-		l.sign[i] = 1
+		l.sign[i], l.caution[i] = 1, o.Caution
+		if hard != nil && hard.metrics[i].Hard {
+			l.caution[i] = o.HardCaution
+		}
 		if d, ok := f.(Directed); ok {
 			l.sign[i] = d.Sign(i)
 		}
@@ -166,27 +185,16 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	return l, nil
 }
 
-func checkObjective(f Objective, arms int) error {
-	if f == nil {
-		return bad("objective", "nil: want an objective")
-	}
-	if err := f.Validate(); err != nil {
-		return err
-	}
-	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations, and a larger lambda for smaller ones")
-	}
-	if arms < 1 {
-		return bad("arms", "%d: want at least 1", arms)
-	}
-	return nil
-}
-
 func (l *Confident) workspace() {
 	arms := len(l.s.Size)
 	l.moved = newTable(arms, l.objective.Dim())
 	l.solver = newSolver(l.objective, l.moved)
 	l.usable = make([]bool, arms)
+	l.ridge = make([]float64, arms)
+	l.curve = make([]float64, l.objective.Dim())
+	for i := range l.curve {
+		l.curve[i] = curvature(l.objective, i)
+	}
 	l.p = make([]float64, arms)
 }
 
@@ -214,11 +222,14 @@ func (l *Confident) Draw(r Rand, arms []int) {
 	l.sampler.draw(r, l.p, arms, scheme)
 }
 
-// Observe implements [Learner].
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
+// too.
 func (l *Confident) Observe(obs []Observation) error {
-	if _, err := checkRound(obs, l.s.T+1, l.objective.Dim(), l.p, l.s.Active, false); err != nil {
+	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
+	if err != nil {
 		return err
 	}
+	l.mark(obs)
 	before, changed := l.s.Fresh, false
 	for i := range obs {
 		if l.take(&obs[i]) {
@@ -230,6 +241,7 @@ func (l *Confident) Observe(obs []Observation) error {
 	if changed {
 		l.s.Changes++
 		l.s.Clock, l.s.Next = 0, 0
+		l.markAll()
 		l.forgetAll()
 	}
 	if l.s.Fresh == 0 {
@@ -243,179 +255,16 @@ func (l *Confident) Observe(obs []Observation) error {
 	}
 	if solve {
 		l.s.Next = max(int(float64(l.s.Clock)*epochRatio), l.s.Clock+1)
-		l.resolve()
+		if err := l.resolve(); err != nil {
+			l.revert(obs)
+			return err
+		}
 	}
 	if solve || l.s.Fresh != before {
 		l.s.Mixed = l.s.Clock
 		l.mix()
 	}
 	return nil
-}
-
-// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform.
-func (l *Confident) resolve() {
-	s := &l.s
-	if s.Freedom <= 0 {
-		return
-	}
-	copy(s.Solved, s.Count)
-	some := false
-	for k := range l.usable {
-		l.usable[k] = s.Active[k] && s.Count[k] > 0
-		some = some || l.usable[k]
-	}
-	if !some { // only new arms are left
-		return
-	}
-	l.solver.usable = l.usable
-	l.shift(-l.options.Caution)
-	l.optimize(s.Down)
-	l.shift(l.options.Optimism)
-	l.optimize(s.Up)
-}
-
-// shift writes V̂ + z·se, in the good direction.
-func (l *Confident) shift(z float64) {
-	s, m := &l.s, l.objective.Dim()
-	for k, ok := range l.usable {
-		if !ok {
-			continue
-		}
-		for i := range m {
-			se := math.Sqrt(l.variance(k, i) / s.Size[k])
-			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
-		}
-	}
-}
-
-// optimize improves p from where it is, on the usable arms, to a millionth of the scores' spread.
-func (l *Confident) optimize(p []float64) {
-	sum, n := 0.0, 0
-	for k, w := range p {
-		if !l.usable[k] {
-			p[k] = 0
-		} else {
-			n++
-			sum += w
-		}
-	}
-	for k := range p {
-		switch {
-		case !l.usable[k]:
-		case sum > 0:
-			p[k] /= sum
-		default:
-			p[k] = 1 / float64(n)
-		}
-	}
-	if l.hard != nil {
-		l.program(p)
-		return
-	}
-	l.solver.settle(p, 1e-6, solverSteps)
-}
-
-// hardGoals returns f if it has hard guardrails that a learner can take, nil if it has none.
-func hardGoals(f Objective) (*Goals, error) {
-	g, ok := f.(*Goals)
-	if !ok || !g.HasHard() {
-		return nil, nil
-	}
-	if g.soft != 0 {
-		return nil, bad("soft", "%v: hard guardrails need a linear objective, softness 0", g.soft)
-	}
-	return g, g.Validate()
-}
-
-// program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
-// where there is none.
-func (l *Confident) program(p []float64) {
-	var arms []int
-	for k, ok := range l.usable {
-		if ok {
-			arms = append(arms, k)
-		}
-	}
-	part := newTable(len(arms), l.moved.metrics)
-	for i, k := range arms {
-		copy(part.Arm(i), l.moved.Arm(k))
-	}
-	opt, err := MaximizeHard(l.hard, part)
-	var q []float64
-	if e, ok := errors.AsType[*Infeasible](err); ok {
-		q = e.Mixture
-	} else if err == nil {
-		q = opt.Mixture
-	} else {
-		return // too ill-conditioned: the mixture stays
-	}
-	clear(p)
-	for i, k := range arms {
-		p[k] = q[i]
-	}
-}
-
-// settle is solve with a tolerance relative to the spread of the scores at p. A p of many arms starts again
-// from the best of them.
-func (s *solver) settle(p []float64, relative float64, iterations int) {
-	s.support = s.support[:0]
-	for k, w := range p {
-		if w > 0 {
-			s.support = append(s.support, k)
-		}
-	}
-	if len(s.support) > 4*(s.means.metrics+1) {
-		best, top := -1, math.Inf(-1)
-		for _, k := range s.support {
-			if v := s.f.Value(s.means.Arm(k)); v > top {
-				best, top = k, v
-			}
-		}
-		if best < 0 {
-			return
-		}
-		clear(p)
-		p[best] = 1
-		s.support = append(s.support[:0], best)
-	}
-	s.gradient(p)
-	low, high := math.Inf(1), math.Inf(-1)
-	for k := range p {
-		if s.usable == nil || s.usable[k] {
-			g := s.score(k)
-			low, high = min(low, g), max(high, g)
-		}
-	}
-	s.solve(p, float64(relative*(high-low)), iterations)
-}
-
-// mix computes what is served from p⁺, p⁻ and the arms not yet seen.
-func (l *Confident) mix() {
-	s := &l.s
-	t := float64(s.Mixed + 1)
-	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
-	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
-	unseen := 0.0 // the share of arms never served: all at first, later by their number
-	if s.Fresh > 0 {
-		unseen = 1
-		if s.Warm {
-			unseen = float64(s.Fresh) / float64(s.Live)
-		}
-	}
-	rest := 1 - unseen
-	each := float64(rest*eps) / float64(s.Live)
-	for k := range l.p {
-		l.p[k] = 0
-		if !s.Active[k] {
-			continue
-		}
-		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
-		if s.Count[k] == 0 {
-			l.p[k] += unseen / float64(s.Fresh)
-		}
-	}
-	l.sampler.ready = false
 }
 
 // AddArm adds an arm that is served for the first time within about K/Q rounds, and returns its index.
@@ -454,9 +303,17 @@ func (l *Confident) RetireArm(k int) error {
 	if s.Count[k] == 0 {
 		s.Fresh--
 	}
+	up, down := slices.Clone(s.Up), slices.Clone(s.Down)
 	drop(s.Up, k, s.Active)
 	drop(s.Down, k, s.Active)
-	l.resolve()
+	if err := l.resolve(); err != nil {
+		s.Active[k], s.Up, s.Down = true, up, down
+		s.Live++
+		if s.Count[k] == 0 {
+			s.Fresh++
+		}
+		return err
+	}
 	l.mix()
 	return nil
 }
@@ -482,13 +339,13 @@ func (l *Confident) String() string { return l.text }
 
 // MarshalBinary implements [Learner].
 func (l *Confident) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(snapshotMagic, l.text, &l.s)
+	return snapshot.Seal(snapshotMagic, l.text+identity(l.objective), &l.s)
 }
 
 // UnmarshalBinary implements [Learner].
 func (l *Confident) UnmarshalBinary(data []byte) error {
 	var s confidentState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
 	n, m := len(s.Size), l.objective.Dim()

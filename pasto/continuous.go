@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
 // ContinuousOptions are the parameters of [NewContinuous]; the zero values are usual.
 type ContinuousOptions struct {
-	// Nodes K_0 to start with, 0 means 8 + 8·dimension (quasi-random, the box's middle first), and the most
-	// there may be, 0 means 4·K_0.
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle first), and
+	// the most there may be, 0 means 4·K_0.
 	Nodes, MaxNodes int
 	// Every is the number of rounds between searches for a node, 0 means 200.
 	Every int
@@ -34,11 +35,12 @@ type ContinuousOptions struct {
 //  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the worst first, to make room.
 //
 // Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
-// [Continuous.Point] tells where it is. A round costs what the learner's does, a search O(n³ + C·n²) for
-// n nodes and C candidates.
+// [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what the
+// learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
 type Continuous struct {
-	*Confident
+	learner      *Confident
 	lower, upper []float64
+	primes       []int
 	options      ContinuousOptions
 	c            continuousState
 	text         string
@@ -48,17 +50,19 @@ type continuousState struct {
 	Points  [][]float64 // of all nodes, in the unit cube
 	Halton  int         // quasi-random points used
 	Width   float64
-	Random  uint64 // state of the perturbations
+	Random  random.SplitMix64 // of the perturbations
 	Gap     float64
 	Done    bool
 	Learner []byte
 }
 
-// NewContinuous looks in the box [lower, upper], which must not be empty or unbounded.
+// NewContinuous looks in the box [lower, upper] of any dimension, which must not be empty or unbounded.
+// Quasi-random points cover a box of many dimensions thinly; the perturbations of the best atoms then do most
+// of the search.
 func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*Continuous, error) {
 	d := len(lower)
-	if d == 0 || d > len(primes) {
-		return nil, bad("box", "dimension %d: want 1 to %d", d, len(primes))
+	if d == 0 {
+		return nil, bad("box", "it has no side: want a dimension of at least 1")
 	}
 	if len(upper) != d {
 		return nil, bad("box", "%d lower and %d upper sides", d, len(upper))
@@ -69,7 +73,7 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 		}
 	}
 	if o.Nodes == 0 {
-		o.Nodes = 8 + 8*d
+		o.Nodes = min(8+8*d, 500)
 	}
 	if o.MaxNodes == 0 {
 		o.MaxNodes = 4 * o.Nodes
@@ -87,7 +91,7 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Continuous{Confident: l, lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
+	c := &Continuous{learner: l, primes: firstPrimes(d), lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
 	c.c = continuousState{Width: 0.25, Gap: math.Inf(1)}
 	c.c.Points = append(c.c.Points, c.half())
 	for len(c.c.Points) < o.Nodes {
@@ -105,7 +109,26 @@ func (c *Continuous) half() []float64 {
 	return x
 }
 
-var primes = [...]int{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53}
+// firstPrimes are the bases of Halton's sequence.
+func firstPrimes(n int) []int {
+	list := make([]int, 0, n)
+	for v := 2; len(list) < n; v++ {
+		prime := true
+		for _, q := range list {
+			if v%q == 0 {
+				prime = false
+				break
+			}
+			if q*q > v {
+				break
+			}
+		}
+		if prime {
+			list = append(list, v)
+		}
+	}
+	return list
+}
 
 // quasi is the next point of Halton's sequence.
 func (c *Continuous) quasi() []float64 {
@@ -113,21 +136,12 @@ func (c *Continuous) quasi() []float64 {
 	x := make([]float64, len(c.lower))
 	for i := range x {
 		f := 1.0
-		for n := c.c.Halton; n > 0; n /= primes[i] {
-			f /= float64(primes[i])
-			x[i] += float64(f * float64(n%primes[i]))
+		for n := c.c.Halton; n > 0; n /= c.primes[i] {
+			f /= float64(c.primes[i])
+			x[i] += float64(f * float64(n%c.primes[i]))
 		}
 	}
 	return x
-}
-
-// Float64 makes the perturbations' randomness a [Rand] that is saved with the state.
-func (c *Continuous) Float64() float64 {
-	c.c.Random += 0x9E3779B97F4A7C15
-	z := c.c.Random
-	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
-	z = (z ^ (z >> 27)) * 0x94D049BB133111EB
-	return float64((z^(z>>31))>>11) / (1 << 53)
 }
 
 // Point is where node k is in the box.
@@ -139,16 +153,37 @@ func (c *Continuous) Point(k int) []float64 {
 	return x
 }
 
+// Arms implements [Learner]: the number of nodes so far, retired ones included.
+func (c *Continuous) Arms() int { return c.learner.Arms() }
+
+// Rounds implements [Learner].
+func (c *Continuous) Rounds() int { return c.learner.Rounds() }
+
+// Serving implements [Learner]: over the nodes.
+func (c *Continuous) Serving() []float64 { return c.learner.Serving() }
+
+// Deployed implements [Learner]: over the nodes, where [Continuous.Point] says.
+func (c *Continuous) Deployed() []float64 { return c.learner.Deployed() }
+
+// Draw implements [Learner].
+func (c *Continuous) Draw(r Rand, arms []int) { c.learner.Draw(r, arms) }
+
+// Estimate returns the nodes' means and their standard errors.
+func (c *Continuous) Estimate() (means, errors *Table) { return c.learner.Estimate() }
+
+// Infeasible is [Confident.Infeasible] for mixtures of the nodes so far.
+func (c *Continuous) Infeasible() (least *Infeasible, sure bool) { return c.learner.Infeasible() }
+
 // Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
 // optimism. +Inf before the first.
 func (c *Continuous) Gap() float64 { return c.c.Gap }
 
 // Observe implements [Learner]; every so many rounds it searches.
 func (c *Continuous) Observe(obs []Observation) error {
-	if err := c.Confident.Observe(obs); err != nil {
+	if err := c.learner.Observe(obs); err != nil {
 		return err
 	}
-	if !c.c.Done && c.Rounds()%c.options.Every == 0 && c.s.Fresh == 0 && c.s.Freedom > 0 {
+	if !c.c.Done && c.Rounds()%c.options.Every == 0 && c.learner.s.Fresh == 0 && c.learner.s.Freedom > 0 {
 		c.search()
 	}
 	return nil
@@ -232,28 +267,28 @@ func (g *process) at(x, row []float64) (mean, sd float64) {
 
 // search is steps 1 to 4.
 func (c *Continuous) search() {
-	m := c.objective.Dim()
+	m := c.learner.objective.Dim()
 	theta, d := make([]float64, m), make([]float64, m)
-	for k, w := range c.s.Down {
+	for k, w := range c.learner.s.Down {
 		for i := range m {
-			theta[i] += float64(w * c.s.Mean[k*m+i])
+			theta[i] += float64(w * c.learner.s.Mean[k*m+i])
 		}
 	}
-	c.objective.Gradient(d, theta)
+	c.learner.objective.Gradient(d, theta)
 	level := dot(d, theta)
 	var points [][]float64
 	var nodes []int
 	var y, noise []float64
 	scale := 0.0
-	for k, ok := range c.s.Active {
+	for k, ok := range c.learner.s.Active {
 		if !ok {
 			continue
 		}
 		v := 0.0
 		for i := range m {
-			v += float64(float64(d[i]*d[i])*c.variance(k, i)) / c.s.Size[k]
+			v += float64(float64(d[i]*d[i])*c.learner.variance(k, i)) / c.learner.s.Size[k]
 		}
-		a := dot(d, c.s.Mean[k*m:(k+1)*m]) - level
+		a := dot(d, c.learner.s.Mean[k*m:(k+1)*m]) - level
 		nodes, points, y, noise = append(nodes, k), append(points, c.c.Points[k]), append(y, a), append(noise, v)
 		scale += float64(a * a)
 	}
@@ -275,7 +310,7 @@ func (c *Continuous) search() {
 		return
 	}
 	c.c.Points = append(c.c.Points, x)
-	c.AddArm()
+	c.learner.AddArm()
 	c.c.Width = max(c.c.Width/2, 1.0/64)
 }
 
@@ -283,7 +318,7 @@ func (c *Continuous) search() {
 // mixture's atoms.
 func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
 	var atoms []int
-	for k, w := range c.s.Down {
+	for k, w := range c.learner.s.Down {
 		if w > 0 {
 			atoms = append(atoms, k)
 		}
@@ -297,7 +332,7 @@ func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
 		} else {
 			z = append([]float64{}, c.c.Points[atoms[i/2%len(atoms)]]...)
 			for j := range z {
-				z[j] = min(max(z[j]+float64(c.c.Width*Normal(c)), 0), 1)
+				z[j] = min(max(z[j]+float64(c.c.Width*Normal(&c.c.Random)), 0), 1)
 			}
 		}
 		mean, sd := g.at(z, row)
@@ -310,17 +345,17 @@ func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
 
 // room retires the clearly useless nodes, the worst first, until one fits, and reports whether one does.
 func (c *Continuous) room(nodes []int, score, noise []float64) bool {
-	for c.s.Live >= c.options.MaxNodes {
+	for c.learner.s.Live >= c.options.MaxNodes {
 		worst, low := -1, 0.0
 		for i, k := range nodes {
-			if !c.s.Active[k] || c.s.Down[k] >= 1/float64(10*c.options.MaxNodes) {
+			if !c.learner.s.Active[k] || c.learner.s.Down[k] >= 1/float64(10*c.options.MaxNodes) {
 				continue
 			}
 			if v := score[i] + 2*math.Sqrt(noise[i]); v < low {
 				worst, low = k, v
 			}
 		}
-		if worst < 0 || c.RetireArm(worst) != nil {
+		if worst < 0 || c.learner.RetireArm(worst) != nil {
 			return false
 		}
 	}
@@ -334,7 +369,7 @@ func (c *Continuous) String() string { return c.text }
 func (c *Continuous) MarshalBinary() ([]byte, error) {
 	s := c.c
 	var err error
-	if s.Learner, err = c.Confident.MarshalBinary(); err != nil {
+	if s.Learner, err = c.learner.MarshalBinary(); err != nil {
 		return nil, err
 	}
 	return snapshot.Seal(snapshotMagic, c.text, &s)
@@ -351,7 +386,7 @@ func (c *Continuous) UnmarshalBinary(data []byte) error {
 			return snapshot.Bad("it is damaged: a node is not a point of the box")
 		}
 	}
-	l := *c.Confident
+	l := *c.learner
 	if err := l.UnmarshalBinary(s.Learner); err != nil {
 		return err
 	}
@@ -359,6 +394,6 @@ func (c *Continuous) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("it is damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
 	}
 	s.Learner = nil
-	*c.Confident, c.c = l, s
+	*c.learner, c.c = l, s
 	return nil
 }

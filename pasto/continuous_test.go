@@ -87,3 +87,42 @@ func TestContinuous(t *testing.T) {
 		}
 	}
 }
+
+// A box of 40 dimensions: the mixture found is better than the middle, from which only the first two matter.
+func TestContinuousManyDimensions(t *testing.T) {
+	const d = 40
+	lower, upper := make([]float64, d), make([]float64, d)
+	for i := range upper {
+		upper[i] = 1
+	}
+	f := goals(t, 5, false, 0)
+	c, err := NewContinuous(f, lower, upper, ContinuousOptions{Nodes: 60, MaxNodes: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := func(x []float64) []float64 { return []float64{x[0], .6 - x[1]*x[1]} }
+	r := random.New(1, "test")
+	arms, obs := make([]int, 10), make([]Observation, 10)
+	for range 2500 {
+		c.Draw(r, arms)
+		for q, k := range arms {
+			v := world(c.Point(k))
+			obs[q] = Observation{Arm: k, Metrics: []float64{v[0] + .05*r.NormFloat64(), v[1] + .05*r.NormFloat64()}}
+		}
+		if err := c.Observe(obs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theta := make([]float64, 2)
+	for k, w := range c.Deployed() {
+		for m, v := range world(c.Point(k)) {
+			theta[m] += w * v
+		}
+	}
+	if v := f.Value(theta); v < .75 {
+		t.Errorf("found %v, the middle is worth 0.5 and the optimum 1", v)
+	}
+	if p := firstPrimes(12); p[11] != 37 {
+		t.Errorf("%v", p)
+	}
+}

@@ -91,11 +91,6 @@ func (e Estimator) String() string {
 	return name
 }
 
-// weighs reports whether the estimator divides by propensities.
-func (e Estimator) weighs() bool {
-	return e.kind != kindMeans && e.kind != kindDiscountedMeans && e.kind != kindWindow
-}
-
 func (e Estimator) validate(metrics int) error {
 	switch e.kind {
 	case 0:
@@ -154,6 +149,9 @@ type windowRound struct {
 	Sizes  []float64
 	Values []float64
 }
+
+// leastScale is the scale below which it is folded into the sums.
+const leastScale = 1e-100
 
 // newEstimate starts at U_0 (nil: 0), which counts as n0 observations.
 func newEstimate(form Estimator, arms, metrics int, u0 *Table, n0 float64) *estimate {
@@ -336,7 +334,7 @@ func (e *estimate) weigh(o *Observation, omega, p float64) {
 // discount scales the sum by 1 − ρ.
 func (e *estimate) discount() {
 	e.s.Scale *= 1 - e.form.param
-	if e.s.Scale < 1e-100 { // fold the scale in before it underflows
+	if e.s.Scale < leastScale { // fold the scale in before it underflows
 		for i := range e.s.Sum {
 			e.s.Sum[i] *= e.s.Scale
 		}

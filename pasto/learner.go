@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -16,12 +17,16 @@ type Rand interface {
 
 // Observation is what one group of units of the running round has shown.
 type Observation struct {
-	// Arm is the arm that the group was served, as drawn.
+	// Arm is the arm that the group was served, as drawn: of positive propensity in the running round.
 	Arm int
-	// Metrics are the group's means per unit, of length M, in the form the objective sees (see
-	// [Goals.Contrast]).
+	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in the metric's
+	// range where it has one.
 	Metrics []float64
-	// Size is the number of units, fixed before the arms were drawn; 0 means that all groups are equal.
+	// Control are the raw means of the concurrent control group, of length M, needed where the objective has a
+	// guardrail that is [Metric.Relative]; the learner forms the contrast itself ([Goals.Contrast]).
+	Control []float64
+	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means that all groups
+	// are equal.
 	Size float64
 	// Round is that of the draw; 0 means the running round. Any other than the running one is refused.
 	Round int
@@ -50,40 +55,104 @@ type Learner interface {
 	encoding.BinaryUnmarshaler
 }
 
-// checkRound refuses a round's observations that break a rule, before anything changes. Total is Σ Size, 0
-// for equal groups.
-func checkRound(obs []Observation, round, metrics int, p []float64, active []bool, needPropensity bool) (total float64, err error) {
+// checkProblem refuses an objective or a number of arms that nobody can learn.
+func checkProblem(f Objective, arms int) error {
+	if err := validate(f); err != nil {
+		return err
+	}
+	if arms < 1 {
+		return bad("arms", "%d: want at least 1", arms)
+	}
+	return nil
+}
+
+// checkObjective is checkProblem for learners that follow gradients or score arms.
+func checkObjective(f Objective, arms int) error {
+	if err := checkProblem(f, arms); err != nil {
+		return err
+	}
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations and a larger lambda for smaller ones, or with the default")
+	}
+	return nil
+}
+
+// intake checks the observations of rounds, and holds the contrasts of the running one.
+type intake struct {
+	obs    []Observation
+	values []float64
+}
+
+// take refuses a round's observations that break a rule, before anything changes. It returns them in the form
+// that the objective sees, and Σ Size, 0 for equal groups. What it returns is good until the next call.
+func (in *intake) take(f Objective, obs []Observation, round int, p []float64, active []bool) (seen []Observation, total float64, err error) {
 	if len(obs) == 0 {
-		return 0, bad("observations", "none in round %d: want at least one group", round)
+		return nil, 0, bad("observations", "none in round %d: want at least one group", round)
 	}
 	for i := range obs {
-		o := &obs[i]
-		switch {
-		case o.Arm < 0 || o.Arm >= len(p):
-			return 0, observed(i, "arm %d is unknown: want one of 0 to %d", o.Arm, len(p)-1)
-		case active != nil && !active[o.Arm]:
-			return 0, observed(i, "arm %d is retired: archive what comes late", o.Arm)
-		case o.Round != 0 && o.Round < round:
-			return 0, observed(i, "round %d is closed already: a duplicate or a late observation, round %d is running", o.Round, round)
-		case o.Round > round:
-			return 0, observed(i, "round %d is unknown: round %d is running", o.Round, round)
-		case len(o.Metrics) != metrics:
-			return 0, observed(i, "it has %d metrics: want %d", len(o.Metrics), metrics)
-		case !(o.Size >= 0) || math.IsInf(o.Size, 1):
-			return 0, observed(i, "size %v: want a finite number, at least 0", o.Size)
-		case (o.Size > 0) != (obs[0].Size > 0):
-			return 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", o.Size, obs[0].Size)
-		case needPropensity && !(p[o.Arm] > 0):
-			return 0, observed(i, "arm %d has propensity %v in this round: it cannot have been drawn", o.Arm, p[o.Arm])
+		if err := obs[i].check(i, f.Dim(), round, p, active); err != nil {
+			return nil, 0, err
 		}
-		for m, v := range o.Metrics {
-			if !(math.Abs(v) <= 1e100) {
-				return 0, observed(i, "metric %d is %v: want a finite number, of size at most 1e100", m, v)
+		if (obs[i].Size > 0) != (obs[0].Size > 0) {
+			return nil, 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", obs[i].Size, obs[0].Size)
+		}
+		total += obs[i].Size
+	}
+	g, ok := f.(*Goals)
+	if !ok {
+		return obs, total, nil
+	}
+	if !g.HasRelative() {
+		for i := range obs {
+			for m, v := range obs[i].Metrics {
+				if x := &g.metrics[m]; !x.admits(v) {
+					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v, x.Lower, x.Upper)
+				}
 			}
 		}
-		total += o.Size
+		return obs, total, nil
 	}
-	return total, nil
+	in.obs = append(in.obs[:0], obs...)
+	in.values = slices.Grow(in.values[:0], len(obs)*g.Dim())[:len(obs)*g.Dim()]
+	for i := range in.obs {
+		row := in.values[i*g.Dim() : (i+1)*g.Dim()]
+		if err := g.Contrast(row, obs[i].Metrics, obs[i].Control); err != nil {
+			return nil, 0, observed(i, "%w", err)
+		}
+		in.obs[i].Metrics = row
+	}
+	return in.obs, total, nil
+}
+
+// check refuses observation i of a round if it breaks a rule of its own.
+func (o *Observation) check(i, metrics, round int, p []float64, active []bool) error {
+	switch {
+	case o.Arm < 0 || o.Arm >= len(p):
+		return observed(i, "arm %d is unknown: want one of 0 to %d", o.Arm, len(p)-1)
+	case active != nil && !active[o.Arm]:
+		return observed(i, "arm %d is retired: archive what comes late", o.Arm)
+	case o.Round != 0 && o.Round < round:
+		return observed(i, "round %d is closed already: a duplicate or a late observation, round %d is running", o.Round, round)
+	case o.Round > round:
+		return observed(i, "round %d is unknown: round %d is running", o.Round, round)
+	case len(o.Metrics) != metrics:
+		return observed(i, "it has %d metrics: want %d", len(o.Metrics), metrics)
+	case o.Size != 0 && !(o.Size >= smallestSize && o.Size <= largestSize):
+		return observed(i, "size %v: want 0, or a number from %v to %v", o.Size, smallestSize, largestSize)
+	case !(p[o.Arm] > 0):
+		return observed(i, "arm %d has propensity %v in this round: it cannot have been drawn", o.Arm, p[o.Arm])
+	}
+	for m, v := range o.Metrics {
+		if !(math.Abs(v) <= largest) {
+			return observed(i, "metric %d is %v: want a finite number, of size at most %v", m, v, largest)
+		}
+	}
+	for m, v := range o.Control {
+		if !(math.Abs(v) <= largest) {
+			return observed(i, "control metric %d is %v: want a finite number, of size at most %v", m, v, largest)
+		}
+	}
+	return nil
 }
 
 func observed(i int, format string, args ...any) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,11 @@ func TestAllAlgorithms(t *testing.T) {
 	}
 }
 
+// served is an arm of positive propensity.
+func served(l Learner) int {
+	return slices.IndexFunc(l.Serving(), func(v float64) bool { return v > 0 })
+}
+
 // What is refused, by every algorithm, and that nothing changes then.
 func TestRefusedObservations(t *testing.T) {
 	f := goals(t, 5, false, 0)
@@ -105,19 +111,9 @@ func TestRefusedObservations(t *testing.T) {
 				t.Errorf("%s: %s changed the state", e.Name, name)
 			}
 		}
-		if err := l.Observe([]Observation{{Arm: 0, Metrics: ok, Round: 21}}); err != nil {
+		if err := l.Observe([]Observation{{Arm: served(l), Metrics: ok, Round: 21}}); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}
-	}
-	// ε = 0: an arm whose share has underflowed to 0 cannot have been drawn.
-	o := PaperOptions(2)
-	o.Exploration, o.Step, o.Pseudo = Constant(0), Constant(1e6), 0
-	a := newAlgorithm(t, f, 2, o)
-	if err := a.Observe([]Observation{{Arm: 1, Metrics: []float64{5, 5}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Observe([]Observation{{Arm: 0, Metrics: ok}}); err == nil || !strings.Contains(err.Error(), "propensity 0") {
-		t.Errorf("propensity 0: %v", err)
 	}
 }
 
@@ -169,7 +165,7 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: one arm is legal: %v", e.Name, err)
 		}
 	}
-	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: -1}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}} {
+	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: -1}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: -1}, "shrink": {Shrink: nan}} {
 		if _, err := NewConfident(f, 2, o); err == nil {
 			t.Errorf("%s is taken", name)
 		}
@@ -186,6 +182,7 @@ func TestRefusedOptions(t *testing.T) {
 		"hard metric": {{Name: "x", Hard: true}},
 		"direction":   {{Name: "x", Direction: 3}},
 		"role":        {{Name: "x", Role: 8}},
+		"slack":       {{Name: "x"}, {Name: "y", Role: Guardrail, Slack: -1}},
 	} {
 		if _, err := NewGoals(m, 0); err == nil {
 			t.Errorf("%s is taken", name)
@@ -258,7 +255,7 @@ func TestObjectives(t *testing.T) {
 	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is squared, and
 	// lowers f.
 	near(t, "at the threshold", f.Value([]float64{0, 0, .3, -.2, 0}), 0, 0)
-	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1e-9}), -1) {
+	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1.1e-9}), -1) || h.Value([]float64{1, -0.9e-9}) != 1 {
 		t.Error("hard guardrail")
 	}
 	if q := goals(t, 5, false, 0).Value([]float64{0, 3}); q != 0 {
@@ -390,32 +387,78 @@ func TestConfidentAlarm(t *testing.T) {
 	}
 }
 
-// With hard guardrails the default deploys the linear program's solution, and with caution one that holds
-// them.
+// With hard guardrails the default deploys what holds them in nearly all runs: at most one in twenty breaks
+// one, with noise of 1 and of 5 (before there was a caution of its own it was one in four), and comes near
+// the optimum.
 func TestConfidentHard(t *testing.T) {
 	mu := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
-	f := goals(t, 5, true, .2, .1)
-	held := 0
+	four, two := goals(t, 5, true, .2, .1), goals(t, 5, true, 0)
+	for _, c := range []struct {
+		f      *Goals
+		mu     *Table
+		groups int
+		sigma  float64
+		best   float64
+		near   float64
+	}{
+		{two, toy(t), 1, 1, 1, .03},
+		{two, toy(t), 1, 5, 1, .12},
+		{four, mu, 4, .5, 73.0 / 190, .04},
+	} {
+		const runs = 60
+		broken, mean := 0, 0.0
+		for seed := range uint64(runs) {
+			l, err := NewConfident(c.f, c.mu.Arms(), ConfidentOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			play(t, l, c.mu, c.groups, 10_000/c.groups, c.sigma, random.New(seed, "test"))
+			theta := make([]float64, c.mu.Metrics())
+			c.mu.Mean(theta, l.Deployed())
+			if !c.f.Holds(theta) {
+				broken++
+			}
+			mean += theta[0] / runs
+		}
+		if broken > runs/20 {
+			t.Errorf("σ=%v: the guardrails are broken in %d of %d runs", c.sigma, broken, runs)
+		}
+		if mean < c.best-c.near || mean > c.best {
+			t.Errorf("σ=%v: x = %v, the optimum is %v", c.sigma, mean, c.best)
+		}
+	}
+	// Many arms and much noise: where there is no room for all the caution, as much as there is (the mixture of
+	// least violation by the cautious estimates broke a guardrail in half of the runs).
+	many := goals(t, 5, true, .5, .5)
+	broken := 0
 	for seed := range uint64(20) {
-		l, err := NewConfident(f, 4, ConfidentOptions{Caution: 3})
+		mu, _ := UniformTable(100, 3, seed)
+		l, err := NewConfident(many, 100, ConfidentOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(t, l, mu, 4, 2000, .5, random.New(seed, "test"))
+		play(t, l, mu, 10, 3000, 5, random.New(seed, "test"))
 		theta := make([]float64, 3)
-		mu.Mean(theta, l.Deployed())
-		if theta[1] >= .2 && theta[2] >= .1 {
-			held++
-		}
-		if theta[0] < 73.0/190-.1 {
-			t.Errorf("x = %v", theta[0])
+		if mu.Mean(theta, l.Deployed()); !many.Holds(theta) {
+			broken++
 		}
 	}
-	if held < 18 {
-		t.Errorf("the guardrails are held in %d of 20 runs", held)
+	if broken > 2 {
+		t.Errorf("100 arms: the guardrails are broken in %d of 20 runs", broken)
+	}
+	// One hard and one soft: the soft one is traded off by its price.
+	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "a", Role: Guardrail, Threshold: .2, Hard: true}, {Name: "b", Role: Guardrail, Threshold: .1}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := Maximize(f, mu, SolverOptions{})
+	l, _ := NewConfident(f, 4, ConfidentOptions{})
+	play(t, l, mu, 4, 1000, .01, random.New(1, "test"))
+	for k, w := range want.Mixture {
+		near(t, "share", l.Deployed()[k], w, .01)
 	}
 	// Guardrails that nothing can hold: the least violation.
-	l, _ := NewConfident(goals(t, 5, true, 9), 2, ConfidentOptions{})
+	l, _ = NewConfident(goals(t, 5, true, 9), 2, ConfidentOptions{})
 	play(t, l, toy(t), 2, 100, .1, random.New(1, "test"))
 	if l.Deployed()[1] < .99 {
 		t.Errorf("%v", l.Deployed())

@@ -33,6 +33,22 @@ func (d Direction) String() string {
 	return "up"
 }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *Direction) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "up":
+		*d = Up
+	case "down":
+		*d = Down
+	default:
+		return bad("direction", "%q: want up or down", text)
+	}
+	return nil
+}
+
 // Role says what a metric is for.
 type Role int
 
@@ -45,32 +61,64 @@ const (
 	Report
 )
 
+var roles = [...]string{"primary", "guardrail", "report"}
+
+// String is "primary", "guardrail" or "report".
+func (r Role) String() string {
+	if r < Primary || r > Report {
+		return "unknown"
+	}
+	return roles[r]
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (r *Role) UnmarshalText(text []byte) error {
+	for i, name := range roles {
+		if name == string(text) {
+			*r = Role(i)
+			return nil
+		}
+	}
+	return bad("role", "%q: want primary, guardrail or report", text)
+}
+
 // Metric describes one number that is measured for every group of units: data, so that a definition can be
 // read from a file. The value of an arm is its mean per unit; a ratio such as clicks per impression is not
 // linear in the mixture and must be given as numerator − c·denominator with threshold 0 (spec 10.7).
 type Metric struct {
 	// Name is unique among the metrics of an objective.
-	Name string
+	Name string `json:"name"`
 	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes Down
 	// value ≤ Threshold.
-	Direction Direction
+	Direction Direction `json:"direction,omitempty"`
 	// Role is Primary, Guardrail or Report.
-	Role Role
+	Role Role `json:"role,omitempty"`
 	// Weight is that of a primary metric, at least 0; 0 means 1.
-	Weight float64
+	Weight float64 `json:"weight,omitempty"`
 	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2 % below
 	// the control".
-	Threshold float64
-	// Relative makes the guardrail one against a concurrent control group: the metric is then the contrast
-	// y − (1 + Threshold)·y_control, formed within each round, and its threshold 0 (spec 10.6, 10.7).
-	Relative bool
+	Threshold float64 `json:"threshold,omitempty"`
+	// Relative makes the guardrail one against a concurrent control group: the objective then sees the contrast
+	// y − (1 + Threshold)·y_control, which the learner forms of each observation and its Control, and the
+	// threshold is 0 (spec 10.6, 10.7).
+	Relative bool `json:"relative,omitempty"`
 	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's experiments.
-	Lambda float64
-	// Hard makes the guardrail absolute: a mixture beyond it has value −Inf. No gradient exists; see
-	// MaximizeHard.
-	Hard bool
-	// Lower and Upper are the range of one observation; both 0 means unknown. Observations outside are refused.
-	Lower, Upper float64
+	Lambda float64 `json:"lambda,omitempty"`
+	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and there is
+	// no price. Algorithms that follow gradients refuse it; the default and [Maximize] take it.
+	Hard bool `json:"hard,omitempty"`
+	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units: room
+	// for rounding, as a sum of shares times means seldom equals a threshold exactly. 0 means 1e-9 of the
+	// largest of |Threshold|, |Lower| and |Upper|, and 1e-9 where these are all 0 or the guardrail is relative.
+	Slack float64 `json:"slack,omitempty"`
+	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means unknown. Every
+	// learner refuses an observation outside; of a relative guardrail the range is that of the raw values, of
+	// the arm's group and of the control's, not that of the contrast.
+	Lower float64 `json:"lower,omitempty"`
+	Upper float64 `json:"upper,omitempty"`
 }
 
 // limit is the threshold of the value the objective sees: 0 for contrasts.
@@ -79,6 +127,16 @@ func (m *Metric) limit() float64 {
 		return 0
 	}
 	return m.Threshold
+}
+
+func (m *Metric) slack() float64 {
+	if m.Slack > 0 {
+		return m.Slack
+	}
+	if scale := max(math.Abs(m.Threshold), math.Abs(m.Lower), math.Abs(m.Upper)); scale > 0 && !m.Relative {
+		return float64(1e-9 * scale)
+	}
+	return 1e-9
 }
 
 func (m *Metric) lambda() float64 {
@@ -93,6 +151,11 @@ func (m *Metric) weight() float64 {
 		return 1
 	}
 	return m.Weight
+}
+
+// admits reports whether y is in the declared range.
+func (m *Metric) admits(y float64) bool {
+	return m.Lower == 0 && m.Upper == 0 || y >= m.Lower && y <= m.Upper
 }
 
 // violation is how far value y is beyond the guardrail, at least 0.
@@ -117,6 +180,8 @@ func (m *Metric) validate(i int) error {
 		return bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is not concave", m.Lambda, m.Name)
 	case !finite(m.Lower) || !finite(m.Upper) || m.Upper < m.Lower:
 		return bad(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
+	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
+		return bad(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
 	case m.Role != Guardrail && (m.Hard || m.Relative):
 		return bad(place, "%q is hard or relative and no guardrail", m.Name)
 	}
@@ -165,6 +230,13 @@ func ValidateNames(arms []string) error {
 	}
 	return nil
 }
+
+// Bounds of what is taken in: values of metrics, and sizes of groups.
+const (
+	largest      = 1e100
+	smallestSize = 1e-9
+	largestSize  = 1e15
+)
 
 func finite(v float64) bool { return v-v == 0 }
 

@@ -23,6 +23,7 @@ type mirror struct {
 	hedge   *oco.ExponentiatedGradient
 	s       mirrorState
 	p       []float64 // serving
+	pi      []float64 // of the round that ends
 	scratch []float64
 	sampler sampler
 }
@@ -85,7 +86,7 @@ func (c *mirror) rebase(pi []float64) error {
 		return err
 	}
 	c.hedge, c.s.Prior = hedge, prior
-	c.p, c.scratch = make([]float64, len(prior)), make([]float64, len(prior))
+	c.p, c.pi, c.scratch = make([]float64, len(prior)), make([]float64, len(prior)), make([]float64, len(prior))
 	c.mix()
 	return nil
 }
@@ -108,8 +109,9 @@ func (c *mirror) mix() {
 	c.sampler.ready = false
 }
 
-// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j|
-// ≤ clip, if clip > 0, after adding p_t and π_t to the averages. The range is that of the active arms.
+// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j| ≤
+// clip, if clip > 0, and adds p_t and π_t to the averages. The range is that of the active arms. On error
+// nothing has changed.
 func (c *mirror) step(g []float64, gamma, clip float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {
@@ -129,17 +131,17 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 			c.scratch[k] = -float64(gamma * v)
 		}
 	}
-	pi := c.hedge.Predict()
+	copy(c.pi, c.hedge.Predict())
+	if err := c.hedge.Update(c.scratch); err != nil {
+		return err
+	}
 	share := 1 / float64(c.s.T+1)
 	if c.decay > share {
 		share = c.decay
 	}
 	for k, v := range c.p {
 		c.s.Average[k] += float64(share * (v - c.s.Average[k]))
-		c.s.Exploit[k] += float64(share * (pi[k] - c.s.Exploit[k]))
-	}
-	if err := c.hedge.Update(c.scratch); err != nil {
-		return err
+		c.s.Exploit[k] += float64(share * (c.pi[k] - c.s.Exploit[k]))
 	}
 	c.s.T++
 	c.mix()
@@ -249,7 +251,7 @@ func (c *mirror) load(s mirrorState) error {
 	}
 	s.Hedge = nil
 	c.s, c.hedge = s, hedge
-	c.p, c.scratch = make([]float64, n), make([]float64, n)
+	c.p, c.pi, c.scratch = make([]float64, n), make([]float64, n), make([]float64, n)
 	c.mix()
 	return nil
 }

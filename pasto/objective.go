@@ -3,11 +3,10 @@ package pasto
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/internal/random"
 )
 
 // Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a pure
@@ -33,7 +32,8 @@ type Objective interface {
 //
 // where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
 // violation: the square is of the truncated value (erratum E2). A value exactly at c is no violation
-// (erratum E1). Value and Gradient cost O(M).
+// (erratum E1). With hard guardrails f = −Inf where one of them is passed by more than its slack
+// ([Metric.Slack]); soft ones keep their penalty beside them. Value and Gradient cost O(M).
 type Goals struct {
 	metrics []Metric
 	soft    float64
@@ -51,6 +51,9 @@ func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
 
 // Validate implements [Objective].
 func (g *Goals) Validate() error {
+	if g == nil {
+		return bad("objective", "nil: want an objective")
+	}
 	if !(g.soft >= 0) || math.IsInf(g.soft, 1) {
 		return bad("soft", "%v: want a finite number, at least 0", g.soft)
 	}
@@ -75,6 +78,26 @@ func (g *Goals) HasRelative() bool {
 
 // Value implements [Objective].
 func (g *Goals) Value(theta []float64) float64 {
+	for i := range g.metrics {
+		if m := &g.metrics[i]; m.Hard && !(m.violation(theta[i]) <= m.slack()) {
+			return math.Inf(-1)
+		}
+	}
+	return g.Reward(theta)
+}
+
+// Holds reports whether θ holds every guardrail, hard or not, to within its slack.
+func (g *Goals) Holds(theta []float64) bool {
+	for i := range g.metrics {
+		if m := &g.metrics[i]; m.Role == Guardrail && !(m.violation(theta[i]) <= m.slack()) {
+			return false
+		}
+	}
+	return true
+}
+
+// Reward is f without the hard guardrails: finite wherever θ is.
+func (g *Goals) Reward(theta []float64) float64 {
 	total := 0.0
 	for i := range g.metrics {
 		m := &g.metrics[i]
@@ -84,13 +107,10 @@ func (g *Goals) Value(theta []float64) float64 {
 				total += float64(float64(m.weight()*m.Direction.sign()) * theta[i])
 			}
 		case Guardrail:
-			v := m.violation(theta[i])
 			if m.Hard {
-				if v > 0 {
-					return math.Inf(-1)
-				}
 				continue
 			}
+			v := m.violation(theta[i])
 			total -= float64(m.lambda() * float64(v*v))
 		}
 	}
@@ -180,22 +200,31 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	return math.Sqrt(weights + squares), smooth
 }
 
-// Contrast writes the values the objective sees to dst, which may be values: relative guardrails become
-// y − (1 + δ)·y_control. Control may be nil when no guardrail is relative.
+// Contrast writes the values the objective sees to dst, which may be values: relative guardrails become y −
+// (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a metric's range are
+// refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts
+// that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if err := checkVector("metrics", values, g.Dim()); err != nil {
 		return err
 	}
-	if g.HasRelative() {
+	relative := g.HasRelative()
+	if relative {
 		if control == nil {
-			return bad("control", "none in this round: a relative guardrail needs the control group's metrics")
+			return bad("control", "none in this round: %q is relative and needs the control group's metrics", g.relative())
 		}
 		if err := checkVector("control", control, g.Dim()); err != nil {
 			return err
 		}
 	}
-	if err := g.checkRange(values); err != nil {
-		return err
+	for i := range g.metrics {
+		m := &g.metrics[i]
+		if !m.admits(values[i]) {
+			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, values[i], m.Lower, m.Upper)
+		}
+		if m.Relative && !m.admits(control[i]) {
+			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, control[i], m.Lower, m.Upper)
+		}
 	}
 	for i := range g.metrics {
 		dst[i] = values[i]
@@ -206,125 +235,50 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	return nil
 }
 
-func (g *Goals) checkRange(values []float64) error {
+// relative is the name of the first relative guardrail.
+func (g *Goals) relative() string {
 	for i := range g.metrics {
-		m := &g.metrics[i]
-		if (m.Lower != 0 || m.Upper != 0) && (values[i] < m.Lower || values[i] > m.Upper) {
-			return bad(fmt.Sprintf("metrics[%d]", i), "%v of %q: want a number in [%v, %v]", values[i], m.Name, m.Lower, m.Upper)
+		if g.metrics[i].Relative {
+			return g.metrics[i].Name
 		}
 	}
-	return nil
+	return ""
 }
 
-// Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f and L_f;
-// 0 means unknown (+Inf). Check it with [CheckConcave]. The functions must be pure and fast: they are
-// called every round.
-type Utility struct {
-	Metrics   int
-	U         func(theta []float64) float64
-	DU        func(dst, theta []float64)
-	Lipschitz float64
-	Smooth    float64
-	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up
-	// for all.
-	Directions []Direction
+// validate is f.Validate for an f that may be nil, or a nil pointer in an interface.
+func validate(f Objective) error {
+	if f == nil {
+		return bad("objective", "nil: want an objective")
+	}
+	if v := reflect.ValueOf(f); v.Kind() == reflect.Pointer && v.IsNil() {
+		return bad("objective", "nil: want an objective")
+	}
+	return f.Validate()
 }
 
-// Sign implements [Directed].
-func (u *Utility) Sign(metric int) float64 {
-	if u.Directions == nil {
-		return 1
+// identity is what a snapshot says of the objective it was learned for: metrics and softness of [Goals], name
+// and constants of a [Utility], what String says of others, or the type if there is no String.
+func identity(f Objective) string {
+	if s, ok := f.(fmt.Stringer); ok {
+		return s.String()
 	}
-	return u.Directions[metric].sign()
+	return fmt.Sprintf("%T(metrics=%d)", f, f.Dim())
 }
 
-// Dim implements [Objective].
-func (u *Utility) Dim() int { return u.Metrics }
+// String describes the objective in full: equal texts are equal objectives.
+func (g *Goals) String() string { return fmt.Sprintf("goals(soft=%v, %+v)", g.soft, g.metrics) }
 
-// Value implements [Objective].
-func (u *Utility) Value(theta []float64) float64 { return u.U(theta) }
-
-// Gradient implements [Objective].
-func (u *Utility) Gradient(dst, theta []float64) { u.DU(dst, theta) }
-
-// Constants implements [Objective].
-func (u *Utility) Constants(_, _ []float64) (lipschitz, smooth float64) {
-	lipschitz, smooth = u.Lipschitz, u.Smooth
-	if lipschitz == 0 {
-		lipschitz = math.Inf(1)
-	}
-	if smooth == 0 {
-		smooth = math.Inf(1)
-	}
-	return lipschitz, smooth
-}
-
-// Validate implements [Objective].
-func (u *Utility) Validate() error {
-	switch {
-	case u.Metrics < 1:
-		return bad("utility", "it is of %d metrics: want at least 1", u.Metrics)
-	case u.U == nil || u.DU == nil:
-		return bad("utility", "value or gradient is nil: want both")
-	case u.Directions != nil && len(u.Directions) != u.Metrics:
-		return bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
-	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
-		return bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
-	}
-	return nil
-}
-
-// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
-// ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
-// finite, the constants. It returns an error that names the two points of the first breach. It can refute
-// concavity and not prove it. The same seed tests the same points.
-func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
-	if err := f.Validate(); err != nil {
-		return err
-	}
-	d := f.Dim()
-	if err := checkVector("lower", lower, d); err != nil {
-		return err
-	}
-	if err := checkVector("upper", upper, d); err != nil {
-		return err
-	}
-	lipschitz, smooth := f.Constants(lower, upper)
-	r := random.New(seed, "pasto: concavity")
-	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-	for range n {
-		for i := range a {
-			a[i] = lower[i] + float64(r.Float64()*(upper[i]-lower[i]))
-			b[i] = lower[i] + float64(r.Float64()*(upper[i]-lower[i]))
-			mid[i] = (a[i] + b[i]) / 2
+// curvature is half the largest second derivative of −f in metric i, 0 if unknown.
+func curvature(f Objective, i int) float64 {
+	switch f := f.(type) {
+	case *Goals:
+		if m := &f.metrics[i]; m.Role == Guardrail && !m.Hard {
+			return m.lambda()
 		}
-		fa, fb, fm := f.Value(a), f.Value(b), f.Value(mid)
-		if !finite(fa) || !finite(fb) {
-			continue // hard guardrails
-		}
-		f.Gradient(ga, a)
-		f.Gradient(gb, b)
-		tangent := 0.0
-		for i := range a {
-			tangent += float64(ga[i] * (b[i] - a[i]))
-			mid[i] = ga[i] - gb[i]
-		}
-		slack := float64(1e-9 * (1 + math.Abs(fa) + math.Abs(fb) + math.Abs(tangent)))
-		distance := 0.0
-		for i := range a {
-			distance += float64((a[i] - b[i]) * (a[i] - b[i]))
-		}
-		distance = math.Sqrt(distance)
-		switch norm := convex.Norm2(mid); {
-		case !(fb <= fa+tangent+slack):
-			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
-		case !(fm >= float64((fa+fb)/2)-slack):
-			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
-		case convex.Norm2(ga) > lipschitz*(1+1e-9):
-			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
-		case norm > float64(float64(smooth*distance)*(1+1e-9))+1e-9:
-			return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
+	case *Utility:
+		if !math.IsInf(f.Smooth, 1) {
+			return f.Smooth / 2
 		}
 	}
-	return nil
+	return 0
 }

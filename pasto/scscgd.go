@@ -33,7 +33,9 @@ type SCGD struct {
 	objective Objective
 	options   SCGDOptions
 	y, d, g   []float64
+	next      []float64 // y of the round that ends
 	text      string
+	intake    intake
 }
 
 // NewSCGD makes the baseline on K arms.
@@ -59,19 +61,22 @@ func NewSCGD(f Objective, arms int, o SCGDOptions) (*SCGD, error) {
 	if err := o.Exploration.validate("exploration", 1); err != nil {
 		return nil, err
 	}
+	if o.Ship < ShipAverage || o.Ship > ShipExploit {
+		return nil, bad("ship", "%d: want one of the four iterates", int(o.Ship))
+	}
 	m, err := newMirror(arms, o.Start, o.Exploration, 0, IID, 0)
 	if err != nil {
 		return nil, err
 	}
 	n := f.Dim()
-	l := &SCGD{mirror: m, objective: f, options: o, y: make([]float64, n), d: make([]float64, n), g: make([]float64, arms)}
+	l := &SCGD{next: make([]float64, n), mirror: m, objective: f, options: o, y: make([]float64, n), d: make([]float64, n), g: make([]float64, arms)}
 	l.text = fmt.Sprintf("s-scgd(metrics=%d, step=%v, track=%v, %v, ship=%d)", n, o.Step, o.Track, m, o.Ship)
 	return l, nil
 }
 
-// Observe implements [Learner].
+// Observe implements [Learner]. A gradient that is not finite is an error too.
 func (l *SCGD) Observe(obs []Observation) error {
-	total, err := checkRound(obs, l.s.T+1, l.objective.Dim(), l.p, l.s.Active, true)
+	obs, total, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
 		return err
 	}
@@ -82,20 +87,27 @@ func (l *SCGD) Observe(obs []Observation) error {
 		return 1 / float64(len(obs))
 	}
 	beta := l.options.Track.At(l.s.T + 1)
-	for m := range l.y {
+	for m, y := range l.y {
 		mean := 0.0
 		for i := range obs {
 			mean += float64(share(&obs[i]) * obs[i].Metrics[m])
 		}
-		l.y[m] = float64((1-beta)*l.y[m]) + float64(beta*mean)
+		l.next[m] = float64((1-beta)*y) + float64(beta*mean)
 	}
-	l.objective.Gradient(l.d, l.y)
+	l.objective.Gradient(l.d, l.next)
+	if err := checkGradient(l.objective, l.next, l.d); err != nil {
+		return err
+	}
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
 		l.g[o.Arm] += float64(share(o)*dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
-	return l.step(l.g, l.options.Step.At(l.s.T+1), 0)
+	if err := l.step(l.g, l.options.Step.At(l.s.T+1), 0); err != nil {
+		return err
+	}
+	copy(l.y, l.next)
+	return nil
 }
 
 // Deployed implements [Learner].
@@ -125,13 +137,13 @@ func (l *SCGD) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.Seal(snapshotMagic, l.text, &scgdState{m, l.y})
+	return snapshot.Seal(snapshotMagic, l.text+identity(l.objective), &scgdState{m, l.y})
 }
 
 // UnmarshalBinary implements [Learner].
 func (l *SCGD) UnmarshalBinary(data []byte) error {
 	var s scgdState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
 	if len(s.Mirror.Prior) != len(l.p) || checkVector("y", s.Y, len(l.y)) != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -17,18 +18,20 @@ const (
 	Eliminate Rule = iota
 	// UCB serves the arm of the largest upper confidence bound.
 	UCB
-	// Thompson serves each group the arm that is best in a draw from N(V̂_k, se²) for every metric.
+	// Thompson serves alike the arms that are best in 16 draws from N(V̂_k, se²) for every metric, drawn anew
+	// at the end of each round.
 	Thompson
 )
 
 // Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate: among
 // those left). Score bounds are by the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m
 // f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with
-// pooled variances. Arms never served come first. A round costs O(K·M), for Thompson O(Q·K·M); memory is
+// pooled variances. Arms never served come first. A round costs O(K·M), for Thompson O(16·K·M); memory is
 // O(K·M).
 //
-// For Thompson Draw uses the state of knowledge and Serving is the mixture of the arms it drew, which
-// is not a propensity; its normals come from the generator handed to Draw.
+// Serving is the propensity for all three rules: what Draw draws from. Thompson's normals come from a
+// generator in its state, which the observations seed, so that Serving is known before the draw and a
+// snapshot goes on with the same draws.
 type Single struct {
 	objective Objective
 	rule      Rule
@@ -37,6 +40,9 @@ type Single struct {
 	d, tmp    []float64
 	sampler   sampler
 	text      string
+	intake    intake
+	saved     []float64
+	draws     random.SplitMix64
 }
 
 type singleState struct {
@@ -47,7 +53,11 @@ type singleState struct {
 	Pool    []float64
 	Freedom float64
 	In      []bool
+	Random  random.SplitMix64 // Thompson's
 }
+
+// thompsonDraws is the number of draws from the posterior that a round of Thompson's serves.
+const thompsonDraws = 16
 
 // NewSingle makes a deterministic baseline on K arms.
 func NewSingle(f Objective, arms int, rule Rule) (*Single, error) {
@@ -87,32 +97,27 @@ func (l *Single) Deployed() []float64 { return l.best }
 
 // Draw implements [Learner].
 func (l *Single) Draw(r Rand, arms []int) {
-	if l.rule == Thompson && l.s.Freedom > 0 {
-		for i := range arms {
-			arms[i] = l.sample(r)
-		}
-		return
-	}
 	l.sampler.draw(r, l.p, arms, Systematic)
 }
 
-// sample returns the best arm of a draw from the arms' normals.
-func (l *Single) sample(r Rand) int {
+// thompson writes the shares of the best arms of the draws from the arms' normals. All arms have been served.
+func (l *Single) thompson() {
 	m := l.objective.Dim()
-	arm, top := 0, math.Inf(-1)
-	for k, n := range l.s.Size {
-		if n == 0 {
-			return k
+	clear(l.p)
+	l.draws = l.s.Random
+	for range thompsonDraws {
+		arm, top := 0, math.Inf(-1)
+		for k, n := range l.s.Size {
+			for i := range m {
+				se := math.Sqrt(l.s.Pool[i] / l.s.Freedom / n)
+				l.tmp[i] = l.s.Mean[k*m+i] + float64(se*Normal(&l.draws))
+			}
+			if v := l.objective.Value(l.tmp); v > top {
+				arm, top = k, v
+			}
 		}
-		for i := range m {
-			se := math.Sqrt(l.s.Pool[i] / l.s.Freedom / n)
-			l.tmp[i] = l.s.Mean[k*m+i] + float64(se*Normal(r))
-		}
-		if v := l.objective.Value(l.tmp); v > top {
-			arm, top = k, v
-		}
+		l.p[arm] += 1.0 / thompsonDraws
 	}
-	return arm
 }
 
 // Normal is a standard normal number by the polar method, the same on every machine; it uses two uniform
@@ -127,11 +132,19 @@ func Normal(r Rand) float64 {
 	}
 }
 
-// Observe implements [Learner].
+// Observe implements [Learner]. An objective whose value or gradient at an arm's new means is not finite is
+// an error too.
 func (l *Single) Observe(obs []Observation) error {
 	m := l.objective.Dim()
-	if _, err := checkRound(obs, l.s.T+1, m, l.p, nil, false); err != nil {
+	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, nil)
+	if err != nil {
 		return err
+	}
+	freedom := l.s.Freedom
+	l.saved = append(l.saved[:0], l.s.Pool...)
+	for i := range obs {
+		k := obs[i].Arm
+		l.saved = append(append(l.saved, l.s.Count[k], l.s.Size[k]), l.s.Mean[k*m:(k+1)*m]...)
 	}
 	for i := range obs {
 		o := &obs[i]
@@ -152,9 +165,38 @@ func (l *Single) Observe(obs []Observation) error {
 			l.s.Pool[j] += float64(w * float64(d*(v-row[j])))
 		}
 	}
+	for i := range obs {
+		if err = l.checkArm(obs[i].Arm); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		l.s.Freedom = freedom
+		copy(l.s.Pool, l.saved)
+		for i := range obs {
+			k, row := obs[i].Arm, l.saved[m+i*(m+2):]
+			l.s.Count[k], l.s.Size[k] = row[0], row[1]
+			copy(l.s.Mean[k*m:(k+1)*m], row[2:])
+		}
+		return err
+	}
+	for i := range obs {
+		l.s.Random = random.SplitMix64(random.Mix(uint64(l.s.Random) ^ math.Float64bits(obs[i].Metrics[0])))
+	}
 	l.s.T++
 	l.refresh()
 	return nil
+}
+
+// checkArm refuses an objective that is not finite at the means of arm k.
+func (l *Single) checkArm(k int) error {
+	m := l.objective.Dim()
+	theta := l.s.Mean[k*m : (k+1)*m]
+	if v := l.objective.Value(theta); !finite(v) {
+		return bad("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number", nameOf(l.objective), v, k, theta)
+	}
+	l.objective.Gradient(l.d, theta)
+	return checkGradient(l.objective, theta, l.d)
 }
 
 // radius is the standard error of arm k's score.
@@ -168,7 +210,7 @@ func (l *Single) radius(k int) float64 {
 	return math.Sqrt(sum / l.s.Size[k])
 }
 
-// refresh computes what is served and deployed.
+// refresh computes what is served and deployed, at the end of a round.
 func (l *Single) refresh() {
 	m, n := l.objective.Dim(), len(l.p)
 	l.sampler.ready = false
@@ -207,7 +249,7 @@ func (l *Single) refresh() {
 	case UCB:
 		l.upper()
 	default:
-		copy(l.p, l.best)
+		l.thompson()
 	}
 }
 
@@ -258,13 +300,13 @@ func (l *Single) String() string { return l.text }
 
 // MarshalBinary implements [Learner].
 func (l *Single) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(snapshotMagic, l.text, &l.s)
+	return snapshot.Seal(snapshotMagic, l.text+identity(l.objective), &l.s)
 }
 
 // UnmarshalBinary implements [Learner].
 func (l *Single) UnmarshalBinary(data []byte) error {
 	var s singleState
-	if err := snapshot.Open(data, snapshotMagic, l.text, &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
 	n, m := len(l.p), l.objective.Dim()

@@ -80,15 +80,15 @@ func (t *Table) check(f Objective) error {
 	if t == nil || t.arms == 0 {
 		return bad("means", "none: want a table")
 	}
-	if err := f.Validate(); err != nil {
+	if err := validate(f); err != nil {
 		return err
 	}
 	if f.Dim() != t.metrics {
 		return bad("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
 	}
 	for i, v := range t.data {
-		if !finite(v) {
-			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics), "%v: want a finite number", v)
+		if !(math.Abs(v) <= largest) {
+			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics), "%v: want a finite number, of size at most %v", v, largest)
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +27,10 @@ type simulateOptions struct {
 	at           []int
 	plots        []string
 	json         bool
+	hard         bool
+	threshold    float64
+	users, items int
+	points       int
 }
 
 const simulateLong = `Play an algorithm that learns a mixture of strategic parameters under guardrails (PASTO) in a
@@ -36,14 +39,22 @@ scenario whose truth is known, and measure the mixture that it would deploy.
 The table has, at rounds spread over the run: the objective of the deployed mixture under the
 true means (mean and quartiles over the runs), the relative gain, which is 0 for the best single
 arm and 1 for the certified optimum over mixtures (ratio of means, and the median), the
-guardrails' violation and the distance to the optimum.
+guardrails' violation and the distance to the optimum. "-" is a number that is not defined: a
+ratio where the best single arm is the optimum, the median where no run has more than 0.001 to
+gain. "served" is the gain of what was served to learn, "broken" the share of runs in which the
+deployed mixture is beyond a guardrail, as soft ones let it be at a price.
 
-Scenarios: %s.
+Scenarios: %s;
+or the name of a .json file with metrics and arms of your own (docs/formats/simulate.md).
+Guardrails that no mixture can hold are reported, with the least violation there is.
 
 The scenarios ranking and hillstrom read --data DIR, and make data of the same shape from the
 seed where the files are missing; which it was is printed. Ranking also prints the table of
 solutions, hillstrom the replay of the randomized test: the learned mixture beside each single
 arm, valued on customers that were kept back, with 95 %% intervals.
+
+With --hard the guardrails are limits in place of penalties, which the default alone can learn:
+the objective is then that without them.
 
 With --json the output is one object {scenario, algorithm, runs, rounds, best_single, optimum,
 at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for
@@ -70,11 +81,15 @@ func newSimulateCommand(a *app) *cobra.Command {
   # The paper's algorithm beside the default and S-SCGD
   noregret simulate a --algorithm default,paper,s-scgd --runs 200 --plot a.png
 
+  # A hard guardrail, and one that no mixture can hold
+  noregret simulate a --hard
+  noregret simulate a --hard --threshold 3 --runs 10
+
   # On real ratings
   noregret simulate ranking --data shared/data`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("want one scenario of %s, got %d arguments", strings.Join(scenarios, ", "), len(args))
+				return fmt.Errorf("want one scenario of %s, or a .json file, got %d arguments", strings.Join(scenarios, ", "), len(args))
 			}
 			return nil
 		},
@@ -84,7 +99,12 @@ func newSimulateCommand(a *app) *cobra.Command {
 			} else if !(o.noise >= 0) || math.IsInf(o.noise, 1) {
 				return outOfRange("--noise", o.noise, "a finite standard deviation, at least 0")
 			}
-			for _, f := range []string{"runs", "rounds"} {
+			if !cmd.Flags().Changed("threshold") {
+				o.threshold = math.NaN()
+			} else if o.threshold-o.threshold != 0 {
+				return outOfRange("--threshold", o.threshold, "a finite number")
+			}
+			for _, f := range []string{"runs", "rounds", "points", "users", "items"} {
 				if v, _ := cmd.Flags().GetInt(f); cmd.Flags().Changed(f) && v == 0 { // 0 is the default in package scenario
 					return outOfRange("--"+f, v, "at least 1")
 				}
@@ -98,9 +118,14 @@ func newSimulateCommand(a *app) *cobra.Command {
 	s.IntVar(&o.runs, "runs", o.runs, "number of runs; the scenario's own by default")
 	s.Float64Var(&o.noise, "noise", 0, "standard deviation of a group's metric; the scenario's own by default")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
-	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for algorithms that have one; 0 is uniform")
+	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for Algorithm 1 and s-scgd; 0 is uniform")
 	s.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate", "what is scored: the mixture to deploy, or the one that is served to learn")
 	s.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
+	s.BoolVar(&o.hard, "hard", o.hard, "make the guardrails hard limits")
+	s.Float64Var(&o.threshold, "threshold", 0, "threshold of every guardrail; the scenario's own by default")
+	s.IntVar(&o.users, "users", o.users, "users of made-up ratings, for the scenario ranking; with --items")
+	s.IntVar(&o.items, "items", o.items, "items of made-up ratings")
+	s.IntVar(&o.points, "points", o.points, "rounds to report in each power of ten; 1, 2, 5, 10, ... by default")
 	s.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
 	s.StringVar(&o.data, "data", o.data, "directory of the real data sets")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
@@ -128,12 +153,18 @@ func (o *simulateOptions) check(name string) error {
 			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`, algorithm)
 		}
 	}
+	if o.points > 0 && o.at != nil {
+		return noregret.Errorf(noregret.Usage, "--points", "%d beside --at: want one of them", o.points)
+	}
+	if strings.HasSuffix(name, ".json") {
+		return nil
+	}
 	if !slices.ContainsFunc(scenario.Scenarios(), func(s scenario.Spec) bool { return s.Name == name }) {
 		var names []string
 		for _, s := range scenario.Scenarios() {
 			names = append(names, s.Name)
 		}
-		return noregret.Errorf(noregret.Usage, "scenario", "%q: want one of %s", name, strings.Join(names, ", "))
+		return noregret.Errorf(noregret.Usage, "scenario", "%q: want one of %s, or a .json file", name, strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -158,6 +189,10 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 	}
 	opt := scenario.Options{
 		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at, Start: o.start, Iterate: o.iterate, Data: o.data,
+		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
+	}
+	if !math.IsNaN(o.threshold) {
+		opt.Threshold = &o.threshold
 	}
 	if !math.IsNaN(o.noise) {
 		opt.Noise = &o.noise
@@ -207,77 +242,4 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 		err = errors.Join(err, plotSimulations(path, all))
 	}
 	return err
-}
-
-// writeSimulations prints the tables.
-func (a *app) writeSimulations(all []simulation) error {
-	for i, s := range all {
-		if i > 0 {
-			fmt.Fprintln(a.stdout)
-		}
-		noise := ""
-		if s.Noise > 0 {
-			noise = ", noise " + short(s.Noise)
-		}
-		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n\n",
-			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, short(s.BestSingle), short(s.Optimum))
-		g := grid{}
-		g.add("round", "objective", "q25", "q75", "gain", "median", "violation", "to optimum")
-		for j, t := range s.At {
-			g.add(strconv.Itoa(t), number(s.Objective.Mean[j]).String(), number(s.Objective.Q25[j]).String(), number(s.Objective.Q75[j]).String(),
-				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Distance.Mean[j]).String())
-		}
-		if err := g.write(a.stdout); err != nil {
-			return err
-		}
-		if err := a.writeRanking(s.Table); err != nil {
-			return err
-		}
-		if err := a.writeReplay(s.Replay); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeRanking prints the table of solutions on ratings.
-func (a *app) writeRanking(t *scenario.Table2) error {
-	if t == nil {
-		return nil
-	}
-	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n\n", t.Users, t.Items, t.Data, number(t.Threshold))
-	g := grid{}
-	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
-	for _, r := range t.Rows {
-		holds := "no"
-		if r.Holds {
-			holds = "yes"
-		}
-		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), holds, strconv.Itoa(len(r.Arms)), number(r.Distance).String())
-	}
-	return g.write(a.stdout)
-}
-
-// writeReplay prints the replay of a randomized test.
-func (a *app) writeReplay(r *scenario.ReplayResult) error {
-	if r == nil {
-		return nil
-	}
-	fmt.Fprintf(a.stdout, "\nreplay (%s data): %d of %d logged customers accepted in %s; values on %d others, 95 %% intervals\n\n",
-		r.Data, r.Accepted, r.Logged, count(r.Rounds, "round", "rounds"), r.HeldOut)
-	g := grid{left: map[int]bool{1: true}}
-	head := append([]string{"policy", strings.Join(r.Arms, " / ")}, r.Metrics...)
-	g.add(append(head, "objective")...)
-	for _, p := range r.Policies {
-		var shares []string
-		for _, v := range p.Share {
-			shares = append(shares, strconv.FormatFloat(v, 'f', 2, 64))
-		}
-		row := []string{p.Name, strings.Join(shares, " / ")}
-		for _, m := range p.Means {
-			row = append(row, fmt.Sprintf("%.4f [%.4f, %.4f]", m.Estimate, m.Low, m.High))
-		}
-		g.add(append(row, number(p.Objective).String())...)
-	}
-	return g.write(a.stdout)
 }

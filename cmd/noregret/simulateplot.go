@@ -6,20 +6,26 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
 const mostShares = 8
 
-// logRounds puts rounds on a logarithmic axis.
-func logRounds(p *plot.Plot, rounds int) {
+// roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as they are
+// where the means change.
+func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.X.Min, p.X.Max = 1, max(2, float64(rounds))
+	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
+	if n := len(s.At); n < 4 || s.At[1]-s.At[0] != s.At[n-1]-s.At[n-2] {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
 }
 
 func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
@@ -34,19 +40,35 @@ func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error)
 	return l, nil
 }
 
-// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the upper quartile, the best
-// single arm and the optimum. The axis begins a little below the best single arm's distance from the optimum, so
-// that bad beginnings do not flatten the picture.
+// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the
+// upper quartile, and the best single arm and the optimum of each round, which move where the means do. The
+// axis goes up to the highest of these, and down to the lowest best single arm and somewhat further, for
+// algorithms that end there, but not to all bad beginnings: what is below lies on its edge.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
 	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
 	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
-	logRounds(p, first.Rounds)
+	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = false, false
-	span := max(first.Optimum-first.BestSingle, 1e-3*math.Abs(first.Optimum), 1e-9)
-	floor := first.BestSingle - 1.5*span
+	best, single := bests(first)
+	low, high := math.Inf(1), math.Inf(-1)
+	for j, v := range best {
+		high = max(high, v.Y)
+		low = min(low, v.Y)
+		if w := single[j].Y; w == w {
+			low, high = min(low, w), max(high, w)
+		}
+	}
+	for _, s := range all {
+		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
+	}
+	span := max(high-low, 0.1*math.Abs(high), 1e-9)
+	floor := low - span
+	for _, s := range all {
+		floor = max(min(floor, s.Objective.Mean[len(s.At)-1]-0.2*span), low-6*span)
+	}
 	at := func(j int, v float64) plotter.XY {
 		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor)}
 	}
@@ -77,56 +99,103 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		p.Legend.Add(s.Algorithm, l)
 	}
 	for _, h := range []struct {
-		name  string
-		value float64
-		grey  uint8
-	}{{"optimum over mixtures", first.Optimum, 0}, {"best single arm", first.BestSingle, 130}} {
-		l, err := line(plotter.XYs{{X: 1, Y: h.value}, {X: max(2, float64(first.Rounds)), Y: h.value}}, color.Gray{h.grey}, true)
+		name   string
+		points plotter.XYs
+		grey   uint8
+	}{{"optimum over mixtures", best, 0}, {"best single arm", single, 130}} {
+		points := slices.DeleteFunc(h.points, func(v plotter.XY) bool { return v.Y != v.Y })
+		if len(points) == 0 {
+			continue
+		}
+		l, err := line(points, color.Gray{h.grey}, true)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(l)
 		p.Legend.Add(h.name, l)
 	}
-	p.Y.Min, p.Y.Max = floor, first.Optimum+0.25*span
+	p.Y.Min, p.Y.Max = floor, high+0.05*span
 	return p, nil
 }
 
-// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed. The axis begins at -1.
+// bests are the optimum and the best single arm of each round reported.
+func bests(s simulation) (best, single plotter.XYs) {
+	for j, t := range s.At {
+		best = append(best, plotter.XY{X: float64(t), Y: s.Objective.Mean[j] + s.Distance.Mean[j]})
+		single = append(single, plotter.XY{X: float64(t), Y: s.Single.Mean[j]})
+	}
+	if len(s.At) == 1 { // a line, not a point
+		best = append(plotter.XYs{{X: 1, Y: best[0].Y}}, best...)
+		single = append(plotter.XYs{{X: 1, Y: single[0].Y}}, single...)
+	}
+	return best, single
+}
+
+// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the
+// legend says from where on the mean is above the best single arm, and the ratio 0.95 or more. The axis
+// begins at -1, or at -4 where an algorithm ends below -1.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
 	p.Y.Label.Text = "gain: ratio of means, median dashed"
-	logRounds(p, all[0].Rounds)
-	p.Y.Min, p.Y.Max = -1, 1.1
+	roundsAxis(p, all[0])
+	floor, some := -1.0, false
+	for _, s := range all {
+		if v := s.Gain.Ratio[len(s.At)-1]; v < -1 {
+			floor = -4
+		}
+	}
+	p.Y.Min, p.Y.Max = floor, 1.1
 	p.Add(plotter.NewGrid())
 	p.Legend.Left = true
 	for i, s := range all {
 		c := playColours[i%len(playColours)]
-		for k, values := range [][]float64{s.Gain.Ratio, s.Gain.Median} {
+		for k, values := range []scenario.Series{s.Gain.Ratio, s.Gain.Median} {
 			var points plotter.XYs
 			for j, v := range values {
-				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, -1), 1.1)})
+				if v != v {
+					continue // not defined
+				}
+				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, floor), 1.1)})
+			}
+			if len(points) == 0 {
+				continue
 			}
 			l, err := line(points, c, k == 1)
 			if err != nil {
 				return nil, err
 			}
 			p.Add(l)
+			some = true
 			if k == 0 {
-				p.Legend.Add(s.Algorithm, l)
+				p.Legend.Add(crossings(s), l)
 			}
 		}
+	}
+	if !some {
+		p.Title.Text = "relative gain: not defined, no single arm to compare with"
 	}
 	return p, nil
 }
 
-// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and all others together.
+// crossings is an algorithm's name with its crossing points.
+func crossings(s simulation) string {
+	from := func(round int) string {
+		if round == 0 {
+			return "never"
+		}
+		return "from " + strconv.Itoa(round)
+	}
+	return fmt.Sprintf("%s: above 0 %s, 0.95 %s", s.Algorithm, from(s.Crossing.Single), from(s.Crossing.Optimum))
+}
+
+// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and
+// all others together.
 func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
 	p.Y.Label.Text = "share"
-	logRounds(p, s.Rounds)
+	roundsAxis(p, s)
 	p.Y.Min, p.Y.Max = 0, 1
 	p.Add(plotter.NewGrid())
 	p.Legend.Top = true
@@ -168,7 +237,8 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by side.
+// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by
+// side.
 func plotSimulations(path string, all []simulation) error {
 	left, err := objectivePanel(all)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestMeasure(t *testing.T) {
 		runs, _ := strconv.Atoi(f[3])
 		rounds, _ := strconv.Atoi(f[4])
 		o := Options{Scenario: f[0], Algorithm: f[1], Noise: &sigma, Runs: runs, Rounds: rounds, Seed: 7}
-		for _, c := range []int{10, 100, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000} {
+		for _, c := range []int{5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000} {
 			if c <= rounds {
 				o.Checkpoints = append(o.Checkpoints, c)
 			}
@@ -34,9 +34,9 @@ func TestMeasure(t *testing.T) {
 		if len(f) > 6 {
 			o.Start, _ = strconv.ParseFloat(f[6], 64)
 		}
-		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // confident:optimism:caution:explore
+		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // confident:optimism:caution:explore:shrink
 			var c pasto.ConfidentOptions
-			if _, err := fmt.Sscanf(z, "%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore); err != nil {
+			if _, err := fmt.Sscanf(z, "%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink); err != nil {
 				t.Fatal(err)
 			}
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/noregret/noregret/internal/random"
@@ -22,12 +21,12 @@ const (
 
 // ranked holds what each user gives at each α.
 type ranked struct {
-	users  int
-	values []float64 // user by α by 2
-	means  *pasto.Table
-	middle float64 // metric 2 at α = 0.5
-	goals  *pasto.Goals
-	data   string
+	users   int
+	values  []float64 // user by α by 2
+	means   *pasto.Table
+	middle  float64 // metric 2 at α = 0.5, middles that of each user
+	middles []float64
+	data    string
 }
 
 // rank trains the two scores and measures every user at every α.
@@ -65,6 +64,7 @@ func rank(r *ratings) (*ranked, error) {
 			genre *= factor
 			if a == alphas {
 				out.middle += genre / float64(r.users)
+				out.middles = append(out.middles, genre)
 				continue
 			}
 			out.values[(u*alphas+a)*2] = all
@@ -79,20 +79,25 @@ func rank(r *ratings) (*ranked, error) {
 			}
 		}
 	}
-	out.goals = mustGoals([]pasto.Metric{
-		{Name: "recall@20"},
-		{Name: "documentary recall@20", Role: pasto.Guardrail, Threshold: out.middle, Lambda: guardPrice},
-	})
 	return out, nil
+}
+
+// goals are recall with a floor on the recall of documentaries.
+func (x *ranked) goals(hard bool) *pasto.Goals {
+	return mustGoals([]pasto.Metric{
+		{Name: "recall@20", Lower: 0, Upper: 1},
+		{Name: "documentary recall@20", Role: pasto.Guardrail, Threshold: x.middle, Lambda: guardPrice, Hard: hard},
+	})
 }
 
 // rankingWorld is a run: users in a random order in each round.
 type rankingWorld struct {
 	*ranked
+	f     *pasto.Goals
 	order []int
 }
 
-func (w *rankingWorld) objective() *pasto.Goals  { return w.goals }
+func (w *rankingWorld) objective() *pasto.Goals  { return w.f }
 func (w *rankingWorld) groups() int              { return foldCount }
 func (w *rankingWorld) changes() int             { return 0 }
 func (w *rankingWorld) means(t int) *pasto.Table { return w.ranked.means }
@@ -121,12 +126,24 @@ func alphaNames() []string {
 	return names
 }
 
+// build makes the worlds of runs.
+func (x *ranked) build(o *Options) func(int) (world, error) {
+	f := x.goals(o.Hard)
+	return func(int) (world, error) {
+		order := make([]int, x.users)
+		for u := range order {
+			order[u] = u
+		}
+		return &rankingWorld{x, f, order}, nil
+	}
+}
+
 func rankingSpec() Spec {
 	return Spec{
 		Name: "ranking", Doc: "two scores blended by s = p1^α·p2^(1−α) on real ratings, 100 values of α: recall at 20 with a floor on recall of documentaries",
 		Rounds: 10_000, Runs: 20, common: true, real: true,
 		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
-			r, err := loadRatings(o.Data, o.Seed)
+			r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)
 			if err != nil {
 				return nil, nil, "", err
 			}
@@ -134,94 +151,7 @@ func rankingSpec() Spec {
 			if err != nil {
 				return nil, nil, "", err
 			}
-			return func(int) (world, error) {
-				order := make([]int, x.users)
-				for u := range order {
-					order[u] = u
-				}
-				return &rankingWorld{x, order}, nil
-			}, alphaNames(), x.data, nil
+			return x.build(o), alphaNames(), x.data, nil
 		},
 	}
-}
-
-// TableRow is a line of our Table 2.
-type TableRow struct {
-	Name     string  `json:"name"`
-	Recall   float64 `json:"recall"`
-	Genre    float64 `json:"genre_recall"`
-	Holds    bool    `json:"holds"` // the guardrail, within 1 % of its threshold
-	Arms     []int   `json:"arms"`  // of positive share
-	Distance float64 `json:"distance"`
-}
-
-// Table2 is the paper's Table 2 on our data: the probabilistic solution (learned, and the exact one with
-// soft and hard guardrail), the best single arm that holds the guardrail, and the first goal alone.
-type Table2 struct {
-	Data      string     `json:"data"`
-	Users     int        `json:"users"`
-	Items     int        `json:"items"`
-	Threshold float64    `json:"threshold"`
-	Rows      []TableRow `json:"rows"`
-}
-
-// RankingTable makes [Table2] with one run of the algorithm. Options used: Algorithm, Rounds, Seed, Data.
-func RankingTable(ctx context.Context, o Options) (*Table2, error) {
-	r, err := loadRatings(o.Data, o.Seed)
-	if err != nil {
-		return nil, err
-	}
-	x, err := rank(r)
-	if err != nil {
-		return nil, err
-	}
-	t := &Table2{Data: x.data, Users: r.users, Items: r.items, Threshold: x.middle}
-	add := func(name string, p []float64, share float64) {
-		theta := make([]float64, 2)
-		x.means.Mean(theta, p)
-		row := TableRow{Name: name, Recall: theta[0], Genre: theta[1], Holds: theta[1] >= 0.99*x.middle}
-		for k, v := range p {
-			if v > share {
-				row.Arms = append(row.Arms, k)
-			}
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	o.Scenario, o.Runs, o.Checkpoints = "ranking", 1, nil
-	res, err := Run(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	add("probabilistic, learned", res.Mixture.Share[len(res.Mixture.Share)-1], 0.01)
-	soft, err := pasto.Maximize(x.goals, x.means, pasto.SolverOptions{})
-	if err != nil {
-		return nil, err
-	}
-	add("probabilistic, exact, soft guardrail", soft.Mixture, 0)
-	hard := mustGoals([]pasto.Metric{{Name: "recall@20"}, {Name: "documentary recall@20", Role: pasto.Guardrail, Threshold: x.middle, Hard: true}})
-	exact, err := pasto.MaximizeHard(hard, x.means)
-	if err != nil {
-		return nil, err
-	}
-	add("probabilistic, exact, hard guardrail", exact.Mixture, 0)
-	one := func(f pasto.Objective) ([]float64, error) {
-		k, _, err := pasto.BestSingle(f, x.means)
-		p := make([]float64, alphas)
-		p[k] = 1
-		return p, err
-	}
-	p, err := one(hard)
-	if err != nil {
-		return nil, err
-	}
-	add("single best", p, 0)
-	p, err = one(mustGoals([]pasto.Metric{{Name: "recall@20"}, {Name: "documentary recall@20", Role: pasto.Report}}))
-	if err != nil {
-		return nil, err
-	}
-	add("first goal alone", p, 0)
-	for i := range t.Rows {
-		t.Rows[i].Distance = exact.Value - t.Rows[i].Recall
-	}
-	return t, nil
 }

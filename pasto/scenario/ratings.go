@@ -20,9 +20,15 @@ type ratings struct {
 
 type event struct{ user, item int }
 
-// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and
-// more count; users and items of fewer than 5 are dropped, until none is left.
-func loadRatings(dir string, seed uint64) (*ratings, error) {
+// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and more
+// count; users and items of fewer than 5 are dropped, until none is left. Users and items above 0 ask for
+// made ones of that size.
+func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
+	if users > 0 {
+		dir = ""
+	} else {
+		users, items = 700, 1500
+	}
 	genres := map[int]bool{}
 	integer := func(s string) (int, error) { v, err := number(s); return int(v), err }
 	found, err := readCSV(dir, "ml-latest-small-2015/movies.csv.gz", func(_ int, f []string) error {
@@ -59,7 +65,7 @@ func loadRatings(dir string, seed uint64) (*ratings, error) {
 	data := "file"
 	if !found {
 		data = "generated"
-		events, genres = generateRatings(700, 1500, seed)
+		events, genres = generateRatings(users, items, seed)
 	}
 	r := index(core(events), genres, seed)
 	r.data = data

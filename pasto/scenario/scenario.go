@@ -1,23 +1,23 @@
 package scenario
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 )
 
 // Options are those of [Run].
 type Options struct {
-	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and "default".
+	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and "default". A
+	// scenario that ends in ".json" is the file of a [Problem].
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
@@ -28,9 +28,11 @@ type Options struct {
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for 1, 2, 5, 10, ... and
-	// Rounds.
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for PerDecade of them in each
+	// power of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5,
+	// 10, ... and for 20 even ones.
 	Checkpoints []int
+	PerDecade   int
 	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
 	Change int
 	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is uniform. Only
@@ -39,6 +41,15 @@ type Options struct {
 	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for
 	// the distribution p_t of the round.
 	Iterate string
+	// Hard makes the guardrails hard; only the default takes them. The objective reported is then that without
+	// them, and the single arm to beat the best of those that hold them.
+	Hard bool
+	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data and problems of
+	// a file have their own and refuse it.
+	Threshold *float64
+	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in Data; 0 for
+	// the data, or 700 and 1,500 where there are none.
+	Users, Items int
 	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); "" or missing
 	// files: seeded data of the same shape.
 	Data string
@@ -60,8 +71,9 @@ type Result struct {
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
 	// BestSingle and Optimum are the means over runs of F_S and F*, certified to 1e-9, under the means of the
-	// last round.
-	BestSingle float64 `json:"best_single"`
+	// last round reported. With hard guardrails F_S is over the runs in which some arm holds them, and F* is the
+	// value of least violation where no mixture does.
+	BestSingle Number  `json:"best_single"`
 	Optimum    float64 `json:"optimum"`
 	// At are the rounds reported.
 	At []int `json:"at"`
@@ -69,8 +81,16 @@ type Result struct {
 	Objective Curve `json:"objective"`
 	// Gain is the spec's R_t and median r_t.
 	Gain Gain `json:"gain"`
-	// Violation is the sum of the guardrails' violations.
-	Violation Mean `json:"violation"`
+	// Single is F_S of the round, over runs.
+	Single Single `json:"single"`
+	// Serving is the same of p_t, what was served to learn.
+	Serving Serving `json:"serving"`
+	// Violation is of the guardrails.
+	Violation Violation `json:"violation"`
+	// Infeasible tells of guardrails that no mixture can hold.
+	Infeasible Infeasible `json:"infeasible"`
+	// Crossing tells when the mean objective passes the marks for good.
+	Crossing Crossing `json:"crossing"`
 	// Distance is Optimum − mean objective, with the optimum of the round.
 	Distance Mean `json:"distance"`
 	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that of the
@@ -92,11 +112,72 @@ type Mean struct {
 }
 
 // Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0
-// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F*
-// − F_S) over runs with F* − F_S > 1e-3; 0 where there is none.
+// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* −
+// F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
 type Gain struct {
-	Ratio  []float64 `json:"ratio"`
-	Median []float64 `json:"median"`
+	Ratio  Series `json:"ratio"`
+	Median Series `json:"median"`
+}
+
+// Serving are objective and gain of the distributions served.
+type Serving struct {
+	Objective Curve `json:"objective"`
+	Gain      Gain  `json:"gain"`
+}
+
+// Single is the mean over runs of the best single arm's objective, NaN where there is none.
+type Single struct {
+	Mean Series `json:"mean"`
+}
+
+// Number is a number that may be NaN, which is null in JSON.
+type Number float64
+
+// MarshalJSON implements [json.Marshaler].
+func (n Number) MarshalJSON() ([]byte, error) {
+	if n != n {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Series are numbers of which some may be NaN, which is null in JSON.
+type Series []float64
+
+// MarshalJSON implements [json.Marshaler].
+func (s Series) MarshalJSON() ([]byte, error) {
+	out := make([]Number, len(s))
+	for i, v := range s {
+		out[i] = Number(v)
+	}
+	return json.Marshal(out)
+}
+
+// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations, and the
+// share of the runs in which some guardrail is broken by more than its slack.
+type Violation struct {
+	Mean  []float64 `json:"mean"`
+	Share []float64 `json:"share"`
+}
+
+// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last checkpoint,
+// with the mean over them of the least total violation, and what falls short in the first of them. Reported
+// are the runs in which the learner says so by its estimates, Sure those in which it is sure; algorithms
+// other than the default do not tell.
+type Infeasible struct {
+	Runs      int       `json:"runs"`
+	Violation float64   `json:"violation"`
+	Metrics   []string  `json:"metrics"`
+	By        []float64 `json:"by"`
+	Reported  int       `json:"reported"`
+	Sure      int       `json:"sure"`
+}
+
+// Crossing are rounds reported from which on the mean objective stays above the best single arm's, and the
+// ratio of gains at 0.95 or more; 0 where it does not at the end.
+type Crossing struct {
+	Single  int `json:"single"`
+	Optimum int `json:"optimum"`
 }
 
 // Mixture is a mixture over time: Share[i][k] is arm k's at round At[i].
@@ -117,6 +198,11 @@ type world interface {
 	observe(t int, arms []int, dst []float64, r *random.Source)
 }
 
+// controlled is a world with a concurrent control group, whose metrics control writes after observe.
+type controlled interface {
+	control(t int, dst []float64, r *random.Source)
+}
+
 // Spec describes a scenario.
 type Spec struct {
 	Name, Doc string
@@ -125,6 +211,8 @@ type Spec struct {
 	Noise        float64
 	common       bool // all runs have the same arms
 	real         bool
+	fixed        bool // has thresholds of its own
+	drift        bool // the means change
 	prepare      func(o *Options) (build func(run int) (world, error), arms []string, data string, err error)
 }
 
@@ -137,6 +225,9 @@ func find(name string) (Spec, error) {
 	if name == "" {
 		name = "a"
 	}
+	if strings.HasSuffix(name, ".json") {
+		return problemSpec(name)
+	}
 	var names []string
 	for _, s := range Scenarios() {
 		if s.Name == name {
@@ -144,7 +235,7 @@ func find(name string) (Spec, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Spec{}, noregret.Errorf(noregret.NotFound, "scenario", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
+	return Spec{}, noregret.Errorf(noregret.NotFound, "scenario", "%q is unknown: want one of %s, or the name of a .json file", name, strings.Join(names, ", "))
 }
 
 func usage(place, format string, args ...any) error {
@@ -177,6 +268,16 @@ func (o *Options) complete(s *Spec) error {
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
 	case o.Noise != nil && (!(*o.Noise >= 0) || math.IsInf(*o.Noise, 1)):
 		return usage("noise", "%v: want a finite standard deviation, at least 0", *o.Noise)
+	case o.Threshold != nil && (s.real || s.fixed):
+		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
+	case o.Threshold != nil && (*o.Threshold-*o.Threshold != 0):
+		return usage("threshold", "%v: want a finite number", *o.Threshold)
+	case (o.Users != 0 || o.Items != 0) && s.Name != "ranking":
+		return usage("users", "%d users and %d items: only scenario \"ranking\" has such", o.Users, o.Items)
+	case o.Users < 0 || o.Users > 20_000 || o.Items < 0 || o.Items > 5_000 || (o.Users == 0) != (o.Items == 0):
+		return usage("users", "%d users and %d items: want both, at most 20,000 and 5,000", o.Users, o.Items)
+	case o.PerDecade < 0 || o.PerDecade > 1000:
+		return usage("points", "%d in each power of ten: want 1 to 1000", o.PerDecade)
 	case o.Change < 0 || o.Change > o.Rounds:
 		return usage("change", "%d: want a round from 1 to %d, or 0 for half of them", o.Change, o.Rounds)
 	case !(o.Start >= 0 && o.Start <= 1):
@@ -192,14 +293,10 @@ func (o *Options) complete(s *Spec) error {
 		o.Noise = &n
 	}
 	if o.Checkpoints == nil {
-		for unit := 1; unit <= o.Rounds; unit *= 10 {
-			for _, c := range []int{unit, 2 * unit, 5 * unit} {
-				if c < o.Rounds {
-					o.Checkpoints = append(o.Checkpoints, c)
-				}
-			}
+		o.Checkpoints = spread(o.Rounds, o.PerDecade)
+		if s.drift {
+			o.Checkpoints = even(o.Rounds, o.PerDecade)
 		}
-		o.Checkpoints = append(o.Checkpoints, o.Rounds)
 	}
 	for i, c := range o.Checkpoints {
 		if c < 1 || c > o.Rounds || i > 0 && c <= o.Checkpoints[i-1] {
@@ -209,241 +306,32 @@ func (o *Options) complete(s *Spec) error {
 	return nil
 }
 
-// outcome is what a run leaves.
-type outcome struct {
-	value, single, best, violation []float64
-	share                          [][]float64
-	err                            error
+// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or 1, 2, 5
+// for n = 0.
+func spread(rounds, n int) []int {
+	var list []int
+	for unit := 1; unit <= rounds; unit *= 10 {
+		if n == 0 {
+			list = append(list, unit, 2*unit, 5*unit)
+		}
+		for i := range n {
+			list = append(list, int(math.Round(float64(float64(unit)*portable.Exp(float64(math.Ln10*float64(i)/float64(n)))))))
+		}
+	}
+	slices.Sort(list)
+	list = slices.DeleteFunc(slices.Compact(list), func(c int) bool { return c >= rounds })
+	return append(list, rounds)
 }
 
-// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made
-// from the seed and its number, and are summed in their order: the result does not depend on the number of
-// workers. It stops with ctx's error when ctx ends.
-func Run(ctx context.Context, o Options) (*Result, error) {
-	spec, err := find(o.Scenario)
-	if err != nil {
-		return nil, err
+// even lists 4·n rounds evenly, 20 for n = 0.
+func even(rounds, n int) []int {
+	count := 4 * n
+	if n == 0 {
+		count = 20
 	}
-	if err := o.complete(&spec); err != nil {
-		return nil, err
+	var list []int
+	for i := range count {
+		list = append(list, max((i+1)*rounds/count, 1))
 	}
-	build, arms, data, err := spec.prepare(&o)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]outcome, o.Runs)
-	var next atomic.Int64
-	var done int
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range min(o.Workers, o.Runs) {
-		wg.Go(func() {
-			for {
-				run := int(next.Add(1)) - 1
-				if run >= o.Runs || ctx.Err() != nil {
-					return
-				}
-				out[run] = play(ctx, &o, build, run, spec.common || run == 0)
-				mu.Lock()
-				done++
-				if o.Progress != nil {
-					o.Progress(done, o.Runs)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if out[i].err != nil {
-			return nil, fmt.Errorf("run %d: %w", i, out[i].err)
-		}
-	}
-	r := summarize(&o, out)
-	r.Data = data
-	r.Mixture.Of, r.Mixture.Arms = "first run", arms
-	if spec.common {
-		r.Mixture.Of = "mean"
-	}
-	return r, nil
-}
-
-// play is one run.
-func play(ctx context.Context, o *Options, build func(run int) (world, error), run int, keep bool) outcome {
-	w, err := build(run)
-	if err != nil {
-		return outcome{err: err}
-	}
-	f, mu := w.objective(), w.means(1)
-	var start []float64
-	if o.Start > 0 && mu.Arms() > 1 {
-		start = make([]float64, mu.Arms())
-		for k := range start {
-			start[k] = (1 - o.Start) / float64(len(start)-1)
-		}
-		start[0] = o.Start
-	}
-	var l pasto.Learner
-	if o.New != nil {
-		l, err = o.New(f, mu.Arms(), o.Rounds, start)
-	} else {
-		l, err = pasto.NewByName(o.Algorithm, f, mu.Arms(), o.Rounds, start)
-	}
-	if err != nil {
-		return outcome{err: err}
-	}
-	truth, err := newTruth(f, mu)
-	if err != nil {
-		return outcome{err: err}
-	}
-	draws, noise := random.New(o.Seed, fmt.Sprintf("%s draws %d", o.Scenario, run)), random.New(o.Seed, fmt.Sprintf("%s noise %d", o.Scenario, run))
-	q, m := w.groups(), mu.Metrics()
-	arms, obs, values := make([]int, q), make([]pasto.Observation, q), make([]float64, q*m)
-	served := make([]float64, mu.Arms())
-	var out outcome
-	at := 0
-	for t := 1; t <= o.Rounds && at < len(o.Checkpoints); t++ {
-		if t%256 == 0 && ctx.Err() != nil {
-			return outcome{err: ctx.Err()}
-		}
-		if c := w.changes(); c > 0 && t == c+1 {
-			if truth, err = newTruth(f, w.means(t)); err != nil {
-				return outcome{err: err}
-			}
-		}
-		check := t == o.Checkpoints[at]
-		if check {
-			copy(served, l.Serving())
-		}
-		l.Draw(draws, arms)
-		w.observe(t, arms, values, noise)
-		for i, k := range arms {
-			obs[i] = pasto.Observation{Arm: k, Metrics: values[i*m : (i+1)*m : (i+1)*m]}
-		}
-		if err := l.Observe(obs); err != nil {
-			return outcome{err: err}
-		}
-		if !check {
-			continue
-		}
-		at++
-		p := l.Deployed()
-		if o.Iterate == "serving" {
-			p = served
-		}
-		value, violation := truth.score(p)
-		out.value = append(out.value, value)
-		out.violation = append(out.violation, violation)
-		out.single = append(out.single, truth.single)
-		out.best = append(out.best, truth.best)
-		if keep {
-			out.share = append(out.share, slices.Clone(p))
-		}
-	}
-	return out
-}
-
-// truth is what is known of a world by its maker.
-type truth struct {
-	f            *pasto.Goals
-	means        *pasto.Table
-	single, best float64
-	theta, v     []float64
-}
-
-func newTruth(f *pasto.Goals, means *pasto.Table) (*truth, error) {
-	_, single, err := pasto.BestSingle(f, means)
-	if err != nil {
-		return nil, err
-	}
-	best, err := pasto.Maximize(f, means, pasto.SolverOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if best.Gap > 1e-6 {
-		return nil, noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only", best.Gap)
-	}
-	return &truth{f, means, single, best.Value, make([]float64, means.Metrics()), make([]float64, means.Metrics())}, nil
-}
-
-func (t *truth) score(p []float64) (value, violation float64) {
-	t.means.Mean(t.theta, p)
-	return t.f.Value(t.theta), t.f.Violations(t.v, t.theta)
-}
-
-// summarize makes the result of the outcomes, in their order.
-func summarize(o *Options, out []outcome) *Result {
-	n := len(o.Checkpoints)
-	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints}
-	runs := float64(len(out))
-	var values, ratios []float64
-	for i := range n {
-		var value, single, best, violation float64
-		values, ratios = values[:0], ratios[:0]
-		for j := range out {
-			x := &out[j]
-			value += x.value[i]
-			single += x.single[i]
-			best += x.best[i]
-			violation += x.violation[i]
-			values = append(values, x.value[i])
-			if gap := x.best[i] - x.single[i]; gap > 1e-3 {
-				ratios = append(ratios, (x.value[i]-x.single[i])/gap)
-			}
-		}
-		mean, square := value/runs, 0.0
-		for _, v := range values {
-			square += float64((v - mean) * (v - mean))
-		}
-		r.Objective.SD = append(r.Objective.SD, math.Sqrt(square/max(runs-1, 1)))
-		slices.Sort(values)
-		slices.Sort(ratios)
-		r.Objective.Mean = append(r.Objective.Mean, value/runs)
-		r.Objective.Q25 = append(r.Objective.Q25, quantile(values, 0.25))
-		r.Objective.Q75 = append(r.Objective.Q75, quantile(values, 0.75))
-		ratio := 0.0
-		if best > single {
-			ratio = (value - single) / (best - single)
-		}
-		r.Gain.Ratio = append(r.Gain.Ratio, ratio)
-		r.Gain.Median = append(r.Gain.Median, quantile(ratios, 0.5))
-		r.Violation.Mean = append(r.Violation.Mean, violation/runs)
-		r.Distance.Mean = append(r.Distance.Mean, (best-value)/runs)
-		r.BestSingle, r.Optimum = single/runs, best/runs
-		var share []float64
-		for j := range out {
-			if out[j].share == nil {
-				continue
-			}
-			if share == nil {
-				share = make([]float64, len(out[j].share[i]))
-			}
-			for k, v := range out[j].share[i] {
-				share[k] += v
-			}
-			if j == len(out)-1 {
-				for k := range share {
-					share[k] /= runs
-				}
-			}
-		}
-		r.Mixture.Share = append(r.Mixture.Share, share)
-	}
-	return r
-}
-
-// quantile interpolates linearly between sorted values (type 7 of Hyndman and Fan); 0 for none.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	x := float64(q * float64(len(sorted)-1))
-	i := int(x)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i]))
+	return slices.Compact(list)
 }

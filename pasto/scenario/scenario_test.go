@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/pasto"
 )
 
 const dataDir = "../../../shared/data"
@@ -94,108 +93,6 @@ func TestPaperOnToy(t *testing.T) {
 	}
 }
 
-// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise,
-// within four standard errors of the difference of two such means. Takes some 20 seconds; NOREGRET_FULL=1.
-func TestTable91(t *testing.T) {
-	if !full() {
-		t.Skip("NOREGRET_FULL=1 runs it")
-	}
-	at := []int{1, 10, 100, 1000, 3000, 10_000, 100_000}
-	for _, c := range []struct {
-		sigma   float64
-		iterate string
-		want    []float64
-	}{
-		{math.Sqrt(5), "deployed", []float64{1, .384, .622, .910, .970, .998, 1.011}},
-		{math.Sqrt(5), "serving", []float64{1, .026, .569, .914, .980, 1.001, 1.007}},
-		{5, "deployed", []float64{1, -.925, -.280, .274, .546, .813, .983}},
-		{5, "serving", []float64{1, -2.079, -1.071, -.087, .431, .799, .995}},
-	} {
-		r := run(t, Options{Algorithm: "paper", Noise: &c.sigma, Runs: 1000, Rounds: 100_000, Seed: 1, Checkpoints: at, Iterate: c.iterate})
-		t.Logf("σ=%.3f %s\n at   %v\n spec %.3f\n ours %.3f\n q25  %.3f\n q75  %.3f", c.sigma, c.iterate, at, c.want, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75)
-		for i, want := range c.want {
-			se := r.Objective.SD[i] * math.Sqrt(2.0/1000)
-			if d := math.Abs(r.Objective.Mean[i] - want); d > 4*se+.0006 {
-				t.Errorf("σ=%v %s t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, c.iterate, at[i], r.Objective.Mean[i], want, d/se)
-			}
-		}
-	}
-}
-
-// Spec table 9.2 for t up to 10⁴ beside ours, 200 instances (not the spec's): the paper's settings with p̄ and p_t. NOREGRET_FULL=1.
-func TestTable92(t *testing.T) {
-	if !full() {
-		t.Skip("NOREGRET_FULL=1 runs it")
-	}
-	for _, c := range []struct {
-		sigma                         float64
-		average, last                 [2]float64
-		toleranceEarly, toleranceLate float64
-	}{
-		{.1, [2]float64{-12.7, -2.25}, [2]float64{-7.1, .22}, 2.5, .6},
-		{.5, [2]float64{-12.9, -2.29}, [2]float64{-7.2, .20}, 2.5, .6},
-		{1, [2]float64{-13.6, -2.38}, [2]float64{-7.4, .15}, 2.5, .6},
-		{5, [2]float64{-24.8, -30.8}, [2]float64{-15.2, -70}, 8, 40},
-	} {
-		for _, iterate := range []string{"deployed", "serving"} {
-			want := c.average
-			if iterate == "serving" {
-				want = c.last
-			}
-			r := run(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: 200, Rounds: 10_000, Seed: 1, Checkpoints: []int{1000, 10_000}, Iterate: iterate})
-			t.Logf("σ=%v %s: R at 10³ and 10⁴ %.2f, the spec has %.2f; median %.2f", c.sigma, iterate, r.Gain.Ratio, want, r.Gain.Median)
-			if math.Abs(r.Gain.Ratio[0]-want[0]) > c.toleranceEarly || math.Abs(r.Gain.Ratio[1]-want[1]) > c.toleranceLate {
-				t.Errorf("σ=%v %s: %.2f, the spec has %.2f", c.sigma, iterate, r.Gain.Ratio, want)
-			}
-		}
-	}
-}
-
-// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, and the default beside. NOREGRET_FULL=1.
-func TestTable95(t *testing.T) {
-	if !full() {
-		t.Skip("NOREGRET_FULL=1 runs it")
-	}
-	with := func(change func(o *pasto.Options)) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-			o := pasto.PaperOptions(arms)
-			change(&o)
-			return pasto.New(f, arms, o)
-		}
-	}
-	discounted := func(rho float64) func(o *pasto.Options) {
-		return func(o *pasto.Options) {
-			o.Estimator, o.Pseudo, o.MinExploration, o.StepClip = pasto.DiscountedMeans(rho), 0, .1, .1
-		}
-	}
-	for _, c := range []struct {
-		name string
-		with func(o *pasto.Options)
-		want [3]float64
-		tol  [3]float64
-	}{
-		{"cumulative IPW (paper)", func(*pasto.Options) {}, [3]float64{1, -.49, -.05}, [3]float64{.03, .08, .06}},
-		{"cumulative per arm", func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }, [3]float64{.991, -.40, .04}, [3]float64{.04, .08, .06}},
-		{"discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, [3]float64{.860, .294, .299}, [3]float64{.06, .06, .06}},
-		{"discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, [3]float64{.969, .401, .401}, [3]float64{.02, .02, .02}},
-		{"discounted per arm 0.01", discounted(.01), [3]float64{.912, .322, .326}, [3]float64{.03, .03, .03}},
-		{"discounted per arm 0.002", discounted(.002), [3]float64{.990, .406, .406}, [3]float64{.02, .02, .02}},
-		{"default", nil, [3]float64{1.009, .427, .431}, [3]float64{.02, .02, .02}},
-	} {
-		o := Options{Scenario: "a-drift", Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}}
-		if c.with != nil {
-			o.New, o.Iterate = with(c.with), "serving"
-		}
-		r := run(t, o)
-		t.Logf("%-26s ours %.3f, want (but for the default the spec) %.3f", c.name, r.Objective.Mean, c.want)
-		for i, want := range c.want {
-			if math.Abs(r.Objective.Mean[i]-want) > c.tol[i] {
-				t.Errorf("%s: %.3f, the spec has %.3f", c.name, r.Objective.Mean, c.want)
-			}
-		}
-	}
-}
-
 // The default's floors: short forms with fixed seeds, the with NOREGRET_FULL=1.
 func TestDefaultFloors(t *testing.T) {
 	for _, c := range []struct {
@@ -210,7 +107,7 @@ func TestDefaultFloors(t *testing.T) {
 		{o: Options{Scenario: "a", Noise: sigma(5), Rounds: 10_000, Checkpoints: []int{10_000}}, short: 100, all: 1000, mean: .97},
 		{o: Options{Scenario: "a", Noise: sigma(2.23606797749979), Rounds: 10_000, Checkpoints: []int{10_000}}, short: 50, all: 1000, mean: 1},
 		{o: Options{Scenario: "b", Noise: sigma(1), Rounds: 10_000, Checkpoints: []int{1000, 10_000}}, short: 8, all: 1000, ratio: []float64{.5, .95}},
-		{o: Options{Scenario: "b", Noise: sigma(5), Rounds: 300_000, Checkpoints: []int{30_000, 100_000, 200_000, 300_000}}, all: 100, ratio: []float64{.6, .7, .85, .85}, onlyFull: true},
+		{o: Options{Scenario: "b", Noise: sigma(5), Rounds: 100_000, Checkpoints: []int{30_000, 100_000}}, all: 1000, ratio: []float64{.6, .7}, onlyFull: true},
 		{o: Options{Scenario: "a-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300, tolerance: .05},
 		{o: Options{Scenario: "a-swap", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 30, all: 300, tolerance: .05},
 		{o: Options{Scenario: "b-drift", Rounds: 20_000, Checkpoints: []int{10_000, 20_000}}, short: 4, all: 100, tolerance: .05},
@@ -248,21 +145,27 @@ func TestPaperIsUnstable(t *testing.T) {
 	}
 }
 
-// The replay of the real e-mail test: Mens E-Mail is better in all metrics, and the learner ends there.
+// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails, the
+// learned mixture does, and has more visits than the arm that holds the cap, by an interval that does not
+// touch 0.
 func TestReplay(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
-		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1})
+		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
 			t.Errorf("%v of the customers count, want a third", share)
 		}
-		if r.Policies[0].Share[0] < .8 {
-			t.Errorf("learned %v", r.Policies[0].Share)
-		}
 		if len(r.Policies) != 4 {
 			t.Fatalf("%d policies", len(r.Policies))
+		}
+		learned, none := r.Policies[0], r.Policies[3]
+		if !learned.Holds || none.Holds || r.Policies[1].Holds || r.Policies[2].Holds {
+			t.Errorf("learned %v holds: %v; single arms: %v", learned.Share, learned.Holds, r.Policies[1:])
+		}
+		if learned.Share[0] < .5 || learned.Means[mailed].Estimate > mailedCap+1e-6 || none.Lead.Low < 1 || learned.Lead != (Interval{}) {
+			t.Errorf("learned %v, %v ahead of no e-mail", learned.Share, none.Lead)
 		}
 		for _, p := range r.Policies {
 			for m := range p.Means {
@@ -272,35 +175,49 @@ func TestReplay(t *testing.T) {
 				}
 			}
 		}
-		if again, _ := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1}); again.Accepted != r.Accepted {
+		if again, _ := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
 			t.Error("the same seed replays differently")
 		}
-		if r.Data == "file" { // shared/data/README: visits by arm
-			if m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50}); m.BestSingle < 18.2 || m.BestSingle > 18.4 {
-				t.Errorf("best single %v", m.BestSingle)
+		if r.Data == "file" { // shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail
+			m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50, Hard: true})
+			if m.BestSingle == m.BestSingle || math.Abs(m.Optimum-(.6*18.28+.4*10.62)) > .01 {
+				t.Errorf("best single %v, optimum %v", m.BestSingle, m.Optimum)
 			}
 		}
 	}
 }
 
-// Our Table 2: the guardrail is held, and the order of the paper's rows holds: single best ≤
-// probabilistic ≤ first goal alone.
+// Our Table 2: what is learned under the hard guardrail holds it strictly, and the order of the paper's rows
+// holds: single best ≤ probabilistic ≤ single goal. On larger made-up ratings the exact mixture is better
+// than the single best by more than chance (with NOREGRET_FULL=1).
 func TestRankingTable(t *testing.T) {
-	for _, dir := range []string{dataDir, ""} {
-		tab, err := RankingTable(t.Context(), Options{Data: dir, Seed: 1, Rounds: 1500})
+	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
+		if c.Users > 0 && !full() {
+			continue
+		}
+		c.Seed, c.Rounds = 1, 10_000
+		tab, err := RankingTable(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d users, %d items, threshold %.4f", tab.Data, tab.Users, tab.Items, tab.Threshold)
+		t.Logf("%s: %d users, %d items, threshold %.4f, gain in percent %+.2f, learned %.2f", tab.Data, tab.Users, tab.Items, tab.Threshold, tab.Gain, tab.Learned)
 		for _, r := range tab.Rows {
 			t.Logf("%-40s %.4f %.4f %v %v", r.Name, r.Recall, r.Genre, r.Holds, r.Arms)
 		}
-		hard, single, alone := tab.Rows[2], tab.Rows[3], tab.Rows[4]
-		if !hard.Holds || !single.Holds || hard.Genre < tab.Threshold-1e-9 || hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 {
+		learned, hard, single, alone := tab.Rows[0], tab.Rows[3], tab.Rows[4], tab.Rows[5]
+		for _, r := range []TableRow{learned, hard, single} {
+			if !r.Holds || r.Genre < tab.Threshold-1e-9 {
+				t.Errorf("the guardrail %v is broken: %+v", tab.Threshold, r)
+			}
+		}
+		if hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 || learned.Recall > hard.Recall+1e-9 || learned.Recall < single.Recall {
 			t.Errorf("%+v", tab.Rows)
 		}
 		if tab.Data == "file" && (tab.Users != 705 || tab.Items != 2834) {
 			t.Errorf("%d users and %d items", tab.Users, tab.Items)
+		}
+		if c.Users > 0 && tab.Gain.Low <= 0 {
+			t.Errorf("gain %v", tab.Gain)
 		}
 	}
 }
@@ -316,9 +233,16 @@ func TestRefused(t *testing.T) {
 		"workers":     {Workers: -1},
 		"checkpoints": {Rounds: 10, Checkpoints: []int{3, 3}},
 		"late":        {Rounds: 10, Checkpoints: []int{11}},
-		"start":       {Start: 2},
+		"start above": {Start: 2, Algorithm: "paper"},
 		"change":      {Change: -1},
 		"iterate":     {Iterate: "z"},
+		"threshold":   {Threshold: sigma(math.NaN())},
+		"own":         {Scenario: "hillstrom", Threshold: sigma(1)},
+		"users":       {Users: 100, Items: 100},
+		"only users":  {Scenario: "ranking", Users: 100},
+		"per decade":  {PerDecade: -1},
+		"start":       {Start: .9},
+		"hard":        {Algorithm: "paper", Hard: true},
 	} {
 		o.Runs = min(o.Runs+1, 1) * 2
 		if name == "runs" {

@@ -76,15 +76,28 @@ func mustTable(rows ...[]float64) *pasto.Table {
 	return t
 }
 
+// goals makes the objective, with the guardrails as the options want them.
+func (o *Options) goals(metrics []pasto.Metric) *pasto.Goals {
+	for i := range metrics {
+		if m := &metrics[i]; m.Role == pasto.Guardrail {
+			m.Hard = m.Hard || o.Hard
+			if o.Threshold != nil {
+				m.Threshold = *o.Threshold
+			}
+		}
+	}
+	return mustGoals(metrics)
+}
+
 // toyGoals is f = x − 5·((y − 0)₋)².
-func toyGoals() *pasto.Goals {
-	return mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
+func toyGoals(o *Options) *pasto.Goals {
+	return o.goals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
 }
 
 // toy is scenario (A) of spec 7.
 func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
-		w := &synthetic{goals: toyGoals(), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
+		w := &synthetic{goals: toyGoals(o), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
 		if after != nil {
 			w.after, w.change = after, o.Change
 		}
@@ -102,7 +115,7 @@ func toySpec() Spec {
 func toyDriftSpec() Spec {
 	return Spec{
 		Name: "a-drift", Doc: "the toy whose second arm's y drops from 2 to 0.5 half-way (spec 9.5): the optimum falls to 0.432",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
 		prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
 	}
 }
@@ -110,7 +123,7 @@ func toyDriftSpec() Spec {
 func toySwapSpec() Spec {
 	return Spec{
 		Name: "a-swap", Doc: "the toy whose arms swap roles half-way",
-		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true,
+		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
 		prepare: toy(mustTable([]float64{0, 2}, []float64{2, -2})),
 	}
 }
@@ -119,7 +132,7 @@ func toySwapSpec() Spec {
 // arms is drawn anew half-way.
 func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
-		goals := mustGoals([]pasto.Metric{
+		goals := o.goals([]pasto.Metric{
 			{Name: "x"},
 			{Name: "y1", Role: pasto.Guardrail, Threshold: 0.5},
 			{Name: "y2", Role: pasto.Guardrail, Threshold: 0.5},
@@ -158,6 +171,6 @@ func randomSpec() Spec {
 func randomDriftSpec() Spec {
 	return Spec{
 		Name: "b-drift", Doc: "random instances of which half of the arms are drawn anew half-way",
-		Rounds: 20_000, Runs: 100, Noise: 1, prepare: randomWorld(true),
+		Rounds: 20_000, Runs: 100, Noise: 1, drift: true, prepare: randomWorld(true),
 	}
 }

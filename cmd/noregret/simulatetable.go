@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret/pasto/scenario"
+)
+
+// writeSimulations prints the tables.
+func (a *app) writeSimulations(all []simulation) error {
+	for i, s := range all {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		noise := ""
+		if s.Noise > 0 {
+			noise = ", noise " + short(s.Noise)
+		}
+		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n",
+			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, orNone(float64(s.BestSingle)), short(s.Optimum))
+		a.writeMarks(s.Result)
+		g := grid{}
+		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
+		for j, t := range s.At {
+			g.add(strconv.Itoa(t), number(s.Objective.Mean[j]).String(), number(s.Objective.Q25[j]).String(), number(s.Objective.Q75[j]).String(),
+				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Serving.Gain.Ratio[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Violation.Share[j]).String(), number(s.Distance.Mean[j]).String())
+		}
+		if err := g.write(a.stdout); err != nil {
+			return err
+		}
+		if err := a.writeRanking(s.Table); err != nil {
+			return err
+		}
+		if err := a.writeReplay(s.Replay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orNone(v float64) string {
+	if v != v {
+		return "- (none holds the guardrails)"
+	}
+	return short(v)
+}
+
+// writeMarks says when the mean objective passes the marks for good, and what cannot be held.
+func (a *app) writeMarks(r *scenario.Result) {
+	for _, m := range []struct {
+		round int
+		what  string
+	}{{r.Crossing.Single, "above the best single arm"}, {r.Crossing.Optimum, "at a gain of 0.95 or more"}} {
+		if m.round > 0 {
+			fmt.Fprintf(a.stdout, "mean %s from round %d on (of those reported)\n", m.what, m.round)
+		}
+	}
+	if x := r.Infeasible; x.Runs > 0 || x.Sure > 0 {
+		var parts []string
+		for i, name := range x.Metrics {
+			parts = append(parts, fmt.Sprintf("%q by %s", name, short(x.By[i])))
+		}
+		fmt.Fprintf(a.stdout, "infeasible in %s: no mixture holds the guardrails; the least total violation is %s (%s); reported by the learner in %d, surely in %d\n",
+			count(x.Runs, "run", "runs"), short(x.Violation), strings.Join(parts, ", "), x.Reported, x.Sure)
+	}
+	fmt.Fprintln(a.stdout)
+}
+
+// writeRanking prints the table of solutions on ratings.
+func (a *app) writeRanking(t *scenario.Table2) error {
+	if t == nil {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n", t.Users, t.Items, t.Data, number(t.Threshold))
+	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %+.2f\n\n", t.Gain.Estimate, t.Gain.Low, t.Gain.High, t.Learned)
+	g := grid{}
+	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
+	for _, r := range t.Rows {
+		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), yes(r.Holds), strconv.Itoa(len(r.Arms)), number(r.Distance).String())
+	}
+	return g.write(a.stdout)
+}
+
+// writeReplay prints the replay of a randomized test.
+func (a *app) writeReplay(r *scenario.ReplayResult) error {
+	if r == nil {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\nreplay (%s data): %d of %d logged customers accepted in %s; values on %d others, 95 %% intervals\n",
+		r.Data, r.Accepted, r.Logged, count(r.Rounds, "round", "rounds"), r.HeldOut)
+	fmt.Fprintf(a.stdout, "guardrails, fixed on the logged customers: %s at least %s, %s at most %s\n\n",
+		r.Metrics[1], number(r.Thresholds[1]), r.Metrics[3], short(r.Thresholds[3]))
+	g := grid{left: map[int]bool{1: true}}
+	head := append([]string{"policy", strings.Join(r.Arms, " / ")}, r.Metrics...)
+	g.add(append(head, "objective", "lead of the learned", "holds")...)
+	for _, p := range r.Policies {
+		var shares []string
+		for _, v := range p.Share {
+			shares = append(shares, strconv.FormatFloat(v, 'f', 2, 64))
+		}
+		row := []string{p.Name, strings.Join(shares, " / ")}
+		for _, m := range p.Means {
+			row = append(row, between(m))
+		}
+		g.add(append(row, between(p.Objective), between(p.Lead), yes(p.Holds))...)
+	}
+	return g.write(a.stdout)
+}
+
+// between is an estimate with its interval.
+func between(i scenario.Interval) string {
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Estimate, i.Low, i.High)
+}
+
+func yes(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,63 @@
+package pasto
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
+// ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
+// finite, the constants. It returns an error that names the two points of the first breach. It can refute
+// concavity and not prove it. The same seed tests the same points.
+func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
+	if err := validate(f); err != nil {
+		return err
+	}
+	d := f.Dim()
+	if err := checkVector("lower", lower, d); err != nil {
+		return err
+	}
+	if err := checkVector("upper", upper, d); err != nil {
+		return err
+	}
+	lipschitz, smooth := f.Constants(lower, upper)
+	r := random.New(seed, "pasto: concavity")
+	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	for range n {
+		for i := range a {
+			a[i] = lower[i] + float64(r.Float64()*(upper[i]-lower[i]))
+			b[i] = lower[i] + float64(r.Float64()*(upper[i]-lower[i]))
+			mid[i] = (a[i] + b[i]) / 2
+		}
+		fa, fb, fm := f.Value(a), f.Value(b), f.Value(mid)
+		if !finite(fa) || !finite(fb) {
+			continue // hard guardrails
+		}
+		f.Gradient(ga, a)
+		f.Gradient(gb, b)
+		tangent := 0.0
+		for i := range a {
+			tangent += float64(ga[i] * (b[i] - a[i]))
+			mid[i] = ga[i] - gb[i]
+		}
+		slack := float64(1e-9 * (1 + math.Abs(fa) + math.Abs(fb) + math.Abs(tangent)))
+		distance := 0.0
+		for i := range a {
+			distance += float64((a[i] - b[i]) * (a[i] - b[i]))
+		}
+		distance = math.Sqrt(distance)
+		switch norm := convex.Norm2(mid); {
+		case !(fb <= fa+tangent+slack):
+			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
+		case !(fm >= float64((fa+fb)/2)-slack):
+			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
+		case convex.Norm2(ga) > lipschitz*(1+1e-9):
+			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
+		case norm > float64(float64(smooth*distance)*(1+1e-9))+1e-9:
+			return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package pasto
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
+// both stay uniform. On error both are as before.
+func (l *Confident) resolve() error {
+	s := &l.s
+	if s.Freedom <= 0 {
+		return nil
+	}
+	some := false
+	for k := range l.usable {
+		l.usable[k] = s.Active[k] && s.Count[k] > 0
+		some = some || l.usable[k]
+	}
+	if !some { // only new arms are left
+		return nil
+	}
+	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
+	l.solver.usable = l.usable
+	err := l.cautious(s.Down)
+	if err == nil {
+		l.shift(false, 1)
+		_, err = l.optimize(s.Up)
+	}
+	if err != nil {
+		copy(s.Down, l.down)
+		copy(s.Up, l.up)
+		return err
+	}
+	copy(s.Solved, s.Count)
+	return nil
+}
+
+// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no
+// room.
+const roomSteps = 8
+
+// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much
+// of it as there is room for, and where none holds them by the estimates the least violation by these.
+func (l *Confident) cautious(p []float64) error {
+	for step := roomSteps; ; step-- {
+		l.shift(true, float64(step)/roomSteps)
+		l.risk()
+		feasible, err := l.optimize(p)
+		l.solver.ridge = nil
+		if feasible || err != nil || step == 0 {
+			return err
+		}
+	}
+}
+
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
+// guardrails take the share room, in the good direction.
+func (l *Confident) shift(cautious bool, room float64) {
+	s, m := &l.s, l.objective.Dim()
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		for i := range m {
+			z := l.options.Optimism
+			if cautious {
+				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
+					z = float64(z * room)
+				}
+			}
+			se := math.Sqrt(l.variance(k, i) / s.Size[k])
+			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
+		}
+	}
+}
+
+// risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².
+func (l *Confident) risk() {
+	if l.options.Shrink < 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
+		return
+	}
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		r := 0.0
+		for i, c := range l.curve {
+			r += float64(c * (l.variance(k, i) / l.s.Size[k]))
+		}
+		l.ridge[k] = float64(l.options.Shrink * r)
+	}
+	l.solver.ridge = l.ridge
+}
+
+// optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can
+// have.
+func (l *Confident) optimize(p []float64) (feasible bool, err error) {
+	sum, n := 0.0, 0
+	for k, w := range p {
+		if !l.usable[k] {
+			p[k] = 0
+		} else {
+			n++
+			sum += w
+		}
+	}
+	for k := range p {
+		switch {
+		case !l.usable[k]:
+		case sum > 0:
+			p[k] /= sum
+		default:
+			p[k] = 1 / float64(n)
+		}
+	}
+	if l.hard != nil {
+		return l.program(p), nil
+	}
+	l.solver.err = nil
+	l.solver.settle(p, 1e-6, solverSteps)
+	return true, l.solver.err
+}
+
+// program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
+// where there is none, and reports which.
+func (l *Confident) program(p []float64) (feasible bool) {
+	var arms []int
+	for k, ok := range l.usable {
+		if ok {
+			arms = append(arms, k)
+		}
+	}
+	part := newTable(len(arms), l.moved.metrics)
+	for i, k := range arms {
+		copy(part.Arm(i), l.moved.Arm(k))
+	}
+	opt, err := maximizeHard(l.hard, part, 1e-9, 10_000)
+	var q []float64
+	if e := infeasibleOf(err); e != nil {
+		q = e.Mixture
+	} else if err == nil {
+		q = opt.Mixture
+	} else {
+		return true // too ill-conditioned: the mixture stays
+	}
+	clear(p)
+	for i, k := range arms {
+		p[k] = q[i]
+	}
+	return err == nil
+}
+
+// mix computes what is served from p⁺, p⁻ and the arms not yet seen.
+func (l *Confident) mix() {
+	s := &l.s
+	t := float64(s.Mixed + 1)
+	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
+	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
+	unseen := 0.0 // the share of arms never served: all at first, later by their number
+	if s.Fresh > 0 {
+		unseen = 1
+		if s.Warm {
+			unseen = float64(s.Fresh) / float64(s.Live)
+		}
+	}
+	rest := 1 - unseen
+	each := float64(rest*eps) / float64(s.Live)
+	for k := range l.p {
+		l.p[k] = 0
+		if !s.Active[k] {
+			continue
+		}
+		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
+		if s.Count[k] == 0 {
+			l.p[k] += unseen / float64(s.Fresh)
+		}
+	}
+	l.sampler.ready = false
+}

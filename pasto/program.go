@@ -1,0 +1,331 @@
+package pasto
+
+import (
+	"math"
+	"slices"
+)
+
+// program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
+// 0..K−1, then surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk −
+// c_j) over scale_j, the largest such number, and gains are scaled likewise, so that one tolerance fits every
+// row: a metric in millions does not hide one in millionths.
+type program struct {
+	means      *Table
+	gain       []float64 // of the arms, of size at most 1
+	unit       float64   // of the gains
+	offset     float64   // taken off them; Σp = 1 makes it a constant
+	rows       []int     // metric of guardrail j
+	sign       []float64 // of its direction
+	limit      []float64 // c_j
+	scale      []float64
+	tight      []float64 // 0, or what is added to the demand, in units of scale
+	weight     []float64 // of the violations in the first phase
+	basis      []int
+	x          []float64 // values of the basis
+	inBasis    map[int]bool
+	dual       []float64 // m guardrails, then Σp
+	closed     bool      // artificial columns may not enter
+	iterations int
+}
+
+// tolerance is that of the scaled program's reduced gains and violations.
+const tolerance = 1e-10
+
+// newProgram takes the guardrails that take reports, with zero gains.
+func newProgram(g *Goals, means *Table, take func(m *Metric) bool) *program {
+	lp := &program{means: means, gain: make([]float64, means.arms), unit: 1, inBasis: map[int]bool{}}
+	for i := range g.metrics {
+		m := &g.metrics[i]
+		if m.Role != Guardrail || !take(m) {
+			continue
+		}
+		scale := 0.0
+		for k := range means.arms {
+			scale = max(scale, math.Abs(means.Arm(k)[i]-m.limit()))
+		}
+		if scale == 0 {
+			scale = 1
+		}
+		lp.rows = append(lp.rows, i)
+		lp.sign = append(lp.sign, m.Direction.sign())
+		lp.limit = append(lp.limit, m.limit())
+		lp.scale = append(lp.scale, scale)
+		lp.weight = append(lp.weight, 1)
+	}
+	lp.tight = make([]float64, len(lp.rows))
+	lp.dual = make([]float64, len(lp.rows)+1)
+	lp.x = make([]float64, len(lp.rows)+1)
+	return lp
+}
+
+// aim sets the gains to ⟨d, μ_k⟩.
+func (lp *program) aim(d []float64) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range lp.gain {
+		v := dot(lp.means.Arm(k), d)
+		lp.gain[k] = v
+		low, high = min(low, v), max(high, v)
+	}
+	lp.offset = low
+	if lp.unit = high - low; !(lp.unit > 0) {
+		lp.unit = 1
+	}
+	for k := range lp.gain {
+		lp.gain[k] = (lp.gain[k] - lp.offset) / lp.unit
+	}
+}
+
+// begin makes the basis of the arm of the largest gain, with surplus where it holds a guardrail and
+// artificial variables where it does not.
+func (lp *program) begin() {
+	first := 0
+	for k, v := range lp.gain {
+		if v > lp.gain[first] {
+			first = k
+		}
+	}
+	lp.basis, lp.closed = lp.basis[:0], false
+	for j := range lp.rows {
+		c := lp.means.arms + j
+		if lp.level(first, j) < lp.tight[j] {
+			c += len(lp.rows)
+		}
+		lp.basis = append(lp.basis, c)
+	}
+	lp.basis = append(lp.basis, first)
+	clear(lp.inBasis)
+	for _, c := range lp.basis {
+		lp.inBasis[c] = true
+	}
+}
+
+// level is the scaled value of guardrail j at arm k, 0 at the threshold.
+func (lp *program) level(k, j int) float64 {
+	return float64(lp.sign[j] * ((lp.means.Arm(k)[lp.rows[j]] - lp.limit[j]) / lp.scale[j]))
+}
+
+// column writes the constraint column of variable c.
+func (lp *program) column(dst []float64, c int) {
+	m, k := len(lp.rows), lp.means.arms
+	clear(dst)
+	switch {
+	case c < k:
+		for j := range m {
+			dst[j] = lp.level(c, j)
+		}
+		dst[m] = 1
+	case c < k+m:
+		dst[c-k] = -1
+	default:
+		dst[c-k-m] = 1
+	}
+}
+
+// cost is what variable c earns: in the first phase minus the artificial ones.
+func (lp *program) cost(c int, first bool) float64 {
+	switch k := lp.means.arms; {
+	case first && c >= k+len(lp.rows):
+		return -lp.weight[c-k-len(lp.rows)]
+	case !first && c < k:
+		return lp.gain[c]
+	}
+	return 0
+}
+
+// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting.
+func (lp *program) factor(rhs []float64, transpose bool) ([]float64, bool) {
+	n := len(lp.basis)
+	a := make([][]float64, n)
+	for i := range a {
+		a[i] = make([]float64, n+1)
+		a[i][n] = rhs[i]
+	}
+	col := make([]float64, n)
+	for i, c := range lp.basis {
+		lp.column(col, c)
+		for r, v := range col {
+			if transpose {
+				a[i][r] = v
+			} else {
+				a[r][i] = v
+			}
+		}
+	}
+	for i := range n {
+		p := i
+		for r := i + 1; r < n; r++ {
+			if math.Abs(a[r][i]) > math.Abs(a[p][i]) {
+				p = r
+			}
+		}
+		if math.Abs(a[p][i]) < 1e-14 {
+			return nil, false
+		}
+		a[i], a[p] = a[p], a[i]
+		for r := range n {
+			if r == i {
+				continue
+			}
+			q := a[r][i] / a[i][i]
+			for c := i; c <= n; c++ {
+				a[r][c] -= float64(q * a[i][c])
+			}
+		}
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = a[i][n] / a[i][i]
+	}
+	return x, true
+}
+
+func (lp *program) multipliers(first bool) bool {
+	c := make([]float64, len(lp.basis))
+	for i, b := range lp.basis {
+		c[i] = lp.cost(b, first)
+	}
+	y, ok := lp.factor(c, true)
+	if ok {
+		copy(lp.dual, y)
+	}
+	return ok
+}
+
+// run is the simplex method: largest reduced gain at first, then Bland's rule, which cannot cycle.
+func (lp *program) run(first bool) error {
+	m, k := len(lp.rows), lp.means.arms
+	rhs := append(append([]float64{}, lp.tight...), 1)
+	col := make([]float64, m+1)
+	for round := 0; ; round++ {
+		if round > 100*(k+m)+10_000 {
+			return bad("means", "the linear program did not end in %d steps: it is too ill-conditioned", round)
+		}
+		x, ok := lp.factor(rhs, false)
+		if !ok || !lp.multipliers(first) {
+			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+		}
+		copy(lp.x, x)
+		enter, best := -1, tolerance
+		columns := k + 2*m
+		if lp.closed {
+			columns = k + m
+		}
+		for c := range columns {
+			if lp.inBasis[c] {
+				continue
+			}
+			if r := lp.reduced(c, first); r > best {
+				if enter, best = c, r; round > 20*(m+2)+k {
+					break // Bland: the first
+				}
+			}
+		}
+		if enter < 0 {
+			return nil
+		}
+		lp.column(col, enter)
+		dir, ok := lp.factor(col, false)
+		if !ok {
+			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+		}
+		leave, step := -1, math.Inf(1)
+		for i, d := range dir {
+			switch {
+			case d > 1e-12:
+				if q := max(lp.x[i], 0) / d; q < step || q == step && lp.basis[i] < lp.basis[leave] {
+					leave, step = i, q
+				}
+			case d < -1e-12 && lp.closed && lp.basis[i] >= k+m: // an artificial variable may not grow
+				if leave < 0 || step > 0 {
+					leave, step = i, 0
+				}
+			}
+		}
+		if leave < 0 {
+			return bad("means", "the linear program is unbounded: it is too ill-conditioned")
+		}
+		delete(lp.inBasis, lp.basis[leave])
+		lp.basis[leave] = enter
+		lp.inBasis[enter] = true
+		lp.iterations++
+	}
+}
+
+// reduced is the gain of letting variable c in.
+func (lp *program) reduced(c int, first bool) float64 {
+	m, k := len(lp.rows), lp.means.arms
+	switch {
+	case c < k:
+		r := lp.cost(c, first) - lp.dual[m]
+		for j := range m {
+			r -= float64(lp.dual[j] * lp.level(c, j))
+		}
+		return r
+	case c < k+m:
+		return lp.dual[c-k]
+	}
+	return lp.cost(c, first) - lp.dual[c-k-m]
+}
+
+func (lp *program) shortfall() float64 {
+	v := 0.0
+	for i, c := range lp.basis {
+		if c >= lp.means.arms+len(lp.rows) {
+			v += max(lp.x[i], 0)
+		}
+	}
+	return v
+}
+
+// least runs the first phase: the least total violation, each guardrail's in its own scale, and if that is
+// not 0 the least in the metrics' units. It reports whether all can be held; then the artificial variables
+// are closed.
+func (lp *program) least() (feasible bool, err error) {
+	lp.begin()
+	if err := lp.run(true); err != nil {
+		return false, err
+	}
+	if lp.shortfall() <= tolerance {
+		lp.closed = true
+		return true, nil
+	}
+	largest := slices.Max(lp.scale)
+	for j, s := range lp.scale {
+		lp.weight[j] = s / largest
+	}
+	return false, lp.run(true)
+}
+
+// prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the bound
+// max_k [g_k + Σν_j·(y_jk − c_j)] on ⟨g, p⟩ of any mixture that holds them.
+func (lp *program) prices(dst []float64) (bound float64) {
+	clear(dst)
+	lp.multipliers(false)
+	bound = math.Inf(-1)
+	for k := range lp.means.arms {
+		v := lp.gain[k]
+		for j := range lp.rows {
+			v += float64(max(-lp.dual[j], 0) * lp.level(k, j))
+		}
+		bound = max(bound, v)
+	}
+	for j, m := range lp.rows {
+		dst[m] = float64(max(-lp.dual[j], 0)*lp.unit) / lp.scale[j]
+	}
+	return float64(bound*lp.unit) + lp.offset
+}
+
+func (lp *program) mixture() []float64 {
+	p := make([]float64, lp.means.arms)
+	sum := 0.0
+	for i, c := range lp.basis {
+		if c < len(p) {
+			p[c] = max(lp.x[i], 0)
+			sum += p[c]
+		}
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+	return p
+}

@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+// Problem is a world of known means in a file, as JSON: what to expect of a learner on a case of one's own.
+type Problem struct {
+	// Metrics are what is measured and wanted; Soft is the softness of [pasto.NewGoals].
+	Metrics []pasto.Metric `json:"metrics"`
+	Soft    float64        `json:"soft,omitempty"`
+	// Arms have names of their own and the mean of each metric.
+	Arms []Arm `json:"arms"`
+	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
+	Control string `json:"control,omitempty"`
+	// Noise is the standard deviation σ ≥ 0 of a group's metric, which is cut off at the metric's range where
+	// it has one; Groups is their number in a round, 0 for 1.
+	Noise  float64 `json:"noise,omitempty"`
+	Groups int     `json:"groups,omitempty"`
+	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
+	Rounds int `json:"rounds,omitempty"`
+	Runs   int `json:"runs,omitempty"`
+}
+
+// Arm is a candidate with its true means.
+type Arm struct {
+	Name  string    `json:"name"`
+	Means []float64 `json:"means"`
+}
+
+// mostProblem is the size of the largest file taken.
+const mostProblem = 64 << 20
+
+// ReadProblem reads a problem. What breaks a rule is an error of code bad_input with the file's name.
+func ReadProblem(path string) (*Problem, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.NotFound, path, "%w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostProblem+1))
+	if err != nil {
+		return nil, noregret.Errorf(noregret.NotFound, path, "%w", err)
+	}
+	if len(text) > mostProblem {
+		return nil, noregret.Errorf(noregret.BadInput, path, "it is larger than 64 MiB")
+	}
+	p, err := ParseProblem(text)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.BadInput, path, "%w", err)
+	}
+	return p, nil
+}
+
+// ParseProblem reads a problem from its JSON, and checks it. Unknown keys are refused.
+func ParseProblem(text []byte) (*Problem, error) {
+	p := &Problem{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(p); err != nil {
+		return nil, fmt.Errorf("it is not a problem: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("it goes on after the problem")
+	}
+	if _, err := p.table(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// names are those of the arms.
+func (p *Problem) names() []string {
+	names := make([]string, len(p.Arms))
+	for k := range p.Arms {
+		names[k] = p.Arms[k].Name
+	}
+	return names
+}
+
+func (p *Problem) invalid(place, format string, args ...any) error {
+	return noregret.Errorf(noregret.BadInput, place, format, args...)
+}
+
+// table checks the problem, and returns the arms' raw means.
+func (p *Problem) table() (*pasto.Table, error) {
+	g, err := pasto.NewGoals(p.Metrics, p.Soft)
+	if err != nil {
+		return nil, err
+	}
+	if err := pasto.ValidateNames(p.names()); err != nil {
+		return nil, err
+	}
+	switch {
+	case !(p.Noise >= 0) || math.IsInf(p.Noise, 1):
+		return nil, p.invalid("noise", "%v: want a finite standard deviation, at least 0", p.Noise)
+	case p.Groups < 0 || p.Groups > 100_000:
+		return nil, p.invalid("groups", "%d: want 1 to 100,000", p.Groups)
+	case p.Rounds < 0 || p.Runs < 0:
+		return nil, p.invalid("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
+	case g.HasRelative() && p.control() < 0:
+		return nil, p.invalid("control", "%q: a relative guardrail needs a control group, want the name of its arm", p.Control)
+	}
+	t, err := pasto.NewTable(len(p.Arms), len(p.Metrics))
+	if err != nil {
+		return nil, err
+	}
+	for k := range p.Arms {
+		if len(p.Arms[k].Means) != len(p.Metrics) {
+			return nil, p.invalid(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", p.Arms[k].Name, len(p.Arms[k].Means), len(p.Metrics))
+		}
+		copy(t.Arm(k), p.Arms[k].Means)
+		if p.Noise > 0 {
+			continue
+		}
+		control := t.Arm(k)
+		if c := p.control(); c >= 0 {
+			control = p.Arms[c].Means
+		}
+		if len(control) != len(p.Metrics) {
+			continue // the control arm's own error is to come
+		}
+		if err := g.Contrast(make([]float64, len(p.Metrics)), t.Arm(k), control); err != nil {
+			return nil, p.invalid(fmt.Sprintf("arms[%d]", k), "%w", err)
+		}
+	}
+	return t, nil
+}
+
+func (p *Problem) control() int {
+	for k := range p.Arms {
+		if p.Control != "" && p.Arms[k].Name == p.Control {
+			return k
+		}
+	}
+	return -1
+}
+
+// problemWorld shows raw metrics, within their ranges, and the control group's beside them.
+type problemWorld struct {
+	synthetic
+	raw   *pasto.Table
+	arm   int // of the control group, -1 for none
+	clamp func(row []float64)
+}
+
+func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
+	m := w.raw.Metrics()
+	w.show(arms, dst, r)
+	for i := range arms {
+		w.clamp(dst[i*m : (i+1)*m])
+	}
+}
+
+// show writes means and noise.
+func (w *problemWorld) show(arms []int, dst []float64, r *random.Source) {
+	clear(dst)
+	if w.sigma > 0 {
+		normals(dst, r)
+	}
+	m := w.raw.Metrics()
+	for i, k := range arms {
+		for j, v := range w.raw.Arm(k) {
+			dst[i*m+j] = v + float64(w.sigma*dst[i*m+j])
+		}
+	}
+}
+
+// control implements controlled.
+func (w *problemWorld) control(_ int, dst []float64, r *random.Source) {
+	if w.arm >= 0 {
+		w.show([]int{w.arm}, dst, r)
+		w.clamp(dst)
+	}
+}
+
+// problemSpec is the scenario of a file.
+func problemSpec(path string) (Spec, error) {
+	p, err := ReadProblem(path)
+	if err != nil {
+		return Spec{}, err
+	}
+	s := Spec{Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true, fixed: true}
+	if p.Rounds > 0 {
+		s.Rounds = p.Rounds
+	}
+	if p.Runs > 0 {
+		s.Runs = p.Runs
+	}
+	s.prepare = func(o *Options) (func(int) (world, error), []string, string, error) {
+		q := *p
+		q.Noise = *o.Noise
+		raw, err := q.table()
+		if err != nil {
+			return nil, nil, "", noregret.Errorf(noregret.BadInput, path, "%w", err)
+		}
+		metrics := append([]pasto.Metric(nil), p.Metrics...)
+		for i := range metrics {
+			metrics[i].Hard = metrics[i].Hard || o.Hard && metrics[i].Role == pasto.Guardrail
+		}
+		g, err := pasto.NewGoals(metrics, p.Soft)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		seen := raw.Clone()
+		for k := range p.Arms {
+			for i := range metrics {
+				if m := &metrics[i]; m.Relative {
+					seen.Arm(k)[i] -= float64((1 + m.Threshold) * raw.Arm(p.control())[i])
+				}
+			}
+		}
+		w := &problemWorld{synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw, arm: -1}
+		if g.HasRelative() {
+			w.arm = p.control()
+		}
+		w.clamp = func(row []float64) {
+			for i := range metrics {
+				if m := &metrics[i]; m.Lower != 0 || m.Upper != 0 {
+					row[i] = min(max(row[i], m.Lower), m.Upper)
+				}
+			}
+		}
+		return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+	}
+	return s, nil
+}

@@ -1,0 +1,161 @@
+package scenario
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto"
+)
+
+const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
+	"arms": [{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}], "noise": 0.5, "groups": 2, "rounds": 500, "runs": 3}`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shop.json")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A problem of a file is played as the toy that it is.
+func TestProblem(t *testing.T) {
+	r := run(t, Options{Scenario: write(t, shop), Seed: 1})
+	if r.Runs != 3 || r.Rounds != 500 || r.Noise != .5 || r.BestSingle != 0 || math.Abs(r.Optimum-1.0125) > 1e-9 || r.Mixture.Arms[1] != "b" {
+		t.Errorf("%+v", r)
+	}
+	if v := r.Objective.Mean[len(r.At)-1]; v < .97 {
+		t.Errorf("objective %v", v)
+	}
+	// Relative to a control group that is served arm b: y − 0.9·2 ≥ 0 of the arms' −2 and 2, and ranges
+	// cut the noise off.
+	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`, `"noise"`, `"control": "b", "noise"`).Replace(shop)
+	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
+	want, err := pasto.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}), mustTable([]float64{2, 0}, []float64{-3.8, .2}), pasto.SolverOptions{})
+	if err != nil || math.Abs(r.Optimum-want.Value) > 1e-9 {
+		t.Errorf("optimum %v, want %v (%v)", r.Optimum, want, err)
+	}
+	if v := r.Objective.Mean[len(r.At)-1]; v < want.Value-.05 {
+		t.Errorf("objective %v of %v", v, want.Value)
+	}
+}
+
+// What breaks a rule in a file is refused, with the file, the place and the rule.
+func TestProblemRefused(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`{"metrics"`, `[{"metrics"`, "it is not a problem: unexpected EOF"},
+		{`"groups": 2`, `"groups": 2, "colour": 3`, `it is not a problem: json: unknown field "colour"`},
+		{`"runs": 3}`, `"runs": 3} {}`, "it goes on after the problem"},
+		{`"name": "b"`, `"name": "a"`, `arms[1]: the name "a" is that of arms[0] too`},
+		{`"name": "b"`, `"name": ""`, "arms[1]: it has no name"},
+		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: want at least one"},
+		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
+		{`[0, 2]`, `[0, NaN]`, "it is not a problem: invalid character 'N' looking for beginning of value"},
+		{`[0, 2]`, `[0, 1e400]`, "it is not a problem: json: cannot unmarshal number 1e400"},
+		{`"role": "guardrail"`, `"role": "wish"`, `it is not a problem: role: "wish": want primary, guardrail or report`},
+		{`"role": "guardrail"`, `"direction": "left"`, `it is not a problem: direction: "left": want up or down`},
+		{`"lambda": 5`, `"lambda": -5`, `metrics[1]: lambda -5 of "y": want a finite number above 0`},
+		{`"lambda": 5`, `"relative": true`, `control: "": a relative guardrail needs a control group`},
+		{`"noise": 0.5`, `"noise": -1`, "noise: -1: want a finite standard deviation"},
+		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
+		{`"rounds": 500`, `"rounds": -1`, "rounds: -1 rounds and 3 runs: want numbers above 0"},
+		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
+	} {
+		path := write(t, strings.Replace(shop, c.old, c.new, 1))
+		_, err := ReadProblem(path)
+		if c.want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), path+": "+c.want) || noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("got  %v\nwant %s: %s", err, path, c.want)
+		}
+	}
+	if _, err := ReadProblem("nowhere.json"); noregret.CodeOf(err) != noregret.NotFound {
+		t.Errorf("%v", err)
+	}
+	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
+		t.Error("a threshold for a problem that has its own")
+	}
+}
+
+// FuzzProblem: what is parsed can be played, and says the same when it is written again.
+func FuzzProblem(f *testing.F) {
+	f.Add([]byte(shop))
+	f.Add([]byte(`{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.5]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ParseProblem(text)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err := ParseProblem(again); err != nil {
+			t.Fatalf("%s: %v", again, err)
+		} else if !slices.Equal(q.names(), p.names()) || len(q.Metrics) != len(p.Metrics) {
+			t.Fatalf("%s", again)
+		}
+	})
+}
+
+// Hard guardrails: the reward is reported, broken ones are counted, gains are over the runs with a single arm
+// that holds them.
+func TestHardRuns(t *testing.T) {
+	r := run(t, Options{Hard: true, Runs: 60, Rounds: 3000, Noise: sigma(1), Seed: 2, Checkpoints: []int{1, 3000}})
+	if math.Abs(r.Optimum-1) > 1e-9 || r.BestSingle != 0 || r.Violation.Share[1] > .05 || r.Objective.Mean[1] < .95 || r.Objective.Mean[1] > 1 {
+		t.Errorf("%+v", r)
+	}
+	r = run(t, Options{Hard: true, Iterate: "serving", Runs: 4, Rounds: 1, Noise: sigma(1), Seed: 2, Threshold: sigma(1)})
+	if r.Violation.Share[0] != 1 || r.Violation.Mean[0] != 1 { // uniform has y = 0
+		t.Errorf("%+v", r.Violation)
+	}
+}
+
+// Guardrails that no mixture can hold are counted with the least violation, and the default reports them.
+func TestInfeasibleRuns(t *testing.T) {
+	for _, hard := range []bool{false, true} {
+		r := run(t, Options{Threshold: sigma(3), Hard: hard, Runs: 5, Rounds: 3000, Noise: sigma(1), Seed: 2})
+		x := r.Infeasible
+		if x.Runs != 5 || math.Abs(x.Violation-1) > 1e-9 || x.Reported != 5 || x.Sure != 5 || !slices.Equal(x.Metrics, []string{"y"}) {
+			t.Errorf("%+v", x)
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hard != strings.Contains(string(b), `"best_single":null`) || !strings.Contains(string(b), `"ratio":[null`) {
+			t.Errorf("%s", b)
+		}
+	}
+	if x := run(t, Options{Runs: 5, Rounds: 300, Noise: sigma(1), Seed: 2}).Infeasible; x.Runs+x.Sure != 0 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Rounds are spread as asked, and the marks are those of lasting passage.
+func TestSpread(t *testing.T) {
+	if got := spread(100, 0); !slices.Equal(got, []int{1, 2, 5, 10, 20, 50, 100}) {
+		t.Error(got)
+	}
+	if got := spread(150, 4); !slices.Equal(got, []int{1, 2, 3, 6, 10, 18, 32, 56, 100, 150}) {
+		t.Error(got)
+	}
+	if got := even(100, 1); !slices.Equal(got, []int{25, 50, 75, 100}) || len(even(20_000, 0)) != 20 || !slices.Equal(even(3, 1), []int{1, 2, 3}) {
+		t.Error(got)
+	}
+	at := []int{1, 2, 3, 4}
+	if lasting(at, func(i int) bool { return i != 1 }) != 3 || lasting(at, func(i int) bool { return i < 3 }) != 0 || lasting(at, func(int) bool { return true }) != 1 {
+		t.Error("marks")
+	}
+}

@@ -1,0 +1,214 @@
+package scenario
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+// Interval is an estimate with a 95 % interval by the normal approximation.
+type Interval struct {
+	Estimate float64 `json:"estimate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+func interval(mean, variance float64) Interval {
+	h := float64(1.959963984540054 * math.Sqrt(max(variance, 0)))
+	return Interval{mean, mean - h, mean + h}
+}
+
+// Policy is a mixture with its off-policy value for each metric on the customers kept back.
+type Policy struct {
+	Name  string    `json:"name"`
+	Share []float64 `json:"share"`
+	// Means weighs the arms' means, HorvitzThompson the customers by q/p (spec 10.4), for each metric.
+	Means           []Interval `json:"means"`
+	HorvitzThompson []Interval `json:"horvitz_thompson"`
+	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned mixture has more,
+	// with intervals by the bootstrap over the customers kept back (the 2.5 and 97.5 % points of 400 resamples
+	// of each arm's). Holds says which guardrails the estimates hold.
+	Objective Interval `json:"objective"`
+	Lead      Interval `json:"lead"`
+	Holds     bool     `json:"holds"`
+}
+
+// ReplayResult is what [ReplayEmails] found.
+type ReplayResult struct {
+	Data      string   `json:"data"`
+	Algorithm string   `json:"algorithm"`
+	Metrics   []string `json:"metrics"`
+	Arms      []string `json:"arms"`
+	// Logged customers were offered to the learner, of which Accepted had been served the arm that it drew, in
+	// Rounds.
+	Logged   int `json:"logged"`
+	Accepted int `json:"accepted"`
+	Rounds   int `json:"rounds"`
+	// Thresholds are those of the metrics, fixed on the customers offered; 0 for metrics that are no guardrails.
+	Thresholds []float64 `json:"thresholds"`
+	// HeldOut customers value the policies: the learned one, then each single arm.
+	HeldOut  int      `json:"held_out"`
+	Policies []Policy `json:"policies"`
+}
+
+// ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011): over a
+// seeded order of half of the customers, the learner draws an arm for each, and the customer counts if that
+// is the arm they had been served; each 200 that count are a round, with one observation for each arm, of
+// the size of its group. As the test was uniform, what counts is distributed as if the learner had served
+// it. The other half values the learned mixture and each single arm, with intervals. Options used:
+// Algorithm, Seed, Hard, Data.
+func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
+	e, err := loadEmails(o.Data, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f := e.goals(o.Hard)
+	train, held := e.halves()
+	if o.Algorithm == "" {
+		o.Algorithm = "default"
+	}
+	l, err := pasto.NewByName(o.Algorithm, f, 3, max(len(e.rows)/1200, 1), nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &ReplayResult{Data: e.data, Algorithm: o.Algorithm, Arms: emailArms, Logged: len(train), HeldOut: len(held)}
+	for _, m := range f.Metrics() {
+		out.Metrics = append(out.Metrics, m.Name)
+		out.Thresholds = append(out.Thresholds, m.Threshold)
+	}
+	if err := e.replay(ctx, l, train, out, random.New(o.Seed, "hillstrom replay")); err != nil {
+		return nil, err
+	}
+	out.Policies = append(out.Policies, e.value(f, held, "learned mixture", append([]float64{}, l.Deployed()...)))
+	for k, name := range emailArms {
+		q := make([]float64, 3)
+		q[k] = 1
+		out.Policies = append(out.Policies, e.value(f, held, name, q))
+	}
+	e.bootstrap(f, held, out.Policies, random.New(o.Seed, "hillstrom bootstrap"))
+	return out, nil
+}
+
+// replay plays the learner on the logged customers.
+func (e *emails) replay(ctx context.Context, l pasto.Learner, train []int, out *ReplayResult, r *random.Source) error {
+	const batch = 200
+	var sums [3][emailMetrics]float64
+	var counts [3]float64
+	inBatch := 0
+	one := make([]int, 1)
+	for i, row := range train {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c := &e.rows[row]
+		if l.Draw(r, one); one[0] != c.arm {
+			continue
+		}
+		out.Accepted++
+		counts[c.arm]++
+		for m, v := range c.values {
+			sums[c.arm][m] += v
+		}
+		if inBatch++; inBatch < batch {
+			continue
+		}
+		var obs []pasto.Observation
+		for k, n := range counts {
+			if n > 0 {
+				values := make([]float64, emailMetrics)
+				for m := range values {
+					values[m] = sums[k][m] / n
+				}
+				obs = append(obs, pasto.Observation{Arm: k, Metrics: values, Size: n})
+			}
+		}
+		if err := l.Observe(obs); err != nil {
+			return err
+		}
+		out.Rounds++
+		sums, counts, inBatch = [3][emailMetrics]float64{}, [3]float64{}, 0
+	}
+	return nil
+}
+
+// value is the off-policy value of the mixture q on the given customers, logged uniformly.
+func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Policy {
+	p := Policy{Name: name, Share: q}
+	theta := make([]float64, emailMetrics)
+	n := float64(len(rows))
+	for m := range emailMetrics {
+		var count, sum, square [3]float64
+		var ht, ht2 float64
+		for _, i := range rows {
+			c := &e.rows[i]
+			v := c.values[m]
+			count[c.arm]++
+			sum[c.arm] += v
+			square[c.arm] += float64(v * v)
+			w := float64(float64(3*q[c.arm]) * v)
+			ht += w
+			ht2 += float64(w * w)
+		}
+		mean, variance := 0.0, 0.0
+		for k := range q {
+			if q[k] == 0 || count[k] == 0 {
+				continue
+			}
+			mu := sum[k] / count[k]
+			mean += float64(q[k] * mu)
+			variance += float64(float64(q[k]*q[k])*(square[k]/count[k]-float64(mu*mu))) / count[k]
+		}
+		p.Means = append(p.Means, interval(mean, variance))
+		ht /= n
+		p.HorvitzThompson = append(p.HorvitzThompson, interval(ht, (ht2/n-float64(ht*ht))/n))
+		theta[m] = mean
+	}
+	p.Objective.Estimate = f.Reward(theta)
+	p.Holds = f.Holds(theta)
+	return p
+}
+
+// bootstrap fills in the intervals of the policies' objectives and leads; the first is the learned one.
+func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, r *random.Source) {
+	const resamples = 400
+	var byArm [3][]int
+	for _, i := range rows {
+		byArm[e.rows[i].arm] = append(byArm[e.rows[i].arm], i)
+	}
+	means := mustTable(make([]float64, 3), make([]float64, 3), make([]float64, 3), make([]float64, 3))
+	theta := make([]float64, emailMetrics)
+	values, leads := make([][]float64, len(policies)), make([][]float64, len(policies))
+	for range resamples {
+		for k, list := range byArm {
+			row := means.Arm(k)
+			clear(row)
+			for range list {
+				for m, v := range e.rows[list[r.IntN(len(list))]].values {
+					row[m] += v
+				}
+			}
+			for m := range row {
+				row[m] /= float64(max(len(list), 1))
+			}
+		}
+		first := 0.0
+		for i := range policies {
+			means.Mean(theta, policies[i].Share)
+			v := f.Reward(theta)
+			if i == 0 {
+				first = v
+			}
+			values[i], leads[i] = append(values[i], v), append(leads[i], first-v)
+		}
+	}
+	for i := range policies {
+		slices.Sort(values[i])
+		slices.Sort(leads[i])
+		p := &policies[i]
+		p.Objective.Low, p.Objective.High = quantile(values[i], 0.025), quantile(values[i], 0.975)
+		p.Lead = Interval{policies[0].Objective.Estimate - p.Objective.Estimate, quantile(leads[i], 0.025), quantile(leads[i], 0.975)}
+	}
+}

@@ -1,0 +1,268 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+// outcome is what a run leaves.
+type outcome struct {
+	value, single, best, violation []float64 // single is NaN where no arm holds the hard guardrails
+	served                         []float64 // the value of what was served in the round
+	broken                         []bool
+	share                          [][]float64
+	infeasible                     *pasto.Infeasible // by the true means
+	reported, sure                 bool
+	err                            error
+}
+
+// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made
+// from the seed and its number, and are summed in their order: the result does not depend on the number of
+// workers. It stops with ctx's error when ctx ends.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	spec, err := find(o.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	return runSpec(ctx, o, spec)
+}
+
+// runOn is [Run] of "ranking" on what has been ranked already.
+func runOn(ctx context.Context, o Options, x *ranked) (*Result, error) {
+	spec := rankingSpec()
+	spec.prepare = func(o *Options) (func(int) (world, error), []string, string, error) {
+		return x.build(o), alphaNames(), x.data, nil
+	}
+	return runSpec(ctx, o, spec)
+}
+
+func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
+	if err := o.complete(&spec); err != nil {
+		return nil, err
+	}
+	build, arms, data, err := spec.prepare(&o)
+	if err != nil {
+		return nil, err
+	}
+	if err := pasto.ValidateNames(arms); err != nil {
+		return nil, err
+	}
+	first, err := build(0) // what is wrong with the learner is wrong in every run: say it once
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
+		var e *noregret.Error
+		if errors.As(err, &e) && e.Place == "start" {
+			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(o.Start, 'g', -1, 64), o.Algorithm, e.Message)
+		}
+		return nil, err
+	}
+	out := make([]outcome, o.Runs)
+	var next atomic.Int64
+	var done int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range min(o.Workers, o.Runs) {
+		wg.Go(func() {
+			for {
+				run := int(next.Add(1)) - 1
+				if run >= o.Runs || ctx.Err() != nil {
+					return
+				}
+				out[run] = play(ctx, &o, build, run, spec.common || run == 0)
+				mu.Lock()
+				done++
+				if o.Progress != nil {
+					o.Progress(done, o.Runs)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if out[i].err != nil {
+			return nil, fmt.Errorf("run %d: %w", i, out[i].err)
+		}
+	}
+	r := summarize(&o, out)
+	r.Data = data
+	r.Mixture.Of, r.Mixture.Arms = "first run", arms
+	if spec.common {
+		r.Mixture.Of = "mean"
+	}
+	return r, nil
+}
+
+// learner makes the learner of a run.
+func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
+	var start []float64
+	if o.Start > 0 && arms > 1 {
+		start = make([]float64, arms)
+		for k := range start {
+			start[k] = (1 - o.Start) / float64(arms-1)
+		}
+		start[0] = o.Start
+	}
+	if o.New != nil {
+		return o.New(f, arms, o.Rounds, start)
+	}
+	return pasto.NewByName(o.Algorithm, f, arms, o.Rounds, start)
+}
+
+// rounds is the loop of a run: it draws, observes, and hands over.
+type rounds struct {
+	w            world
+	l            pasto.Learner
+	draws, noise *random.Source
+	arms         []int
+	obs          []pasto.Observation
+	values       []float64
+	control      []float64
+}
+
+func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
+	q := w.groups()
+	r := &rounds{
+		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.Scenario, run)), noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.Scenario, run)),
+		arms: make([]int, q), obs: make([]pasto.Observation, q), values: make([]float64, q*metrics),
+	}
+	if _, ok := w.(controlled); ok {
+		r.control = make([]float64, metrics)
+	}
+	for i := range r.obs {
+		r.obs[i] = pasto.Observation{Metrics: r.values[i*metrics : (i+1)*metrics : (i+1)*metrics], Control: r.control}
+	}
+	return r
+}
+
+// play is round t.
+func (r *rounds) play(t int) error {
+	r.l.Draw(r.draws, r.arms)
+	r.w.observe(t, r.arms, r.values, r.noise)
+	if c, ok := r.w.(controlled); ok && r.control != nil {
+		c.control(t, r.control, r.noise)
+	}
+	for i, k := range r.arms {
+		r.obs[i].Arm = k
+	}
+	return r.l.Observe(r.obs)
+}
+
+// play is one run.
+func play(ctx context.Context, o *Options, build func(run int) (world, error), run int, keep bool) outcome {
+	w, err := build(run)
+	if err != nil {
+		return outcome{err: err}
+	}
+	f, mu := w.objective(), w.means(1)
+	l, err := o.learner(f, mu.Arms())
+	if err != nil {
+		return outcome{err: err}
+	}
+	truth, err := newTruth(f, mu)
+	if err != nil {
+		return outcome{err: err}
+	}
+	loop := newRounds(o, w, l, run, mu.Metrics())
+	served := make([]float64, mu.Arms())
+	var out outcome
+	at := 0
+	for t := 1; t <= o.Rounds && at < len(o.Checkpoints); t++ {
+		if t%256 == 0 && ctx.Err() != nil {
+			return outcome{err: ctx.Err()}
+		}
+		if c := w.changes(); c > 0 && t == c+1 {
+			if truth, err = newTruth(f, w.means(t)); err != nil {
+				return outcome{err: err}
+			}
+		}
+		check := t == o.Checkpoints[at]
+		if check {
+			copy(served, l.Serving())
+		}
+		if err := loop.play(t); err != nil {
+			return outcome{err: err}
+		}
+		if !check {
+			continue
+		}
+		at++
+		p := l.Deployed()
+		if o.Iterate == "serving" {
+			p = served
+		}
+		truth.score(&out, p)
+		truth.means.Mean(truth.theta, served)
+		out.served = append(out.served, f.Reward(truth.theta))
+		if keep {
+			out.share = append(out.share, slices.Clone(p))
+		}
+	}
+	out.infeasible = truth.infeasible
+	if x, ok := l.(interface {
+		Infeasible() (*pasto.Infeasible, bool)
+	}); ok {
+		least, sure := x.Infeasible()
+		out.reported, out.sure = least != nil, sure
+	}
+	return out
+}
+
+// truth is what is known of a world by its maker.
+type truth struct {
+	f            *pasto.Goals
+	means        *pasto.Table
+	single, best float64
+	infeasible   *pasto.Infeasible
+	theta, v     []float64
+}
+
+func newTruth(f *pasto.Goals, means *pasto.Table) (*truth, error) {
+	t := &truth{f: f, means: means, theta: make([]float64, means.Metrics()), v: make([]float64, means.Metrics())}
+	var err error
+	if _, t.single, err = pasto.BestSingle(f, means); err != nil {
+		if !f.HasHard() {
+			return nil, err
+		}
+		t.single = math.NaN() // no arm holds the hard guardrails
+	}
+	best, err := pasto.Maximize(f, means, pasto.SolverOptions{})
+	var least *pasto.Infeasible
+	switch {
+	case errors.As(err, &least):
+		t.infeasible = least
+		means.Mean(t.theta, least.Mixture)
+		t.best = f.Reward(t.theta)
+		return t, nil
+	case err != nil:
+		return nil, err
+	case best.Gap > 1e-6:
+		return nil, noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only", best.Gap)
+	}
+	t.best, t.infeasible = best.Value, best.Infeasible
+	return t, nil
+}
+
+func (t *truth) score(out *outcome, p []float64) {
+	t.means.Mean(t.theta, p)
+	out.value = append(out.value, t.f.Reward(t.theta))
+	out.violation = append(out.violation, t.f.Violations(t.v, t.theta))
+	out.broken = append(out.broken, !t.f.Holds(t.theta))
+	out.single = append(out.single, t.single)
+	out.best = append(out.best, t.best)
+}

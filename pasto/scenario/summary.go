@@ -1,0 +1,172 @@
+package scenario
+
+import (
+	"math"
+	"slices"
+)
+
+// summarize makes the result of the outcomes, in their order.
+func summarize(o *Options, out []outcome) *Result {
+	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints}
+	for i := range o.Checkpoints {
+		deployed, served := func(x *outcome) float64 { return x.value[i] }, func(x *outcome) float64 { return x.served[i] }
+		r.Objective.add(out, deployed)
+		r.Serving.Objective.add(out, served)
+		r.Gain.add(out, i, deployed)
+		r.Serving.Gain.add(out, i, served)
+		r.addMarks(out, i)
+		r.addViolation(out, i)
+		r.Mixture.Share = append(r.Mixture.Share, meanShare(out, i))
+	}
+	last := len(o.Checkpoints) - 1
+	r.BestSingle, r.Optimum = Number(r.Single.Mean[last]), r.Objective.Mean[last]+r.Distance.Mean[last]
+	r.Crossing.Single = lasting(r.At, func(i int) bool { return r.Objective.Mean[i] > r.Single.Mean[i] })
+	r.Crossing.Optimum = lasting(r.At, func(i int) bool { return r.Gain.Ratio[i] >= 0.95 })
+	r.Infeasible = countInfeasible(out)
+	return r
+}
+
+// lasting is the first round from which on ok holds at all rounds reported, or 0.
+func lasting(at []int, ok func(i int) bool) int {
+	since := 0
+	for i, t := range at {
+		switch {
+		case !ok(i):
+			since = 0
+		case since == 0:
+			since = t
+		}
+	}
+	return since
+}
+
+// add adds the mean, the standard deviation and the quartiles of a value over runs.
+func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
+	var values []float64
+	sum, square := 0.0, 0.0
+	for j := range out {
+		v := of(&out[j])
+		sum += v
+		values = append(values, v)
+	}
+	mean := sum / float64(len(out))
+	for _, v := range values {
+		square += float64((v - mean) * (v - mean))
+	}
+	slices.Sort(values)
+	c.SD = append(c.SD, math.Sqrt(square/max(float64(len(out))-1, 1)))
+	c.Mean = append(c.Mean, mean)
+	c.Q25 = append(c.Q25, quantile(values, 0.25))
+	c.Q75 = append(c.Q75, quantile(values, 0.75))
+}
+
+// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare
+// with.
+func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
+	var value, single, best float64
+	var ratios []float64
+	for j := range out {
+		x := &out[j]
+		if x.single[i] != x.single[i] {
+			continue
+		}
+		value += of(x)
+		single += x.single[i]
+		best += x.best[i]
+		if gap := x.best[i] - x.single[i]; gap > 1e-3 {
+			ratios = append(ratios, (of(x)-x.single[i])/gap)
+		}
+	}
+	ratio := math.NaN()
+	if best > single {
+		ratio = (value - single) / (best - single)
+	}
+	slices.Sort(ratios)
+	g.Ratio = append(g.Ratio, ratio)
+	g.Median = append(g.Median, quantile(ratios, 0.5))
+}
+
+// addMarks adds the means of the best single arm and of the distance to the optimum at checkpoint i.
+func (r *Result) addMarks(out []outcome, i int) {
+	single, runs, distance := 0.0, 0.0, 0.0
+	for j := range out {
+		x := &out[j]
+		distance += x.best[i] - x.value[i]
+		if x.single[i] == x.single[i] {
+			single += x.single[i]
+			runs++
+		}
+	}
+	r.Single.Mean = append(r.Single.Mean, single/runs)
+	r.Distance.Mean = append(r.Distance.Mean, distance/float64(len(out)))
+}
+
+func (r *Result) addViolation(out []outcome, i int) {
+	sum, broken := 0.0, 0.0
+	for j := range out {
+		sum += out[j].violation[i]
+		if out[j].broken[i] {
+			broken++
+		}
+	}
+	r.Violation.Mean = append(r.Violation.Mean, sum/float64(len(out)))
+	r.Violation.Share = append(r.Violation.Share, broken/float64(len(out)))
+}
+
+// meanShare is the mean mixture of the runs that kept theirs: all, or the first.
+func meanShare(out []outcome, i int) []float64 {
+	var share []float64
+	runs := 0.0
+	for j := range out {
+		if out[j].share == nil {
+			continue
+		}
+		runs++
+		if share == nil {
+			share = make([]float64, len(out[j].share[i]))
+		}
+		for k, v := range out[j].share[i] {
+			share[k] += v
+		}
+	}
+	for k := range share {
+		share[k] /= runs
+	}
+	return share
+}
+
+func countInfeasible(out []outcome) Infeasible {
+	x := Infeasible{Metrics: []string{}, By: []float64{}}
+	for j := range out {
+		if out[j].reported {
+			x.Reported++
+		}
+		if out[j].sure {
+			x.Sure++
+		}
+		least := out[j].infeasible
+		if least == nil {
+			continue
+		}
+		if x.Runs == 0 {
+			x.Metrics, x.By = least.Metrics, least.By
+		}
+		x.Runs++
+		x.Violation += least.Violation
+	}
+	x.Violation /= float64(max(x.Runs, 1))
+	return x
+}
+
+// quantile interpolates linearly between sorted values (type 7 of Hyndman and Fan); NaN for none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	x := float64(q * float64(len(sorted)-1))
+	i := int(x)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i]))
+}

@@ -1,0 +1,286 @@
+package pasto
+
+import "math"
+
+// solver holds the workspace of pairwise Frank–Wolfe.
+type solver struct {
+	f              Objective
+	means          *Table
+	usable         []bool // nil: all arms
+	theta, d       []float64
+	delta, at, tmp []float64
+	support        []int
+	// ridge r, nil for none, takes Σ r_k·p_k² off the objective; line is its part −(a + b·s) in the slope.
+	ridge []float64
+	line  [2]float64
+	err   error     // a gradient or a value that is not finite
+	base  []float64 // the support's shares when the present cycle of corrections began
+	moved []int
+}
+
+func newSolver(f Objective, means *Table) *solver {
+	m := means.metrics
+	return &solver{
+		f: f, means: means, theta: make([]float64, m), d: make([]float64, m),
+		delta: make([]float64, m), at: make([]float64, m), tmp: make([]float64, m), support: make([]int, 0, m+64),
+	}
+}
+
+// gradient computes θ and d = ∇f(θ) from the support.
+func (s *solver) gradient(p []float64) {
+	clear(s.theta)
+	for _, k := range s.support {
+		for m, v := range s.means.Arm(k) {
+			s.theta[m] += float64(p[k] * v)
+		}
+	}
+	s.f.Gradient(s.d, s.theta)
+	if s.err == nil {
+		s.err = checkGradient(s.f, s.theta, s.d)
+	}
+}
+
+// score is g_k.
+func (s *solver) score(p []float64, k int) float64 {
+	g := dot(s.means.Arm(k), s.d)
+	if s.ridge != nil {
+		g -= float64(2 * s.ridge[k] * p[k])
+	}
+	return g
+}
+
+// solve improves p until the gap is at most tol or the iterations are spent, and returns the gap.
+func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, used int) {
+	s.support = s.support[:0]
+	for k, w := range p {
+		if w > 0 {
+			s.support = append(s.support, k)
+		}
+	}
+	for {
+		s.gradient(p)
+		_, worst, mean := s.extremes(p)
+		best, top := -1, math.Inf(-1)
+		for k := range p {
+			if s.usable != nil && !s.usable[k] {
+				continue
+			}
+			if g := s.score(p, k); g > top {
+				best, top = k, g
+			}
+		}
+		gap = top - mean
+		if gap <= tol || used >= iterations || best == worst || best < 0 || worst < 0 || s.err != nil {
+			return gap, used
+		}
+		if p[best] == 0 {
+			s.support = append(s.support, best)
+		}
+		s.shift(p, best, worst)
+		used++
+		// Corrections on the support are cheap, O(M²): as many as cost about a pass over many arms.
+		s.mark(p)
+		for n := range 500 + len(p)/8 {
+			if cycle := 2 * len(s.support); n%cycle == cycle-1 {
+				s.leap(p)
+				s.mark(p)
+			}
+			s.gradient(p)
+			a, b, _ := s.extremes(p)
+			if a == b || a < 0 || b < 0 || s.err != nil || s.score(p, a)-s.score(p, b) <= max(float64(0.1*tol), float64(0.05*gap)) {
+				break
+			}
+			s.shift(p, a, b)
+		}
+	}
+}
+
+// extremes returns the support's arms of highest and lowest score, and the mean score.
+func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
+	best, worst = -1, -1
+	high, low := math.Inf(-1), math.Inf(1)
+	for _, k := range s.support {
+		g := s.score(p, k)
+		mean += float64(p[k] * g)
+		if g > high {
+			best, high = k, g
+		}
+		if g < low && p[k] > 0 {
+			worst, low = k, g
+		}
+	}
+	return best, worst, mean
+}
+
+// shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
+// ⟨∇f(θ+sδ), δ⟩.
+func (s *solver) shift(p []float64, a, b int) {
+	from, to := s.means.Arm(b), s.means.Arm(a)
+	for m := range s.delta {
+		s.delta[m] = to[m] - from[m]
+	}
+	s.line = [2]float64{}
+	if s.ridge != nil {
+		s.line[0] = float64(2*s.ridge[a]*p[a]) - float64(2*s.ridge[b]*p[b])
+		s.line[1] = float64(2 * (s.ridge[a] + s.ridge[b]))
+	}
+	if s.slope(p[b]) >= 0 {
+		p[a] += p[b]
+		p[b] = 0
+		for i, k := range s.support {
+			if k == b {
+				s.support = append(s.support[:i], s.support[i+1:]...)
+				break
+			}
+		}
+		return
+	}
+	lo := s.root(p[b])
+	p[a] += lo
+	p[b] -= lo
+}
+
+// root is the largest step found in [0, most] at which the slope is not negative, where it is so at 0
+// and not at most: regula falsi with the Illinois weights, exact in a step or two where the slope is
+// piecewise linear, and bisection where that is slow.
+func (s *solver) root(most float64) float64 {
+	lo, hi := 0.0, most
+	low, high := s.slope(0), s.slope(most)
+	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
+	side := 0
+	for round := range 100 {
+		mid := lo + float64((hi-lo)*(low/(low-high)))
+		if round%4 == 3 || !(mid > lo && mid < hi) {
+			mid = (lo + hi) / 2
+		}
+		if mid == lo || mid == hi {
+			break
+		}
+		v := s.slope(mid)
+		if math.Abs(v) <= small {
+			return mid
+		}
+		if v > 0 {
+			lo, low = mid, v
+			if side == 1 {
+				high /= 2
+			}
+			side = 1
+		} else {
+			hi, high = mid, v
+			if side == -1 {
+				low /= 2
+			}
+			side = -1
+		}
+	}
+	return lo
+}
+
+// mark remembers the shares of the support, the start of a cycle of corrections.
+func (s *solver) mark(p []float64) {
+	s.moved = append(s.moved[:0], s.support...)
+	s.base = s.base[:0]
+	for _, k := range s.moved {
+		s.base = append(s.base, p[k])
+	}
+}
+
+// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag where the
+// support's arms are nearly alike.
+func (s *solver) leap(p []float64) {
+	clear(s.delta)
+	s.line = [2]float64{}
+	most := math.Inf(1)
+	for i, k := range s.moved {
+		d := p[k] - s.base[i]
+		if s.ridge != nil {
+			s.line[0] += float64(2 * s.ridge[k] * float64(p[k]*d))
+			s.line[1] += float64(2 * s.ridge[k] * float64(d*d))
+		}
+		if d < 0 {
+			most = min(most, -p[k]/d)
+		}
+		for m, v := range s.means.Arm(k) {
+			s.delta[m] += float64(d * v)
+		}
+	}
+	if !finite(most) || most == 0 {
+		return
+	}
+	s.gradient(p)
+	step := most
+	if s.slope(most) < 0 {
+		step = s.root(most)
+	}
+	kept := s.support[:0]
+	for i, k := range s.moved {
+		d := p[k] - s.base[i]
+		p[k] = max(p[k]+float64(step*d), 0)
+	}
+	for _, k := range s.support {
+		if p[k] > 0 {
+			kept = append(kept, k)
+		}
+	}
+	s.support = kept
+	sum := 0.0
+	for _, k := range s.support {
+		sum += p[k]
+	}
+	if math.Abs(sum-1) > 1e-12 { // a long step along shares that had hardly moved
+		for _, k := range s.support {
+			p[k] /= sum
+		}
+	}
+}
+
+func (s *solver) slope(step float64) float64 {
+	for m, v := range s.theta {
+		s.at[m] = v + float64(step*s.delta[m])
+	}
+	s.f.Gradient(s.tmp, s.at)
+	v := dot(s.tmp, s.delta)
+	if v-v != 0 && s.err == nil {
+		s.err = checkGradient(s.f, s.at, s.tmp)
+	}
+	return v - s.line[0] - float64(s.line[1]*step)
+}
+
+// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that the
+// arms' scores can have with the gradient d at p. A p of many arms starts again from the best of them.
+func (s *solver) settle(p []float64, relative float64, iterations int) {
+	s.support = s.support[:0]
+	for k, w := range p {
+		if w > 0 {
+			s.support = append(s.support, k)
+		}
+	}
+	if len(s.support) > 4*(s.means.metrics+1) {
+		best, top := -1, math.Inf(-1)
+		for _, k := range s.support {
+			if v := s.f.Value(s.means.Arm(k)); v > top {
+				best, top = k, v
+			}
+		}
+		if best < 0 {
+			return
+		}
+		clear(p)
+		p[best] = 1
+		s.support = append(s.support[:0], best)
+	}
+	s.gradient(p)
+	spread := 0.0
+	for m, d := range s.d {
+		low, high := math.Inf(1), math.Inf(-1)
+		for k := range p {
+			if s.usable == nil || s.usable[k] {
+				v := s.means.Arm(k)[m]
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		spread += float64(math.Abs(d) * (high - low))
+	}
+	s.solve(p, float64(relative*spread), iterations)
+}
