@@ -164,3 +164,20 @@ func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	}
 	return arm // nothing grew
 }
+
+// pad is the split among more arms, of which the new ones have nothing.
+func (s *Split) pad(arms int) *Split {
+	if arms <= s.Len() {
+		return s
+	}
+	n := &Split{upper: make([]uint64, arms), share: make([]uint64, arms), last: s.last, whole: s.whole}
+	copy(n.upper, s.upper)
+	copy(n.share, s.share)
+	for k := s.Len(); k < arms; k++ {
+		n.upper[k] = s.upper[s.last]
+	}
+	return n
+}
+
+// equal reports whether two splits give the same shares.
+func (s *Split) equal(o *Split) bool { return s.whole == o.whole && slices.Equal(s.share, o.share) }

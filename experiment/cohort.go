@@ -1,0 +1,120 @@
+package experiment
+
+import "math/bits"
+
+// cohort are the units of one policy version and what was reported of them, until the version has ended and
+// the attribution window after it has closed.
+type cohort struct {
+	Version uint64 `json:"version"`
+	Round   uint64 `json:"round"`
+	Sealed  int64  `json:"sealed"` // when the version ended, 0 while it runs
+	// Mixture are the exact propensities, by arm.
+	Mixture f64s `json:"mixture"`
+	// Stats are by arm, and at the end those of the units held back.
+	Stats []armStats `json:"stats"`
+	// The open tokens, a row each.
+	Unit   u64s `json:"unit"`
+	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
+	Mask   u64s `json:"mask"`   // of the metrics reported
+	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
+	width  int
+	index  map[uint64]uint32
+}
+
+const seenBit = 1 << 31
+
+func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort {
+	c := &cohort{Version: version, Round: round, Mixture: mixture, width: len(d.Metrics), index: map[uint64]uint32{}}
+	for range len(mixture) + 1 {
+		c.Stats = append(c.Stats, newArmStats(d))
+	}
+	return c
+}
+
+// restore rebuilds what a snapshot leaves out.
+func (c *cohort) restore(d *Definition) error {
+	c.width = len(d.Metrics)
+	n := len(c.Unit)
+	if len(c.Slot) != n || len(c.Mask) != n || len(c.Values) != n*c.width || len(c.Stats) != len(c.Mixture)+1 {
+		return bad("snapshot", "the columns of version %d do not fit", c.Version)
+	}
+	c.index = make(map[uint64]uint32, n)
+	for i, u := range c.Unit {
+		c.index[u] = uint32(i)
+		if int(c.Slot[i]&^seenBit) > len(c.Mixture) {
+			return bad("snapshot", "version %d has no arm %d", c.Version, c.Slot[i]&^seenBit)
+		}
+	}
+	for i := range c.Stats {
+		if len(c.Stats[i].Metrics) != c.width || len(c.Stats[i].Pairs) != len(d.ratios()) {
+			return bad("snapshot", "the statistics of version %d do not fit", c.Version)
+		}
+	}
+	return nil
+}
+
+func (c *cohort) rows() int { return len(c.Unit) }
+
+// find is the row of a unit, or -1.
+func (c *cohort) find(unit uint64) int {
+	if i, ok := c.index[unit]; ok {
+		return int(i)
+	}
+	return -1
+}
+
+// add makes a row.
+func (c *cohort) add(unit uint64, slot int) int {
+	i := len(c.Unit)
+	c.index[unit] = uint32(i)
+	c.Unit, c.Slot, c.Mask = append(c.Unit, unit), append(c.Slot, uint32(slot)), append(c.Mask, 0)
+	for range c.width {
+		c.Values = append(c.Values, 0)
+	}
+	return i
+}
+
+func (c *cohort) seen(row int) bool { return c.Slot[row]&seenBit != 0 }
+func (c *cohort) slot(row int) int  { return int(c.Slot[row] &^ seenBit) }
+
+// maturity is what a cohort's end has shown.
+type maturity struct {
+	Units   int64   `json:"units"`   // exposed
+	Missing []int64 `json:"missing"` // by metric: exposed units without a value
+	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
+}
+
+// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that counts only now.
+func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64), pair func(slot, ratio int, x, y float64)) maturity {
+	m := maturity{Missing: make([]int64, len(d.Metrics))}
+	ratios := d.ratios()
+	for row := range c.Unit {
+		if !c.seen(row) {
+			m.Orphans += int64(bits.OnesCount64(c.Mask[row]))
+			continue
+		}
+		m.Units++
+		values, mask, slot := c.Values[row*c.width:(row+1)*c.width], c.Mask[row], c.slot(row)
+		for i := range d.Metrics {
+			if d.Metrics[i].Kind == "ratio" {
+				continue
+			}
+			if mask&(1<<i) == 0 {
+				m.Missing[i]++
+			}
+			if p := d.Metrics[i].Default; p != nil {
+				if mask&(1<<i) == 0 {
+					values[i] = *p
+				}
+				add(slot, i, values[i])
+				mask |= 1 << i
+			}
+		}
+		for j, r := range ratios {
+			if mask&(1<<r.numerator) != 0 && mask&(1<<r.denominator) != 0 {
+				pair(slot, j, values[r.numerator], values[r.denominator])
+			}
+		}
+	}
+	return m
+}

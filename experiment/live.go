@@ -1,0 +1,616 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/noregret/noregret/pasto"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// Status is how an experiment stands.
+type Status string
+
+// The states. A paused experiment decides on as before and learns nothing new from rounds; one that is
+// rolled back gives every unit the control arm.
+const (
+	Running    Status = "running"
+	Paused     Status = "paused"
+	RolledBack Status = "rolled_back"
+)
+
+// armState is an arm, retired ones too: indices never change.
+type armState struct {
+	Arm
+	Active bool     `json:"active"`
+	Stats  armStats `json:"stats"`
+	Since  int64    `json:"since"` // units of all arms when it was added
+}
+
+// version is what is kept of a policy version.
+type version struct {
+	Version uint64 `json:"version"`
+	Round   uint64 `json:"round"`
+	Time    int64  `json:"time"`
+	Cause   string `json:"cause"`
+	// State, Stream and First are the policy's: First is the version that began the stream.
+	State  Status `json:"state"`
+	Stream string `json:"stream"`
+	First  uint64 `json:"first"`
+	Split  *Split `json:"split"`
+	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics + metric).
+	Units u64s `json:"units"`
+	N     u64s `json:"n"`
+	Mean  f64s `json:"mean"`
+	// Value is the objective of the mixture by what was known then, if that was enough.
+	Value *float64 `json:"value"`
+	// Seen are the units exposed under the version, Observed its traffic's metric means once it has matured.
+	Seen     int64      `json:"seen"`
+	Observed []*float64 `json:"observed"`
+}
+
+// Note is something that happened, for people.
+type Note struct {
+	Time int64  `json:"time"` // nanoseconds since 1970
+	Text string `json:"text"`
+}
+
+// Counts are the feedback counters of a report. Orphans are values whose unit's exposure was not reported
+// within the window.
+type Counts struct {
+	Accepted  int64 `json:"accepted"`
+	Duplicate int64 `json:"duplicate"`
+	Late      int64 `json:"late"`
+	Rejected  int64 `json:"rejected"`
+}
+
+func (c *Counts) add(s ItemStatus, n int64) {
+	switch s {
+	case Accepted:
+		c.Accepted += n
+	case Duplicate:
+		c.Duplicate += n
+	case Late:
+		c.Late += n
+	default:
+		c.Rejected += n
+	}
+}
+
+// source is one that sends aggregates.
+type source struct {
+	Name string `json:"name"`
+	Last uint64 `json:"last"`
+}
+
+// guardState is what is kept of a guardrail.
+type guardState struct {
+	State     GuardState `json:"state"`
+	Shrinking bool       `json:"shrinking"` // the mixture is being shrunk for it
+	Since     int64      `json:"since"`
+}
+
+// live is one experiment's state.
+type live struct {
+	def     *Definition
+	goals   *pasto.Goals // nil without an objective
+	maker   Maker
+	policy  *Policy
+	cohorts []*cohort // the oldest first; the last one runs
+	saved
+}
+
+// saved is the part of the state that is saved as it is.
+type saved struct {
+	Created    int64      `json:"created"`
+	Status     Status     `json:"status"`
+	Version    uint64     `json:"version"`
+	Round      uint64     `json:"round"`
+	RoundStart int64      `json:"round_start"`
+	RoundSeen  int64      `json:"round_seen"` // units exposed in the running round
+	Arms       []armState `json:"arms"`
+	Held       armStats   `json:"held"`
+	Learn      []int      `json:"learn"` // the maker's arms by index here
+	Control    int        `json:"control"`
+	Versions   []*version `json:"versions"`
+	// Stream is the units' running draw, First the version that began it, Epoch counts them with stickiness unit.
+	Stream string `json:"stream"`
+	First  uint64 `json:"first"`
+	Epoch  uint64 `json:"epoch"`
+
+	Guards    []guardState `json:"guards"`
+	Feedback  Counts       `json:"feedback"`
+	Exposures Counts       `json:"exposures"`
+	Orphans   int64        `json:"orphans"`
+	Matured   int64        `json:"matured"` // units
+	Missing   []int64      `json:"missing"` // by metric
+	Unlearned int64        `json:"unlearned"`
+	Sources   []source     `json:"sources"`
+	Ratio     ratioTest    `json:"ratio"`
+	Recent    []roundStats `json:"recent"`
+	Notes     []Note       `json:"notes"`
+}
+
+// roundStats are a matured version's statistics, kept to teach a new learner when the definition changes.
+type roundStats struct {
+	Stats []armStats `json:"stats"` // by arm
+}
+
+// Bounds on what is kept.
+const (
+	keepNotes   = 200
+	keepRecent  = 64
+	keepSources = 10_000
+)
+
+// keepVersions is how many versions are kept; streams of links are half as long.
+func (x *live) keepVersions() int { return min(max(200_000/len(x.Arms), 64), 2048) }
+
+func (x *live) note(t int64, format string, args ...any) {
+	x.Notes = append(x.Notes, Note{t, bad("", format, args...).Message})
+	if len(x.Notes) > keepNotes {
+		x.Notes = slices.Clone(x.Notes[len(x.Notes)-keepNotes:])
+	}
+}
+
+// newLive begins an experiment. The version is the last one that the name has had.
+func newLive(d *Definition, version uint64, now int64) (*live, error) {
+	x := &live{def: d, saved: saved{Created: now, Status: Running, Version: version, Control: -1, RoundStart: now, Round: 1}}
+	arms, err := d.expand()
+	if err != nil {
+		return nil, err
+	}
+	if c := d.Control; c != nil && c.Value != nil {
+		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
+	}
+	for _, a := range arms {
+		x.push(a)
+	}
+	x.Held = newArmStats(d)
+	x.Missing = make([]int64, len(d.Metrics))
+	x.Guards = newGuards(len(d.Guardrails), now)
+	if err := x.teach(); err != nil {
+		return nil, err
+	}
+	x.note(now, "created")
+	return x, x.renew(now, "created")
+}
+
+func newGuards(n int, now int64) []guardState {
+	g := make([]guardState, n)
+	for i := range g {
+		g[i] = guardState{State: Unknown, Since: now}
+	}
+	return g
+}
+
+// push adds an arm.
+func (x *live) push(a Arm) {
+	k := len(x.Arms)
+	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
+	if c := x.def.Control; c != nil && c.Arm == a.Name {
+		x.Control = k
+		if x.def.Policy.Kind != "fixed" {
+			return
+		}
+	}
+	x.Learn = append(x.Learn, k)
+}
+
+// units are all that were exposed and not held back.
+func (x *live) units() (n int64) {
+	for i := range x.Arms {
+		n += x.Arms[i].Stats.Units
+	}
+	return n
+}
+
+// teach makes a new maker for the definition, and lets it see the rounds that are kept.
+func (x *live) teach() error {
+	d := x.def
+	x.goals = nil
+	if d.Objective != nil {
+		g, err := d.goals()
+		if err != nil {
+			return err
+		}
+		x.goals = g
+	}
+	m, err := newMaker(d, len(x.Learn), x.fixedSplit())
+	if err != nil {
+		return err
+	}
+	x.maker = m
+	x.grow()
+	for i, k := range x.Learn {
+		if !x.Arms[k].Active && d.Policy.Kind != "fixed" {
+			if err := m.RetireArm(i); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range x.Recent {
+		x.learn(x.Recent[i].Stats)
+	}
+	return nil
+}
+
+// fixedSplit are the shares of a fixed policy, by arm; retired arms have none.
+func (x *live) fixedSplit() []float64 {
+	p := make([]float64, len(x.Learn))
+	if x.def.Policy.Kind != "fixed" {
+		return p
+	}
+	for i, k := range x.Learn {
+		p[i] = x.def.Policy.Split[x.Arms[k].Name]
+	}
+	return p
+}
+
+// grow takes in the points that a maker has chosen since.
+func (x *live) grow() {
+	b, ok := x.maker.(pointer)
+	if !ok {
+		return
+	}
+	names, _, _ := x.def.sides()
+	for i := len(x.Learn); i < b.Arms(); i++ {
+		x.push(point(names, i, b.Point(i)))
+	}
+	for i, p := range x.maker.Mixture() {
+		x.Arms[x.Learn[i]].Active = p > 0
+	}
+}
+
+// mixture is what is to be served: the maker's distribution with the exploration floor, beside the control
+// arm's fixed share, shrunk where guardrails ask for it.
+func (x *live) mixture() []float64 {
+	p := make([]float64, len(x.Arms))
+	if x.Status == RolledBack {
+		p[x.Control] = 1
+		return p
+	}
+	fixed := 0.0
+	if x.def.Policy.Kind != "fixed" && x.Control >= 0 {
+		fixed = x.def.Control.Share
+		p[x.Control] = fixed
+	}
+	made, active := x.maker.Mixture(), 0
+	for i := range made {
+		if x.Arms[x.Learn[i]].Active {
+			active++
+		}
+	}
+	floor := x.def.ExplorationFloor
+	for i, v := range made {
+		if x.Arms[x.Learn[i]].Active {
+			p[x.Learn[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
+		}
+	}
+	x.shrink(p)
+	total := 0.0
+	for _, v := range p {
+		total += v
+	}
+	for k := range p {
+		p[k] /= total
+	}
+	return p
+}
+
+// renew makes a new policy version: the running one's cohort is sealed, and the next begins.
+func (x *live) renew(now int64, cause string) error {
+	split, err := NewSplit(x.mixture())
+	if err != nil {
+		return err
+	}
+	if n := len(x.cohorts); n > 0 {
+		c := x.cohorts[n-1]
+		c.Sealed = now
+	}
+	x.Version++
+	x.restream()
+	v := x.describe(now, cause, split)
+	x.Versions = append(x.Versions, v)
+	if n := x.keepVersions(); len(x.Versions) > n {
+		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
+	}
+	x.cohorts = append(x.cohorts, newCohort(x.def, x.Version, x.Round, split.Shares()))
+	if x.policy, err = x.policyOf(v); err != nil {
+		return err
+	}
+	return nil
+}
+
+// restream begins a new draw of the units where one is due: in each round, or, with stickiness unit, when
+// the stream of links has grown too long.
+func (x *live) restream() {
+	stream := "arm"
+	if x.def.Stickiness == "round" {
+		stream = "arm/" + strconv.FormatUint(x.Round, 10)
+	} else if x.Epoch > 0 {
+		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	}
+	if x.def.Stickiness == "unit" && x.Version-x.First >= uint64(x.keepVersions()/2) && x.Stream != "" {
+		x.Epoch++
+		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	}
+	if stream != x.Stream {
+		x.Stream, x.First = stream, x.Version
+	}
+}
+
+// describe is the record of the version that begins.
+func (x *live) describe(now int64, cause string, split *Split) *version {
+	v := &version{
+		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First, Split: split,
+		Observed: make([]*float64, len(x.def.Metrics)),
+	}
+	for k := range x.Arms {
+		s := &x.Arms[k].Stats
+		v.Units = append(v.Units, uint64(s.Units))
+		for m := range x.def.Metrics {
+			n, mean := s.of(x.def, m)
+			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
+		}
+	}
+	if value, ok := x.value(split.Shares()); ok {
+		v.Value = &value
+	}
+	return v
+}
+
+// of is the number of observations and the mean of a metric; a ratio's is that of the means.
+func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
+	if r := d.ratioIndex(metric); r >= 0 {
+		p := &a.Pairs[r]
+		if p.Y > 0 {
+			return p.N, p.X / p.Y
+		}
+		return 0, 0
+	}
+	return a.Metrics[metric].N, a.Metrics[metric].Mean
+}
+
+// policyOf is the policy of a version that is kept.
+func (x *live) policyOf(v *version) (*Policy, error) {
+	p := &Policy{
+		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt, Exposure: x.def.Exposure, Control: x.Control,
+		HoldBack: fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
+	}
+	k := v.Split.Len()
+	for i := range k {
+		p.Arms = append(p.Arms, x.Arms[i].Arm)
+	}
+	for i := range x.def.Metrics {
+		m := &x.def.Metrics[i]
+		p.Metrics = append(p.Metrics, MetricForm{m.Name, m.Kind, m.Numerator, m.Denominator, m.Range, m.Default})
+	}
+	if v.State == RolledBack {
+		p.Links = []Link{{v.Version, v.Split}}
+	} else {
+		for _, w := range x.Versions {
+			if w.First != v.First || w.State == RolledBack || w.Version > v.Version {
+				continue
+			}
+			s := w.Split.pad(k)
+			if n := len(p.Links); n == 0 || !p.Links[n-1].Split.equal(s) {
+				p.Links = append(p.Links, Link{w.Version, s})
+			}
+		}
+	}
+	if err := p.Prepare(); err != nil {
+		return nil, err
+	}
+	return p, p.seal()
+}
+
+// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share has none.
+func (x *live) value(p []float64) (v float64, ok bool) {
+	means, known := x.means()
+	return x.valueBy(p, means, known)
+}
+
+// valueBy is value for means at hand.
+func (x *live) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
+	if means == nil {
+		return 0, false
+	}
+	theta, total := make([]float64, x.goals.Dim()), 0.0
+	for k, w := range p {
+		if w > 0 && known[k] {
+			total += w
+		}
+	}
+	if !(total > 0.9) { // too much of it is unknown
+		return 0, false
+	}
+	for k, w := range p {
+		if w > 0 && known[k] {
+			for i, u := range means[k] {
+				theta[i] += float64(w / total * u)
+			}
+		}
+	}
+	v = x.goals.Value(theta)
+	return v, finite(v)
+}
+
+// means are what the objective sees of each arm, by all that was ever observed; nil without an objective.
+func (x *live) means() (means [][]float64, known []bool) {
+	if x.goals == nil {
+		return nil, nil
+	}
+	for k := range x.Arms {
+		dst := make([]float64, x.goals.Dim())
+		known = append(known, x.def.vector(dst, &x.Arms[k].Stats, x.controlStats()))
+		means = append(means, dst)
+	}
+	return means, known
+}
+
+func (x *live) controlStats() *armStats {
+	if x.Control < 0 {
+		return nil
+	}
+	return &x.Arms[x.Control].Stats
+}
+
+// learn lets the maker observe a round.
+func (x *live) learn(stats []armStats) {
+	if x.goals == nil {
+		return
+	}
+	var control *armStats
+	if x.Control >= 0 && x.Control < len(stats) {
+		if control = &stats[x.Control]; control.Units == 0 {
+			control = x.controlStats() // none in this round: all rounds'
+		}
+	}
+	var round []pasto.Observation
+	served := x.maker.Mixture()
+	for i, k := range x.Learn {
+		if k >= len(stats) || stats[k].Units == 0 || !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) {
+			continue
+		}
+		dst := make([]float64, x.goals.Dim())
+		if !x.def.vector(dst, &stats[k], control) {
+			x.Unlearned += stats[k].Units
+			continue
+		}
+		round = append(round, pasto.Observation{Arm: i, Metrics: dst, Size: float64(stats[k].Units)})
+	}
+	if len(round) == 0 {
+		return
+	}
+	if err := x.maker.Observe(round); err != nil {
+		for i := range round {
+			x.Unlearned += int64(round[i].Size)
+		}
+		return
+	}
+	x.grow()
+}
+
+// advance lets the cohorts whose window has closed mature.
+func (x *live) advance(now int64) {
+	window := int64(x.def.AttributionWindow)
+	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.cohorts[0].Sealed+window <= now {
+		x.mature(x.cohorts[0], now)
+		x.cohorts = x.cohorts[1:]
+	}
+}
+
+func (x *live) mature(c *cohort, now int64) {
+	m := c.mature(x.def, func(slot, metric int, v float64) { x.count(c, slot, metric, v) }, func(slot, ratio int, a, b float64) {
+		c.Stats[slot].Pairs[ratio].Add(a, b)
+		x.stats(c, slot).Pairs[ratio].Add(a, b)
+	})
+	x.Orphans += m.Orphans
+	x.Matured += m.Units
+	for i, n := range m.Missing {
+		x.Missing[i] += n
+	}
+	arms := c.Stats[:len(c.Mixture)]
+	if v := x.versionOf(c.Version); v != nil {
+		all := newArmStats(x.def)
+		for k := range arms {
+			all.merge(&arms[k])
+		}
+		v.Seen = all.Units
+		for i := range v.Observed {
+			if n, mean := all.of(x.def, i); n > 0 {
+				v.Observed[i] = &mean
+			}
+		}
+	}
+	if x.Status != Paused {
+		x.remember(arms)
+		x.learn(arms)
+	}
+}
+
+// remember keeps a matured version's statistics; the two oldest are merged where there are too many.
+func (x *live) remember(arms []armStats) {
+	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
+	keep := keepRecent
+	if x.def.Drift.Kind == "window" {
+		if n := int(x.def.Drift.Rounds); len(x.Recent) > min(n, keep) {
+			x.Recent = slices.Clone(x.Recent[1:])
+		}
+		return
+	}
+	if len(x.Recent) > keep {
+		a, b := &x.Recent[0], &x.Recent[1]
+		for len(a.Stats) < len(b.Stats) {
+			a.Stats = append(a.Stats, newArmStats(x.def))
+		}
+		for k := range b.Stats {
+			a.Stats[k].merge(&b.Stats[k])
+		}
+		x.Recent = slices.Delete(x.Recent, 1, 2)
+	}
+}
+
+// stats are the whole-life statistics that a slot of a cohort counts in.
+func (x *live) stats(c *cohort, slot int) *armStats {
+	if slot == len(c.Mixture) {
+		return &x.Held
+	}
+	return &x.Arms[slot].Stats
+}
+
+// count adds a value of an exposed unit.
+func (x *live) count(c *cohort, slot, metric int, v float64) {
+	// Values are in range, so that the sums cannot leave that of float64.
+	_ = c.Stats[slot].Metrics[metric].Add(v)
+	_ = x.stats(c, slot).Metrics[metric].Add(v)
+}
+
+// cohortOf is the open cohort of a version, or nil.
+func (x *live) cohortOf(v uint64) *cohort {
+	for _, c := range slices.Backward(x.cohorts) {
+		if c.Version == v {
+			return c
+		}
+	}
+	return nil
+}
+
+// versionOf is the record of a version, or nil when it is not kept.
+func (x *live) versionOf(n uint64) *version {
+	i, ok := slices.BinarySearchFunc(x.Versions, n, func(v *version, n uint64) int {
+		switch {
+		case v.Version < n:
+			return -1
+		case v.Version > n:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return x.Versions[i]
+}
+
+// due reports whether the round may close.
+func (x *live) due(now int64) bool {
+	return x.Status != Paused && now-x.RoundStart >= int64(x.def.Round.Length) && x.RoundSeen >= x.def.Round.MinUnits
+}
+
+// closeRound ends the round: the next version serves what was learned.
+func (x *live) closeRound(now int64) error {
+	if !x.due(now) {
+		return bad("round", "round %d has lasted %v with %d units: want %v and %d", x.Round, time.Duration(now-x.RoundStart), x.RoundSeen,
+			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
+	}
+	x.Round++
+	x.RoundStart, x.RoundSeen = now, 0
+	return x.renew(now, "round")
+}
+
+func inf() float64 { return math.Inf(1) }

@@ -1,0 +1,199 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Policy is one version of how an experiment decides: a pure function of the unit. It is immutable after
+// [Policy.Prepare] and safe for concurrent use. Its JSON form holds all that the function needs, so that a
+// client that has it decides as the server does (docs/formats/policy.md).
+//
+// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt, "")), which is uniform for
+// each purpose as U is:
+//
+//  1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1.
+//  2. Any other gets the arm of draw(Stream) in the first link's split.
+//  3. Each further link moves it by [Split.Move], with the coins draw("coin/V") and draw("move/V") of the link's
+//     version V.
+type Policy struct {
+	Experiment string `json:"experiment"`
+	Version    uint64 `json:"version"`
+	Round      uint64 `json:"round"`
+	State      Status `json:"state"`
+	Salt       string `json:"salt"`
+	Exposure   string `json:"exposure"`
+	// Control is the index of the control arm, -1 without one.
+	Control int   `json:"control"`
+	Arms    []Arm `json:"arms"`
+	// HoldBack is the share held back, in 2^-64ths.
+	HoldBack uint64 `json:"hold_back,string"`
+	// Stream is the purpose of the first draw: "arm", or "arm/R" where units are drawn anew in each round R.
+	Stream string `json:"stream"`
+	Links  []Link `json:"links"`
+	// Metrics are the names of the metrics that can be reported, Window the time for it.
+	Metrics []MetricForm `json:"metrics"`
+	Window  Duration     `json:"attribution_window"`
+	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest.
+	Digest string `json:"digest"`
+
+	holdKey, armKey uint64
+	keys            [][2]uint64
+	names           map[string]int
+}
+
+// MetricForm is what a client needs to know of a metric to aggregate it.
+type MetricForm struct {
+	Name        string    `json:"name"`
+	Kind        string    `json:"kind"`
+	Numerator   string    `json:"numerator,omitempty"`
+	Denominator string    `json:"denominator,omitempty"`
+	Range       []float64 `json:"range,omitempty"`
+	Default     *float64  `json:"default,omitempty"`
+}
+
+// Link is a split and the policy version that brought it.
+type Link struct {
+	Version uint64 `json:"version"`
+	Split   *Split `json:"split"`
+}
+
+// Decision is what a policy decides for a unit.
+type Decision struct {
+	// Arm is the arm's index, Name and Value what it is.
+	Arm   int
+	Name  string
+	Value json.RawMessage
+	// Propensity is the exact probability of the arm, to within 2^-40.
+	Propensity float64
+	// Version is the policy's.
+	Version uint64
+	// Unit is Hash("unit", salt, unit).
+	Unit uint64
+	// HeldBack is whether the unit is held back.
+	HeldBack bool
+}
+
+// draw is the uniform number of a purpose for a unit.
+func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
+
+// Prepare computes what deciding needs. It refuses a policy that cannot decide.
+func (p *Policy) Prepare() error {
+	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 && p.Control < 0 {
+		return bad("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links), len(p.Arms), p.Control)
+	}
+	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
+	p.keys = make([][2]uint64, len(p.Links))
+	for i, l := range p.Links {
+		if l.Split == nil || l.Split.Len() != len(p.Arms) {
+			return bad("policy", "link %d does not split among %d arms", i, len(p.Arms))
+		}
+		v := strconv.FormatUint(l.Version, 10)
+		p.keys[i] = [2]uint64{Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")}
+	}
+	p.names = make(map[string]int, len(p.Arms))
+	for k, a := range p.Arms {
+		p.names[a.Name] = k
+	}
+	return nil
+}
+
+// Unit is the hash by which a unit is known: Hash("unit", salt, unit).
+func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
+
+// Decide is the decision for a unit.
+func (p *Policy) Decide(unit string) Decision { return p.DecideHash(p.Unit(unit)) }
+
+// DecideHash is the decision for the unit of a hash. It costs some nanoseconds for each link.
+func (p *Policy) DecideHash(unit uint64) Decision {
+	d := Decision{Version: p.Version, Unit: unit}
+	if draw(unit, p.holdKey) < p.HoldBack {
+		d.Arm, d.Propensity, d.HeldBack = p.Control, 1, true
+	} else {
+		d.Arm = p.Links[0].Split.Arm(draw(unit, p.armKey))
+		for i := 1; i < len(p.Links); i++ {
+			d.Arm = p.Links[i-1].Split.Move(p.Links[i].Split, d.Arm, draw(unit, p.keys[i][0]), draw(unit, p.keys[i][1]))
+		}
+		d.Propensity = p.split().Propensity(d.Arm)
+	}
+	d.Name, d.Value = p.Arms[d.Arm].Name, p.Arms[d.Arm].Value
+	return d
+}
+
+// split is the one in force.
+func (p *Policy) split() *Split { return p.Links[len(p.Links)-1].Split }
+
+// Mixture is the exact probability of each arm among units that are not held back.
+func (p *Policy) Mixture() []float64 { return p.split().Shares() }
+
+// ArmNamed is the index of the arm of that name, or -1.
+func (p *Policy) ArmNamed(name string) int {
+	if k, ok := p.names[name]; ok {
+		return k
+	}
+	return -1
+}
+
+// fraction is floor(p·2^64) for p in [0, 1).
+func fraction(p float64) uint64 {
+	if p <= 0 {
+		return 0
+	}
+	return uint64(math.Ldexp(p, 64))
+}
+
+// seal computes the digest.
+func (p *Policy) seal() error {
+	p.Digest = ""
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b)
+	p.Digest = hex.EncodeToString(sum[:])
+	return nil
+}
+
+// maxPolicy is the greatest size of a policy's JSON form.
+const maxPolicy = 64 << 20
+
+// ParsePolicy reads a policy's JSON form, checks its digest and prepares it.
+func ParsePolicy(data []byte) (*Policy, error) {
+	if len(data) > maxPolicy {
+		return nil, bad("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
+	}
+	var p Policy
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, bad("policy", "it cannot be read: %w", err)
+	}
+	want := p.Digest
+	if err := p.seal(); err != nil {
+		return nil, err
+	}
+	if p.Digest != want {
+		return nil, bad("policy", "its digest is %.12s…: %.12s… was expected, so that it is not what the server sent", p.Digest, want)
+	}
+	return &p, p.Prepare()
+}
+
+// unitText is how events and answers write a unit's hash.
+func unitText(u uint64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], u)
+	return hex.EncodeToString(b[:])
+}
+
+// parseUnit reads unitText.
+func parseUnit(s string) (uint64, bool) {
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != 8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(b), true
+}

@@ -1,0 +1,370 @@
+package experiment
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testdata/scenario")
+
+// TestScenarios runs the texts of testdata/scenario: commands, a line of dashes, what they print. After each
+// the fold is repeated, and continued from a snapshot at every event. Run with -rewrite to take what is
+// printed for what is expected.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenario/*.txt")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d scenarios, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newScenario(t)
+			var out bytes.Buffer
+			for _, block := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
+				if out.Len() > 0 {
+					out.WriteString("\n\n")
+				}
+				if strings.HasPrefix(block, "#") && !strings.Contains(block, "\n----") {
+					out.WriteString(block)
+					continue
+				}
+				command, _, _ := strings.Cut(block, "\n----")
+				out.WriteString(command + "\n----")
+				if got := strings.TrimRight(s.run(command), "\n"); got != "" {
+					out.WriteString("\n" + got)
+				}
+			}
+			out.WriteString("\n")
+			if *rewrite {
+				if err := os.WriteFile(file, out.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			} else if out.String() != string(text) {
+				t.Errorf("%s: got\n%s", file, out.String())
+			}
+			s.check()
+		})
+	}
+}
+
+// scenario is a state with the events that made it.
+type scenario struct {
+	t      testing.TB
+	state  *State
+	events []Event
+	now    int64
+	name   string
+	tokens map[string]Token
+}
+
+func newScenario(t testing.TB) *scenario {
+	return &scenario{t: t, state: NewState(), tokens: map[string]Token{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()}
+}
+
+func (s *scenario) apply(e Event) Outcome {
+	s.t.Helper()
+	s.events = append(s.events, e)
+	o, err := s.state.Apply(uint64(len(s.events)), e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
+
+func (s *scenario) event(kind string, payload any) Outcome {
+	s.t.Helper()
+	e, err := NewEvent(kind, s.now, payload)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.apply(e)
+}
+
+// check folds again, and from a snapshot in the middle.
+func (s *scenario) check() {
+	s.t.Helper()
+	want, err := s.state.Digest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	wantBytes, err := s.state.MarshalBinary()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	again := NewState()
+	step := max(1, len(s.events)/7)
+	for i, e := range s.events {
+		if i%step == 0 {
+			b, err := again.MarshalBinary()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			var next State
+			if err := next.UnmarshalBinary(b); err != nil {
+				s.t.Fatal(err)
+			}
+			b2, err := next.MarshalBinary()
+			if err != nil || !bytes.Equal(b, b2) {
+				s.t.Fatalf("event %d: the state changed in a snapshot: %v", i, err)
+			}
+			again = &next
+		}
+		if _, err := again.Apply(uint64(i+1), e); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	got, err := again.Digest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	gotBytes, err := again.MarshalBinary()
+	if err != nil || got != want || !bytes.Equal(gotBytes, wantBytes) {
+		s.t.Errorf("a second fold differs: %s and %s, %v", got, want, err)
+	}
+}
+
+func (s *scenario) run(command string) string {
+	line, body, _ := strings.Cut(command, "\n")
+	words := strings.Fields(line)
+	var b strings.Builder
+	show := func(o Outcome) {
+		for i, it := range o.Items {
+			fmt.Fprintf(&b, "%d: %s %s\n", i, it.Status, it.Error)
+		}
+		if o.Err != nil {
+			fmt.Fprintf(&b, "error: %v\n", o.Err)
+		} else if o.Items == nil {
+			fmt.Fprintf(&b, "version %d\n", s.state.Policy(s.name).Version)
+		}
+	}
+	switch words[0] {
+	case "apply":
+		s.define(body, show, &b)
+	case "wait":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now += int64(d)
+	case "decide":
+		for _, u := range words[1:] {
+			d := s.decide(u)
+			fmt.Fprintf(&b, "%s: %s p=%.4f version %d held=%v\n", u, d.Name, d.Propensity, d.Version, d.HeldBack)
+		}
+	case "expose", "feedback":
+		show(s.units(words))
+	case "aggregate":
+		show(s.aggregate(words, body))
+	case "simulate":
+		s.simulate(words)
+	case "due":
+		for _, e := range s.state.Due(s.now) {
+			o := s.apply(e)
+			fmt.Fprintf(&b, "%s: ", e.Kind)
+			show(o)
+		}
+	case "report":
+		s.report(&b)
+	case "explain":
+		e, err := s.state.Explain(s.tokens[words[1]])
+		if err != nil {
+			fmt.Fprintf(&b, "error: %v\n", err)
+			break
+		}
+		fmt.Fprintf(&b, "%s p=%.4f at %.4f, consistent %v, %d steps, cause %s\n", e.Arm, e.Propensity, e.Fraction, e.Consistent, len(e.Steps), e.Policy.Cause)
+	case "arm.add":
+		show(s.event(KindAddArm, ArmEvent{s.name, words[1], []byte(words[2])}))
+	case "arm.retire":
+		show(s.event(KindRetireArm, ArmEvent{Experiment: s.name, Arm: words[1]}))
+	default:
+		o := s.event(words[0], NameEvent{Experiment: s.name, Reason: strings.Join(words[1:], " ")})
+		if words[0] == KindDelete && o.Err == nil {
+			return "deleted"
+		}
+		show(o)
+	}
+	return b.String()
+}
+
+func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
+	d, err := Parse("definition.yaml", []byte(body))
+	if err != nil {
+		fmt.Fprintf(b, "error: %v\n", err)
+		return
+	}
+	s.name = d.Name
+	events, err := s.state.Plan(d, s.now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.state.Try(d.Name, events); err != nil {
+		fmt.Fprintf(b, "error: %v\n", err)
+		return
+	}
+	for _, e := range events {
+		fmt.Fprintf(b, "%s: ", e.Kind)
+		show(s.apply(e))
+	}
+	if len(events) == 0 {
+		b.WriteString("no change\n")
+	}
+}
+
+func (s *scenario) decide(unit string) Decision {
+	d := s.state.Policy(s.name).Decide(unit)
+	s.tokens[unit] = Token{s.name, d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
+	return d
+}
+
+// units is "expose u1 u2 ..." or "feedback u1:click=1,time=2 u2:...".
+func (s *scenario) units(words []string) Outcome {
+	p := UnitsEvent{Experiment: s.name}
+	kind := KindExposures
+	if words[0] == "feedback" {
+		kind = KindFeedback
+	}
+	for _, w := range words[1:] {
+		u, list, _ := strings.Cut(w, ":")
+		var metrics map[string]float64
+		for _, pair := range strings.Split(list, ",") {
+			if name, v, ok := strings.Cut(pair, "="); ok {
+				x, err := strconv.ParseFloat(v, 64)
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				if metrics == nil {
+					metrics = map[string]float64{}
+				}
+				metrics[name] = x
+			}
+		}
+		p.Items = append(p.Items, UnitOf(s.tokens[u], metrics))
+	}
+	return s.event(kind, p)
+}
+
+// aggregate is "aggregate SOURCE SEQUENCE" with lines "version arm units metric=n/sum/squares ... *ratio=product".
+func (s *scenario) aggregate(words []string, body string) Outcome {
+	seq, err := strconv.ParseUint(words[2], 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p := AggregateEvent{Experiment: s.name, Source: words[1], Sequence: seq}
+	for line := range strings.Lines(body) {
+		f := strings.Fields(line)
+		item := AggregateItem{Arm: f[1], Metrics: map[string]Sums{}}
+		_, _ = fmt.Sscan(f[0], &item.Version)
+		_, _ = fmt.Sscan(f[2], &item.Units)
+		for _, w := range f[3:] {
+			name, v, _ := strings.Cut(w, "=")
+			if r, ok := strings.CutPrefix(name, "*"); ok {
+				x, _ := strconv.ParseFloat(v, 64)
+				item.Products = map[string]float64{r: x}
+				continue
+			}
+			var q Sums
+			_, _ = fmt.Sscanf(v, "%d/%g/%g", &q.N, &q.Sum, &q.Squares)
+			item.Metrics[name] = q
+		}
+		p.Items = append(p.Items, item)
+	}
+	return s.event(KindAggregate, p)
+}
+
+// simulate is "simulate FIRST COUNT SD metric=arm:mean,arm:mean ...": each unit is decided, exposed and
+// reports a normal number around its arm's mean, or 1 with the probability "mean" for sd 0.
+func (s *scenario) simulate(words []string) {
+	first, _ := strconv.Atoi(words[1])
+	count, _ := strconv.Atoi(words[2])
+	sd, _ := strconv.ParseFloat(words[3], 64)
+	means := map[string]map[string]float64{}
+	for _, w := range words[4:] {
+		metric, list, _ := strings.Cut(w, "=")
+		means[metric] = map[string]float64{}
+		for _, pair := range strings.Split(list, ",") {
+			arm, v, _ := strings.Cut(pair, ":")
+			means[metric][arm], _ = strconv.ParseFloat(v, 64)
+		}
+	}
+	p := UnitsEvent{Experiment: s.name}
+	for i := first; i < first+count; i++ {
+		unit := "unit-" + strconv.Itoa(i)
+		d := s.decide(unit)
+		r := random.New(uint64(i), s.name)
+		metrics := map[string]float64{}
+		for _, m := range slices.Sorted(maps.Keys(means)) {
+			mean := means[m][d.Name]
+			if sd > 0 {
+				metrics[m] = mean + sd*pasto.Normal(r)
+			} else if metrics[m] = 0; r.Float64() < mean {
+				metrics[m] = 1
+			}
+		}
+		p.Items = append(p.Items, UnitOf(s.tokens[unit], metrics))
+		if len(p.Items) == 500 || i == first+count-1 {
+			q := UnitsEvent{Experiment: s.name}
+			for _, e := range p.Items {
+				e.Metrics = nil
+				q.Items = append(q.Items, e)
+			}
+			s.event(KindExposures, q)
+			s.event(KindFeedback, p)
+			p.Items = nil
+		}
+	}
+}
+
+func number(p *float64) string {
+	if p == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*p, 'f', 4, 64)
+}
+
+func (s *scenario) report(b *strings.Builder) {
+	r, err := s.state.Report(s.name)
+	if err != nil {
+		fmt.Fprintf(b, "error: %v\n", err)
+		return
+	}
+	fmt.Fprintf(b, "%s, version %d, round %d, open %d\n", r.State, r.Version, r.Round, r.Health.Open)
+	for _, name := range slices.Sorted(maps.Keys(r.Arms)) {
+		a := r.Arms[name]
+		fmt.Fprintf(b, "  %s: share %.4f, n %d, active %v", name, r.Mixture[name], a.N, a.Active)
+		for _, m := range slices.Sorted(maps.Keys(a.Metrics)) {
+			q := a.Metrics[m]
+			fmt.Fprintf(b, "; %s %s [%s, %s] of %d", m, number(q.Mean), number(q.Low), number(q.High), q.N)
+		}
+		b.WriteString("\n")
+	}
+	if r.HoldBack != nil {
+		fmt.Fprintf(b, "  held back: n %d\n", r.HoldBack.N)
+	}
+	fmt.Fprintf(b, "  feedback %+v, exposures %+v\n", r.Feedback, r.Health.Exposures)
+	for _, g := range r.Guardrails {
+		fmt.Fprintf(b, "  guardrail %s %s %v: %s, %s [%s, %s], %s\n", g.Metric, g.Kind, g.Limit, g.State, number(g.Estimate), number(g.Low), number(g.High), g.Action)
+	}
+	fmt.Fprintf(b, "  orphans %d, missing %v, dead %v, mismatch %v\n", r.Health.Orphans, r.Health.Missing, r.Health.Dead, r.Health.SampleRatio.Mismatch)
+	if g := r.Regret; g != nil {
+		fmt.Fprintf(b, "  best single %s %s, mixture %s, average %s, regret per unit %s of %d\n",
+			g.BestSingle.Arm, number(g.BestSingle.Value), number(g.Mixture), number(g.Average), number(g.PerUnit), g.Units)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(b, "  %s %s\n", n.Time.Format("01-02 15:04"), n.Text)
+	}
+}

@@ -1,0 +1,224 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/noregret/noregret"
+)
+
+// State is what all experiments are, a pure fold over events: make one with [NewState] and hand it every
+// event of the log in order. The same events give the same state, bit for bit, on every machine. It is not
+// safe for concurrent use; the policies it gives out are.
+type State struct {
+	position uint64
+	time     int64
+	live     map[string]*live
+	gone     map[string]uint64 // the last version of names that were deleted
+}
+
+// NewState is the state before the first event.
+func NewState() *State { return &State{live: map[string]*live{}, gone: map[string]uint64{}} }
+
+// Position is that of the last event applied.
+func (s *State) Position() uint64 { return s.position }
+
+// Time is the latest time of an event, in nanoseconds since 1970. Time never goes back: an event that says
+// less counts as having happened then.
+func (s *State) Time() int64 { return s.time }
+
+// Names lists the experiments in order.
+func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
+
+// Policy is the policy in force of an experiment, or nil.
+func (s *State) Policy(name string) *Policy {
+	if x := s.live[name]; x != nil {
+		return x.policy
+	}
+	return nil
+}
+
+// Definition is the definition of an experiment, or nil. Do not change it.
+func (s *State) Definition(name string) *Definition {
+	if x := s.live[name]; x != nil {
+		return x.def
+	}
+	return nil
+}
+
+// ItemStatus is what became of an item of feedback or of an exposure.
+type ItemStatus string
+
+// The statuses.
+const (
+	Accepted  ItemStatus = "accepted"
+	Duplicate ItemStatus = "duplicate"
+	Late      ItemStatus = "late"
+	Rejected  ItemStatus = "rejected"
+)
+
+// Item is what became of an item: an error for one that was rejected.
+type Item struct {
+	Status ItemStatus `json:"status"`
+	Error  string     `json:"error,omitempty"`
+}
+
+// Outcome is what an event did.
+type Outcome struct {
+	// Experiment is whom it concerned.
+	Experiment string
+	// Items are the fates of the event's items, in their order.
+	Items []Item
+	// Renewed is whether the experiment's policy changed, or the experiment came or went.
+	Renewed bool
+	// Err is why the event was refused as a whole; it has then changed nothing but the position and the time.
+	Err error
+}
+
+// Apply is the fold's step: it takes the event at a position, which must be the one after the last.
+// An event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any other, the same
+// on every replica. The error is only for a wrong position.
+func (s *State) Apply(position uint64, e Event) (Outcome, error) {
+	if position != s.position+1 {
+		return Outcome{}, noregret.Errorf(noregret.Internal, "position", "%d after %d: want events in order without a gap", position, s.position)
+	}
+	s.position = position
+	s.time = max(s.time, e.Time)
+	return s.dispatch(e), nil
+}
+
+func (s *State) dispatch(e Event) Outcome {
+	switch e.Kind {
+	case KindDefinition:
+		return s.define(e)
+	case KindExposures, KindFeedback:
+		var p UnitsEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.with(p.Experiment, func(x *live) Outcome { return x.unitsEvent(e.Kind, &p, s.time) })
+	case KindAggregate:
+		var p AggregateEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.with(p.Experiment, func(x *live) Outcome { return x.aggregate(&p, s.time) })
+	case KindAddArm, KindRetireArm:
+		var p ArmEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.change(p.Experiment, func(x *live) error { return x.changeArm(e.Kind, &p, s.time) })
+	case KindDelete, KindRound, KindClock, KindPause, KindResume, KindRollback:
+		var p NameEvent
+		if err := e.open(&p); err != nil {
+			return Outcome{Err: err}
+		}
+		return s.nameEvent(e.Kind, &p)
+	}
+	return Outcome{Err: bad(e.Kind, "an event of an unknown kind: a newer version of noregret may have written it")}
+}
+
+// with applies an event to an experiment that is there.
+func (s *State) with(name string, f func(x *live) Outcome) Outcome {
+	x := s.live[name]
+	if x == nil {
+		return Outcome{Experiment: name, Err: notThere(name)}
+	}
+	before := x.Version
+	x.advance(s.time)
+	o := f(x)
+	x.watch(s.time)
+	o.Experiment, o.Renewed = name, x.Version != before
+	return o
+}
+
+// change applies an event that succeeds as a whole or changes nothing.
+func (s *State) change(name string, f func(x *live) error) Outcome {
+	return s.with(name, func(x *live) Outcome {
+		y, err := x.clone()
+		if err == nil {
+			err = f(y)
+		}
+		if err != nil {
+			return Outcome{Err: err}
+		}
+		*x = *y
+		return Outcome{}
+	})
+}
+
+func notThere(name string) error {
+	return noregret.Errorf(noregret.NotFound, "experiment", "there is no experiment %q", name)
+}
+
+func (s *State) define(e Event) Outcome {
+	var p DefinitionEvent
+	if err := e.open(&p); err != nil {
+		return Outcome{Err: err}
+	}
+	d, err := Parse(p.Experiment, p.Definition)
+	if err == nil && d.Name != p.Experiment {
+		err = bad("name", "%q: the event is of %q", d.Name, p.Experiment)
+	}
+	if err != nil {
+		return Outcome{Experiment: p.Experiment, Err: err}
+	}
+	if s.live[d.Name] != nil {
+		return s.change(d.Name, func(x *live) error { return x.redefine(d, s.time) })
+	}
+	x, err := newLive(d, s.gone[d.Name], s.time)
+	if err != nil {
+		return Outcome{Experiment: d.Name, Err: err}
+	}
+	s.live[d.Name] = x
+	return Outcome{Experiment: d.Name, Renewed: true}
+}
+
+func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
+	if kind == KindDelete {
+		x := s.live[p.Experiment]
+		if x == nil {
+			return Outcome{Experiment: p.Experiment, Err: notThere(p.Experiment)}
+		}
+		s.gone[p.Experiment] = x.Version
+		delete(s.live, p.Experiment)
+		return Outcome{Experiment: p.Experiment, Renewed: true}
+	}
+	return s.with(p.Experiment, func(x *live) Outcome {
+		switch kind {
+		case KindRound:
+			return Outcome{Err: x.closeRound(s.time)}
+		case KindPause:
+			return Outcome{Err: x.pause(s.time, p.Reason)}
+		case KindResume:
+			return Outcome{Err: x.resume(s.time, p.Reason)}
+		case KindRollback:
+			return Outcome{Err: x.rollback(s.time, "rolled back", p.Reason)}
+		}
+		return Outcome{} // KindClock: advance has done it
+	})
+}
+
+// Due lists the events that time has made possible: rounds that may close, experiments of which a version's
+// window has closed. The host appends them.
+func (s *State) Due(now int64) []Event {
+	var out []Event
+	for _, name := range s.Names() {
+		x, kind := s.live[name], ""
+		switch {
+		case x.due(now):
+			kind = KindRound
+		case len(x.cohorts) > 1 && x.cohorts[0].Sealed+int64(x.def.AttributionWindow) <= now:
+			kind = KindClock
+		default:
+			continue
+		}
+		e, err := NewEvent(kind, now, NameEvent{Experiment: name})
+		if err != nil {
+			continue // names can always be written
+		}
+		out = append(out, e)
+	}
+	return out
+}

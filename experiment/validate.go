@@ -1,0 +1,409 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/noregret/noregret"
+)
+
+func bad(place, format string, args ...any) *noregret.Error {
+	return noregret.Errorf(noregret.BadInput, place, format, args...)
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// Validate refuses a definition that breaks a rule. The error's place is the path of the field.
+func (d *Definition) Validate() error {
+	for _, check := range []func() error{
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy, d.checkTimes,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Definition) checkHead() error {
+	switch {
+	case !ValidName(d.Name):
+		return bad("name", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit", d.Name)
+	case len(d.Unit) > 63:
+		return bad("unit", "it has %d bytes: want at most 63", len(d.Unit))
+	case len(d.Salt) > 255:
+		return bad("salt", "it has %d bytes: want at most 255", len(d.Salt))
+	case len(d.Description) > 4096:
+		return bad("description", "it has %d bytes: want at most 4096", len(d.Description))
+	case !(d.ExplorationFloor >= 0 && d.ExplorationFloor <= 1):
+		return bad("exploration_floor", "%v: want a share in [0, 1]", d.ExplorationFloor)
+	case !(d.HoldBack >= 0 && d.HoldBack < 1):
+		return bad("hold_back", "%v: want a share in [0, 1)", d.HoldBack)
+	case d.HoldBack > 0 && d.Control == nil:
+		return bad("hold_back", "there is no control arm for the units held back: want a control, or hold_back 0")
+	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
+		return bad("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
+	}
+	if err := oneOf("stickiness", d.Stickiness, "round", "unit"); err != nil {
+		return err
+	}
+	return oneOf("exposure", d.Exposure, "reported", "immediate")
+}
+
+func oneOf(place, v string, allowed ...string) error {
+	if slices.Contains(allowed, v) {
+		return nil
+	}
+	return bad(place, "%q: want %s", v, strings.Join(allowed, " or "))
+}
+
+func checkArmName(place, name string) error {
+	if name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+		return bad(place, "%q: want 1 to 200 bytes without control characters", name)
+	}
+	return nil
+}
+
+func (d *Definition) checkArms() error {
+	a := &d.Arms
+	if (a.Grid != nil) && (a.Box != nil) {
+		return bad("arms", "a grid and a box: want one of them")
+	}
+	if a.Box != nil {
+		return d.checkBox()
+	}
+	if a.Nodes != 0 || a.Every != 0 {
+		return bad("arms", "nodes and every are of a box")
+	}
+	if a.Grid != nil {
+		n := 1
+		for _, name := range slices.Sorted(maps.Keys(a.Grid)) {
+			values := a.Grid[name]
+			if !metricForm.MatchString(name) {
+				return bad("arms.grid", "%q: want a parameter's name of letters, digits and _ . -", name)
+			}
+			if n *= len(values); n > MaxArms {
+				return bad("arms.grid", "it has more than %d points", MaxArms)
+			}
+			if n == 0 {
+				return bad("arms.grid."+name, "no values: want at least one")
+			}
+			for i, v := range values {
+				if j := slices.IndexFunc(values[:i], func(w json.RawMessage) bool { return string(v) == string(w) }); j >= 0 {
+					return bad(fmt.Sprintf("arms.grid.%s[%d]", name, i), "%s stands at [%d] too", v, j)
+				}
+			}
+		}
+	} else if len(a.List) == 0 || len(a.List) > MaxArms {
+		return bad("arms", "%d arms: want 1 to %d", len(a.List), MaxArms)
+	}
+	seen := map[string]int{}
+	for i, arm := range a.List {
+		if err := checkArmName(fmt.Sprintf("arms[%d].name", i), arm.Name); err != nil {
+			return err
+		}
+		if j, ok := seen[arm.Name]; ok {
+			return bad(fmt.Sprintf("arms[%d].name", i), "%q is that of arms[%d] too", arm.Name, j)
+		}
+		seen[arm.Name] = i
+	}
+	return nil
+}
+
+func (d *Definition) checkBox() error {
+	a := &d.Arms
+	if len(a.Box) < 1 || len(a.Box) > 16 {
+		return bad("arms.box", "%d parameters: want 1 to 16", len(a.Box))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Box)) {
+		s := a.Box[name]
+		if !metricForm.MatchString(name) {
+			return bad("arms.box", "%q: want a parameter's name of letters, digits and _ . -", name)
+		}
+		if !finite(s.Low) || !finite(s.High) || s.Low >= s.High {
+			return bad("arms.box."+name, "from %v to %v: want finite numbers, low < high", s.Low, s.High)
+		}
+	}
+	if a.Nodes < 0 || a.Nodes > 200 {
+		return bad("arms.nodes", "%d: want 1 to 200", a.Nodes)
+	}
+	if a.Every < 0 || a.Every > 1_000_000 {
+		return bad("arms.every", "%d rounds: want 1 to 1000000", a.Every)
+	}
+	if d.Policy.Kind != "pasto" {
+		return bad("arms.box", "the policy %q cannot choose points of a box: want pasto", d.Policy.Kind)
+	}
+	return nil
+}
+
+func (d *Definition) checkControl() error {
+	c := d.Control
+	if c == nil {
+		return nil
+	}
+	if err := checkArmName("control.arm", c.Arm); err != nil {
+		return err
+	}
+	arms, err := d.expand()
+	if err != nil {
+		return err
+	}
+	listed := slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == c.Arm })
+	switch {
+	case listed && c.Value != nil:
+		return bad("control.value", "%q is among the arms and has its value there", c.Arm)
+	case !listed && c.Value == nil:
+		return bad("control.arm", "%q is not among the arms: want one of them, or a value", c.Arm)
+	case !(c.Share >= 0 && c.Share < 1):
+		return bad("control.share", "%v: want a share in [0, 1)", c.Share)
+	case d.Policy.Kind == "fixed" && c.Share != 0:
+		return bad("control.share", "with a fixed policy the control's share stands in policy.split")
+	case d.Policy.Kind == "pasto" && c.Share == 0:
+		return bad("control.share", "0: want a share above 0, without which there is nothing to compare with")
+	case d.Policy.Kind == "pasto" && listed && len(arms) < 2:
+		return bad("arms", "the control is the only arm: want another one to learn about")
+	}
+	return nil
+}
+
+func (d *Definition) checkMetrics() error {
+	if len(d.Metrics) == 0 || len(d.Metrics) > MaxMetrics {
+		return bad("metrics", "%d metrics: want 1 to %d", len(d.Metrics), MaxMetrics)
+	}
+	seen := map[string]int{}
+	for i := range d.Metrics {
+		m, place := &d.Metrics[i], fmt.Sprintf("metrics[%d]", i)
+		if !metricForm.MatchString(m.Name) {
+			return bad(place+".name", "%q: want 1 to 64 letters, digits and _ . -, beginning with a letter or _", m.Name)
+		}
+		if j, ok := seen[m.Name]; ok {
+			return bad(place+".name", "%q is that of metrics[%d] too", m.Name, j)
+		}
+		seen[m.Name] = i
+		if err := oneOf(place+".kind", m.Kind, "mean", "count", "ratio"); err != nil {
+			return err
+		}
+		if err := oneOf(place+".direction", m.Direction, "up", "down"); err != nil {
+			return err
+		}
+		if err := d.checkMetric(m, place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Definition) checkMetric(m *Metric, place string) error {
+	if m.Kind == "ratio" {
+		if m.Range != nil || m.Default != nil {
+			return bad(place, "the ratio %q has neither range nor default: give them to its parts", m.Name)
+		}
+		for _, part := range []struct{ field, name string }{{"numerator", m.Numerator}, {"denominator", m.Denominator}} {
+			if o := d.metric(part.name); o == nil || o.Kind == "ratio" {
+				return bad(place+"."+part.field, "%q: want the name of a mean or a count", part.name)
+			}
+		}
+		if m.Numerator == m.Denominator {
+			return bad(place+".denominator", "%q is the numerator too", m.Denominator)
+		}
+		return nil
+	}
+	if m.Numerator != "" || m.Denominator != "" {
+		return bad(place, "%q is no ratio and has no numerator and denominator", m.Name)
+	}
+	low, high := m.interval()
+	if m.Range != nil && (len(m.Range) != 2 || !finite(m.Range[0]) || !finite(m.Range[1]) || m.Range[0] >= m.Range[1]) {
+		return bad(place+".range", "%v: want two finite numbers, the lower first", m.Range)
+	}
+	if m.Kind == "count" && low < 0 {
+		return bad(place+".range", "%v: a count is at least 0", m.Range)
+	}
+	if m.Default != nil && !(*m.Default >= low && *m.Default <= high) {
+		return bad(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, low, high)
+	}
+	if m.Default != nil && m.Kind == "count" && *m.Default != math.Trunc(*m.Default) {
+		return bad(place+".default", "%v: a count is a whole number", *m.Default)
+	}
+	return nil
+}
+
+// largest is the greatest size of an observation without a range.
+const largest = 1e15
+
+// interval is where observations lie.
+func (m *Metric) interval() (low, high float64) {
+	switch {
+	case len(m.Range) == 2:
+		return m.Range[0], m.Range[1]
+	case m.Kind == "count":
+		return 0, largest
+	}
+	return -largest, largest
+}
+
+// metric is the metric of that name, or nil.
+func (d *Definition) metric(name string) *Metric {
+	if i := d.metricIndex(name); i >= 0 {
+		return &d.Metrics[i]
+	}
+	return nil
+}
+
+func (d *Definition) metricIndex(name string) int {
+	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
+}
+
+func (d *Definition) checkObjective() error {
+	if d.Objective == nil {
+		if d.Policy.Kind == "pasto" {
+			return bad("objective", "none: the policy pasto needs one")
+		}
+		return nil
+	}
+	if len(d.Objective.Goals) == 0 {
+		return bad("objective.goals", "none: want at least one")
+	}
+	for i, g := range d.Objective.Goals {
+		place := fmt.Sprintf("objective.goals[%d]", i)
+		m := d.metric(g.Metric)
+		switch {
+		case m == nil:
+			return bad(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+		case m.Kind == "ratio":
+			return bad(place+".metric", "%q is a ratio, which is not linear in the mixture: improve its numerator and keep its denominator, or make it a guardrail", g.Metric)
+		case !(g.Weight > 0) || !finite(g.Weight):
+			return bad(place+".weight", "%v: want a finite number above 0", g.Weight)
+		case slices.ContainsFunc(d.Objective.Goals[:i], func(o Goal) bool { return o.Metric == g.Metric }):
+			return bad(place+".metric", "%q is a goal twice", g.Metric)
+		}
+	}
+	if s := d.Objective.Soft; !(s >= 0) || !finite(s) {
+		return bad("objective.soft", "%v: want a finite number, at least 0", s)
+	}
+	return nil
+}
+
+func (d *Definition) metricNames() string {
+	var names []string
+	for _, m := range d.Metrics {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// limit is the guardrail's limit; up reports whether it is a lower one, relative whether it is a change.
+func (g *Guardrail) limit() (limit float64, up, relative bool, given int) {
+	for i, v := range []*float64{g.Min, g.Max, g.MinChange, g.MaxChange} {
+		if v != nil {
+			limit, up, relative = *v, i%2 == 0, i >= 2
+			given++
+		}
+	}
+	return limit, up, relative, given
+}
+
+func (d *Definition) checkGuardrails() error {
+	for i := range d.Guardrails {
+		g, place := &d.Guardrails[i], fmt.Sprintf("guardrails[%d]", i)
+		m := d.metric(g.Metric)
+		limit, _, relative, given := g.limit()
+		switch {
+		case m == nil:
+			return bad(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+		case given != 1:
+			return bad(place, "%d limits: want exactly one of min, max, min_change and max_change", given)
+		case !finite(limit) || math.Abs(limit) > largest:
+			return bad(place, "limit %v: want a finite number", limit)
+		case relative && limit <= -1:
+			return bad(place, "a change of %v: want one above -1", limit)
+		case relative && d.Control == nil:
+			return bad(place, "a change is relative to the control arm, and there is none")
+		case relative && m.Kind == "ratio":
+			return bad(place, "the ratio %q can have a min or a max, not a change", m.Name)
+		case !(g.Penalty > 0) || !finite(g.Penalty):
+			return bad(place+".penalty", "%v: want a finite number above 0", g.Penalty)
+		case !(g.Alpha > 0 && g.Alpha < 1):
+			return bad(place+".alpha", "%v: want a probability in (0, 1)", g.Alpha)
+		case g.Action != "alert" && d.Control == nil:
+			return bad(place+".action", "%q needs a control arm, and there is none", g.Action)
+		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
+			return bad(place+".hard", "a hard guardrail needs objective.soft 0")
+		case g.Hard && d.Drift.Kind != "none":
+			return bad(place+".hard", "a hard guardrail needs drift none")
+		}
+		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Definition) checkPolicy() error {
+	if err := oneOf("policy.kind", d.Policy.Kind, "pasto", "fixed"); err != nil {
+		return err
+	}
+	if d.Policy.Kind == "pasto" {
+		if d.Policy.Split != nil {
+			return bad("policy.split", "it is of the policy fixed")
+		}
+		return nil
+	}
+	if d.ExplorationFloor != 0 {
+		return bad("exploration_floor", "%v: a fixed policy explores nothing", d.ExplorationFloor)
+	}
+	arms, err := d.expand()
+	if err != nil {
+		return err
+	}
+	var sum float64
+	for _, name := range slices.Sorted(maps.Keys(d.Policy.Split)) {
+		p := d.Policy.Split[name]
+		if !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == name }) {
+			return bad("policy.split."+name, "%q is no arm", name)
+		}
+		if !(p >= 0 && p <= 1) {
+			return bad("policy.split."+name, "%v: want a share in [0, 1]", p)
+		}
+		sum += p
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return bad("policy.split", "the shares sum to %v: want 1", sum)
+	}
+	return nil
+}
+
+func (d *Definition) checkTimes() error {
+	const year = Duration(366 * 24 * time.Hour)
+	switch {
+	case d.Round.Length < Duration(time.Millisecond) || d.Round.Length > year:
+		return bad("round.length", "%v: want 1ms to 8784h", time.Duration(d.Round.Length))
+	case d.Round.MinUnits < 1 || d.Round.MinUnits > 1_000_000_000:
+		return bad("round.min_units", "%d: want 1 to 1000000000", d.Round.MinUnits)
+	case d.AttributionWindow < Duration(time.Millisecond) || d.AttributionWindow > year:
+		return bad("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
+	}
+	if err := oneOf("drift.kind", d.Drift.Kind, "none", "window", "discount"); err != nil {
+		return err
+	}
+	k := d.Drift
+	switch {
+	case k.Kind != "none" && d.Policy.Kind == "fixed":
+		return bad("drift.kind", "%q: a fixed policy forgets nothing", k.Kind)
+	case k.Kind != "none" && d.Arms.Box != nil:
+		return bad("drift.kind", "%q: points of a box are learned with drift none", k.Kind)
+	case (k.Kind == "window") != (k.Rounds != 0):
+		return bad("drift.rounds", "%d with kind %s: a window has a number of rounds, others have none", k.Rounds, k.Kind)
+	case k.Kind == "window" && (k.Rounds < 1 || k.Rounds > 100_000):
+		return bad("drift.rounds", "%d: want 1 to 100000", k.Rounds)
+	case (k.Kind == "discount") != (k.Rate != 0):
+		return bad("drift.rate", "%v with kind %s: a discount has a rate, others have none", k.Rate, k.Kind)
+	case k.Kind == "discount" && !(k.Rate > 0 && k.Rate < 1):
+		return bad("drift.rate", "%v: want a number in (0, 1)", k.Rate)
+	}
+	return nil
+}
