@@ -292,7 +292,7 @@ func pairOf(x, y Sums, product float64) (Pair, error) {
 		return Pair{}, err
 	}
 	cross := product - float64(a.Mean*y.Sum)
-	if !finite(cross) || cross*cross > 1.000001*a.M2*b.M2+1e-9*(x.Squares*y.Squares) {
+	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*x.Squares*y.Squares) {
 		return Pair{}, bad("product", "%v: by Cauchy and Schwarz no such values can have it", product)
 	}
 	return Pair{N: x.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil

@@ -64,7 +64,7 @@ func TestScenarios(t *testing.T) {
 
 // scenario is a state with the events that made it.
 type scenario struct {
-	t      testing.TB
+	t      tester
 	state  *State
 	events []Event
 	now    int64
@@ -72,7 +72,15 @@ type scenario struct {
 	tokens map[string]Token
 }
 
-func newScenario(t testing.TB) *scenario {
+// tester is what a scenario needs of a testing.T or a rapid.T.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func newScenario(t tester) *scenario {
 	return &scenario{t: t, state: NewState(), tokens: map[string]Token{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()}
 }
 

@@ -1,0 +1,64 @@
+package experiment_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/noregret/noregret/experiment"
+)
+
+// An A/B test from its definition to its report, without a service.
+func Example() {
+	d, err := experiment.Parse("checkout.yaml", []byte(`
+name: checkout
+arms:
+  - {name: old, value: 2}
+  - {name: new, value: 1}
+metrics:
+  - {name: bought, range: [0, 1]}
+policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
+`))
+	if err != nil {
+		panic(err)
+	}
+	text, _ := json.Marshal(d)
+	state, position := experiment.NewState(), uint64(0)
+	apply := func(kind string, payload any) experiment.Outcome {
+		position++
+		e, err := experiment.NewEvent(kind, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), payload)
+		if err != nil {
+			panic(err)
+		}
+		o, err := state.Apply(position, e)
+		if err != nil {
+			panic(err)
+		}
+		return o
+	}
+	apply(experiment.KindDefinition, experiment.DefinitionEvent{Experiment: "checkout", Definition: text})
+
+	unit := state.Policy("checkout").Decide("ann")
+	fmt.Printf("%s %s with probability %v\n", unit.Name, unit.Value, unit.Propensity)
+	token := experiment.Token{Experiment: "checkout", Version: unit.Version, Arm: unit.Arm, Propensity: unit.Propensity, Unit: unit.Unit, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	apply(experiment.KindExposures, experiment.UnitsEvent{Experiment: "checkout", Items: []experiment.UnitEvent{experiment.UnitOf(token, nil)}})
+	feedback := experiment.UnitsEvent{Experiment: "checkout", Items: []experiment.UnitEvent{experiment.UnitOf(token, map[string]float64{"bought": 1})}}
+	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)
+	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)
+	r, _ := state.Report("checkout")
+	fmt.Println(r.Arms[unit.Name].N, *r.Arms[unit.Name].Metrics["bought"].Mean)
+	// Output:
+	// old 2 with probability 0.5
+	// accepted
+	// duplicate
+	// 1 1
+}
+
+// A client that has the policy decides as the server does.
+func ExampleParsePolicy() {
+	p, err := experiment.ParsePolicy([]byte(`{"experiment":"x","version":1,"round":1,"state":"running","salt":"x","exposure":"reported","control":-1,` +
+		`"arms":[{"name":"a","value":1},{"name":"b","value":2}],"hold_back":"0","stream":"arm","links":[{"version":1,"split":["9223372036854775808","9223372036854775808"]}],` +
+		`"metrics":null,"attribution_window":"24h0m0s","digest":"0"}`))
+	fmt.Println(p != nil, err != nil) // the digest is wrong
+	// Output: false true
+}

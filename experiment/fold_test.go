@@ -1,0 +1,192 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret"
+)
+
+// TestFold applies random events, sensible and not, to two experiments. The state never fails, its counters
+// add up, and a second fold with snapshots in between is the same bit for bit.
+func TestFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newScenario(t)
+		definition := func(name string) string {
+			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]\n"+
+				"control: {arm: a, share: 0.2}\nmetrics: [{name: m, range: [-5, 5]}, {name: n, kind: count, default: 0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
+				"objective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max_change: 0.2, action: %s}, {metric: r, max: %d}]\n"+
+				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nstickiness: %s\nhold_back: 0.1\nopen_tokens: 60",
+				name, rapid.SampledFrom([]string{"alert", "shrink", "rollback"}).Draw(t, "action"), rapid.IntRange(1, 3).Draw(t, "max"),
+				rapid.IntRange(0, 3).Draw(t, "floor"), rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness"))
+		}
+		s.run(definition("one"))
+		s.run(definition("two"))
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			s.name = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")
+			if s.state.Policy(s.name) == nil {
+				s.run(definition(s.name))
+				continue
+			}
+			switch rapid.IntRange(0, 12).Draw(t, "kind") {
+			case 0, 1, 2, 3, 4:
+				first := rapid.IntRange(0, 30).Draw(t, "first")
+				s.simulate([]string{"simulate", fmt.Sprint(first), fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "n")), "0", "m=a:.2,b:.9,c:.4", "n=a:.3,b:.6,c:.3"})
+			case 5, 6, 7:
+				s.now += int64(time.Duration(rapid.IntRange(1, 90).Draw(t, "wait")) * time.Second)
+				s.run("due")
+			case 8:
+				s.run(rapid.SampledFrom([]string{"pause", "resume", "rollback", "clock", "round"}).Draw(t, "name event"))
+			case 9:
+				s.run(fmt.Sprintf("aggregate src %d\n%d b 3 m=3/2/2 n=3/4/6 *r=2", rapid.IntRange(1, 9).Draw(t, "sequence"), rapid.IntRange(1, 9).Draw(t, "version")))
+			case 10:
+				s.run(rapid.SampledFrom([]string{"arm.add d 4", "arm.retire b", "arm.retire d", "arm.retire a"}).Draw(t, "arm"))
+			case 11:
+				s.apply(Event{rapid.SampledFrom([]string{"feedback", "nonsense", "definition"}).Draw(t, "bad"), s.now, []byte(`{"experiment":"one","x":1}`)})
+			case 12:
+				if rapid.IntRange(0, 5).Draw(t, "delete") == 0 {
+					s.run("delete")
+				} else {
+					s.run(definition(s.name))
+				}
+			}
+		}
+		for _, name := range s.state.Names() {
+			r, err := s.state.Report(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, p := range r.Mixture {
+				sum += p
+			}
+			if sum < 1-1e-9 || sum > 1+1e-9 || r.Health.Open > 60 {
+				t.Fatalf("the mixture sums to %v, %d units are open", sum, r.Health.Open)
+			}
+			if _, err := json.Marshal(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.check()
+	})
+}
+
+func TestApplyPosition(t *testing.T) {
+	s := NewState()
+	if _, err := s.Apply(2, Event{}); noregret.CodeOf(err) != noregret.Internal || s.Position() != 0 {
+		t.Errorf("position 2 first: %v", err)
+	}
+	o, err := s.Apply(1, Event{Kind: "nonsense", Time: 5})
+	if err != nil || o.Err == nil || s.Position() != 1 || s.Time() != 5 {
+		t.Errorf("an unknown kind: %v %v", o.Err, err)
+	}
+	if o, _ := s.Apply(2, Event{Kind: KindPause, Time: 3, Payload: []byte(`{"experiment":"x"}`)}); noregret.CodeOf(o.Err) != noregret.NotFound || s.Time() != 5 {
+		t.Errorf("an unknown experiment: %v", o.Err)
+	}
+}
+
+// TestSnapshotRefuses: a damaged snapshot is refused, and the state it was to replace stays.
+func TestSnapshotRefuses(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}")
+	s.simulate([]string{"simulate", "0", "30", "1", "m=a:1,b:0"})
+	b, err := s.state.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n State
+	for _, damage := range [][2]string{
+		{`"format":"noregret state 1"`, `"format":"noregret state 2"`},
+		{`"control":-1`, `"control":5`},
+		{`"learn":[0,1]`, `"learn":[0,7]`},
+		{`"missing":[0]`, `"missing":[]`},
+		{`"slot":"`, `"slot":"AAAA`},
+		{`"maker":"`, `"maker":"AAAA`},
+		{`"position"`, `"pos"`},
+		{`}`, ``},
+	} {
+		if !bytes.Contains(b, []byte(damage[0])) {
+			t.Fatalf("%s is not there", damage[0])
+		}
+		if err := n.UnmarshalBinary(bytes.Replace(b, []byte(damage[0]), []byte(damage[1]), 1)); err == nil || n.Position() != 0 {
+			t.Errorf("%v was taken", damage)
+		}
+	}
+	if err := n.UnmarshalBinary(b); err != nil || n.Position() != s.state.Position() {
+		t.Errorf("the whole one: %v", err)
+	}
+}
+
+// TestMemoryPerToken measures what a unit that waits for feedback costs: docs/service.md states it.
+func TestMemoryPerToken(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}, {name: o}]\nobjective: {goals: [{metric: m}]}")
+	use := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const n = 200_000
+	before := use()
+	p := s.state.Policy("x")
+	for i := 0; i < n; i += 1000 {
+		e := UnitsEvent{Experiment: "x"}
+		for j := range 1000 {
+			d := p.Decide(fmt.Sprint("unit", i+j))
+			e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, nil))
+		}
+		ev, err := NewEvent(KindExposures, s.now, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.state.Apply(uint64(i/1000+2), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	per := float64(use()-before) / n
+	t.Logf("%.0f bytes a unit that waits, with 3 metrics", per)
+	if per > 140 {
+		t.Errorf("%.0f bytes a unit: docs/service.md says at most 140", per)
+	}
+	runtime.KeepAlive(s)
+}
+
+func BenchmarkApplyFeedback(b *testing.B) {
+	for _, batch := range []int{1, 100} {
+		b.Run(fmt.Sprint("items=", batch), func(b *testing.B) {
+			s := newScenario(b)
+			s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}]\nobjective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max: 3}]\nopen_tokens: 100000000")
+			p := s.state.Policy("x")
+			var events []Event
+			for i := range 2000 {
+				e := UnitsEvent{Experiment: "x"}
+				for j := range batch {
+					d := p.Decide(fmt.Sprint("unit", i*batch+j))
+					e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, map[string]float64{"m": 1, "n": 2}))
+				}
+				ev, err := NewEvent(KindFeedback, s.now, e)
+				if err != nil {
+					b.Fatal(err)
+				}
+				events = append(events, ev)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if _, err := s.state.Apply(uint64(len(s.events)+i+1), events[i%len(events)]); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/item")
+		})
+	}
+}

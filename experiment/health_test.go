@@ -1,0 +1,101 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// ratioRun counts units of a test with true shares while the policy says that they are those of mixtures, one
+// after the other.
+func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
+	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &live{def: d}
+	var r ratioTest
+	rng := random.New(seed, "ratio")
+	var c *cohort
+	for i := range n {
+		if i%(n/len(mixtures)) == 0 && i/(n/len(mixtures)) < len(mixtures) {
+			c = newCohort(d, uint64(i+1), 1, mixtures[i/(n/len(mixtures))])
+		}
+		total := 0.0
+		for k, p := range c.Mixture {
+			total += p * tilt[k]
+		}
+		u, k := rng.Float64()*total, 0
+		for ; k < len(c.Mixture)-1 && u >= c.Mixture[k]*tilt[k]; k++ {
+			u -= c.Mixture[k] * tilt[k]
+		}
+		r.add(x, c, k, 1)
+	}
+	return &r
+}
+
+// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture that
+// changes; and an alarm where one arm loses a tenth of its units.
+func TestRatioTest(t *testing.T) {
+	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}
+	low := 0
+	for seed := range uint64(400) {
+		r := ratioRun(t, seed, 5000, mixtures, []float64{1, 1, 1})
+		if alarm, p := r.mismatch(); alarm {
+			t.Errorf("seed %d: alarm, p = %v", seed, p)
+		} else if p <= .1 {
+			low++
+		}
+	}
+	if low > 60 { // at most 40 in expectation
+		t.Errorf("p was at most 0.1 at some time in %d of 400 runs", low)
+	}
+	for seed := range uint64(20) {
+		r := ratioRun(t, seed, 40_000, mixtures[:3], []float64{1, .9, 1})
+		if alarm, p := r.mismatch(); !alarm {
+			t.Errorf("seed %d: no alarm though an arm lost a tenth of its units, p = %v", seed, p)
+		}
+	}
+}
+
+// TestHealthSays: what is wrong is said in words.
+func TestHealthSays(t *testing.T) {
+	s := newScenario(t)
+	s.run(`apply
+name: ill
+arms:
+  - {name: a, value: 1}
+  - {name: b, value: 2}
+metrics: [{name: y}]
+policy: {kind: fixed, split: {a: 0.5, b: 0.5}}
+round: {length: 1m}
+attribution_window: 1m`)
+	var units UnitsEvent
+	units.Experiment = "ill"
+	for i := 0; len(units.Items) < 300; i++ {
+		u := fmt.Sprint("u", i)
+		if s.decide(u).Arm == 0 { // the other arm's pages never say that they were seen
+			units.Items = append(units.Items, UnitOf(s.tokens[u], nil))
+		}
+	}
+	s.event(KindExposures, units)
+	s.decide("orphan")
+	s.run("feedback orphan:y=1")
+	s.run("wait 1m")
+	s.run("due")
+	s.run("wait 1m")
+	s.run("due")
+	r, err := s.state.Report("ill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(r.Health.Problems, "; ")
+	for _, want := range []string{"sample ratio mismatch", "missing feedback: y", "dead arm: b", "orphan feedback"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not said in %q", want, said)
+		}
+	}
+	s.check()
+}
