@@ -137,3 +137,14 @@ func (e *Event) open(v any) error {
 	}
 	return nil
 }
+
+// Concerns is the experiment that an event's payload names, "" for none.
+func Concerns(payload []byte) string {
+	var p struct {
+		Experiment string `json:"experiment"`
+	}
+	if json.Unmarshal(payload, &p) != nil {
+		return ""
+	}
+	return p.Experiment
+}

@@ -134,3 +134,36 @@ func (x *live) health() Health {
 	}
 	return h
 }
+
+// Vitals are the few numbers of an experiment that a monitoring system asks for all the time.
+type Vitals struct {
+	Version    uint64
+	Open       int64 // units that wait for feedback
+	Orphans    int64
+	Mismatch   bool
+	Feedback   Counts
+	Guardrails []GuardVital
+}
+
+// GuardVital is the state of a guardrail on a metric.
+type GuardVital struct {
+	Metric string
+	State  GuardState
+}
+
+// Vitals reads an experiment's vitals, in O(guardrails + versions that wait).
+func (s *State) Vitals(name string) (Vitals, error) {
+	x := s.live[name]
+	if x == nil {
+		return Vitals{}, notThere(name)
+	}
+	v := Vitals{Version: x.Version, Orphans: x.Orphans, Feedback: x.Feedback}
+	v.Mismatch, _ = x.Ratio.mismatch()
+	for _, c := range x.cohorts {
+		v.Open += int64(c.rows())
+	}
+	for i := range x.Guards {
+		v.Guardrails = append(v.Guardrails, GuardVital{x.def.Guardrails[i].Metric, x.Guards[i].State})
+	}
+	return v, nil
+}

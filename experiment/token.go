@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"math"
 	"time"
 
@@ -81,34 +82,50 @@ func (k Keys) Sign(t Token) (string, error) {
 		return "", err
 	}
 	ms := t.Time.UnixMilli()
+	if err := t.check(ms); err != nil {
+		return "", err
+	}
+	b := tokenBody(make([]byte, 0, 64+len(t.Experiment)), k.Current, t, ms)
+	b = mac(b, hmac.New(sha256.New, k.Secrets[k.Current]), b)
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+// check refuses fields out of their ranges; ms is the time.
+func (t *Token) check(ms int64) error {
 	switch {
 	case t.Experiment == "" || len(t.Experiment) > 255:
-		return "", noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255", len(t.Experiment))
+		return noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255", len(t.Experiment))
 	case t.Arm < 0:
-		return "", noregret.Errorf(noregret.BadInput, "token", "arm %d: want at least 0", t.Arm)
+		return noregret.Errorf(noregret.BadInput, "token", "arm %d: want at least 0", t.Arm)
 	case !(t.Propensity > 0 && t.Propensity <= 1):
-		return "", noregret.Errorf(noregret.BadInput, "token", "propensity %v: want a number in (0, 1]", t.Propensity)
+		return noregret.Errorf(noregret.BadInput, "token", "propensity %v: want a number in (0, 1]", t.Propensity)
 	case ms < 0:
-		return "", noregret.Errorf(noregret.BadInput, "token", "time %v: want one from 1970 on", t.Time)
+		return noregret.Errorf(noregret.BadInput, "token", "time %v: want one from 1970 on", t.Time)
 	}
-	b := make([]byte, 0, 64+len(t.Experiment))
-	b = append(b, tokenFormat, k.Current)
+	return nil
+}
+
+// tokenBody appends what is signed of a token whose fields are in their ranges.
+func tokenBody(b []byte, key byte, t Token, ms int64) []byte {
+	b = append(b, tokenFormat, key)
 	b = binary.AppendUvarint(b, t.Version)
 	b = binary.AppendUvarint(b, uint64(t.Arm))
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(t.Propensity))
 	b = binary.BigEndian.AppendUint64(b, t.Unit)
 	b = binary.AppendUvarint(b, uint64(ms))
 	b = append(b, byte(len(t.Experiment)))
-	b = append(b, t.Experiment...)
-	b = append(b, mac(k.Secrets[k.Current], b)...)
-	return base64.RawURLEncoding.EncodeToString(b), nil
+	return append(b, t.Experiment...)
 }
 
-func mac(secret, body []byte) []byte {
-	h := hmac.New(sha256.New, secret)
-	_, _ = h.Write([]byte("noregret token\n")) // never fails
+// macPrefix keeps these signatures apart from others made with the same secret.
+var macPrefix = []byte("noregret token\n")
+
+// mac appends the signature of body to dst; h is the keyed hash, as new.
+func mac(dst []byte, h hash.Hash, body []byte) []byte {
+	var sum [sha256.Size]byte
+	_, _ = h.Write(macPrefix) // never fails
 	_, _ = h.Write(body)
-	return h.Sum(nil)[:macSize]
+	return append(dst, h.Sum(sum[:0])[:macSize]...)
 }
 
 // tokenLimit bounds the text that is looked at.
@@ -116,22 +133,45 @@ const tokenLimit = 1024
 
 // Verify reads a token of any experiment. The error, if any, is a [TokenError].
 func (k Keys) Verify(text string) (Token, error) {
-	if len(text) > tokenLimit {
-		return Token{}, Tampered
+	body, sum, err := splitToken(text)
+	if err != nil {
+		return Token{}, err
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) < 2+macSize || b[0] != tokenFormat {
-		return Token{}, Tampered
-	}
-	body, sum := b[:len(b)-macSize], b[len(b)-macSize:]
 	secret, ok := k.Secrets[body[1]]
 	if !ok {
 		return Token{}, Foreign
 	}
-	if !hmac.Equal(mac(secret, body), sum) {
+	if !hmac.Equal(mac(nil, hmac.New(sha256.New, secret), body), sum) {
 		return Token{}, Tampered
 	}
-	// The rest was signed here, and is as Sign wrote it.
+	return readToken(body)
+}
+
+// Claims reads what a token says without asking whether it is genuine: for counting refusals, and for
+// nothing else.
+func Claims(text string) (t Token, ok bool) {
+	body, _, err := splitToken(text)
+	if err != nil {
+		return Token{}, false
+	}
+	t, err = readToken(body)
+	return t, err == nil
+}
+
+// splitToken takes a token apart into what was signed and the signature.
+func splitToken(text string) (body, sum []byte, err error) {
+	if len(text) > tokenLimit {
+		return nil, nil, Tampered
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) < 2+macSize || b[0] != tokenFormat {
+		return nil, nil, Tampered
+	}
+	return b[:len(b)-macSize], b[len(b)-macSize:], nil
+}
+
+// readToken reads what was signed.
+func readToken(body []byte) (Token, error) {
 	var t Token
 	r := body[2:]
 	version, n := binary.Uvarint(r)
@@ -155,8 +195,8 @@ func (k Keys) Verify(text string) (Token, error) {
 	return t, nil
 }
 
-// tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
-const tolerance = time.Minute
+// Tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
+const Tolerance = time.Minute
 
 // VerifyFor is Verify for an experiment at a time: tokens of other experiments are foreign, those decided
 // more than window before now expired, those more than a minute after now early.
@@ -169,7 +209,7 @@ func (k Keys) VerifyFor(text, experiment string, now time.Time, window time.Dura
 		return Token{}, Foreign
 	case now.Sub(t.Time) > window:
 		return Token{}, Expired
-	case t.Time.Sub(now) > tolerance:
+	case t.Time.Sub(now) > Tolerance:
 		return Token{}, Early
 	}
 	return t, nil

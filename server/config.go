@@ -1,0 +1,98 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
+)
+
+// Config is what [New] makes a service of. The zero value of a field is its default.
+type Config struct {
+	// Data is the directory of the service: the log in "log", the token keys in "keys.json". Required.
+	Data string
+	// FS is the file system of the log, nil for the machine's.
+	FS eventlog.FS
+	// Keys sign the decision tokens; nil means those in the data directory, made there if there are none.
+	Keys *experiment.Keys
+	// Tokens is the file of access tokens; "" means that everybody may do everything, which is for a loopback
+	// address only. It is read again when it changes.
+	Tokens string
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+	// Logger takes what happens; it gets neither secrets nor units. Nil is slog.Default().
+	Logger *slog.Logger
+	// Tick is how often the service looks whether a round may close: default 250 ms, at least 1 ms.
+	Tick time.Duration
+	// SnapshotEvery is the number of events between snapshots: default 100,000, at least 1.
+	SnapshotEvery uint64
+	// Retain is how long events are kept for export and replay once a snapshot covers them: default 90 days,
+	// negative for ever.
+	Retain time.Duration
+	// MaxBody bounds a request's body in bytes: default 1 MiB, 1 KiB to 8 MiB.
+	MaxBody int64
+	// MaxItems bounds the units or items of a request: default 10,000.
+	MaxItems int
+	// Rate bounds the requests per second of an access token, or of an address where there are none; 0 does
+	// not. Burst is how many may come at once: default Rate.
+	Rate  float64
+	Burst int
+	// RequestTime bounds how long a request may take, long polls and exports apart: default 10 s.
+	RequestTime time.Duration
+}
+
+// Validate says which field is out of its range.
+func (c Config) Validate() error {
+	bad := func(field string, v any, want string) error {
+		return noregret.Errorf(noregret.Usage, field, "%v: want %s", v, want)
+	}
+	switch {
+	case c.Data == "":
+		return bad("data", `""`, "a directory")
+	case c.Tick < 0 || c.Tick > 0 && c.Tick < time.Millisecond:
+		return bad("tick", c.Tick, "at least 1ms")
+	case c.MaxBody != 0 && (c.MaxBody < 1<<10 || c.MaxBody > 8<<20):
+		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
+	case c.MaxItems < 0:
+		return bad("max items", c.MaxItems, "at least 1")
+	case !(c.Rate >= 0) || c.Rate > 1e9:
+		return bad("rate", c.Rate, "requests a second, at least 0")
+	case c.Burst < 0:
+		return bad("burst", c.Burst, "at least 0")
+	case c.RequestTime < 0:
+		return bad("request time", c.RequestTime, "a length of time above 0")
+	}
+	return nil
+}
+
+// resolve fills in the defaults.
+func (c Config) resolve() (Config, error) {
+	if err := c.Validate(); err != nil {
+		return c, err
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	set(&c.Tick, 250*time.Millisecond)
+	set(&c.SnapshotEvery, 100_000)
+	set(&c.Retain, 90*24*time.Hour)
+	set(&c.MaxBody, 1<<20)
+	set(&c.MaxItems, 10_000)
+	set(&c.RequestTime, 10*time.Second)
+	if c.Burst == 0 {
+		c.Burst = max(1, int(c.Rate))
+	}
+	return c, nil
+}
+
+func set[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

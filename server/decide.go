@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+)
+
+// entry is an experiment in the table.
+type entry struct {
+	policy *experiment.Policy
+	counts *counters
+	names  [][]byte // of the arms, as JSON strings
+}
+
+func newEntry(p *experiment.Policy, c *counters) *entry {
+	e := &entry{policy: p, counts: c}
+	for _, a := range p.Arms {
+		e.names = append(e.names, appendString(nil, a.Name))
+	}
+	return e
+}
+
+// appendString appends a JSON string.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			text, err := json.Marshal(s)
+			if err != nil {
+				return append(b, `""`...) // strings are always written
+			}
+			return append(b, text...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// maxUnit is the greatest length of a unit's name.
+const maxUnit = 512
+
+func checkUnit(place, unit string) error {
+	if unit == "" || len(unit) > maxUnit {
+		return noregret.Errorf(noregret.BadInput, place, "it has %d bytes: want 1 to %d", len(unit), maxUnit)
+	}
+	return nil
+}
+
+// buffers are the answers being written.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// decide answers with an arm for each unit. It takes no lock, writes nothing and asks nobody, unless the
+// experiment counts exposures immediately.
+func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Units []string `json:"units"`
+	}
+	if err := readJSON(r, &in); err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	e := s.table.Load().entries[name]
+	if e == nil {
+		return noSuch(name)
+	}
+	if len(in.Units) == 0 || len(in.Units) > s.config.MaxItems {
+		return noregret.Errorf(noregret.BadInput, "units", "%d units: want 1 to %d", len(in.Units), s.config.MaxItems)
+	}
+	for i, u := range in.Units {
+		if err := checkUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+			return err
+		}
+	}
+	buffer := buffers.Get().(*[]byte)
+	b := append((*buffer)[:0], `{"decisions":[`...)
+	defer func() {
+		if cap(b) < 1<<20 {
+			*buffer = b
+			buffers.Put(buffer)
+		}
+	}()
+	now := s.config.Now()
+	var exposed []experiment.UnitEvent
+	for i, u := range in.Units {
+		d := e.policy.Decide(u)
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"unit":`...)
+		b = appendString(b, u)
+		b = append(b, `,"arm":`...)
+		b = append(b, e.names[d.Arm]...)
+		b = append(b, `,"value":`...)
+		b = append(b, d.Value...)
+		b = append(b, `,"propensity":`...)
+		b = strconv.AppendFloat(b, d.Propensity, 'g', -1, 64)
+		b = append(b, `,"version":`...)
+		b = strconv.AppendUint(b, d.Version, 10)
+		b = append(b, `,"token":"`...)
+		t := experiment.Token{Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: now}
+		var err error
+		if b, err = s.signer.Append(b, t); err != nil {
+			return err
+		}
+		b = append(b, `"}`...)
+		if e.policy.Exposure == "immediate" {
+			exposed = append(exposed, experiment.UnitOf(t, nil))
+		}
+	}
+	b = append(b, "]}\n"...)
+	if err := s.exposeNow(r, name, exposed); err != nil {
+		return err
+	}
+	e.counts.decisions.Add(float64(len(in.Units)))
+	return writeBytes(w, http.StatusOK, "application/json", b)
+}
+
+// exposeNow makes exposures durable before the decision is answered.
+func (s *Server) exposeNow(r *http.Request, name string, items []experiment.UnitEvent) error {
+	if len(items) == 0 {
+		return nil
+	}
+	ev, err := experiment.NewEvent(experiment.KindExposures, 0, experiment.UnitsEvent{Experiment: name, Items: items})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
+	defer cancel()
+	_, err = s.submit(ctx, &command{events: []experiment.Event{ev}})
+	return err
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+)
+
+// feedbackItem is one item of feedback or of an exposure.
+type feedbackItem struct {
+	Token   string             `json:"token"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+}
+
+// Fates is the answer to feedback, exposures and aggregates: how many items had which fate, and each item's.
+type Fates struct {
+	Accepted  int               `json:"accepted"`
+	Duplicate int               `json:"duplicate"`
+	Late      int               `json:"late"`
+	Rejected  int               `json:"rejected"`
+	Items     []experiment.Item `json:"items"`
+}
+
+func (f *Fates) count() {
+	for _, it := range f.Items {
+		switch it.Status {
+		case experiment.Accepted:
+			f.Accepted++
+		case experiment.Duplicate:
+			f.Duplicate++
+		case experiment.Late:
+			f.Late++
+		default:
+			f.Rejected++
+		}
+	}
+}
+
+func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
+	return s.units(w, r, experiment.KindFeedback)
+}
+
+func (s *Server) exposures(w http.ResponseWriter, r *http.Request) error {
+	return s.units(w, r, experiment.KindExposures)
+}
+
+// units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The answer
+// is given when the events are durable.
+func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) error {
+	var in struct {
+		Items []feedbackItem `json:"items"`
+	}
+	if err := readJSON(r, &in); err != nil {
+		return err
+	}
+	if len(in.Items) == 0 || len(in.Items) > s.config.MaxItems {
+		return noregret.Errorf(noregret.BadInput, "items", "%d items: want 1 to %d", len(in.Items), s.config.MaxItems)
+	}
+	f := Fates{Items: make([]experiment.Item, len(in.Items))}
+	entries, now := s.table.Load().entries, s.config.Now()
+	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
+	of := func(name string) *experiment.UnitsEvent {
+		if events[name] == nil {
+			events[name] = &experiment.UnitsEvent{Experiment: name, Items: []experiment.UnitEvent{}}
+		}
+		return events[name]
+	}
+	for i := range in.Items {
+		item := &in.Items[i]
+		t, err := s.signer.Verify(item.Token)
+		switch {
+		case err == nil && entries[t.Experiment] == nil:
+			err = noSuch(t.Experiment)
+		case err == nil && t.Time.Sub(now) > experiment.Tolerance:
+			err = experiment.Early
+		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
+			err = noregret.Errorf(noregret.BadInput, "metrics", "they are feedback: post them to /v1/feedback")
+		}
+		if err != nil {
+			f.Items[i] = experiment.Item{Status: experiment.Rejected, Error: err.Error()}
+			if c, ok := experiment.Claims(item.Token); ok && entries[c.Experiment] != nil {
+				of(c.Experiment).Rejected++
+			}
+			continue
+		}
+		e := of(t.Experiment)
+		e.Items = append(e.Items, experiment.UnitOf(t, item.Metrics))
+		where[t.Experiment] = append(where[t.Experiment], i)
+	}
+	var c command
+	var names []string
+	for name := range events {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		ev, err := experiment.NewEvent(kind, 0, events[name])
+		if err != nil {
+			return err
+		}
+		c.events = append(c.events, ev)
+	}
+	outcomes, err := s.submit(r.Context(), &c)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		fates(f.Items, where[name], &outcomes[i])
+	}
+	f.count()
+	s.metrics.count(kind, f.Items)
+	return writeJSON(w, http.StatusOK, f)
+}
+
+// fates puts an outcome's items where they stood in the request.
+func fates(items []experiment.Item, where []int, o *experiment.Outcome) {
+	for j, i := range where {
+		if o.Err != nil || j >= len(o.Items) { // the experiment was deleted meanwhile
+			items[i] = experiment.Item{Status: experiment.Rejected, Error: "the experiment is gone"}
+			continue
+		}
+		items[i] = o.Items[j]
+	}
+}
+
+// aggregates takes sums that a client formed itself.
+func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
+	var in experiment.AggregateEvent
+	if err := readJSON(r, &in); err != nil {
+		return err
+	}
+	if len(in.Items) == 0 || len(in.Items) > s.config.MaxItems {
+		return noregret.Errorf(noregret.BadInput, "items", "%d items: want 1 to %d", len(in.Items), s.config.MaxItems)
+	}
+	if s.table.Load().entries[in.Experiment] == nil {
+		return noSuch(in.Experiment)
+	}
+	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
+		return noregret.Errorf(noregret.BadInput, "source", "want a source of 1 to 200 bytes and a sequence number from 1")
+	}
+	ev, err := experiment.NewEvent(experiment.KindAggregate, 0, in)
+	if err != nil {
+		return err
+	}
+	outcomes, err := s.submit(r.Context(), &command{events: []experiment.Event{ev}})
+	if err != nil {
+		return err
+	}
+	if outcomes[0].Err != nil {
+		return outcomes[0].Err
+	}
+	f := Fates{Items: outcomes[0].Items}
+	f.count()
+	s.metrics.count(experiment.KindAggregate, f.Items)
+	return writeJSON(w, http.StatusOK, f)
+}

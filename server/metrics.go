@@ -1,0 +1,161 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/noregret/noregret/experiment"
+)
+
+// metrics are what /metrics shows.
+type metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	duration  *prometheus.HistogramVec
+	decisions *prometheus.CounterVec
+	items     *prometheus.CounterVec
+	limited   prometheus.Counter
+	snapshots prometheus.Counter
+
+	mu sync.Mutex
+	by map[string]*counters
+}
+
+// counters are an experiment's, found once.
+type counters struct {
+	decisions prometheus.Counter
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "noregret_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "noregret_http_request_duration_seconds", Help: "Time to answer a request, by route.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
+		}, []string{"route"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "noregret_decisions_total", Help: "Units decided for, by experiment.",
+		}, []string{"experiment"}),
+		items: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "noregret_items_total", Help: "Items of feedback, exposures and aggregates, by kind and fate.",
+		}, []string{"kind", "status"}),
+		limited:   prometheus.NewCounter(prometheus.CounterOpts{Name: "noregret_http_limited_total", Help: "Requests refused by the limit of their rate."}),
+		snapshots: prometheus.NewCounter(prometheus.CounterOpts{Name: "noregret_snapshots_total", Help: "Snapshots of the state saved."}),
+		by:        map[string]*counters{},
+	}
+	m.registry.MustRegister(
+		m.requests, m.duration, m.decisions, m.items, m.limited, m.snapshots,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &stateCollector{s},
+	)
+	return m
+}
+
+func (m *metrics) of(name string) *counters {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by[name] == nil {
+		m.by[name] = &counters{m.decisions.WithLabelValues(name)}
+	}
+	return m.by[name]
+}
+
+func (m *metrics) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.by, name)
+	m.decisions.DeleteLabelValues(name)
+}
+
+// count adds the fates of items.
+func (m *metrics) count(kind string, items []experiment.Item) {
+	n := map[experiment.ItemStatus]float64{}
+	for i := range items {
+		n[items[i].Status]++
+	}
+	for status, k := range n {
+		m.items.WithLabelValues(kind, string(status)).Add(k)
+	}
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// code is a status as a label.
+func code(status int) string { return strconv.Itoa(status) }
+
+// stateCollector reads gauges off the state when it is asked.
+type stateCollector struct{ s *Server }
+
+var (
+	positionDesc = prometheus.NewDesc("noregret_log_last_position", "Position of the last event in the log.", nil, nil)
+	snapshotDesc = prometheus.NewDesc("noregret_log_snapshot_position", "Position of the latest snapshot.", nil, nil)
+	groupsDesc   = prometheus.NewDesc("noregret_log_groups_total", "Groups of events made durable, each with one flush of the disk.", nil, nil)
+	queueDesc    = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
+	failedDesc   = prometheus.NewDesc("noregret_log_failed", "1 when the log has failed and the service must be restarted.", nil, nil)
+	versionDesc  = prometheus.NewDesc("noregret_policy_version", "Version of an experiment's policy.", []string{"experiment"}, nil)
+	openDesc     = prometheus.NewDesc("noregret_open_units", "Units that wait for feedback.", []string{"experiment"}, nil)
+	orphanDesc   = prometheus.NewDesc("noregret_orphan_values_total", "Values of units whose exposure was never reported.", []string{"experiment"}, nil)
+	ratioDesc    = prometheus.NewDesc("noregret_sample_ratio_mismatch", "1 when units are not exposed to the arms as decided.", []string{"experiment"}, nil)
+	guardDesc    = prometheus.NewDesc("noregret_guardrail_state", "0 unknown, 1 ok, 2 watch, 3 breached.", []string{"experiment", "guardrail", "metric"}, nil)
+	feedbackDesc = prometheus.NewDesc("noregret_feedback_total", "Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, versionDesc, openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	stats := c.s.log.Stats()
+	gauge(positionDesc, float64(stats.Last))
+	gauge(snapshotDesc, float64(stats.Snapshot))
+	counter(groupsDesc, float64(stats.Groups))
+	gauge(queueDesc, float64(len(c.s.queue)))
+	failed := 0.0
+	if c.s.failed.Load() != nil {
+		failed = 1
+	}
+	gauge(failedDesc, failed)
+	c.s.mu.RLock()
+	defer c.s.mu.RUnlock()
+	for _, name := range c.s.state.Names() {
+		v, err := c.s.state.Vitals(name)
+		if err != nil {
+			continue // it is there, the lock is held
+		}
+		gauge(versionDesc, float64(v.Version), name)
+		gauge(openDesc, float64(v.Open), name)
+		counter(orphanDesc, float64(v.Orphans), name)
+		mismatch := 0.0
+		if v.Mismatch {
+			mismatch = 1
+		}
+		gauge(ratioDesc, mismatch, name)
+		for i, g := range v.Guardrails {
+			level := map[experiment.GuardState]float64{experiment.Ok: 1, experiment.Watch: 2, experiment.Breached: 3}[g.State]
+			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
+		}
+		counter(feedbackDesc, float64(v.Feedback.Accepted), name, "accepted")
+		counter(feedbackDesc, float64(v.Feedback.Duplicate), name, "duplicate")
+		counter(feedbackDesc, float64(v.Feedback.Late), name, "late")
+		counter(feedbackDesc, float64(v.Feedback.Rejected), name, "rejected")
+	}
+}

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/noregret/noregret/experiment"
+)
+
+// OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant, the
+// targeting key the unit.
+
+// flag is a successful evaluation. The value is always present.
+type flag struct {
+	Key      string          `json:"key"`
+	Reason   string          `json:"reason"`
+	Variant  string          `json:"variant"`
+	Value    json.RawMessage `json:"value"`
+	Metadata flagMetadata    `json:"metadata"`
+}
+
+// flagMetadata ties an evaluation to its feedback: DecisionID is the token.
+type flagMetadata struct {
+	DecisionID    string  `json:"decisionId"`
+	PolicyVersion uint64  `json:"policyVersion"`
+	Propensity    float64 `json:"propensity"`
+}
+
+// flagFailure is a failed evaluation.
+type flagFailure struct {
+	Key          string `json:"key,omitempty"`
+	ErrorCode    string `json:"errorCode"`
+	ErrorDetails string `json:"errorDetails,omitempty"`
+}
+
+// targetingKey reads the unit out of an evaluation's context. Other fields of it are ignored.
+func targetingKey(r *http.Request) (string, *flagFailure, error) {
+	b, err := body(r, "application/json")
+	if err != nil {
+		return "", nil, err
+	}
+	var in struct {
+		Context *struct {
+			TargetingKey any `json:"targetingKey"`
+		} `json:"context"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: jsonFault(err)}, nil
+	}
+	if in.Context == nil || in.Context.TargetingKey == nil {
+		return "", &flagFailure{ErrorCode: "TARGETING_KEY_MISSING", ErrorDetails: "want context.targetingKey, the unit"}, nil
+	}
+	unit, ok := in.Context.TargetingKey.(string)
+	if !ok {
+		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
+	}
+	if err := checkUnit("context.targetingKey", unit); err != nil {
+		code := "INVALID_CONTEXT"
+		if unit == "" {
+			code = "TARGETING_KEY_MISSING"
+		}
+		return "", &flagFailure{ErrorCode: code, ErrorDetails: err.Error()}, nil
+	}
+	return unit, nil, nil
+}
+
+// flagOf evaluates one experiment.
+func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
+	d := e.policy.Decide(unit)
+	t := experiment.Token{Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: now}
+	id, err := s.signer.Append(nil, t)
+	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
+}
+
+func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
+	key := r.PathValue("key")
+	unit, failure, err := targetingKey(r)
+	if err != nil {
+		return err
+	}
+	e := s.table.Load().entries[key]
+	if e == nil {
+		return writeJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "there is no such experiment"})
+	}
+	if failure != nil {
+		failure.Key = key
+		return writeJSON(w, http.StatusBadRequest, failure)
+	}
+	f, t, err := s.flagOf(key, e, unit, s.config.Now())
+	if err != nil {
+		return err
+	}
+	if e.policy.Exposure == "immediate" {
+		if err := s.exposeNow(r, key, []experiment.UnitEvent{experiment.UnitOf(t, nil)}); err != nil {
+			return err
+		}
+	}
+	e.counts.decisions.Inc()
+	return writeJSON(w, http.StatusOK, f)
+}
+
+// evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and often enough
+// that no cached token grows older than half the shortest attribution window.
+func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
+	unit, failure, err := targetingKey(r)
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return writeJSON(w, http.StatusBadRequest, failure)
+	}
+	entries, now := s.table.Load().entries, s.config.Now()
+	names := make([]string, 0, len(entries))
+	for name := range entries {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	h := sha256.New()
+	_, _ = h.Write([]byte(unit + "\n")) // never fails
+	for _, name := range names {
+		p := entries[name].policy
+		half := max(int64(p.Window)/2, 1)
+		_, _ = h.Write([]byte(p.Digest + strconv.FormatInt(now.UnixNano()/half, 10) + "\n"))
+	}
+	tag := `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]) + `"`
+	w.Header().Set("ETag", tag)
+	if matches(r, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	out := struct {
+		Flags []flag `json:"flags"`
+	}{[]flag{}}
+	for _, name := range names {
+		e := entries[name]
+		f, t, err := s.flagOf(name, e, unit, now)
+		if err != nil {
+			return err
+		}
+		if e.policy.Exposure == "immediate" {
+			if err := s.exposeNow(r, name, []experiment.UnitEvent{experiment.UnitOf(t, nil)}); err != nil {
+				return err
+			}
+		}
+		e.counts.decisions.Inc()
+		out.Flags = append(out.Flags, f)
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	return writeJSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/noregret/noregret"
+)
+
+// Listen opens the address. It refuses one that others can reach when there are no access tokens.
+func (s *Server) Listen(address string) (net.Listener, error) {
+	if s.config.Tokens == "" && !loopback(address) {
+		return nil, noregret.Errorf(noregret.Usage, "listen", "%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Usage, "listen", "the address cannot be used: %w", err)
+	}
+	return l, nil
+}
+
+// loopback reports whether an address can be reached from this machine only.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Serve answers on the listener until the context ends, then drains: it takes no new connections, finishes
+// the requests that run, for at most the given time, and closes the service. A nil certificate is plain HTTP.
+func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
+	h := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       s.config.RequestTime + 5*time.Second,
+		WriteTimeout:      2*s.config.RequestTime + 5*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+	}
+	serve := func() error { return h.Serve(l) }
+	if certificate != nil {
+		h.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12}
+		serve = func() error { return h.ServeTLS(l, "", "") }
+	}
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		s.config.Logger.Info("draining")
+		end, cancel := context.WithTimeout(context.Background(), drain)
+		defer cancel()
+		s.Drain()
+		err = h.Shutdown(end)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = h.Close()
+		}
+		<-served
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, s.Close())
+}
