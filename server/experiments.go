@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -65,7 +67,11 @@ func jsonFault(err error) string {
 		return fmt.Sprintf("it is no JSON at byte %d", e.Offset)
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("the field %q is a %s: want a %v", e.Field, kindOf(e.Value), e.Type)
+		field := "it"
+		if e.Field != "" {
+			field = strconv.Quote(e.Field)
+		}
+		return fmt.Sprintf("%s is %s: want %s", field, kindOf(e.Value), wanted(e.Type.Kind()))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it is no JSON: it ends too early"
@@ -73,10 +79,35 @@ func jsonFault(err error) string {
 	return err.Error() // json: unknown field "x"
 }
 
-// kindOf is the kind of a JSON value in an error: "number 1e999" is a number.
+// kindOf is the kind of a JSON value in an error, without the value: "number 1e999" is a number.
 func kindOf(value string) string {
-	kind, _, _ := bytes.Cut([]byte(value), []byte(" "))
-	return string(kind)
+	switch kind, _, _ := strings.Cut(value, " "); kind {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	default:
+		return "a " + kind
+	}
+}
+
+// wanted is what a field of a kind of Go wants.
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number that a float64 can hold"
+	}
+	return "a whole number in range"
 }
 
 func (s *Server) listExperiments(w http.ResponseWriter, _ *http.Request) error {

@@ -19,8 +19,6 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // world is a service with a clock of its own, on a file system in memory.
 type world struct {
 	t      testing.TB
@@ -50,7 +48,21 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// noLeaks checks at the end of a test that it has ended its goroutines. A test whose disk fails does not
+// call it: a failed pebble cannot be ended (eventlog/DESIGN.md).
+func noLeaks(t testing.TB) {
+	t.Helper()
+	running := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+}
+
 func newWorld(t testing.TB, change ...func(*Config)) *world {
+	t.Helper()
+	noLeaks(t)
+	return newLeakyWorld(t, change...)
+}
+
+func newLeakyWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), logs: &lockedBuffer{}}
 	w.config = Config{
@@ -212,7 +224,8 @@ var doc = sync.OnceValue(func() (d struct {
 	all      map[string]any
 	compiler *jsonschema.Compiler
 	mu       *sync.Mutex
-}) {
+},
+) {
 	text, err := openAPIJSON()
 	if err != nil {
 		panic(err)

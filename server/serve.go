@@ -39,9 +39,9 @@ func loopback(address string) bool {
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
 	h := &http.Server{
 		Handler:           s.handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       s.config.RequestTime + 5*time.Second,
-		WriteTimeout:      2*s.config.RequestTime + 5*time.Second,
+		ReadHeaderTimeout: min(5*time.Second, s.config.RequestTime),
+		ReadTimeout:       s.config.RequestTime + s.config.RequestTime/2,
+		WriteTimeout:      3 * s.config.RequestTime,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),

@@ -100,10 +100,7 @@ func TestWholeLoop(t *testing.T) {
 	if f := w.post("/v1/feedback", reported...); f.Accepted != 300 {
 		t.Errorf("%+v", f)
 	}
-	tampered := ds[0].Token[:len(ds[0].Token)-1] + "A"
-	if tampered == ds[0].Token {
-		tampered = ds[0].Token[:len(ds[0].Token)-1] + "B"
-	}
+	tampered := tamper(ds[0].Token)
 	f := w.post("/v1/feedback", reported[0], item{tampered, map[string]float64{"x": 1}}, item{ds[1].Token, map[string]float64{"y": 99}}, item{"nonsense", nil})
 	if f.Duplicate != 1 || f.Rejected != 3 || f.Items[1].Error == "" || f.Items[0].Status != "duplicate" {
 		t.Errorf("%+v", f)
@@ -490,6 +487,7 @@ func TestListen(t *testing.T) {
 
 // TestServeDrains: requests that run when the end comes are answered, and what was answered is kept.
 func TestServeDrains(t *testing.T) {
+	noLeaks(t)
 	fs := vfs.NewMem()
 	config := Config{Data: t.TempDir(), FS: fs, Tick: time.Hour}
 	s, err := New(config)
@@ -688,4 +686,15 @@ func TestKeysAreSecret(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
+}
+
+// tamper changes a character of a token's signature.
+func tamper(token string) string {
+	b := []byte(token)
+	if i := len(b) - 5; b[i] == 'A' {
+		b[i] = 'B'
+	} else {
+		b[i] = 'A'
+	}
+	return string(b)
 }
