@@ -122,14 +122,6 @@ func (s *Server) getExperiment(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, d)
 }
 
-// Applied is what applying a definition did.
-type Applied struct {
-	Name    string `json:"name"`
-	Version uint64 `json:"version"`
-	Created bool   `json:"created"`
-	Changed bool   `json:"changed"`
-}
-
 func (s *Server) putExperiment(w http.ResponseWriter, r *http.Request) error {
 	b, err := body(r, "application/json", "application/yaml", "application/x-yaml", "text/yaml")
 	if err != nil {
@@ -142,7 +134,7 @@ func (s *Server) putExperiment(w http.ResponseWriter, r *http.Request) error {
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.Errorf(noregret.BadInput, "name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
-	a := Applied{Name: d.Name}
+	a := experiment.Applied{Name: d.Name}
 	outcomes, err := s.submit(r.Context(), &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		a.Created = state.Policy(d.Name) == nil
 		events, err := state.Plan(d, now)
@@ -226,7 +218,7 @@ func (s *Server) named(kind string) func(w http.ResponseWriter, r *http.Request)
 		if e == nil {
 			return noSuch(name)
 		}
-		return writeJSON(w, http.StatusOK, Summary{Name: name, State: e.policy.State, Version: e.policy.Version, Round: e.policy.Round})
+		return writeJSON(w, http.StatusOK, experiment.Summary{Name: name, State: e.policy.State, Version: e.policy.Version, Round: e.policy.Round})
 	}
 }
 

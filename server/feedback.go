@@ -8,36 +8,6 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// feedbackItem is one item of feedback or of an exposure.
-type feedbackItem struct {
-	Token   string             `json:"token"`
-	Metrics map[string]float64 `json:"metrics,omitempty"`
-}
-
-// Fates is the answer to feedback, exposures and aggregates: how many items had which fate, and each item's.
-type Fates struct {
-	Accepted  int               `json:"accepted"`
-	Duplicate int               `json:"duplicate"`
-	Late      int               `json:"late"`
-	Rejected  int               `json:"rejected"`
-	Items     []experiment.Item `json:"items"`
-}
-
-func (f *Fates) count() {
-	for _, it := range f.Items {
-		switch it.Status {
-		case experiment.Accepted:
-			f.Accepted++
-		case experiment.Duplicate:
-			f.Duplicate++
-		case experiment.Late:
-			f.Late++
-		default:
-			f.Rejected++
-		}
-	}
-}
-
 func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
 	return s.units(w, r, experiment.KindFeedback)
 }
@@ -50,7 +20,7 @@ func (s *Server) exposures(w http.ResponseWriter, r *http.Request) error {
 // is given when the events are durable.
 func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
-		Items []feedbackItem `json:"items"`
+		Items []experiment.Reported `json:"items"`
 	}
 	if err := readJSON(r, &in); err != nil {
 		return err
@@ -58,7 +28,7 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	if len(in.Items) == 0 || len(in.Items) > s.config.MaxItems {
 		return noregret.Errorf(noregret.BadInput, "items", "%d items: want 1 to %d", len(in.Items), s.config.MaxItems)
 	}
-	f := Fates{Items: make([]experiment.Item, len(in.Items))}
+	f := experiment.Fates{Items: make([]experiment.Item, len(in.Items))}
 	entries, now := s.table.Load().entries, s.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
@@ -109,7 +79,7 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	for i, name := range names {
 		fates(f.Items, where[name], &outcomes[i])
 	}
-	f.count()
+	f.Count()
 	s.metrics.count(kind, f.Items)
 	return writeJSON(w, http.StatusOK, f)
 }
@@ -151,8 +121,8 @@ func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if outcomes[0].Err != nil {
 		return outcomes[0].Err
 	}
-	f := Fates{Items: outcomes[0].Items}
-	f.count()
+	f := experiment.Fates{Items: outcomes[0].Items}
+	f.Count()
 	s.metrics.count(experiment.KindAggregate, f.Items)
 	return writeJSON(w, http.StatusOK, f)
 }

@@ -208,13 +208,13 @@ type item struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-func (w *world) post(path string, items ...item) Fates {
+func (w *world) post(path string, items ...item) experiment.Fates {
 	w.t.Helper()
 	in, err := json.Marshal(map[string]any{"items": items})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out Fates
+	var out experiment.Fates
 	w.get(200, &out, "POST", path, string(in))
 	return out
 }

@@ -76,7 +76,7 @@ func TestHostile(t *testing.T) {
 			header = []string{"Content-Type", c.media}
 		}
 		status, b := w.do(c.method, c.path, c.body, header...)
-		var p problem
+		var p experiment.Problem
 		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status || p.Detail != c.detail || p.Type != "about:blank" {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)
 		}

@@ -9,17 +9,6 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// problem is the form of every error: RFC 9457, application/problem+json.
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	// Code is the module's, Place where the fault lies: "definition:12: arms[0].name", "items", ...
-	Code  string `json:"code"`
-	Place string `json:"place,omitempty"`
-}
-
 // httpError is an error with a status of its own.
 type httpError struct {
 	status int
@@ -60,7 +49,7 @@ func statusOf(err error) int {
 // writeError answers with a problem. What happened inside is not told.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
-	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: string(noregret.CodeOf(err))}
+	p := experiment.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: string(noregret.CodeOf(err))}
 	if _, ok := errors.AsType[experiment.TokenError](err); ok {
 		p.Code = string(noregret.BadInput)
 	}

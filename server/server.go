@@ -225,23 +225,14 @@ func (s *Server) Draining() <-chan struct{} { return s.stop }
 // Changed is closed at the next change of any experiment; ask again after it.
 func (s *Server) Changed() <-chan struct{} { return *s.changed.Load() }
 
-// Summary is an experiment in a list.
-type Summary struct {
-	Name        string            `json:"name"`
-	Description string            `json:"description,omitempty"`
-	State       experiment.Status `json:"state"`
-	Version     uint64            `json:"version"`
-	Round       uint64            `json:"round"`
-}
-
 // Experiments lists the experiments by name.
-func (s *Server) Experiments() []Summary {
+func (s *Server) Experiments() []experiment.Summary {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := []Summary{}
+	out := []experiment.Summary{}
 	for _, name := range s.state.Names() {
 		p := s.state.Policy(name)
-		out = append(out, Summary{name, s.state.Definition(name).Description, p.State, p.Version, p.Round})
+		out = append(out, experiment.Summary{Name: name, Description: s.state.Definition(name).Description, State: p.State, Version: p.Version, Round: p.Round})
 	}
 	return out
 }
@@ -278,18 +269,12 @@ func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
 	return s.state.Explain(t)
 }
 
-// StateOf names the state: how far it is and the digest that any other fold of the same log has, too.
-type StateOf struct {
-	Position uint64 `json:"position"`
-	Digest   string `json:"digest"`
-}
-
 // State is the state's position and digest. It costs as much as a snapshot.
-func (s *Server) State() (StateOf, error) {
+func (s *Server) State() (experiment.StateName, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	digest, err := s.state.Digest()
-	return StateOf{s.state.Position(), digest}, err
+	return experiment.StateName{Position: s.state.Position(), Digest: digest}, err
 }
 
 func noSuch(name string) error {

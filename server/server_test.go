@@ -62,7 +62,7 @@ func TestDocument(t *testing.T) {
 // TestWholeLoop goes once around: definition, decision, exposure, feedback, round, report, explanation.
 func TestWholeLoop(t *testing.T) {
 	w := newWorld(t)
-	var a Applied
+	var a experiment.Applied
 	w.get(201, &a, "PUT", "/v1/experiments/toy", toy, "Content-Type", "application/yaml")
 	if !a.Created || !a.Changed || a.Version != 1 {
 		t.Errorf("%+v", a)
@@ -133,7 +133,7 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.get(400, nil, "GET", "/v1/experiments/toy/explain?token="+tampered, "")
-	var s Summary
+	var s experiment.Summary
 	for _, step := range []struct {
 		path   string
 		status int

@@ -1,0 +1,314 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/experiment"
+)
+
+// TestCalls uses every call once.
+func TestCalls(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	c := s.client
+	ds, err := c.Decide(ctx, "toy", "ann", "bob")
+	if err != nil || len(ds) != 2 || ds[1].Unit != "bob" {
+		t.Fatalf("%+v %v", ds, err)
+	}
+	if f, err := c.Exposures(ctx, experiment.Reported{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
+		t.Errorf("%+v %v", f, err)
+	}
+	if f, err := c.Feedback(ctx, experiment.Reported{Token: ds[0].Token, Metrics: map[string]float64{"x": 1}}); err != nil || f.Accepted != 1 {
+		t.Errorf("%+v %v", f, err)
+	}
+	if e, err := c.Explain(ctx, "toy", ds[0].Token); err != nil || !e.Consistent {
+		t.Errorf("%+v %v", e, err)
+	}
+	for _, step := range []struct{ what, state string }{{"pause", "paused"}, {"resume", "running"}, {"rollback", "rolled_back"}} {
+		if v, err := c.Change(ctx, "toy", step.what, "a test"); err != nil || string(v.State) != step.state {
+			t.Errorf("%+v %v", v, err)
+		}
+	}
+	if list, err := c.Experiments(ctx); err != nil || len(list) != 1 || list[0].Name != "toy" {
+		t.Errorf("%+v %v", list, err)
+	}
+	if r, err := c.Report(ctx, "toy"); err != nil || r.State != experiment.RolledBack || r.Feedback.Accepted != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	want, err := s.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.State(ctx); err != nil || got != want {
+		t.Errorf("%+v %v", got, err)
+	}
+	body, err := c.Export(ctx, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := io.ReadAll(body)
+	if err != nil || uint64(bytes.Count(lines, []byte("\n"))) != want.Position {
+		t.Errorf("%s %v", lines, err)
+	}
+	_ = body.Close()
+	if err := c.Delete(ctx, "toy"); err != nil {
+		t.Error(err)
+	}
+	_, err = c.Report(ctx, "toy")
+	var e *client.Error
+	if !errors.As(err, &e) || e.Status != 404 || noregret.CodeOf(err) != noregret.NotFound {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRetries: what may be repeated is, up to the number of attempts; changes are not.
+func TestRetries(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	for _, c := range []struct {
+		refuse int64
+		ok     bool
+		sent   int64
+		call   func() error
+	}{
+		{3, true, 4, func() error { _, err := s.client.Decide(ctx, "toy", "a"); return err }},
+		{4, false, 4, func() error { _, err := s.client.Decide(ctx, "toy", "a"); return err }},
+		{1, false, 1, func() error { _, err := s.client.Change(ctx, "toy", "pause", ""); return err }},
+		{1, false, 1, func() error { return s.client.Delete(ctx, "toy") }},
+		{0, false, 1, func() error { _, err := s.client.Decide(ctx, "none", "a"); return err }},
+	} {
+		s.refuse.Store(c.refuse)
+		before := s.count.Load()
+		err := c.call()
+		if (err == nil) != c.ok || s.count.Load()-before != c.sent {
+			t.Errorf("%+v: %d requests, %v", c, s.count.Load()-before, err)
+		}
+		s.refuse.Store(0)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.client.Decide(ended, "toy", "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	for _, o := range []client.Options{{}, {URL: "ftp://x"}, {URL: "127.0.0.1:80"}, {URL: "http://x?y"}, {URL: "http://x", Attempts: -1}} {
+		if _, err := client.New(o); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestReporter: many goroutines, a service that is away for a while, and everything arrives once.
+func TestReporter(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	ds, err := s.client.Decide(ctx, "toy", units(400)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total experiment.Fates
+	batches := 0
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 50, Every: time.Hour, Queue: 10, Done: func(_ bool, _ []experiment.Reported, f experiment.Fates, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		batches++
+		total.Accepted += f.Accepted
+		total.Duplicate += f.Duplicate
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.refuse.Store(11) // more than one call's attempts
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for _, d := range ds[w*100 : (w+1)*100] {
+				if err := errors.Join(r.Exposure(ctx, d.Token), r.Feedback(ctx, d.Token, map[string]float64{"x": 1})); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := r.Flush(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	report, err := s.Report("toy")
+	if err != nil || total.Accepted != 800 || total.Duplicate != 0 || report.Feedback.Accepted != 400 || report.Health.Exposures.Accepted != 400 || batches > 20 {
+		t.Errorf("%+v in %d batches; %+v, %v", total, batches, report.Feedback, err)
+	}
+	if err := r.Exposure(ctx, "x"); err == nil {
+		t.Error("a closed reporter took an item")
+	}
+}
+
+// TestReporterHoldsBack: a full queue makes the caller wait, and its context ends that.
+func TestReporterHoldsBack(t *testing.T) {
+	s := newService(t)
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.refuse.Store(1 << 40)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	n := 0
+	for ; ctx.Err() == nil; n++ {
+		if err = r.Exposure(ctx, "x"); err != nil {
+			break
+		}
+	}
+	if err == nil || n > 4 {
+		t.Errorf("%d items were taken, %v", n, err)
+	}
+	if err := r.Close(ctx); err == nil {
+		t.Error("closing in time was promised though nothing could be sent")
+	}
+}
+
+// TestLocalSameArm: the process decides as the service, before and after changes of the policy.
+func TestLocalSameArm(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	renewed := make(chan uint64, 10)
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *experiment.Policy) { renewed <- p.Version }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	names := units(300)
+	for round := range 4 {
+		ds, err := s.client.Decide(ctx, "toy", names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round > 0 { // the long poll brings it
+			if v := <-renewed; v != ds[0].Version {
+				t.Fatalf("round %d: version %d came, the service has %d", round, v, ds[0].Version)
+			}
+		}
+		held := 0
+		for i, d := range ds {
+			got := l.Decide(names[i])
+			if got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version || !bytes.Equal(got.Value, d.Value) {
+				t.Fatalf("round %d, %s: here %+v, the service %+v", round, names[i], got, d)
+			}
+			if got.HeldBack {
+				held++
+			}
+			if err := l.Record(got, map[string]float64{"x": map[string]float64{"gain": 2}[got.Name] + float64(i%7), "shown": 3}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held < 10 || held > 60 {
+			t.Errorf("%d of 300 held back", held)
+		}
+		if err := l.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		switch round {
+		case 0:
+			_, err = s.client.Change(ctx, "toy", "rollback", "")
+		case 1:
+			_, err = s.client.Change(ctx, "toy", "resume", "")
+		case 2:
+			_, err = s.client.Apply(ctx, "toy", bytes.Replace([]byte(toy), []byte("share: 0.2"), []byte("share: 0.4"), 1))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.Policy().Version != 4 {
+		t.Errorf("version %d", l.Policy().Version)
+	}
+}
+
+// TestLocalSums: the sums that arrive are those of what was recorded, once, though the service was away.
+func TestLocalSums(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	var fates []experiment.Fates
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Source: "test", Every: time.Hour, Done: func(_ experiment.AggregateEvent, f experiment.Fates, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		fates = append(fates, f)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, sum := map[string]int64{}, map[string]float64{}
+	for i, u := range units(500) {
+		d := l.Decide(u)
+		metrics := map[string]float64{"x": float64(i), "shown": 2}
+		if i%2 == 0 {
+			metrics["clicks"] = 1
+		}
+		if err := l.Record(d, metrics); err != nil {
+			t.Fatal(err)
+		}
+		if !d.HeldBack {
+			n[d.Name]++
+			sum[d.Name] += float64(i)
+		}
+		if i == 250 {
+			if err := l.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, v := range map[string]float64{"x": math.NaN(), "clicks": 0.5, "shown": -1, "rate": 1, "none": 1} {
+		if err := l.Record(l.Decide("z"), map[string]float64{name: v}); err == nil {
+			t.Errorf("%s = %v was taken", name, v)
+		}
+	}
+	s.refuse.Store(9)
+	if err := l.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report("toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arm, a := range r.Arms {
+		x, rate, clicks := a.Metrics["x"], a.Metrics["rate"], a.Metrics["clicks"]
+		if a.N != n[arm] || math.Abs(*x.Mean-sum[arm]/float64(n[arm])) > 1e-9 || clicks.N != a.N || rate.N != a.N || math.Abs(*rate.Mean-*clicks.Mean/2) > 1e-9 {
+			t.Errorf("%s: %+v, want %d units with the sum %v", arm, a, n[arm], sum[arm])
+		}
+	}
+	for _, f := range fates {
+		if f.Rejected+f.Late+f.Duplicate > 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(fates) != 2 {
+		t.Errorf("%d reports", len(fates))
+	}
+}
+
+func BenchmarkLocalDecide(b *testing.B) {
+	s, ctx := newService(b), context.Background()
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Decide("user-1234567")
+	}
+	b.StopTimer()
+	if err := l.Close(ctx); err != nil {
+		b.Error(err)
+	}
+}

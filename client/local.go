@@ -1,0 +1,283 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+)
+
+// LocalOptions tune a [Local]. The zero value of each field is its default.
+type LocalOptions struct {
+	// Source names this process in the sums it sends; a random part is added for each start.
+	Source string
+	// Every is how often sums are sent: default 5 s.
+	Every time.Duration
+	// Wait is how long one poll for a new policy waits: default 30 s, at most 1 m.
+	Wait time.Duration
+	// Renewed is told of each new policy after the first. It is called by the Local's goroutine and may be nil.
+	Renewed func(p *experiment.Policy)
+	// Done is told what became of each report of sums. It is called by the Local's goroutine and may be nil.
+	Done func(sums experiment.AggregateEvent, fates experiment.Fates, err error)
+}
+
+// Local decides in the process for one experiment, and sends sums of what is recorded. Its methods are safe
+// for concurrent use; deciding takes no lock.
+type Local struct {
+	client  *Client
+	name    string
+	options LocalOptions
+	policy  atomic.Pointer[experiment.Policy]
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+	source  string
+	// failure is the last error of the poll, nil after a success.
+	failure atomic.Pointer[error]
+
+	mu       sync.Mutex
+	sums     map[sumKey]*experiment.AggregateItem
+	sequence uint64
+	sending  sync.Mutex
+	pending  *experiment.AggregateEvent // taken and not sent yet; sending is held to look at it
+}
+
+type sumKey struct {
+	version uint64
+	arm     string
+	held    bool
+}
+
+// NewLocal fetches the experiment's policy and keeps it up to date until [Local.Close].
+func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Local, error) {
+	if o.Source == "" {
+		o.Source = "local"
+	}
+	if o.Every == 0 {
+		o.Every = 5 * time.Second
+	}
+	if o.Wait == 0 {
+		o.Wait = 30 * time.Second
+	}
+	if len(o.Source) > 100 || o.Every < 0 || o.Wait < 0 || o.Wait > time.Minute {
+		return nil, noregret.Errorf(noregret.Usage, "local", "source of %d bytes, sums every %v, polls of %v: want at most 100, lengths of time, at most 1m", len(o.Source), o.Every, o.Wait)
+	}
+	p, err := c.Policy(ctx, name, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.Background())
+	l := &Local{client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(), sums: map[sumKey]*experiment.AggregateItem{}}
+	l.policy.Store(p)
+	l.done.Add(2)
+	go l.poll(run)
+	go l.report(run)
+	return l, nil
+}
+
+// Policy is the policy in force.
+func (l *Local) Policy() *experiment.Policy { return l.policy.Load() }
+
+// Decide is the decision for a unit: the service's own, as long as both have the same policy. It allocates nothing.
+func (l *Local) Decide(unit string) experiment.Decision { return l.policy.Load().Decide(unit) }
+
+// Err is why the policy may be out of date, or nil: the last poll has failed.
+func (l *Local) Err() error {
+	if e := l.failure.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// poll keeps the policy up to date.
+func (l *Local) poll(ctx context.Context) {
+	defer l.done.Done()
+	for ctx.Err() == nil {
+		p, err := l.client.Policy(ctx, l.name, l.policy.Load().Digest, l.options.Wait)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			l.failure.Store(&err)
+			t := time.NewTimer(l.client.pause)
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+			}
+			continue
+		}
+		l.failure.Store(nil)
+		if p != nil {
+			l.policy.Store(p)
+			if l.options.Renewed != nil {
+				l.options.Renewed(p)
+			}
+		}
+	}
+}
+
+// Record counts a unit as exposed, with its metrics: once for each unit and policy version, when they are
+// known. A metric that is left out counts as its default, or not at all. It refuses what the service would.
+func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error {
+	p := l.policy.Load()
+	for name, v := range metrics {
+		if err := checkMetric(p, name, v); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := sumKey{d.Version, d.Name, d.HeldBack}
+	s := l.sums[key]
+	if s == nil {
+		s = &experiment.AggregateItem{Version: d.Version, Arm: d.Name, HeldBack: d.HeldBack, Metrics: map[string]experiment.Sums{}}
+		l.sums[key] = s
+	}
+	s.Units++
+	all := metrics
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		v, ok := metrics[m.Name]
+		if !ok && m.Default != nil {
+			if len(all) == len(metrics) {
+				all = maps.Clone(metrics)
+			}
+			if all == nil {
+				all = map[string]float64{}
+			}
+			v, ok = *m.Default, true
+			all[m.Name] = v
+		}
+		if ok {
+			q := s.Metrics[m.Name]
+			s.Metrics[m.Name] = experiment.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + v*v}
+		}
+	}
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		x, hasX := all[m.Numerator]
+		y, hasY := all[m.Denominator]
+		if m.Kind == "ratio" && hasX && hasY {
+			if s.Products == nil {
+				s.Products = map[string]float64{}
+			}
+			s.Products[m.Name] += x * y
+		}
+	}
+	return nil
+}
+
+// checkMetric refuses a value that the service would refuse.
+func checkMetric(p *experiment.Policy, name string, v float64) error {
+	i := slices.IndexFunc(p.Metrics, func(m experiment.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
+	if i < 0 {
+		return noregret.Errorf(noregret.BadInput, "metrics."+name, "it is no metric of %q", p.Experiment)
+	}
+	m := &p.Metrics[i]
+	low, high := -1e15, 1e15
+	if m.Kind == "count" {
+		low = 0
+	}
+	if len(m.Range) == 2 {
+		low, high = m.Range[0], m.Range[1]
+	}
+	if !(v >= low && v <= high) {
+		return noregret.Errorf(noregret.BadInput, "metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
+	}
+	if m.Kind == "count" && v != math.Trunc(v) {
+		return noregret.Errorf(noregret.BadInput, "metrics."+name, "%v: a count is a whole number", v)
+	}
+	return nil
+}
+
+// report sends the sums from time to time.
+func (l *Local) report(ctx context.Context) {
+	defer l.done.Done()
+	t := time.NewTicker(l.options.Every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			_ = l.Flush(ctx) // told to Done
+		}
+	}
+}
+
+// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what could not
+// be sent then waits for the next Flush, with its sequence number, and sums that come meanwhile for the one after it, so that memory does
+// not grow.
+func (l *Local) Flush(ctx context.Context) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	for l.pending != nil || l.take() {
+		if err := l.send(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends the pending sums.
+func (l *Local) send(ctx context.Context) error {
+	for {
+		fates, err := l.client.Aggregate(ctx, *l.pending)
+		e, refused := errors.AsType[*Error](err)
+		final := err == nil || refused && !e.temporary() && e.Status != http.StatusUnauthorized
+		if !final && ctx.Err() == nil {
+			continue
+		}
+		if l.options.Done != nil {
+			l.options.Done(*l.pending, fates, err)
+		}
+		if final {
+			l.pending = nil
+		}
+		return err
+	}
+}
+
+// take makes a report of the sums recorded so far, if there are any.
+func (l *Local) take() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.sums) == 0 {
+		return false
+	}
+	l.sequence++
+	a := &experiment.AggregateEvent{Experiment: l.name, Source: l.source, Sequence: l.sequence}
+	for _, s := range l.sums {
+		a.Items = append(a.Items, *s)
+	}
+	l.sums = map[sumKey]*experiment.AggregateItem{}
+	slices.SortFunc(a.Items, func(x, y experiment.AggregateItem) int {
+		switch {
+		case x.Version != y.Version:
+			return cmp.Compare(x.Version, y.Version)
+		case x.HeldBack != y.HeldBack:
+			return map[bool]int{false: -1, true: 1}[x.HeldBack]
+		}
+		return strings.Compare(x.Arm, y.Arm)
+	})
+	l.pending = a
+	return true
+}
+
+// Close sends the last sums, for as long as ctx allows, and ends the goroutines.
+func (l *Local) Close(ctx context.Context) error {
+	l.stop()
+	l.done.Wait()
+	return l.Flush(ctx)
+}

@@ -1,0 +1,141 @@
+package provider_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/open-feature/go-sdk-contrib/providers/ofrep"
+	"github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/client/provider"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server"
+)
+
+func newService(t *testing.T) (*server.Server, string) {
+	t.Helper()
+	s, err := server.New(server.Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		h.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := client.New(client.Options{URL: h.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range map[string][2]string{"number": {"0.5", "2"}, "whole": {"3", "4"}, "text": {`"red"`, `"blue"`}, "switch": {"true", "false"}, "object": {`{"a": [1, {"b": null}]}`, `{"a": []}`}} {
+		text := `{"name": "` + name + `", "arms": [{"name": "one", "value": ` + values[0] + `}, {"name": "two", "value": ` + values[1] + `}],
+			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, "two": 0.5}}}`
+		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, h.URL
+}
+
+// evaluate asks for every flag by the SDK, for many units, and compares with the service's own decisions.
+func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
+	t.Helper()
+	ctx := context.Background()
+	for _, unit := range []string{"ann", "bob", "cyd", "dan", "eve"} {
+		user := openfeature.NewEvaluationContext(unit, map[string]any{"country": "de"})
+		pick := func(flag string) int { return s.Policy(flag).Decide(unit).Arm }
+		number, err := c.FloatValueDetails(ctx, "number", -1, user)
+		if err != nil || number.Value != []float64{.5, 2}[pick("number")] || number.Reason != openfeature.SplitReason || number.Variant != []string{"one", "two"}[pick("number")] {
+			t.Errorf("%+v %v", number, err)
+		}
+		if id, err := number.FlagMetadata.GetString("decisionId"); err != nil || id == "" {
+			t.Errorf("metadata %+v: %v", number.FlagMetadata, err)
+		}
+		if p, err := number.FlagMetadata.GetFloat("propensity"); err != nil || p != .5 {
+			t.Errorf("metadata %+v: %v", number.FlagMetadata, err)
+		}
+		if v, err := c.IntValue(ctx, "whole", -1, user); err != nil || v != []int64{3, 4}[pick("whole")] {
+			t.Errorf("%v %v", v, err)
+		}
+		if v, err := c.StringValue(ctx, "text", "", user); err != nil || v != []string{"red", "blue"}[pick("text")] {
+			t.Errorf("%v %v", v, err)
+		}
+		if v, err := c.BooleanValue(ctx, "switch", false, user); err != nil || v != (pick("switch") == 0) {
+			t.Errorf("%v %v", v, err)
+		}
+		if v, err := c.ObjectValue(ctx, "object", nil, user); err != nil || len(v.(map[string]any)["a"].([]any)) != []int{2, 0}[pick("object")] {
+			t.Errorf("%v %v", v, err)
+		}
+		if v, err := c.FloatValueDetails(ctx, "none", 7, user); err == nil || v.Value != 7 || v.ErrorCode != openfeature.FlagNotFoundCode {
+			t.Errorf("%+v %v", v, err)
+		}
+		if v, err := c.BooleanValueDetails(ctx, "text", true, user); err == nil || !v.Value || v.ErrorCode != openfeature.TypeMismatchCode {
+			t.Errorf("%+v %v", v, err)
+		}
+	}
+	if v, err := c.FloatValueDetails(ctx, "number", 7, openfeature.NewTargetlessEvaluationContext(nil)); err == nil || v.Value != 7 || v.ErrorCode != openfeature.TargetingKeyMissingCode {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// TestPublicOFREP: the public OFREP provider of OpenFeature's Go SDK, unchanged, against the service.
+func TestPublicOFREP(t *testing.T) {
+	s, url := newService(t)
+	if err := openfeature.SetNamedProviderAndWait("ofrep", ofrep.NewProvider(url)); err != nil {
+		t.Fatal(err)
+	}
+	evaluate(t, s, openfeature.NewClient("ofrep"))
+}
+
+// TestProvider: ours, with tracking.
+func TestProvider(t *testing.T) {
+	s, url := newService(t)
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	p, err := provider.New(c, provider.Options{Remember: 4, Failed: func(_, _ string, err error) { failed++ }, Reporter: client.ReporterOptions{Every: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := openfeature.SetNamedProviderAndWait("ours", p); err != nil {
+		t.Fatal(err)
+	}
+	flags, ctx := openfeature.NewClient("ours"), context.Background()
+	evaluate(t, s, flags)
+	user := openfeature.NewEvaluationContext("eve", nil)
+	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0).Add("flag", "number"))
+	flags.Track(ctx, "x", user, openfeature.NewTrackingEventDetails(3.5).Add("flag", "number").Add("seconds", 12))
+	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1)) // forgotten: five units, four are kept
+	flags.Track(ctx, "x", openfeature.NewEvaluationContext("stranger", nil), openfeature.NewTrackingEventDetails(1))
+	if err := p.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report("number")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Arms[s.Policy("number").Decide("eve").Name]
+	if a.N != 1 || *a.Metrics["x"].Mean != 3.5 || *a.Metrics["seconds"].Mean != 12 || r.Feedback != (experiment.Counts{Accepted: 1}) || failed != 2 {
+		t.Errorf("%+v, %+v, %d failed", a, r.Feedback, failed)
+	}
+	other, err := s.Report("whole")
+	if err != nil || other.Feedback.Accepted != 0 {
+		t.Errorf("%+v %v", other.Feedback, err)
+	}
+	p.Shutdown()
+	if _, err := provider.New(c, provider.Options{Remember: -1}); err == nil {
+		t.Error("remembering -1 units was taken")
+	}
+}
