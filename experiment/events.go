@@ -148,3 +148,13 @@ func Concerns(payload []byte) string {
 	}
 	return p.Experiment
 }
+
+// Hash is the unit's hash, [Hash]("unit", salt, unit).
+func (e *UnitEvent) Hash() (unit uint64, ok bool) { return parseUnit(e.Unit) }
+
+// Units reads the payload of [KindExposures] and [KindFeedback].
+func Units(e Event) (UnitsEvent, error) {
+	var p UnitsEvent
+	err := e.open(&p)
+	return p, err
+}

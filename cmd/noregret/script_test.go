@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 // outputs after a wanted change with UPDATE_SCRIPTS=1.
 //
 // Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit status, "bad N ERROR ..."
-// the exact error as well; pack, damage, replace and idx make files that text cannot show.
+// the exact error as well; pack, damage, replace and idx make files that text cannot show;
+// "service start|stop|kill" runs noregret serve (scriptserve_test.go).
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -32,6 +33,7 @@ func TestScripts(t *testing.T) {
 			"damage":  damage,
 			"replace": replace,
 			"idx":     idx,
+			"service": service,
 		},
 	})
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// running are the services of scripts, by working directory.
+var running struct {
+	sync.Mutex
+	by map[string]*exec.Cmd
+}
+
+// service runs noregret serve on a free port: "service start ARGS..." waits until it takes requests and sets
+// NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service kill" sends SIGKILL.
+// Its standard error is appended to the file service.log.
+func service(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: service start ARGS... | stop | kill")
+	}
+	dir := ts.MkAbs(".")
+	running.Lock()
+	if running.by == nil {
+		running.by = map[string]*exec.Cmd{}
+	}
+	cmd := running.by[dir]
+	running.Unlock()
+	if args[0] == "start" {
+		startService(ts, dir, args[1:])
+		return
+	}
+	if cmd == nil {
+		ts.Fatalf("no service is running")
+	}
+	sig := syscall.SIGTERM
+	if args[0] == "kill" {
+		sig = syscall.SIGKILL
+	}
+	ts.Check(cmd.Process.Signal(sig))
+	err := cmd.Wait()
+	running.Lock()
+	delete(running.by, dir)
+	running.Unlock()
+	if args[0] == "stop" {
+		ts.Check(err)
+	}
+}
+
+func startService(ts *testscript.TestScript, dir string, args []string) {
+	bin := ""
+	for _, d := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(d, "noregret")); err == nil {
+			bin = filepath.Join(d, "noregret")
+			break
+		}
+	}
+	cmd := exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	log, err := os.OpenFile(ts.MkAbs("service.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	defer func() { _ = log.Close() }()
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	running.Lock()
+	running.by[dir] = cmd
+	running.Unlock()
+	ts.Defer(func() {
+		running.Lock()
+		defer running.Unlock()
+		if running.by[dir] == cmd {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			delete(running.by, dir)
+		}
+	})
+	r := bufio.NewReader(out)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		_ = cmd.Wait()
+		ts.Fatalf("the service did not start: %s", ts.ReadFile("service.log"))
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		ts.Fatalf("the service said %q", line)
+	}
+	ts.Setenv("NOREGRET_SERVER", url)
+}
