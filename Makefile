@@ -132,6 +132,15 @@ same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model fil
 		cmp dist/here.json dist/there.json && echo "$$run: same bytes" || exit 1; \
 	done
 
+.PHONY: crash
+crash: ## kill the service 110 times under load, and 240 times by disk errors and crash clones
+	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 30m -run 'TestCrash' -v ./server
+
+.PHONY: load
+load: ## measure the service on this machine: decisions against a bare handler, durable feedback, memory
+	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
+	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
+
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does
 	bash .ci/run

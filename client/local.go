@@ -161,7 +161,7 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 		}
 		if ok {
 			q := s.Metrics[m.Name]
-			s.Metrics[m.Name] = experiment.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + v*v}
+			s.Metrics[m.Name] = experiment.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + float64(v*v)}
 		}
 	}
 	for i := range p.Metrics {

@@ -1,0 +1,111 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server"
+)
+
+// exampleService is a service for the examples: in a program it is `noregret serve`, somewhere.
+func exampleService() (url string, end func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	s, err := server.New(server.Config{Data: dir, FS: vfs.NewMem(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		panic(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	return h.URL, func() {
+		s.Drain()
+		h.Close()
+		_ = s.Close()
+		_ = os.RemoveAll(dir)
+	}
+}
+
+const exampleDefinition = `
+name: ranking
+arms:
+  - {name: today, value: 0.3}
+  - {name: more, value: 0.6}
+control: {arm: today, share: 0.2}
+metrics:
+  - {name: watch, range: [0, 600]}
+objective: {goals: [{metric: watch}]}
+`
+
+// Decide, show, report: three calls.
+func ExampleClient() {
+	url, end := exampleService()
+	defer end()
+	ctx := context.Background()
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.Apply(ctx, "ranking", []byte(exampleDefinition)); err != nil {
+		panic(err)
+	}
+	ds, err := c.Decide(ctx, "ranking", "ann")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s gets %s = %s\n", ds[0].Unit, ds[0].Arm, ds[0].Value)
+	shown := experiment.Reported{Token: ds[0].Token}
+	if _, err := c.Exposures(ctx, shown); err != nil {
+		panic(err)
+	}
+	shown.Metrics = map[string]float64{"watch": 42}
+	fates, err := c.Feedback(ctx, shown)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(fates.Items[0].Status)
+	// Output:
+	// ann gets more = 0.6
+	// accepted
+}
+
+// Decide in the process, and send sums.
+func ExampleLocal() {
+	url, end := exampleService()
+	defer end()
+	ctx := context.Background()
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.Apply(ctx, "ranking", []byte(exampleDefinition)); err != nil {
+		panic(err)
+	}
+	local, err := c.NewLocal(ctx, "ranking", client.LocalOptions{})
+	if err != nil {
+		panic(err)
+	}
+	for _, user := range []string{"ann", "bob", "cyd"} {
+		d := local.Decide(user) // no call
+		if err := local.Record(d, map[string]float64{"watch": 42}); err != nil {
+			panic(err)
+		}
+	}
+	if err := local.Close(ctx); err != nil { // sends what was recorded
+		panic(err)
+	}
+	r, err := c.Report(ctx, "ranking")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Arms["today"].N+r.Arms["more"].N, "units")
+	// Output: 3 units
+}

@@ -1,0 +1,424 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/server"
+)
+
+// full is whether the long form of a test is asked for: NOREGRET_FULL=1, make crash.
+func full() bool { return os.Getenv("NOREGRET_FULL") != "" }
+
+const crashToy = `name: toy
+arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: 2}]
+control: {arm: control, share: 0.2}
+metrics: [{name: x}, {name: n, kind: count, default: 0}]
+objective: {goals: [{metric: x}]}
+guardrails: [{metric: x, min: -1, action: rollback}]
+round: {length: 20ms, min_units: 20}
+attribution_window: 8784h
+`
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// TestMain lets the test binary be the service that is killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("NOREGRET_CRASH_CHILD"); dir != "" {
+		if err := crashChild(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func crashChild(dir string) error {
+	s, err := server.New(server.Config{Data: dir, Logger: quiet, SnapshotEvery: 150, Tick: 5 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	l, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	return s.Serve(context.Background(), l, nil, time.Second)
+}
+
+// ledger is what the clients know: every item they sent, and what was answered.
+type ledger struct {
+	mu       sync.Mutex
+	items    []*sent
+	sums     uint64 // sequence number of the source
+	units    int64  // of sums that were answered
+	answered uint64 // the last sequence number that was
+	unsure   *experiment.AggregateEvent
+	refused  []string
+	dropped  int64 // items sent that nobody remembers, see keep
+}
+
+// sent is one unit's exposure and feedback.
+type sent struct {
+	token             string
+	exposed, reported bool // answered as accepted or duplicate
+}
+
+// drive sends until a request fails: every unit is new, so that each item may count once only.
+func (g *ledger) drive(c *client.Client, worker string) {
+	ctx := context.Background()
+	for i := 0; ; i++ {
+		ds, err := c.Decide(ctx, "toy", worker+fmt.Sprint("-a", i), worker+fmt.Sprint("-b", i))
+		if err != nil {
+			return
+		}
+		for _, d := range ds {
+			it := &sent{token: d.Token}
+			g.mu.Lock()
+			g.items = append(g.items, it)
+			g.mu.Unlock()
+			if !g.finish(ctx, c, it) {
+				return
+			}
+		}
+	}
+}
+
+// finish sends what of an item was not answered yet.
+func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
+	step := func(done *bool, send func(context.Context, ...experiment.Reported) (experiment.Fates, error), r experiment.Reported) bool {
+		if *done {
+			return true
+		}
+		f, err := send(ctx, r)
+		if err != nil {
+			return false
+		}
+		g.mu.Lock()
+		*done = true
+		g.mu.Unlock()
+		if f.Accepted+f.Duplicate != 1 {
+			g.mu.Lock()
+			g.refused = append(g.refused, fmt.Sprintf("%+v", f))
+			g.mu.Unlock()
+		}
+		return true
+	}
+	return step(&it.exposed, c.Exposures, experiment.Reported{Token: it.token}) &&
+		step(&it.reported, c.Feedback, experiment.Reported{Token: it.token, Metrics: map[string]float64{"x": 1, "n": 2}})
+}
+
+// aggregate sends one report of sums, the last one again if it was not answered.
+func (g *ledger) aggregate(c *client.Client) bool {
+	ctx := context.Background()
+	if g.unsure == nil {
+		p, err := c.Policy(ctx, "toy", "", 0)
+		if err != nil {
+			return false
+		}
+		g.sums++
+		arm := p.DecideHash(g.sums * 0x9e3779b97f4a7c15).Name
+		g.unsure = &experiment.AggregateEvent{Experiment: "toy", Source: "sums", Sequence: g.sums, Items: []experiment.AggregateItem{{Version: p.Version, Arm: arm, Units: 3, Metrics: map[string]experiment.Sums{"x": {N: 3, Sum: 3, Squares: 3}}}}}
+	}
+	f, err := c.Aggregate(ctx, *g.unsure)
+	if err != nil {
+		return false
+	}
+	if f.Accepted+f.Duplicate != 1 {
+		g.refused = append(g.refused, fmt.Sprintf("sums: %+v", f))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unsure = nil
+	g.units += 3
+	g.answered = g.sums
+	return true
+}
+
+// acknowledged copies what has been answered so far.
+func (g *ledger) acknowledged() (items []*sent, answered uint64, units int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, it := range g.items {
+		if it.exposed && it.reported {
+			items = append(items, it)
+		}
+	}
+	return items, g.answered, g.units
+}
+
+// keep forgets all but what was answered before the power went: what was sent later may be there or not.
+func (g *ledger) keep(items []*sent, answered uint64, units int64) {
+	g.dropped += int64(len(g.items)-len(items)) + int64(g.sums-g.answered) + 1
+	g.items, g.answered, g.units, g.unsure = items, answered, units, nil
+}
+
+// present sends everything that was answered once more: it must be a duplicate, so it was not lost; and the
+// counters say that nothing counted twice.
+func (g *ledger) present(t *testing.T, c *client.Client) {
+	t.Helper()
+	ctx := context.Background()
+	for at := 0; at < len(g.items); at += 500 {
+		var exposures, feedback []experiment.Reported
+		for _, it := range g.items[at:min(at+500, len(g.items))] {
+			exposures = append(exposures, experiment.Reported{Token: it.token})
+			feedback = append(feedback, experiment.Reported{Token: it.token, Metrics: map[string]float64{"x": 1}})
+		}
+		e, err := c.Exposures(ctx, exposures...)
+		f, err2 := c.Feedback(ctx, feedback...)
+		if err != nil || err2 != nil || e.Duplicate != len(exposures) || f.Duplicate != len(feedback) {
+			t.Fatalf("of %d acknowledged units %d exposures and %d feedback are there, %v %v", len(exposures), e.Duplicate, f.Duplicate, err, err2)
+		}
+	}
+	if g.answered > 0 {
+		f, err := c.Aggregate(ctx, experiment.AggregateEvent{Experiment: "toy", Source: "sums", Sequence: g.answered, Items: []experiment.AggregateItem{{Version: 1, Arm: "gain"}}})
+		if err != nil || f.Duplicate != 1 {
+			t.Fatalf("the acknowledged sums %d are gone: %+v %v", g.answered, f, err)
+		}
+	}
+	r, err := c.Report(ctx, "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := int64(len(g.items)) + g.units/3
+	if got := r.Feedback.Accepted; got < least || got > least+g.dropped {
+		t.Fatalf("%d items are accepted, want %d to %d", got, least, least+g.dropped)
+	}
+}
+
+// settle sends again what was not answered, and checks that everything counts exactly once.
+func (g *ledger) settle(t *testing.T, c *client.Client) {
+	t.Helper()
+	for _, it := range g.items {
+		if !g.finish(context.Background(), c, it) {
+			t.Fatal("the service that was started again does not answer")
+		}
+	}
+	for g.unsure != nil {
+		if !g.aggregate(c) {
+			t.Fatal("the service that was started again does not answer")
+		}
+	}
+	r, err := c.Report(context.Background(), "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := int64(0)
+	for _, a := range r.Arms {
+		units += a.N
+	}
+	n := int64(len(g.items))
+	if r.Feedback.Accepted != n+int64(g.sums) || r.Health.Exposures.Accepted != n || units != n+g.units || len(g.refused) > 0 {
+		t.Fatalf("%d units were sent and %d in %d sums; %d feedback and %d exposures are accepted, %d units counted; refused: %v",
+			n, g.units, g.sums, r.Feedback.Accepted, r.Health.Exposures.Accepted, units, g.refused)
+	}
+}
+
+// checkLog checks the log and that what a service recovers from it is the fold of all of it.
+func checkLog(t *testing.T, fs vfs.FS, data string) {
+	t.Helper()
+	ctx := context.Background()
+	real := fs
+	if real == nil {
+		real = vfs.Default
+	}
+	report, err := eventlog.Check(ctx, real, server.LogDir(data))
+	if err != nil || report.Damaged() {
+		t.Fatalf("%+v %v", report, err)
+	}
+	log, err := eventlog.Open(fs, server.LogDir(data), eventlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	state, _, err := server.Recover(ctx, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := server.ReplayEvents(experiment.NewState(), log.Read(ctx, 1), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := state.Digest()
+	if err != nil || digest != want.Digest || want.Different > 0 || want.Unknown > 0 {
+		t.Fatalf("recovered %s at %d, the log folds to %+v, %v", digest, state.Position(), want, err)
+	}
+}
+
+// TestCrashKill kills the service with SIGKILL at random moments under load. After each start everything that
+// was answered is there, nothing twice, and the state is the fold of the log.
+func TestCrashKill(t *testing.T) {
+	kills := 4
+	if full() {
+		kills = 110
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, g, rng := t.TempDir(), &ledger{}, random.New(1, "kill")
+	for k := range kills + 1 {
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatalf("kill %d: the service did not start: %v", k, err)
+		}
+		transport := &http.Transport{MaxIdleConnsPerHost: 16}
+		c, err := client.New(client.Options{URL: strings.TrimSpace(line), Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k == 0 {
+			if _, err := c.Apply(context.Background(), "toy", []byte(crashToy)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if k == kills || k%10 == 3 {
+			g.settle(t, c)
+		}
+		if k < kills {
+			var wg sync.WaitGroup
+			for w := range 6 {
+				wg.Go(func() { g.drive(c, fmt.Sprintf("k%d-w%d", k, w)) })
+			}
+			wg.Go(func() {
+				for g.aggregate(c) {
+				}
+			})
+			timer := time.NewTimer(time.Duration(5+rng.IntN(250)) * time.Millisecond)
+			<-timer.C // the moment is what is random
+			_ = cmd.Process.Kill()
+			wg.Wait()
+		} else {
+			_ = cmd.Process.Kill()
+		}
+		_ = cmd.Wait()
+		transport.CloseIdleConnections()
+		if k == kills || k%10 == 5 || !full() {
+			checkLog(t, nil, dir)
+		}
+	}
+	t.Logf("%d kills, %d units and %d reports of sums sent", kills, len(g.items), g.sums)
+}
+
+// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone that keeps a random part
+// of what was not flushed), and starts again on what the disk then holds.
+func TestCrashDisk(t *testing.T) {
+	runs := 8
+	if full() {
+		runs = 80
+	}
+	ends, total := map[bool]int{}, 0
+	for run := range runs {
+		rng := random.New(uint64(run), "disk")
+		mem, data, g := vfs.NewCrashableMem(), t.TempDir(), &ledger{}
+		for life := range 3 {
+			mem = crashLife(t, g, mem, data, fmt.Sprintf("r%d-l%d", run, life), run%2 == 0, rng)
+			ends[run%2 == 0]++
+		}
+		s, err := server.New(server.Config{Data: data, FS: mem, Logger: quiet, Tick: time.Hour})
+		if err != nil {
+			t.Fatalf("run %d: %v", run, err)
+		}
+		h := httptest.NewServer(s.Handler())
+		c, err := client.New(client.Options{URL: h.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(g.items) > 0 {
+			g.present(t, c)
+		}
+		total += len(g.items)
+		h.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkLog(t, mem, data)
+	}
+	t.Logf("%d lives ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false], total)
+}
+
+// crashLife runs a service under load until its disk fails or its power goes, and returns what the disk holds.
+func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, failing bool, rng *random.Source) *vfs.MemFS {
+	t.Helper()
+	var mu sync.Mutex
+	count, limit, hit := 0, 60+rng.IntN(500), make(chan struct{})
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if count++; count == limit {
+			close(hit)
+		}
+		if failing && count >= limit {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	s, err := server.New(server.Config{Data: data, FS: fs, Logger: quiet, SnapshotEvery: 60, Tick: 2 * time.Millisecond})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err) // limit is beyond what opening writes
+	}
+	h := httptest.NewServer(s.Handler())
+	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	c, err := client.New(client.Options{URL: h.URL, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 30 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Policy("toy") == nil {
+		if _, err := c.Apply(context.Background(), "toy", []byte(crashToy)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for w := range 3 {
+		wg.Go(func() { g.drive(c, fmt.Sprintf("%s-w%d", name, w)) })
+	}
+	wg.Go(func() {
+		for !stop.Load() && g.aggregate(c) {
+		}
+	})
+	<-hit
+	items, answered, units := g.acknowledged()
+	clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng.Rand})
+	stop.Store(true)
+	h.CloseClientConnections()
+	h.Close()
+	wg.Wait()
+	transport.CloseIdleConnections()
+	_ = s.Close() // a service whose disk has failed says so
+	g.keep(items, answered, units)
+	return clone
+}
