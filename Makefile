@@ -141,6 +141,10 @@ load: ## measure the service on this machine: decisions against a bare handler, 
 	$(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
 
+.PHONY: ofrep-js
+ofrep-js: ## run the public OFREP provider of the JS SDK against the service (needs node and the npm registry)
+	bash client/js/test.sh
+
 .PHONY: ci
 ci: ## run the whole check of a change, as .ci/run does
 	bash .ci/run
