@@ -63,10 +63,7 @@ is bad input (exit status 3); the report names the first position concerned.`,
 			if err != nil {
 				return err
 			}
-			if r.Damaged() {
-				return noregret.Errorf(noregret.BadInput, r.Dir, "%w", r.Err())
-			}
-			return nil
+			return r.Err()
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", data, "the service's data directory")

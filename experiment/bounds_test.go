@@ -1,0 +1,103 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+)
+
+// TestLongLife bumps the version many times: what is kept stays bounded, streams begin anew when their chain
+// of links is long, old versions can no longer be explained, and all of it survives a snapshot.
+func TestLongLife(t *testing.T) {
+	s := newScenario(t)
+	var arms strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&arms, "\n  - {name: a%d, value: %d}", i, i)
+	}
+	s.run("apply\nname: long\narms:" + arms.String() + "\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.3, a2: 0.2}}\nstickiness: unit\nround: {length: 1m}\nattribution_window: 1m")
+	x := s.state.live["long"]
+	if x.keepVersions() != 200 {
+		t.Fatalf("%d versions of 1000 arms are kept", x.keepVersions())
+	}
+	s.decide("u")
+	token := s.tokens["u"]
+	streams, last, moved := map[string]bool{}, s.decide("u").Name, 0
+	for range 130 {
+		s.run("pause")
+		s.run("resume")
+		p := s.state.Policy("long")
+		streams[p.Stream] = true
+		if len(p.Links) > 100 {
+			t.Fatalf("%d links", len(p.Links))
+		}
+		if d := s.decide("u"); d.Name != last {
+			last = d.Name
+			moved++
+		}
+	}
+	if x = s.state.live["long"]; len(x.Versions) != 200 || len(x.Notes) != keepNotes || len(streams) != 3 || moved > 2 {
+		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.Versions), len(x.Notes), streams, moved)
+	}
+	if _, err := s.state.Explain(token); noregret.CodeOf(err) != noregret.NotFound {
+		t.Errorf("an old version: %v", err)
+	}
+	b, err := s.state.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again State
+	if err := again.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	one, err := s.state.Digest()
+	if two, err2 := again.Digest(); err != nil || err2 != nil || one != two {
+		t.Errorf("%s became %s, %v %v", one, two, err, err2)
+	}
+}
+
+// TestRecent lets many rounds pass: the rounds kept to teach a new learner are merged, not lost, and a
+// changed objective is learned from them at once.
+func TestRecent(t *testing.T) {
+	s := newScenario(t)
+	definition := func(goal string) string {
+		return "apply\nname: recent\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: y}, {name: z}]\n" +
+			"objective: {goals: [{metric: " + goal + "}]}\nround: {length: 1m}\nattribution_window: 1m"
+	}
+	s.run(definition("y"))
+	for round := range 80 {
+		s.simulate([]string{"simulate", fmt.Sprint(round * 30), "30", "0.1", "y=a:1,b:0", "z=a:0,b:1"})
+		s.run("wait 2m")
+		s.run("due")
+	}
+	x := s.state.live["recent"]
+	n := int64(0)
+	for i := range x.Recent {
+		for k := range x.Recent[i].Stats {
+			n += x.Recent[i].Stats[k].Units
+		}
+	}
+	if len(x.Recent) != keepRecent || n != x.Matured {
+		t.Errorf("%d rounds with %d units are kept, %d have matured", len(x.Recent), n, x.Matured)
+	}
+	mixture := func() float64 { return s.state.Policy("recent").Mixture()[0] }
+	before := mixture()
+	s.run(definition("z"))
+	if after := mixture(); before < .8 || after > .3 {
+		t.Errorf("the share of a was %v for y, and is %v for z", before, after)
+	}
+	s.check()
+}
+
+// TestSourcesBounded: the sources are bounded, and one more is refused.
+func TestSourcesBounded(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
+	for i := range keepSources + 1 {
+		o := s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1, Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1}}})
+		if want := []ItemStatus{Accepted, Rejected}[i/keepSources]; o.Items[0].Status != want {
+			t.Fatalf("source %d: %+v", i, o.Items[0])
+		}
+	}
+}
