@@ -40,6 +40,15 @@ func TestLongLife(t *testing.T) {
 	if x = s.state.live["long"]; len(x.Versions) != 200 || len(x.Notes) != keepNotes || len(streams) != 3 || moved > 2 {
 		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.Versions), len(x.Notes), streams, moved)
 	}
+	r, err := s.state.Report("long")
+	if err != nil || len(r.History) != 32 || r.History[31].Version != x.Version || r.History[0].Version != x.Versions[0].Version {
+		t.Errorf("%d versions in the report, %v", len(r.History), err)
+	}
+	for i := 1; i < len(r.History); i++ {
+		if r.History[i].Version <= r.History[i-1].Version {
+			t.Errorf("version %d after %d in the history", r.History[i].Version, r.History[i-1].Version)
+		}
+	}
 	if _, err := s.state.Explain(token); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("an old version: %v", err)
 	}

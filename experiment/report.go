@@ -29,7 +29,7 @@ type Report struct {
 	Health     Health            `json:"health"`
 	// Regret is nil without an objective.
 	Regret *Regret `json:"regret"`
-	// History are the versions, the oldest first.
+	// History are versions, the oldest first: at most 256, the older ones thinned out.
 	History []HistoryPoint `json:"history"`
 	// Notes are what happened last, the oldest first.
 	Notes []NoteReport `json:"notes"`
@@ -139,7 +139,7 @@ func (s *State) Report(name string) (*Report, error) {
 	for i := range x.Guards {
 		r.Guardrails = append(r.Guardrails, x.guardrailReport(i))
 	}
-	for _, v := range x.Versions {
+	for _, v := range x.thinned() {
 		p := HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause, Mixture: x.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{},
@@ -153,6 +153,22 @@ func (s *State) Report(name string) (*Report, error) {
 		r.Notes = append(r.Notes, NoteReport{stamp(n.Time), n.Text})
 	}
 	return r, nil
+}
+
+// thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all that there
+// were, the older half are spread evenly over the rest.
+func (x *live) thinned() []*version {
+	most := min(max(20_000/len(x.Arms), 32), 256)
+	n := len(x.Versions)
+	if n <= most {
+		return x.Versions
+	}
+	half := most / 2
+	var out []*version
+	for i := range half {
+		out = append(out, x.Versions[i*(n-half)/half])
+	}
+	return append(out, x.Versions[n-half:]...)
 }
 
 // shares is a mixture by name; arms without a share that are retired are left out.
