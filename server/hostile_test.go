@@ -170,6 +170,16 @@ func TestSlowAndRaw(t *testing.T) {
 	}
 }
 
+// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log stays well.
+func TestTooMuchAtOnce(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
+	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
+	body := `{"units": ["` + strings.Repeat(`a","`, 50_000) + `a"]}`
+	w.get(413, nil, "POST", "/v1/experiments/toy/decide", body)
+	w.get(200, nil, "GET", "/readyz", "")
+	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
+}
+
 // TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go on, and a
 // new service on the same disk has all that was acknowledged.
 func TestDiskFails(t *testing.T) {

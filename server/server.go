@@ -73,7 +73,7 @@ func New(c Config) (*Server, error) {
 	if s.signer, err = experiment.NewSigner(*keys); err != nil {
 		return nil, err
 	}
-	log, err := eventlog.Open(c.FS, LogDir(c.Data), eventlog.Options{MaxEventBytes: 16 << 20, GroupEvents: 2 * groupEvents, GroupBytes: 32 << 20})
+	log, err := eventlog.Open(c.FS, LogDir(c.Data), c.logOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,14 @@ func New(c Config) (*Server, error) {
 	go s.tick()
 	go s.auth.watch(s.stop, &s.background, c.Logger)
 	return s, nil
+}
+
+// maxEvent is the greatest size of a command's events: what a request's body can become, and some room.
+func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }
+
+// logOptions let a group hold groupBytes and one command more.
+func (c *Config) logOptions() eventlog.Options {
+	return eventlog.Options{MaxEventBytes: c.maxEvent(), GroupEvents: 1 << 16, GroupBytes: c.maxEvent() + groupBytes + 2<<20}
 }
 
 // LogDir is where the log is in a data directory.

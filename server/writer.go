@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -42,6 +43,9 @@ var (
 // submit hands a command to the writer and waits for its answer. A context that ends while the command waits
 // in the queue takes nothing back: what the answer would have been is then unknown.
 func (s *Server) submit(ctx context.Context, c *command) ([]experiment.Outcome, error) {
+	if err := s.fits(c); err != nil {
+		return nil, err
+	}
 	done := make(chan answer, 1)
 	c.done = done
 	s.submitting.RLock()
@@ -106,6 +110,14 @@ func (s *Server) write() {
 	}
 }
 
+// fits refuses a command that a group cannot hold, before the log does.
+func (s *Server) fits(c *command) error {
+	if n := sizeOf(c); n > s.config.maxEvent() || len(c.events) > groupEvents {
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request", "it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, s.config.maxEvent())
+	}
+	return nil
+}
+
 func sizeOf(c *command) (n int) {
 	for i := range c.events {
 		n += len(c.events[i].Payload) + 64
@@ -121,6 +133,10 @@ func (s *Server) decideEvents(c *command) {
 		return
 	}
 	c.events = events
+	if err := s.fits(c); err != nil {
+		c.events = nil
+		c.answer(nil, err)
+	}
 }
 
 // clock is the time of the next event.
