@@ -1,0 +1,63 @@
+// Command shop is an example: a shop asks by OpenFeature which checkout to show, and tracks what is bought.
+//
+//	noregret serve &
+//	noregret experiment apply checkout.yaml
+//	go run ./client/examples/shop http://127.0.0.1:8430
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/client/provider"
+)
+
+func main() {
+	url := "http://127.0.0.1:8430"
+	if len(os.Args) > 1 {
+		url = os.Args[1]
+	}
+	if err := run(context.Background(), url, os.Stdout); err != nil {
+		panic(err)
+	}
+}
+
+func run(ctx context.Context, url string, w io.Writer) error {
+	c, err := client.New(client.Options{URL: url, Token: os.Getenv("NOREGRET_TOKEN")})
+	if err != nil {
+		return err
+	}
+	p, err := provider.New(c, provider.Options{ExposeOnEvaluation: true})
+	if err != nil {
+		return err
+	}
+	if err := openfeature.SetNamedProviderAndWait("shop", p); err != nil {
+		return err
+	}
+	flags := openfeature.NewClient("shop")
+	for i := range 200 {
+		customer := openfeature.NewEvaluationContext(fmt.Sprintf("customer-%d", i), nil)
+		buttons, err := flags.IntValue(ctx, "checkout", 2, customer)
+		if err != nil {
+			return err
+		}
+		// One button sells to every third customer, two to every fifth.
+		bought := 0.0
+		if (buttons == 1 && i%3 == 0) || (buttons == 2 && i%5 == 0) {
+			bought = 1
+		}
+		flags.Track(ctx, "bought", customer, openfeature.NewTrackingEventDetails(bought))
+	}
+	p.Shutdown() // sends what waits
+	r, err := c.Report(ctx, "checkout")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "old: %d customers, new: %d customers, feedback: %d\n", r.Arms["old"].N, r.Arms["new"].N, r.Feedback.Accepted)
+	return err
+}
