@@ -34,7 +34,8 @@ type Options struct {
 
 // Client calls the service. It is safe for concurrent use. Requests that may be repeated without harm
 // (decisions, reports, feedback, which counts once) are sent again after failures of the network and the
-// statuses 429, 502, 503 and 504, with growing pauses, as long as the context allows; changes of experiments are not.
+// statuses 429, 502, 503 and 504, with growing pauses, as long as the context allows; changes of
+// experiments are not.
 type Client struct {
 	base     string
 	token    string
@@ -236,8 +237,8 @@ func (c *Client) Aggregate(ctx context.Context, a experiment.AggregateEvent) (ou
 	return out, err
 }
 
-// Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for a change, and
-// returns nil if there is none.
+// Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for a
+// change, and returns nil if there is none.
 func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Duration) (*experiment.Policy, error) {
 	q := call{method: "GET", path: pathOf(name, "/policy"), repeat: true, long: wait > 0}
 	if digest != "" {

@@ -88,7 +88,8 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 // Policy is the policy in force.
 func (l *Local) Policy() *experiment.Policy { return l.policy.Load() }
 
-// Decide is the decision for a unit: the service's own, as long as both have the same policy. It allocates nothing.
+// Decide is the decision for a unit: the service's own, as long as both have the same policy. It allocates
+// nothing.
 func (l *Local) Decide(unit string) experiment.Decision { return l.policy.Load().Decide(unit) }
 
 // Err is why the policy may be out of date, or nil: the last poll has failed.
@@ -216,9 +217,9 @@ func (l *Local) report(ctx context.Context) {
 	}
 }
 
-// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what could not
-// be sent then waits for the next Flush, with its sequence number, and sums that come meanwhile for the one after it, so that memory does
-// not grow.
+// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what could
+// not be sent then waits for the next Flush, with its sequence number, and sums that come meanwhile for the
+// one after it, so that memory does not grow.
 func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()

@@ -18,8 +18,8 @@ type ReporterOptions struct {
 	Every time.Duration
 	// Queue bounds the items that wait; who reports more waits, too: default ten batches.
 	Queue int
-	// Done is told what became of each batch: the items, exposures or feedback, and the fates or the error with which they
-	// were given up. It is called by the Reporter's goroutine and may be nil.
+	// Done is told what became of each batch: the items, exposures or feedback, and the fates or the error
+	// with which they were given up. It is called by the Reporter's goroutine and may be nil.
 	Done func(exposures bool, items []experiment.Reported, fates experiment.Fates, err error)
 }
 

@@ -84,7 +84,8 @@ type maturity struct {
 	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
 }
 
-// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that counts only now.
+// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that counts only
+// now.
 func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64), pair func(slot, ratio int, x, y float64)) maturity {
 	m := maturity{Missing: make([]int64, len(d.Metrics))}
 	ratios := d.ratios()

@@ -167,7 +167,8 @@ type Round struct {
 // Drift says how the past is forgotten.
 type Drift struct {
 	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that it has
-	// changed), "window" (the last Rounds rounds count) or "discount" (a round's weight falls by Rate each round).
+	// changed), "window" (the last Rounds rounds count) or "discount" (a round's weight falls by Rate each
+	// round).
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`

@@ -3,10 +3,10 @@
 //
 // # State
 //
-// [State] is a fold over events: hand [State.Apply] every [Event] of a log in order. The same events give the
-// same state, bit for bit, on every machine; [State.Digest] names it in 64 characters. Time comes from the
-// events. [State.Due] says what time has made possible, such as closing a round, and the host appends that as an
-// event like any other. [State.MarshalBinary] is a snapshot of the fold.
+// [State] is a fold over events: hand [State.Apply] every [Event] of a log in order. The same events give
+// the same state, bit for bit, on every machine; [State.Digest] names it in 64 characters. Time comes from
+// the events. [State.Due] says what time has made possible, such as closing a round, and the host appends
+// that as an event like any other. [State.MarshalBinary] is a snapshot of the fold.
 //
 // # Definitions
 //
@@ -15,18 +15,19 @@
 //
 // # Decisions
 //
-// A [Policy] is one version of how an experiment decides: a pure function of the unit. [Hash] turns salt and unit
-// into 64 bits; a [Split] turns a distribution over arms into bounds on those 64 bits, so that the probability of an arm is
-// a whole number of 2^-64ths and the propensity that is logged is exactly the one that was used. Its JSON form
-// lets any process decide the same, without asking.
+// A [Policy] is one version of how an experiment decides: a pure function of the unit. [Hash] turns salt
+// and unit into 64 bits; a [Split] turns a distribution over arms into bounds on those 64 bits, so that the
+// probability of an arm is a whole number of 2^-64ths and the propensity that is logged is exactly the one
+// that was used. Its JSON form lets any process decide the same, without asking.
 //
 // # Feedback
 //
 // What was decided, with which propensity, travels with the unit as a signed [Token] and comes back with
 // the feedback. A token that was changed, that another experiment or another key signed, or that is too old
-// is refused. A unit counts when its exposure is reported, once for each policy version; each of its metrics
-// counts once, within the attribution window; what is late, doubled or of a unit never exposed is counted. Sources
-// of high volume send sums instead ([AggregateEvent]), which count once for each sequence number.
+// is refused. A unit counts when its exposure is reported, once for each policy version; each of its
+// metrics counts once, within the attribution window; what is late, doubled or of a unit never exposed is
+// counted. Sources of high volume send sums instead ([AggregateEvent]), which count once for each sequence
+// number.
 //
 // # Learning
 //

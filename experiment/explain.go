@@ -21,8 +21,8 @@ type Explanation struct {
 	Consistent bool   `json:"consistent"`
 	HeldBack   bool   `json:"held_back"`
 	Unit       string `json:"unit"` // the unit's hash, in hexadecimal
-	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1): in Distribution, in its order, it falls on the arm
-	// that Steps begin with.
+	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1): in Distribution, in its
+	// order, it falls on the arm that Steps begin with.
 	Hash         string      `json:"hash"`
 	Fraction     float64     `json:"fraction"`
 	Distribution []Share     `json:"distribution"`

@@ -146,8 +146,8 @@ func (x *live) watch(now int64) {
 }
 
 // shrink moves p towards the control arm so far that the lower bounds of the guardrails that are being
-// shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y (specification
-// 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
+// shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y
+// (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
 func (x *live) shrink(p []float64) {
 	rho := 1.0
 	for i := range x.Guards {

@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// guardRun plays an experiment whose arms have the guardrail's metric at the given means, in batches, with a mixture that learns, and
-// reports whether a guardrail at the limit was ever called breached, looked at after every batch.
+// guardRun plays an experiment whose arms have the guardrail's metric at the given means, in batches, with
+// a mixture that learns, and reports whether a guardrail at the limit was ever called breached, looked at
+// after every batch.
 func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[string]float64) bool {
 	t.Helper()
 	s := newScenario(t)
@@ -42,8 +43,9 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 	return false
 }
 
-// TestGuardrailCalls: arms exactly at the limit are called breached in at most alpha = 20 % of the runs though the guardrail is looked at
-// after every batch and the mixture moves; arms beyond it are found, in either direction and relative to the control.
+// TestGuardrailCalls: arms exactly at the limit are called breached in at most alpha = 20 % of the runs
+// though the guardrail is looked at after every batch and the mixture moves; arms beyond it are found, in
+// either direction and relative to the control.
 func TestGuardrailCalls(t *testing.T) {
 	const runs = 60
 	wrong := 0

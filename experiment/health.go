@@ -6,10 +6,10 @@ import (
 
 // ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the policy
 // decided. Its evidence E is a product over units of q/p, where p is the arm's exact propensity and q a
-// forecast made before the unit came, p·(κ+n)/(κ+E n) normalised, by the units n of the arm so far and their expected number.
-// Under the null E is a martingale with mean 1, so that it ever reaches 1/α with probability at most
-// α (Ville): it may be looked at all the time, and the mixture may change (specification 10.10 asks the same
-// of a fixed number of looks).
+// forecast made before the unit came, p·(κ+n)/(κ+E n) normalised, by the units n of the arm so far and
+// their expected number. Under the null E is a martingale with mean 1, so that it ever reaches 1/α with
+// probability at most α (Ville): it may be looked at all the time, and the mixture may change
+// (specification 10.10 asks the same of a fixed number of looks).
 //
 // With stickiness "unit" the same units come again in every version, which is no new evidence: there each
 // version is judged by itself, at the level α/(v(v+1)).
@@ -21,7 +21,8 @@ type ratioTest struct {
 	Worst    float64 `json:"worst"`
 	Seen     f64s    `json:"seen"`
 	Expected f64s    `json:"expected"`
-	// Weights are (κ+n)/(κ+E n), Total Σp·weight, made when a forecast is due; Since are the units since then.
+	// Weights are (κ+n)/(κ+E n), Total Σp·weight, made when a forecast is due; Since are the units since
+	// then.
 	Weights f64s    `json:"weights"`
 	Total   float64 `json:"total"`
 	Since   int64   `json:"since"`

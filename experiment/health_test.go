@@ -36,8 +36,8 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 	return &r
 }
 
-// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture that
-// changes; and an alarm where one arm loses a tenth of its units.
+// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture
+// that changes; and an alarm where one arm loses a tenth of its units.
 func TestRatioTest(t *testing.T) {
 	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}
 	low := 0

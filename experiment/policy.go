@@ -15,13 +15,13 @@ import (
 // [Policy.Prepare] and safe for concurrent use. Its JSON form holds all that the function needs, so that a
 // client that has it decides as the server does (docs/formats/policy.md).
 //
-// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt, "")), which is uniform for
-// each purpose as U is:
+// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt, "")), which
+// is uniform for each purpose as U is:
 //
 //  1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1.
 //  2. Any other gets the arm of draw(Stream) in the first link's split.
-//  3. Each further link moves it by [Split.Move], with the coins draw("coin/V") and draw("move/V") of the link's
-//     version V.
+//  3. Each further link moves it by [Split.Move], with the coins draw("coin/V") and draw("move/V") of the
+//     link's version V.
 type Policy struct {
 	Experiment string `json:"experiment"`
 	Version    uint64 `json:"version"`

@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Report is how an experiment stands, in the form of the API (docs/formats/report.md). Numbers that are not known are null.
+// Report is how an experiment stands, in the form of the API (docs/formats/report.md). Numbers that are not
+// known are null.
 type Report struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -276,8 +277,9 @@ func (x *live) regret() *Regret {
 	return r
 }
 
-// Optimum is the best mixture of the active arms by the means as they are known now, with a certificate: no mixture is better by
-// more than its Gap. It is nil without an objective, with hard guardrails, or while nothing is known.
+// Optimum is the best mixture of the active arms by the means as they are known now, with a certificate: no
+// mixture is better by more than its Gap. It is nil without an objective, with hard guardrails, or while
+// nothing is known.
 func (s *State) Optimum(name string) (*pasto.Optimum, error) {
 	x := s.live[name]
 	if x == nil {

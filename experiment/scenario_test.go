@@ -266,7 +266,8 @@ func (s *scenario) units(words []string) Outcome {
 	return s.event(kind, p)
 }
 
-// aggregate is "aggregate SOURCE SEQUENCE" with lines "version arm units metric=n/sum/squares ... *ratio=product".
+// aggregate is "aggregate SOURCE SEQUENCE" with lines "version arm units metric=n/sum/squares ...
+// *ratio=product".
 func (s *scenario) aggregate(words []string, body string) Outcome {
 	seq, err := strconv.ParseUint(words[2], 10, 64)
 	if err != nil {

@@ -75,9 +75,9 @@ type Outcome struct {
 	Err error
 }
 
-// Apply is the fold's step: it takes the event at a position, which must be the one after the last.
-// An event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any other, the same
-// on every replica. The error is only for a wrong position.
+// Apply is the fold's step: it takes the event at a position, which must be the one after the last. An
+// event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any
+// other, the same on every replica. The error is only for a wrong position.
 func (s *State) Apply(position uint64, e Event) (Outcome, error) {
 	if position != s.position+1 {
 		return Outcome{}, noregret.Errorf(noregret.Internal, "position", "%d after %d: want events in order without a gap", position, s.position)

@@ -48,8 +48,8 @@ func (p *Pair) Contrast(c float64) Sequence {
 	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
 }
 
-// Interval is the ratio X/Y and an interval for it, by the contrast x − r·y at the estimate r: asymptotically
-// valid at all times, as [Sequence.Interval] is. Ok is false while there is no estimate.
+// Interval is the ratio X/Y and an interval for it, by the contrast x − r·y at the estimate r:
+// asymptotically valid at all times, as [Sequence.Interval] is. Ok is false while there is no estimate.
 func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
 	if p.N == 0 || !(p.Y > 0) {
 		return 0, math.Inf(-1), math.Inf(1), false

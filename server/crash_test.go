@@ -330,8 +330,8 @@ func TestCrashKill(t *testing.T) {
 	t.Logf("%d kills, %d units and %d reports of sums sent", kills, len(g.items), g.sums)
 }
 
-// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone that keeps a random part
-// of what was not flushed), and starts again on what the disk then holds.
+// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone that
+// keeps a random part of what was not flushed), and starts again on what the disk then holds.
 func TestCrashDisk(t *testing.T) {
 	runs := 8
 	if full() {
@@ -367,7 +367,8 @@ func TestCrashDisk(t *testing.T) {
 	t.Logf("%d lives ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false], total)
 }
 
-// crashLife runs a service under load until its disk fails or its power goes, and returns what the disk holds.
+// crashLife runs a service under load until its disk fails or its power goes, and returns what the disk
+// holds.
 func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, failing bool, rng *random.Source) *vfs.MemFS {
 	t.Helper()
 	var mu sync.Mutex

@@ -12,8 +12,8 @@
 //
 //   - [Server.Experiments] lists names, states and versions.
 //   - [Server.Report] is all that is known of one: mixture, arms with intervals, guardrails with limits and
-//     intervals, regret against the best single arm, health, the history of versions with their mixtures, values and
-//     observed means, and the last events (Notes). [Server.Definition] has units, directions and texts;
+//     intervals, regret against the best single arm, health, the history of versions with their mixtures,
+//     values and observed means, and the last events (Notes). [Server.Definition] has units, directions and texts;
 //     [Server.Optimum] the best mixture by what is known, with its certificate.
 //   - [Server.Explain] says why a decision was what it was.
 //   - [Server.Changed] is closed at the next change: the loop of a stream of server-sent events is "write the

@@ -25,10 +25,6 @@ func TestHostile(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 4096, 50 })
 	w.apply(toy)
 	good := w.decide("toy", "ann")[0].Token
-	stranger, err := experiment.Keys{Current: 1, Secrets: map[byte][]byte{1: []byte("somebody else's secret")}}.Sign(experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
-	if err != nil {
-		t.Fatal(err)
-	}
 	page, err := os.ReadFile("../docs/service.md")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +84,24 @@ func TestHostile(t *testing.T) {
 	if err != nil || after.Digest != before.Digest {
 		t.Errorf("the state changed: %+v, %+v, %v", before, after, err)
 	}
-	// Items of feedback are judged one by one.
+	if strings.Contains(w.logs.String(), "secret-unit") {
+		t.Error("the logs hold a unit")
+	}
+}
+
+// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md promises.
+func TestHostileItems(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	good := w.decide("toy", "ann")[0].Token
+	page, err := os.ReadFile("../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := experiment.Keys{Current: 1, Secrets: map[byte][]byte{1: []byte("somebody else's secret")}}.Sign(experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64
@@ -105,16 +118,13 @@ func TestHostile(t *testing.T) {
 		{"a value out of its range", good, map[string]float64{"y": 11}, "rejected", "metrics.y: 11: want a number in [-10, 10]"},
 		{"no metrics", good, nil, "rejected", "metrics: none: want at least one of x, y"},
 	} {
-		f := w.post(feedback, item{c.token, c.metrics})
+		f := w.post("/v1/feedback", item{c.token, c.metrics})
 		if len(f.Items) != 1 || f.Items[0].Status != c.status || f.Items[0].Error != c.text {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 		if row := fmt.Sprintf("| %s | 200 | %s", c.name, c.status); !strings.Contains(string(page), row) {
 			t.Errorf("docs/service.md lacks the row %s", row)
 		}
-	}
-	if strings.Contains(w.logs.String(), "secret-unit") {
-		t.Error("the logs hold a unit")
 	}
 }
 
@@ -170,7 +180,8 @@ func TestSlowAndRaw(t *testing.T) {
 	}
 }
 
-// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log stays well.
+// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log stays
+// well.
 func TestTooMuchAtOnce(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))

@@ -117,8 +117,8 @@ func post(h *http.Client, url, body string) error {
 	return nil
 }
 
-// BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and answers JSON of
-// the same form, in turns, in one run.
+// BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and answers
+// JSON of the same form, in turns, in one run.
 func BenchmarkLoadDecide(b *testing.B) {
 	_, _, url := loaded(b)
 	bare := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,8 +215,8 @@ func BenchmarkLoadFeedback(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadSoak lets rounds close every second under load, with the exposures and feedback of new units, and
-// looks at the memory: it must not grow once the first windows have closed.
+// BenchmarkLoadSoak lets rounds close every second under load, with the exposures and feedback of new
+// units, and looks at the memory: it must not grow once the first windows have closed.
 func BenchmarkLoadSoak(b *testing.B) {
 	s, c, _ := loaded(b)
 	ctx := context.Background()

@@ -14,8 +14,8 @@ type Replay struct {
 	Refused  uint64 `json:"refused"`
 	Position uint64 `json:"position"`
 	Digest   string `json:"digest"`
-	// Decisions counts the decisions that the log speaks of and that were made anew from the policies of the fold; Different those that
-	// came out otherwise, Unknown those of versions that are older than the log.
+	// Decisions counts the decisions that the log speaks of and that were made anew from the policies of the
+	// fold; Different those that came out otherwise, Unknown those of versions that are older than the log.
 	Decisions uint64 `json:"decisions"`
 	Different uint64 `json:"different"`
 	Unknown   uint64 `json:"unknown"`
@@ -42,8 +42,8 @@ const (
 	keepDifferences = 20
 )
 
-// ReplayEvents folds events into the state, which stands right before the first of them, up to a position (0: all), and makes
-// every decision that they speak of anew.
+// ReplayEvents folds events into the state, which stands right before the first of them, up to a position
+// (0: all), and makes every decision that they speak of anew.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
 	r := &Replay{Differences: []Difference{}}
 	policies := map[string]map[uint64]*experiment.Policy{}

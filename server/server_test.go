@@ -133,6 +133,17 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.get(400, nil, "GET", "/v1/experiments/toy/explain?token="+tampered, "")
+	if logs := w.logs.String(); strings.Contains(logs, "user-") || strings.Contains(logs, ds[0].Token) {
+		t.Errorf("the logs hold units or tokens: %s", logs)
+	}
+}
+
+// TestOperator: pause, resume, rollback and delete, and what else there is to look at.
+func TestOperator(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	units := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	token := w.decide("toy", units...)[0].Token
 	var s experiment.Summary
 	for _, step := range []struct {
 		path   string
@@ -144,7 +155,7 @@ func TestWholeLoop(t *testing.T) {
 			t.Errorf("%s: %+v", step.path, s)
 		}
 		if step.state == "rolled_back" {
-			for _, d := range w.decide("toy", units[:20]...) {
+			for _, d := range w.decide("toy", units...) {
 				if d.Arm != "control" || d.Propensity != 1 {
 					t.Errorf("rolled back: %+v", d)
 				}
@@ -157,11 +168,8 @@ func TestWholeLoop(t *testing.T) {
 	w.get(200, nil, "GET", "/v1/definition.schema.json", "")
 	w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	w.get(404, nil, "GET", "/v1/experiments/toy/report", "")
-	if f := w.post("/v1/feedback", reported[0]); f.Rejected != 1 {
+	if f := w.post("/v1/feedback", item{token, map[string]float64{"x": 1}}); f.Rejected != 1 {
 		t.Errorf("feedback for what is gone: %+v", f)
-	}
-	if logs := w.logs.String(); strings.Contains(logs, "user-") || strings.Contains(logs, ds[0].Token) {
-		t.Errorf("the logs hold units or tokens: %s", logs)
 	}
 }
 
@@ -318,171 +326,6 @@ func TestLongPoll(t *testing.T) {
 	}
 	w.get(503, nil, "GET", "/readyz", "")
 	w.get(200, nil, "GET", "/livez", "")
-}
-
-func TestOFREP(t *testing.T) {
-	w := newWorld(t)
-	w.apply(toy)
-	w.apply(strings.NewReplacer("name: toy", "name: other", "{boost: 1}", "true").Replace(toy))
-	var f flag
-	w.get(200, &f, "POST", "/ofrep/v1/evaluate/flags/toy", `{"context": {"targetingKey": "ann", "country": "de"}}`)
-	d := w.decide("toy", "ann")[0]
-	if f.Key != "toy" || f.Reason != "SPLIT" || f.Variant != d.Arm || string(f.Value) != string(d.Value) || f.Metadata.DecisionID != d.Token ||
-		f.Metadata.Propensity != d.Propensity || f.Metadata.PolicyVersion != d.Version {
-		t.Errorf("%+v, decided %+v", f, d)
-	}
-	if got := w.post("/v1/feedback", item{f.Metadata.DecisionID, map[string]float64{"x": 1}}); got.Accepted != 1 {
-		t.Errorf("the decisionId is not a token for feedback: %+v", got)
-	}
-	for body, want := range map[string]string{
-		`{}`:                                "TARGETING_KEY_MISSING",
-		`{"context": {}}`:                   "TARGETING_KEY_MISSING",
-		`{"context": {"targetingKey": ""}}`: "TARGETING_KEY_MISSING",
-		`{"context": {"targetingKey": 7}}`:  "INVALID_CONTEXT",
-		`{"context": 7}`:                    "PARSE_ERROR",
-		`{`:                                 "PARSE_ERROR",
-		`{"context": {"targetingKey": "` + strings.Repeat("x", 600) + `"}}`: "INVALID_CONTEXT",
-	} {
-		var e flagFailure
-		w.get(400, &e, "POST", "/ofrep/v1/evaluate/flags/toy", body)
-		if e.ErrorCode != want || e.Key != "toy" {
-			t.Errorf("%s: %+v, want %s", body, e, want)
-		}
-		w.get(400, &e, "POST", "/ofrep/v1/evaluate/flags", body)
-	}
-	var e flagFailure
-	w.get(404, &e, "POST", "/ofrep/v1/evaluate/flags/none", `{"context": {"targetingKey": "ann"}}`)
-	if e.ErrorCode != "FLAG_NOT_FOUND" || e.Key != "none" {
-		t.Errorf("%+v", e)
-	}
-	bulk := func(unit, tag string) (int, string, []flag) {
-		r, err := http.NewRequest("POST", w.http.URL+"/ofrep/v1/evaluate/flags", strings.NewReader(`{"context": {"targetingKey": "`+unit+`"}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("If-None-Match", tag)
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		var out struct{ Flags []flag }
-		if resp.StatusCode == 200 {
-			if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return resp.StatusCode, resp.Header.Get("ETag"), out.Flags
-	}
-	status, tag, flags := bulk("ann", "")
-	if status != 200 || tag == "" || len(flags) != 2 || flags[0].Key != "other" || flags[1].Key != "toy" || len(flags[0].Value) == 0 {
-		t.Fatalf("%d %s %+v", status, tag, flags)
-	}
-	if status, again, _ := bulk("ann", tag); status != 304 || again != tag {
-		t.Errorf("%d %s", status, again)
-	}
-	if status, _, _ := bulk("bob", tag); status != 200 {
-		t.Errorf("another unit's tag: %d", status)
-	}
-	w.wait(5 * time.Minute) // half a window: the tokens must not grow old in a cache
-	if status, _, _ := bulk("ann", tag); status != 200 {
-		t.Errorf("after half a window: %d", status)
-	}
-	_, tag, _ = bulk("ann", "")
-	w.get(200, nil, "POST", "/v1/experiments/toy/rollback", "")
-	if status, _, flags := bulk("ann", tag); status != 200 || flags[1].Variant != "control" {
-		t.Errorf("after a rollback: %d %+v", status, flags)
-	}
-}
-
-func TestAccess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const eye = "bb6b5cd29f8b3bf8cbd1a3a9c1cfdf1c4fb1c02cf6a6dd8e4ac8b0c4ac2ff4f1"
-	write("tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], sha256: " + eye + "}\n")
-	w := newWorld(t, func(c *Config) { c.Tokens = path })
-	w.token = "0123456789abcdef-boss"
-	w.apply(toy)
-	try := func(token string) (n []int) {
-		w.token = token
-		for _, c := range [][3]string{
-			{"GET", "/v1/experiments/toy/report", ""},
-			{"POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`},
-			{"POST", "/v1/feedback", `{"items": [{"token": "x"}]}`},
-			{"POST", "/v1/experiments/toy/pause", `{"reason": ""}`},
-			{"GET", "/metrics", ""},
-			{"GET", "/livez", ""},
-		} {
-			status, _ := w.do(c[0], c[1], c[2])
-			n = append(n, status)
-		}
-		return n
-	}
-	for token, want := range map[string][]int{
-		"":                        {401, 401, 401, 401, 401, 200},
-		"0123456789abcdef-nobody": {401, 401, 401, 401, 401, 200},
-		"0123456789abcdef-app":    {403, 200, 200, 403, 403, 200},
-		eye:                       {401, 401, 401, 401, 401, 200}, // the hash is not the token
-		"0123456789abcdef-boss":   {200, 200, 200, 200, 200, 200},
-	} {
-		if got := try(token); !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", token, got, want)
-		}
-	}
-	w.token = ""
-	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	// A broken file changes nothing, a good one takes effect.
-	write("tokens: [{name: app}]")
-	if _, err := w.server.auth.reload(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {
-		t.Errorf("a broken file: %v", err)
-	}
-	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	write("tokens: [{name: app, roles: [read], token: 0123456789abcdef-new}]")
-	if changed, err := w.server.auth.reload(); err != nil || !changed {
-		t.Errorf("%v %v", changed, err)
-	}
-	w.get(401, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	w.get(200, nil, "GET", "/v1/experiments/toy/report", "", "Authorization", "bearer 0123456789abcdef-new")
-	if strings.Contains(w.logs.String(), "0123456789abcdef") {
-		t.Error("the logs hold an access token")
-	}
-}
-
-func TestTokensFileRefused(t *testing.T) {
-	for _, text := range []string{
-		"", "tokens: []", "x", "tokens: [{name: a, roles: [read]}]", "tokens: [{name: a, roles: [root], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [read], token: short}]", "tokens: [{name: a, roles: [read], sha256: zz}]", "tokens: [{roles: [read], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]", "tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
-		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, {name: a, roles: [read], token: 0123456789abcdeg}]",
-	} {
-		if _, err := parseTokens("f", []byte(text)); err == nil || strings.Contains(err.Error(), "0123456789abcde") {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
-func TestListen(t *testing.T) {
-	w := newWorld(t)
-	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "example.com:80", "nonsense"} {
-		if l, err := w.server.Listen(address); err == nil {
-			_ = l.Close()
-			t.Errorf("%s was opened without access tokens", address)
-		}
-	}
-	for _, address := range []string{"127.0.0.1:0", "localhost:0"} {
-		l, err := w.server.Listen(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Close()
-	}
 }
 
 // TestServeDrains: requests that run when the end comes are answered, and what was answered is kept.

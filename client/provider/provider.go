@@ -1,5 +1,6 @@
 // Package provider makes a noregret decision service a provider for OpenFeature's Go SDK: an experiment is
-// a flag, an arm a variant, the targeting key the unit. It can track, which the generic OFREP provider cannot.
+// a flag, an arm a variant, the targeting key the unit. It can track, which the generic OFREP provider
+// cannot.
 //
 //	p, err := provider.New(client, provider.Options{})
 //	err = openfeature.SetProviderAndWait(p)
@@ -185,9 +186,10 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, def any, f
 	return openfeature.InterfaceResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
-// Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was decided for it; any other is the name of a
-// metric with the details' value, and numbers among the details' attributes are further metrics. It concerns
-// every flag that the provider has evaluated for the unit; an attribute "flag" names one of them.
+// Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was decided for
+// it; any other is the name of a metric with the details' value, and numbers among the details' attributes
+// are further metrics. It concerns every flag that the provider has evaluated for the unit; an attribute
+// "flag" names one of them.
 func (p *Provider) Track(ctx context.Context, event string, evaluation openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
 	name := evaluation.TargetingKey()
 	only, _ := details.Attribute("flag").(string)

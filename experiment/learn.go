@@ -1,0 +1,169 @@
+package experiment
+
+import (
+	"slices"
+
+	"github.com/noregret/noregret/pasto"
+)
+
+// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share has none.
+func (x *live) value(p []float64) (v float64, ok bool) {
+	means, known := x.means()
+	return x.valueBy(p, means, known)
+}
+
+// valueBy is value for means at hand.
+func (x *live) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
+	if means == nil {
+		return 0, false
+	}
+	theta, total := make([]float64, x.goals.Dim()), 0.0
+	for k, w := range p {
+		if w > 0 && known[k] {
+			total += w
+		}
+	}
+	if !(total > 0.9) { // too much of it is unknown
+		return 0, false
+	}
+	for k, w := range p {
+		if w > 0 && known[k] {
+			for i, u := range means[k] {
+				theta[i] += float64(w / total * u)
+			}
+		}
+	}
+	v = x.goals.Value(theta)
+	return v, finite(v)
+}
+
+// means are what the objective sees of each arm, by all that was ever observed; nil without an objective.
+func (x *live) means() (means [][]float64, known []bool) {
+	if x.goals == nil {
+		return nil, nil
+	}
+	for k := range x.Arms {
+		dst := make([]float64, x.goals.Dim())
+		known = append(known, x.def.vector(dst, &x.Arms[k].Stats, x.controlStats()))
+		means = append(means, dst)
+	}
+	return means, known
+}
+
+func (x *live) controlStats() *armStats {
+	if x.Control < 0 {
+		return nil
+	}
+	return &x.Arms[x.Control].Stats
+}
+
+// learn lets the maker observe a round.
+func (x *live) learn(stats []armStats) {
+	if x.goals == nil {
+		return
+	}
+	var control *armStats
+	if x.Control >= 0 && x.Control < len(stats) {
+		if control = &stats[x.Control]; control.Units == 0 {
+			control = x.controlStats() // none in this round: all rounds'
+		}
+	}
+	var round []pasto.Observation
+	served := x.maker.Mixture()
+	for i, k := range x.Learn {
+		if k >= len(stats) || stats[k].Units == 0 || !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) {
+			continue
+		}
+		dst := make([]float64, x.goals.Dim())
+		if !x.def.vector(dst, &stats[k], control) {
+			x.Unlearned += stats[k].Units
+			continue
+		}
+		round = append(round, pasto.Observation{Arm: i, Metrics: dst, Size: float64(stats[k].Units)})
+	}
+	if len(round) == 0 {
+		return
+	}
+	if err := x.maker.Observe(round); err != nil {
+		for i := range round {
+			x.Unlearned += int64(round[i].Size)
+		}
+		return
+	}
+	x.grow()
+}
+
+// advance lets the cohorts whose window has closed mature.
+func (x *live) advance(now int64) {
+	window := int64(x.def.AttributionWindow)
+	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.cohorts[0].Sealed+window <= now {
+		x.mature(x.cohorts[0], now)
+		x.cohorts = x.cohorts[1:]
+	}
+}
+
+func (x *live) mature(c *cohort, now int64) {
+	m := c.mature(x.def, func(slot, metric int, v float64) { x.count(c, slot, metric, v) }, func(slot, ratio int, a, b float64) {
+		c.Stats[slot].Pairs[ratio].Add(a, b)
+		x.stats(c, slot).Pairs[ratio].Add(a, b)
+	})
+	x.Orphans += m.Orphans
+	x.Matured += m.Units
+	for i, n := range m.Missing {
+		x.Missing[i] += n
+	}
+	arms := c.Stats[:len(c.Mixture)]
+	if v := x.versionOf(c.Version); v != nil {
+		all := newArmStats(x.def)
+		for k := range arms {
+			all.merge(&arms[k])
+		}
+		v.Seen = all.Units
+		for i := range v.Observed {
+			if n, mean := all.of(x.def, i); n > 0 {
+				v.Observed[i] = &mean
+			}
+		}
+	}
+	if x.Status != Paused {
+		x.remember(arms)
+		x.learn(arms)
+	}
+}
+
+// remember keeps a matured version's statistics; the two oldest are merged where there are too many.
+func (x *live) remember(arms []armStats) {
+	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
+	keep := keepRecent
+	if x.def.Drift.Kind == "window" {
+		if n := int(x.def.Drift.Rounds); len(x.Recent) > min(n, keep) {
+			x.Recent = slices.Clone(x.Recent[1:])
+		}
+		return
+	}
+	if len(x.Recent) > keep {
+		a, b := &x.Recent[0], &x.Recent[1]
+		for len(a.Stats) < len(b.Stats) {
+			a.Stats = append(a.Stats, newArmStats(x.def))
+		}
+		for k := range b.Stats {
+			a.Stats[k].merge(&b.Stats[k])
+		}
+		x.Recent = slices.Delete(x.Recent, 1, 2)
+	}
+}
+
+// stats are the whole-life statistics that a slot of a cohort counts in.
+func (x *live) stats(c *cohort, slot int) *armStats {
+	if slot == len(c.Mixture) {
+		return &x.Held
+	}
+	return &x.Arms[slot].Stats
+}
+
+// count adds a value of an exposed unit.
+func (x *live) count(c *cohort, slot, metric int, v float64) {
+	// Values are in range, so that the sums cannot leave that of float64.
+	_ = c.Stats[slot].Metrics[metric].Add(v)
+	_ = x.stats(c, slot).Metrics[metric].Add(v)
+}

@@ -1,0 +1,130 @@
+package experiment
+
+import (
+	"slices"
+	"strconv"
+)
+
+// renew makes a new policy version: the running one's cohort is sealed, and the next begins.
+func (x *live) renew(now int64, cause string) error {
+	split, err := NewSplit(x.mixture())
+	if err != nil {
+		return err
+	}
+	if n := len(x.cohorts); n > 0 {
+		c := x.cohorts[n-1]
+		c.Sealed = now
+	}
+	x.Version++
+	x.restream()
+	v := x.describe(now, cause, split)
+	x.Versions = append(x.Versions, v)
+	if n := x.keepVersions(); len(x.Versions) > n {
+		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
+	}
+	x.cohorts = append(x.cohorts, newCohort(x.def, x.Version, x.Round, split.Shares()))
+	if x.policy, err = x.policyOf(v); err != nil {
+		return err
+	}
+	return nil
+}
+
+// restream begins a new draw of the units where one is due: in each round, or, with stickiness unit, when
+// the stream of links has grown too long.
+func (x *live) restream() {
+	stream := "arm"
+	if x.def.Stickiness == "round" {
+		stream = "arm/" + strconv.FormatUint(x.Round, 10)
+	} else if x.Epoch > 0 {
+		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	}
+	if x.def.Stickiness == "unit" && x.Version-x.First >= uint64(x.keepVersions()/2) && x.Stream != "" {
+		x.Epoch++
+		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	}
+	if stream != x.Stream {
+		x.Stream, x.First = stream, x.Version
+	}
+}
+
+// describe is the record of the version that begins.
+func (x *live) describe(now int64, cause string, split *Split) *version {
+	v := &version{
+		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First, Split: split,
+		Observed: make([]*float64, len(x.def.Metrics)),
+	}
+	for k := range x.Arms {
+		s := &x.Arms[k].Stats
+		v.Units = append(v.Units, uint64(s.Units))
+		for m := range x.def.Metrics {
+			n, mean := s.of(x.def, m)
+			v.N, v.Mean = append(v.N, uint64(n)), append(v.Mean, mean)
+		}
+	}
+	if value, ok := x.value(split.Shares()); ok {
+		v.Value = &value
+	}
+	return v
+}
+
+// of is the number of observations and the mean of a metric; a ratio's is that of the means.
+func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
+	if r := d.ratioIndex(metric); r >= 0 {
+		p := &a.Pairs[r]
+		if p.Y > 0 {
+			return p.N, p.X / p.Y
+		}
+		return 0, 0
+	}
+	return a.Metrics[metric].N, a.Metrics[metric].Mean
+}
+
+// policyOf is the policy of a version that is kept.
+func (x *live) policyOf(v *version) (*Policy, error) {
+	p := &Policy{
+		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt, Exposure: x.def.Exposure, Control: x.Control,
+		HoldBack: fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
+	}
+	k := v.Split.Len()
+	for i := range k {
+		p.Arms = append(p.Arms, x.Arms[i].Arm)
+	}
+	for i := range x.def.Metrics {
+		m := &x.def.Metrics[i]
+		p.Metrics = append(p.Metrics, MetricForm{m.Name, m.Kind, m.Numerator, m.Denominator, m.Range, m.Default})
+	}
+	if v.State == RolledBack {
+		p.Links = []Link{{v.Version, v.Split}}
+	} else {
+		for _, w := range x.Versions {
+			if w.First != v.First || w.State == RolledBack || w.Version > v.Version {
+				continue
+			}
+			s := w.Split.pad(k)
+			if n := len(p.Links); n == 0 || !p.Links[n-1].Split.equal(s) {
+				p.Links = append(p.Links, Link{w.Version, s})
+			}
+		}
+	}
+	if err := p.Prepare(); err != nil {
+		return nil, err
+	}
+	return p, p.seal()
+}
+
+// versionOf is the record of a version, or nil when it is not kept.
+func (x *live) versionOf(n uint64) *version {
+	i, ok := slices.BinarySearchFunc(x.Versions, n, func(v *version, n uint64) int {
+		switch {
+		case v.Version < n:
+			return -1
+		case v.Version > n:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return x.Versions[i]
+}
