@@ -24,7 +24,7 @@ func TestLongLife(t *testing.T) {
 	s.decide("u")
 	token := s.tokens["u"]
 	streams, last, moved := map[string]bool{}, s.decide("u").Name, 0
-	for range 130 {
+	for range 105 {
 		s.run("pause")
 		s.run("resume")
 		p := s.state.Policy("long")

@@ -28,7 +28,7 @@ func TestFold(t *testing.T) {
 		}
 		s.run(definition("one"))
 		s.run(definition("two"))
-		for range rapid.IntRange(1, 60).Draw(t, "events") {
+		for range rapid.IntRange(1, 40).Draw(t, "events") {
 			s.name = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")
 			if s.state.Policy(s.name) == nil {
 				s.run(definition(s.name))

@@ -106,6 +106,9 @@ func (d *Definition) ratios() []ratio {
 
 // ratioIndex is the index of a metric among the ratios, or -1.
 func (d *Definition) ratioIndex(metric int) int {
+	if d.Metrics[metric].Kind != "ratio" {
+		return -1
+	}
 	for i, r := range d.ratios() {
 		if r.metric == metric {
 			return i
