@@ -116,12 +116,23 @@ func (s *scenario) check() {
 	}
 	again := NewState()
 	step := max(1, len(s.events)/7)
+	var frozen *Frozen
+	var frozenBytes []byte
 	for i, e := range s.events {
 		if i%step == 0 {
 			b, err := again.MarshalBinary()
 			if err != nil {
 				s.t.Fatal(err)
 			}
+			if frozen != nil { // what has happened since must not have changed it
+				if f, err := frozen.MarshalBinary(); err != nil || !bytes.Equal(f, frozenBytes) {
+					s.t.Fatalf("event %d: a frozen state has changed: %v", i, err)
+				}
+			}
+			if frozen, err = again.Freeze(); err != nil {
+				s.t.Fatal(err)
+			}
+			frozenBytes = b
 			var next State
 			if err := next.UnmarshalBinary(b); err != nil {
 				s.t.Fatal(err)
@@ -130,7 +141,9 @@ func (s *scenario) check() {
 			if err != nil || !bytes.Equal(b, b2) {
 				s.t.Fatalf("event %d: the state changed in a snapshot: %v", i, err)
 			}
-			again = &next
+			if i%2 == 0 {
+				again = &next
+			}
 		}
 		if _, err := again.Apply(uint64(i+1), e); err != nil {
 			s.t.Fatal(err)

@@ -31,12 +31,52 @@ type savedExperiment struct {
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
 // UnmarshalBinary continues it bit for bit.
-func (s *State) MarshalBinary() ([]byte, error) { return s.write(false) }
+func (s *State) MarshalBinary() ([]byte, error) {
+	f, err := s.Freeze()
+	if err != nil {
+		return nil, err
+	}
+	return f.MarshalBinary()
+}
+
+// Frozen is a copy of a state that does not change any more: what a host writes to the disk while the state
+// goes on.
+type Frozen struct {
+	saved    savedState
+	mixtures []f64s // by experiment
+}
+
+// Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
+func (s *State) Freeze() (*Frozen, error) {
+	f := &Frozen{saved: s.head()}
+	for _, name := range s.Names() {
+		x := s.live[name]
+		b, err := x.maker.MarshalBinary()
+		if err != nil {
+			return nil, err
+		}
+		y := x.copy()
+		f.saved.Experiments = append(f.saved.Experiments, savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
+		f.mixtures = append(f.mixtures, slices.Clone(x.maker.Mixture()))
+	}
+	return f, nil
+}
+
+// Position is that of the state's last event.
+func (f *Frozen) Position() uint64 { return f.saved.Position }
+
+// MarshalBinary is that of the state when it was frozen.
+func (f *Frozen) MarshalBinary() ([]byte, error) { return json.Marshal(f.saved) }
 
 // Digest is the SHA-256, in hexadecimal, of the state: two states are the same if and only if (collisions
 // apart) their digests are. Learners stand in it with the bits of their mixtures.
-func (s *State) Digest() (string, error) {
-	b, err := s.write(true)
+func (f *Frozen) Digest() (string, error) {
+	out := f.saved
+	out.Experiments = slices.Clone(f.saved.Experiments)
+	for i := range out.Experiments {
+		out.Experiments[i].Maker, out.Experiments[i].Mixture = nil, f.mixtures[i]
+	}
+	b, err := json.Marshal(out)
 	if err != nil {
 		return "", err
 	}
@@ -44,30 +84,22 @@ func (s *State) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func (s *State) write(digest bool) ([]byte, error) {
+// Digest is that of the state as it is now: see [Frozen.Digest].
+func (s *State) Digest() (string, error) {
+	f, err := s.Freeze()
+	if err != nil {
+		return "", err
+	}
+	return f.Digest()
+}
+
+// head is the saved state without its experiments.
+func (s *State) head() savedState {
 	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Gone: []source{}, Experiments: []savedExperiment{}}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, source{name, s.gone[name]})
 	}
-	for _, name := range s.Names() {
-		e, err := s.live[name].write(digest)
-		if err != nil {
-			return nil, err
-		}
-		out.Experiments = append(out.Experiments, e)
-	}
-	return json.Marshal(out)
-}
-
-func (x *live) write(digest bool) (savedExperiment, error) {
-	e := savedExperiment{Definition: x.def, State: x.saved, Cohorts: x.cohorts}
-	if digest {
-		e.Mixture = x.maker.Mixture()
-		return e, nil
-	}
-	b, err := x.maker.MarshalBinary()
-	e.Maker = b
-	return e, err
+	return out
 }
 
 // UnmarshalBinary reads a saved state. It refuses one that is damaged or of another format; the state is
@@ -146,21 +178,49 @@ func (e *savedExperiment) open() (*live, error) {
 	return x, err
 }
 
-// deepClone is a copy that shares nothing.
+// copy copies all that changes and is saved; maker, policy and indices of rows are the original's.
+func (x *live) copy() *live {
+	y := *x
+	y.Arms = slices.Clone(x.Arms)
+	for k := range y.Arms {
+		y.Arms[k].Stats = x.Arms[k].Stats.clone()
+	}
+	y.Held = x.Held.clone()
+	y.Learn, y.Guards, y.Missing, y.Sources, y.Notes = slices.Clone(x.Learn), slices.Clone(x.Guards), slices.Clone(x.Missing), slices.Clone(x.Sources), slices.Clone(x.Notes)
+	y.Versions = make([]*version, len(x.Versions))
+	for i, v := range x.Versions {
+		w := *v
+		w.Observed = slices.Clone(v.Observed)
+		y.Versions[i] = &w
+	}
+	y.Recent = make([]roundStats, len(x.Recent))
+	for i := range x.Recent {
+		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
+	}
+	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Weights = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Weights)
+	y.cohorts = make([]*cohort, len(x.cohorts))
+	for i, c := range x.cohorts {
+		d := *c
+		d.Stats = cloneStats(c.Stats)
+		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask), slices.Clone(c.Values)
+		y.cohorts[i] = &d
+	}
+	return &y
+}
+
+// deepClone is a copy that shares nothing that changes, and lives on its own.
 func (x *live) deepClone() (*live, error) {
-	e, err := x.write(false)
+	b, err := x.maker.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
+	y := x.copy()
+	for _, c := range y.cohorts {
+		if err := c.restore(y.def); err != nil {
+			return nil, err
+		}
 	}
-	var c savedExperiment
-	if err := json.Unmarshal(b, &c); err != nil {
-		return nil, err
-	}
-	return c.open()
+	return y, y.remake(b)
 }
 
 // UnmarshalJSON reads any of the forms that [Arms.MarshalJSON] writes.

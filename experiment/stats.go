@@ -1,6 +1,9 @@
 package experiment
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Pair are the running means and second moments of two metrics of the same units, the numerator x and the
 // denominator y of a ratio. The zero Pair is empty.
@@ -82,10 +85,14 @@ func (a *armStats) merge(o *armStats) {
 	}
 }
 
+func (a *armStats) clone() armStats {
+	return armStats{a.Units, slices.Clone(a.Metrics), slices.Clone(a.Pairs)}
+}
+
 func cloneStats(a []armStats) []armStats {
 	out := make([]armStats, len(a))
 	for i := range a {
-		out[i] = armStats{a[i].Units, append([]Sequence(nil), a[i].Metrics...), append([]Pair(nil), a[i].Pairs...)}
+		out[i] = a[i].clone()
 	}
 	return out
 }

@@ -211,9 +211,9 @@ func (s *Server) end() error {
 	s.background.Wait()
 	var err error
 	if s.failed.Load() == nil && s.state.Position() > s.log.Stats().Snapshot {
-		var state []byte
-		if state, err = s.state.MarshalBinary(); err == nil {
-			err = s.save(s.state.Position(), state)
+		var state *experiment.Frozen
+		if state, err = s.state.Freeze(); err == nil {
+			err = s.save(state)
 		}
 	}
 	return errors.Join(err, s.log.Close())
@@ -277,12 +277,17 @@ func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
 	return s.state.Explain(t)
 }
 
-// State is the state's position and digest. It costs as much as a snapshot.
+// State is the state's position and digest. It costs as much as a snapshot; the state is held up for the
+// time of a copy only.
 func (s *Server) State() (experiment.StateName, error) {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	digest, err := s.state.Digest()
-	return experiment.StateName{Position: s.state.Position(), Digest: digest}, err
+	frozen, err := s.state.Freeze()
+	s.mu.RUnlock()
+	if err != nil {
+		return experiment.StateName{}, err
+	}
+	digest, err := frozen.Digest()
+	return experiment.StateName{Position: frozen.Position(), Digest: digest}, err
 }
 
 func noSuch(name string) error {

@@ -214,19 +214,18 @@ func (s *Server) maintain() {
 	if s.state.Position() < s.snapshotAt+s.config.SnapshotEvery || !s.saving.CompareAndSwap(false, true) {
 		return
 	}
-	state, err := s.state.MarshalBinary()
+	state, err := s.state.Freeze()
 	if err != nil {
 		s.saving.Store(false)
 		s.config.Logger.Error("the state cannot be written", "error", err)
 		return
 	}
-	position := s.state.Position()
-	s.snapshotAt = position
+	s.snapshotAt = state.Position()
 	s.background.Add(1)
 	go func() {
 		defer s.background.Done()
 		defer s.saving.Store(false)
-		if err := s.save(position, state); err != nil {
+		if err := s.save(state); err != nil {
 			s.config.Logger.Error("a snapshot failed", "error", err)
 		}
 	}()
@@ -234,10 +233,14 @@ func (s *Server) maintain() {
 
 // save saves a snapshot and drops the events that are older than the time they are kept and that the
 // snapshot before covers.
-func (s *Server) save(position uint64, state []byte) error {
+func (s *Server) save(state *experiment.Frozen) error {
+	b, err := state.MarshalBinary()
+	if err != nil {
+		return err
+	}
 	ctx := context.Background()
 	before := s.log.Stats().Snapshot
-	if err := s.log.SaveSnapshot(ctx, position, state); err != nil {
+	if err := s.log.SaveSnapshot(ctx, state.Position(), b); err != nil {
 		return err
 	}
 	s.metrics.snapshots.Inc()
