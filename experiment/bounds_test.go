@@ -110,3 +110,26 @@ func TestSourcesBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedSplitMoves: a fixed split that gave one arm everything can give it to another, by one definition.
+func TestFixedSplitMoves(t *testing.T) {
+	s := newScenario(t)
+	definition := func(arm string, split string) string {
+		return "apply\nname: x\narms: [" + arm + "]\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {" + split + "}}"
+	}
+	for _, step := range []struct{ arms, split, want string }{
+		{"{name: a, value: 1}", "a: 1", "map[a:1]"},
+		{"{name: b, value: 1}", "b: 1", "map[b:1]"},
+		{"{name: b, value: 1}, {name: c, value: 2}", "b: 0.25, c: 0.75", "map[b:0.25 c:0.75]"},
+		{"{name: c, value: 2}", "c: 1", "map[c:1]"},
+	} {
+		if out := s.run(definition(step.arms, step.split)); strings.Contains(out, "error") {
+			t.Fatalf("%s: %s", step.split, out)
+		}
+		r, err := s.state.Report("x")
+		if err != nil || fmt.Sprint(r.Mixture) != step.want {
+			t.Errorf("%s: %v, %v", step.split, r.Mixture, err)
+		}
+	}
+	s.check()
+}

@@ -112,17 +112,22 @@ func (f *fixed) AddArm() error {
 	return nil
 }
 
-// RetireArm implements [Maker]: what the arm had goes to the others in proportion.
+// RetireArm implements [Maker]: what the arm had goes to the others in proportion, or, where it had
+// everything, to the newest of the others.
 func (f *fixed) RetireArm(k int) error {
-	if k < 0 || k >= len(f.p) {
-		return bad("arm", "%d is unknown", k)
+	if k < 0 || k >= len(f.p) || len(f.p) < 2 {
+		return bad("arm", "%d is unknown, or the only one", k)
 	}
 	rest := 1 - f.p[k]
-	if !(rest > 1e-9) {
-		return bad("arm", "the fixed split gives it everything: change the split first")
-	}
 	p := slices.Clone(f.p)
 	p[k] = 0
+	if !(rest > 1e-9) {
+		last := len(p) - 1
+		if last == k {
+			last--
+		}
+		p[last], rest = 1, 1
+	}
 	for i := range p {
 		p[i] /= rest
 	}

@@ -3,8 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 dir=$(mktemp -d)
-trap 'kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; rm -rf "$dir"' EXIT
-npm ci --no-audit --no-fund --loglevel=error
+pid=
+trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null || true; fi; wait; rm -rf "$dir"' EXIT
+npm ci --no-audit --no-fund --loglevel=error || exit 75 # the registry cannot be reached
 go build -o "$dir/noregret" ../../cmd/noregret
 "$dir/noregret" serve --data "$dir/data" --listen 127.0.0.1:0 --log-level warn >"$dir/address" &
 pid=$!
