@@ -122,7 +122,7 @@ func (x *live) health() Health {
 		}
 	}
 	for k := range x.Arms {
-		if k < len(x.Ratio.Expected) && x.Ratio.Seen[k] == 0 && x.Ratio.Expected[k] >= 20 {
+		if x.Arms[k].Active && k < len(x.Ratio.Expected) && x.Ratio.Seen[k] == 0 && x.Ratio.Expected[k] >= 20 {
 			h.Dead = append(h.Dead, x.Arms[k].Name)
 			h.Problems = append(h.Problems, "dead arm: "+x.Arms[k].Name+" was never exposed")
 		}
