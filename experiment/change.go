@@ -78,10 +78,20 @@ func (d *Definition) frozen() map[string]any {
 	if d.Control != nil {
 		control = d.Control.Arm
 	}
-	return map[string]any{
+	frozen := map[string]any{
 		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics, "hold_back": d.HoldBack, "stickiness": d.Stickiness,
 		"exposure": d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
 	}
+	if d.Arms.Box != nil { // the points were chosen for it
+		frozen["objective"], frozen["guardrails"] = d.Objective, d.Guardrails
+		frozen["arms.nodes"], frozen["arms.every"] = d.Arms.Nodes, d.Arms.Every
+	}
+	return frozen
+}
+
+// learning is what a maker is made of: another one is taught anew.
+func (d *Definition) learning() any {
+	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
 }
 
 func sameJSON(a, b any) bool {
@@ -106,10 +116,15 @@ func (x *live) redefine(d *Definition, now int64) error {
 	if err := x.sameArms(arms); err != nil {
 		return err
 	}
+	before := x.def
 	x.def = d
-	x.Guards = newGuards(len(d.Guardrails), now)
-	if err := x.teach(); err != nil {
-		return err
+	if !sameJSON(before.Guardrails, d.Guardrails) {
+		x.Guards = newGuards(len(d.Guardrails), now)
+	}
+	if !sameJSON(before.learning(), d.learning()) {
+		if err := x.teach(); err != nil {
+			return err
+		}
 	}
 	x.note(now, "definition changed")
 	return x.renew(now, "changed")

@@ -44,7 +44,7 @@ func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &boxed{learned{c, c.AddArm, c.RetireArm}, c}, nil
+		return &boxed{learned{Learner: c}, c}, nil
 	}
 	if d.Drift.Kind == "none" {
 		c, err := pasto.NewConfident(f, arms, pasto.ConfidentOptions{})
@@ -96,6 +96,11 @@ func (b *boxed) Point(k int) []float64 { return b.c.Point(k) }
 
 // AddArm implements [Maker].
 func (b *boxed) AddArm() error { return bad("arm", "the points of a box are chosen by the policy") }
+
+// RetireArm implements [Maker].
+func (b *boxed) RetireArm(int) error {
+	return bad("arm", "the points of a box are chosen by the policy")
+}
 
 // fixed is a mixture that never changes by itself.
 type fixed struct{ p []float64 }
