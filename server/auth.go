@@ -162,19 +162,32 @@ func (a *auth) watch(stop <-chan struct{}, done *sync.WaitGroup, log *slog.Logge
 // everybody is who comes where no access tokens are asked for.
 var everybody = &principal{roles: []Role{Admin}}
 
-// find is who a request comes from, or nil. The token is compared with all known ones, in a time that does
-// not depend on it.
+// find is who a request comes from, or nil.
 func (a *auth) find(r *http.Request) *principal {
-	list := a.principals.Load()
-	if list == nil {
-		return everybody
+	if p, ok := r.Context().Value(visitorKey{}).(*principal); ok {
+		return p // the visitor of a page
 	}
+	return a.bearer(r)
+}
+
+// bearer is whose access token a request has in its header, or nil.
+func (a *auth) bearer(r *http.Request) *principal {
 	token := r.Header.Get("X-API-Key")
 	if h := r.Header.Get("Authorization"); h != "" {
 		scheme, rest, _ := strings.Cut(h, " ")
 		if token = ""; strings.EqualFold(scheme, "Bearer") {
 			token = strings.TrimSpace(rest)
 		}
+	}
+	return a.known(token)
+}
+
+// known is whose access token it is, or nil. It is compared with all known ones, in a time that does not
+// depend on it. Without a file of tokens it is everybody's.
+func (a *auth) known(token string) *principal {
+	list := a.principals.Load()
+	if list == nil {
+		return everybody
 	}
 	sum := sha256.Sum256([]byte(token))
 	var found *principal

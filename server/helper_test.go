@@ -325,5 +325,5 @@ func routeOf(s *Server, r *http.Request) (http.Handler, string) {
 	if !ok || method != r.Method {
 		return h, ""
 	}
-	return h, path
+	return h, strings.TrimSuffix(path, "{$}")
 }

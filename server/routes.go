@@ -22,9 +22,9 @@ type route struct {
 	serve func(w http.ResponseWriter, r *http.Request) error
 }
 
-// routes is the API. Pages are added here, too, with the role Read.
+// routes are the dashboard's pages and the API.
 func (s *Server) routes() []route {
-	return []route{
+	return append(s.pageRoutes(), []route{
 		{"GET", "/v1/experiments", Read, false, s.listExperiments},
 		{"GET", "/v1/experiments/{name}", Read, false, s.getExperiment},
 		{"PUT", "/v1/experiments/{name}", Admin, false, s.putExperiment},
@@ -48,15 +48,20 @@ func (s *Server) routes() []route {
 		{"GET", "/metrics", Read, false, s.showMetrics},
 		{"GET", "/livez", Anyone, false, s.livez},
 		{"GET", "/readyz", Anyone, false, s.readyz},
-	}
+	}...)
 }
 
 // routesHandler makes the handler of all routes, with what they share around each.
 func (s *Server) routesHandler() (http.Handler, error) {
 	mux := http.NewServeMux()
 	limits := newLimiter(s.config)
-	for _, rt := range s.routes() {
-		mux.Handle(rt.method+" "+rt.pattern, s.around(rt, limits))
+	pages := len(s.pageRoutes())
+	for i, rt := range s.routes() {
+		h := s.around(rt, limits)
+		if i < pages {
+			h = s.aroundPage(rt, limits, h)
+		}
+		mux.Handle(rt.method+" "+rt.pattern, h)
 	}
 	known := map[string]string{}
 	for _, rt := range s.routes() {

@@ -29,6 +29,9 @@ type Server struct {
 	metrics *metrics
 	handler http.Handler
 
+	sessions sessions // of browsers
+	optima   optima
+
 	table   atomic.Pointer[table]
 	changed atomic.Pointer[chan struct{}] // closed when the state changes
 	renewed atomic.Pointer[chan struct{}] // closed when a policy does

@@ -29,9 +29,9 @@ func TestDocument(t *testing.T) {
 	paths := doc().all["paths"].(map[string]any)
 	in := map[string]bool{}
 	for _, rt := range w.server.routes() {
-		key := rt.method + " " + rt.pattern
+		key := rt.method + " " + strings.TrimSuffix(rt.pattern, "{$}")
 		in[key] = true
-		op, _ := follow(t, "paths", rt.pattern, strings.ToLower(rt.method))
+		op, _ := follow(t, "paths", strings.TrimSuffix(rt.pattern, "{$}"), strings.ToLower(rt.method))
 		if op == nil {
 			t.Errorf("%s is not in the document", key)
 			continue

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -12,34 +11,22 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/picture"
 )
 
-// Colours and shapes of the algorithms: the project's own are filled and warm, the baselines hollow and cool.
-var (
-	warm = []color.Color{color.RGBA{200, 30, 30, 255}, color.RGBA{230, 110, 0, 255}, color.RGBA{170, 0, 110, 255}}
-	cool = []color.Color{
-		color.RGBA{20, 90, 170, 255},
-		color.RGBA{0, 130, 130, 255},
-		color.RGBA{90, 90, 90, 255},
-		color.RGBA{70, 120, 40, 255},
-		color.RGBA{60, 160, 220, 255},
-		color.RGBA{120, 100, 190, 255},
-		color.RGBA{150, 130, 90, 255},
-	}
-)
-
+// glyph is an algorithm's: the project's own are filled and warm, the baselines hollow and cool.
 func glyph(algorithm string) draw.GlyphStyle {
 	g := draw.GlyphStyle{Radius: vg.Points(4)}
 	for i, a := range classify.Algorithms() {
 		if a.Name != algorithm {
 			continue
 		}
-		if i < len(warm) {
-			g.Color, g.Shape = warm[i], []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}[i]
+		if i < len(picture.Warm) {
+			g.Color, g.Shape = picture.Warm[i], []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}[i]
 			return g
 		}
-		i -= len(warm)
-		g.Color = cool[i%len(cool)]
+		i -= len(picture.Warm)
+		g.Color = picture.Cool[i%len(picture.Cool)]
 		g.Shape = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}}[i%5]
 	}
 	return g

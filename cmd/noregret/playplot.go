@@ -10,11 +10,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/play"
 )
 
 // playColours are the learners' colours, in the order of the command line.
-var playColours = append(append([]color.Color{}, warm...), cool...)
+var playColours = append(append([]color.Color{}, picture.Warm...), picture.Cool...)
 
 // plotResults draws the regret of every learner as a line and its bound as a dashed line of the same colour; of several runs
 // each is drawn. Both axes are logarithmic: regrets of 0 and below do not show on such an axis, the line begins or ends there. Where

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -26,18 +27,6 @@ func roundsAxis(p *plot.Plot, s simulation) {
 	if n := len(s.At); n < 4 || s.At[1]-s.At[0] != s.At[n-1]-s.At[n-2] {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
-}
-
-func line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
-	l, err := plotter.NewLine(points)
-	if err != nil {
-		return nil, err
-	}
-	l.Color, l.Width = c, vg.Points(1.5)
-	if dashed {
-		l.Dashes, l.Width = []vg.Length{vg.Points(5), vg.Points(3)}, vg.Points(1)
-	}
-	return l, nil
 }
 
 // objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the
@@ -91,7 +80,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 			poly.Color, poly.LineStyle.Width = color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 50}, 0
 			p.Add(poly)
 		}
-		l, err := line(mean, c, false)
+		l, err := picture.Line(mean, c, false)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +96,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		if len(points) == 0 {
 			continue
 		}
-		l, err := line(points, color.Gray{h.grey}, true)
+		l, err := picture.Line(points, color.Gray{h.grey}, true)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +150,7 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 			if len(points) == 0 {
 				continue
 			}
-			l, err := line(points, c, k == 1)
+			l, err := picture.Line(points, c, k == 1)
 			if err != nil {
 				return nil, err
 			}
@@ -219,7 +208,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 			points = append(points, plotter.XY{X: float64(t), Y: s.Mixture.Share[j][k]})
 			others[j].Y -= s.Mixture.Share[j][k]
 		}
-		l, err := line(points, playColours[i%len(playColours)], i >= len(playColours))
+		l, err := picture.Line(points, playColours[i%len(playColours)], i >= len(playColours))
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +216,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 		p.Legend.Add(s.Mixture.Arms[k], l)
 	}
 	if len(shown) < len(order) {
-		l, err := line(others, color.Gray{150}, true)
+		l, err := picture.Line(others, color.Gray{150}, true)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,126 @@
+package picture
+
+import (
+	"image/color"
+	"io"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Colours that can be told apart: three warm ones, then the cool ones.
+var (
+	Warm = []color.Color{color.RGBA{200, 30, 30, 255}, color.RGBA{230, 110, 0, 255}, color.RGBA{170, 0, 110, 255}}
+	Cool = []color.Color{
+		color.RGBA{20, 90, 170, 255},
+		color.RGBA{0, 130, 130, 255},
+		color.RGBA{90, 90, 90, 255},
+		color.RGBA{70, 120, 40, 255},
+		color.RGBA{60, 160, 220, 255},
+		color.RGBA{120, 100, 190, 255},
+		color.RGBA{150, 130, 90, 255},
+	}
+)
+
+// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows have as many plots as
+// the first.
+func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Length) error {
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	if format == "svg" {
+		canvas = vgsvg.New(width, height)
+	} else {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.New(width, height)}
+	}
+	tiles := draw.Tiles{
+		Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12),
+		PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(6),
+	}
+	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
+		for j, at := range row {
+			if plots[i][j] != nil {
+				plots[i][j].Draw(at)
+			}
+		}
+	}
+	_, err := canvas.WriteTo(w)
+	return err
+}
+
+// Line is a line through points, thinner where it is dashed. Points that are not finite are an error.
+func Line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
+	l, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, err
+	}
+	l.Color, l.Width = c, vg.Points(1.5)
+	if dashed {
+		l.Dashes, l.Width = []vg.Length{vg.Points(5), vg.Points(3)}, vg.Points(1)
+	}
+	return l, nil
+}
+
+// Theme is the colours of a plot on a page.
+type Theme struct {
+	// Ink is for text and axes, Faint for grids, Paper behind the plot.
+	Ink, Faint, Paper color.Color
+	// Lines are for what is drawn, in this order.
+	Lines []color.Color
+}
+
+// Light and Dark are the themes of the pages; their papers are those of the style sheet.
+var (
+	Light = Theme{
+		Ink: color.RGBA{28, 32, 38, 255}, Faint: color.RGBA{222, 226, 231, 255}, Paper: color.RGBA{255, 255, 255, 255},
+		Lines: append(append([]color.Color{}, Cool[0], Warm[1]), Cool[1], Warm[2], Cool[3], Cool[4], Cool[5], Cool[6], Warm[0], Cool[2]),
+	}
+	Dark = Theme{
+		Ink: color.RGBA{226, 230, 235, 255}, Faint: color.RGBA{58, 64, 73, 255}, Paper: color.RGBA{27, 31, 37, 255},
+		Lines: []color.Color{
+			color.RGBA{110, 176, 255, 255},
+			color.RGBA{255, 166, 77, 255},
+			color.RGBA{77, 208, 200, 255},
+			color.RGBA{255, 128, 200, 255},
+			color.RGBA{154, 214, 110, 255},
+			color.RGBA{150, 210, 255, 255},
+			color.RGBA{190, 170, 255, 255},
+			color.RGBA{214, 196, 150, 255},
+			color.RGBA{255, 120, 120, 255},
+			color.RGBA{170, 176, 184, 255},
+		},
+	}
+)
+
+// Line is the i-th colour of the theme's lines; they begin again at the end.
+func (t Theme) Line(i int) color.Color { return t.Lines[i%len(t.Lines)] }
+
+// New is an empty plot in the theme: a sans-serif face, a grid, room for a legend at the top.
+func (t Theme) New(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.BackgroundColor = t.Paper
+	style := func(s *draw.TextStyle, size vg.Length) {
+		s.Color = t.Ink
+		s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	}
+	style(&p.Title.TextStyle, vg.Points(13))
+	style(&p.Legend.TextStyle, vg.Points(10))
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		style(&a.Label.TextStyle, vg.Points(11))
+		style(&a.Tick.Label, vg.Points(10))
+		a.LineStyle.Color, a.Tick.LineStyle.Color = t.Ink, t.Ink
+	}
+	p.Title.Padding = vg.Points(6)
+	p.Legend.Top, p.Legend.Left = true, true
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = t.Faint, t.Faint
+	p.Add(g)
+	return p
+}

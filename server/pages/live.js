@@ -1,0 +1,19 @@
+// Keeps a page up to date: puts in place the parts that the stream of server-sent events brings. Without it
+// the page shows what was known when it was loaded.
+"use strict";
+(() => {
+  const source = new EventSource(document.body.dataset.live);
+  source.addEventListener("parts", (event) => {
+    const parts = JSON.parse(event.data);
+    for (const name of Object.keys(parts)) {
+      const place = document.querySelector(`[data-part="${CSS.escape(name)}"]`);
+      if (place === null || place.innerHTML === parts[name]) continue;
+      const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
+      place.innerHTML = parts[name]; // escaped by the server
+      if (focused !== "") document.getElementById(focused)?.focus();
+    }
+    document.body.dataset.events = String(Number(document.body.dataset.events ?? 0) + 1);
+  });
+  source.addEventListener("gone", () => source.close());
+  window.addEventListener("pagehide", () => source.close());
+})();

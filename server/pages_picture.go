@@ -1,0 +1,371 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/picture"
+)
+
+// pictureOf is a picture on an experiment's page.
+type pictureOf struct{ Light, Dark, Text string }
+
+// picturesOf are the pictures of an experiment. Their addresses change when what they show does.
+func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
+	matured := 0
+	for _, h := range r.History {
+		if h.Units > 0 {
+			matured++
+		}
+	}
+	of := func(name, text string) pictureOf {
+		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&theme=", path, name, r.Version, matured)
+		return pictureOf{at + "light", at + "dark", text}
+	}
+	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms table has the numbers of now.")}
+	if d.Objective != nil {
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what was known then, beside the best single arm and the best mixture by what is known now."))
+	}
+	for i, g := range r.Guardrails {
+		out = append(out, of("guardrail-"+strconv.Itoa(i), fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the interval of now. The guardrails table has the numbers.", g.Metric)))
+	}
+	return out
+}
+
+// picture draws one of an experiment's pictures.
+func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	report, err := s.Report(name)
+	if err != nil {
+		return err
+	}
+	d, err := s.Definition(name)
+	if err != nil {
+		return err
+	}
+	theme := picture.Light
+	switch t := r.URL.Query().Get("theme"); t {
+	case "", "light":
+	case "dark":
+		theme = picture.Dark
+	default:
+		return noregret.Errorf(noregret.BadInput, "theme", "%q: want light or dark", t)
+	}
+	var p *plot.Plot
+	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")
+	number, numbered := strings.CutPrefix(which, "guardrail-")
+	i, bad := strconv.Atoi(number)
+	switch {
+	case ok && which == "mixture":
+		p, err = mixturePicture(theme, report)
+	case ok && which == "objective" && report.Regret != nil:
+		var best *float64
+		if best, err = s.optima.value(s, report); err == nil {
+			p, err = objectivePicture(theme, report, best)
+		}
+	case ok && numbered && bad == nil && i >= 0 && i < len(report.Guardrails):
+		p, err = guardrailPicture(theme, d, report, i)
+	default:
+		return withStatus(http.StatusNotFound, noregret.NotFound, "path", "there is no such picture")
+	}
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, 6*vg.Inch, 3.6*vg.Inch); err != nil {
+		return err
+	}
+	// Alone it may use the styles inside it, and nothing else.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	return writeBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
+}
+
+// mostArms is how many arms a picture of a mixture shows; the others are summed up.
+const mostArms = 7
+
+// steps makes a line that keeps each value until the next version.
+func steps(values []experiment.HistoryPoint, end float64, of func(h *experiment.HistoryPoint) (float64, bool)) (out plotter.XYs) {
+	for i := range values {
+		y, ok := of(&values[i])
+		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
+			continue
+		}
+		if n := len(out); n > 0 {
+			out = append(out, plotter.XY{X: float64(values[i].Version), Y: out[n-1].Y})
+		}
+		out = append(out, plotter.XY{X: float64(values[i].Version), Y: y})
+	}
+	if n := len(out); n > 0 {
+		out = append(out, plotter.XY{X: end, Y: out[n-1].Y})
+	}
+	return out
+}
+
+// versions puts policy versions on the axis; a version lasts until the next number.
+func versions(p *plot.Plot, r *experiment.Report) (end float64) {
+	first := float64(r.History[0].Version)
+	end = float64(r.Version) + 1
+	p.X.Min, p.X.Max = first, end
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		every := math.Pow(10, math.Floor(math.Log10(max(high-low, 1))))
+		if (high-low)/every < 3 {
+			every /= 5
+		} else if (high-low)/every < 6 {
+			every /= 2
+		}
+		every = max(math.Floor(every), 1)
+		var ticks []plot.Tick
+		for v := math.Ceil(low/every) * every; v <= high; v += every {
+			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
+		}
+		return ticks
+	})
+	return end
+}
+
+// short cuts a name for a legend.
+func short(name string) string {
+	if r := []rune(name); len(r) > 24 {
+		return string(r[:23]) + "…"
+	}
+	return name
+}
+
+// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now, and all others together.
+func mixturePicture(theme picture.Theme, r *experiment.Report) (*plot.Plot, error) {
+	p := theme.New("Mixture", "policy version", "share")
+	end := versions(p, r)
+	p.Y.Min, p.Y.Max = 0, 1
+	var names []string
+	weight := map[string]float64{}
+	for i := range r.History {
+		for name, q := range r.History[i].Mixture {
+			if _, seen := weight[name]; !seen {
+				names = append(names, name)
+			}
+			weight[name] += q / float64(4*len(r.History))
+		}
+	}
+	for _, name := range names {
+		weight[name] += r.Mixture[name]
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
+	shown := names[:min(len(names), mostArms)]
+	if len(names) == mostArms+1 {
+		shown = names
+	}
+	// From the top of the stack down, each area down to 0 and the next one over it.
+	layers := len(shown)
+	if len(names) > layers {
+		layers++
+	}
+	for i := layers - 1; i >= 0; i-- {
+		top := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+			if i >= len(shown) {
+				return 1, true
+			}
+			sum := 0.0
+			for _, name := range shown[:i+1] {
+				sum += h.Mixture[name]
+			}
+			return min(sum, 1), true
+		})
+		area := append(slices.Clone(top), plotter.XY{X: end, Y: 0}, plotter.XY{X: top[0].X, Y: 0})
+		poly, err := plotter.NewPolygon(area)
+		if err != nil {
+			return nil, err
+		}
+		poly.LineStyle.Width, poly.LineStyle.Color = vg.Points(0.7), theme.Paper
+		poly.Color = theme.Faint
+		if i < len(shown) {
+			poly.Color = theme.Line(i)
+		}
+		p.Add(poly)
+		defer func(i int) {
+			if i < len(shown) {
+				p.Legend.Add(short(shown[i]), poly)
+			} else {
+				p.Legend.Add(fmt.Sprintf("%d others", len(names)-len(shown)), poly)
+			}
+		}(i)
+	}
+	p.Legend.Left, p.Legend.Top, p.Legend.YOffs = false, true, 0
+	p.X.Max = end + 0.33*(end-p.X.Min) // room for the legend beside the areas
+	inner := p.X.Tick.Marker
+	p.X.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return inner.Ticks(low, end) })
+	return p, nil
+}
+
+// level draws a horizontal line.
+func level(p *plot.Plot, name string, v float64, c color.Color) error {
+	l, err := picture.Line(plotter.XYs{{X: p.X.Min, Y: v}, {X: p.X.Max, Y: v}}, c, true)
+	if err != nil {
+		return err
+	}
+	p.Add(l)
+	p.Legend.Add(name, l)
+	return nil
+}
+
+// headroom makes the axis fit what is drawn, with room for a legend above.
+func headroom(p *plot.Plot, entries int) {
+	if !(p.Y.Max > p.Y.Min) {
+		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5
+	}
+	span := p.Y.Max - p.Y.Min
+	p.Y.Min -= 0.06 * span
+	p.Y.Max += (0.06 + 0.11*float64(entries)) * span
+}
+
+// objectivePicture is the objective over the versions.
+func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) (*plot.Plot, error) {
+	p := theme.New("Objective", "policy version", "objective per unit")
+	end := versions(p, r)
+	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		if h.Value == nil {
+			return 0, false
+		}
+		return *h.Value, true
+	})
+	entries := 0
+	if len(value) > 0 {
+		l, err := picture.Line(value, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("mixture, by what was known then", l)
+		entries++
+	}
+	if v := r.Regret.BestSingle.Value; v != nil {
+		if err := level(p, "best single arm, by what is known now", *v, theme.Line(1)); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	if best != nil {
+		if err := level(p, "best mixture, by what is known now", *best, theme.Ink); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	if v := r.Regret.BestSingle.Value; v != nil && len(value) > 0 {
+		// A bad beginning must not flatten the picture.
+		span := max(math.Abs(p.Y.Max-*v), math.Abs(value[len(value)-1].Y-*v), 1e-3*math.Abs(*v), 1e-9)
+		if floor := min(*v, value[len(value)-1].Y) - 4*span; p.Y.Min < floor {
+			for i := range value {
+				value[i].Y = max(value[i].Y, floor)
+			}
+			p.Y.Min = floor
+		}
+	}
+	headroom(p, entries)
+	return p, nil
+}
+
+// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now. Of a change relative to the
+// control arm it is the metric itself, beside what the limit is by the control arm's mean of now.
+func guardrailPicture(theme picture.Theme, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+	g := &r.Guardrails[i]
+	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
+	end := versions(p, r)
+	scale, known := 1.0, true
+	limit := g.Limit
+	if strings.HasSuffix(g.Kind, "_change") {
+		m := r.Arms[d.Control.Arm].Metrics[g.Metric].Mean
+		if known = m != nil; known {
+			scale, limit = *m, *m*(1+g.Limit)
+		}
+	}
+	seen := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		m := h.Metrics[g.Metric]
+		if m == nil {
+			return 0, false
+		}
+		return *m, true
+	})
+	entries := 0
+	if len(seen) > 0 {
+		l, err := picture.Line(seen, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("mean of the version's units", l)
+		entries++
+	}
+	if known {
+		name := map[bool]string{true: "limit: at least", false: "limit: at most"}[strings.HasPrefix(g.Kind, "min")]
+		if err := level(p, name+" "+figure(limit), limit, theme.Line(1)); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	at := func(v float64) float64 {
+		if strings.HasSuffix(g.Kind, "_change") {
+			return (1 + v) * scale
+		}
+		return v
+	}
+	if known && g.Low != nil && g.High != nil {
+		x := end - 0.5
+		l, err := picture.Line(plotter.XYs{{X: x, Y: at(*g.Low)}, {X: x, Y: at(*g.High)}}, theme.Line(2), false)
+		if err != nil {
+			return nil, err
+		}
+		l.Width = vg.Points(4)
+		p.Add(l)
+		p.Legend.Add("interval of the mixture of now", l)
+		entries++
+	}
+	headroom(p, entries)
+	return p, nil
+}
+
+// optima remembers the best mixtures' values, which are costly, until an experiment has a new version.
+type optima struct {
+	mu sync.Mutex
+	by map[string]optimumOf
+}
+
+type optimumOf struct {
+	version uint64
+	created int64
+	value   *float64
+}
+
+// value is the value of the best mixture by what is known, nil where none can be told.
+func (o *optima) value(s *Server, r *experiment.Report) (*float64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if old, ok := o.by[r.Name]; ok && old.version == r.Version && old.created == r.Created.UnixNano() {
+		return old.value, nil
+	}
+	best, err := s.Optimum(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	var v *float64
+	if best != nil {
+		v = &best.Value
+	}
+	if o.by == nil {
+		o.by = map[string]optimumOf{}
+	}
+	o.by[r.Name] = optimumOf{r.Version, r.Created.UnixNano(), v}
+	return v, nil
+}

@@ -1,0 +1,450 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// played is a world with an experiment that has gone through some rounds.
+func played(t testing.TB, text, name string, change ...func(*Config)) (w *world, tokens []string) {
+	t.Helper()
+	w = newWorld(t, change...)
+	w.apply(text)
+	for round := range 4 {
+		tokens = append(tokens, w.round(name, round)...)
+	}
+	w.wait(10 * time.Minute)
+	w.server.Tick()
+	return w, tokens
+}
+
+// round lets 40 units come, with exposures and feedback, and ends the round.
+func (w *world) round(name string, round int) (tokens []string) {
+	w.t.Helper()
+	var units []string
+	for i := range 40 {
+		units = append(units, fmt.Sprintf("u%d-%d", round, i))
+	}
+	var shown, said []item
+	for i, d := range w.decide(name, units...) {
+		tokens = append(tokens, d.Token)
+		shown = append(shown, item{Token: d.Token})
+		said = append(said, item{d.Token, map[string]float64{"x": float64(len(d.Arm)%5) + float64(i%3), "y": 1 + float64(i%2)}})
+	}
+	w.post("/v1/exposures", shown...)
+	w.post("/v1/feedback", said...)
+	w.wait(time.Minute)
+	w.server.Tick()
+	return tokens
+}
+
+// text gets a page and checks what all pages have.
+func (w *world) text(status int, path string) string {
+	w.t.Helper()
+	resp, err := http.Get(w.http.URL + path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if resp.StatusCode != status {
+		w.t.Fatalf("%s: status %d, want %d: %s", path, resp.StatusCode, status, b)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		if got := resp.Header.Get("Content-Security-Policy"); got != pagePolicy || strings.Contains(got, "unsafe") {
+			w.t.Errorf("%s: policy %q", path, got)
+		}
+		for _, bad := range []string{"style=", "onclick", "onload", "http://", "https://"} {
+			if strings.Contains(string(b), " "+bad) || strings.Contains(string(b), `"`+bad) {
+				w.t.Errorf("%s has %q in it", path, bad)
+			}
+		}
+		for _, want := range []string{"<!DOCTYPE html>", `<html lang="en">`, `class="skip" href="#main"`, `<main id="main"`, "<title>", `name="viewport"`} {
+			if !strings.Contains(string(b), want) {
+				w.t.Errorf("%s lacks %s", path, want)
+			}
+		}
+	}
+	return string(b)
+}
+
+func wants(t *testing.T, page string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(page, p) {
+			t.Errorf("the page lacks %q:\n%s", p, page)
+		}
+	}
+}
+
+// TestPages: every page says what the report says.
+func TestPages(t *testing.T) {
+	w, tokens := played(t, toy, "toy")
+	r, err := w.server.Report("toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, w.text(200, "/"), `href="/experiments/toy"`, "running", `<td class="n">160</td>`, fmt.Sprintf(`<td class="n">%d</td>`, r.Version), `class="state ok">ok<`, `class="state ok">good<`,
+		`<noscript><meta http-equiv="refresh"`, `data-live="/live"`, `role="status"`, "<caption>", `scope="col"`)
+	page := w.text(200, "/experiments/toy")
+	gain := r.Arms["gain"].Metrics["x"]
+	wants(t, page, "<h1>toy</h1>", fmt.Sprintf(`id="version">%d<`, r.Version), figure(*gain.Mean), interval(gain.Low, gain.High), interval(r.Guardrails[0].Low, r.Guardrails[0].High),
+		"at least 0", r.Regret.BestSingle.Arm+": "+figure(*r.Regret.BestSingle.Value), figure(*r.Regret.PerUnit), "160 accepted, 0 duplicate", "No problem is known", "created", "held back",
+		`data-live="/experiments/toy/live"`)
+	best, err := w.server.Optimum("toy")
+	if err != nil || best == nil {
+		t.Fatal(err)
+	}
+	wants(t, page, "Best mixture, by what is known</dt><dd>"+figure(best.Value))
+	var addresses []string
+	for _, m := range regexp.MustCompile(`(?:src|srcset)="(/experiments/[^"]*)"`).FindAllStringSubmatch(page, -1) {
+		addresses = append(addresses, strings.ReplaceAll(m[1], "&amp;", "&"))
+	}
+	if len(addresses) != 6 {
+		t.Fatalf("pictures %q", addresses)
+	}
+	for _, a := range addresses {
+		svg := w.text(200, a)
+		if err := wellFormed(svg); err != nil || !strings.Contains(svg, "policy version") {
+			t.Errorf("%s: %v\n%.300s", a, err, svg)
+		}
+		if strings.Contains(svg, "#1B1F25") != strings.Contains(a, "dark") {
+			t.Errorf("%s is not in its theme", a)
+		}
+	}
+	wants(t, w.text(200, "/experiments/toy/pictures/guardrail-0.svg"), "limit: at least 0", "interval of the mixture of now")
+	for _, path := range []string{"/experiments/toy/pictures/guardrail-1.svg", "/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg", "/experiments/toy/pictures/mixture.png", "/experiments/none/pictures/mixture.svg"} {
+		w.get(404, nil, "GET", path, "")
+	}
+	w.get(400, nil, "GET", "/experiments/toy/pictures/mixture.svg?theme=red", "")
+	wants(t, w.text(404, "/experiments/none"), "there is no experiment")
+	wants(t, w.text(404, "/experiments/none/explain"), "there is no experiment")
+	w.get(404, nil, "GET", "/experiments/none/live", "")
+
+	e, err := w.server.Explain("toy", tokens[7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = w.text(200, "/experiments/toy/explain?token="+tokens[7])
+	wants(t, page, "<strong>"+e.Arm+"</strong>", e.Hash, e.Unit, "falls here", "the decision is the same", "What was known when version 1")
+	if strings.Count(page, "falls here") != 1 {
+		t.Error("the draw falls on several arms")
+	}
+	wants(t, w.text(200, "/experiments/toy/explain"), `<label for="token">`, "<textarea")
+	wants(t, w.text(400, "/experiments/toy/explain?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"), `role="alert"`, "&lt;script&gt;alert(1)")
+	wants(t, w.text(400, "/experiments/toy/explain?token="+tamper(tokens[0])), "changed")
+}
+
+func wellFormed(text string) error {
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// TestPagesEmpty: an experiment of which nothing is known, and none at all.
+func TestPagesEmpty(t *testing.T) {
+	w := newWorld(t)
+	wants(t, w.text(200, "/"), "There are none yet")
+	w.apply(toy)
+	wants(t, w.text(200, "/experiments/toy"), "unknown", "Nothing is known yet")
+	w.apply("name: ab\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 0.5, b: 0.5}}\n")
+	page := w.text(200, "/experiments/ab")
+	wants(t, page, "None are defined", "The experiment has no objective")
+	if strings.Contains(page, "objective.svg") {
+		t.Error("a picture of no objective")
+	}
+	for _, name := range []string{"mixture", "objective", "guardrail-0"} {
+		if err := wellFormed(w.text(200, "/experiments/toy/pictures/"+name+".svg")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.get(404, nil, "GET", "/experiments/ab/pictures/objective.svg", "")
+	w.get(200, nil, "POST", "/v1/experiments/toy/rollback", `{"reason": "<b>why</b>"}`)
+	wants(t, w.text(200, "/experiments/toy"), "rolled back", "&lt;b&gt;why&lt;/b&gt;")
+}
+
+const hostile = `name: hostile
+description: '</h1><script>alert(1)</script>'
+unit: '"><script>alert(1)</script>'
+arms:
+  - {name: '<script>alert(1)</script>', value: {a: '</code><img src=x onerror=alert(1)>'}}
+  - {name: '"><img src=x onerror=alert(1)>', value: "{{.}} ' onmouseover='alert(1)"}
+  - {name: ']]></text><script>alert(1)</script>', value: ' '}
+  - {name: '𝕏 &amp; javascript:alert(1)', value: null}
+control: {arm: '<script>alert(1)</script>', share: 0.2}
+metrics:
+  - {name: x, unit: '<img src=x onerror=alert(1)>'}
+  - {name: y, range: [-10, 10]}
+objective: {goals: [{metric: x}]}
+guardrails: [{metric: y, min: 0}]
+round: {length: 1m, min_units: 10}
+attribution_window: 10m
+`
+
+// TestPagesEscape: names and values are text, in pages, streams and pictures.
+func TestPagesEscape(t *testing.T) {
+	w, tokens := played(t, hostile, "hostile")
+	sources := map[string]string{}
+	for _, path := range []string{"/", "/experiments/hostile", "/experiments/hostile/explain?token=" + tokens[3]} {
+		sources[path] = w.text(200, path)
+	}
+	for _, name := range []string{"mixture", "objective", "guardrail-0"} {
+		svg := w.text(200, "/experiments/hostile/pictures/"+name+".svg")
+		if err := wellFormed(svg); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		sources[name] = svg
+	}
+	for name, text := range w.events("/experiments/hostile/live", 1)[0] {
+		sources["live "+name] = text
+	}
+	for name, text := range sources {
+		for _, bad := range []string{"<script>alert", "<img src=x", "</h1><script", "]]></text><script", " ' onmouseover='"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s has %q as it is", name, bad)
+			}
+		}
+	}
+	wants(t, sources["mixture"], "&lt;script&gt;alert(1)")
+	wants(t, sources["/experiments/hostile"], "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;img src=x onerror=alert(1)&gt;")
+}
+
+// events reads the first n events of a stream.
+func (w *world) events(path string, n int, between ...func()) (out []map[string]string) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		w.t.Fatalf("%s: status %d, %s", path, resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<22)
+	for len(out) < n && lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			var parts map[string]string
+			if err := json.Unmarshal([]byte(data), &parts); err != nil {
+				w.t.Fatal(err)
+			}
+			if out = append(out, parts); len(between) > 0 {
+				between[0]()
+				between = between[1:]
+			}
+		}
+	}
+	if len(out) < n {
+		w.t.Fatalf("%s ended after %d events: %v", path, len(out), lines.Err())
+	}
+	return out
+}
+
+// TestLive: the stream brings all parts first, then those that change, and ends with the experiment.
+func TestLive(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	got := w.events("/experiments/toy/live", 3, func() {
+		w.get(200, nil, "POST", "/v1/experiments/toy/pause", "")
+	}, func() {
+		w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
+	})
+	if len(got[0]) != len(experimentPartNames) {
+		t.Errorf("the first event has %d parts, want %d", len(got[0]), len(experimentPartNames))
+	}
+	if !strings.Contains(got[1]["summary"], "paused") || got[1]["guardrails"] != "" || got[1]["events"] == "" {
+		t.Errorf("the second event: %v", got[1])
+	}
+	if len(got[2]) != 0 {
+		t.Errorf("the last event: %v", got[2])
+	}
+	list := w.events("/live", 2, func() { w.apply(strings.Replace(toy, "name: toy", "name: other", 1)) })
+	if strings.Contains(list[0]["list"], "other") || !strings.Contains(list[1]["list"], "/experiments/other") {
+		t.Errorf("%v", list)
+	}
+}
+
+func TestAssets(t *testing.T) {
+	w := newWorld(t)
+	for file, media := range map[string]string{"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+		resp, err := http.Get(w.http.URL + "/assets/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != media {
+			t.Errorf("%s: %d %s", file, resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+		if status, _ := w.do("GET", "/assets/"+file, "", "If-None-Match", resp.Header.Get("ETag")); status != 304 {
+			t.Errorf("%s again: status %d", file, status)
+		}
+	}
+	for _, file := range []string{"layout.html", "none.css", "..%2Fpages.go", "%2e%2e"} {
+		w.get(404, nil, "GET", "/assets/"+file, "")
+	}
+}
+
+const readerToken = "0123456789abcdef-eye"
+
+func withTokens(t testing.TB) (string, func(*Config)) {
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	text := "tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], token: " + readerToken + "}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, func(c *Config) { c.Tokens = path }
+}
+
+// TestLogin: the cookie opens pages and nothing else, and only as long as it should.
+func TestLogin(t *testing.T) {
+	path, tokens := withTokens(t)
+	w := newWorld(t, tokens)
+	w.token = "0123456789abcdef-boss"
+	w.apply(toy)
+	w.token = ""
+	form := func(token, next string, header ...string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequest("POST", w.http.URL+"/login", strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, _ := io.ReadAll(resp.Body)
+		checkAnswer(t, w.server, r, resp, b)
+		return resp, string(b)
+	}
+	for path, to := range map[string]string{"/": "/login?next=%2F", "/experiments/toy?a=b": "/login?next=%2Fexperiments%2Ftoy%3Fa%3Db"} {
+		r, err := http.NewRequest("GET", w.http.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 303 || resp.Header.Get("Location") != to {
+			t.Errorf("%s: %d to %q", path, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+	for _, path := range []string{"/live", "/experiments/toy/live", "/experiments/toy/pictures/mixture.svg"} {
+		w.get(401, nil, "GET", path, "")
+	}
+	w.get(200, nil, "GET", "/login?next=//evil.example", "", "Accept", "text/html")
+	for token, want := range map[string]string{"": "not known", "0123456789abcdef-nobody": "not known", "0123456789abcdef-app": "lacks the role read"} {
+		resp, page := form(token, "/")
+		if resp.StatusCode != 403 || len(resp.Cookies()) != 0 || !strings.Contains(page, want) || token != "" && strings.Contains(page, token) {
+			t.Errorf("%q: status %d, %q", token, resp.StatusCode, page)
+		}
+	}
+	if resp, _ := form(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 || len(resp.Cookies()) != 0 {
+		t.Errorf("a form of another site: status %d", resp.StatusCode)
+	}
+	for next, to := range map[string]string{"/experiments/toy": "/experiments/toy", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "": "/", "/logout": "/"} {
+		if resp, _ := form(readerToken, next); resp.StatusCode != 303 || resp.Header.Get("Location") != to {
+			t.Errorf("next %q: %d to %q", next, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+	resp, _ := form(readerToken, "/")
+	c := resp.Cookies()[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || strings.Contains(c.Value, readerToken) {
+		t.Errorf("%+v", c)
+	}
+	cookie := c.Name + "=" + c.Value
+	status := func(path string) int {
+		got, _ := w.do("GET", path, "", "Cookie", cookie)
+		return got
+	}
+	for path, want := range map[string]int{
+		"/": 200, "/experiments/toy": 200, "/experiments/toy/pictures/mixture.svg": 200, "/experiments/toy/explain": 200,
+		"/v1/experiments": 401, "/v1/experiments/toy/report": 401, "/v1/export": 401, "/metrics": 401,
+	} {
+		if got := status(path); got != want {
+			t.Errorf("%s with the cookie: status %d, want %d", path, got, want)
+		}
+	}
+	if got, _ := w.do("POST", "/v1/experiments/toy/pause", "", "Cookie", cookie); got != 401 {
+		t.Errorf("a change with the cookie: status %d", got)
+	}
+	if got, _ := w.do("GET", "/", "", "Authorization", "Bearer "+readerToken); got != 200 {
+		t.Errorf("a page with the token: status %d", got)
+	}
+	w.wait(13 * time.Hour)
+	if got := status("/"); got != 303 {
+		t.Errorf("after 13 hours: status %d", got)
+	}
+	resp, _ = form(readerToken, "/")
+	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+	if got, _ := w.do("POST", "/logout", "", "Cookie", cookie); got != 303 {
+		t.Errorf("logout: status %d", got)
+	}
+	if got := status("/"); got != 303 {
+		t.Errorf("after the logout: status %d", got)
+	}
+	resp, _ = form(readerToken, "/")
+	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+	if err := os.WriteFile(path, []byte("tokens: [{name: eye, roles: [read], token: 0123456789abcdef-new}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.server.auth.reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := status("/"); got != 303 {
+		t.Errorf("with the token gone: status %d", got)
+	}
+	if logs := w.logs.String(); strings.Contains(logs, readerToken) || strings.Contains(logs, c.Value) {
+		t.Error("the logs hold a token or a cookie")
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.123456: "0.1235", 12.3456: "12.35", 1234.56: "1235", -0.00123456: "-0.001235", 1e7: "1e+07", 2e-5: "2e-05"} {
+		if got := figure(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", -1234567: "-1\u202f234\u202f567"} {
+		if got := group(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	low := 1.0
+	if got := interval(&low, nil) + interval(nil, &low) + interval(nil, nil); got != "[1.000, ∞][−∞, 1.000]" {
+		t.Error(got)
+	}
+}
