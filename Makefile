@@ -10,7 +10,7 @@ BENCH    ?= .
 .DEFAULT_GOAL := help
 
 .PHONY: demo
-demo: ## run the main job on data it makes itself and print the table
+demo: ## run the decision service with simulated users and print how it learns
 	$(GO) run ./cmd/noregret demo
 
 .PHONY: test

@@ -2,220 +2,278 @@ package main
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
+	"math"
+	"net"
 	"os"
-	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/dataset/synth"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/server"
 )
 
 // demoOptions are the flags of "noregret demo".
 type demoOptions struct {
-	rows int64
-	seed uint64
-	keep string
+	rounds, users int
+	seed          uint64
+	listen        string
+	keep          string
+	plot          string
+	exit          bool
 }
 
-const demoLong = `Run the main job on data that the command makes itself: write a training and a test file of made-up
-card payments (the data set "fraud" of "noregret generate": raw, unscaled columns, 2.5 %
-positives), train on the first for F1 and for G-mean, and measure on the second, beside plain
-logistic regression and logistic regression with a threshold tuned on held-out data.
+const demoLong = `Run the whole loop of the decision service on this machine: start the service on a temporary
+directory, apply an example experiment, and let simulated users come through the HTTP API, on a
+clock that is turned on after each round.
 
-The table shows the measures on the test file, all of the same rows. --keep leaves the files and the
-models behind for a closer look.`
+The experiment ranks lists by a blend of two scores with the weight alpha, of which there are
+eleven settings. The goal is recall at 20: the share of what a visitor comes to like that was in
+the list. The guardrail is the recall of documentaries, which must not be more than 6 % below that
+of today's setting, 0.5, which keeps a tenth of the visits as the control arm. Users, items and
+both scores are generated from the seed. One visit in twenty is never exposed, one in twenty of
+the others never reports, two in a hundred report twice, one in a hundred too late.
+
+The table has, after some rounds, what the mixture that is served brings in truth: its recall and
+documentary recall are computed from all users, not from the feedback, which is all that the
+service knows. Best single is the best of the settings that hold the guardrail.
+
+The address of the dashboard is printed first. On a terminal the service goes on until Ctrl-C when
+the rounds are over.`
+
+//go:embed demo.yaml
+var demoDefinition []byte
+
+// demoName is the experiment's name in demo.yaml.
+const demoName = "ranking"
 
 // newDemoCommand makes "noregret demo".
 func newDemoCommand(a *app) *cobra.Command {
-	opt := demoOptions{rows: 40_000, seed: 1}
+	opt := demoOptions{rounds: 40, users: 300, seed: 1, listen: "127.0.0.1:0"}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run the main job on made-up data and print the table",
+		Short: "Run the decision service with simulated users and print how it learns",
 		Long:  demoLong,
 		Example: `  noregret demo
 
-  # Keep the files, look at a model
-  noregret demo --keep demo
-  noregret inspect demo/stamp-f1.json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), opt) },
+  # With a picture; keep the service's data
+  noregret demo --plot demo.svg --keep demo-data --exit
+
+  # Classifiers for rare positives
+  noregret demo classifier`,
+		Args: noArgs("demo"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("exit") {
+				f, file := a.stdout.(*os.File)
+				opt.exit = !file || !term.IsTerminal(int(f.Fd()))
+			}
+			return a.demo(cmd.Context(), opt)
+		},
 	}
-	s := cmd.Flags()
-	s.Int64Var(&opt.rows, "rows", opt.rows, "rows of each of the two files, at least 1000")
-	s.Uint64Var(&opt.seed, "seed", opt.seed, "seed of the data and of the training")
-	s.StringVar(&opt.keep, "keep", opt.keep, "directory for the files, kept; without it they are temporary")
+	f := cmd.Flags()
+	f.IntVar(&opt.rounds, "rounds", opt.rounds, "rounds of the experiment, 1 to 10000")
+	f.IntVar(&opt.users, "users", opt.users, "simulated users, 50 to 10000; each visits 20 times a round")
+	f.Uint64Var(&opt.seed, "seed", opt.seed, "seed of users, items and visits")
+	f.StringVar(&opt.listen, "listen", opt.listen, "address of the service, HOST:PORT; port 0 takes a free one")
+	f.StringVar(&opt.keep, "keep", "", "directory for the service's data, kept; without it they are temporary")
+	f.StringVar(&opt.plot, "plot", "", "draw the learning progress into this .svg or .png file")
+	f.BoolVar(&opt.exit, "exit", false, "end when the rounds are over; the default where the output is no terminal")
+	cmd.AddCommand(newDemoClassifierCommand(a))
 	return cmd
 }
 
-// demoRuns are the models of the demonstration, in the order of the table.
-var demoRuns = []struct{ algorithm, measure, what string }{
-	{"logistic", "f1", "plain logistic regression"},
-	{"plugin", "f1", "logistic, threshold tuned for F1"},
-	{"plugin", "gmean", "logistic, threshold tuned for G-mean"},
-	{"stamp", "f1", "STAMP, trained for F1"},
-	{"spade", "gmean", "SPADE, trained for G-mean"},
-}
-
-func (a *app) demo(ctx context.Context, opt demoOptions) (err error) {
-	if opt.rows < 1000 {
-		return outOfRange("--rows", opt.rows, "at least 1000")
-	}
-	dir := opt.keep
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
-			return noregret.Errorf(noregret.Internal, "", "no temporary directory: %w", err)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	} else if err := os.MkdirAll(dir, 0o777); err != nil {
-		return noregret.Errorf(noregret.Internal, dir, "the directory cannot be made: %w", err)
-	}
-	train, test := filepath.Join(dir, "train.csv"), filepath.Join(dir, "test.csv")
-	if err := refuseExisting(dir, train, test); err != nil {
-		return err
-	}
-	for i, path := range []string{train, test} {
-		// Nearby seeds give unrelated streams.
-		if err := a.demoData(ctx, path, opt.rows, 2*opt.seed+uint64(i)); err != nil {
-			return err
-		}
-	}
-	results, err := a.demoModels(ctx, dir, train, test, opt.seed)
-	if err != nil {
-		return err
-	}
-	if err := writeDemo(a.stdout, results); err != nil {
-		return err
-	}
-	if opt.keep != "" {
-		_, err = fmt.Fprintf(a.stdout, "\nThe files are in %s.\n", opt.keep)
-	}
-	return err
-}
-
-// refuseExisting refuses a directory that has one of the files that the demonstration would write.
-func refuseExisting(dir string, files ...string) error {
-	for _, run := range demoRuns {
-		files = append(files, demoModel(dir, run.algorithm, run.measure))
-	}
-	for _, path := range files {
-		if _, err := os.Lstat(path); err == nil {
-			return noregret.Errorf(noregret.Usage, "--keep", "%q is there and would be overwritten; name another directory", path)
-		}
+func (opt *demoOptions) check() error {
+	switch {
+	case opt.rounds < 1 || opt.rounds > 10_000:
+		return outOfRange("--rounds", opt.rounds, "1 to 10000")
+	case opt.users < 50 || opt.users > 10_000:
+		return outOfRange("--users", opt.users, "50 to 10000")
+	case opt.plot != "":
+		return checkPlotName(opt.plot)
 	}
 	return nil
 }
 
-// demoModel is the path of a model of the demonstration.
-func demoModel(dir, algorithm, measure string) string {
-	return filepath.Join(dir, algorithm+"-"+measure+".json")
+// demoDirectory is the directory of the service's data, and what takes it away again.
+func (opt *demoOptions) demoDirectory() (dir string, remove func() error, err error) {
+	if opt.keep == "" {
+		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
+			return "", nil, noregret.Errorf(noregret.Internal, "", "no temporary directory: %w", err)
+		}
+		return dir, func() error { return os.RemoveAll(dir) }, nil
+	}
+	if list, err := os.ReadDir(opt.keep); err == nil && len(list) > 0 {
+		return "", nil, noregret.Errorf(noregret.Usage, "--keep", "there is something in %q; name another directory", opt.keep)
+	}
+	return opt.keep, func() error { return nil }, nil
 }
 
-// demoData writes one file of made-up payments.
-func (a *app) demoData(ctx context.Context, path string, rows int64, seed uint64) error {
-	g, err := synth.New(synth.Fraud, seed)
+func (a *app) demo(ctx context.Context, opt demoOptions) (err error) {
+	if err := opt.check(); err != nil {
+		return err
+	}
+	d, err := newDemoWorld(opt.users, opt.seed)
 	if err != nil {
 		return err
 	}
-	return writeFile(path, func(w io.Writer) error {
-		return generateRows(ctx, w, g, generateOptions{rows: rows, format: "csv"}, nil)
-	})
-}
-
-// demoModels trains every model on the one file and evaluates it on the other.
-func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint64) (out []*evaluation, err error) {
-	flags := newDataFlags()
-	flags.format, flags.label, flags.positive, flags.header = "csv", "label", "1", "yes"
-	set, data, err := flags.load(ctx, a, []string{train})
+	dir, remove, err := opt.demoDirectory()
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, set.Close()) }()
-	p, err := a.progress()
-	if err != nil {
-		return nil, err
-	}
-	for _, run := range demoRuns {
-		m, err := measure.Parse(run.measure)
-		if err != nil {
-			return nil, err
-		}
-		opt := classify.Options{Algorithm: run.algorithm, Measure: m, Seed: seed, Progress: fitProgress(p)}
-		result, err := classify.Fit(ctx, data, opt)
-		p.Finish()
-		if err != nil {
-			return nil, err
-		}
-		model, err := classify.NewModel(result, opt, set.Info(), data.Positive)
-		if err != nil {
-			return nil, err
-		}
-		path := demoModel(dir, run.algorithm, run.measure)
-		if err := classify.SaveModel(path, model); err != nil {
-			return nil, err
-		}
-		r, err := newModelReader(a, newDataFlags(), path, "evaluate")
-		if err != nil {
-			return nil, err
-		}
-		e := evaluateCommand{newLabels: string(dataset.UnseenError)}
-		result2, err := e.measure(ctx, r, []string{test})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, result2)
-	}
-	return out, nil
-}
-
-// writeDemo prints the table and says what it shows.
-func writeDemo(w io.Writer, results []*evaluation) error {
-	first := results[0]
-	fmt.Fprintf(w, "Made-up card payments: %d rows to train on, %d to test on, %d of these fraud; results on the test rows.\n\n",
-		first.model.Data.Rows, first.info.Rows, first.positives)
-	columns := []string{"f1", "gmean", "recall", "precision", "accuracy"}
-	g := grid{}
-	g.add(append([]string{"model"}, columns...)...)
-	value := func(e *evaluation, name string) float64 {
-		m, err := measure.Parse(name)
-		if err != nil {
-			panic(err) // the names above
-		}
-		return m.Value(e.confusion)
-	}
-	for i, e := range results {
-		row := []string{demoRuns[i].what}
-		for _, name := range columns {
-			row = append(row, number(value(e, name)).String())
-		}
-		g.add(row...)
-	}
-	if err := g.write(w); err != nil {
 		return err
 	}
-	f1 := func(i int) float64 { return value(results[i], "f1") }
-	gm := func(i int) float64 { return value(results[i], "gmean") }
-	fmt.Fprintf(w, "\nTrained for F1, STAMP reaches %.3f where plain logistic regression reaches %.3f and one with a\n"+
-		"tuned threshold %.3f: %s plain, %s tuned.\n", f1(3), f1(0), f1(1), gap(f1(3), f1(0)), gap(f1(3), f1(1)))
-	_, err := fmt.Fprintf(w, "Trained for G-mean, SPADE reaches %.3f where plain logistic regression reaches %.3f and one with a\n"+
-		"tuned threshold %.3f: %s plain, %s tuned.\n", gm(4), gm(0), gm(2), gap(gm(4), gm(0)), gap(gm(4), gm(2)))
+	defer func() { err = errors.Join(err, remove()) }()
+	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, err := server.New(server.Config{Data: dir, Now: d.clock.now, Tick: time.Hour, Logger: logger})
+	if err != nil {
+		return err
+	}
+	l, err := s.Listen(opt.listen)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(serving, l, nil, 5*time.Second) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	return a.demoRun(ctx, opt, d, s, l.Addr())
+}
+
+// demoRun plays the rounds and says what came of them.
+func (a *app) demoRun(ctx context.Context, opt demoOptions, d *demoWorld, s *server.Server, address net.Addr) error {
+	c, err := d.connect("http://" + address.String())
+	if err != nil {
+		return err
+	}
+	defer d.http.CloseIdleConnections()
+	definition, err := json.Marshal(d.def)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Apply(ctx, demoName, definition); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.stdout, "Dashboard: http://%s/experiments/%s\n\n", address, demoName); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%d users, %d items, %d visits a round; the best single setting that holds the guardrail is\n%s: recall %.4f, documentary recall %.4f.\n\n",
+		d.lists.Users(), d.lists.Items(), demoVisits*d.lists.Users(), d.names[d.single], d.value(d.at(d.single)), d.guard(d.at(d.single)))
+	fmt.Fprintf(a.stdout, "%5s  %7s  %14s  %11s  %18s  %8s\n", "round", "visits", "mixture recall", "best single", "documentary recall", "gain")
+	for round := 1; round <= opt.rounds; round++ {
+		if err := d.play(ctx, c, s, round); err != nil {
+			return err
+		}
+		if demoShown(round, opt.rounds) {
+			if err := a.demoRow(ctx, d, c, round); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.demoSummary(ctx, d, c); err != nil {
+		return err
+	}
+	if opt.plot != "" {
+		if err := d.plot(opt.plot); err != nil {
+			return err
+		}
+	}
+	if opt.keep != "" {
+		fmt.Fprintf(a.stdout, "\nThe service's data are in %s.\n", opt.keep)
+	}
+	if opt.exit {
+		return nil
+	}
+	if _, err := fmt.Fprintf(a.stdout, "\nThe service goes on at http://%s/ until Ctrl-C.\n", address); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// demoShown picks the rounds of the table: 1, 2, 5, 10, 20, 50, ... and the last.
+func demoShown(round, last int) bool {
+	for round%10 == 0 {
+		round /= 10
+		last = max(last/10, round)
+	}
+	return round == 1 || round == 2 || round == 5 || round == last
+}
+
+// demoRow prints what the mixture that is served now brings in truth.
+func (a *app) demoRow(ctx context.Context, d *demoWorld, c *client.Client, round int) error {
+	r, err := c.Report(ctx, demoName)
+	if err != nil {
+		return err
+	}
+	p := d.mixture(r.Mixture)
+	single := d.value(d.at(d.single))
+	held := ""
+	if d.guard(p) < d.limit {
+		held = "  below the limit"
+	}
+	visits := int64(0)
+	for _, arm := range r.Arms {
+		visits += arm.N
+	}
+	_, err = fmt.Fprintf(a.stdout, "%5d  %7d  %14.4f  %11.4f  %18.4f  %+7.2f%%%s\n", round, visits, d.value(p), single, d.guard(p), 100*(d.value(p)/single-1), held)
 	return err
 }
 
-// gap says in words how a compares with b.
-func gap(a, b float64) string {
-	switch d := a - b; {
-	case d > 0.0005:
-		return fmt.Sprintf("%.3f above", d)
-	case d < -0.0005:
-		return fmt.Sprintf("%.3f below", -d)
-	default:
-		return "level with"
+// demoSummary prints what was learned beside what could have been.
+func (a *app) demoSummary(ctx context.Context, d *demoWorld, c *client.Client) error {
+	r, err := c.Report(ctx, demoName)
+	if err != nil {
+		return err
 	}
+	d.report = r
+	p := d.mixture(r.Mixture)
+	f := r.Feedback
+	fmt.Fprintf(a.stdout, "\nFeedback: %d accepted, %d duplicate, %d late, %d rejected; version %d.\n\n", f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Version)
+	g := grid{}
+	g.add("in truth", "recall", "documentary recall", "shares")
+	row := func(name string, p []float64) {
+		g.add(name, number(d.value(p)).String(), number(d.guard(p)).String(), d.shares(p))
+	}
+	row("learned mixture", p)
+	row("best single of 11 settings", d.at(d.single))
+	row("best single of 101 settings", d.fine())
+	row("best mixture of 11 settings", d.best.Mixture)
+	if err := g.write(a.stdout); err != nil {
+		return err
+	}
+	single := d.value(d.at(d.single))
+	verdict := fmt.Sprintf("holds the guardrail (at least %v)", d.limit)
+	if by := d.limit - d.guard(p); by > 0 {
+		verdict = fmt.Sprintf("misses the guardrail (at least %v) by %.4f", d.limit, by)
+	}
+	word := "above"
+	if d.value(p) < single {
+		word = "below"
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nThe learned mixture %s; its recall is %.2f %% %s that of the best single setting.\n", verdict, 100*math.Abs(d.value(p)/single-1), word)
+	return err
+}
+
+// shares writes the arms of a mixture with at least half a per cent.
+func (d *demoWorld) shares(p []float64) string {
+	var parts []string
+	for k, v := range p {
+		if v >= 0.005 {
+			name := fmt.Sprintf("α %.2f", d.settings[k])
+			if k < len(d.names) {
+				name = d.names[k]
+			}
+			parts = append(parts, fmt.Sprintf("%s %.0f %%", name, 100*v))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -29,8 +29,11 @@ Exit status:
   2  usage: an unknown command or flag, a value out of its range
   3  bad input: data that breaks a stated rule, a file that is not there`
 
-const rootExample = `  # The main job on made-up data, in some seconds
+const rootExample = `  # The decision service with simulated users, in some seconds
   noregret demo
+
+  # Classifiers on made-up data with rare positives
+  noregret demo classifier
 
   # Make data with rare positives, train for F1, measure on other data
   noregret generate g1 --rows 20000 --seed 1001 --output train.svm

@@ -31,8 +31,6 @@ type ranked struct {
 
 // rank trains the two scores and measures every user at every α.
 func rank(r *ratings) (*ranked, error) {
-	p1 := r.itemToItem()
-	p2 := r.factorize(16, 8)
 	out := &ranked{users: r.users, values: make([]float64, r.users*alphas*2), data: r.data}
 	withGenre := 0
 	for u := range r.users {
@@ -46,31 +44,21 @@ func rank(r *ratings) (*ranked, error) {
 	// The mean of metric 2 is over the users who have documentaries in their test part: a constant factor
 	// keeps it a mean over all users.
 	factor := float64(r.users) / float64(withGenre)
-	logs1, logs2, score := make([]float64, r.items), make([]float64, r.items), make([]float64, r.items)
-	top := make([]int, 0, topItems)
-	for u := range r.users {
-		r.logScores(logs1, p1, u)
-		r.logScores(logs2, p2, u)
-		for a := range alphas + 1 {
-			alpha := float64(a) / (alphas - 1)
-			if a == alphas {
-				alpha = 0.5
-			}
-			for i := range score {
-				score[i] = float64(alpha*logs1[i]) + float64((1-alpha)*logs2[i])
-			}
-			top = r.best(top, score, u)
-			all, genre := r.hits(top, u)
-			genre *= factor
-			if a == alphas {
-				out.middle += genre / float64(r.users)
-				out.middles = append(out.middles, genre)
-				continue
-			}
-			out.values[(u*alphas+a)*2] = all
-			out.values[(u*alphas+a)*2+1] = genre
-		}
+	settings := make([]float64, alphas+1)
+	for a := range alphas {
+		settings[a] = float64(a) / (alphas - 1)
 	}
+	settings[alphas] = 0.5
+	r.measure(settings, func(u, a, _, _ int, all, genre float64) {
+		genre *= factor
+		if a == alphas {
+			out.middle += genre / float64(r.users)
+			out.middles = append(out.middles, genre)
+			return
+		}
+		out.values[(u*alphas+a)*2] = all
+		out.values[(u*alphas+a)*2+1] = genre
+	})
 	out.means = mustTable(make([]float64, alphas), make([]float64, alphas))
 	for u := range r.users {
 		for a := range alphas {

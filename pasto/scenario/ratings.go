@@ -368,3 +368,13 @@ func (r *ratings) hits(top []int, u int) (all, genre float64) {
 	}
 	return all, genre
 }
+
+// documentaries counts those in the list that are in the user's test part.
+func (r *ratings) documentaries(top []int, u int) (n int) {
+	for _, i := range top {
+		if _, ok := slices.BinarySearch(r.test[u], i); ok && r.genre[i] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// watcher passes on what is written and calls seen once, when a text has come.
+type watcher struct {
+	bytes.Buffer
+	want string
+	seen func(all string)
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if w.seen != nil && strings.Contains(w.String(), w.want) {
+		seen := w.seen
+		w.seen = nil
+		seen(w.String())
+	}
+	return n, err
+}
+
+// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and then nothing is left.
+func TestDemoGoesOn(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	page := ""
+	out := &watcher{want: "until Ctrl-C", seen: func(all string) {
+		defer cancel()
+		h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := h.Get(regexp.MustCompile(`http://\S+/experiments/ranking`).FindString(all))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, _ := io.ReadAll(resp.Body)
+		page = string(b)
+	}}
+	var errs bytes.Buffer
+	if status := run(ctx, []string{"demo", "--rounds", "2", "--users", "60", "--exit=false"}, strings.NewReader(""), out, &errs); status != 0 {
+		t.Fatalf("status %d: %s", status, &errs)
+	}
+	for _, want := range []string{"documentary_recall", "alpha=0.5", `id="version">3<`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the dashboard lacks %q", want)
+		}
+	}
+}
+
+// TestDemoInterrupted: the signal ends the rounds, and nothing is left.
+func TestDemoInterrupted(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	out := &watcher{want: "    1  ", seen: func(string) { cancel() }}
+	var errs bytes.Buffer
+	if status := run(ctx, []string{"demo", "--rounds", "10000", "--users", "60"}, strings.NewReader(""), out, &errs); status != 1 {
+		t.Errorf("status %d: %s", status, &errs)
+	}
+	if strings.Contains(out.String(), "learned mixture") || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("%s%s", out, &errs)
+	}
+}
+
+// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes the best single
+// setting, in truth.
+func TestDemoLearns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	for _, seed := range []string{"2", "3", "4", "5"} {
+		status, out, errs := try(context.Background(), "demo", "--seed", seed)
+		if status != 0 || !strings.Contains(out, "The learned mixture holds the guardrail") || !strings.Contains(out, "% above that of the best single setting") {
+			t.Errorf("seed %s: status %d: %s%s", seed, status, out, errs)
+		}
+	}
+}

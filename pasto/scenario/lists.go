@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"github.com/noregret/noregret"
+)
+
+// measure trains the two scores and calls each for every user and blend α: found and wanted are the numbers of
+// documentaries in the list and in the user's test part, all and genre the recall at 20 of all items and of
+// documentaries.
+func (r *ratings) measure(settings []float64, each func(u, a, found, wanted int, all, genre float64)) {
+	p1 := r.itemToItem()
+	p2 := r.factorize(16, 8)
+	logs1, logs2, score := make([]float64, r.items), make([]float64, r.items), make([]float64, r.items)
+	top := make([]int, 0, topItems)
+	for u := range r.users {
+		r.logScores(logs1, p1, u)
+		r.logScores(logs2, p2, u)
+		for a, alpha := range settings {
+			for i := range score {
+				score[i] = float64(alpha*logs1[i]) + float64((1-alpha)*logs2[i])
+			}
+			top = r.best(top, score, u)
+			all, genre := r.hits(top, u)
+			each(u, a, r.documentaries(top, u), r.genreTest[u], all, genre)
+		}
+	}
+}
+
+// Lists is the ranking scenario for one user at a time: what a list of 20 items, ranked by the blend s =
+// p1^α·p2^(1−α) of two scores, brings a generated user. It is read only after it is made.
+type Lists struct {
+	users, items int
+	settings     []float64
+	shown        []Shown // user by setting
+	means        []Shown
+}
+
+// Shown is what a list brought: Recall is the share of what the user comes to like that was in it, Found the
+// number of documentaries in it that they come to like, of Wanted in all. In means all three are means over users.
+type Shown struct {
+	Recall, Found, Wanted float64
+}
+
+// NewLists generates users and items from a seed, as scenario ranking does where the real ratings are
+// missing, trains the scores, and measures every user at every α of settings, each in [0, 1]. Those with fewer than
+// five events are dropped. It takes about users·items·(settings + 50) steps.
+func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error) {
+	switch {
+	case users < 50 || users > 100_000:
+		return nil, noregret.Errorf(noregret.Usage, "users", "%d: want 50 to 100,000", users)
+	case items < 100 || items > 10_000:
+		return nil, noregret.Errorf(noregret.Usage, "items", "%d: want 100 to 10,000", items)
+	}
+	for _, a := range settings {
+		if !(a >= 0 && a <= 1) {
+			return nil, noregret.Errorf(noregret.Usage, "settings", "%v: want values in [0, 1]", a)
+		}
+	}
+	events, genres := generateRatings(users, items, seed)
+	r := index(core(events), genres, seed)
+	if r.users == 0 || r.items <= topItems {
+		return nil, noregret.Errorf(noregret.Usage, "users", "%d users and %d items are left of those with five events: want more", r.users, r.items)
+	}
+	l := &Lists{users: r.users, items: r.items, settings: settings, shown: make([]Shown, r.users*len(settings)), means: make([]Shown, len(settings))}
+	r.measure(settings, func(u, a, found, wanted int, all, _ float64) {
+		l.shown[u*len(settings)+a] = Shown{all, float64(found), float64(wanted)}
+		l.means[a].Recall += all
+		l.means[a].Found += float64(found)
+		l.means[a].Wanted += float64(wanted)
+	})
+	n := float64(r.users)
+	for a := range l.means {
+		l.means[a] = Shown{l.means[a].Recall / n, l.means[a].Found / n, l.means[a].Wanted / n}
+	}
+	return l, nil
+}
+
+// Users is the number of users.
+func (l *Lists) Users() int { return l.users }
+
+// Items is the number of items.
+func (l *Lists) Items() int { return l.items }
+
+// Show is what the list by a setting, given by its index, brings a user.
+func (l *Lists) Show(user, setting int) Shown { return l.shown[user*len(l.settings)+setting] }
+
+// Mean is the exact mean of a setting, given by its index, over all users.
+func (l *Lists) Mean(setting int) Shown { return l.means[setting] }
