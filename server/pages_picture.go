@@ -86,7 +86,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, 6*vg.Inch, 3.6*vg.Inch); err != nil {
+	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, 5*vg.Inch, 3*vg.Inch); err != nil {
 		return err
 	}
 	// Alone it may use the styles inside it, and nothing else.
@@ -139,8 +139,8 @@ func versions(p *plot.Plot, r *experiment.Report) (end float64) {
 
 // short cuts a name for a legend.
 func short(name string) string {
-	if r := []rune(name); len(r) > 24 {
-		return string(r[:23]) + "…"
+	if r := []rune(name); len(r) > 20 {
+		return string(r[:19]) + "…"
 	}
 	return name
 }
@@ -204,7 +204,11 @@ func mixturePicture(theme picture.Theme, r *experiment.Report) (*plot.Plot, erro
 		}(i)
 	}
 	p.Legend.Left, p.Legend.Top, p.Legend.YOffs = false, true, 0
-	p.X.Max = end + 0.33*(end-p.X.Min) // room for the legend beside the areas
+	longest := 0
+	for _, name := range shown {
+		longest = max(longest, len([]rune(short(name))))
+	}
+	p.X.Max = end + (0.25+0.026*float64(longest))*(end-p.X.Min) // room for the legend beside the areas
 	inner := p.X.Tick.Marker
 	p.X.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return inner.Ticks(low, end) })
 	return p, nil
@@ -228,7 +232,7 @@ func headroom(p *plot.Plot, entries int) {
 	}
 	span := p.Y.Max - p.Y.Min
 	p.Y.Min -= 0.06 * span
-	p.Y.Max += (0.06 + 0.11*float64(entries)) * span
+	p.Y.Max += (0.06 + 0.13*float64(entries)) * span
 }
 
 // objectivePicture is the objective over the versions.

@@ -118,7 +118,7 @@ func (t Theme) New(title, x, y string) *plot.Plot {
 		a.LineStyle.Color, a.Tick.LineStyle.Color = t.Ink, t.Ink
 	}
 	p.Title.Padding = vg.Points(6)
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2.5)
 	g := plotter.NewGrid()
 	g.Vertical.Color, g.Horizontal.Color = t.Faint, t.Faint
 	p.Add(g)

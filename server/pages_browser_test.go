@@ -1,0 +1,276 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser is a tab of a headless Chromium that notes what it complains of.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+	mu  sync.Mutex
+	bad []string
+}
+
+// chromium is the browser's path. Where there is none the test is skipped; .ci/run installs it, and says so with
+// NOREGRET_BROWSER=required.
+func chromium(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("NOREGRET_BROWSER") == "required" {
+		t.Fatal("there is no Chromium here")
+	}
+	t.Skip("NOT RUN: there is no Chromium here (Debian: apt-get install chromium)")
+	return ""
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := chromium(t)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
+	)
+	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute) // of a test that waits in vain
+	b := &browser{t: t}
+	allocator, cancelAllocator := chromedp.NewExecAllocator(limit, options...)
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
+	b.ctx = ctx
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("the browser's end: %v", err)
+		}
+		cancel()
+		cancelAllocator()
+		cancelLimit()
+	})
+	return b
+}
+
+// listen notes errors on the console: of scripts, of the network, of the Content-Security-Policy.
+func (b *browser) listen(ev any) {
+	text := ""
+	switch ev := ev.(type) {
+	case *log.EventEntryAdded:
+		if ev.Entry.Level == "error" || ev.Entry.Level == "warning" {
+			text = fmt.Sprintf("%s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		text = "exception: " + ev.ExceptionDetails.Text
+	case *runtime.EventConsoleAPICalled:
+		text = "console." + string(ev.Type)
+	}
+	if text != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.bad = append(b.bad, text)
+	}
+}
+
+// complaints are the errors so far; it forgets them.
+func (b *browser) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bad := b.bad
+	b.bad = nil
+	return bad
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// ask evaluates an expression.
+func ask[T any](b *browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// media emulates a preference of the user.
+func media(name, value string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+		return chromedp.Void{}, err
+	}
+}
+
+// shoot keeps a picture of the page in the directory NOREGRET_SCREENSHOTS, if that is set.
+func (b *browser) shoot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("NOREGRET_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shows waits until an element matches an XPath expression.
+func shows(xpath string) chromedp.Action[chromedp.Void] {
+	return chromedp.WaitReady(chromedp.Search(xpath))
+}
+
+// loaded waits for the pictures, which are all that may be still on its way.
+const loaded = `Promise.all([...document.images].map(i => i.decode())).then(() => [...document.images].every(i => i.naturalWidth > 0))`
+
+func (b *browser) pictures() {
+	b.t.Helper()
+	ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](loaded, chromedp.EvalAwaitPromise))
+	if err != nil || !ok {
+		b.t.Errorf("a picture is not shown: %v", err)
+	}
+}
+
+// wide is by how many pixels the page is wider than the window.
+const wide = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
+
+// TestBrowser opens the pages in a real browser.
+func TestBrowser(t *testing.T) {
+	w, tokens := played(t, hostile, "hostile")
+	b := newBrowser(t)
+	w.apply(toy)
+	pages := []string{"/", "/experiments/hostile", "/experiments/hostile/explain?token=" + tokens[3], "/experiments/hostile/explain", "/experiments/none"}
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/"))
+	ask[bool](b, `(console.error("a try"), true)`)
+	if got := b.complaints(); len(got) != 1 || got[0] != "console.error" {
+		t.Fatalf("the console is not listened to: %q", got)
+	}
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			b.do(media("prefers-color-scheme", theme), chromedp.EmulateViewport(width, 800))
+			for i, path := range pages {
+				b.do(chromedp.Navigate(w.http.URL+path), shows(`//main//h1`))
+				b.pictures()
+				if got := ask[int](b, wide); got > 0 {
+					t.Errorf("%s at %d pixels: %d too wide", path, width, got)
+				}
+				background := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
+				if want := map[string]string{"light": "rgb(244, 246, 248)", "dark": "rgb(18, 21, 26)"}[theme]; background != want {
+					t.Errorf("%s, %s: background %s", path, theme, background)
+				}
+				if path == pages[1] && !strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
+					t.Errorf("%s: the pictures are not in the theme", theme)
+				}
+				b.shoot(fmt.Sprintf("test-%s-%d-%d", theme, width, i))
+			}
+		}
+	}
+	got := b.complaints()
+	for _, text := range got {
+		if !strings.Contains(text, "404") || !strings.Contains(text, "/experiments/none") { // the browser notes the page that is not there
+			t.Errorf("the console has %s", text)
+		}
+	}
+	if ask[bool](b, `"alert" in window && document.querySelector("main script, main img[onerror]") !== null`) {
+		t.Error("a name became an element")
+	}
+}
+
+// TestBrowserLive: events change the page without a reload, the focus stays where it was.
+func TestBrowserLive(t *testing.T) {
+	w, _ := played(t, toy, "toy")
+	b := newBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//dd[@id="version"][text()="5"]`), shows(`//body[@data-events]`))
+	ask[bool](b, `(window.same = true, document.querySelector("[data-part=arms]").parentElement.focus(), true)`)
+	w.round("toy", 9)
+	b.do(shows(`//dd[@id="version"][text()="6"]`), shows(`//img[contains(@src, "/mixture.svg?at=6-")]`))
+	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "for <the> browser"}`)
+	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`), shows(`//div[@data-part="events"]//td[contains(text(), "for <the> browser")]`))
+	b.pictures()
+	if !ask[bool](b, `window.same === true && document.activeElement === document.querySelector("[data-part=arms]").parentElement`) {
+		t.Error("the page was loaded again, or the focus is lost")
+	}
+	b.do(chromedp.Navigate(w.http.URL+"/"), shows(`//body[@data-events]`))
+	ask[bool](b, `(document.getElementById("to-toy").focus(), true)`)
+	w.apply(strings.Replace(toy, "name: toy", "name: second", 1))
+	b.do(shows(`//a[@href="/experiments/second"]`))
+	if got := ask[string](b, `document.activeElement.id`); got != "to-toy" {
+		t.Errorf("the focus is on %q", got)
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("the console has %q", got)
+	}
+}
+
+// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login works by keys alone.
+func TestBrowserKeyboard(t *testing.T) {
+	_, config := withTokens(t)
+	w := newWorld(t, config)
+	b := newBrowser(t)
+	w.token = "0123456789abcdef-boss"
+	w.apply(toy)
+	token := w.decide("toy", "ann")[0].Token
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/experiments/toy"), shows(`//h1[text()="Log in"]`))
+	tab := func() string {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		return ask[string](b, `(() => { const e = document.activeElement; const s = getComputedStyle(e);
+			if (e !== document.body && s.outlineStyle === "none") return "no outline on " + e.outerHTML;
+			return e.id || e.getAttribute("aria-labelledby") || e.getAttribute("aria-label") || e.textContent.trim(); })()`)
+	}
+	until := func(want string) {
+		t.Helper()
+		var seen []string
+		for range 20 {
+			got := tab()
+			if got == want {
+				return
+			}
+			seen = append(seen, got)
+		}
+		t.Fatalf("Tab does not reach %q: %q", want, seen)
+	}
+	until("token")
+	b.do(chromedp.KeyEvent("0123456789abcdef-wrong"), chromedp.KeyEvent(kb.Enter), shows(`//p[@role="alert"][contains(., "not known")]`))
+	until("token")
+	b.do(chromedp.KeyEvent(readerToken), chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="toy"]`), shows(`//body[@data-events]`))
+	var order []string
+	for range 9 {
+		order = append(order, tab())
+	}
+	if got, want := strings.Join(order, "|"), "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-guard|h-arms|h-events|API|"; !strings.HasPrefix(got, want) {
+		t.Errorf("Tab goes %q, want %q", got, want)
+	}
+	b.do(chromedp.Navigate(w.http.URL+"/experiments/toy/explain"), shows(`//textarea`))
+	until("token")
+	b.do(chromedp.KeyEvent(token))
+	until("Explain")
+	b.do(chromedp.KeyEvent(kb.Enter), shows(`//h2[contains(., "The decision")]`))
+	until("Log out")
+	b.do(chromedp.KeyEvent(kb.Enter), shows(`//h1[text()="Log in"]`))
+	b.do(chromedp.Navigate(w.http.URL+"/"), shows(`//h1[text()="Log in"]`))
+	for _, text := range b.complaints() {
+		if !strings.Contains(text, "403") { // the wrong token's answer
+			t.Errorf("the console has %s", text)
+		}
+	}
+}
