@@ -448,3 +448,28 @@ func TestFigures(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLiveOutlasts: a stream goes on beyond the time that other requests get. The pace between its events is
+// longer than that.
+func TestLiveOutlasts(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.RequestTime = livePace / 4 })
+	w.apply(toy)
+	l, err := w.server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(ctx, l, nil, time.Minute) }()
+	defer func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	w.http.URL = "http://" + l.Addr().String()
+	step := func(what string) func() {
+		return func() { w.get(200, nil, "POST", "/v1/experiments/toy/"+what, "") }
+	}
+	w.events("/experiments/toy/live", 4, step("pause"), step("resume"), step("rollback"))
+}

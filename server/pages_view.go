@@ -225,13 +225,24 @@ type knownRow struct {
 	Metrics []experiment.KnownMetric
 }
 
+// shownColours is how many arms of an explanation have a colour of their own; the next one is that of all others.
+const shownColours = 8
+
 // show fills in what an explanation says.
 func (v *explained) show(e *experiment.Explanation) {
 	v.E, v.Mark = e, 1000*e.Fraction
-	for i, d := range e.Distribution {
-		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: i % 8}
+	for _, d := range e.Distribution {
+		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}
 		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P
 		v.Bars = append(v.Bars, b)
+	}
+	var order []int // the greatest shares get the colours
+	for i := range v.Bars {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v.Bars[b].P, v.Bars[a].P) })
+	for rank, i := range order[:min(len(order), shownColours)] {
+		v.Bars[i].Colour = rank
 	}
 	for arm, metrics := range e.Policy.Known {
 		for m := range metrics {
