@@ -2,17 +2,21 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -472,4 +476,46 @@ func TestLiveOutlasts(t *testing.T) {
 		return func() { w.get(200, nil, "POST", "/v1/experiments/toy/"+what, "") }
 	}
 	w.events("/experiments/toy/live", 4, step("pause"), step("resume"), step("rollback"))
+}
+
+// TestSessions: the cookie is for TLS where there is TLS, and sessions do not grow without end.
+func TestSessions(t *testing.T) {
+	if c := cookie(&http.Request{TLS: &tls.ConnectionState{}}, "x"); !c.Secure {
+		t.Error("a cookie of a TLS connection is not secure")
+	}
+	if c := cookie(&http.Request{}, ""); c.MaxAge >= 0 {
+		t.Errorf("the cookie stays: %+v", c)
+	}
+	var s sessions
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for i := range 2*keepSessions + 10 {
+		s.add(&principal{}, now.Add(time.Duration(i)*time.Second))
+		if len(s.by) > keepSessions {
+			t.Fatalf("%d sessions", len(s.by))
+		}
+	}
+}
+
+// FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service fail, and none
+// sends a browser elsewhere.
+func FuzzLogin(f *testing.F) {
+	for _, body := range []string{"", "token=x", "token=" + readerToken + "&next=/experiments/toy", "token=" + readerToken + "&next=//evil.example", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken} {
+		f.Add([]byte(body))
+	}
+	_, config := withTokens(f)
+	w := newWorld(f, config)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := httptest.NewRequest("POST", "/login", bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		rec := httptest.NewRecorder()
+		w.server.Handler().ServeHTTP(rec, r)
+		form, err := url.ParseQuery(string(body))
+		good := err == nil && slices.Contains([]string{readerToken, "0123456789abcdef-boss"}, strings.TrimSpace(form.Get("token")))
+		if entered := rec.Header().Get("Set-Cookie") != ""; entered != good || rec.Code >= 500 {
+			t.Errorf("%q: status %d, cookie %v", body, rec.Code, entered)
+		}
+		if to, err := url.Parse(rec.Header().Get("Location")); err != nil || to.Host != "" || to.Scheme != "" {
+			t.Errorf("%q: to %q", body, rec.Header().Get("Location"))
+		}
+	})
 }
