@@ -27,8 +27,8 @@ type browser struct {
 	bad []string
 }
 
-// chromium is the browser's path. Where there is none the test is skipped; .ci/run installs it, and says so with
-// NOREGRET_BROWSER=required.
+// chromium is the browser's path. Where there is none the test is skipped; .ci/run installs it, and
+// says so with NOREGRET_BROWSER=required.
 func chromium(t *testing.T) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -222,7 +222,8 @@ func TestBrowserLive(t *testing.T) {
 	}
 }
 
-// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login works by keys alone.
+// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login works
+// by keys alone.
 func TestBrowserKeyboard(t *testing.T) {
 	_, config := withTokens(t)
 	w := newWorld(t, config)

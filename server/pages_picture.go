@@ -145,7 +145,8 @@ func short(name string) string {
 	return name
 }
 
-// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now, and all others together.
+// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now, and
+// all others together.
 func mixturePicture(theme picture.Theme, r *experiment.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
@@ -281,8 +282,9 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 	return p, nil
 }
 
-// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now. Of a change relative to the
-// control arm it is the metric itself, beside what the limit is by the control arm's mean of now.
+// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now.
+// Of a change relative to the control arm it is the metric itself, beside what the limit is by the
+// control arm's mean of now.
 func guardrailPicture(theme picture.Theme, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))

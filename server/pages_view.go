@@ -225,7 +225,8 @@ type knownRow struct {
 	Metrics []experiment.KnownMetric
 }
 
-// shownColours is how many arms of an explanation have a colour of their own; the next one is that of all others.
+// shownColours is how many arms of an explanation have a colour of their own; the next one is that of
+// all others.
 const shownColours = 8
 
 // show fills in what an explanation says.

@@ -29,7 +29,8 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and then nothing is left.
+// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and then
+// nothing is left.
 func TestDemoGoesOn(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -73,8 +74,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes the best single
-// setting, in truth.
+// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes the
+// best single setting, in truth.
 func TestDemoLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")

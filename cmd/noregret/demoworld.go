@@ -222,8 +222,9 @@ func (d *demoWorld) play(ctx context.Context, c *client.Client, s *server.Server
 	return err
 }
 
-// tell reports the exposures of visits and their feedback, with what goes wrong in life: one visit in twenty
-// is not exposed, one in twenty of the others does not report, one in fifty reports twice, one in a hundred too late.
+// tell reports the exposures of visits and their feedback, with what goes wrong in life: one visit in
+// twenty is not exposed, one in twenty of the others does not report, two in a hundred report twice, one
+// in a hundred too late.
 func (d *demoWorld) tell(ctx context.Context, c *client.Client, seen []visitor) error {
 	var exposed, reports []experiment.Reported
 	for _, v := range seen {

@@ -4,9 +4,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// measure trains the two scores and calls each for every user and blend α: found and wanted are the numbers of
-// documentaries in the list and in the user's test part, all and genre the recall at 20 of all items and of
-// documentaries.
+// measure trains the two scores and calls each for every user and blend α: found and wanted are the
+// numbers of documentaries in the list and in the user's test part, all and genre the recall at 20 of
+// all items and of documentaries.
 func (r *ratings) measure(settings []float64, each func(u, a, found, wanted int, all, genre float64)) {
 	p1 := r.itemToItem()
 	p2 := r.factorize(16, 8)
@@ -35,15 +35,16 @@ type Lists struct {
 	means        []Shown
 }
 
-// Shown is what a list brought: Recall is the share of what the user comes to like that was in it, Found the
-// number of documentaries in it that they come to like, of Wanted in all. In means all three are means over users.
+// Shown is what a list brought: Recall is the share of what the user comes to like that was in it,
+// Found the number of documentaries in it that they come to like, of Wanted in all. In means all three
+// are means over users.
 type Shown struct {
 	Recall, Found, Wanted float64
 }
 
 // NewLists generates users and items from a seed, as scenario ranking does where the real ratings are
-// missing, trains the scores, and measures every user at every α of settings, each in [0, 1]. Those with fewer than
-// five events are dropped. It takes about users·items·(settings + 50) steps.
+// missing, trains the scores, and measures every user at every α of settings, each in [0, 1]. Those
+// with fewer than five events are dropped. It takes about users·items·(settings + 50) steps.
 func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error) {
 	switch {
 	case users < 50 || users > 100_000:
