@@ -109,7 +109,13 @@ func (t *tridiagonal) factor(s, work []float64) {
 		}
 		alpha := -math.Copysign(norm, v[0])
 		t.off[k] = alpha
-		scaleBy(v, 1/norm) // so that β is of order 1
+		if norm >= 0x1p-1000 { // so that β is of order 1
+			scaleBy(v, 1/norm)
+		} else { // 1/norm overflows
+			for i := range v {
+				v[i] /= norm
+			}
+		}
 		v[0] -= alpha / norm
 		beta := 2 / Dot(v, v)
 		t.beta[k] = beta

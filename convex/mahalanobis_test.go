@@ -183,3 +183,22 @@ func TestMahalanobisRefuses(t *testing.T) {
 	must(convex.NewMatrixQuadratic(s)).Inverse(x, c)
 	nearAll(t, "S⁻¹c", x, inverse.RawVector().Data, 1e-8)
 }
+
+// TestMahalanobisTinyOffDiagonal reduces a matrix whose off-diagonal part is below what can be inverted.
+func TestMahalanobisTinyOffDiagonal(t *testing.T) {
+	m, err := convex.NewMahalanobis(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ball, err := convex.NewCenteredBall(3, 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tiny = 5e-324
+	s := []float64{2, 3 * tiny, 4 * tiny, 3 * tiny, 2, 0, 4 * tiny, 0, 2}
+	x := make([]float64, 3)
+	gap, err := m.Argmax(x, s, []float64{0, 3, 4}, ball, 1e-10)
+	if err != nil || !(gap <= 1e-10) || math.Abs(x[1]-0.18) > 1e-12 || math.Abs(x[2]-0.24) > 1e-12 {
+		t.Errorf("%v, gap %v, %v: want [0 0.18 0.24]", x, gap, err)
+	}
+}
