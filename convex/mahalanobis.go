@@ -160,7 +160,7 @@ func (m *Mahalanobis) solve(dst, theta []float64, set Set, tol float64) (float64
 		return gap, err
 	}
 	copy(dst, m.x)
-	if !(gap <= float64(tol*scale)) && gap > 1e-300 {
+	if !(gap <= float64(tol*scale)) && !(gap <= 1e-300) { // NaN, too
 		return gap, noregret.Errorf(noregret.Diverged, "mahalanobis",
 			"the certified gap is %v, want at most %v times %v", gap, tol, scale)
 	}
