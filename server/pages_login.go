@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -103,9 +104,12 @@ func cookie(r *http.Request, value string) *http.Cookie {
 	return c
 }
 
-// local is a path of this service, or "/".
+// local is a path of this service as a browser writes it, in printable ASCII without a backslash, or "/".
 func local(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/log") {
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsFunc(path, odd) ||
+		!strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.HasPrefix(path, "/log") {
 		return "/"
 	}
 	return path

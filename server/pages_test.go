@@ -499,7 +499,7 @@ func TestSessions(t *testing.T) {
 // FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service fail, and none
 // sends a browser elsewhere.
 func FuzzLogin(f *testing.F) {
-	for _, body := range []string{"", "token=x", "token=" + readerToken + "&next=/experiments/toy", "token=" + readerToken + "&next=//evil.example", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken} {
+	for _, body := range []string{"", "token=x", "token=" + readerToken + "&next=/experiments/toy", "token=" + readerToken + "&next=//evil.example", "token=" + readerToken + "&next=/\x1a", "token=" + readerToken + "&next=/%2e%zz", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken} {
 		f.Add([]byte(body))
 	}
 	_, config := withTokens(f)
