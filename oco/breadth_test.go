@@ -29,6 +29,8 @@ type contender struct {
 	counted func(l Learner) []float64
 	// boundary says that steps may be refused for ending on the boundary of the map's domain.
 	boundary bool
+	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came true.
+	signed bool
 }
 
 // logUniform draws from [1/spread, spread].
@@ -163,6 +165,11 @@ func contenders(r *random.Source, d, n int) []contender {
 		add(contender{name: "curvature", set: set, curved: true, make: func() Learner { return must(NewCurvatureFTRL(set, lambda)) }})
 		along := logUniform(r, 10)
 		add(contender{name: "ons", set: set, along: along, make: func() Learner { return must(NewOnlineNewtonStep(set, along, lambda)) }})
+		if isotropic(set) {
+			add(contender{name: "curvature in a span", set: set, curved: true, make: func() Learner { return must(newCurvatureFTRL(set, lambda, true)) }})
+			add(contender{name: "ons in a span", set: set, along: along, make: func() Learner { return newOnlineNewtonStep(must(newCurvatureFTRL(set, lambda, true)), along) }})
+		}
+		add(contender{name: "exact", set: set, signed: true, make: func() Learner { return must(NewExactFTRL(must(NewQuadraticMinimizer(set, w)))) }})
 		add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(euclidean(set), start, w)) }})
 		c := option()
 		add(contender{name: "mean-hint", set: set, make: func() Learner { return must(NewMeanHint(euclidean(set), c)) }})

@@ -1,0 +1,437 @@
+package oco
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+)
+
+// eta is the option of learners with one step size.
+func eta() Option { return Option{"eta", "from the game", "the step size"} }
+
+// leaders are the learners that follow the leader.
+func leaders() []Entry {
+	return []Entry{
+		{
+			Name: "mean-leader", Kind: "convex", Bound: "4L²(1+ln T)", Knows: "that losses are squared distances", Cost: "O(d)+proj",
+			Source: "Orabona 2019, Theorem 1.2",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if !p.SquaredDistance {
+					return nil, badArgument("losses", "they are not squared distances ‖x − y‖², which this learner is for")
+				}
+				return NewMeanLeader(p.Set, nil)
+			},
+		},
+		{
+			Name: "linear-leader", Kind: "convex", Bound: "none: its regret can be T", Knows: "nothing", Cost: "O(d)+linear minimization",
+			Source: "Orabona 2019, Example 2.10",
+			make:   func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
+		},
+	}
+}
+
+// descents are the learners that descend along subgradients.
+func descents() []Entry {
+	return []Entry{
+		{
+			Name: "ogd-fixed", Kind: "convex", Bound: "D·L·√T", Knows: "T, L, D", Cost: "O(d)+proj", Options: []Option{eta()},
+			Source: "Zinkevich 2003; Orabona 2019, (2.1)",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if v, ok := o["eta"]; ok {
+					return NewSubgradientDescent(p.Set, nil, Constant(v))
+				}
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				if err := horizon(p); err != nil {
+					return nil, err
+				}
+				return NewSubgradientDescent(p.Set, nil, FixedHorizon(d, p.Lipschitz, p.Rounds))
+			},
+		},
+		{
+			Name: "ogd-sqrt", Kind: "convex", Bound: "(3/2)·D·L·√T", Knows: "L, D", Cost: "O(d)+proj",
+			Source: "Zinkevich 2003; Orabona 2019, section 5.1",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				return NewSubgradientDescent(p.Set, nil, InverseSqrt(d, p.Lipschitz))
+			},
+		},
+		{
+			Name: "ogd-unbounded", Kind: "convex", Bound: "½L(‖u‖²/α+α)√T", Knows: "T, L", Cost: "O(nnz) on the whole space",
+			Options: []Option{{"alpha", "1", "the scale of ‖u‖"}},
+			Source:  "Orabona 2019, section 5.2.2",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				if err := horizon(p); err != nil {
+					return nil, err
+				}
+				return NewSubgradientDescent(p.Set, nil, FixedHorizon(option(o, "alpha", 1), p.Lipschitz, p.Rounds))
+			},
+		},
+		{
+			Name: "ogd-strong", Kind: "convex", Bound: "L²(1+ln T)/(2μ)", Knows: "μ", Cost: "O(d)+proj",
+			Source: "Hazan, Agarwal and Kale 2007; Orabona 2019, Theorem 4.7",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if err := known("strong convexity", p.StrongConvexity); err != nil {
+					return nil, err
+				}
+				return NewSubgradientDescent(p.Set, nil, StronglyConvex(p.StrongConvexity))
+			},
+		},
+		{
+			Name: "ogd-adaptive", Kind: "convex", Bound: "√2·D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+proj",
+			Source: "Streeter and McMahan 2010; Orabona 2019, Theorem 4.14",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewSubgradientDescent(p.Set, nil, Adaptive(d*math.Sqrt2/2))
+			},
+		},
+		{
+			Name: "adagrad", Kind: "convex", Bound: "√2·Σ_i D_i·√Σ_t g_{t,i}²", Knows: "the box", Cost: "O(nnz)",
+			Source: "McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019, Algorithm 4.1",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				box, ok := p.Set.(*convex.Box)
+				if !ok {
+					return nil, badArgument("set", "%v: this learner plays on boxes", p.Set)
+				}
+				return NewAdaGrad(box, nil)
+			},
+		},
+	}
+}
+
+// mirrors are the learners that descend in another geometry.
+func mirrors() []Entry {
+	return []Entry{
+		{
+			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞", Cost: "O(d)+mirror maps",
+			Source: "Nemirovsky and Yudin 1983; Orabona 2019, Algorithm 6.1",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if n, err := onlySimplex(p); err == nil {
+					reg, err := entropyOnSimplex(n)
+					if err != nil {
+						return nil, err
+					}
+					rate, err := hedgeRate(n, p)
+					if err != nil {
+						return nil, err
+					}
+					return NewMirrorDescent(reg, nil, Constant(rate), 0)
+				}
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewMirrorDescent(reg, nil, Adaptive(d/math.Sqrt2), 0)
+			},
+		},
+		{
+			Name: "eg", Kind: "experts", Bound: "√2·L∞·√(T·ln d)", Knows: "T, L∞", Cost: "O(d)", Options: []Option{eta()},
+			Source: "Kivinen and Warmuth 1997; Orabona 2019, Algorithm 6.2",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				n, err := onlySimplex(p)
+				if err != nil {
+					return nil, err
+				}
+				if v, ok := o["eta"]; ok {
+					return NewExponentiatedGradient(n, nil, v)
+				}
+				rate, err := hedgeRate(n, p)
+				if err != nil {
+					return nil, err
+				}
+				return NewExponentiatedGradient(n, nil, rate)
+			},
+		},
+		{
+			Name: "p-norm", Kind: "convex", Bound: "½(‖u‖₁²/α+α)·L∞·√T·√(2e·ln d)", Knows: "T, L∞", Cost: "O(d)",
+			Options: []Option{{"alpha", "1", "the scale of ‖u‖₁"}},
+			Source:  "Grove, Littlestone and Schuurmans 1997; Orabona 2019, section 6.7",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				n, err := onlySpace(p)
+				if err != nil {
+					return nil, err
+				}
+				if err := known("lipschitz", p.LipschitzInf); err != nil {
+					return nil, err
+				}
+				if err := horizon(p); err != nil {
+					return nil, err
+				}
+				return NewPNormTuned(n, p.LipschitzInf, option(o, "alpha", 1), p.Rounds)
+			},
+		},
+	}
+}
+
+// regularized are the learners that follow the regularized leader.
+func regularized() []Entry {
+	return []Entry{
+		{
+			Name: "ftrl", Kind: "convex", Bound: "(‖u−x_1‖²/(2α)+α)·L·√T", Knows: "L", Cost: "O(d)+proj; O(nnz) on ℝ^d, boxes, balls",
+			Options: []Option{alpha()},
+			Source:  "Nesterov 2009; Orabona 2019, Algorithm 7.2",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				weight, err := anytime(p, o)
+				if err != nil {
+					return nil, err
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewFTRL(reg, nil, weight)
+			},
+		},
+		{
+			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)", Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions",
+			Options: []Option{alpha()},
+			Source:  "Shalev-Shwartz and Singer 2007; Orabona 2019, Algorithm 7.1",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				weight, err := anytime(p, o)
+				if err != nil {
+					return nil, err
+				}
+				m, err := NewQuadraticMinimizer(p.Set, weight)
+				if err != nil {
+					return nil, err
+				}
+				return NewExactFTRL(m)
+			},
+		},
+		{
+			Name: "ftrl-entropic", Kind: "experts", Bound: "2·L∞·√(T·ln d)", Knows: "L∞", Cost: "O(d)",
+			Source: "Orabona 2019, section 7.5",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				n, err := onlySimplex(p)
+				if err != nil {
+					return nil, err
+				}
+				if err := known("lipschitz", p.LipschitzInf); err != nil {
+					return nil, err
+				}
+				return NewEntropicFTRL(n, p.LipschitzInf, 0)
+			},
+		},
+		{
+			Name: "scale-free-hedge", Kind: "experts", Bound: "(ln d/α+√2·α)·√Σ‖g_t‖∞²", Knows: "nothing", Cost: "O(d)",
+			Options: []Option{{"alpha", "max(4, 2^(−1/4)√ln d)", "at least 4"}},
+			Source:  "Orabona and Pál 2015; Orabona 2019, section 7.6",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				n, err := onlySimplex(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewScaleFreeHedge(n, option(o, "alpha", 0))
+			},
+		},
+		{
+			Name: "adahedge", Kind: "experts", Bound: "2·√((4+ln d)·Σ‖g_t‖∞²)", Knows: "nothing", Cost: "O(d)",
+			Options: []Option{{"alpha", "√ln d", "above 0"}},
+			Source:  "de Rooij, van Erven, Grünwald and Koolen 2014; Orabona 2019, Algorithm 7.3",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				n, err := onlySimplex(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewAdaHedge(n, option(o, "alpha", 0))
+			},
+		},
+		{
+			Name: "adaftrl", Kind: "convex", Bound: "(ψ(u)+α²)·λ_{T+1}, of order D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+2 proj",
+			Source: "Orabona and Pál 2015; Orabona 2019, section 7.6",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewAdaFTRL(reg, d/math.Sqrt2)
+			},
+		},
+	}
+}
+
+// composites are the learners that follow the regularized leader with more than a linear loss a round.
+func composites() []Entry {
+	return []Entry{
+		{
+			Name: "composite-ftrl", Kind: "convex", Bound: "L·√T·(‖u‖²/2+1) with κ‖x‖₁ in the loss", Knows: "L", Cost: "O(nnz)",
+			Options: []Option{{"kappa", "0", "the weight of ‖x‖₁ in every round's loss"}},
+			Source:  "Xiao 2010; Orabona 2019, section 7.7",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				return NewCompositeFTRL(p.Set, p.Lipschitz, option(o, "kappa", 0))
+			},
+		},
+		{
+			Name: "proximal-ftrl", Kind: "convex", Bound: "√2·D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+proj",
+			Source: "McMahan 2011; Orabona 2019, section 7.8",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				d, err := bounded(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewProximalFTRL(p.Set, nil, Adaptive(d*math.Sqrt2/2))
+			},
+		},
+		{
+			Name: "ftrl-proximal", Kind: "convex", Bound: "l1‖u‖₁ + data-dependent, see its doc", Knows: "nothing", Cost: "O(nnz)",
+			Options: []Option{
+				{"a", "1", "the scale of the rates"},
+				{"beta", "1", "smooths the first rates"},
+				{"l1", "0", "weight of ‖x‖₁"},
+				{"l2", "0", "weight of ‖x‖²/2"},
+			},
+			Source: "McMahan et al. 2013; Orabona 2019, section 7.12",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				n, err := onlySpace(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewFTRLProximal(n, FTRLProximalOptions{
+					A: option(o, "a", 1), Beta: option(o, "beta", 1), L1: option(o, "l1", 0), L2: option(o, "l2", 0),
+				})
+			},
+		},
+		{
+			Name: "quadratized-ftrl", Kind: "convex", Bound: "½Σ ‖g_t‖²/Σμ", Knows: "μ", Cost: "O(d)+proj",
+			Source: "Orabona 2019, Algorithm 7.4",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if err := known("strong convexity", p.StrongConvexity); err != nil {
+					return nil, err
+				}
+				return NewQuadratizedFTRL(p.Set, nil, p.StrongConvexity)
+			},
+		},
+	}
+}
+
+// secondOrder are the learners that make use of curvature along directions.
+func secondOrder() []Entry {
+	return []Entry{
+		{
+			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹", Knows: "the losses' curvature A_t", Cost: "O(d·r) a factor of A_t+Mahalanobis projection, r ≤ min(d, T)",
+			Options: []Option{{"lambda", "1", "regularization"}},
+			Source:  "Orabona 2019, section 7.9",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				return NewCurvatureFTRL(p.Set, option(o, "lambda", 1))
+			},
+		},
+		{
+			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D", Cost: "O(d·r)+Mahalanobis projection, r ≤ min(d, T)",
+			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
+			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("curvature", p.ExpConcaveMu); err != nil {
+					return nil, err
+				}
+				d := p.Set.Diameter()
+				if !finite(d) || d == 0 {
+					d = 1
+				}
+				return NewOnlineNewtonStep(p.Set, p.ExpConcaveMu, option(o, "lambda", 1/(p.ExpConcaveMu*d*d)))
+			},
+		},
+		{
+			Name: "vaw", Kind: "convex", Bound: "(λ/2)‖u‖²+(dY²/2)·ln(1+R²T/(λd))", Knows: "z_t before predicting", Cost: "O(d·r), r ≤ min(d, T)",
+			Options: []Option{{"lambda", "1", "regularization"}},
+			Source:  "Vovk 2001; Azoury and Warmuth 2001; Orabona 2019, Algorithm 7.6",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				if !p.Features {
+					return nil, badArgument("losses", "they are not squared losses of a prediction whose features are shown, which this learner is for")
+				}
+				n, err := onlySpace(p)
+				if err != nil {
+					return nil, err
+				}
+				return NewVovkAzouryWarmuth(n, option(o, "lambda", 1))
+			},
+		},
+	}
+}
+
+// hinted are the learners that guess the coming subgradient.
+func hinted() []Entry {
+	return []Entry{
+		{
+			Name: "optimistic-ftrl", Kind: "convex", Bound: "c_T·ψ(u)+½Σ‖g_t−g_{t−1}‖²/c_t", Knows: "L; the hint is the last subgradient", Cost: "O(d)+proj",
+			Options: []Option{alpha()},
+			Source:  "Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				weight, err := anytime(p, o)
+				if err != nil {
+					return nil, err
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewLastHint(reg, weight)
+			},
+		},
+		{
+			Name: "mean-hint", Kind: "convex", Bound: "c·ψ(u)+Σ‖g_t−ḡ_{t−1}‖²/(2c)", Knows: "c, from T, L, D", Cost: "O(d)+proj",
+			Options: []Option{{"c", "L·√T/α", "the weight of the regularizer"}},
+			Source:  "Hazan and Kale 2008; Orabona 2019, section 7.11.1",
+			make: func(p Problem, o map[string]float64) (Learner, error) {
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				if c, ok := o["c"]; ok {
+					return NewMeanHint(reg, c)
+				}
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				if err := horizon(p); err != nil {
+					return nil, err
+				}
+				return NewMeanHint(reg, p.Lipschitz*math.Sqrt(float64(p.Rounds))/scaleOf(p.Set))
+			},
+		},
+		{
+			Name: "gradual-ftrl", Kind: "convex", Bound: "λ_T·ψ(u)+L/2+4·√Σ‖∇l_t−∇l_{t−1}‖²", Knows: "M, L", Cost: "O(d)+proj, 2 gradients",
+			Source: "Chiang et al. 2012; Orabona 2019, Corollary 7.30",
+			make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if err := known("lipschitz", p.Lipschitz); err != nil {
+					return nil, err
+				}
+				if !finite(p.Smoothness) {
+					return nil, badArgument("smoothness", "the losses are not smooth, which this learner needs")
+				}
+				reg, err := quadratic(p.Set)
+				if err != nil {
+					return nil, err
+				}
+				return NewGradualFTRL(reg, p.Smoothness, p.Lipschitz)
+			},
+		},
+	}
+}
