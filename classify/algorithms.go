@@ -205,7 +205,7 @@ func runSTAMP(t *task) error {
 		if c.Counts != (measure.Confusion{}) {
 			e.Progressive = t.value(c.Counts)
 		}
-		all = append(all, candidate{c.Model, e})
+		all = append(all, candidate{model: c.Model, entry: e})
 	}
 	_, err = t.proposeAll(all)
 	return err
@@ -284,7 +284,8 @@ func (t *task) batchLogistic(kPos, kNeg float64) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.propose(model, Entry{Candidate: fmt.Sprintf("iteration %d", r.iterations), Examples: t.steps})
+	e := Entry{Candidate: fmt.Sprintf("iteration %d", r.iterations), Examples: t.steps}
+	_, err = t.proposeAll([]candidate{{model: model, entry: e, key: "optimum"}})
 	return err
 }
 

@@ -76,6 +76,31 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 	return best
 }
 
+// Over is by how much c is above another cell of the same comparison and measure, split by split: the mean
+// difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to train on and n₂ to test
+// on, s² being the sample variance of the differences. The second term is for what the splits have in common
+// (Nadeau and Bengio 2003, Machine Learning 52, the corrected resampled t-test): without it the error of many
+// splits of the same rows would be far too small. Both numbers are NaN when a value of either cell is, and the
+// error with fewer than two splits.
+func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError float64) {
+	n := len(c.Values)
+	if n == 0 || n != len(other.Values) || train <= 0 {
+		return math.NaN(), math.NaN()
+	}
+	for k, v := range c.Values {
+		difference += (v - other.Values[k]) / float64(n)
+	}
+	if n < 2 {
+		return difference, math.NaN()
+	}
+	var variance float64
+	for k, v := range c.Values {
+		e := v - other.Values[k] - difference
+		variance += float64(e*e) / float64(n-1)
+	}
+	return difference, math.Sqrt((1/float64(n) + float64(test)/float64(train)) * variance)
+}
+
 // Compare trains every algorithm for every measure on the same random splits of data and evaluates it on the
 // rest. Training time includes the choice of model and threshold on held-out data, and not evaluation on the
 // test part. A model in which the measure has no say (logistic regression; SGD, unless one of several models
@@ -279,6 +304,9 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	if !alg.online {
 		o.Config.Steps = StepsDefault
 	}
+	if t := (&task{alg: alg, opt: o}); !t.judges() {
+		o.Folds = 0
+	}
 	name := alg.Name
 	o.Algorithm, o.Measure, o.Seed = name, m, seed
 	start := c.opt.Clock()
@@ -296,7 +324,9 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 
 // isShared reports whether the model of a fit, its threshold apart, is that of all measures: the algorithm
 // trains without looking at the measure, and there was no choice among several models for it to make.
-func isShared(a *Algorithm, r *Result) bool { return a.sharesModel && len(r.History) == 1 }
+func isShared(a *Algorithm, r *Result) bool {
+	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
+}
 
 // tunesThreshold reports whether Fit tunes the threshold.
 func tunesThreshold(a *Algorithm, o Options) bool {

@@ -347,7 +347,7 @@ func TestDefaultPasses(t *testing.T) {
 	for n, want := range map[int64]int{
 		1: 100, 1000: 100, 5000: 100, 10_000: 50, 35_000: 15, 100_000: 10, 345_000: 10, 1_000_000: 5, 2_000_000: 2, 5_000_000: 1, 1e12: 1,
 	} {
-		if got := defaultPasses(n); got != want {
+		if got := defaultPasses(n, 1); got != want {
 			t.Errorf("%d rows: %d passes, want %d", n, got, want)
 		}
 	}

@@ -66,6 +66,7 @@ type ModelOptions struct {
 	Stream          bool     `json:"stream"`  // one pass straight from the reader
 	Passes          int      `json:"passes"`  // 0: the default rule; Training.Passes says how many there were
 	Holdout         *float64 `json:"holdout"` // nil: the algorithm's rule; 0: none
+	Folds           int      `json:"folds"`   // 0: the default rule; 1: none
 	Valid           string   `json:"valid"`   // digest of held-out data given apart, else ""
 	Threshold       string   `json:"threshold"`
 	TuneSteps       bool     `json:"tune_steps"`
@@ -111,6 +112,7 @@ type ModelClasses struct {
 // ModelTraining is the history of a training.
 type ModelTraining struct {
 	Passes  int     `json:"passes"`  // passes over the training part, those for statistics not counted
+	Folds   int     `json:"folds"`   // of the cross-fitting; 1 without
 	History []Entry `json:"history"` // the candidates in the order in which they were made
 	Chosen  int     `json:"chosen"`  // the place in History of this model
 }
@@ -134,7 +136,7 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines,
 			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
 		},
-		Training: ModelTraining{Passes: r.Passes, History: make([]Entry, len(r.History)), Chosen: r.Chosen},
+		Training: ModelTraining{Passes: r.Passes, Folds: max(1, r.Folds), History: make([]Entry, len(r.History)), Chosen: r.Chosen},
 		Warnings: append([]string{}, r.Warnings...),
 	}
 	m.Options.TuneSteps = len(r.StepScales) > 1
@@ -220,7 +222,7 @@ func ParseSteps(name string) (Steps, error) {
 
 func modelOptions(o Options) ModelOptions {
 	out := ModelOptions{
-		Seed: o.Seed, Passes: o.Passes, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
+		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
 		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,

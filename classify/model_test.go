@@ -139,7 +139,7 @@ func handMade() *Model {
 		Scaling: &ModelScaling{Index: []uint32{1}, Center: []float64{-1e-310}, Inverse: []float64{1e300}},
 		Options: ModelOptions{Threshold: "tuned", Steps: "default", StepScale: 1, DualScale: 1, Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all"},
 		Data:    ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
-		Training: ModelTraining{History: []Entry{
+		Training: ModelTraining{Folds: 1, History: []Entry{
 			{Candidate: "epoch 1", Level: &level, StepScale: 1},
 		}},
 		Warnings: []string{"a & b"},

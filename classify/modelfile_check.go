@@ -163,6 +163,7 @@ func (m *Model) checkOptions() error {
 		positive bool
 	}{
 		{"passes", float64(o.Passes), false},
+		{"folds", float64(o.Folds), false},
 		{"step_scale", o.StepScale, true},
 		{"dual_scale", o.DualScale, true},
 		{"radius", o.Radius, false},
@@ -230,6 +231,9 @@ func (m *Model) checkTraining() error {
 	t := m.Training
 	if t.Passes < 0 {
 		return badModel("training.passes", "%d, want at least 0", t.Passes)
+	}
+	if t.Folds < 1 {
+		return badModel("training.folds", "%d, want at least 1", t.Folds)
 	}
 	if t.Chosen < 0 || t.Chosen >= len(t.History) {
 		return badModel("training.chosen", "%d, want a place in the history of %d", t.Chosen, len(t.History))

@@ -22,6 +22,7 @@ type task struct {
 	steps   int64
 
 	scores [][]Scored
+	pool   *pool // takes the candidates of a fold in the place of the choice among them
 	model  Linear
 	best   int // place in history, -1 with none
 	stale  int // candidates since the best one of this run
@@ -50,19 +51,24 @@ func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task
 		return nil, err
 	}
 	t.result.Train = t.classes
-	t.negatives = 1
-	if p := opt.PriorPositives; p > 0 {
-		t.negatives = ((1 - p) / p) / t.theta()
-	}
+	t.negatives = t.negativeWeight()
 	t.passes = opt.Passes
 	if t.passes == 0 {
-		t.passes = defaultPasses(t.classes.Rows())
+		t.passes = t.passesFor(1)
 	}
 	return t, t.prepare()
 }
 
 // theta is n₋/n₊ of the training part.
 func (t *task) theta() float64 { return t.classes.NegativeWeight / t.classes.PositiveWeight }
+
+// negativeWeight is the factor for the weights of negatives that makes their class ratio the population's.
+func (t *task) negativeWeight() float64 {
+	if p := t.opt.PriorPositives; p > 0 {
+		return ((1 - p) / p) / t.theta()
+	}
+	return 1
+}
 
 // coefficients are those of a measure for the population.
 func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
@@ -87,6 +93,12 @@ func (t *task) checkOptions() error {
 		return usage("tuning the threshold needs held-out data")
 	case o.NoHoldout && o.TuneSteps:
 		return usage("choosing the step scale needs held-out data")
+	case o.Folds < 0:
+		return usage("folds is %d, want at least 1 (0 is the default)", o.Folds)
+	case o.Folds > 1 && (o.Holdout > 0 || o.NoHoldout || o.Valid != nil):
+		return usage("%d folds and another rule on what to hold out exclude each other", o.Folds)
+	case o.Folds > 1 && !t.judges():
+		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on held-out data", t.alg.Name)
 	case o.NoHoldout && t.alg.needsHoldout:
 		return usage("algorithm %s needs held-out data", t.alg.Name)
 	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
@@ -121,16 +133,26 @@ func (t *task) checkOptions() error {
 	return nil
 }
 
+// tunes reports whether the threshold is tuned.
+func (t *task) tunes() bool {
+	return t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold && !t.opt.NoHoldout)
+}
+
+// judges reports whether the algorithm holds anything out by itself.
+func (t *task) judges() bool {
+	return t.tunes() || t.opt.TuneSteps || t.alg.needsHoldout || t.alg.selects
+}
+
 // split takes the held-out part off the data where there is to be one.
 func (t *task) split(all Classes) error {
-	t.tuned = t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold && !t.opt.NoHoldout)
+	t.tuned = t.tunes()
 	if t.opt.Valid != nil {
 		c, err := t.opt.Valid.Classes()
 		t.valid, t.result.Holdout = t.opt.Valid, c
 		return err
 	}
 	share := t.opt.Holdout
-	wanted := share > 0 || t.tuned || t.opt.TuneSteps || t.alg.needsHoldout || t.alg.selects
+	wanted := share > 0 || t.judges()
 	if t.opt.NoHoldout || !wanted {
 		if t.alg.selects {
 			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare positives is a lottery", t.alg.Name)
@@ -202,11 +224,14 @@ func (t *task) prepare() error {
 type candidate struct {
 	model Linear
 	entry Entry
+	// key, where it is not "", is the name by which the candidates of several folds are the same, in the place
+	// of the entry's.
+	key string
 }
 
 // propose offers a candidate model. It reports whether the algorithm should go on.
 func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
-	return t.proposeAll([]candidate{{m, e}})
+	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
 
 // scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it is large:
@@ -242,6 +267,10 @@ func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 // consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the best.
 func (t *task) consider(c candidate, i int) {
 	c.entry.StepScale = t.config.StepScale
+	if t.pool != nil {
+		t.pool.add(c, t.scores[i])
+		return
+	}
 	better := true
 	if t.valid != nil {
 		value := t.judge(&c.entry, t.scores[i])

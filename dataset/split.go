@@ -71,6 +71,56 @@ func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool)
 	return a, b, nil
 }
 
+// Fold is one of the parts that [Set.Folds] makes: Part, and Rest, all rows that are not in it.
+type Fold struct{ Rest, Part *Set }
+
+// Folds divides the rows at random into k parts whose sizes differ by at most the number of labels: among the
+// rows of each label (those without one count as one more label) the part sizes differ by at most one. Every
+// row is in the Part of exactly one fold and in the Rest of all others; all are views in the order of s. The
+// draw depends on the rows, the seed and the name of the stream alone. k is at least 2.
+//
+// One pass, with n/4 bytes for each fold.
+func (s *Set) Folds(seed uint64, stream string, k int) ([]Fold, error) {
+	if k < 2 {
+		return nil, noregret.Errorf(noregret.Usage, "", "%d folds: want at least 2", k)
+	}
+	folds, in, out := make([]Fold, k), make([]*Bits, k), make([]*Bits, k)
+	for j := range folds {
+		folds[j] = Fold{Rest: s.viewOf(nil), Part: s.viewOf(nil)}
+		in[j], out[j] = newBits(s.info.Rows), newBits(s.info.Rows)
+	}
+	rng := random.New(seed, "dataset/folds/"+stream)
+	// A label's rows are dealt out in rounds of k, each in an order of its own.
+	dealt := make([][]int, len(s.info.Labels)+1)
+	err := s.eachBlock(func(_ int64, b *Block) {
+		for i, class := range b.Class {
+			label := int(min(int(class), len(dealt)-1))
+			if len(dealt[label]) == 0 {
+				dealt[label] = rng.Perm(k)
+			}
+			mine := dealt[label][0]
+			dealt[label] = dealt[label][1:]
+			row := b.FirstRow + int64(i)
+			for j := range folds {
+				if j == mine {
+					in[j].Set(row)
+					folds[j].Part.info.countRow(b, i)
+				} else {
+					out[j].Set(row)
+					folds[j].Rest.info.countRow(b, i)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for j := range folds {
+		folds[j].Part.keep, folds[j].Rest.keep = s.inStorage(in[j]), s.inStorage(out[j])
+	}
+	return folds, nil
+}
+
 // strata returns the number of rows of each stratum and how many of them to draw.
 func (s *Set) strata(fraction float64, stratify bool) (rows, want []int64) {
 	rows = []int64{s.info.Rows}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -26,6 +27,8 @@ type compareOptions struct {
 	tuneSteps            bool
 	steps                string
 	levelPositives       int
+	folds                int
+	against              string
 	plots                []string
 	json                 bool
 }
@@ -39,7 +42,10 @@ Seconds are wall-clock seconds of training alone, the choice of model and thresh
 reading and testing left out; algorithms run one after the other. A model that does not depend
 on the measure is trained once a split and its seconds count for each measure. The best mean
 of a measure is marked *, those within one spread of it (the larger of the two standard
-deviations) are marked ~.
+deviations) are marked ~. All algorithms have the same splits: the column "over" is the mean of
+the differences to one of them (logistic, or --against), split by split, with its standard error
+corrected for what the splits have in common (Nadeau and Bengio 2003); "above" and "below" say
+that 0 is outside the 95 % interval, by Student's t with one less degree of freedom than splits.
 
 ` + dataHelp
 
@@ -75,7 +81,9 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
 	s.Var(newChoice(&o.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes of online algorithms go down (see \"noregret train --help\")")
 	s.IntVar(&o.levelPositives, "level-positives", o.levelPositives, "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
+	s.IntVar(&o.folds, "folds", o.folds, "algorithms that choose on held-out data: cross-fitting with this many folds, 1 is one held-out part (default 5 for stamp with few positives)")
 	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
+	s.StringVar(&o.against, "against", o.against, "algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
 	o.data.register(cmd)
@@ -104,6 +112,46 @@ type compareCell struct {
 	Seconds           float64  `json:"seconds"`
 	ExamplesPerSecond float64  `json:"examples_per_second"`
 	Passes            float64  `json:"passes"`
+	Over              *overOne `json:"over"`
+}
+
+// overOne is by how much a cell is above that of another algorithm, and the standard error of that.
+type overOne struct {
+	Algorithm     string `json:"algorithm"`
+	Difference    number `json:"difference"`
+	StandardError number `json:"standard_error"`
+
+	t float64 // Student's quantile for 95 %
+}
+
+// over compares a cell with that of the algorithm of --against; nil when it is that one or there is none.
+func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
+	base := c.Best(x.Measure, func(a string) bool { return a == against })
+	if base == nil || base.Algorithm == x.Algorithm {
+		return nil
+	}
+	d, se := x.Over(base, c.Train.Rows(), c.Test.Rows())
+	out := &overOne{Algorithm: against, Difference: number(d), StandardError: number(se), t: math.NaN()}
+	if n := len(x.Values); n > 1 {
+		out.t = distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+	}
+	return out
+}
+
+// String is the difference with its standard error, and a word when 0 is outside its 95 % interval.
+func (o *overOne) String() string {
+	if o == nil {
+		return "-"
+	}
+	d, se := float64(o.Difference), float64(o.StandardError)
+	sign := ""
+	switch {
+	case d > o.t*se:
+		sign = " above"
+	case d < -o.t*se:
+		sign = " below"
+	}
+	return fmt.Sprintf("%+.4f ± %s%s", d, o.StandardError.String(), sign)
 }
 
 func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (err error) {
@@ -113,7 +161,7 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	}
 	opt := classify.CompareOptions{
 		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
-		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives, Config: classify.Config{Steps: steps}},
+		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives, Folds: o.folds, Config: classify.Config{Steps: steps}},
 	}
 	for _, name := range o.measures {
 		m, err := measure.Parse(name)
@@ -124,6 +172,12 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 			return noregret.Errorf(noregret.Usage, "--measures", "%s is given twice", m.Name())
 		}
 		opt.Measures = append(opt.Measures, m)
+	}
+	switch {
+	case o.against == "":
+		o.against = "logistic"
+	case len(o.algorithms) > 0 && !slices.Contains(o.algorithms, o.against), !slices.Contains(classify.AlgorithmNames(), o.against):
+		return noregret.Errorf(noregret.Usage, "--against", "%q is not one of the algorithms that are compared", o.against)
 	}
 	for i, name := range o.algorithms {
 		if slices.Contains(o.algorithms[:i], name) {
@@ -171,9 +225,9 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 		a.note("warning: %s", w)
 	}
 	if o.json {
-		err = writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o.seed))
+		err = writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o))
 	} else {
-		err = a.writeComparison(c, opt.Measures)
+		err = a.writeComparison(c, opt.Measures, o.against)
 	}
 	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
 		err = errors.Join(err, plotComparison(path, c, opt.Measures))
@@ -181,15 +235,15 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	return err
 }
 
-func comparisonOf(c *classify.Comparison, rows int64, dim int, seed uint64) comparisonJSON {
+func comparisonOf(c *classify.Comparison, rows int64, dim int, o compareOptions) comparisonJSON {
 	out := comparisonJSON{
 		Rows: rows, Dim: dim, Positive: c.Train.PositiveLabel, Positives: c.Train.Positives + c.Test.Positives,
-		Splits: c.Splits, Seed: seed, Warnings: c.Warnings,
+		Splits: c.Splits, Seed: o.seed, Warnings: c.Warnings,
 	}
 	for _, x := range c.Cells {
 		cell := compareCell{
 			Measure: x.Measure, Algorithm: x.Algorithm, Mean: number(x.Mean), SD: number(x.SD),
-			Seconds: x.Seconds, ExamplesPerSecond: x.ExamplesPerSecond, Passes: x.Passes,
+			Seconds: x.Seconds, ExamplesPerSecond: x.ExamplesPerSecond, Passes: x.Passes, Over: over(c, &x, o.against),
 		}
 		for _, v := range x.Values {
 			cell.Values = append(cell.Values, number(v))
@@ -200,11 +254,11 @@ func comparisonOf(c *classify.Comparison, rows int64, dim int, seed uint64) comp
 }
 
 // writeComparison prints the table.
-func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure) error {
+func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure, against string) error {
 	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
 		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
 	g := grid{left: map[int]bool{1: true}}
-	g.add("measure", "algorithm", "mean", "", "spread", "seconds", "of plugin's", "examples/s", "passes")
+	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s", "passes")
 	for _, m := range measures {
 		best := c.Best(m.Name(), func(string) bool { return true })
 		plugin := c.Best(m.Name(), func(a string) bool { return a == "plugin" })
@@ -216,7 +270,7 @@ func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure
 			if plugin != nil && plugin.Seconds > 0 {
 				ratio = x.Seconds / plugin.Seconds
 			}
-			g.add(x.Measure, x.Algorithm, number(x.Mean).String(), mark(&x, best), number(x.SD).String(),
+			g.add(x.Measure, x.Algorithm, number(x.Mean).String(), mark(&x, best), number(x.SD).String(), over(c, &x, against).String(),
 				fmt.Sprintf("%.3f", x.Seconds), strings.Replace(fmt.Sprintf("%.2fx", ratio), "NaNx", "-", 1),
 				fmt.Sprintf("%.3g", x.ExamplesPerSecond), fmt.Sprintf("%.1f", x.Passes))
 		}

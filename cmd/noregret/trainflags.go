@@ -18,6 +18,7 @@ type trainFlags struct {
 	passes                                       int
 	seed                                         uint64
 	holdout                                      float64
+	folds                                        int
 	stepScale, dualScale                         float64
 	radius, lambda, prior                        float64
 	tuneSteps, noIntercept, unscaled             bool
@@ -37,6 +38,7 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.passes, "passes", f.passes, "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
 	s.Uint64Var(&f.seed, "seed", f.seed, "seed of the order of the examples and of the held-out part")
 	s.Float64Var(&f.holdout, "holdout", f.holdout, "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)")
+	s.IntVar(&f.folds, "folds", f.folds, "choose by cross-fitting with this many folds, their mean is the model; 1 is one held-out part (default 5 for stamp with few positives)")
 	s.Var(newChoice(&f.threshold, "default", "zero", "tuned"), "threshold", "rule for the threshold")
 	s.Var(newChoice(&f.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt")
 	s.IntVar(&f.levelPositives, "level-positives", f.levelPositives, "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
@@ -65,6 +67,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 	}{
 		{"--passes", float64(f.passes), f.passes >= 0, "at least 0"},
 		{"--holdout", f.holdout, f.holdout >= 0 && f.holdout < 1, "a share in [0, 1)"},
+		{"--folds", float64(f.folds), f.folds >= 0, "at least 1"},
 		{"--level-positives", float64(f.levelPositives), f.levelPositives >= -1, "at least -1"},
 		{"--step-scale", f.stepScale, f.stepScale > 0, "a finite number above 0"},
 		{"--dual-scale", f.dualScale, f.dualScale > 0, "a finite number above 0"},
@@ -93,7 +96,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
 		return o, err
 	}
 	return classify.Options{
-		Algorithm: f.algorithm, Measure: m, Passes: f.passes, Seed: f.seed, Holdout: f.holdout,
+		Algorithm: f.algorithm, Measure: m, Passes: f.passes, Seed: f.seed, Holdout: f.holdout, Folds: f.folds,
 		NoHoldout: f.holdout == 0 && cmd.Flags().Changed("holdout"), Threshold: rule, TuneSteps: f.tuneSteps,
 		Config: classify.Config{
 			Reward: reward, Steps: steps, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda, NoIntercept: f.noIntercept,

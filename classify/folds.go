@@ -1,0 +1,272 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// defaultFolds is the number of folds for data with few positives, and the other constants say what few are,
+// and for how many examples and features scores and models of several folds are still small.
+const (
+	defaultFolds      = 5
+	fewPositives      = 2_000
+	mostFoldsRows     = 500_000
+	mostFoldsFeatures = 1 << 17
+)
+
+// foldsFor is the number of folds of a fit, 1 without cross-fitting; see [Options.Folds].
+func foldsFor(data Data, alg *Algorithm, opt Options) (int, error) {
+	t := &task{alg: alg, opt: opt}
+	if err := t.checkOptions(); err != nil {
+		return 0, err
+	}
+	c, err := data.Classes()
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case opt.Folds == 1:
+		return 1, nil
+	case opt.Folds > 1:
+		if few := min(c.Positives, c.Negatives); int64(opt.Folds) > few {
+			return 0, badInput("folds is %d, want at most the %d examples of the smaller class", opt.Folds, few)
+		}
+		return opt.Folds, nil
+	}
+	small := c.Positives < fewPositives && c.Rows() <= mostFoldsRows && data.Set.Info().Dim <= mostFoldsFeatures
+	free := opt.Holdout == 0 && !opt.NoHoldout && opt.Valid == nil && t.tunes()
+	if alg.Name != "stamp" || t.config.Steps != StepsAdaptive || !small || !free || min(c.Positives, c.Negatives) < 2 {
+		return 1, nil
+	}
+	return int(min(defaultFolds, c.Positives, c.Negatives)), nil
+}
+
+// pool holds the candidates of one fold, or of several added up.
+type pool struct {
+	slots []slot
+	truth []Scored // the held-out examples, with the score of the last candidate
+}
+
+// slot is what the folds' candidates of one name and step scale come to.
+type slot struct {
+	entry  Entry
+	model  Linear    // sum
+	level  float64   // sum
+	scores []float64 // of the pool's examples
+	folds  int
+}
+
+// add takes a candidate of the pool's fold with its scores of the held-out examples.
+func (p *pool) add(c candidate, scores []Scored) {
+	s := slot{entry: c.entry, model: c.model, scores: make([]float64, len(scores)), folds: 1}
+	if c.key != "" {
+		s.entry.Candidate = c.key
+	}
+	if c.entry.Level != nil {
+		s.level = *c.entry.Level
+	}
+	for i, x := range scores {
+		s.scores[i] = x.Score
+	}
+	p.slots = append(p.slots, s)
+	if p.truth == nil {
+		p.truth = slices.Clone(scores)
+	}
+}
+
+// merge adds the candidates of one more fold. Candidates that not all folds have are dropped.
+func (p *pool) merge(q *pool) {
+	p.truth = append(p.truth, q.truth...)
+	kept := p.slots[:0]
+	for _, s := range p.slots {
+		i := slices.IndexFunc(q.slots, func(x slot) bool {
+			return x.entry.Candidate == s.entry.Candidate && x.entry.StepScale == s.entry.StepScale
+		})
+		if i < 0 {
+			continue
+		}
+		x := q.slots[i]
+		for j, w := range x.model.Weights {
+			s.model.Weights[j] += w
+		}
+		s.model.Intercept += x.model.Intercept
+		s.level += x.level
+		s.entry.Examples += x.entry.Examples
+		s.scores = append(s.scores, x.scores...)
+		s.folds++
+		kept = append(kept, s)
+	}
+	clear(p.slots[len(kept):])
+	p.slots = kept
+}
+
+// candidate is the mean of slot i over its folds, and its scores.
+func (p *pool) candidate(i int) (candidate, []Scored) {
+	s := p.slots[i]
+	k := float64(s.folds)
+	for j := range s.model.Weights {
+		s.model.Weights[j] /= k
+	}
+	s.model.Intercept /= k
+	if s.entry.Level != nil {
+		level := s.level / k
+		s.entry.Level = &level
+	}
+	s.entry.Progressive = nil // one of each fold, of unequal stages
+	for j := range p.truth {
+		p.truth[j].Score = s.scores[j]
+	}
+	return candidate{model: s.model, entry: s.entry}, slices.Clone(p.truth)
+}
+
+// crossFit is [Fit] with folds.
+func crossFit(ctx context.Context, data Data, alg *Algorithm, opt Options, k int) (*Result, error) {
+	whole, err := newWhole(ctx, data, alg, opt)
+	if err != nil {
+		return nil, err
+	}
+	folds, err := data.Set.Folds(opt.Seed, "crossfit", k)
+	if err != nil {
+		return nil, err
+	}
+	run := &crossFitting{whole: whole, done: make([]*task, k), progress: newFoldProgress(opt.Progress, k)}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for j, f := range folds {
+		group.Go(func() error {
+			t, err := run.fold(ctx, j, Data{f.Rest, data.Positive}, Data{f.Part, data.Positive})
+			if err != nil {
+				return fmt.Errorf("fold %d of %d: %w", j+1, k, err)
+			}
+			run.finish(j, t)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return run.choose()
+}
+
+// newWhole is the task of all data: what they say on scales holds for every fold, and the choice is made for
+// their class ratio.
+func newWhole(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
+	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1, valid: &data, runBest: math.Inf(-1)}
+	t.result.Algorithm = alg.Name
+	if err := t.checkOptions(); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.classes, err = data.Classes(); err != nil {
+		return nil, err
+	}
+	t.result.Train, t.negatives, t.tuned = t.classes, t.negativeWeight(), t.tunes()
+	if t.classes.Positives < minHoldoutPositives {
+		t.warn("there are only %d positives, fewer than %d: the choice of model and threshold is uncertain", t.classes.Positives, minHoldoutPositives)
+	}
+	return t, t.prepare()
+}
+
+// crossFitting is the state of a [crossFit].
+type crossFitting struct {
+	whole    *task
+	progress *foldProgress
+
+	mu     sync.Mutex
+	done   []*task // of folds not merged yet
+	merged int
+	pool   pool
+}
+
+// fold trains on one fold's training part.
+func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task, error) {
+	o := c.whole.opt
+	o.Valid, o.Folds, o.Progress = &part, 1, c.progress.of(j)
+	o.Config.Scaling, o.Config.MeanSquare, o.Config.Dim = c.whole.config.Scaling, c.whole.config.MeanSquare, c.whole.config.Dim
+	t, err := newTask(ctx, train, c.whole.alg, o)
+	if err != nil {
+		return nil, err
+	}
+	t.pool = new(pool)
+	if o.Passes == 0 {
+		t.passes = t.passesFor(2)
+	}
+	return t, t.run()
+}
+
+// finish merges the folds that are ready, in their order, so that sums do not depend on which ended first.
+func (c *crossFitting) finish(j int, t *task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done[j] = t
+	for ; c.merged < len(c.done) && c.done[c.merged] != nil; c.merged++ {
+		t := c.done[c.merged]
+		c.done[c.merged] = nil
+		c.whole.steps += t.steps
+		r := &c.whole.result
+		r.Passes += t.result.Passes
+		for _, w := range t.result.Warnings {
+			if !slices.Contains(r.Warnings, w) {
+				r.Warnings = append(r.Warnings, w)
+			}
+		}
+		if c.merged == 0 {
+			c.pool, r.StepScales = *t.pool, t.result.StepScales
+		} else {
+			c.pool.merge(t.pool)
+		}
+	}
+}
+
+// choose takes the candidate that is best on the pooled scores.
+func (c *crossFitting) choose() (*Result, error) {
+	t := c.whole
+	for i := range c.pool.slots {
+		x, scores := c.pool.candidate(i)
+		t.config.StepScale = x.entry.StepScale
+		t.scores = [][]Scored{scores}
+		t.consider(x, 0)
+	}
+	if t.best < 0 {
+		return nil, fmt.Errorf("classify: algorithm %s proposed no model that all %d folds have", t.alg.Name, len(c.done))
+	}
+	return t.finished(len(c.done)), nil
+}
+
+// foldProgress adds up the progress of the folds.
+type foldProgress struct {
+	mu    sync.Mutex
+	to    func(Progress)
+	folds []struct{ before, now int64 } // steps of ended runs and of the running one
+}
+
+func newFoldProgress(to func(Progress), k int) *foldProgress {
+	return &foldProgress{to: to, folds: make([]struct{ before, now int64 }, k)}
+}
+
+// of is the callback of fold j, nil when nobody listens.
+func (p *foldProgress) of(j int) func(Progress) {
+	if p.to == nil {
+		return nil
+	}
+	return func(x Progress) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		f := &p.folds[j]
+		if x.Examples < f.now {
+			f.before += f.now // another step scale
+		}
+		f.now = x.Examples
+		x.Examples, x.Total = 0, -1 // the number of runs is the algorithm's affair
+		for _, f := range p.folds {
+			x.Examples += f.before + f.now
+		}
+		p.to(x)
+	}
+}
