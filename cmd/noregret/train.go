@@ -34,7 +34,9 @@ The positive label is the larger of two numbers, or the rarer of two names; --po
 it, and then all other labels together are the negative class. The features are standardised
 by what is learned from the data; the model applies to the raw ones. Where the algorithm chooses
 among several models or tunes a threshold, a part of the data is held out to do it on
-(--holdout, --valid).
+(--holdout, --valid). With few positives stamp does it with folds instead (--folds): it trains one
+model without each of five fifths, and their mean is chosen, with its threshold, by what they say
+of the fifth they have not seen.
 
 The data are read once and kept for the passes: in memory, beyond 64 MiB in a temporary file.
 The same data, options and seed give the same bytes of the model file on every machine.
@@ -48,7 +50,7 @@ up. From a pipe the rows are learned from as they come.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
-positives, positive_label, train and holdout (the class sizes), passes, digest, model, warnings.`
+positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model, warnings.`
 
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *app) *cobra.Command {
@@ -197,6 +199,7 @@ type trainReport struct {
 	Train          classify.ModelClasses `json:"train"`
 	Holdout        classify.ModelClasses `json:"holdout"`
 	Passes         int                   `json:"passes"`
+	Folds          int                   `json:"folds"`
 	Digest         string                `json:"digest"`
 	Model          string                `json:"model"`
 	Warnings       []string              `json:"warnings"`
@@ -208,7 +211,7 @@ func trainSummary(m *classify.Model, path string) trainReport {
 		Algorithm: m.Algorithm, Measure: m.Measure, Value: pointed(chosen.Holdout), Candidate: chosen.Candidate,
 		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
 		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
-		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
+		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
 	}
 }
 
@@ -225,7 +228,7 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 	return facts(w,
 		"model", path,
 		"data", dataLine(m),
-		"trained on", fmt.Sprintf("%d rows, %d held out", m.Data.Train.Positives+m.Data.Train.Negatives, m.Data.Holdout.Positives+m.Data.Holdout.Negatives),
+		"trained on", trainedLine(m),
 		"labels", fmt.Sprintf("positive %s, negative %s", m.Labels.Positive, listed(m.Labels.Negatives)),
 		"algorithm", m.Algorithm+", "+count(m.Training.Passes, "pass", "passes"),
 		"chosen", chosenLine(m),
@@ -233,6 +236,14 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 		"threshold", short(m.Threshold),
 		"weights", fmt.Sprintf("%d of %d are not zero, intercept %s", len(m.Weights.Index), m.Dim(), short(m.Intercept)),
 	)
+}
+
+func trainedLine(m *classify.Model) string {
+	rows := m.Data.Train.Positives + m.Data.Train.Negatives
+	if k := m.Training.Folds; k > 1 {
+		return fmt.Sprintf("%d rows, the mean of %d models, each without one fold of them", rows, k)
+	}
+	return fmt.Sprintf("%d rows, %d held out", rows, m.Data.Holdout.Positives+m.Data.Holdout.Negatives)
 }
 
 func dataLine(m *classify.Model) string {
