@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // modelData is a small set with one useless feature (3), a constant one (2) and three labels.
@@ -193,7 +194,7 @@ func TestModelRefuses(t *testing.T) {
 		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
 		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: it is empty`},
 		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: it is null, want a string`},
-		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: it is null, want an array`},
+		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: it is null, want a list`},
 		{`"dim": 5`, `"dim": 6`, `m.json: dim: it is 6, but schema.dim is 5`},
 		{`"index":[0,3,4]`, `"index":[0,4,3]`, `m.json: weights.index[2]: the index is 3 after 4`},
 		{`"index":[0,3,4]`, `"index":[0,3,3]`, `m.json: weights.index[2]: the index is 3 after 3`},
@@ -357,7 +358,7 @@ func TestModelPage(t *testing.T) {
 			return
 		}
 		for i := range v.NumField() {
-			if name := jsonName(v.Field(i)); !strings.Contains(prose, "`"+name+"`") {
+			if name := strictjson.Name(v.Field(i)); !strings.Contains(prose, "`"+name+"`") {
 				t.Errorf("the page does not describe `%s` of %s", name, v)
 			}
 			walk(v.Field(i).Type)

@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // The model file, version 1. docs/formats/model.md describes it; change both together.
@@ -72,7 +73,7 @@ func (d *modelDoc) encode() ([]byte, error) {
 		} else {
 			b.WriteString(",\n")
 		}
-		b.WriteString(`"` + jsonName(v.Type().Field(i)) + `": `)
+		b.WriteString(`"` + strictjson.Name(v.Type().Field(i)) + `": `)
 		if err := enc.Encode(v.Field(i).Interface()); err != nil {
 			return nil, err
 		}
@@ -167,7 +168,7 @@ func decodeModel(raw []byte) (*Model, error) {
 		return nil, err
 	}
 	var d modelDoc
-	if err := decodeStrict("", raw, reflect.ValueOf(&d).Elem()); err != nil {
+	if err := strictjson.Decode(raw, &d, strictjson.Rules{Required: true}); err != nil {
 		return nil, err
 	}
 	m := d.model()
@@ -204,7 +205,7 @@ func checkHead(raw []byte) error {
 		return badModel("version", "the field is missing")
 	}
 	if v, err := strconv.Atoi(string(head.Version)); err != nil || v != modelVersion {
-		return badModel("version", "it is %s, this program reads version %d; train the model again or use the program that made it", cut(head.Version), modelVersion)
+		return badModel("version", "it is %s, this program reads version %d; train the model again or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion)
 	}
 	return nil
 }
