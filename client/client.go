@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -99,28 +98,16 @@ func (e *Error) temporary() bool {
 
 // send sends a request, again where that helps, and returns the answer, whose body the caller closes.
 func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
-	pause := c.pause
+	p := pauses{c.pause, longestPause}
 	for attempt := 1; ; attempt++ {
 		resp, err := c.once(ctx, q)
 		if err == nil {
 			return resp, nil
 		}
-		wait := pause/2 + rand.N(pause/2+1)
 		e, refused := errors.AsType[*Error](err)
-		if refused {
-			wait = max(wait, e.after)
-		}
-		if !q.repeat || attempt >= c.attempts || refused && !e.temporary() || ctx.Err() != nil {
+		if !q.repeat || attempt >= c.attempts || refused && !e.temporary() || ctx.Err() != nil || !p.wait(ctx, err) {
 			return nil, err
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return nil, err
-		}
-		pause *= 2
 	}
 }
 
@@ -202,8 +189,13 @@ func (c *Client) json(ctx context.Context, q call, in, out any) error {
 
 func pathOf(name, rest string) string { return "/v1/experiments/" + url.PathEscape(name) + rest }
 
-// Decide asks for an arm for each unit.
+// Decide asks for an arm for each unit ([experiment.CheckUnit]).
 func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]experiment.Decided, error) {
+	for i, u := range units {
+		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+			return nil, err
+		}
+	}
 	var out struct {
 		Decisions []experiment.Decided `json:"decisions"`
 	}

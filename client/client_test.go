@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -201,7 +203,10 @@ func TestLocalSameArm(t *testing.T) {
 		}
 		held := 0
 		for i, d := range ds {
-			got := l.Decide(names[i])
+			got, err := l.Decide(names[i])
+			if err != nil {
+				t.Fatal(err)
+			}
 			if got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version || !bytes.Equal(got.Value, d.Value) {
 				t.Fatalf("round %d, %s: here %+v, the service %+v", round, names[i], got, d)
 			}
@@ -250,7 +255,10 @@ func TestLocalSums(t *testing.T) {
 	}
 	n, sum := map[string]int64{}, map[string]float64{}
 	for i, u := range units(500) {
-		d := l.Decide(u)
+		d, err := l.Decide(u)
+		if err != nil {
+			t.Fatal(err)
+		}
 		metrics := map[string]float64{"x": float64(i), "shown": 2}
 		if i%2 == 0 {
 			metrics["clicks"] = 1
@@ -269,7 +277,11 @@ func TestLocalSums(t *testing.T) {
 		}
 	}
 	for name, v := range map[string]float64{"x": math.NaN(), "clicks": 0.5, "shown": -1, "rate": 1, "none": 1} {
-		if err := l.Record(l.Decide("z"), map[string]float64{name: v}); err == nil {
+		d, err := l.Decide("z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Record(d, map[string]float64{name: v}); err == nil {
 			t.Errorf("%s = %v was taken", name, v)
 		}
 	}
@@ -305,10 +317,152 @@ func BenchmarkLocalDecide(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		l.Decide("user-1234567")
+		if _, err := l.Decide("user-1234567"); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.StopTimer()
 	if err := l.Close(ctx); err != nil {
 		b.Error(err)
+	}
+}
+
+// TestReporterRefuses: what could never be sent is refused when it is given, and does not hold up the rest.
+func TestReporterRefuses(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	ds, err := s.client.Decide(ctx, "toy", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		if err := r.Feedback(ctx, ds[0].Token, map[string]float64{"x": v}); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+	for _, err := range []error{r.Feedback(ctx, "", map[string]float64{"x": 1}), r.Feedback(ctx, "t", nil), r.Exposure(ctx, "")} {
+		if noregret.CodeOf(err) != noregret.BadInput {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(r.Exposure(ctx, ds[0].Token), r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}), r.Close(ctx)); err != nil {
+		t.Error(err)
+	}
+	report, err := s.Report("toy")
+	if err != nil || report.Feedback.Accepted != 1 {
+		t.Errorf("%+v %v", report.Feedback, err)
+	}
+	for _, unit := range []string{"", "a\xffb", strings.Repeat("x", 513)} {
+		if _, err := s.client.Decide(ctx, "toy", unit); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("unit %q: %v", unit, err)
+		}
+	}
+}
+
+// TestReporterSplits: a batch that is too large for the service is sent in halves, and what cannot be sent
+// even alone is told by Flush and Close.
+func TestReporterSplits(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	ds, err := s.client.Decide(ctx, "toy", units(40)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	padding := strings.Repeat("p", 100_000)
+	for _, d := range ds { // 40 items of 100 kB, the limit is 1 MiB
+		if err := r.Feedback(ctx, d.Token, map[string]float64{"x": 1, padding: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Flush(ctx); err != nil {
+		t.Errorf("flush: %v", err)
+	}
+	if n := s.count.Load(); n < 6 || n > 14 {
+		t.Errorf("%d requests for 4 MB", n)
+	}
+	if err := r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1, strings.Repeat("p", 2<<20): 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Flush(ctx); err == nil || !strings.Contains(err.Error(), "1 items were given up") {
+		t.Errorf("flush: %v", err)
+	}
+	if err := r.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// TestPatience: an answer that cannot be read and a token that is not known are waited for, and
+// nothing is lost.
+func TestPatience(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"a page of a portal": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"a token withdrawn":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+	} {
+		s, ctx := newService(t), context.Background()
+		ds, err := s.client.Decide(ctx, "toy", "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := 0
+		waiting := func(error) {
+			if waits++; waits == 6 {
+				s.answer.Store(nil)
+			}
+		}
+		r, err := s.client.NewReporter(client.ReporterOptions{Every: time.Hour, Waiting: waiting})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.answer.Store(&answer)
+		if err := errors.Join(r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}), r.Flush(ctx), r.Close(ctx)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if waits != 6 {
+			t.Errorf("%s: %d failures", name, waits)
+		}
+		report, err := s.Report("toy")
+		if err != nil || report.Feedback.Accepted != 1 {
+			t.Errorf("%s: %+v %v", name, report.Feedback, err)
+		}
+	}
+}
+
+// TestReporterCloses: with the service away and the queue full, Close keeps to its context and lets those go
+// who wait for room.
+func TestReporterCloses(t *testing.T) {
+	s := newService(t)
+	s.refuse.Store(1 << 40)
+	told := make(chan error, 1)
+	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 1, Waiting: func(err error) {
+		select {
+		case told <- err:
+		default:
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() { _ = r.Exposure(context.Background(), "x") })
+	}
+	<-told
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := r.Exposure(ended, "y"); !errors.Is(err, context.Canceled) {
+		t.Errorf("an exposure whose context has ended: %v", err)
+	}
+	if err := r.Close(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "given up") {
+		t.Errorf("close: %v", err)
+	}
+	wg.Wait()
+	if err := r.Close(context.Background()); err != nil {
+		t.Errorf("a second close: %v", err)
 	}
 }

@@ -3,36 +3,11 @@ package client_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
-	"net/http/httptest"
-	"os"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
 )
-
-// exampleService is a service for the examples: in a program it is `noregret serve`, somewhere.
-func exampleService() (url string, end func()) {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		panic(err)
-	}
-	s, err := server.New(server.Config{Data: dir, FS: vfs.NewMem(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		panic(err)
-	}
-	h := httptest.NewServer(s.Handler())
-	return h.URL, func() {
-		s.Drain()
-		h.Close()
-		_ = s.Close()
-		_ = os.RemoveAll(dir)
-	}
-}
 
 const exampleDefinition = `
 name: ranking
@@ -47,7 +22,7 @@ objective: {goals: [{metric: watch}]}
 
 // Decide, show, report: three calls.
 func ExampleClient() {
-	url, end := exampleService()
+	url, end := servicetest.Run()
 	defer end()
 	ctx := context.Background()
 	c, err := client.New(client.Options{URL: url})
@@ -79,7 +54,7 @@ func ExampleClient() {
 
 // Decide in the process, and send sums.
 func ExampleLocal() {
-	url, end := exampleService()
+	url, end := servicetest.Run()
 	defer end()
 	ctx := context.Background()
 	c, err := client.New(client.Options{URL: url})
@@ -94,7 +69,10 @@ func ExampleLocal() {
 		panic(err)
 	}
 	for _, user := range []string{"ann", "bob", "cyd"} {
-		d := local.Decide(user) // no call
+		d, err := local.Decide(user) // no call
+		if err != nil {
+			panic(err)
+		}
 		if err := local.Record(d, map[string]float64{"watch": 42}); err != nil {
 			panic(err)
 		}

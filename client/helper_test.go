@@ -3,19 +3,16 @@ package client_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
 )
 
 const toy = `name: toy
@@ -43,35 +40,31 @@ type service struct {
 	client *client.Client
 	// refuse makes the next so many requests fail with 503, count counts all.
 	refuse, count atomic.Int64
+	// answer, unless nil, answers in the service's place.
+	answer atomic.Pointer[http.HandlerFunc]
 }
 
 func newService(t testing.TB) *service {
 	t.Helper()
 	running := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, running) })
-	s, err := server.New(server.Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &service{Server: s}
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v.count.Add(1)
-		if v.refuse.Add(-1) >= 0 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		s.Handler().ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() {
-		s.Drain()
-		h.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+	v := new(service)
+	v.Server, v.url = servicetest.Start(t, server.Config{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			v.count.Add(1)
+			if answer := v.answer.Load(); answer != nil {
+				(*answer)(w, r)
+				return
+			}
+			if v.refuse.Add(-1) >= 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
 	})
-	v.url = h.URL
-	v.client, err = client.New(client.Options{URL: h.URL, Pause: time.Millisecond})
+	var err error
+	v.client, err = client.New(client.Options{URL: v.url, Pause: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

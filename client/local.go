@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +28,9 @@ type LocalOptions struct {
 	Renewed func(p *experiment.Policy)
 	// Done is told what became of each report of sums. It is called by the Local's goroutine and may be nil.
 	Done func(sums experiment.AggregateEvent, fates experiment.Fates, err error)
+	// Waiting is told of each failure in sending them that is waited for. It is called by the Local's goroutine and
+	// may be nil.
+	Waiting func(err error)
 }
 
 // Local decides in the process for one experiment, and sends sums of what is recorded. Its methods are safe
@@ -88,9 +89,14 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 // Policy is the policy in force.
 func (l *Local) Policy() *experiment.Policy { return l.policy.Load() }
 
-// Decide is the decision for a unit: the service's own, as long as both have the same policy. It allocates
-// nothing.
-func (l *Local) Decide(unit string) experiment.Decision { return l.policy.Load().Decide(unit) }
+// Decide is the decision for a unit: the service's own, as long as both have the same policy. It refuses what
+// the service refuses, a name that [experiment.CheckUnit] does not allow, and allocates nothing.
+func (l *Local) Decide(unit string) (experiment.Decision, error) {
+	if err := experiment.CheckUnit("unit", unit); err != nil {
+		return experiment.Decision{}, err
+	}
+	return l.policy.Load().Decide(unit), nil
+}
 
 // Err is why the policy may be out of date, or nil: the last poll has failed.
 func (l *Local) Err() error {
@@ -103,6 +109,7 @@ func (l *Local) Err() error {
 // poll keeps the policy up to date.
 func (l *Local) poll(ctx context.Context) {
 	defer l.done.Done()
+	pause := pauses{l.client.pause, longestPause}
 	for ctx.Err() == nil {
 		p, err := l.client.Policy(ctx, l.name, l.policy.Load().Digest, l.options.Wait)
 		if err != nil {
@@ -110,14 +117,10 @@ func (l *Local) poll(ctx context.Context) {
 				return
 			}
 			l.failure.Store(&err)
-			t := time.NewTimer(l.client.pause)
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-				t.Stop()
-			}
+			pause.wait(ctx, err)
 			continue
 		}
+		pause.next = l.client.pause
 		l.failure.Store(nil)
 		if p != nil {
 			l.policy.Store(p)
@@ -233,21 +236,18 @@ func (l *Local) Flush(ctx context.Context) error {
 
 // send sends the pending sums.
 func (l *Local) send(ctx context.Context) error {
-	for {
-		fates, err := l.client.Aggregate(ctx, *l.pending)
-		e, refused := errors.AsType[*Error](err)
-		final := err == nil || refused && !e.temporary() && e.Status != http.StatusUnauthorized
-		if !final && ctx.Err() == nil {
-			continue
-		}
-		if l.options.Done != nil {
-			l.options.Done(*l.pending, fates, err)
-		}
-		if final {
-			l.pending = nil
-		}
+	var fates experiment.Fates
+	err := l.client.persist(ctx, l.options.Waiting, func() (err error) {
+		fates, err = l.client.Aggregate(ctx, *l.pending)
 		return err
+	})
+	if l.options.Done != nil {
+		l.options.Done(*l.pending, fates, err)
 	}
+	if err == nil || !passes(err) {
+		l.pending = nil
+	}
+	return err
 }
 
 // take makes a report of the sums recorded so far, if there are any.

@@ -43,16 +43,6 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// maxUnit is the greatest length of a unit's name.
-const maxUnit = 512
-
-func checkUnit(place, unit string) error {
-	if unit == "" || len(unit) > maxUnit {
-		return noregret.Errorf(noregret.BadInput, place, "it has %d bytes: want 1 to %d", len(unit), maxUnit)
-	}
-	return nil
-}
-
 // buffers are the answers being written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -74,7 +64,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		return noregret.Errorf(noregret.BadInput, "units", "%d units: want 1 to %d", len(in.Units), s.config.MaxItems)
 	}
 	for i, u := range in.Units {
-		if err := checkUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return err
 		}
 	}

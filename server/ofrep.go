@@ -59,7 +59,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if !ok {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
-	if err := checkUnit("context.targetingKey", unit); err != nil {
+	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
 		if unit == "" {
 			code = "TARGETING_KEY_MISSING"

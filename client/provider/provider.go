@@ -16,7 +16,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/open-feature/go-sdk/openfeature"
 
@@ -37,8 +40,11 @@ type Options struct {
 	Remember int
 	// Reporter sends what is tracked.
 	Reporter client.ReporterOptions
+	// Grace is how long [Provider.Shutdown] may take to send what waits: default 10 s.
+	Grace time.Duration
 	// Failed is told what could not be tracked, as OpenFeature's Track returns nothing: an unknown unit, a
-	// full queue. It may be nil.
+	// metric that none of its experiments has, a full queue; and, with an empty unit, what the service refused
+	// later or what was given up. It may be nil, and is called by several goroutines.
 	Failed func(unit, event string, err error)
 }
 
@@ -51,12 +57,25 @@ type Provider struct {
 	mu     sync.Mutex
 	tokens map[string]*list.Element // by unit
 	recent *list.List               // of *unit, the most recent first
+	known  map[string]known         // by flag
+}
+
+// known are the metrics of a flag's experiment, as of a version of its policy.
+type known struct {
+	version uint64
+	metrics map[string]bool
 }
 
 // unit is what is remembered of one.
 type unit struct {
 	name   string
-	tokens map[string]string // by flag
+	tokens map[string]decided // by flag
+}
+
+// decided is what was decided for a unit.
+type decided struct {
+	token   string
+	version uint64
 }
 
 var (
@@ -73,11 +92,40 @@ func New(c *client.Client, o Options) (*Provider, error) {
 	if o.Remember < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "remember", "%d units: want at least 1", o.Remember)
 	}
-	r, err := c.NewReporter(o.Reporter)
-	if err != nil {
-		return nil, err
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
 	}
-	return &Provider{client: c, options: o, reporter: r, tokens: map[string]*list.Element{}, recent: list.New()}, nil
+	if o.Grace < 0 {
+		return nil, noregret.Errorf(noregret.Usage, "grace", "%v: want a length of time above 0", o.Grace)
+	}
+	p := &Provider{client: c, options: o, tokens: map[string]*list.Element{}, recent: list.New(), known: map[string]known{}}
+	reporter := o.Reporter
+	reporter.Done = p.done
+	var err error
+	p.reporter, err = c.NewReporter(reporter)
+	return p, err
+}
+
+// done passes on what became of a batch, and tells what was refused or given up.
+func (p *Provider) done(exposures bool, items []experiment.Reported, fates experiment.Fates, err error) {
+	for i, item := range items {
+		failure := err
+		if err == nil && i < len(fates.Items) && fates.Items[i].Status == experiment.Rejected {
+			failure = noregret.Errorf(noregret.BadInput, "", "the service refused it: %s", fates.Items[i].Error)
+		}
+		switch {
+		case failure == nil:
+		case exposures:
+			p.failed("", Exposure, failure)
+		default:
+			for _, name := range slices.Sorted(maps.Keys(item.Metrics)) {
+				p.failed("", name, failure)
+			}
+		}
+	}
+	if p.options.Reporter.Done != nil {
+		p.options.Reporter.Done(exposures, items, fates, err)
+	}
 }
 
 // Metadata implements openfeature.FeatureProvider.
@@ -89,8 +137,12 @@ func (p *Provider) Hooks() []openfeature.Hook { return nil }
 // Init implements openfeature.StateHandler.
 func (p *Provider) Init(openfeature.EvaluationContext) error { return nil }
 
-// Shutdown implements openfeature.StateHandler: it sends what waits.
-func (p *Provider) Shutdown() { _ = p.reporter.Close(context.Background()) }
+// Shutdown implements openfeature.StateHandler: it sends what waits, for as long as [Options.Grace] allows.
+func (p *Provider) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), p.options.Grace)
+	defer cancel()
+	_ = p.reporter.Close(ctx) // what was given up was told to Failed
+}
 
 // Flush sends what was tracked so far.
 func (p *Provider) Flush(ctx context.Context) error { return p.reporter.Flush(ctx) }
@@ -112,7 +164,7 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 		return nil, fail(openfeature.NewGeneralResolutionError(err.Error()))
 	}
 	d := &ds[0]
-	p.remember(name, flag, d.Token)
+	p.remember(name, flag, decided{d.Token, d.Version})
 	if p.options.ExposeOnEvaluation {
 		if err := p.reporter.Exposure(ctx, d.Token); err != nil {
 			p.failed(name, Exposure, err)
@@ -124,7 +176,7 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 	}
 }
 
-func (p *Provider) remember(name, flag, token string) {
+func (p *Provider) remember(name, flag string, d decided) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.tokens[name]
@@ -134,11 +186,11 @@ func (p *Provider) remember(name, flag, token string) {
 			delete(p.tokens, last.Value.(*unit).name)
 			p.recent.Remove(last)
 		}
-		e = p.recent.PushFront(&unit{name, map[string]string{}})
+		e = p.recent.PushFront(&unit{name, map[string]decided{}})
 		p.tokens[name] = e
 	}
 	p.recent.MoveToFront(e)
-	e.Value.(*unit).tokens[flag] = token
+	e.Value.(*unit).tokens[flag] = d
 }
 
 // evaluate decides and reads the value as a T.
@@ -188,42 +240,86 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, def any, f
 
 // Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was decided for
 // it; any other is the name of a metric with the details' value, and numbers among the details' attributes
-// are further metrics. It concerns every flag that the provider has evaluated for the unit; an attribute
-// "flag" names one of them.
+// are further metrics. It concerns every flag that the provider has evaluated for the unit and whose
+// experiment has the metric; an attribute "flag" names one of them. For the first event of a flag the provider
+// asks the service which metrics it has.
 func (p *Provider) Track(ctx context.Context, event string, evaluation openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
 	name := evaluation.TargetingKey()
-	only, _ := details.Attribute("flag").(string)
-	tokens := map[string]string{}
-	p.mu.Lock()
-	if e := p.tokens[name]; e != nil {
-		for flag, token := range e.Value.(*unit).tokens {
-			if only == "" || flag == only {
-				tokens[flag] = token
-			}
-		}
-	}
-	p.mu.Unlock()
-	if len(tokens) == 0 {
+	of := p.decidedFor(name, details)
+	if len(of) == 0 {
 		p.failed(name, event, noregret.Errorf(noregret.NotFound, "unit", "nothing was decided for it here"))
 		return
 	}
-	for _, token := range tokens {
+	taken := false
+	for _, flag := range slices.Sorted(maps.Keys(of)) {
+		d := of[flag]
 		var err error
-		if event == Exposure {
-			err = p.reporter.Exposure(ctx, token)
-		} else {
-			metrics := map[string]float64{event: details.Value()}
-			for k, v := range details.Attributes() {
-				if x, ok := number(v); ok {
-					metrics[k] = x
-				}
+		switch {
+		case event == Exposure:
+			err = p.reporter.Exposure(ctx, d.token)
+		default:
+			var metrics map[string]float64
+			if metrics, err = p.metrics(ctx, flag, d.version, event, details); err == nil && len(metrics) == 0 {
+				continue // another experiment's
 			}
-			err = p.reporter.Feedback(ctx, token, metrics)
+			if err == nil {
+				err = p.reporter.Feedback(ctx, d.token, metrics)
+			}
 		}
+		taken = true
 		if err != nil {
 			p.failed(name, event, err)
 		}
 	}
+	if !taken {
+		p.failed(name, event, noregret.Errorf(noregret.BadInput, "metrics."+event, "no experiment of the unit has this metric"))
+	}
+}
+
+// decidedFor is what was decided for a unit, by flag; of the flag that the details name, if they do.
+func (p *Provider) decidedFor(name string, details openfeature.TrackingEventDetails) map[string]decided {
+	only, _ := details.Attribute("flag").(string)
+	out := map[string]decided{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.tokens[name]; e != nil {
+		for flag, d := range e.Value.(*unit).tokens {
+			if only == "" || flag == only {
+				out[flag] = d
+			}
+		}
+	}
+	return out
+}
+
+// metrics are those of an event and its details that the flag's experiment has.
+func (p *Provider) metrics(ctx context.Context, flag string, version uint64, event string, details openfeature.TrackingEventDetails) (map[string]float64, error) {
+	p.mu.Lock()
+	k, ok := p.known[flag]
+	p.mu.Unlock()
+	if !ok || !k.metrics[event] && version > k.version {
+		policy, err := p.client.Policy(ctx, flag, "", 0)
+		if err != nil {
+			return nil, err
+		}
+		k = known{policy.Version, map[string]bool{}}
+		for _, m := range policy.Metrics {
+			k.metrics[m.Name] = m.Kind != "ratio"
+		}
+		p.mu.Lock()
+		p.known[flag] = k
+		p.mu.Unlock()
+	}
+	out := map[string]float64{}
+	if k.metrics[event] {
+		out[event] = details.Value()
+	}
+	for name, v := range details.Attributes() {
+		if x, ok := number(v); ok && k.metrics[name] {
+			out[name] = x
+		}
+	}
+	return out, nil
 }
 
 func number(v any) (float64, bool) {

@@ -2,38 +2,26 @@ package provider_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/open-feature/go-sdk-contrib/providers/ofrep"
 	"github.com/open-feature/go-sdk/openfeature"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/client/provider"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
 )
 
 func newService(t *testing.T) (*server.Server, string) {
 	t.Helper()
-	s, err := server.New(server.Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		h.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	c, err := client.New(client.Options{URL: h.URL})
+	s, url := servicetest.Start(t, server.Config{}, nil)
+	c, err := client.New(client.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +32,7 @@ func newService(t *testing.T) (*server.Server, string) {
 			t.Fatal(err)
 		}
 	}
-	return s, h.URL
+	return s, url
 }
 
 // evaluate asks for every flag by the SDK, for many units, and compares with the service's own decisions.
@@ -138,4 +126,64 @@ func TestProvider(t *testing.T) {
 	if _, err := provider.New(c, provider.Options{Remember: -1}); err == nil {
 		t.Error("remembering -1 units was taken")
 	}
+}
+
+// TestTrackElsewhere: attributes and events that are no metrics of an experiment do not spoil those that are,
+// and what is refused, here or by the service, is told.
+func TestTrackElsewhere(t *testing.T) {
+	s, url := newService(t)
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := c.Apply(ctx, "narrow", []byte(`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	var failed []string
+	p, err := provider.New(c, provider.Options{
+		ExposeOnEvaluation: true, Reporter: client.ReporterOptions{Every: time.Hour},
+		Failed: func(unit, event string, err error) {
+			failed = append(failed, unit+"/"+event+"/"+string(noregret.CodeOf(err)))
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := openfeature.SetNamedProviderAndWait("elsewhere", p); err != nil {
+		t.Fatal(err)
+	}
+	flags, eve := openfeature.NewClient("elsewhere"), openfeature.NewEvaluationContext("eve", nil)
+	for _, flag := range []string{"number", "narrow"} {
+		if _, err := flags.FloatValue(ctx, flag, -1, eve); err != nil {
+			t.Fatal(err)
+		}
+	}
+	details := openfeature.NewTrackingEventDetails
+	flags.Track(ctx, "x", eve, details(5).Add("session_ms", 5000).Add("seconds", 2))
+	flags.Track(ctx, "x", eve, details(math.NaN()))
+	flags.Track(ctx, "none", eve, details(1))
+	flags.Track(ctx, "z", eve, details(7)) // out of its range: the service says so
+	if err := p.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]experiment.Counts{"number": {Accepted: 1}, "narrow": {Rejected: 1}} {
+		if r, err := s.Report(name); err != nil || r.Feedback != want {
+			t.Errorf("%s: %+v, %v", name, r.Feedback, err)
+		}
+	}
+	if want := []string{"eve/x/bad_input", "eve/none/bad_input", "/z/bad_input"}; !slices.Equal(failed, want) {
+		t.Errorf("failed: %q, want %q", failed, want)
+	}
+	// Its shutdown ends though the service is away.
+	quick, err := client.New(client.Options{URL: "http://127.0.0.1:1", Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := provider.New(quick, provider.Options{Grace: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Shutdown()
+	p.Shutdown()
 }

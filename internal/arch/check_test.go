@@ -69,7 +69,7 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // seeded are the names of math/rand/v2 that do not touch its global generator.
 var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
-// calls checks the uses of clocks, global randomness and exits in a file that is not a test.
+// calls checks the uses of clocks, global randomness and exits, programs apart, in a file that is not a test.
 func (c *checker) calls(f file) {
 	names := map[string]string{} // local name of an imported package to its path
 	for _, spec := range f.ast.Imports {
@@ -104,7 +104,7 @@ func (c *checker) calls(f file) {
 		case pure && path == "math/rand/v2" && !slices.Contains(seeded, name):
 			c.add(sel.Pos(), "rand.%s on floor %d draws from the global generator; "+
 				"take a seeded source from the caller", name, floorOf(f.dir))
-		case house(f.dir) != "cmd" && (path == "os" && name == "Exit" ||
+		case house(f.dir) != "cmd" && f.ast.Name.Name != "main" && (path == "os" && name == "Exit" ||
 			path == "log" && strings.HasPrefix(name, "Fatal")):
 			c.add(sel.Pos(), "%s.%s outside cmd: only the command ends the process; return an error", x.Name, name)
 		}

@@ -2,7 +2,7 @@
 // sends sums every few seconds.
 //
 //	noregret serve &
-//	noregret experiment apply ranking.yaml
+//	noregret experiment apply client/examples/inprocess/ranking.yaml
 //	go run ./client/examples/inprocess http://127.0.0.1:8430
 package main
 
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"os"
 
 	"github.com/noregret/noregret/client"
@@ -22,7 +23,7 @@ func main() {
 		url = os.Args[1]
 	}
 	if err := run(context.Background(), url, os.Stdout); err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 }
 
@@ -36,7 +37,10 @@ func run(ctx context.Context, url string, w io.Writer) (err error) {
 		return err
 	}
 	for i := range 10_000 {
-		d := local.Decide(fmt.Sprintf("request-%d", i))
+		d, err := local.Decide(fmt.Sprintf("request-%d", i))
+		if err != nil {
+			return err
+		}
 		var weight float64
 		if err := json.Unmarshal(d.Value, &weight); err != nil {
 			return err

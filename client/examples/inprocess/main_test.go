@@ -3,32 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
-	"log/slog"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
 )
 
 // TestRun runs the example against a service.
 func TestRun(t *testing.T) {
-	s, err := server.New(server.Config{Data: t.TempDir(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s.Handler())
-	defer func() {
-		s.Drain()
-		h.Close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	c, err := client.New(client.Options{URL: h.URL})
+	_, url := servicetest.Start(t, server.Config{}, nil)
+	c, err := client.New(client.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +27,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := run(context.Background(), h.URL, &out); err != nil {
+	if err := run(context.Background(), url, &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "10000 requests in "; !strings.Contains(out.String(), want) {

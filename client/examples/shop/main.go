@@ -1,7 +1,7 @@
 // Command shop is an example: a shop asks by OpenFeature which checkout to show, and tracks what is bought.
 //
 //	noregret serve &
-//	noregret experiment apply checkout.yaml
+//	noregret experiment apply client/examples/shop/checkout.yaml
 //	go run ./client/examples/shop http://127.0.0.1:8430
 package main
 
@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 
 	"github.com/open-feature/go-sdk/openfeature"
@@ -23,7 +24,7 @@ func main() {
 		url = os.Args[1]
 	}
 	if err := run(context.Background(), url, os.Stdout); err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 }
 

@@ -1,0 +1,78 @@
+// Package servicetest runs the decision service in a test's own process: on a file system in memory and a
+// free port of the loopback address, with a log that is thrown away.
+package servicetest
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/noregret/noregret/server"
+)
+
+// Start runs a service until the test ends. Around, unless nil, is put around its handler. Rounds close only
+// when something happens, as far as Tick of the options is 0.
+func Start(t testing.TB, c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string) {
+	t.Helper()
+	c.Data = t.TempDir()
+	s, url, end, err := run(c, around)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, url
+}
+
+// Run runs a service for an example, which has no test to fail, until end is called.
+func Run() (url string, end func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	_, url, stop, err := run(server.Config{Data: dir, Tick: 250 * time.Millisecond}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return url, func() {
+		if err := errors.Join(stop(), os.RemoveAll(dir)); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func run(c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string, end func() error, err error) {
+	if c.FS == nil {
+		c.FS = vfs.NewMem()
+	}
+	if c.Tick == 0 {
+		c.Tick = time.Hour
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if s, err = server.New(c); err != nil {
+		return nil, "", nil, err
+	}
+	handler := s.Handler()
+	if around != nil {
+		handler = around(handler)
+	}
+	h := httptest.NewServer(handler)
+	return s, h.URL, func() error {
+		s.Drain()
+		h.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		return s.Close()
+	}, nil
+}
