@@ -137,7 +137,7 @@ func TestTrackElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := c.Apply(ctx, "narrow", []byte(`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}]}`)); err != nil {
+	if _, err := c.Apply(ctx, "narrow", []byte(`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], "policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	var failed []string
