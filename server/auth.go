@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +50,10 @@ type auth struct {
 	path       string
 	every      time.Duration
 	principals atomic.Pointer[[]principal]
-	seen       []byte // the file's content at the last reading
+
+	mu     sync.Mutex
+	seen   []byte // the file's content at the last reading, good or bad
+	failed string // the last failure that was told
 }
 
 // tokensFile is the form of the file (docs/service.md).
@@ -64,30 +68,53 @@ type tokensFile struct {
 
 func newAuth(c Config) (*auth, error) {
 	a := &auth{path: c.Tokens, every: time.Second}
-	if a.path == "" {
-		return a, nil
-	}
 	_, err := a.reload()
 	return a, err
 }
 
-// reload reads the file, if it has changed. A file that is wrong leaves what was before.
+// reload reads the file, if there is one and it has changed. A file that is wrong leaves what was before.
 func (a *auth) reload() (changed bool, err error) {
+	if a.path == "" {
+		return false, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	data, err := os.ReadFile(a.path)
 	if err != nil {
+		a.seen = nil
 		return false, noregret.Errorf(noregret.NotFound, a.path, "the access tokens cannot be read: %w", err)
 	}
-	if a.seen != nil && bytes.Equal(data, a.seen) {
+	if a.seen != nil && bytes.Equal(data, a.seen) && a.failed == "" {
 		return false, nil
 	}
 	list, err := parseTokens(a.path, data)
 	if err != nil {
 		return false, err
 	}
+	changed = !bytes.Equal(data, a.seen)
 	a.principals.Store(&list)
 	a.seen = data
-	return true, nil
+	return changed, nil
 }
+
+// renew reads the file again, if it has changed, and logs what came of it: a failure once, not each time.
+func (a *auth) renew(log *slog.Logger) error {
+	changed, err := a.reload()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil && err.Error() != a.failed:
+		a.failed = err.Error()
+		log.Error("the access tokens stay as they were", "error", err)
+	case err == nil && (changed || a.failed != ""):
+		a.failed = ""
+		log.Info("the access tokens were read again", "tokens", len(*a.principals.Load()))
+	}
+	return err
+}
+
+// yamlLine finds the line in a message of the YAML parser.
+var yamlLine = regexp.MustCompile(`line [0-9]+`)
 
 // minToken is the least length of an access token.
 const minToken = 16
@@ -100,6 +127,9 @@ func parseTokens(path string, data []byte) ([]principal, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+		if line := yamlLine.FindString(err.Error()); line != "" {
+			path += ":" + strings.TrimPrefix(line, "line ")
+		}
 		return nil, bad("want a list of tokens, each with name, roles and token or sha256") // the parser's message may hold a secret
 	}
 	if len(f.Tokens) == 0 {
@@ -150,12 +180,7 @@ func (a *auth) watch(stop <-chan struct{}, done *sync.WaitGroup, log *slog.Logge
 			return
 		case <-t.C:
 		}
-		switch changed, err := a.reload(); {
-		case err != nil:
-			log.Error("the access tokens stay as they were", "error", err)
-		case changed:
-			log.Info("the access tokens were read again", "tokens", len(*a.principals.Load()))
-		}
+		_ = a.renew(log) // it is in the log
 	}
 }
 

@@ -1,11 +1,15 @@
 package server
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 func TestAccess(t *testing.T) {
@@ -49,15 +53,23 @@ func TestAccess(t *testing.T) {
 	}
 	w.token = ""
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	// A broken file changes nothing, a good one takes effect.
+	// A broken file changes nothing and is told once, a good one takes effect.
 	write("tokens: [{name: app}]")
-	if _, err := w.server.auth.reload(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {
-		t.Errorf("a broken file: %v", err)
+	for range 3 {
+		if err := w.server.ReloadTokens(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {
+			t.Errorf("a broken file: %v", err)
+		}
+	}
+	if n := strings.Count(w.logs.String(), "the access tokens stay as they were"); n != 1 {
+		t.Errorf("a broken file was told %d times", n)
 	}
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
 	write("tokens: [{name: app, roles: [read], token: 0123456789abcdef-new}]")
-	if changed, err := w.server.auth.reload(); err != nil || !changed {
-		t.Errorf("%v %v", changed, err)
+	if err := w.server.ReloadTokens(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(w.logs.String(), "the access tokens were read again"); n != 1 {
+		t.Errorf("a good file was told %d times", n)
 	}
 	w.get(401, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
 	w.get(200, nil, "GET", "/v1/experiments/toy/report", "", "Authorization", "bearer 0123456789abcdef-new")
@@ -73,6 +85,7 @@ func TestTokensFileRefused(t *testing.T) {
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]", "tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, {name: a, roles: [read], token: 0123456789abcdeg}]",
+		"tokens:\n  - name: a\n    roles: [read\n",
 	} {
 		if _, err := parseTokens("f", []byte(text)); err == nil || strings.Contains(err.Error(), "0123456789abcde") {
 			t.Errorf("%s: %v", text, err)
@@ -95,4 +108,61 @@ func TestListen(t *testing.T) {
 		}
 		_ = l.Close()
 	}
+}
+
+// told passes on each message that is logged.
+type told struct {
+	slog.Handler
+	messages chan string
+}
+
+func (h told) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h told) Handle(_ context.Context, r slog.Record) error {
+	h.messages <- r.Message
+	return nil
+}
+
+// TestTokensWatched: the file is read again without being asked.
+func TestTokensWatched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(name string) {
+		t.Helper()
+		text := "tokens: [{name: " + name + ", roles: [read], token: 0123456789abcdef-" + name + "}]"
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old")
+	a, err := newAuth(Config{Tokens: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.every = time.Millisecond
+	messages, stop := make(chan string, 10), make(chan struct{})
+	var done sync.WaitGroup
+	done.Add(1)
+	go a.watch(stop, &done, slog.New(told{slog.DiscardHandler, messages}))
+	write("new")
+	if m := <-messages; m != "the access tokens were read again" {
+		t.Error(m)
+	}
+	if a.known("0123456789abcdef-old") != nil || a.known("0123456789abcdef-new") == nil {
+		t.Error("the old token is known, or the new one is not")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-messages; m != "the access tokens stay as they were" {
+		t.Error(m)
+	}
+	write("new") // as before
+	if m := <-messages; m != "the access tokens were read again" {
+		t.Error(m)
+	}
+	close(stop)
+	done.Wait()
 }

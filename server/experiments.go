@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // writeJSON answers with a value.
@@ -40,7 +37,8 @@ func writeBytes(w http.ResponseWriter, status int, media string, b []byte) error
 	return nil
 }
 
-// readJSON reads a body strictly: no unknown fields, nothing after the value.
+// readJSON reads a body strictly (package strictjson). Errors name kinds, not values: these may be units or
+// secrets.
 func readJSON(r *http.Request, v any) error {
 	b, err := body(r, "application/json")
 	if err != nil {
@@ -50,64 +48,11 @@ func readJSON(r *http.Request, v any) error {
 }
 
 func strictJSON(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return noregret.Errorf(noregret.BadInput, "body", "%s", jsonFault(err))
+	err := strictjson.Decode(b, v, strictjson.Rules{Hide: true})
+	if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
+		e.Place = "body"
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return noregret.Errorf(noregret.BadInput, "body", "text after the object's end")
-	}
-	return nil
-}
-
-// jsonFault says what is wrong with a body, without its values: they may be units or secrets.
-func jsonFault(err error) string {
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("it is no JSON at byte %d", e.Offset)
-	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := "it"
-		if e.Field != "" {
-			field = strconv.Quote(e.Field)
-		}
-		return fmt.Sprintf("%s is %s: want %s", field, kindOf(e.Value), wanted(e.Type.Kind()))
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "it is no JSON: it ends too early"
-	}
-	return err.Error() // json: unknown field "x"
-}
-
-// kindOf is the kind of a JSON value in an error, without the value: "number 1e999" is a number.
-func kindOf(value string) string {
-	switch kind, _, _ := strings.Cut(value, " "); kind {
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	case "bool":
-		return "true or false"
-	default:
-		return "a " + kind
-	}
-}
-
-// wanted is what a field of a kind of Go wants.
-func wanted(kind reflect.Kind) string {
-	switch kind {
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Float64:
-		return "a number that a float64 can hold"
-	}
-	return "a whole number in range"
+	return err
 }
 
 func (s *Server) listExperiments(w http.ResponseWriter, _ *http.Request) error {
@@ -294,16 +239,21 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Cache-Control", "no-store")
+	found := name == "" || s.table.Load().entries[name] != nil
 	_, err := eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
 		for rec, err := range s.log.Read(r.Context(), from) {
 			if err == nil && name != "" && experiment.Concerns(rec.Payload) != name {
 				continue
 			}
+			found = true
 			if !yield(rec, err) {
 				return
 			}
 		}
 	})
+	if err == nil && !found {
+		return noSuch(name) // nor was there one, as far as the log goes
+	}
 	if err != nil && r.Context().Err() == nil {
 		s.config.Logger.Error("an export broke off", "error", err)
 		panic(http.ErrAbortHandler) // the client must not take it for whole

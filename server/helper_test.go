@@ -320,7 +320,7 @@ func jsonInt(n int) string {
 
 // routeOf is the route that a request goes to.
 func routeOf(s *Server, r *http.Request) (http.Handler, string) {
-	h, pattern := s.handler.(*http.ServeMux).Handler(r)
+	h, pattern := s.mux.Handler(r)
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok || method != r.Method {
 		return h, ""

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -34,6 +35,11 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const decide, feedback = "/v1/experiments/toy/decide", "/v1/feedback"
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
+		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden || !strings.Contains(string(b), "the request is of another site") {
+			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
+		}
+	}
 	for _, c := range []struct {
 		name, method, path, body, media string
 		status                          int
@@ -45,10 +51,10 @@ func TestHostile(t *testing.T) {
 		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "it has 0 bytes: want 1 to 512"},
 		{"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`, "application/json", 400, "it has 600 bytes: want 1 to 512"},
 		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "it is no JSON: it ends too early"},
-		{"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400, "text after the object's end"},
-		{"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400, `json: unknown field "unit"`},
-		{"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400, `"units" is a string: want a list`},
-		{"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json", 400, "it is a list: want an object"},
+		{"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400, "text after the value's end, at byte 18"},
+		{"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400, `the field is unknown`},
+		{"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400, `it is a string, want a list`},
+		{"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json", 400, "it is a list, want an object"},
 		{"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415, `"application/x-www-form-urlencoded": want application/json`},
 		{"an unknown experiment", "POST", "/v1/experiments/none/decide", `{"units": ["a"]}`, "application/json", 404, `there is no experiment "none"`},
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
@@ -59,7 +65,19 @@ func TestHostile(t *testing.T) {
 		{"a definition that is refused", "PUT", "/v1/experiments/toy", strings.Replace(toy, "share: 0.2", "share: 7", 1), "application/yaml", 400, "7: want a share in [0, 1)"},
 		{"a change that is not allowed", "PUT", "/v1/experiments/toy", strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409, "it cannot change while the experiment runs: delete the experiment, or make one of another name"},
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
-		{"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`, "application/json", 400, `"items.metrics" is a number: want a number that a float64 can hold`},
+		{"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`, "application/json", 400, "it is a number, want a number in the range of float64"},
+		{"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`, "application/json", 400, "it is null, want a number in the range of float64"},
+		{"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400, "it is null, want an object"},
+		{"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400, "the field is there twice"},
+		{"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`, "application/json", 400, "the field is there twice"},
+		{"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400, `the field is unknown`},
+		{"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400, "it is not UTF-8 text"},
+		{"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400, "half of a surrogate pair at byte 12"},
+		{"a null sum", "POST", "/v1/aggregates", `{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64"},
+		{"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400, `the parameter "fro" is unknown: want from, experiment`},
+		{"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404, `there is no experiment "nonesuch"`},
+		{"a path with an empty part", "GET", "/v1//experiments", "", "", 404, "there is nothing here; /openapi.json says what there is"},
+		{"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404, "there is nothing here; /openapi.json says what there is"},
 		{"no items", "POST", feedback, `{"items": []}`, "application/json", 400, "0 items: want 1 to 50"},
 		{"a wait of an hour", "GET", "/v1/experiments/toy/policy?wait=1h", "", "", 400, "want a length of time from 0s to 1m0s"},
 		{"an explanation without a token", "GET", "/v1/experiments/toy/explain", "", "", 400, "want a decision's token as ?token="},
@@ -156,12 +174,13 @@ func TestSlowAndRaw(t *testing.T) {
 		send string
 		want string
 	}{
-		"slow headers":       {"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ", ""},
-		"a slow body":        {"POST /v1/experiments/x/decide HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "HTTP/1.1 400 Bad Request"},
-		"headers of 1 MB":    {"GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
-		"no HTTP":            {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-		"two lengths":        {"POST /v1/feedback HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
-		"a path that climbs": {"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 307 Temporary Redirect"},
+		"slow headers":        {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", ""},
+		"a slow body":         {"POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "HTTP/1.1 400 Bad Request"},
+		"headers of 1 MB":     {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"no HTTP":             {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		"two lengths":         {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
+		"a path that climbs":  {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 Not Found"},
+		"the host of another": {"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 421 Misdirected Request"},
 	} {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {

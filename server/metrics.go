@@ -2,6 +2,8 @@ package server
 
 import (
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -17,6 +19,7 @@ type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
+	streams   *prometheus.HistogramVec
 	decisions *prometheus.CounterVec
 	items     *prometheus.CounterVec
 	limited   prometheus.Counter
@@ -41,6 +44,10 @@ func newMetrics(s *Server) *metrics {
 			Name: "noregret_http_request_duration_seconds", Help: "Time to answer a request, by route.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
 		}, []string{"route"}),
+		streams: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "noregret_http_stream_duration_seconds", Help: "How long polls and streams lasted, by route.",
+			Buckets: []float64{.1, 1, 5, 15, 30, 60, 300, 1800, 7200},
+		}, []string{"route"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "noregret_decisions_total", Help: "Units decided for, by experiment.",
 		}, []string{"experiment"}),
@@ -52,10 +59,22 @@ func newMetrics(s *Server) *metrics {
 		by:        map[string]*counters{},
 	}
 	m.registry.MustRegister(
-		m.requests, m.duration, m.decisions, m.items, m.limited, m.snapshots,
+		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &stateCollector{s},
 	)
 	return m
+}
+
+// buildInfo is 1, with the program's version as labels.
+func buildInfo() prometheus.Collector {
+	version := "unknown"
+	if b, ok := debug.ReadBuildInfo(); ok {
+		version = b.Main.Version
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "noregret_build_info", Help: "1, labelled with the program's version and that of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 func (m *metrics) of(name string) *counters {

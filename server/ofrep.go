@@ -44,19 +44,21 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	var in struct {
-		Context *struct {
-			TargetingKey any `json:"targetingKey"`
-		} `json:"context"`
+	var in, evaluation map[string]json.RawMessage // other members are allowed, of either
+	if err := strictJSON(b, &in); err != nil {
+		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: err.Error()}, nil
 	}
-	if err := json.Unmarshal(b, &in); err != nil {
-		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: jsonFault(err)}, nil
-	}
-	if in.Context == nil || in.Context.TargetingKey == nil {
+	if absent(in["context"]) {
 		return "", &flagFailure{ErrorCode: "TARGETING_KEY_MISSING", ErrorDetails: "want context.targetingKey, the unit"}, nil
 	}
-	unit, ok := in.Context.TargetingKey.(string)
-	if !ok {
+	if err := strictJSON(in["context"], &evaluation); err != nil {
+		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
+	}
+	if absent(evaluation["targetingKey"]) {
+		return "", &flagFailure{ErrorCode: "TARGETING_KEY_MISSING", ErrorDetails: "want context.targetingKey, the unit"}, nil
+	}
+	var unit string
+	if err := strictJSON(evaluation["targetingKey"], &unit); err != nil {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
 	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
@@ -68,6 +70,9 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	}
 	return unit, nil, nil
 }
+
+// absent reports whether a member is left out, or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
 func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {

@@ -31,16 +31,16 @@ var pageFiles embed.FS
 // pageRoutes are the dashboard's. A browser shows who it is by the cookie of /login.
 func (s *Server) pageRoutes() []route {
 	return []route{
-		{"GET", "/{$}", Read, false, s.page(s.listPage)},
-		{"GET", "/live", Read, true, s.live(s.listParts)},
-		{"GET", "/experiments/{name}", Read, false, s.page(s.experimentPage)},
-		{"GET", "/experiments/{name}/live", Read, true, s.live(s.experimentParts)},
-		{"GET", "/experiments/{name}/explain", Read, false, s.page(s.explainPage)},
-		{"GET", "/experiments/{name}/pictures/{picture}", Read, false, s.picture},
-		{"GET", "/login", Anyone, false, s.page(s.loginPage)},
-		{"POST", "/login", Anyone, false, s.page(s.login)},
-		{"POST", "/logout", Anyone, false, s.page(s.logout)},
-		{"GET", "/assets/{file}", Anyone, false, s.asset},
+		{"GET", "/{$}", Read, nil, false, s.page(s.listPage)},
+		{"GET", "/live", Read, nil, true, s.live(s.listParts)},
+		{"GET", "/experiments/{name}", Read, nil, false, s.page(s.experimentPage)},
+		{"GET", "/experiments/{name}/live", Read, nil, true, s.live(s.experimentParts)},
+		{"GET", "/experiments/{name}/explain", Read, nil, false, s.page(s.explainPage)},
+		{"GET", "/experiments/{name}/pictures/{picture}", Read, nil, false, s.picture},
+		{"GET", "/login", Anyone, nil, false, s.page(s.loginPage)},
+		{"POST", "/login", Anyone, nil, false, s.page(s.login)},
+		{"POST", "/logout", Anyone, nil, false, s.page(s.logout)},
+		{"GET", "/assets/{file}", Anyone, nil, false, s.asset},
 	}
 }
 
@@ -309,10 +309,9 @@ func (s *Server) visitor(r *http.Request) *principal {
 
 // aroundPage lets browsers in by their cookie, on pages only, and shows the others the way to /login.
 func (s *Server) aroundPage(rt route, limits *limiter, next http.Handler) http.Handler {
-	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := cross.Check(r); err != nil {
-			s.writeError(w, r, withStatus(http.StatusForbidden, noregret.Usage, "origin", "the form is of another site"))
+		if err := s.ofThisSite(r); err != nil {
+			s.writeError(w, r, err)
 			return
 		}
 		if rt.method == http.MethodPost && !limits.allow(&principal{}, r) { // nobody guesses tokens faster here

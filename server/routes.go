@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +21,8 @@ import (
 type route struct {
 	method, pattern string
 	role            Role
+	// query are the names of the parameters that it knows.
+	query []string
 	// long is whether it may take longer than the configured time, as it waits or streams.
 	long  bool
 	serve func(w http.ResponseWriter, r *http.Request) error
@@ -25,35 +31,36 @@ type route struct {
 // routes are the dashboard's pages and the API.
 func (s *Server) routes() []route {
 	return append(s.pageRoutes(), []route{
-		{"GET", "/v1/experiments", Read, false, s.listExperiments},
-		{"GET", "/v1/experiments/{name}", Read, false, s.getExperiment},
-		{"PUT", "/v1/experiments/{name}", Admin, false, s.putExperiment},
-		{"DELETE", "/v1/experiments/{name}", Admin, false, s.deleteExperiment},
-		{"POST", "/v1/experiments/{name}/pause", Admin, false, s.named("pause")},
-		{"POST", "/v1/experiments/{name}/resume", Admin, false, s.named("resume")},
-		{"POST", "/v1/experiments/{name}/rollback", Admin, false, s.named("rollback")},
-		{"POST", "/v1/experiments/{name}/decide", Decide, false, s.decide},
-		{"GET", "/v1/experiments/{name}/policy", Decide, true, s.policy},
-		{"GET", "/v1/experiments/{name}/report", Read, false, s.report},
-		{"GET", "/v1/experiments/{name}/explain", Read, false, s.explain},
-		{"POST", "/v1/exposures", Feedback, false, s.exposures},
-		{"POST", "/v1/feedback", Feedback, false, s.feedback},
-		{"POST", "/v1/aggregates", Feedback, false, s.aggregates},
-		{"GET", "/v1/export", Read, true, s.export},
-		{"GET", "/v1/state", Read, false, s.stateOf},
-		{"POST", "/ofrep/v1/evaluate/flags/{key}", Decide, false, s.evaluate},
-		{"POST", "/ofrep/v1/evaluate/flags", Decide, false, s.evaluateAll},
-		{"GET", "/openapi.json", Anyone, false, s.openapi},
-		{"GET", "/v1/definition.schema.json", Anyone, false, s.schema},
-		{"GET", "/metrics", Read, false, s.showMetrics},
-		{"GET", "/livez", Anyone, false, s.livez},
-		{"GET", "/readyz", Anyone, false, s.readyz},
+		{"GET", "/v1/experiments", Read, nil, false, s.listExperiments},
+		{"GET", "/v1/experiments/{name}", Read, nil, false, s.getExperiment},
+		{"PUT", "/v1/experiments/{name}", Admin, nil, false, s.putExperiment},
+		{"DELETE", "/v1/experiments/{name}", Admin, nil, false, s.deleteExperiment},
+		{"POST", "/v1/experiments/{name}/pause", Admin, nil, false, s.named("pause")},
+		{"POST", "/v1/experiments/{name}/resume", Admin, nil, false, s.named("resume")},
+		{"POST", "/v1/experiments/{name}/rollback", Admin, nil, false, s.named("rollback")},
+		{"POST", "/v1/experiments/{name}/decide", Decide, nil, false, s.decide},
+		{"GET", "/v1/experiments/{name}/policy", Decide, []string{"wait"}, true, s.policy},
+		{"GET", "/v1/experiments/{name}/report", Read, nil, false, s.report},
+		{"GET", "/v1/experiments/{name}/explain", Read, []string{"token"}, false, s.explain},
+		{"POST", "/v1/exposures", Feedback, nil, false, s.exposures},
+		{"POST", "/v1/feedback", Feedback, nil, false, s.feedback},
+		{"POST", "/v1/aggregates", Feedback, nil, false, s.aggregates},
+		{"GET", "/v1/export", Read, []string{"from", "experiment"}, true, s.export},
+		{"GET", "/v1/state", Read, nil, false, s.stateOf},
+		{"POST", "/ofrep/v1/evaluate/flags/{key}", Decide, nil, false, s.evaluate},
+		{"POST", "/ofrep/v1/evaluate/flags", Decide, nil, false, s.evaluateAll},
+		{"GET", "/openapi.json", Anyone, nil, false, s.openapi},
+		{"GET", "/v1/definition.schema.json", Anyone, nil, false, s.schema},
+		{"GET", "/metrics", Read, nil, false, s.showMetrics},
+		{"GET", "/livez", Anyone, nil, false, s.livez},
+		{"GET", "/readyz", Anyone, nil, false, s.readyz},
 	}...)
 }
 
 // routesHandler makes the handler of all routes, with what they share around each.
 func (s *Server) routesHandler() (http.Handler, error) {
 	mux := http.NewServeMux()
+	s.mux = mux
 	limits := newLimiter(s.config)
 	pages := len(s.pageRoutes())
 	for i, rt := range s.routes() {
@@ -65,24 +72,37 @@ func (s *Server) routesHandler() (http.Handler, error) {
 	}
 	known := map[string]string{}
 	for _, rt := range s.routes() {
-		known[rt.pattern] = strings.Trim(known[rt.pattern]+", "+rt.method, ", ")
+		methods := rt.method
+		if methods == http.MethodGet {
+			methods = "GET, HEAD"
+		}
+		known[rt.pattern] = strings.Trim(known[rt.pattern]+", "+methods, ", ")
 	}
 	for pattern, methods := range known {
-		mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(pattern, s.around(route{method: "other", pattern: pattern, serve: func(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("Allow", methods)
-			s.writeError(w, r, withStatus(http.StatusMethodNotAllowed, noregret.Usage, r.Method, "want %s", methods))
-		}))
+			return withStatus(http.StatusMethodNotAllowed, noregret.Usage, r.Method, "want %s", methods)
+		}}, limits))
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.writeError(w, r, withStatus(http.StatusNotFound, noregret.NotFound, "path", "there is nothing here; /openapi.json says what there is"))
-	})
-	return mux, nil
+	nothing := s.around(route{method: "other", pattern: "/", serve: func(http.ResponseWriter, *http.Request) error {
+		return withStatus(http.StatusNotFound, noregret.NotFound, "path", "there is nothing here; /openapi.json says what there is")
+	}}, limits)
+	mux.Handle("/", nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.EscapedPath(); p != "/" && strings.TrimSuffix(path.Clean(p), "/") != strings.TrimSuffix(p, "/") {
+			nothing.ServeHTTP(w, r) // the multiplexer would send it elsewhere
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}), nil
 }
 
-// recorder notes the status of an answer.
+// recorder notes the status of an answer. With patience, each write may take as long as that: the client of a
+// stream that does not read is cut off.
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status   int
+	patience time.Duration
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -96,6 +116,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
+	if r.patience > 0 {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.patience))
+	}
 	return r.ResponseWriter.Write(b)
 }
 
@@ -106,6 +129,9 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func (s *Server) around(rt route, limits *limiter) http.Handler {
 	name := rt.method + " " + rt.pattern
 	duration := s.metrics.duration.WithLabelValues(name)
+	if rt.long {
+		duration = s.metrics.streams.WithLabelValues(name)
+	}
 	ok := s.metrics.requests.WithLabelValues(name, "200")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -134,7 +160,8 @@ func (s *Server) around(rt route, limits *limiter) http.Handler {
 			return
 		}
 		if rt.long {
-			// A stream takes its time; what bounds it is the client's patience and the shutdown.
+			// A stream takes its time; what bounds it is the client, which has to read, and the shutdown.
+			rec.patience = s.config.RequestTime
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		} else if rt.method != http.MethodGet && rt.role != Decide { // waits for the log
 			ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
@@ -152,7 +179,18 @@ func (s *Server) around(rt route, limits *limiter) http.Handler {
 func (s *Server) admit(rt route, w http.ResponseWriter, r *http.Request, limits *limiter) error {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
+	if err := s.ofThisSite(r); err != nil {
+		return err
+	}
+	if strings.HasPrefix(rt.pattern, "/v1/") {
+		if err := checkQuery(r, rt.query); err != nil {
+			return err
+		}
+	}
 	if rt.role == Anyone {
+		if rt.method == "other" && !limits.allow(&principal{}, r) {
+			return s.tooMany(w)
+		}
 		return nil
 	}
 	p := s.auth.find(r)
@@ -168,6 +206,40 @@ func (s *Server) admit(rt route, w http.ResponseWriter, r *http.Request, limits 
 	}
 	if !p.may(rt.role) {
 		return withStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s", p.name, rt.role)
+	}
+	return nil
+}
+
+// ofThisSite refuses what a page of another site makes a browser send: where no access token is asked for,
+// that the request comes from this machine is all there is to go by. Then the host must be this machine's, too,
+// or a name that is turned to it would open everything to its owner.
+func (s *Server) ofThisSite(r *http.Request) error {
+	if err := s.cross.Check(r); err != nil {
+		return withStatus(http.StatusForbidden, noregret.Usage, "origin", "the request is of another site")
+	}
+	if s.config.Tokens == "" && !loopback(r.Host) {
+		return withStatus(http.StatusMisdirectedRequest, noregret.Usage, "host", "want a loopback address or localhost, as there are no access tokens")
+	}
+	return nil
+}
+
+// checkQuery refuses parameters that nobody reads.
+func checkQuery(r *http.Request, known []string) error {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return noregret.Errorf(noregret.BadInput, "query", "it cannot be read")
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(known, name) {
+			want := "none"
+			if len(known) > 0 {
+				want = strings.Join(known, ", ")
+			}
+			return noregret.Errorf(noregret.BadInput, "query", "the parameter %.50q is unknown: want %s", name, want)
+		}
+		if len(q[name]) > 1 {
+			return noregret.Errorf(noregret.BadInput, "query", "the parameter %s stands %d times", name, len(q[name]))
+		}
 	}
 	return nil
 }

@@ -7,15 +7,24 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
 )
 
-// Listen opens the address. It refuses one that others can reach when there are no access tokens.
+// CheckListen refuses an address that others can reach when there are no access tokens.
+func (c Config) CheckListen(address string) error {
+	if c.Tokens == "" && !loopback(address) {
+		return noregret.Errorf(noregret.Usage, "listen", "%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens", address)
+	}
+	return nil
+}
+
+// Listen opens the address, if [Config.CheckListen] allows it.
 func (s *Server) Listen(address string) (net.Listener, error) {
-	if s.config.Tokens == "" && !loopback(address) {
-		return nil, noregret.Errorf(noregret.Usage, "listen", "%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens", address)
+	if err := s.config.CheckListen(address); err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -24,15 +33,18 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// loopback reports whether an address can be reached from this machine only.
+// loopback reports whether an address, with or without a port, can be reached from this machine only.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return false
+		host = strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
+
+// maxHeader bounds a request's line and headers.
+const maxHeader = 16 << 10
 
 // Serve answers on the listener until the context ends, then drains: it takes no new connections, finishes
 // the requests that run, for at most the given time, and closes the service. A nil certificate is plain HTTP.
@@ -40,10 +52,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Cer
 	h := &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: min(5*time.Second, s.config.RequestTime),
-		ReadTimeout:       s.config.RequestTime + s.config.RequestTime/2,
+		ReadTimeout:       s.config.RequestTime,
 		WriteTimeout:      3 * s.config.RequestTime,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
+		MaxHeaderBytes:    maxHeader - 4<<10, // net/http gives 4 KiB more
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	serve := func() error { return h.Serve(l) }

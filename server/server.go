@@ -27,9 +27,11 @@ type Server struct {
 	signer  *experiment.Signer
 	auth    *auth
 	metrics *metrics
-	handler http.Handler
+	mux     *http.ServeMux
+	handler http.Handler // mux, and what stands before it
 
 	sessions sessions // of browsers
+	cross    *http.CrossOriginProtection
 	optima   optima
 
 	table   atomic.Pointer[table]
@@ -63,17 +65,8 @@ func New(c Config) (*Server, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, noregret.Errorf(noregret.Internal, c.Data, "the data directory cannot be made: %w", err)
 	}
-	s := &Server{config: c, queue: make(chan *command, queueLength), written: make(chan struct{}), stop: make(chan struct{})}
+	s := &Server{config: c, cross: http.NewCrossOriginProtection(), queue: make(chan *command, queueLength), written: make(chan struct{}), stop: make(chan struct{})}
 	if s.auth, err = newAuth(c); err != nil {
-		return nil, err
-	}
-	keys := c.Keys
-	if keys == nil {
-		if keys, err = loadKeys(filepath.Join(c.Data, "keys.json")); err != nil {
-			return nil, err
-		}
-	}
-	if s.signer, err = experiment.NewSigner(*keys); err != nil {
 		return nil, err
 	}
 	log, err := eventlog.Open(c.FS, LogDir(c.Data), c.logOptions())
@@ -81,6 +74,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.log = log
+	if err := s.loadSigner(); err != nil { // with the log's lock held: two first starts make one set of keys
+		return nil, errors.Join(err, log.Close())
+	}
 	if s.state, s.snapshotAt, err = Recover(context.Background(), log); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -100,6 +96,22 @@ func New(c Config) (*Server, error) {
 	go s.auth.watch(s.stop, &s.background, c.Logger)
 	return s, nil
 }
+
+// loadSigner makes the signer of the configured keys, or of those in the data directory.
+func (s *Server) loadSigner() (err error) {
+	keys := s.config.Keys
+	if keys == nil {
+		if keys, err = loadKeys(filepath.Join(s.config.Data, "keys.json")); err != nil {
+			return err
+		}
+	}
+	s.signer, err = experiment.NewSigner(*keys)
+	return err
+}
+
+// ReloadTokens reads the file of access tokens again, now. An error leaves them as they were; without a file
+// it does nothing. The service does so itself within a second of a change.
+func (s *Server) ReloadTokens() error { return s.auth.renew(s.config.Logger) }
 
 // maxEvent is the greatest size of a command's events: what a request's body can become, and some room.
 func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }

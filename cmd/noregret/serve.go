@@ -5,6 +5,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +38,8 @@ Everything is kept in one directory. Feedback is answered when it is on the disk
 
 The address is printed on standard output once the service takes requests; logs go to
 standard error. The first signal stops listening, finishes what runs and saves a
-snapshot; a second one ends the process at once, which loses nothing that was answered.`
+snapshot; a second one ends the process at once, which loses nothing that was answered.
+SIGHUP makes it look for new access tokens at once, as it does each second.`
 
 // newServeCommand makes "noregret serve".
 func newServeCommand(a *app) *cobra.Command {
@@ -62,6 +66,8 @@ func newServeCommand(a *app) *cobra.Command {
 	f.Float64Var(&opt.Rate, "rate", 0, "requests a second of a token or address, 0 for no limit")
 	f.IntVar(&opt.Burst, "burst", 0, "requests that may come at once, 0 for the rate")
 	f.Int64Var(&opt.MaxBody, "max-body", opt.MaxBody, "bytes of a request's body")
+	f.IntVar(&opt.MaxItems, "max-items", 10_000, "units or items of a request")
+	f.DurationVar(&opt.RequestTime, "request-time", 10*time.Second, "how long a request may take, long polls and streams apart")
 	f.DurationVar(&opt.Retain, "retain", opt.Retain, "how long events are kept once a snapshot covers them, negative for ever")
 	f.Uint64Var(&opt.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
 	f.DurationVar(&opt.drain, "drain", opt.drain, "how long requests may take to finish at the end")
@@ -98,6 +104,12 @@ func (a *app) serve(ctx context.Context, opt serveOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := opt.CheckListen(opt.listen); err != nil { // before anything is made
+		return err
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	s, err := server.New(opt.Config)
 	if err != nil {
 		return err
@@ -112,6 +124,19 @@ func (a *app) serve(ctx context.Context, opt serveOptions) error {
 		_ = s.Close()
 		return err
 	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-hangups:
+				opt.Logger.Info("SIGHUP: looking for new access tokens")
+				_ = s.ReloadTokens() // what came of it is in the log
+			case <-done:
+				return
+			}
+		}
+	}()
 	return s.Serve(ctx, l, certificate, opt.drain)
 }
 
