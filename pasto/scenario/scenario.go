@@ -100,10 +100,11 @@ type Result struct {
 
 // Curve is a mean with standard deviation and quartiles over runs for each checkpoint.
 type Curve struct {
-	Mean []float64 `json:"mean"`
-	SD   []float64 `json:"sd"`
-	Q25  []float64 `json:"q25"`
-	Q75  []float64 `json:"q75"`
+	Mean   []float64 `json:"mean"`
+	SD     []float64 `json:"sd"`
+	Q25    []float64 `json:"q25"`
+	Median []float64 `json:"median"`
+	Q75    []float64 `json:"q75"`
 }
 
 // Mean is a mean over runs for each checkpoint.
@@ -115,7 +116,10 @@ type Mean struct {
 // worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* −
 // F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
 type Gain struct {
-	Ratio  Series `json:"ratio"`
+	Ratio Series `json:"ratio"`
+	// Error is the standard error of Ratio, by the delta method: other runs, and other instances, give another
+	// ratio.
+	Error  Series `json:"error"`
 	Median Series `json:"median"`
 }
 
