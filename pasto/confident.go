@@ -46,9 +46,17 @@ type ConfidentOptions struct {
 // no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
 // deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of observations with those before
-// it; blocks are of 32, 64, ... up to half of all, and begin again. A difference of 6 standard errors
-// starts the arm anew from the block, and lets every other arm's past count for one group.
+// Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
+// that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and
+// the noise of a control group that the round's groups share ([Metric.Relative], or contrasts that the host
+// forms). Its variance τ² is estimated for each metric from the products of deviations of two groups of a
+// round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round t: what is
+// in common does not average out within a round. Rounds are taken to be independent, and e too; shocks that
+// hit arms differently are a part of e where an arm has one group in a round, and are missed where it has many.
+//
+// Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
+// blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
+// standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
 // deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
@@ -69,6 +77,8 @@ type Confident struct {
 	moved     *Table // V̂ ± se
 	solver    *solver
 	usable    []bool
+	now       []float64 // size of each arm in the running round; 0 between rounds
+	sum, own  []float64 // of the round's deviations, and of their squares
 	p         []float64 // serving
 	caution   []float64 // of each metric
 	curve     []float64 // λ of each metric
@@ -97,19 +107,29 @@ type confidentState struct {
 	NewSize  []float64 // K: of the recent block
 	NewCount []int
 	NewMean  []float64
-	NewLimit []int     // the block's length
+	NewLimit []int     // the block's length in rounds
 	Pool     []float64 // M: Σ over arms of Squares
 	Solved   []float64 // K: Count at the last solution
 	Freedom  float64   // Σ (Count − 1)
-	Up, Down []float64 // p⁺ and p⁻
+	// What the groups of a round have in common.
+	Rounds     []float64 // K: in which the arm was served
+	Cluster    []float64 // K: Σ over rounds of the square of the arm's size in the round
+	NewRounds  []int     // of the recent block
+	NewCluster []float64
+	Spread     float64   // Σ (Size − Cluster/Size), with Freedom
+	Shared     []float64 // M: Σ over rounds of products of two groups' deviations
+	Pairs      float64   // Σ of the weights of these
+	Up, Down   []float64 // p⁺ and p⁻
 }
 
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
-	firstBlock  = 16  // groups between tests for a change
+	firstBlock  = 16  // rounds between tests for a change
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
+
+	confidentFormat = ", state 2: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
@@ -164,6 +184,8 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
 	}
 	l.s.Solved = make([]float64, arms)
+	l.s.Rounds, l.s.Cluster, l.s.NewRounds, l.s.NewCluster = make([]float64, arms), make([]float64, arms), make([]int, arms), make([]float64, arms)
+	l.s.Shared = make([]float64, m)
 	for k := range arms {
 		l.s.Active[k] = true
 		l.s.NewLimit[k] = 2 * firstBlock
@@ -190,7 +212,8 @@ func (l *Confident) workspace() {
 	l.moved = newTable(arms, l.objective.Dim())
 	l.solver = newSolver(l.objective, l.moved)
 	l.usable = make([]bool, arms)
-	l.ridge = make([]float64, arms)
+	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
+	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	l.curve = make([]float64, l.objective.Dim())
 	for i := range l.curve {
 		l.curve[i] = curvature(l.objective, i)
@@ -231,8 +254,12 @@ func (l *Confident) Observe(obs []Observation) error {
 	}
 	l.mark(obs)
 	before, changed := l.s.Fresh, false
+	l.common(obs)
 	for i := range obs {
-		if l.take(&obs[i]) {
+		l.take(&obs[i])
+	}
+	for i := range obs {
+		if k := obs[i].Arm; l.now[k] > 0 && l.ended(k) {
 			changed = true
 		}
 	}
@@ -277,6 +304,8 @@ func (l *Confident) AddArm() int {
 	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
 	s.NewLimit = append(s.NewLimit, 2*firstBlock)
 	s.Solved = append(s.Solved, 0)
+	s.Rounds, s.Cluster = append(s.Rounds, 0), append(s.Cluster, 0)
+	s.NewRounds, s.NewCluster = append(s.NewRounds, 0), append(s.NewCluster, 0)
 	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
 	more := make([]float64, m)
 	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
@@ -327,7 +356,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
 			if l.s.Size[k] > 0 {
-				errors.Arm(k)[i] = math.Sqrt(l.variance(k, i) / l.s.Size[k])
+				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}
 	}
@@ -339,17 +368,18 @@ func (l *Confident) String() string { return l.text }
 
 // MarshalBinary implements [Learner].
 func (l *Confident) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(snapshotMagic, l.text+identity(l.objective), &l.s)
+	return snapshot.Seal(snapshotMagic, l.text+confidentFormat+identity(l.objective), &l.s)
 }
 
 // UnmarshalBinary implements [Learner].
 func (l *Confident) UnmarshalBinary(data []byte) error {
 	var s confidentState
-	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, l.text+confidentFormat+identity(l.objective), &s); err != nil {
 		return err
 	}
 	n, m := len(s.Size), l.objective.Dim()
-	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 && s.Live > 0 &&
+	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 &&
+		len(s.Rounds) == n && len(s.Cluster) == n && len(s.NewRounds) == n && len(s.NewCluster) == n && len(s.Shared) == m && s.Live > 0 && checkVector("", s.Cluster, n) == nil && checkVector("", s.Shared, m) == nil &&
 		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
 		checkVector("", s.Mean, n*m) == nil && checkVector("", s.NewMean, n*m) == nil && checkVector("", s.Squares, n*m) == nil &&
 		checkVector("", s.Size, n) == nil && checkVector("", s.Count, n) == nil && checkVector("", s.Pool, m) == nil &&

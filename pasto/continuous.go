@@ -286,7 +286,7 @@ func (c *Continuous) search() {
 		}
 		v := 0.0
 		for i := range m {
-			v += float64(float64(d[i]*d[i])*c.learner.variance(k, i)) / c.learner.s.Size[k]
+			v += float64(float64(d[i]*d[i]) * float64(c.learner.standardError(k, i)*c.learner.standardError(k, i)))
 		}
 		a := dot(d, c.learner.s.Mean[k*m:(k+1)*m]) - level
 		nodes, points, y, noise = append(nodes, k), append(points, c.c.Points[k]), append(y, a), append(noise, v)

@@ -71,7 +71,7 @@ func (l *Confident) shift(cautious bool, room float64) {
 					z = float64(z * room)
 				}
 			}
-			se := math.Sqrt(l.variance(k, i) / s.Size[k])
+			se := l.standardError(k, i)
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
 		}
 	}
@@ -88,7 +88,7 @@ func (l *Confident) risk() {
 		}
 		r := 0.0
 		for i, c := range l.curve {
-			r += float64(c * (l.variance(k, i) / l.s.Size[k]))
+			r += float64(c * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 		}
 		l.ridge[k] = float64(l.options.Shrink * r)
 	}
