@@ -315,6 +315,18 @@ func (lp *program) prices(dst []float64) (bound float64) {
 	return float64(bound*lp.unit) + lp.offset
 }
 
+// firstPrices are the prices in [0, 1] of the least violation, after least has reported false: how much less
+// it would be for a unit less of each threshold.
+func (lp *program) firstPrices(dst []float64) {
+	clear(dst)
+	lp.multipliers(true)
+	for j, m := range lp.rows {
+		if lp.weight[j] > 0 {
+			dst[m] = min(max(-lp.dual[j], 0)/lp.weight[j], 1)
+		}
+	}
+}
+
 func (lp *program) mixture() []float64 {
 	p := make([]float64, lp.means.arms)
 	sum := 0.0
