@@ -105,7 +105,7 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 	if !g.HasRelative() {
 		for i := range obs {
 			for m, v := range obs[i].Metrics {
-				if x := &g.metrics[m]; !x.admits(v) {
+				if x := &g.metrics[m]; !x.Admits(v) {
 					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v, x.Lower, x.Upper)
 				}
 			}

@@ -219,10 +219,10 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	}
 	for i := range g.metrics {
 		m := &g.metrics[i]
-		if !m.admits(values[i]) {
+		if !m.Admits(values[i]) {
 			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, values[i], m.Lower, m.Upper)
 		}
-		if m.Relative && !m.admits(control[i]) {
+		if m.Relative && !m.Admits(control[i]) {
 			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, control[i], m.Lower, m.Upper)
 		}
 	}

@@ -180,11 +180,11 @@ func cell(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 200 to 3·10⁵.
+// Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 60 to 3·10⁵.
 func TestTable92(t *testing.T) {
 	onlyFull(t)
 	at := []int{1000, 10_000, 30_000, 100_000, 300_000}
-	for _, n := range []struct{ runs, cells int }{{1000, 2}, {200, 5}} {
+	for _, n := range []struct{ runs, cells int }{{1000, 2}, {60, 5}} {
 		for _, c := range []struct {
 			sigma         float64
 			average, last []float64
@@ -200,14 +200,14 @@ func TestTable92(t *testing.T) {
 	}
 }
 
-// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 100 and at
-// 3·10⁵ on 40.
+// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 60 and at
+// 3·10⁵ on 20.
 func TestTable93(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
 		runs, rounds int
 		cells        []int
-	}{{1000, 10_000, []int{0, 1}}, {100, 100_000, []int{2}}, {40, 300_000, []int{3}}} {
+	}{{1000, 10_000, []int{0, 1}}, {60, 100_000, []int{2}}, {20, 300_000, []int{3}}} {
 		t.Run(fmt.Sprint(c.rounds), func(t *testing.T) { table93(t, c.runs, c.rounds, c.cells) })
 	}
 }
