@@ -11,10 +11,13 @@ import (
 // ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
 // name "default" stands for.
 type ConfidentOptions struct {
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5. HardCaution is the c of hard
-	// guardrails, 0 means 2.
+	// In each option 0 means the default, and negative none where that makes sense.
+	//
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
+	// hard guardrails, 0 means 2, negative none.
 	Optimism, Caution, HardCaution float64
-	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
+	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5, negative
+	// none.
 	Explore float64
 	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
 	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
@@ -156,8 +159,8 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		if *v.v == 0 {
 			*v.v = v.def
 		}
-		if !(*v.v >= 0) || math.IsInf(*v.v, 1) {
-			return nil, bad(v.name, "%v: want a finite number, at least 0", *v.v)
+		if !finite(*v.v) {
+			return nil, bad(v.name, "%v: want a finite number; 0 is the default of %v, negative none", *v.v, v.def)
 		}
 	}
 	if o.Shrink == 0 {
@@ -193,9 +196,9 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	}
 	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
-		l.sign[i], l.caution[i] = 1, o.Caution
+		l.sign[i], l.caution[i] = 1, max(o.Caution, 0)
 		if hard != nil && hard.metrics[i].Hard {
-			l.caution[i] = o.HardCaution
+			l.caution[i] = max(o.HardCaution, 0)
 		}
 		if d, ok := f.(Directed); ok {
 			l.sign[i] = d.Sign(i)

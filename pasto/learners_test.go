@@ -165,7 +165,7 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: one arm is legal: %v", e.Name, err)
 		}
 	}
-	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: -1}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: -1}, "shrink": {Shrink: nan}} {
+	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: nan}, "shrink": {Shrink: nan}} {
 		if _, err := NewConfident(f, 2, o); err == nil {
 			t.Errorf("%s is taken", name)
 		}

@@ -205,6 +205,9 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 // refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts
 // that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
+	if len(dst) != g.Dim() {
+		return bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+	}
 	if err := checkVector("metrics", values, g.Dim()); err != nil {
 		return err
 	}

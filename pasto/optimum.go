@@ -67,7 +67,10 @@ func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	}
 	arm, value = bestSingle(f, means)
 	if arm < 0 {
-		return 0, 0, bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.arms)
+		if g, ok := f.(*Goals); ok && g.HasHard() {
+			return 0, 0, bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.arms)
+		}
+		return 0, 0, bad("means", "%s: it is -Inf, which is forbidden, at each of the %d arms", nameOf(f), means.arms)
 	}
 	return arm, value, nil
 }
@@ -176,13 +179,30 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	theta := make([]float64, means.metrics)
 	means.Mean(theta, p)
 	opt.Value = f.Value(theta)
-	opt.Gap = max(Gap(f, means, p), 0)
+	opt.Gap = max(gapOf(f, means, p), 0)
 	return opt, nil
 }
 
 // Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value
-// is above f(μp) + Gap. O(K·M).
-func Gap(f Objective, means *Table, p []float64) float64 {
+// is above f(μp) + Gap. It needs an objective without hard guardrails. O(K·M).
+func Gap(f Objective, means *Table, p []float64) (float64, error) {
+	if err := means.check(f); err != nil {
+		return 0, err
+	}
+	if err := checkMixture("mixture", p, means.arms); err != nil {
+		return 0, err
+	}
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		return 0, bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by dual prices")
+	}
+	v := gapOf(f, means, p)
+	if !finite(v) {
+		return 0, bad("objective", "%s: its gradient at the mixture is not finite", nameOf(f))
+	}
+	return v, nil
+}
+
+func gapOf(f Objective, means *Table, p []float64) float64 {
 	theta, d := make([]float64, means.metrics), make([]float64, means.metrics)
 	means.Mean(theta, p)
 	f.Gradient(d, theta)

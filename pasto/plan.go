@@ -65,7 +65,7 @@ func (l *Confident) shift(cautious bool, room float64) {
 			continue
 		}
 		for i := range m {
-			z := l.options.Optimism
+			z := max(l.options.Optimism, 0)
 			if cautious {
 				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
 					z = float64(z * room)
@@ -157,7 +157,7 @@ func (l *Confident) program(p []float64) (feasible bool) {
 func (l *Confident) mix() {
 	s := &l.s
 	t := float64(s.Mixed + 1)
-	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
+	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
 	unseen := 0.0 // the share of arms never served: all at first, later by their number
 	if s.Fresh > 0 {

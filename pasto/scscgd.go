@@ -86,7 +86,14 @@ func (l *SCGD) Observe(obs []Observation) error {
 		}
 		return 1 / float64(len(obs))
 	}
-	beta := l.options.Track.At(l.s.T + 1)
+	beta, err := l.options.Track.in("track", l.s.T+1, 1)
+	if err != nil {
+		return err
+	}
+	gamma, err := l.rates(l.options.Step)
+	if err != nil {
+		return err
+	}
 	for m, y := range l.y {
 		mean := 0.0
 		for i := range obs {
@@ -103,7 +110,7 @@ func (l *SCGD) Observe(obs []Observation) error {
 		o := &obs[i]
 		l.g[o.Arm] += float64(share(o)*dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
-	if err := l.step(l.g, l.options.Step.At(l.s.T+1), 0); err != nil {
+	if err := l.step(l.g, gamma, 0); err != nil {
 		return err
 	}
 	copy(l.y, l.next)

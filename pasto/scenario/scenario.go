@@ -284,8 +284,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("points", "%d in each power of ten: want 1 to 1000", o.PerDecade)
 	case o.Change < 0 || o.Change > o.Rounds:
 		return usage("change", "%d: want a round from 1 to %d, or 0 for half of them", o.Change, o.Rounds)
-	case !(o.Start >= 0 && o.Start <= 1):
-		return usage("start", "%v: want the first arm's share, from 0 to 1", o.Start)
+	case !(o.Start >= 0 && o.Start < 1):
+		return usage("start", "%v: want the first arm's share, above 0 and below 1, or 0 for a uniform start", o.Start)
 	case o.Iterate != "" && o.Iterate != "deployed" && o.Iterate != "serving":
 		return usage("iterate", "%q: want deployed or serving", o.Iterate)
 	}
