@@ -186,9 +186,12 @@ func (a *Algorithm) Estimate() *Table {
 	return t
 }
 
-// AddArm adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
+// AddArm implements [Roster]: it is AddArmFrom with means of 0.
+func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
+
+// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
 // its own, and returns its index (spec 10.5).
-func (a *Algorithm) AddArm(u0 []float64) (int, error) {
+func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := checkVector("u0", u0, a.v.m); err != nil {
 			return 0, err
@@ -202,7 +205,7 @@ func (a *Algorithm) AddArm(u0 []float64) (int, error) {
 	return a.v.k - 1, nil
 }
 
-// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+// RetireArm implements [Roster].
 func (a *Algorithm) RetireArm(k int) error { return a.retire(k) }
 
 // String describes the learner and its options in one line.

@@ -402,7 +402,7 @@ func TestArmsComeAndGo(t *testing.T) {
 		r := random.New(1, "test")
 		play(t, a, toy(t), 2, 100, .1, r)
 		before := append([]float64{}, a.Exploit()...)
-		k, err := a.AddArm([]float64{1, 1})
+		k, err := a.AddArmFrom([]float64{1, 1})
 		if err != nil || k != 2 {
 			t.Fatal(k, err)
 		}

@@ -127,7 +127,7 @@ func (c *Continuous) search() {
 		return
 	}
 	c.c.Points = append(c.c.Points, x)
-	c.learner.AddArm()
+	_, _ = c.learner.AddArm() // it has no error
 	c.c.Width = max(c.c.Width/2, 1.0/64)
 }
 

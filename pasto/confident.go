@@ -297,8 +297,8 @@ func (l *Confident) Observe(obs []Observation) error {
 	return nil
 }
 
-// AddArm adds an arm that is served for the first time within about K/Q rounds, and returns its index.
-func (l *Confident) AddArm() int {
+// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no error.
+func (l *Confident) AddArm() (int, error) {
 	s, m := &l.s, l.objective.Dim()
 	s.Active = append(s.Active, true)
 	s.Live++
@@ -316,19 +316,14 @@ func (l *Confident) AddArm() int {
 	s.Mixed = s.Clock
 	l.workspace()
 	l.mix()
-	return len(s.Size) - 1
+	return len(s.Size) - 1, nil
 }
 
-// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+// RetireArm implements [Roster].
 func (l *Confident) RetireArm(k int) error {
 	s := &l.s
-	switch {
-	case k < 0 || k >= len(s.Size):
-		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(s.Size)-1)
-	case !s.Active[k]:
-		return bad("arm", "%d is retired already", k)
-	case s.Live == 1:
-		return bad("arm", "%d is the last active one: at least one must stay", k)
+	if err := retirable(k, s.Active); err != nil {
+		return err
 	}
 	s.Active[k] = false
 	s.Live--

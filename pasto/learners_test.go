@@ -343,7 +343,7 @@ func TestConfident(t *testing.T) {
 	}
 	near(t, "units", b.Deployed()[0], a.Deployed()[0], 1e-9)
 
-	k := a.AddArm()
+	k, _ := a.AddArm()
 	if a.Serving()[k] < .3 || a.Deployed()[k] != 0 {
 		t.Errorf("a new arm is served %v, deployed %v", a.Serving()[k], a.Deployed()[k])
 	}
@@ -361,7 +361,7 @@ func TestConfident(t *testing.T) {
 	}
 
 	// All known arms retired: the new one is all there is.
-	n := a.AddArm()
+	n, _ := a.AddArm()
 	if err := errors.Join(a.RetireArm(0), a.RetireArm(1)); err != nil {
 		t.Fatal(err)
 	}

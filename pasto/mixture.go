@@ -187,13 +187,8 @@ func (c *mirror) Draw(r Rand, arms []int) { c.sampler.draw(r, c.p, arms, c.schem
 
 // retire takes an arm out.
 func (c *mirror) retire(k int) error {
-	switch {
-	case k < 0 || k >= len(c.p):
-		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(c.p)-1)
-	case !c.s.Active[k]:
-		return bad("arm", "%d is retired already", k)
-	case c.s.Live == 1:
-		return bad("arm", "%d is the last active one: at least one must stay", k)
+	if err := retirable(k, c.s.Active); err != nil {
+		return err
 	}
 	c.s.Active[k] = false
 	c.s.Live--

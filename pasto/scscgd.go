@@ -117,6 +117,18 @@ func (l *SCGD) Observe(obs []Observation) error {
 	return nil
 }
 
+// AddArm implements [Roster]: with a share of 1/(K+1).
+func (l *SCGD) AddArm() (int, error) {
+	if err := l.add(); err != nil {
+		return 0, err
+	}
+	l.g = make([]float64, len(l.p))
+	return len(l.p) - 1, nil
+}
+
+// RetireArm implements [Roster].
+func (l *SCGD) RetireArm(k int) error { return l.retire(k) }
+
 // Deployed implements [Learner].
 func (l *SCGD) Deployed() []float64 {
 	switch l.options.Ship {
@@ -153,12 +165,13 @@ func (l *SCGD) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
-	if len(s.Mirror.Prior) != len(l.p) || checkVector("y", s.Y, len(l.y)) != nil {
-		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", len(l.p), len(l.y))
+	if checkVector("y", s.Y, len(l.y)) != nil {
+		return snapshot.Bad("it is damaged: it does not fit %d metrics", len(l.y))
 	}
 	if err := l.load(s.Mirror); err != nil {
 		return err
 	}
 	copy(l.y, s.Y)
+	l.g = make([]float64, len(l.p))
 	return nil
 }
