@@ -70,7 +70,7 @@ func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 		for i := range h.metrics {
 			h.metrics[i].Hard = h.metrics[i].Role == Guardrail && take(&g.metrics[i])
 		}
-		opt, err := decompose(h, part, nil, 1e-9, 10_000)
+		opt, err := maximizeHard(h, part, 1e-9, 10_000)
 		if err != nil {
 			return nil, err
 		}

@@ -69,8 +69,7 @@ type ConfidentOptions struct {
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing, but for the linear programs
-// of hard guardrails.
+// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -91,6 +90,11 @@ type Confident struct {
 	text      string
 	intake    intake
 	undo      confidentUndo
+	work      struct { // of hard guardrails
+		decomposition
+		arms []int
+		part Table
+	}
 }
 
 type confidentState struct {

@@ -74,5 +74,5 @@
 //
 // Learners are deterministic given the draws; randomness is handed in. What breaks a rule is refused before
 // anything changes. Snapshots continue bit for bit, on any machine, and belong to their objective. Observe
-// allocates nothing, but for the linear programs of hard guardrails.
+// allocates nothing once its buffers have grown, with hard guardrails too.
 package pasto

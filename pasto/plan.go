@@ -127,30 +127,29 @@ func (l *Confident) optimize(p []float64) (feasible bool, err error) {
 // program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
 // where there is none, and reports which.
 func (l *Confident) program(p []float64) (feasible bool) {
-	var arms []int
+	w := &l.work
+	w.arms, w.part.data = w.arms[:0], w.part.data[:0]
 	for k, ok := range l.usable {
 		if ok {
-			arms = append(arms, k)
+			w.arms = append(w.arms, k)
+			w.part.data = append(w.part.data, l.moved.Arm(k)...)
 		}
 	}
-	part := newTable(len(arms), l.moved.metrics)
-	for i, k := range arms {
-		copy(part.Arm(i), l.moved.Arm(k))
-	}
-	opt, err := maximizeHard(l.hard, part, 1e-9, 10_000)
-	var q []float64
-	if e := infeasibleOf(err); e != nil {
-		q = e.Mixture
-	} else if err == nil {
-		q = opt.Mixture
-	} else {
+	w.part.arms, w.part.metrics = len(w.arms), l.moved.metrics
+	feasible, err := w.decomposition.maximize(l.hard, &w.part, 1e-9, 10_000)
+	if err != nil {
 		return true // too ill-conditioned: the mixture stays
 	}
+	q := w.opt.Mixture
+	if !feasible {
+		w.kept = w.lp.mixtureTo(w.kept)
+		q = w.kept
+	}
 	clear(p)
-	for i, k := range arms {
+	for i, k := range w.arms {
 		p[k] = q[i]
 	}
-	return err == nil
+	return feasible
 }
 
 // mix computes what is served from p⁺, p⁻ and the arms not yet seen.
