@@ -16,6 +16,8 @@ type solver struct {
 	err   error     // a gradient or a value that is not finite
 	base  []float64 // the support's shares when the present cycle of corrections began
 	moved []int
+	// passes counts those over all arms, for benchmarks.
+	passes int
 }
 
 func newSolver(f Objective, means *Table) *solver {
@@ -61,6 +63,7 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 		s.gradient(p)
 		_, worst, mean := s.extremes(p)
 		best, top := -1, math.Inf(-1)
+		s.passes++
 		for k := range p {
 			if s.usable != nil && !s.usable[k] {
 				continue

@@ -201,13 +201,13 @@ func TestTable92(t *testing.T) {
 }
 
 // Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 60 and at
-// 3·10⁵ on 20.
+// 3·10⁵ on 12.
 func TestTable93(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
 		runs, rounds int
 		cells        []int
-	}{{1000, 10_000, []int{0, 1}}, {60, 100_000, []int{2}}, {20, 300_000, []int{3}}} {
+	}{{1000, 10_000, []int{0, 1}}, {60, 100_000, []int{2}}, {12, 300_000, []int{3}}} {
 		t.Run(fmt.Sprint(c.rounds), func(t *testing.T) { table93(t, c.runs, c.rounds, c.cells) })
 	}
 }
