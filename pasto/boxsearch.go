@@ -3,6 +3,7 @@ package pasto
 import (
 	"math"
 
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -19,7 +20,7 @@ type column struct {
 // score makes the column in direction d at θ: node k's score is ⟨d, V̂_k − θ⟩.
 func (c *Continuous) score(d, theta []float64) *column {
 	l, m := c.learner, c.learner.objective.Dim()
-	level, scale := dot(d, theta), 0.0
+	level, scale := convex.Dot(d, theta), 0.0
 	x := &column{}
 	var points [][]float64
 	for k, ok := range l.s.Active {
@@ -30,7 +31,7 @@ func (c *Continuous) score(d, theta []float64) *column {
 		for i := range m {
 			v += float64(float64(d[i]*d[i]) * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 		}
-		a := dot(d, l.s.Mean[k*m:(k+1)*m]) - level
+		a := convex.Dot(d, l.s.Mean[k*m:(k+1)*m]) - level
 		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a), append(x.noise, v)
 		scale += float64(a * a)
 	}

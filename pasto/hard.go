@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for a weighted
@@ -180,7 +182,7 @@ func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64
 			return false, err
 		}
 		if round > 0 {
-			gap := max(lp.prices(w.prices)-dot(w.theta, w.d), 0)
+			gap := max(lp.prices(w.prices)-convex.Dot(w.theta, w.d), 0)
 			if gap < w.opt.Gap || len(w.opt.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
 				w.opt.Gap = gap
 				copy(w.opt.Prices, w.prices)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // Optimum is a mixture with a certificate.
@@ -208,19 +210,11 @@ func gapOf(f Objective, means *Table, p []float64) float64 {
 	f.Gradient(d, theta)
 	top, mean := math.Inf(-1), 0.0
 	for k, w := range p {
-		g := dot(means.Arm(k), d)
+		g := convex.Dot(means.Arm(k), d)
 		top = max(top, g)
 		mean += float64(w * g)
 	}
 	return top - mean
-}
-
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i, v := range a {
-		s += float64(v * b[i])
-	}
-	return s
 }
 
 // ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory; spec

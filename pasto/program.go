@@ -3,6 +3,8 @@ package pasto
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
@@ -81,7 +83,7 @@ func (lp *program) reset(g *Goals, means *Table, take func(m *Metric) bool) {
 func (lp *program) aim(d []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range lp.gain {
-		v := dot(lp.means.Arm(k), d)
+		v := convex.Dot(lp.means.Arm(k), d)
 		lp.gain[k] = v
 		low, high = min(low, v), max(high, v)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -108,7 +109,7 @@ func (l *SCGD) Observe(obs []Observation) error {
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
-		l.g[o.Arm] += float64(share(o)*dot(o.Metrics, l.d)) / l.p[o.Arm]
+		l.g[o.Arm] += float64(share(o)*convex.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
 	if err := l.step(l.g, gamma, 0); err != nil {
 		return err
