@@ -61,13 +61,13 @@ func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &learned{a, func() int { k, _ := a.AddArm(nil); return k }, a.RetireArm}, nil
+	return &learned{a, a.AddArm, a.RetireArm}, nil
 }
 
 // learned is a learner of package pasto.
 type learned struct {
 	pasto.Learner
-	add    func() int
+	add    func() (int, error)
 	retire func(k int) error
 }
 
@@ -76,10 +76,8 @@ func (l *learned) Mixture() []float64 { return l.Serving() }
 
 // AddArm implements [Maker].
 func (l *learned) AddArm() error {
-	if before := l.Arms(); l.add() != before || l.Arms() != before+1 {
-		return bad("arm", "the learner could not take it")
-	}
-	return nil
+	_, err := l.add()
+	return err
 }
 
 // RetireArm implements [Maker].

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -148,13 +147,17 @@ func (a *Algorithm) Observe(obs []Observation) error {
 	if err != nil {
 		return err
 	}
+	gamma, err := a.rates(a.options.Step)
+	if err != nil {
+		return err
+	}
 	a.v.mark(&a.undo, obs)
 	a.v.add(a.p, obs, total)
 	a.v.mean(a.theta, a.p)
 	a.objective.Gradient(a.d, a.theta)
 	if err = checkGradient(a.objective, a.theta, a.d); err == nil {
 		a.v.scores(a.g, a.d)
-		err = a.step(a.g, a.options.Step.At(a.s.T+1), a.options.StepClip)
+		err = a.step(a.g, gamma, a.options.StepClip)
 	}
 	if err != nil {
 		a.v.revert(&a.undo)
@@ -183,9 +186,12 @@ func (a *Algorithm) Estimate() *Table {
 	return t
 }
 
-// AddArm adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
+// AddArm implements [Roster]: it is AddArmFrom with means of 0.
+func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
+
+// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
 // its own, and returns its index (spec 10.5).
-func (a *Algorithm) AddArm(u0 []float64) (int, error) {
+func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := checkVector("u0", u0, a.v.m); err != nil {
 			return 0, err
@@ -199,50 +205,8 @@ func (a *Algorithm) AddArm(u0 []float64) (int, error) {
 	return a.v.k - 1, nil
 }
 
-// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+// RetireArm implements [Roster].
 func (a *Algorithm) RetireArm(k int) error { return a.retire(k) }
-
-// Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤
-// Means, ‖g_t‖ ≤ Step.
-type Constants struct{ Gradient, Smooth, Means, Step float64 }
-
-// TheoremConstant is C = ln K + 4e·G² + 32·(G_f² + G_U²·L_f²)·G_U²/G, as printed.
-func TheoremConstant(arms int, c Constants) float64 {
-	u := float64(c.Means * c.Means)
-	inner := float64(c.Gradient*c.Gradient) + float64(u*float64(c.Smooth*c.Smooth))
-	return portable.Log(float64(arms)) + float64(4*math.E*float64(c.Step*c.Step)) + float64(32*inner*u)/c.Step
-}
-
-// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E f(μp̄_T),
-// for fixed means and [TheoremOptions]. The printed proof does not give this rate (spec 5.1): see
-// [SupportedBound] for what its argument supports.
-func (a *Algorithm) Bound(c Constants) float64 {
-	if a.s.T == 0 {
-		return math.Inf(1)
-	}
-	return TheoremConstant(a.s.Live, c) / math.Sqrt(float64(a.s.T))
-}
-
-// SupportedBound is the bound that the argument of Theorem 1 supports once mended (spec 5.1), for IPW with
-// Q groups a round, second moment B² = Σ_k(‖μ_k‖² + tr Σ_k) of an observation and g in a range of
-// R:
-//
-//	ln K/(γT) + γR²/8 + (R/T)·Σε_t + √2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
-//
-// With ε_t ∝ t^−½ it falls as T^−¼. O(T).
-func SupportedBound(arms, groups, rounds int, gamma float64, explore Schedule, c Constants, noise, spread float64) float64 {
-	t := float64(rounds)
-	sumEps, inverse, last := 0.0, 0.0, 0.0
-	for s := 1; s <= rounds; s++ {
-		eps := explore.At(s)
-		sumEps += eps
-		inverse += 1 / eps
-		last += math.Sqrt(inverse) / float64(s)
-	}
-	out := portable.Log(float64(arms))/float64(gamma*t) + float64(gamma*float64(spread*spread)/8) + float64(float64(spread/t)*sumEps)
-	factor := float64(float64(math.Sqrt2*(c.Gradient+float64(c.Means*c.Smooth))) * noise)
-	return out + float64(float64(factor*math.Sqrt(float64(arms)/float64(groups)))*(last/t))
-}
 
 // String describes the learner and its options in one line.
 func (a *Algorithm) String() string { return a.text }

@@ -370,7 +370,11 @@ func TestPermutationAndLinear(t *testing.T) {
 
 // Spec 5: the constant of Theorem 1, and schedules.
 func TestTheory(t *testing.T) {
-	near(t, "C", TheoremConstant(100, Constants{1, 1, 1, 1}), 79.4782974998, 1e-9)
+	c, err := TheoremConstant(100, Constants{1, 1, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "C", c, 79.4782974998, 1e-9)
 	near(t, "paper ε", PaperExploration().At(6), 0.1/4, 1e-15)
 	near(t, "paper γ", PaperStep(100).At(5), 0.001, 1e-18)
 	near(t, "theorem ε", TheoremExploration(2).At(1), .75, 0)
@@ -380,7 +384,11 @@ func TestTheory(t *testing.T) {
 	near(t, "power", Power(1, -5.0/7).At(128), math.Pow(128, -5.0/7), 1e-15)
 	// The mended bound falls as T^−¼ at the paper's ε ∝ t^−½, far slower than the printed one.
 	b := func(n int) float64 {
-		return SupportedBound(10, 1, n, 1/math.Sqrt(float64(n)), TheoremExploration(.5), Constants{1, 1, 1, 1}, 1, 1)
+		v, err := SupportedBound(Supported{10, 1, n, 1 / math.Sqrt(float64(n)), TheoremExploration(.5), Constants{1, 1, 1, 1}, 1, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 	near(t, "rate", math.Log(b(100000)/b(6250))/math.Log(16), -.25, .04)
 }
@@ -394,7 +402,7 @@ func TestArmsComeAndGo(t *testing.T) {
 		r := random.New(1, "test")
 		play(t, a, toy(t), 2, 100, .1, r)
 		before := append([]float64{}, a.Exploit()...)
-		k, err := a.AddArm([]float64{1, 1})
+		k, err := a.AddArmFrom([]float64{1, 1})
 		if err != nil || k != 2 {
 			t.Fatal(k, err)
 		}

@@ -46,9 +46,11 @@ func Algorithms() []Entry {
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms that may become good unseen", New: confident(ConfidentOptions{Floor: 0.05})},
 		{Name: "paper", Doc: "Algorithm 1 with the settings of the paper's experiments, average of what was served", New: paper(func(*Options, int, int) {})},
 		{Name: "paper-last", Doc: "the same, the last serving distribution", New: paper(func(o *Options, _, _ int) { o.Ship = ShipServing })},
-		{Name: "theorem", Doc: "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon", New: paper(func(o *Options, _, rounds int) {
-			o.Step, o.Exploration = TheoremStep(max(rounds, 1)), TheoremExploration(1)
-		})},
+		{Name: "theorem", Doc: "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon", New: func(f Objective, arms, rounds int, start []float64) (Learner, error) {
+			o := TheoremOptions(1, max(rounds, 1))
+			o.Start = start
+			return New(f, arms, o)
+		}},
 		{Name: "practical", Doc: "Algorithm 1 with the specification's rule for production: discounted arm means, exploration floor, step clip, windowed average", New: func(f Objective, arms, _ int, start []float64) (Learner, error) {
 			o := PracticalOptions(max(arms, 1))
 			o.Start = start

@@ -1,6 +1,7 @@
 package pasto
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/noregret/noregret/convex"
@@ -10,7 +11,8 @@ import (
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
 // ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
 // finite, the constants. It returns an error that names the two points of the first breach. It can refute
-// concavity and not prove it. The same seed tests the same points.
+// concavity and not prove it. A value of −Inf is a forbidden point and left out, NaN and +Inf are refused.
+// Differences of 1e-12 of the size of the terms are taken to be rounding. The same seed tests the same points.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	if err := validate(f); err != nil {
 		return err
@@ -22,6 +24,14 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 	if err := checkVector("upper", upper, d); err != nil {
 		return err
 	}
+	for i := range lower {
+		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > largest || math.Abs(upper[i]) > largest {
+			return bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v", lower[i], upper[i], largest)
+		}
+	}
+	if n < 1 {
+		return bad("n", "%d: want at least one pair of points", n)
+	}
 	lipschitz, smooth := f.Constants(lower, upper)
 	r := random.New(seed, "pasto: concavity")
 	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
@@ -32,17 +42,23 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 			mid[i] = (a[i] + b[i]) / 2
 		}
 		fa, fb, fm := f.Value(a), f.Value(b), f.Value(mid)
+		for _, v := range [][2]any{{a, fa}, {b, fb}, {mid, fm}} {
+			if y := v[1].(float64); y != y || math.IsInf(y, 1) {
+				return bad("objective", "%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden", nameOf(f), y, v[0])
+			}
+		}
 		if !finite(fa) || !finite(fb) {
 			continue // hard guardrails
 		}
 		f.Gradient(ga, a)
 		f.Gradient(gb, b)
-		tangent := 0.0
+		tangent, size := 0.0, math.Abs(fa)+math.Abs(fb)
 		for i := range a {
 			tangent += float64(ga[i] * (b[i] - a[i]))
+			size += float64(math.Abs(ga[i]) * (math.Abs(a[i]) + math.Abs(b[i])))
 			mid[i] = ga[i] - gb[i]
 		}
-		slack := float64(1e-9 * (1 + math.Abs(fa) + math.Abs(fb) + math.Abs(tangent)))
+		slack := float64(1e-12 * size)
 		distance := 0.0
 		for i := range a {
 			distance += float64((a[i] - b[i]) * (a[i] - b[i]))

@@ -2,22 +2,29 @@ package pasto
 
 import "math"
 
-// take adds an observation to the arm's statistics, and reports whether the arm has changed.
-func (l *Confident) take(o *Observation) bool {
+// take adds an observation to the arm's statistics.
+func (l *Confident) take(o *Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
-	w := o.Size
-	if w == 0 {
-		w = 1
-	}
+	w := unit(o)
 	if s.Count[k] == 0 {
 		s.Fresh--
 	} else {
 		s.Freedom++
+		s.Spread -= l.spread(k)
 	}
+	if l.now[k] == 0 {
+		s.Rounds[k]++
+		s.NewRounds[k]++
+	}
+	more := float64(w * (2*l.now[k] + w)) // Σ size² over rounds, of which the running one grows
+	l.now[k] += w
+	s.Cluster[k] += more
+	s.NewCluster[k] += more
 	s.Count[k]++
 	s.Size[k] += w
 	s.NewCount[k]++
 	s.NewSize[k] += w
+	s.Spread += l.spread(k)
 	share, recent := w/s.Size[k], w/s.NewSize[k]
 	mean, squares, block := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.NewMean[k*m:(k+1)*m]
 	for i, v := range o.Metrics {
@@ -28,18 +35,82 @@ func (l *Confident) take(o *Observation) bool {
 		s.Pool[i] += q
 		block[i] += float64(recent * (v - block[i]))
 	}
-	n := s.NewCount[k]
+}
+
+// unit is the size that an observation counts with.
+func unit(o *Observation) float64 {
+	if o.Size == 0 {
+		return 1
+	}
+	return o.Size
+}
+
+// spread is Size − Cluster/Size of an arm: Σ size·(û − mean)² contains this many common variances.
+func (l *Confident) spread(k int) float64 {
+	return l.s.Size[k] - l.s.Cluster[k]/l.s.Size[k]
+}
+
+// common adds a round to what is known of the effects that its groups have in common: for two groups of
+// different noise the product of what they miss their arms' means by has the common variance as its mean.
+// Arms without a mean have no part in it.
+func (l *Confident) common(obs []Observation) {
+	s, m := &l.s, l.objective.Dim()
+	total, known := 0.0, 0
+	for i := range obs {
+		if s.Count[obs[i].Arm] > 0 {
+			total += unit(&obs[i])
+			known++
+		}
+	}
+	if known < 2 {
+		return
+	}
+	clear(l.sum)
+	clear(l.own)
+	each := 0.0
+	for i := range obs {
+		k := obs[i].Arm
+		if s.Count[k] == 0 {
+			continue
+		}
+		share := unit(&obs[i]) / total
+		each += float64(share * share)
+		for j, v := range obs[i].Metrics {
+			r := float64(share * (v - s.Mean[k*m+j]))
+			l.sum[j] += r
+			l.own[j] += float64(r * r)
+		}
+	}
+	for j, r := range l.sum {
+		s.Shared[j] += float64(r*r) - l.own[j]
+	}
+	s.Pairs += 1 - each
+}
+
+// tau is the variance τ² of what the groups of a round have in common in metric i.
+func (l *Confident) tau(i int) float64 {
+	if !(l.s.Pairs > 0) {
+		return 0
+	}
+	return max(l.s.Shared[i]/l.s.Pairs, 0)
+}
+
+// ended ends the round for arm k, and reports whether the arm has changed.
+func (l *Confident) ended(k int) bool {
+	s, m := &l.s, l.objective.Dim()
+	l.now[k] = 0
+	n := s.NewRounds[k]
 	if n%firstBlock != 0 || l.options.Alarm < 0 {
 		return false
 	}
-	if s.Count[k]-float64(n) >= firstBlock && l.differs(k) {
+	if s.Rounds[k]-float64(n) >= firstBlock && l.differs(k) {
 		l.restart(k)
 		return true
 	}
-	if n >= s.NewLimit[k] { // blocks of 32, 64, ... up to half of all, and again
-		s.NewCount[k], s.NewSize[k] = 0, 0
-		clear(block)
-		if s.NewLimit[k] *= 2; float64(s.NewLimit[k]) > s.Count[k]/2 {
+	if n >= s.NewLimit[k] { // blocks of 32, 64, ... rounds up to half of all, and again
+		s.NewCount[k], s.NewRounds[k], s.NewSize[k], s.NewCluster[k] = 0, 0, 0, 0
+		clear(s.NewMean[k*m : (k+1)*m])
+		if s.NewLimit[k] *= 2; float64(s.NewLimit[k]) > s.Rounds[k]/2 {
 			s.NewLimit[k] = 2 * firstBlock
 		}
 	}
@@ -53,7 +124,7 @@ func (l *Confident) differs(k int) bool {
 	for i := range m {
 		// mean = (old·before + new·block)/size, so block − before = (block − mean)·size/old.
 		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
-		v := float64(l.variance(k, i) * (1/old + 1/s.NewSize[k]))
+		v := l.squareError(k, i, old, s.Cluster[k]-s.NewCluster[k]) + l.squareError(k, i, s.NewSize[k], s.NewCluster[k])
 		if float64(d*d) > float64(float64(l.options.Alarm*l.options.Alarm)*v) && math.Abs(d) > 1e-12*(math.Abs(s.Mean[k*m+i])+math.Abs(s.NewMean[k*m+i])) {
 			return true
 		}
@@ -66,6 +137,7 @@ func (l *Confident) differs(k int) bool {
 func (l *Confident) restart(k int) {
 	s, m := &l.s, l.objective.Dim()
 	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
+	s.Spread = max(s.Spread-l.spread(k), 0)
 	for i := range m {
 		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
 		s.Mean[k*m+i] = s.NewMean[k*m+i]
@@ -74,9 +146,10 @@ func (l *Confident) restart(k int) {
 			s.Squares[k*m+i] = float64(s.Pool[i] / s.Freedom * float64(s.NewCount[k]-1))
 		}
 	}
-	s.Size[k], s.Count[k] = s.NewSize[k], float64(s.NewCount[k])
+	s.Size[k], s.Count[k], s.Cluster[k], s.Rounds[k] = s.NewSize[k], float64(s.NewCount[k]), s.NewCluster[k], float64(s.NewRounds[k])
 	s.NewLimit[k] = 0 // forgetAll passes it over
 	s.Freedom += s.Count[k] - 1
+	s.Spread += l.spread(k)
 	for i := range m {
 		s.Pool[i] += s.Squares[k*m+i]
 	}
@@ -89,22 +162,30 @@ func (l *Confident) forgetAll() {
 	if s.Freedom > keptFreedom {
 		c := keptFreedom / s.Freedom
 		s.Freedom = keptFreedom
+		s.Spread *= c
 		for i := range s.Pool {
 			s.Pool[i] *= c
 		}
 	}
+	if s.Pairs > keptFreedom {
+		for i := range s.Shared {
+			s.Shared[i] *= keptFreedom / s.Pairs
+		}
+		s.Pairs = keptFreedom
+	}
 	for k := range s.Size {
 		if s.NewLimit[k] != 0 && s.Count[k] > 1 {
 			s.Size[k] /= s.Count[k]
-			s.Count[k] = 1
+			s.Count[k], s.Rounds[k], s.Cluster[k] = 1, 1, float64(s.Size[k]*s.Size[k])
 			clear(s.Squares[k*m : (k+1)*m])
 		}
-		s.NewCount[k], s.NewSize[k], s.NewLimit[k] = 0, 0, 2*firstBlock
+		s.NewCount[k], s.NewRounds[k], s.NewSize[k], s.NewCluster[k], s.NewLimit[k] = 0, 0, 0, 0, 2*firstBlock
 	}
 	clear(s.NewMean)
 }
 
-// variance is that of a unit of size of arm k in metric i; +Inf while nothing is known.
+// variance is that of a unit of size of arm k in metric i, with what it has in common with others of its
+// round; +Inf while nothing is known.
 func (l *Confident) variance(k, i int) float64 {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -113,4 +194,29 @@ func (l *Confident) variance(k, i int) float64 {
 	pool := s.Pool[i] / s.Freedom
 	free := max(s.Count[k]-1, 0)
 	return (s.Squares[k*l.objective.Dim()+i] + float64(poolWeight*pool)) / (free + poolWeight)
+}
+
+// squareError is the squared standard error of a mean of arm k in metric i over so much size, of which cluster
+// is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t, the mean's
+// variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together, as far as the arm
+// was served in different rounds; what is added is the τ² that it does not contain: nothing where each round
+// has one group of the arm, nearly all of it where it has many.
+func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
+	v := l.variance(k, i) / size
+	tau := l.tau(i)
+	if tau == 0 {
+		return v
+	}
+	s := &l.s
+	pool := 0.0
+	if s.Freedom > 0 {
+		pool = float64(poolWeight * s.Spread / s.Freedom)
+	}
+	inside := (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
+	return v + float64(tau*max(cluster/size-inside, 0))/size
+}
+
+// standardError is that of arm k's mean in metric i.
+func (l *Confident) standardError(k, i int) float64 {
+	return math.Sqrt(l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 }

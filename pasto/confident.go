@@ -11,10 +11,13 @@ import (
 // ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
 // name "default" stands for.
 type ConfidentOptions struct {
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5. HardCaution is the c of hard
-	// guardrails, 0 means 2.
+	// In each option 0 means the default, and negative none where that makes sense.
+	//
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
+	// hard guardrails, 0 means 2, negative none.
 	Optimism, Caution, HardCaution float64
-	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5.
+	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5, negative
+	// none.
 	Explore float64
 	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
 	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
@@ -46,9 +49,17 @@ type ConfidentOptions struct {
 // no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
 // deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of observations with those before
-// it; blocks are of 32, 64, ... up to half of all, and begin again. A difference of 6 standard errors
-// starts the arm anew from the block, and lets every other arm's past count for one group.
+// Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
+// that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and
+// the noise of a control group that the round's groups share ([Metric.Relative], or contrasts that the host
+// forms). Its variance τ² is estimated for each metric from the products of deviations of two groups of a
+// round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round t: what is
+// in common does not average out within a round. Rounds are taken to be independent, and e too; shocks that
+// hit arms differently are a part of e where an arm has one group in a round, and are missed where it has many.
+//
+// Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
+// blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
+// standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
 // deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
@@ -58,8 +69,7 @@ type ConfidentOptions struct {
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing, but for the linear programs
-// of hard guardrails.
+// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -69,6 +79,8 @@ type Confident struct {
 	moved     *Table // V̂ ± se
 	solver    *solver
 	usable    []bool
+	now       []float64 // size of each arm in the running round; 0 between rounds
+	sum, own  []float64 // of the round's deviations, and of their squares
 	p         []float64 // serving
 	caution   []float64 // of each metric
 	curve     []float64 // λ of each metric
@@ -78,6 +90,11 @@ type Confident struct {
 	text      string
 	intake    intake
 	undo      confidentUndo
+	work      struct { // of hard guardrails
+		decomposition
+		arms []int
+		part Table
+	}
 }
 
 type confidentState struct {
@@ -97,19 +114,29 @@ type confidentState struct {
 	NewSize  []float64 // K: of the recent block
 	NewCount []int
 	NewMean  []float64
-	NewLimit []int     // the block's length
+	NewLimit []int     // the block's length in rounds
 	Pool     []float64 // M: Σ over arms of Squares
 	Solved   []float64 // K: Count at the last solution
 	Freedom  float64   // Σ (Count − 1)
-	Up, Down []float64 // p⁺ and p⁻
+	// What the groups of a round have in common.
+	Rounds     []float64 // K: in which the arm was served
+	Cluster    []float64 // K: Σ over rounds of the square of the arm's size in the round
+	NewRounds  []int     // of the recent block
+	NewCluster []float64
+	Spread     float64   // Σ (Size − Cluster/Size), with Freedom
+	Shared     []float64 // M: Σ over rounds of products of two groups' deviations
+	Pairs      float64   // Σ of the weights of these
+	Up, Down   []float64 // p⁺ and p⁻
 }
 
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
-	firstBlock  = 16  // groups between tests for a change
+	firstBlock  = 16  // rounds between tests for a change
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
+
+	confidentFormat = ", state 2: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
@@ -136,8 +163,8 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		if *v.v == 0 {
 			*v.v = v.def
 		}
-		if !(*v.v >= 0) || math.IsInf(*v.v, 1) {
-			return nil, bad(v.name, "%v: want a finite number, at least 0", *v.v)
+		if !finite(*v.v) {
+			return nil, bad(v.name, "%v: want a finite number; 0 is the default of %v, negative none", *v.v, v.def)
 		}
 	}
 	if o.Shrink == 0 {
@@ -164,6 +191,8 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
 	}
 	l.s.Solved = make([]float64, arms)
+	l.s.Rounds, l.s.Cluster, l.s.NewRounds, l.s.NewCluster = make([]float64, arms), make([]float64, arms), make([]int, arms), make([]float64, arms)
+	l.s.Shared = make([]float64, m)
 	for k := range arms {
 		l.s.Active[k] = true
 		l.s.NewLimit[k] = 2 * firstBlock
@@ -171,9 +200,9 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	}
 	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
-		l.sign[i], l.caution[i] = 1, o.Caution
+		l.sign[i], l.caution[i] = 1, max(o.Caution, 0)
 		if hard != nil && hard.metrics[i].Hard {
-			l.caution[i] = o.HardCaution
+			l.caution[i] = max(o.HardCaution, 0)
 		}
 		if d, ok := f.(Directed); ok {
 			l.sign[i] = d.Sign(i)
@@ -190,7 +219,8 @@ func (l *Confident) workspace() {
 	l.moved = newTable(arms, l.objective.Dim())
 	l.solver = newSolver(l.objective, l.moved)
 	l.usable = make([]bool, arms)
-	l.ridge = make([]float64, arms)
+	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
+	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	l.curve = make([]float64, l.objective.Dim())
 	for i := range l.curve {
 		l.curve[i] = curvature(l.objective, i)
@@ -231,8 +261,12 @@ func (l *Confident) Observe(obs []Observation) error {
 	}
 	l.mark(obs)
 	before, changed := l.s.Fresh, false
+	l.common(obs)
 	for i := range obs {
-		if l.take(&obs[i]) {
+		l.take(&obs[i])
+	}
+	for i := range obs {
+		if k := obs[i].Arm; l.now[k] > 0 && l.ended(k) {
 			changed = true
 		}
 	}
@@ -267,8 +301,8 @@ func (l *Confident) Observe(obs []Observation) error {
 	return nil
 }
 
-// AddArm adds an arm that is served for the first time within about K/Q rounds, and returns its index.
-func (l *Confident) AddArm() int {
+// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no error.
+func (l *Confident) AddArm() (int, error) {
 	s, m := &l.s, l.objective.Dim()
 	s.Active = append(s.Active, true)
 	s.Live++
@@ -277,6 +311,8 @@ func (l *Confident) AddArm() int {
 	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
 	s.NewLimit = append(s.NewLimit, 2*firstBlock)
 	s.Solved = append(s.Solved, 0)
+	s.Rounds, s.Cluster = append(s.Rounds, 0), append(s.Cluster, 0)
+	s.NewRounds, s.NewCluster = append(s.NewRounds, 0), append(s.NewCluster, 0)
 	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
 	more := make([]float64, m)
 	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
@@ -284,19 +320,14 @@ func (l *Confident) AddArm() int {
 	s.Mixed = s.Clock
 	l.workspace()
 	l.mix()
-	return len(s.Size) - 1
+	return len(s.Size) - 1, nil
 }
 
-// RetireArm takes arm k out for good. Its index stays; its observations are refused from now on.
+// RetireArm implements [Roster].
 func (l *Confident) RetireArm(k int) error {
 	s := &l.s
-	switch {
-	case k < 0 || k >= len(s.Size):
-		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(s.Size)-1)
-	case !s.Active[k]:
-		return bad("arm", "%d is retired already", k)
-	case s.Live == 1:
-		return bad("arm", "%d is the last active one: at least one must stay", k)
+	if err := retirable(k, s.Active); err != nil {
+		return err
 	}
 	s.Active[k] = false
 	s.Live--
@@ -327,7 +358,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
 			if l.s.Size[k] > 0 {
-				errors.Arm(k)[i] = math.Sqrt(l.variance(k, i) / l.s.Size[k])
+				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}
 	}
@@ -339,17 +370,18 @@ func (l *Confident) String() string { return l.text }
 
 // MarshalBinary implements [Learner].
 func (l *Confident) MarshalBinary() ([]byte, error) {
-	return snapshot.Seal(snapshotMagic, l.text+identity(l.objective), &l.s)
+	return snapshot.Seal(snapshotMagic, l.text+confidentFormat+identity(l.objective), &l.s)
 }
 
 // UnmarshalBinary implements [Learner].
 func (l *Confident) UnmarshalBinary(data []byte) error {
 	var s confidentState
-	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
+	if err := snapshot.Open(data, snapshotMagic, l.text+confidentFormat+identity(l.objective), &s); err != nil {
 		return err
 	}
 	n, m := len(s.Size), l.objective.Dim()
-	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 && s.Live > 0 &&
+	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 &&
+		len(s.Rounds) == n && len(s.Cluster) == n && len(s.NewRounds) == n && len(s.NewCluster) == n && len(s.Shared) == m && s.Live > 0 && checkVector("", s.Cluster, n) == nil && checkVector("", s.Shared, m) == nil &&
 		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
 		checkVector("", s.Mean, n*m) == nil && checkVector("", s.NewMean, n*m) == nil && checkVector("", s.Squares, n*m) == nil &&
 		checkVector("", s.Size, n) == nil && checkVector("", s.Count, n) == nil && checkVector("", s.Pool, m) == nil &&

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -18,7 +17,8 @@ type ContinuousOptions struct {
 	Every int
 	// Candidates a search looks at, 0 means 200.
 	Candidates int
-	// Tolerance ends the search when no candidate promises more, in units of the objective; 0 means never.
+	// Tolerance ends the search when no candidate promises more, in units of the objective, and hard guardrails
+	// are held; 0 means never.
 	Tolerance float64
 	// Learner are the options of the learner on the nodes.
 	Learner ConfidentOptions
@@ -28,7 +28,9 @@ type ContinuousOptions struct {
 // default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are enough;
 // which, is learned. Every so many rounds it
 //
-//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with its standard error,
+//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with its standard error;
+//     where guardrails are hard, d has their dual prices of the linear program over the nodes' estimates besides, and
+//     where no mixture of the nodes holds them, those of the least violation alone (phase 1 of the simplex method),
 //  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest likelihood) to the scores,
 //  3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among quasi-random points and
 //     Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the atoms of the mixture,
@@ -68,8 +70,8 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 		return nil, bad("box", "%d lower and %d upper sides", d, len(upper))
 	}
 	for i := range lower {
-		if !finite(lower[i]) || !finite(upper[i]) || !(lower[i] <= upper[i]) {
-			return nil, bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want finite sides in order, as an empty or unbounded box has no uniform exploration", lower[i], upper[i])
+		if !(math.Abs(lower[i]) <= largest) || !(math.Abs(upper[i]) <= largest) || !(lower[i] <= upper[i]) {
+			return nil, bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no uniform exploration", lower[i], upper[i], largest)
 		}
 	}
 	if o.Nodes == 0 {
@@ -95,7 +97,8 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	c.c = continuousState{Width: 0.25, Gap: math.Inf(1)}
 	c.c.Points = append(c.c.Points, c.half())
 	for len(c.c.Points) < o.Nodes {
-		c.c.Points = append(c.c.Points, c.quasi())
+		c.c.Halton++
+		c.c.Points = append(c.c.Points, c.quasi(c.c.Halton))
 	}
 	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper, o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
 	return c, nil
@@ -130,15 +133,14 @@ func firstPrimes(n int) []int {
 	return list
 }
 
-// quasi is the next point of Halton's sequence.
-func (c *Continuous) quasi() []float64 {
-	c.c.Halton++
+// quasi is point n of Halton's sequence.
+func (c *Continuous) quasi(n int) []float64 {
 	x := make([]float64, len(c.lower))
 	for i := range x {
 		f := 1.0
-		for n := c.c.Halton; n > 0; n /= c.primes[i] {
+		for rest := n; rest > 0; rest /= c.primes[i] {
 			f /= float64(c.primes[i])
-			x[i] += float64(f * float64(n%c.primes[i]))
+			x[i] += float64(f * float64(rest%c.primes[i]))
 		}
 	}
 	return x
@@ -171,11 +173,9 @@ func (c *Continuous) Draw(r Rand, arms []int) { c.learner.Draw(r, arms) }
 // Estimate returns the nodes' means and their standard errors.
 func (c *Continuous) Estimate() (means, errors *Table) { return c.learner.Estimate() }
 
-// Infeasible is [Confident.Infeasible] for mixtures of the nodes so far.
-func (c *Continuous) Infeasible() (least *Infeasible, sure bool) { return c.learner.Infeasible() }
-
 // Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
-// optimism. +Inf before the first.
+// optimism, in units of the objective; of the violation while no mixture of the nodes holds the hard guardrails.
+// +Inf before the first search.
 func (c *Continuous) Gap() float64 { return c.c.Gap }
 
 // Observe implements [Learner]; every so many rounds it searches.
@@ -187,179 +187,6 @@ func (c *Continuous) Observe(obs []Observation) error {
 		c.search()
 	}
 	return nil
-}
-
-// process is a Gaussian process on the active nodes.
-type process struct {
-	points [][]float64
-	chol   []float64 // lower factor of K + noise
-	alpha  []float64
-	scale  float64 // prior variance
-	length float64
-}
-
-// matern is the Matérn-5/2 kernel of variance 1.
-func matern(a, b []float64, length float64) float64 {
-	s := 0.0
-	for i, v := range a {
-		s += float64((v - b[i]) * (v - b[i]))
-	}
-	r := math.Sqrt(5*s) / length
-	return float64((1 + r + float64(r*r)/3) * portable.Exp(-r))
-}
-
-// fit makes the process of targets y with the given noise variances, and returns its log likelihood up to a
-// constant.
-func fit(points [][]float64, y, noise []float64, scale, length float64) (*process, float64) {
-	n := len(y)
-	g := &process{points: points, scale: scale, length: length, chol: make([]float64, n*n), alpha: make([]float64, n)}
-	like := 0.0
-	for i := range n {
-		for j := 0; j <= i; j++ {
-			v := float64(scale * matern(points[i], points[j], length))
-			if i == j {
-				v += noise[i] + float64(1e-9*scale)
-			}
-			for k := range j {
-				v -= float64(g.chol[i*n+k] * g.chol[j*n+k])
-			}
-			if i == j {
-				v = math.Sqrt(max(v, 1e-300))
-				like -= portable.Log(v)
-			} else {
-				v /= g.chol[j*n+j]
-			}
-			g.chol[i*n+j] = v
-		}
-	}
-	copy(g.alpha, y)
-	g.forward(g.alpha)
-	like -= float64(0.5 * dot(g.alpha, g.alpha))
-	for i := n - 1; i >= 0; i-- {
-		for k := i + 1; k < n; k++ {
-			g.alpha[i] -= float64(g.chol[k*n+i] * g.alpha[k])
-		}
-		g.alpha[i] /= g.chol[i*n+i]
-	}
-	return g, like
-}
-
-// forward solves L·x = b in place.
-func (g *process) forward(b []float64) {
-	n := len(g.alpha)
-	for i := range n {
-		for k := range i {
-			b[i] -= float64(g.chol[i*n+k] * b[k])
-		}
-		b[i] /= g.chol[i*n+i]
-	}
-}
-
-// at is the mean and the standard deviation at x, with row as scratch.
-func (g *process) at(x, row []float64) (mean, sd float64) {
-	for i, p := range g.points {
-		row[i] = float64(g.scale * matern(x, p, g.length))
-		mean += float64(row[i] * g.alpha[i])
-	}
-	g.forward(row)
-	return mean, math.Sqrt(max(g.scale-dot(row, row), 0))
-}
-
-// search is steps 1 to 4.
-func (c *Continuous) search() {
-	m := c.learner.objective.Dim()
-	theta, d := make([]float64, m), make([]float64, m)
-	for k, w := range c.learner.s.Down {
-		for i := range m {
-			theta[i] += float64(w * c.learner.s.Mean[k*m+i])
-		}
-	}
-	c.learner.objective.Gradient(d, theta)
-	level := dot(d, theta)
-	var points [][]float64
-	var nodes []int
-	var y, noise []float64
-	scale := 0.0
-	for k, ok := range c.learner.s.Active {
-		if !ok {
-			continue
-		}
-		v := 0.0
-		for i := range m {
-			v += float64(float64(d[i]*d[i])*c.learner.variance(k, i)) / c.learner.s.Size[k]
-		}
-		a := dot(d, c.learner.s.Mean[k*m:(k+1)*m]) - level
-		nodes, points, y, noise = append(nodes, k), append(points, c.c.Points[k]), append(y, a), append(noise, v)
-		scale += float64(a * a)
-	}
-	scale = max(scale/float64(len(y)), 1e-12)
-	var best *process
-	top := math.Inf(-1)
-	for _, length := range []float64{0.1, 0.2, 0.4, 0.8, 1.6} {
-		if g, like := fit(points, y, noise, scale, length); like > top {
-			best, top = g, like
-		}
-	}
-	x, promise := c.candidate(best)
-	c.c.Gap = promise
-	if promise <= c.options.Tolerance {
-		c.c.Done = c.options.Tolerance > 0
-		return
-	}
-	if !c.room(nodes, y, noise) {
-		return
-	}
-	c.c.Points = append(c.c.Points, x)
-	c.learner.AddArm()
-	c.c.Width = max(c.c.Width/2, 1.0/64)
-}
-
-// candidate is the point of largest mean + 2 sd among quasi-random points and perturbations of the
-// mixture's atoms.
-func (c *Continuous) candidate(g *process) (x []float64, promise float64) {
-	var atoms []int
-	for k, w := range c.learner.s.Down {
-		if w > 0 {
-			atoms = append(atoms, k)
-		}
-	}
-	row := make([]float64, len(g.points))
-	promise = math.Inf(-1)
-	for i := range c.options.Candidates {
-		var z []float64
-		if i%2 == 0 || len(atoms) == 0 {
-			z = c.quasi()
-		} else {
-			z = append([]float64{}, c.c.Points[atoms[i/2%len(atoms)]]...)
-			for j := range z {
-				z[j] = min(max(z[j]+float64(c.c.Width*Normal(&c.c.Random)), 0), 1)
-			}
-		}
-		mean, sd := g.at(z, row)
-		if v := mean + 2*sd; v > promise {
-			x, promise = z, v
-		}
-	}
-	return x, promise
-}
-
-// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one does.
-func (c *Continuous) room(nodes []int, score, noise []float64) bool {
-	for c.learner.s.Live >= c.options.MaxNodes {
-		worst, low := -1, 0.0
-		for i, k := range nodes {
-			if !c.learner.s.Active[k] || c.learner.s.Down[k] >= 1/float64(10*c.options.MaxNodes) {
-				continue
-			}
-			if v := score[i] + 2*math.Sqrt(noise[i]); v < low {
-				worst, low = k, v
-			}
-		}
-		if worst < 0 || c.learner.RetireArm(worst) != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // String describes the learner and its options in one line.

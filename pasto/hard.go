@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for a weighted
@@ -88,114 +90,157 @@ type reward struct{ *Goals }
 // Value implements [Objective].
 func (r reward) Value(theta []float64) float64 { return r.Reward(theta) }
 
-// maximizeHard maximizes the reward of g over the mixtures that hold its hard guardrails. The answer is moved
-// into them by as much as rounding had left it outside, where that is more than the metrics' slack.
+// maximizeHard maximizes the reward of g over the mixtures that hold its hard guardrails.
 func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum, error) {
-	opt, err := decompose(g, means, nil, tol, iterations)
-	for push := 2.0; err == nil && push < 1e7; push *= 100 {
-		opt.Violations = make([]float64, means.metrics)
-		theta := make([]float64, means.metrics)
-		means.Mean(theta, opt.Mixture)
-		tight, broken := make([]float64, means.metrics), false
+	w := &decomposition{}
+	if feasible, err := w.maximize(g, means, tol, iterations); err != nil {
+		return nil, err
+	} else if !feasible {
+		return nil, bad("guardrails", "%w", w.lp.infeasible(g))
+	}
+	return &w.opt, nil
+}
+
+// decomposition is the workspace of simplicial decomposition: a second run on as many arms and metrics allocates
+// nothing.
+type decomposition struct {
+	lp               program
+	solver           *solver
+	atoms            Table
+	theta, d, prices []float64
+	tight            []float64
+	vertices         [][]float64
+	share            []float64
+	reducer          reducer
+	opt              Optimum
+	kept             []float64 // mixture and prices of opt, while a better one is looked for
+}
+
+// maximize leaves the best mixture in w.opt, moved into the hard guardrails by as much as rounding had left it
+// outside, where that is more than the metrics' slack. Where no mixture holds them it reports so, and lp has the
+// least violation.
+func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
+	if feasible, err = w.run(g, means, nil, tol, iterations); err != nil || !feasible {
+		return feasible, err
+	}
+	violations := zeros(w.opt.Violations, means.metrics)
+	w.tight = zeros(w.tight, means.metrics)
+	for push := 2.0; push < 1e7; push *= 100 {
+		means.Mean(w.theta, w.opt.Mixture)
+		broken := false
 		for i := range g.metrics {
 			if m := &g.metrics[i]; m.Hard {
-				opt.Violations[i] = m.violation(theta[i])
-				tight[i] = float64(push * opt.Violations[i])
-				broken = broken || opt.Violations[i] > m.slack()
+				violations[i] = m.violation(w.theta[i])
+				w.tight[i] = float64(push * violations[i])
+				broken = broken || violations[i] > m.slack()
 			}
 		}
 		if !broken {
 			break
 		}
-		more, err := decompose(g, means, tight, tol, iterations)
-		if err != nil {
-			break // there is no room: what there is stays, and says its violation
+		old := w.opt
+		w.kept = append(append(w.kept[:0], w.opt.Mixture...), w.opt.Prices...)
+		if more, err := w.run(g, means, w.tight, tol, iterations); err != nil || !more {
+			w.opt = old // there is no room: what there is stays, and says its violation
+			copy(w.opt.Prices, w.kept[copy(w.opt.Mixture, w.kept):])
+			break
 		}
-		opt = more
 	}
-	return opt, err
+	w.opt.Violations = violations
+	return true, nil
 }
 
-// decompose is simplicial decomposition: the best mixture of the vertices known so far, by the solver of soft
+// run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of soft
 // objectives, and then the vertex that its gradient likes best, by the linear program. Tight is what is added
 // to each metric's demand, nil for nothing. For a linear reward the first vertex is the answer. The gap is
 // certified by the dual prices: no mixture that holds the guardrails has a reward above Value + Gap.
-func decompose(g *Goals, means *Table, tight []float64, tol float64, iterations int) (*Optimum, error) {
-	lp := newProgram(g, means, func(m *Metric) bool { return m.Hard })
-	for j, m := range lp.rows {
+func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64, iterations int) (feasible bool, err error) {
+	m, lp, f := means.metrics, &w.lp, reward{g}
+	lp.reset(g, means, func(m *Metric) bool { return m.Hard })
+	for j, i := range lp.rows {
 		if tight != nil {
-			lp.tight[j] = tight[m] / lp.scale[j]
+			lp.tight[j] = tight[i] / lp.scale[j]
 		}
 	}
-	f := reward{g}
-	theta, d := make([]float64, means.metrics), make([]float64, means.metrics)
+	w.theta, w.d, w.prices, w.share = zeros(w.theta, m), zeros(w.d, m), zeros(w.prices, m), w.share[:0]
+	w.atoms.arms, w.atoms.metrics, w.atoms.data = 0, m, w.atoms.data[:0]
+	w.opt = Optimum{Gap: math.Inf(1), Prices: zeros(w.opt.Prices, m), Mixture: w.opt.Mixture[:0], Violations: w.opt.Violations}
+	if w.solver == nil || len(w.solver.theta) != m {
+		w.solver = newSolver(f, &w.atoms)
+	}
+	w.solver.f, w.solver.err = f, nil
 	if k, _ := bestSingle(f, means); k >= 0 {
-		copy(theta, means.Arm(k))
+		copy(w.theta, means.Arm(k))
 	}
-	f.Gradient(d, theta)
-	lp.aim(d)
-	feasible, err := lp.least()
-	if err != nil {
-		return nil, err
+	f.Gradient(w.d, w.theta)
+	lp.aim(w.d)
+	if feasible, err := lp.least(); err != nil || !feasible {
+		return feasible, err
 	}
-	if !feasible {
-		return nil, bad("guardrails", "%w", lp.infeasible(g))
-	}
-	atoms := &Table{metrics: means.metrics}
-	var vertices [][]float64
-	var share []float64
-	opt := &Optimum{Gap: math.Inf(1), Prices: make([]float64, means.metrics)}
-	prices := make([]float64, means.metrics)
 	for round := 0; ; round++ {
 		if err := lp.run(false); err != nil {
-			return nil, err
+			return false, err
 		}
 		if round > 0 {
-			gap := max(lp.prices(prices)-dot(theta, d), 0)
-			if gap < opt.Gap || opt.Mixture == nil { // a gap that is NaN, by overflow, certifies nothing
-				opt.Gap = gap
-				copy(opt.Prices, prices)
-				opt.Mixture = combine(means.arms, vertices, share)
+			gap := max(lp.prices(w.prices)-convex.Dot(w.theta, w.d), 0)
+			if gap < w.opt.Gap || len(w.opt.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
+				w.opt.Gap = gap
+				copy(w.opt.Prices, w.prices)
+				w.combine(means.arms)
 			}
-			if gap <= tol || opt.Iterations >= iterations || round > 10*(means.metrics+len(lp.rows))+200 {
+			if gap <= tol || w.opt.Iterations >= iterations || round > 10*(m+len(lp.rows))+200 {
 				break
 			}
 		}
-		v := lp.mixture()
-		if slices.ContainsFunc(vertices, func(w []float64) bool { return slices.Equal(v, w) }) {
+		if !w.vertex(means) {
 			break // the gap is as small as rounding lets it be
 		}
-		vertices = append(vertices, v)
-		atoms.data = append(atoms.data, make([]float64, means.metrics)...)
-		atoms.arms++
-		means.Mean(atoms.Arm(atoms.arms-1), v)
-		share = append(share, 0)
-		if round == 0 {
-			share[0] = 1
-		}
-		_, used := newSolver(f, atoms).solve(share, float64(0.1*tol), 1000)
-		opt.Iterations += used + 1
-		atoms.Mean(theta, share)
-		f.Gradient(d, theta)
-		lp.aim(d)
+		_, used := w.solver.solve(w.share, float64(0.1*tol), 1000)
+		w.opt.Iterations += used + 1
+		w.atoms.Mean(w.theta, w.share)
+		f.Gradient(w.d, w.theta)
+		lp.aim(w.d)
 	}
-	opt.Iterations += lp.iterations
-	ReduceSupport(means, opt.Mixture)
-	return opt, nil
+	w.opt.Iterations += lp.iterations
+	w.reducer.reduce(means, w.opt.Mixture)
+	return true, nil
 }
 
-// combine is the mixture of mixtures.
-func combine(arms int, vertices [][]float64, share []float64) []float64 {
-	p := make([]float64, arms)
-	for i, w := range share {
-		if w == 0 {
+// vertex adds the vertex that the program has found, and reports whether it is a new one.
+func (w *decomposition) vertex(means *Table) bool {
+	n := len(w.share)
+	if n == len(w.vertices) {
+		w.vertices = append(w.vertices, nil)
+	}
+	v := w.lp.mixtureTo(w.vertices[n])
+	w.vertices[n] = v
+	for _, u := range w.vertices[:n] {
+		if slices.Equal(u, v) {
+			return false
+		}
+	}
+	w.atoms.data = slices.Grow(w.atoms.data, means.metrics)[:(n+1)*means.metrics]
+	w.atoms.arms++
+	means.Mean(w.atoms.Arm(n), v)
+	w.share = append(w.share, 0)
+	if n == 0 {
+		w.share[0] = 1
+	}
+	return true
+}
+
+// combine writes the mixture of the vertices.
+func (w *decomposition) combine(arms int) {
+	p := zeros(w.opt.Mixture, arms)
+	for i, share := range w.share {
+		if share == 0 {
 			continue
 		}
-		for k, v := range vertices[i] {
+		for k, v := range w.vertices[i] {
 			if v != 0 {
-				p[k] += float64(w * v)
+				p[k] += float64(share * v)
 			}
 		}
 	}
-	return p
+	w.opt.Mixture = p
 }

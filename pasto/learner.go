@@ -55,6 +55,35 @@ type Learner interface {
 	encoding.BinaryUnmarshaler
 }
 
+// Roster is a learner whose arms come and go mid-run (spec 10.5): all of [Algorithms] are.
+type Roster interface {
+	Learner
+	// AddArm adds an arm of which nothing is known, and returns its index, the number of arms before.
+	AddArm() (k int, err error)
+	// RetireArm takes arm k out for good: its index stays, its share is 0, and its observations are refused from
+	// now on. The last active arm cannot be retired.
+	RetireArm(k int) error
+}
+
+// retirable refuses to retire an arm that there is not, that is retired already, or that is the last one.
+func retirable(k int, active []bool) error {
+	live := 0
+	for _, a := range active {
+		if a {
+			live++
+		}
+	}
+	switch {
+	case k < 0 || k >= len(active):
+		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(active)-1)
+	case !active[k]:
+		return bad("arm", "%d is retired already", k)
+	case live == 1:
+		return bad("arm", "%d is the last active one: at least one must stay", k)
+	}
+	return nil
+}
+
 // checkProblem refuses an objective or a number of arms that nobody can learn.
 func checkProblem(f Objective, arms int) error {
 	if err := validate(f); err != nil {
@@ -105,7 +134,7 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 	if !g.HasRelative() {
 		for i := range obs {
 			for m, v := range obs[i].Metrics {
-				if x := &g.metrics[m]; !x.admits(v) {
+				if x := &g.metrics[m]; !x.Admits(v) {
 					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v, x.Lower, x.Upper)
 				}
 			}

@@ -153,8 +153,8 @@ func (m *Metric) weight() float64 {
 	return m.Weight
 }
 
-// admits reports whether y is in the declared range.
-func (m *Metric) admits(y float64) bool {
+// Admits reports whether y is in the declared range.
+func (m *Metric) Admits(y float64) bool {
 	return m.Lower == 0 && m.Upper == 0 || y >= m.Lower && y <= m.Upper
 }
 
@@ -184,6 +184,12 @@ func (m *Metric) validate(i int) error {
 		return bad(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
 	case m.Role != Guardrail && (m.Hard || m.Relative):
 		return bad(place, "%q is hard or relative and no guardrail", m.Name)
+	case m.Role != Guardrail && (m.Threshold != 0 || m.Lambda != 0 || m.Slack != 0):
+		return bad(place, "%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
+	case m.Role != Primary && m.Weight != 0:
+		return bad(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
+	case m.Relative && !(math.Abs(m.Threshold) <= mostRelative):
+		return bad(place, "threshold %v of %q: want a fraction of the control's value, of size at most %v", m.Threshold, m.Name, mostRelative)
 	}
 	return nil
 }
@@ -234,6 +240,7 @@ func ValidateNames(arms []string) error {
 // Bounds of what is taken in: values of metrics, and sizes of groups.
 const (
 	largest      = 1e100
+	mostRelative = 1e6 // threshold of a relative guardrail
 	smallestSize = 1e-9
 	largestSize  = 1e15
 )

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
@@ -49,6 +48,11 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	if err := checkMixture("start", start, arms); err != nil {
 		return nil, err
 	}
+	for k, v := range start {
+		if v < leastShare {
+			return nil, bad(fmt.Sprintf("start[%d]", k), "%v: want a share of at least %v, as an arm without one would never be found by steps that multiply", v, leastShare)
+		}
+	}
 	c.s.Active = make([]bool, arms)
 	for k := range c.s.Active {
 		c.s.Active[k] = true
@@ -63,13 +67,16 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	return c, nil
 }
 
-// rebase restarts the exponentiated gradient at π. Shares that underflowed get 1e-300, so that no active
-// arm is lost for good.
+// leastShare is the least share of an active arm in the exponentiated gradient.
+const leastShare = 1e-300
+
+// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share, so that no
+// active arm is lost for good.
 func (c *mirror) rebase(pi []float64) error {
 	prior := make([]float64, len(pi))
 	for k, v := range pi {
 		if c.s.Active[k] {
-			prior[k] = max(v, 1e-300)
+			prior[k] = max(v, leastShare)
 		}
 	}
 	for range 2 { // the second pass takes off the rounding of the first
@@ -93,7 +100,16 @@ func (c *mirror) rebase(pi []float64) error {
 
 // epsilon is ε of the running round.
 func (c *mirror) epsilon() float64 {
-	return min(max(c.explore.At(c.s.T+1), c.floor, 0), 1)
+	return max(c.explore.At(c.s.T+1), c.floor)
+}
+
+// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules are tried at
+// few rounds when they are taken.
+func (c *mirror) rates(step Schedule) (gamma float64, err error) {
+	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
+		_, err = c.explore.in("exploration", c.s.T+2, 1)
+	}
+	return gamma, err
 }
 
 // mix computes p_t = (1−ε_t)·π_t + ε_t/K over the active arms.
@@ -171,13 +187,8 @@ func (c *mirror) Draw(r Rand, arms []int) { c.sampler.draw(r, c.p, arms, c.schem
 
 // retire takes an arm out.
 func (c *mirror) retire(k int) error {
-	switch {
-	case k < 0 || k >= len(c.p):
-		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(c.p)-1)
-	case !c.s.Active[k]:
-		return bad("arm", "%d is retired already", k)
-	case c.s.Live == 1:
-		return bad("arm", "%d is the last active one: at least one must stay", k)
+	if err := retirable(k, c.s.Active); err != nil {
+		return err
 	}
 	c.s.Active[k] = false
 	c.s.Live--
@@ -242,6 +253,9 @@ func (c *mirror) load(s mirrorState) error {
 	if live != s.Live || live == 0 || checkVector("average", s.Average, n) != nil || checkVector("average", s.Exploit, n) != nil {
 		return snapshot.Bad("it is damaged: %d of %d arms are active, not %d, or an average is not finite", live, n, s.Live)
 	}
+	if _, err := c.explore.in("exploration", s.T+1, 1); err != nil {
+		return err
+	}
 	hedge, err := oco.NewExponentiatedGradient(n, s.Prior, 1)
 	if err != nil {
 		return snapshot.Bad("it is damaged: %w", err)
@@ -258,13 +272,4 @@ func (c *mirror) load(s mirrorState) error {
 
 func (c *mirror) String() string {
 	return fmt.Sprintf("exploration=%v, floor=%v, scheme=%d, decay=%v", c.explore, c.floor, c.scheme, c.decay)
-}
-
-// Entropy is −Σ p·ln p of a mixture, in nats: 0 for a single arm.
-func Entropy(p []float64) float64 {
-	psi, err := convex.NewNegativeEntropy(max(len(p), 1))
-	if err != nil || len(p) == 0 {
-		return 0
-	}
-	return -psi.Value(p)
 }

@@ -205,6 +205,9 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 // refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts
 // that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
+	if len(dst) != g.Dim() {
+		return bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+	}
 	if err := checkVector("metrics", values, g.Dim()); err != nil {
 		return err
 	}
@@ -219,10 +222,10 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	}
 	for i := range g.metrics {
 		m := &g.metrics[i]
-		if !m.admits(values[i]) {
+		if !m.Admits(values[i]) {
 			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, values[i], m.Lower, m.Upper)
 		}
-		if m.Relative && !m.admits(control[i]) {
+		if m.Relative && !m.Admits(control[i]) {
 			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, control[i], m.Lower, m.Upper)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // Optimum is a mixture with a certificate.
@@ -67,7 +69,10 @@ func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	}
 	arm, value = bestSingle(f, means)
 	if arm < 0 {
-		return 0, 0, bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.arms)
+		if g, ok := f.(*Goals); ok && g.HasHard() {
+			return 0, 0, bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.arms)
+		}
+		return 0, 0, bad("means", "%s: it is -Inf, which is forbidden, at each of the %d arms", nameOf(f), means.arms)
 	}
 	return arm, value, nil
 }
@@ -176,68 +181,84 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	theta := make([]float64, means.metrics)
 	means.Mean(theta, p)
 	opt.Value = f.Value(theta)
-	opt.Gap = max(Gap(f, means, p), 0)
+	opt.Gap = max(gapOf(f, means, p), 0)
 	return opt, nil
 }
 
 // Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value
-// is above f(μp) + Gap. O(K·M).
-func Gap(f Objective, means *Table, p []float64) float64 {
+// is above f(μp) + Gap. It needs an objective without hard guardrails. O(K·M).
+func Gap(f Objective, means *Table, p []float64) (float64, error) {
+	if err := means.check(f); err != nil {
+		return 0, err
+	}
+	if err := checkMixture("mixture", p, means.arms); err != nil {
+		return 0, err
+	}
+	if g, ok := f.(*Goals); ok && g.HasHard() {
+		return 0, bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by dual prices")
+	}
+	v := gapOf(f, means, p)
+	if !finite(v) {
+		return 0, bad("objective", "%s: its gradient at the mixture is not finite", nameOf(f))
+	}
+	return v, nil
+}
+
+func gapOf(f Objective, means *Table, p []float64) float64 {
 	theta, d := make([]float64, means.metrics), make([]float64, means.metrics)
 	means.Mean(theta, p)
 	f.Gradient(d, theta)
 	top, mean := math.Inf(-1), 0.0
 	for k, w := range p {
-		g := dot(means.Arm(k), d)
+		g := convex.Dot(means.Arm(k), d)
 		top = max(top, g)
 		mean += float64(w * g)
 	}
 	return top - mean
 }
 
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i, v := range a {
-		s += float64(v * b[i])
-	}
-	return s
-}
-
 // ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory; spec
 // 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves along it
 // until an atom is 0. O(M³) for each atom removed.
 func ReduceSupport(means *Table, p []float64) {
+	var r reducer
+	r.reduce(means, p)
+}
+
+// reducer is the workspace of [ReduceSupport].
+type reducer struct {
+	support, order []int
+	a, z           []float64
+}
+
+func (r *reducer) reduce(means *Table, p []float64) {
 	n := means.metrics + 1
 	for {
-		support := make([]int, 0, n+1)
+		r.support = r.support[:0]
 		for k, w := range p {
 			if w > 0 {
-				if support = append(support, k); len(support) > n {
+				if r.support = append(r.support, k); len(r.support) > n {
 					break
 				}
 			}
 		}
-		if len(support) <= n {
-			return
-		}
-		z := nullVector(means, support)
-		if z == nil {
+		if len(r.support) <= n || !r.nullVector(means) {
 			return
 		}
 		// The largest step that keeps p ≥ 0, in the direction that has a negative entry.
 		step, hit := math.Inf(1), -1
-		for i, k := range support {
-			if z[i] < 0 && -p[k]/z[i] < step {
-				step, hit = -p[k]/z[i], i
+		for i, k := range r.support {
+			if r.z[i] < 0 && -p[k]/r.z[i] < step {
+				step, hit = -p[k]/r.z[i], i
 			}
 		}
 		if hit < 0 {
 			return
 		}
-		for i, k := range support {
-			p[k] = max(p[k]+float64(step*z[i]), 0)
+		for i, k := range r.support {
+			p[k] = max(p[k]+float64(step*r.z[i]), 0)
 		}
-		p[support[hit]] = 0
+		p[r.support[hit]] = 0
 		sum := 0.0
 		for _, w := range p {
 			sum += w
@@ -248,56 +269,55 @@ func ReduceSupport(means *Table, p []float64) {
 	}
 }
 
-// nullVector solves [μ; 1]·z = 0 on n+1 columns by elimination with full pivoting.
-func nullVector(means *Table, support []int) []float64 {
-	rows, cols := means.metrics+1, len(support)
-	a := make([][]float64, rows)
-	for r := range a {
-		a[r] = make([]float64, cols)
-		for c, k := range support {
-			a[r][c] = 1
-			if r < means.metrics {
-				a[r][c] = means.Arm(k)[r]
-			}
+// nullVector solves [μ; 1]·z = 0 on the support's n+1 columns by elimination with full pivoting.
+func (r *reducer) nullVector(means *Table) bool {
+	rows, cols := means.metrics+1, len(r.support)
+	r.a, r.z, r.order = zeros(r.a, rows*cols), zeros(r.z, cols), zeros(r.order, cols)
+	row := func(i int) []float64 { return r.a[i*cols : (i+1)*cols] }
+	for c, k := range r.support {
+		for m, v := range means.Arm(k) {
+			row(m)[c] = v
 		}
-	}
-	order := make([]int, cols)
-	for c := range order {
-		order[c] = c
+		row(rows - 1)[c] = 1
+		r.order[c] = c
 	}
 	rank := 0
 	for rank < rows {
 		pr, pc, top := -1, -1, 1e-13
-		for r := rank; r < rows; r++ {
+		for i := rank; i < rows; i++ {
 			for c := rank; c < cols; c++ {
-				if v := math.Abs(a[r][order[c]]); v > top {
-					pr, pc, top = r, c, v
+				if v := math.Abs(row(i)[r.order[c]]); v > top {
+					pr, pc, top = i, c, v
 				}
 			}
 		}
 		if pr < 0 {
 			break
 		}
-		a[rank], a[pr] = a[pr], a[rank]
-		order[rank], order[pc] = order[pc], order[rank]
-		for r := range a {
-			if r == rank {
+		if pr != rank {
+			for c, v := range row(pr) {
+				row(pr)[c], row(rank)[c] = row(rank)[c], v
+			}
+		}
+		r.order[rank], r.order[pc] = r.order[pc], r.order[rank]
+		pivot := row(rank)
+		for i := range rows {
+			if i == rank {
 				continue
 			}
-			q := a[r][order[rank]] / a[rank][order[rank]]
+			q := row(i)[r.order[rank]] / pivot[r.order[rank]]
 			for c := rank; c < cols; c++ {
-				a[r][order[c]] -= float64(q * a[rank][order[c]])
+				row(i)[r.order[c]] -= float64(q * pivot[r.order[c]])
 			}
 		}
 		rank++
 	}
 	if rank >= cols {
-		return nil
+		return false
 	}
-	z := make([]float64, cols)
-	z[order[rank]] = 1
-	for r := range rank {
-		z[order[r]] = -a[r][order[rank]] / a[r][order[r]]
+	r.z[r.order[rank]] = 1
+	for i := range rank {
+		r.z[r.order[i]] = -row(i)[r.order[rank]] / row(i)[r.order[i]]
 	}
-	return z
+	return true
 }

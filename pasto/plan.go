@@ -65,13 +65,13 @@ func (l *Confident) shift(cautious bool, room float64) {
 			continue
 		}
 		for i := range m {
-			z := l.options.Optimism
+			z := max(l.options.Optimism, 0)
 			if cautious {
 				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
 					z = float64(z * room)
 				}
 			}
-			se := math.Sqrt(l.variance(k, i) / s.Size[k])
+			se := l.standardError(k, i)
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
 		}
 	}
@@ -88,7 +88,7 @@ func (l *Confident) risk() {
 		}
 		r := 0.0
 		for i, c := range l.curve {
-			r += float64(c * (l.variance(k, i) / l.s.Size[k]))
+			r += float64(c * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 		}
 		l.ridge[k] = float64(l.options.Shrink * r)
 	}
@@ -127,37 +127,36 @@ func (l *Confident) optimize(p []float64) (feasible bool, err error) {
 // program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
 // where there is none, and reports which.
 func (l *Confident) program(p []float64) (feasible bool) {
-	var arms []int
+	w := &l.work
+	w.arms, w.part.data = w.arms[:0], w.part.data[:0]
 	for k, ok := range l.usable {
 		if ok {
-			arms = append(arms, k)
+			w.arms = append(w.arms, k)
+			w.part.data = append(w.part.data, l.moved.Arm(k)...)
 		}
 	}
-	part := newTable(len(arms), l.moved.metrics)
-	for i, k := range arms {
-		copy(part.Arm(i), l.moved.Arm(k))
-	}
-	opt, err := maximizeHard(l.hard, part, 1e-9, 10_000)
-	var q []float64
-	if e := infeasibleOf(err); e != nil {
-		q = e.Mixture
-	} else if err == nil {
-		q = opt.Mixture
-	} else {
+	w.part.arms, w.part.metrics = len(w.arms), l.moved.metrics
+	feasible, err := w.decomposition.maximize(l.hard, &w.part, 1e-9, 10_000)
+	if err != nil {
 		return true // too ill-conditioned: the mixture stays
 	}
+	q := w.opt.Mixture
+	if !feasible {
+		w.kept = w.lp.mixtureTo(w.kept)
+		q = w.kept
+	}
 	clear(p)
-	for i, k := range arms {
+	for i, k := range w.arms {
 		p[k] = q[i]
 	}
-	return err == nil
+	return feasible
 }
 
 // mix computes what is served from p⁺, p⁻ and the arms not yet seen.
 func (l *Confident) mix() {
 	s := &l.s
 	t := float64(s.Mixed + 1)
-	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
+	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
 	unseen := 0.0 // the share of arms never served: all at first, later by their number
 	if s.Fresh > 0 {

@@ -3,6 +3,8 @@ package pasto
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/convex"
 )
 
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
@@ -22,10 +24,13 @@ type program struct {
 	weight     []float64 // of the violations in the first phase
 	basis      []int
 	x          []float64 // values of the basis
-	inBasis    map[int]bool
+	inBasis    []bool    // of all columns
 	dual       []float64 // m guardrails, then Σp
 	closed     bool      // artificial columns may not enter
 	iterations int
+	work       []float64 // of factor
+	rhs, col   []float64 // of run
+	dir, cost1 []float64
 }
 
 // tolerance is that of the scaled program's reduced gains and violations.
@@ -33,7 +38,22 @@ const tolerance = 1e-10
 
 // newProgram takes the guardrails that take reports, with zero gains.
 func newProgram(g *Goals, means *Table, take func(m *Metric) bool) *program {
-	lp := &program{means: means, gain: make([]float64, means.arms), unit: 1, inBasis: map[int]bool{}}
+	lp := &program{}
+	lp.reset(g, means, take)
+	return lp
+}
+
+// zeros is a slice of n zeros, in the memory of v where there is enough.
+func zeros[T any](v []T, n int) []T {
+	v = slices.Grow(v[:0], n)[:n]
+	clear(v)
+	return v
+}
+
+// reset makes lp a new program, in its old memory.
+func (lp *program) reset(g *Goals, means *Table, take func(m *Metric) bool) {
+	lp.means, lp.gain, lp.unit, lp.offset, lp.iterations = means, zeros(lp.gain, means.arms), 1, 0, 0
+	lp.rows, lp.sign, lp.limit, lp.scale, lp.weight = lp.rows[:0], lp.sign[:0], lp.limit[:0], lp.scale[:0], lp.weight[:0]
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if m.Role != Guardrail || !take(m) {
@@ -52,17 +72,18 @@ func newProgram(g *Goals, means *Table, take func(m *Metric) bool) *program {
 		lp.scale = append(lp.scale, scale)
 		lp.weight = append(lp.weight, 1)
 	}
-	lp.tight = make([]float64, len(lp.rows))
-	lp.dual = make([]float64, len(lp.rows)+1)
-	lp.x = make([]float64, len(lp.rows)+1)
-	return lp
+	n := len(lp.rows) + 1
+	lp.inBasis = zeros(lp.inBasis, means.arms+2*len(lp.rows))
+	lp.tight, lp.dual, lp.x = zeros(lp.tight, n-1), zeros(lp.dual, n), zeros(lp.x, n)
+	lp.rhs, lp.col, lp.dir, lp.cost1 = zeros(lp.rhs, n), zeros(lp.col, n), zeros(lp.dir, n), zeros(lp.cost1, n)
+	lp.work = zeros(lp.work, n*(n+1))
 }
 
 // aim sets the gains to ⟨d, μ_k⟩.
 func (lp *program) aim(d []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range lp.gain {
-		v := dot(lp.means.Arm(k), d)
+		v := convex.Dot(lp.means.Arm(k), d)
 		lp.gain[k] = v
 		low, high = min(low, v), max(high, v)
 	}
@@ -132,61 +153,64 @@ func (lp *program) cost(c int, first bool) float64 {
 	return 0
 }
 
-// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting.
-func (lp *program) factor(rhs []float64, transpose bool) ([]float64, bool) {
+// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting, and writes x to dst, which may be
+// rhs.
+func (lp *program) factor(dst, rhs []float64, transpose bool) bool {
 	n := len(lp.basis)
-	a := make([][]float64, n)
-	for i := range a {
-		a[i] = make([]float64, n+1)
-		a[i][n] = rhs[i]
+	row := func(i int) []float64 { return lp.work[i*(n+1) : (i+1)*(n+1)] }
+	for i, v := range rhs {
+		row(i)[n] = v
 	}
-	col := make([]float64, n)
 	for i, c := range lp.basis {
-		lp.column(col, c)
-		for r, v := range col {
+		lp.column(dst, c)
+		for r, v := range dst {
 			if transpose {
-				a[i][r] = v
+				row(i)[r] = v
 			} else {
-				a[r][i] = v
+				row(r)[i] = v
 			}
 		}
 	}
 	for i := range n {
 		p := i
 		for r := i + 1; r < n; r++ {
-			if math.Abs(a[r][i]) > math.Abs(a[p][i]) {
+			if math.Abs(row(r)[i]) > math.Abs(row(p)[i]) {
 				p = r
 			}
 		}
-		if math.Abs(a[p][i]) < 1e-14 {
-			return nil, false
+		if math.Abs(row(p)[i]) < 1e-14 {
+			return false
 		}
-		a[i], a[p] = a[p], a[i]
+		pivot := row(i)
+		if p != i {
+			for c, v := range row(p) {
+				row(p)[c], pivot[c] = pivot[c], v
+			}
+		}
 		for r := range n {
 			if r == i {
 				continue
 			}
-			q := a[r][i] / a[i][i]
+			other := row(r)
+			q := other[i] / pivot[i]
 			for c := i; c <= n; c++ {
-				a[r][c] -= float64(q * a[i][c])
+				other[c] -= float64(q * pivot[c])
 			}
 		}
 	}
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = a[i][n] / a[i][i]
+	for i := range dst {
+		dst[i] = row(i)[n] / row(i)[i]
 	}
-	return x, true
+	return true
 }
 
 func (lp *program) multipliers(first bool) bool {
-	c := make([]float64, len(lp.basis))
 	for i, b := range lp.basis {
-		c[i] = lp.cost(b, first)
+		lp.cost1[i] = lp.cost(b, first)
 	}
-	y, ok := lp.factor(c, true)
+	ok := lp.factor(lp.col, lp.cost1, true)
 	if ok {
-		copy(lp.dual, y)
+		copy(lp.dual, lp.col)
 	}
 	return ok
 }
@@ -194,17 +218,15 @@ func (lp *program) multipliers(first bool) bool {
 // run is the simplex method: largest reduced gain at first, then Bland's rule, which cannot cycle.
 func (lp *program) run(first bool) error {
 	m, k := len(lp.rows), lp.means.arms
-	rhs := append(append([]float64{}, lp.tight...), 1)
-	col := make([]float64, m+1)
+	copy(lp.rhs, lp.tight)
+	lp.rhs[m] = 1
 	for round := 0; ; round++ {
 		if round > 100*(k+m)+10_000 {
 			return bad("means", "the linear program did not end in %d steps: it is too ill-conditioned", round)
 		}
-		x, ok := lp.factor(rhs, false)
-		if !ok || !lp.multipliers(first) {
+		if !lp.factor(lp.x, lp.rhs, false) || !lp.multipliers(first) {
 			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
-		copy(lp.x, x)
 		enter, best := -1, tolerance
 		columns := k + 2*m
 		if lp.closed {
@@ -223,13 +245,12 @@ func (lp *program) run(first bool) error {
 		if enter < 0 {
 			return nil
 		}
-		lp.column(col, enter)
-		dir, ok := lp.factor(col, false)
-		if !ok {
+		lp.column(lp.col, enter)
+		if !lp.factor(lp.dir, lp.col, false) {
 			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
 		leave, step := -1, math.Inf(1)
-		for i, d := range dir {
+		for i, d := range lp.dir {
 			switch {
 			case d > 1e-12:
 				if q := max(lp.x[i], 0) / d; q < step || q == step && lp.basis[i] < lp.basis[leave] {
@@ -244,7 +265,7 @@ func (lp *program) run(first bool) error {
 		if leave < 0 {
 			return bad("means", "the linear program is unbounded: it is too ill-conditioned")
 		}
-		delete(lp.inBasis, lp.basis[leave])
+		lp.inBasis[lp.basis[leave]] = false
 		lp.basis[leave] = enter
 		lp.inBasis[enter] = true
 		lp.iterations++
@@ -315,8 +336,23 @@ func (lp *program) prices(dst []float64) (bound float64) {
 	return float64(bound*lp.unit) + lp.offset
 }
 
-func (lp *program) mixture() []float64 {
-	p := make([]float64, lp.means.arms)
+// firstPrices are the prices in [0, 1] of the least violation, after least has reported false: how much less
+// it would be for a unit less of each threshold.
+func (lp *program) firstPrices(dst []float64) {
+	clear(dst)
+	lp.multipliers(true)
+	for j, m := range lp.rows {
+		if lp.weight[j] > 0 {
+			dst[m] = min(max(-lp.dual[j], 0)/lp.weight[j], 1)
+		}
+	}
+}
+
+func (lp *program) mixture() []float64 { return lp.mixtureTo(nil) }
+
+// mixtureTo is mixture in the memory of p, where there is enough.
+func (lp *program) mixtureTo(p []float64) []float64 {
+	p = zeros(p, lp.means.arms)
 	sum := 0.0
 	for i, c := range lp.basis {
 		if c < len(p) {

@@ -361,7 +361,7 @@ func TestRelativeObservations(t *testing.T) {
 // What does not hold is not there: nodes of a continuous learner come and go by its search alone.
 func TestContinuousMethods(t *testing.T) {
 	var l any = &Continuous{}
-	if _, ok := l.(interface{ AddArm() int }); ok {
+	if _, ok := l.(Roster); ok {
 		t.Error("AddArm")
 	}
 	if _, ok := l.(interface{ RetireArm(int) error }); ok {

@@ -12,8 +12,13 @@ type Schedule struct {
 	f    func(t int) float64
 }
 
-// At is the value of round t ≥ 1.
-func (s Schedule) At(t int) float64 { return s.f(t) }
+// At is the value of round t ≥ 1; NaN for other t, and for the zero Schedule, which has no values.
+func (s Schedule) At(t int) float64 {
+	if s.f == nil || t < 1 {
+		return math.NaN()
+	}
+	return s.f(t)
+}
 
 // String describes the schedule in one line.
 func (s Schedule) String() string { return s.name }
@@ -65,7 +70,8 @@ func powerOf(t int, power float64) float64 {
 	return out
 }
 
-// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f.
+// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A value that is out of
+// range is an error of the round before the one that it is for, and changes nothing.
 func ScheduleFunc(name string, f func(t int) float64) Schedule {
 	return Schedule{fmt.Sprintf("func(%s)", name), f}
 }
@@ -78,9 +84,18 @@ func (s Schedule) validate(place string, most float64) error {
 		return bad(place, "the zero Schedule is none; make one with Constant, PaperExploration, ...")
 	}
 	for _, t := range probe {
-		if v := s.f(t); !(v >= 0 && v <= most) || math.IsInf(v, 1) {
-			return bad(place, "%v is %v in round %d: want a number from 0 to %v", s, v, t, most)
+		if _, err := s.in(place, t, most); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// in is the value of round t, which must be from 0 to most and finite.
+func (s Schedule) in(place string, t int, most float64) (float64, error) {
+	v := s.At(t)
+	if !(v >= 0 && v <= most) || math.IsInf(v, 1) {
+		return 0, bad(place, "%v is %v in round %d: want a finite number from 0 to %v", s, v, t, most)
+	}
+	return v, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -86,7 +87,14 @@ func (l *SCGD) Observe(obs []Observation) error {
 		}
 		return 1 / float64(len(obs))
 	}
-	beta := l.options.Track.At(l.s.T + 1)
+	beta, err := l.options.Track.in("track", l.s.T+1, 1)
+	if err != nil {
+		return err
+	}
+	gamma, err := l.rates(l.options.Step)
+	if err != nil {
+		return err
+	}
 	for m, y := range l.y {
 		mean := 0.0
 		for i := range obs {
@@ -101,14 +109,26 @@ func (l *SCGD) Observe(obs []Observation) error {
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
-		l.g[o.Arm] += float64(share(o)*dot(o.Metrics, l.d)) / l.p[o.Arm]
+		l.g[o.Arm] += float64(share(o)*convex.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
-	if err := l.step(l.g, l.options.Step.At(l.s.T+1), 0); err != nil {
+	if err := l.step(l.g, gamma, 0); err != nil {
 		return err
 	}
 	copy(l.y, l.next)
 	return nil
 }
+
+// AddArm implements [Roster]: with a share of 1/(K+1).
+func (l *SCGD) AddArm() (int, error) {
+	if err := l.add(); err != nil {
+		return 0, err
+	}
+	l.g = make([]float64, len(l.p))
+	return len(l.p) - 1, nil
+}
+
+// RetireArm implements [Roster].
+func (l *SCGD) RetireArm(k int) error { return l.retire(k) }
 
 // Deployed implements [Learner].
 func (l *SCGD) Deployed() []float64 {
@@ -146,12 +166,13 @@ func (l *SCGD) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
-	if len(s.Mirror.Prior) != len(l.p) || checkVector("y", s.Y, len(l.y)) != nil {
-		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", len(l.p), len(l.y))
+	if checkVector("y", s.Y, len(l.y)) != nil {
+		return snapshot.Bad("it is damaged: it does not fit %d metrics", len(l.y))
 	}
 	if err := l.load(s.Mirror); err != nil {
 		return err
 	}
 	copy(l.y, s.Y)
+	l.g = make([]float64, len(l.p))
 	return nil
 }

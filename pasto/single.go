@@ -3,6 +3,7 @@ package pasto
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
@@ -52,7 +53,8 @@ type singleState struct {
 	Mean    []float64
 	Pool    []float64
 	Freedom float64
-	In      []bool
+	In      []bool            // not eliminated
+	Active  []bool            // not retired
 	Random  random.SplitMix64 // Thompson's
 }
 
@@ -70,14 +72,14 @@ func NewSingle(f Objective, arms int, rule Rule) (*Single, error) {
 	m := f.Dim()
 	l := &Single{
 		objective: f, rule: rule, p: make([]float64, arms), best: make([]float64, arms), d: make([]float64, m), tmp: make([]float64, m),
-		text: fmt.Sprintf("single(metrics=%d, arms=%d, rule=%d)", m, arms, int(rule)),
+		text: fmt.Sprintf("single(metrics=%d, rule=%d)", m, int(rule)),
 	}
 	l.s = singleState{
 		Count: make([]float64, arms), Size: make([]float64, arms), Mean: make([]float64, arms*m),
-		Pool: make([]float64, m), In: make([]bool, arms),
+		Pool: make([]float64, m), In: make([]bool, arms), Active: make([]bool, arms),
 	}
 	for k := range l.s.In {
-		l.s.In[k] = true
+		l.s.In[k], l.s.Active[k] = true, true
 	}
 	l.refresh()
 	return l, nil
@@ -106,8 +108,11 @@ func (l *Single) thompson() {
 	clear(l.p)
 	l.draws = l.s.Random
 	for range thompsonDraws {
-		arm, top := 0, math.Inf(-1)
+		arm, top := slices.Index(l.s.Active, true), math.Inf(-1)
 		for k, n := range l.s.Size {
+			if !l.s.Active[k] {
+				continue
+			}
 			for i := range m {
 				se := math.Sqrt(l.s.Pool[i] / l.s.Freedom / n)
 				l.tmp[i] = l.s.Mean[k*m+i] + float64(se*Normal(&l.draws))
@@ -136,7 +141,7 @@ func Normal(r Rand) float64 {
 // an error too.
 func (l *Single) Observe(obs []Observation) error {
 	m := l.objective.Dim()
-	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, nil)
+	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
 		return err
 	}
@@ -212,10 +217,14 @@ func (l *Single) radius(k int) float64 {
 
 // refresh computes what is served and deployed, at the end of a round.
 func (l *Single) refresh() {
-	m, n := l.objective.Dim(), len(l.p)
+	m := l.objective.Dim()
 	l.sampler.ready = false
-	fresh, arm, top := 0, -1, math.Inf(-1)
+	fresh, live, arm, top := 0, 0, -1, math.Inf(-1)
 	for k, c := range l.s.Count {
+		if !l.s.Active[k] {
+			continue
+		}
+		live++
 		if c == 0 {
 			fresh++
 		} else if v := l.objective.Value(l.s.Mean[k*m : (k+1)*m]); l.s.In[k] && v > top {
@@ -226,19 +235,17 @@ func (l *Single) refresh() {
 	if arm >= 0 {
 		l.best[arm] = 1
 	} else {
-		for k := range l.best {
-			l.best[k] = 1 / float64(n)
-		}
+		l.uniform(l.best, live)
 	}
 	if fresh > 0 || l.s.Freedom == 0 {
+		if fresh == 0 {
+			l.uniform(l.p, live)
+			return
+		}
 		for k, c := range l.s.Count {
-			switch {
-			case fresh == 0:
-				l.p[k] = 1 / float64(n)
-			case c == 0:
+			l.p[k] = 0
+			if c == 0 && l.s.Active[k] {
 				l.p[k] = 1 / float64(fresh)
-			default:
-				l.p[k] = 0
 			}
 		}
 		return
@@ -251,6 +258,40 @@ func (l *Single) refresh() {
 	default:
 		l.thompson()
 	}
+}
+
+// uniform serves the active arms alike.
+func (l *Single) uniform(p []float64, live int) {
+	for k, a := range l.s.Active {
+		p[k] = 0
+		if a {
+			p[k] = 1 / float64(live)
+		}
+	}
+}
+
+// AddArm implements [Roster]: the arm is served next. There is no error.
+func (l *Single) AddArm() (int, error) {
+	s, m := &l.s, l.objective.Dim()
+	s.Count, s.Size, s.Mean = append(s.Count, 0), append(s.Size, 0), append(s.Mean, make([]float64, m)...)
+	s.In, s.Active = append(s.In, true), append(s.Active, true)
+	l.p, l.best = make([]float64, len(s.Count)), make([]float64, len(s.Count))
+	l.refresh()
+	return len(l.p) - 1, nil
+}
+
+// RetireArm implements [Roster]. Where it was the last arm that was not eliminated, all others are in again.
+func (l *Single) RetireArm(k int) error {
+	s := &l.s
+	if err := retirable(k, s.Active); err != nil {
+		return err
+	}
+	s.In[k], s.Active[k] = false, false
+	if !slices.Contains(s.In, true) {
+		copy(s.In, s.Active)
+	}
+	l.refresh()
+	return nil
 }
 
 func (l *Single) eliminate() {
@@ -285,8 +326,11 @@ func (l *Single) upper() {
 	m := l.objective.Dim()
 	t := float64(l.s.T + 1)
 	z := math.Sqrt(float64(2*portable.Log(float64(len(l.p))*float64(t*t)))) / 2
-	arm, top := 0, math.Inf(-1)
+	arm, top := slices.Index(l.s.Active, true), math.Inf(-1)
 	for k := range l.p {
+		if !l.s.Active[k] {
+			continue
+		}
 		if v := l.objective.Value(l.s.Mean[k*m:(k+1)*m]) + float64(z*l.radius(k)); v > top {
 			arm, top = k, v
 		}
@@ -309,11 +353,12 @@ func (l *Single) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, l.text+identity(l.objective), &s); err != nil {
 		return err
 	}
-	n, m := len(l.p), l.objective.Dim()
-	if len(s.Count) != n || len(s.Size) != n || len(s.In) != n || len(s.Pool) != m || checkVector("means", s.Mean, n*m) != nil || s.T < 0 {
+	n, m := len(s.Count), l.objective.Dim()
+	if n == 0 || len(s.Size) != n || len(s.In) != n || len(s.Active) != n || !slices.Contains(s.Active, true) || len(s.Pool) != m || checkVector("means", s.Mean, n*m) != nil || s.T < 0 {
 		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", n, m)
 	}
 	l.s = s
+	l.p, l.best = make([]float64, n), make([]float64, n)
 	l.refresh()
 	return nil
 }

@@ -1,6 +1,10 @@
 package pasto
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+)
 
 // solver holds the workspace of pairwise Frank–Wolfe.
 type solver struct {
@@ -16,6 +20,8 @@ type solver struct {
 	err   error     // a gradient or a value that is not finite
 	base  []float64 // the support's shares when the present cycle of corrections began
 	moved []int
+	// passes counts those over all arms, for benchmarks.
+	passes int
 }
 
 func newSolver(f Objective, means *Table) *solver {
@@ -42,7 +48,7 @@ func (s *solver) gradient(p []float64) {
 
 // score is g_k.
 func (s *solver) score(p []float64, k int) float64 {
-	g := dot(s.means.Arm(k), s.d)
+	g := convex.Dot(s.means.Arm(k), s.d)
 	if s.ridge != nil {
 		g -= float64(2 * s.ridge[k] * p[k])
 	}
@@ -61,6 +67,7 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 		s.gradient(p)
 		_, worst, mean := s.extremes(p)
 		best, top := -1, math.Inf(-1)
+		s.passes++
 		for k := range p {
 			if s.usable != nil && !s.usable[k] {
 				continue
@@ -240,7 +247,7 @@ func (s *solver) slope(step float64) float64 {
 		s.at[m] = v + float64(step*s.delta[m])
 	}
 	s.f.Gradient(s.tmp, s.at)
-	v := dot(s.tmp, s.delta)
+	v := convex.Dot(s.tmp, s.delta)
 	if v-v != 0 && s.err == nil {
 		s.err = checkGradient(s.f, s.at, s.tmp)
 	}

@@ -76,31 +76,31 @@ func (w *windowRound) copy(v *windowRound) {
 // confidentUndo is what it takes to take back a round of [Confident].
 type confidentUndo struct {
 	scalars  confidentState // its slices are not used
-	rows     []float64      // of each observation: Size, Count, NewSize, Mean, Squares, NewMean
-	counts   []int          // NewCount, NewLimit
-	pool     []float64
+	rows     []float64      // of each observation: Size, Count, NewSize, Rounds, Cluster, NewCluster, Mean, Squares, NewMean
+	counts   []int          // NewCount, NewRounds, NewLimit
+	pool     []float64      // Pool, Shared
 	whole    bool
-	all      []float64 // Size, Count, NewSize, Mean, Squares, NewMean, Pool
-	allCount []int
+	all      []float64 // see parts
+	allCount []int     // NewCount, NewRounds, NewLimit
 }
 
 // mark remembers what the observations are about to change.
 func (l *Confident) mark(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	u.scalars, u.whole = *s, false
-	u.pool = append(u.pool[:0], s.Pool...)
+	u.pool = append(append(u.pool[:0], s.Pool...), s.Shared...)
 	u.rows, u.counts = u.rows[:0], u.counts[:0]
 	for i := range obs {
 		k := obs[i].Arm
-		u.rows = append(append(u.rows, s.Size[k], s.Count[k], s.NewSize[k]), s.Mean[k*m:(k+1)*m]...)
+		u.rows = append(append(u.rows, s.Size[k], s.Count[k], s.NewSize[k], s.Rounds[k], s.Cluster[k], s.NewCluster[k]), s.Mean[k*m:(k+1)*m]...)
 		u.rows = append(append(u.rows, s.Squares[k*m:(k+1)*m]...), s.NewMean[k*m:(k+1)*m]...)
-		u.counts = append(u.counts, s.NewCount[k], s.NewLimit[k])
+		u.counts = append(u.counts, s.NewCount[k], s.NewRounds[k], s.NewLimit[k])
 	}
 }
 
 // parts are the vectors that a change of the means touches.
-func (s *confidentState) parts() [6][]float64 {
-	return [6][]float64{s.Size, s.Count, s.NewSize, s.Mean, s.Squares, s.NewMean}
+func (s *confidentState) parts() [9][]float64 {
+	return [9][]float64{s.Size, s.Count, s.NewSize, s.Rounds, s.Cluster, s.NewCluster, s.Mean, s.Squares, s.NewMean}
 }
 
 // markAll remembers everything, before a change of the means makes all arms anew.
@@ -110,28 +110,30 @@ func (l *Confident) markAll() {
 	for _, v := range l.s.parts() {
 		u.all = append(u.all, v...)
 	}
-	u.allCount = append(append(u.allCount[:0], l.s.NewCount...), l.s.NewLimit...)
+	u.allCount = append(append(append(u.allCount[:0], l.s.NewCount...), l.s.NewRounds...), l.s.NewLimit...)
 }
 
 // revert takes back the round since mark.
 func (l *Confident) revert(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	*s = u.scalars
-	copy(s.Pool, u.pool)
+	copy(s.Shared, u.pool[copy(s.Pool, u.pool):])
 	if u.whole {
 		from := u.all
 		for _, v := range s.parts() {
 			from = from[copy(v, from):]
 		}
-		copy(s.NewCount, u.allCount)
-		copy(s.NewLimit, u.allCount[len(s.NewCount):])
+		n := copy(s.NewCount, u.allCount)
+		copy(s.NewRounds, u.allCount[n:])
+		copy(s.NewLimit, u.allCount[2*n:])
 	}
 	for i := range obs {
-		k, row := obs[i].Arm, u.rows[i*(3+3*m):]
+		k, row := obs[i].Arm, u.rows[i*(6+3*m):]
 		s.Size[k], s.Count[k], s.NewSize[k] = row[0], row[1], row[2]
-		copy(s.Mean[k*m:(k+1)*m], row[3:])
-		copy(s.Squares[k*m:(k+1)*m], row[3+m:])
-		copy(s.NewMean[k*m:(k+1)*m], row[3+2*m:])
-		s.NewCount[k], s.NewLimit[k] = u.counts[2*i], u.counts[2*i+1]
+		s.Rounds[k], s.Cluster[k], s.NewCluster[k] = row[3], row[4], row[5]
+		copy(s.Mean[k*m:(k+1)*m], row[6:])
+		copy(s.Squares[k*m:(k+1)*m], row[6+m:])
+		copy(s.NewMean[k*m:(k+1)*m], row[6+2*m:])
+		s.NewCount[k], s.NewRounds[k], s.NewLimit[k] = u.counts[3*i], u.counts[3*i+1], u.counts[3*i+2]
 	}
 }

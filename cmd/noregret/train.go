@@ -50,7 +50,8 @@ up. From a pipe the rows are learned from as they come.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
-positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model, warnings.`
+positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model,
+warnings.`
 
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *app) *cobra.Command {

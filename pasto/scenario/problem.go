@@ -22,8 +22,8 @@ type Problem struct {
 	Arms []Arm `json:"arms"`
 	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ ≥ 0 of a group's metric, which is cut off at the metric's range where
-	// it has one; Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ ≥ 0 of a group's metric before it is cut off, for metrics of a range, at
+	// the distance of the arm's mean from the nearer end on both sides: so that the mean stays the mean. Groups is their number in a round, 0 for 1.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
 	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
@@ -61,9 +61,13 @@ func ReadProblem(path string) (*Problem, error) {
 	return p, nil
 }
 
-// ParseProblem reads a problem from its JSON, and checks it. Unknown keys are refused.
+// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given twice
+// are refused, and so is null.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
+	if err := checkStrict(text); err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(p); err != nil {
@@ -87,7 +91,8 @@ func (p *Problem) names() []string {
 	return names
 }
 
-func (p *Problem) invalid(place, format string, args ...any) error {
+// bad is the error for a part of a problem that is refused.
+func bad(place, format string, args ...any) error {
 	return noregret.Errorf(noregret.BadInput, place, format, args...)
 }
 
@@ -102,38 +107,54 @@ func (p *Problem) table() (*pasto.Table, error) {
 	}
 	switch {
 	case !(p.Noise >= 0) || math.IsInf(p.Noise, 1):
-		return nil, p.invalid("noise", "%v: want a finite standard deviation, at least 0", p.Noise)
+		return nil, bad("noise", "%v: want a finite standard deviation, at least 0", p.Noise)
 	case p.Groups < 0 || p.Groups > 100_000:
-		return nil, p.invalid("groups", "%d: want 1 to 100,000", p.Groups)
+		return nil, bad("groups", "%d: want 1 to 100,000", p.Groups)
 	case p.Rounds < 0 || p.Runs < 0:
-		return nil, p.invalid("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
-	case g.HasRelative() && p.control() < 0:
-		return nil, p.invalid("control", "%q: a relative guardrail needs a control group, want the name of its arm", p.Control)
+		return nil, bad("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
+	case g.HasRelative() && p.Control == "":
+		return nil, bad("control", "none: a relative guardrail needs a control group, want the name of its arm")
+	case p.Control != "" && p.control() < 0:
+		return nil, bad("control", "%q is no arm: want the name of one of the arms", p.Control)
+	case p.Control != "" && !g.HasRelative():
+		return nil, bad("control", "%q: no guardrail is relative, leave it out", p.Control)
 	}
 	t, err := pasto.NewTable(len(p.Arms), len(p.Metrics))
 	if err != nil {
 		return nil, err
 	}
 	for k := range p.Arms {
-		if len(p.Arms[k].Means) != len(p.Metrics) {
-			return nil, p.invalid(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", p.Arms[k].Name, len(p.Arms[k].Means), len(p.Metrics))
+		if err := p.checkMeans(k); err != nil {
+			return nil, err
 		}
 		copy(t.Arm(k), p.Arms[k].Means)
-		if p.Noise > 0 {
-			continue
-		}
-		control := t.Arm(k)
-		if c := p.control(); c >= 0 {
-			control = p.Arms[c].Means
-		}
-		if len(control) != len(p.Metrics) {
-			continue // the control arm's own error is to come
-		}
-		if err := g.Contrast(make([]float64, len(p.Metrics)), t.Arm(k), control); err != nil {
-			return nil, p.invalid(fmt.Sprintf("arms[%d]", k), "%w", err)
+	}
+	if c := p.control(); c >= 0 { // what is seen must be in bounds too
+		dst := make([]float64, len(p.Metrics))
+		for k := range p.Arms {
+			if err := g.Contrast(dst, p.Arms[k].Means, p.Arms[c].Means); err != nil {
+				return nil, bad(fmt.Sprintf("arms[%d]", k), "%w", err)
+			}
 		}
 	}
 	return t, nil
+}
+
+// checkMeans refuses means of arm k that are not there, or outside their metrics' ranges.
+func (p *Problem) checkMeans(k int) error {
+	a := &p.Arms[k]
+	if len(a.Means) != len(p.Metrics) {
+		return bad(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", a.Name, len(a.Means), len(p.Metrics))
+	}
+	for i, v := range a.Means {
+		if m := &p.Metrics[i]; !m.Admits(v) {
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: %q must be in its range [%v, %v]", v, a.Name, m.Name, m.Lower, m.Upper)
+		}
+		if math.Abs(v) > 1e100 {
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v, a.Name)
+		}
+	}
+	return nil
 }
 
 func (p *Problem) control() int {
@@ -148,21 +169,14 @@ func (p *Problem) control() int {
 // problemWorld shows raw metrics, within their ranges, and the control group's beside them.
 type problemWorld struct {
 	synthetic
-	raw   *pasto.Table
-	arm   int // of the control group, -1 for none
-	clamp func(row []float64)
+	raw     *pasto.Table
+	metrics []pasto.Metric
+	arm     int // of the control group, -1 for none
 }
 
+// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on both
+// sides.
 func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
-	m := w.raw.Metrics()
-	w.show(arms, dst, r)
-	for i := range arms {
-		w.clamp(dst[i*m : (i+1)*m])
-	}
-}
-
-// show writes means and noise.
-func (w *problemWorld) show(arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {
 		normals(dst, r)
@@ -170,16 +184,20 @@ func (w *problemWorld) show(arms []int, dst []float64, r *random.Source) {
 	m := w.raw.Metrics()
 	for i, k := range arms {
 		for j, v := range w.raw.Arm(k) {
-			dst[i*m+j] = v + float64(w.sigma*dst[i*m+j])
+			noise := float64(w.sigma * dst[i*m+j])
+			if x := &w.metrics[j]; x.Lower != 0 || x.Upper != 0 {
+				most := min(v-x.Lower, x.Upper-v)
+				noise = min(max(noise, -most), most)
+			}
+			dst[i*m+j] = v + noise
 		}
 	}
 }
 
 // control implements controlled.
-func (w *problemWorld) control(_ int, dst []float64, r *random.Source) {
+func (w *problemWorld) control(t int, dst []float64, r *random.Source) {
 	if w.arm >= 0 {
-		w.show([]int{w.arm}, dst, r)
-		w.clamp(dst)
+		w.observe(t, []int{w.arm}, dst, r)
 	}
 }
 
@@ -219,16 +237,9 @@ func problemSpec(path string) (Spec, error) {
 				}
 			}
 		}
-		w := &problemWorld{synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw, arm: -1}
+		w := &problemWorld{synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw, metrics: metrics, arm: -1}
 		if g.HasRelative() {
 			w.arm = p.control()
-		}
-		w.clamp = func(row []float64) {
-			for i := range metrics {
-				if m := &metrics[i]; m.Lower != 0 || m.Upper != 0 {
-					row[i] = min(max(row[i], m.Lower), m.Upper)
-				}
-			}
 		}
 		return func(int) (world, error) { return w, nil }, p.names(), "file", nil
 	}

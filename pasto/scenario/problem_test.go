@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -51,7 +52,7 @@ func TestProblem(t *testing.T) {
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`{"metrics"`, `[{"metrics"`, "it is not a problem: unexpected EOF"},
-		{`"groups": 2`, `"groups": 2, "colour": 3`, `it is not a problem: json: unknown field "colour"`},
+		{`"groups": 2`, `"groups": 2, "colour": 3`, `key: "colour" is unknown: want one of metrics, soft, arms, control, noise, groups, rounds, runs`},
 		{`"runs": 3}`, `"runs": 3} {}`, "it goes on after the problem"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: the name "a" is that of arms[0] too`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: it has no name"},
@@ -62,7 +63,23 @@ func TestProblemRefused(t *testing.T) {
 		{`"role": "guardrail"`, `"role": "wish"`, `it is not a problem: role: "wish": want primary, guardrail or report`},
 		{`"role": "guardrail"`, `"direction": "left"`, `it is not a problem: direction: "left": want up or down`},
 		{`"lambda": 5`, `"lambda": -5`, `metrics[1]: lambda -5 of "y": want a finite number above 0`},
-		{`"lambda": 5`, `"relative": true`, `control: "": a relative guardrail needs a control group`},
+		{`"lambda": 5`, `"relative": true`, `control: none: a relative guardrail needs a control group`},
+		{`[0, 2]`, `[0, null]`, "arms[1].means[1]: null: leave it out, or give it a value"},
+		{`"noise": 0.5`, `"noise": null`, "noise: null"},
+		{`{"metrics"`, `{"Runs": 3, "metrics"`, `key: "Runs" is unknown: want one of metrics`},
+		{`"lambda": 5`, `"Lambda": 5`, `metrics[1]: "Lambda" is unknown: want one of name, direction`},
+		{`"lambda": 5`, `"lambda": 5, "lambda": 7`, `metrics[1]: "lambda" is given twice`},
+		{`"runs": 3`, `"runs": 3, "runs": 4`, `key: "runs" is given twice`},
+		{`"name": "b", `, `"name": "b", "NAME": "c", `, `arms[1]: "NAME" is unknown: want one of name, means`},
+		{`"lambda": 5`, `"lambda": 5, "lower": -3, "upper": 1`, `arms[1].means[1]: 2 of "b": "y" must be in its range [-3, 1]`},
+		{`[0, 2]`, `[0, 1e101]`, `arms[1].means[1]: 1e+101 of "b": want a number of size at most 1e100`},
+		{`{"name": "x"}`, `{"name": "x", "threshold": 1}`, `metrics[0]: "x" has a threshold of 1`},
+		{`{"name": "x"}`, `{"name": "x", "lambda": 1}`, `metrics[0]: "x" has a threshold of 0, a lambda of 1`},
+		{`"lambda": 5`, `"weight": 2`, `metrics[1]: "y" has a weight of 2 and is not primary`},
+		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1]: "threshold" is given twice`},
+		{`"threshold": 0, "lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, of size at most 1e+06`},
+		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative, leave it out`},
+		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: "z" is no arm`},
 		{`"noise": 0.5`, `"noise": -1`, "noise: -1: want a finite standard deviation"},
 		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
 		{`"rounds": 500`, `"rounds": -1`, "rounds: -1 rounds and 3 runs: want numbers above 0"},
@@ -85,6 +102,41 @@ func TestProblemRefused(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Options{Scenario: write(t, shop), Threshold: sigma(1)}); err == nil {
 		t.Error("a threshold for a problem that has its own")
+	}
+}
+
+// Noise in a range leaves the means what they are: those observed are the truth to within five standard errors,
+// and every value is in the range.
+func TestProblemNoise(t *testing.T) {
+	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
+	spec, err := problemSpec(write(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := .5
+	build, _, _, err := spec.prepare(&Options{Noise: &noise})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	r, arms, dst := random.New(1, "noise"), make([]int, n), make([]float64, n)
+	for k, want := range []float64{.05, .6, 1} {
+		for i := range arms {
+			arms[i] = k
+		}
+		w.observe(1, arms, dst, r)
+		sum, square := 0.0, 0.0
+		for _, v := range dst {
+			sum += v / n
+			square += v * v / n
+		}
+		if se := math.Sqrt(max(square-sum*sum, 0) / n); math.Abs(sum-want) > 5*se+1e-12 || slices.Min(dst) < 0 || slices.Max(dst) > 1 || k < 2 && se == 0 {
+			t.Errorf("arm %d: mean %v ± %v, want %v; from %v to %v", k, sum, se, want, slices.Min(dst), slices.Max(dst))
+		}
 	}
 }
 

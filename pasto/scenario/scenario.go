@@ -100,10 +100,11 @@ type Result struct {
 
 // Curve is a mean with standard deviation and quartiles over runs for each checkpoint.
 type Curve struct {
-	Mean []float64 `json:"mean"`
-	SD   []float64 `json:"sd"`
-	Q25  []float64 `json:"q25"`
-	Q75  []float64 `json:"q75"`
+	Mean   []float64 `json:"mean"`
+	SD     []float64 `json:"sd"`
+	Q25    []float64 `json:"q25"`
+	Median []float64 `json:"median"`
+	Q75    []float64 `json:"q75"`
 }
 
 // Mean is a mean over runs for each checkpoint.
@@ -115,7 +116,10 @@ type Mean struct {
 // worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* −
 // F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
 type Gain struct {
-	Ratio  Series `json:"ratio"`
+	Ratio Series `json:"ratio"`
+	// Error is the standard error of Ratio, by the delta method: other runs, and other instances, give another
+	// ratio.
+	Error  Series `json:"error"`
 	Median Series `json:"median"`
 }
 
@@ -280,8 +284,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("points", "%d in each power of ten: want 1 to 1000", o.PerDecade)
 	case o.Change < 0 || o.Change > o.Rounds:
 		return usage("change", "%d: want a round from 1 to %d, or 0 for half of them", o.Change, o.Rounds)
-	case !(o.Start >= 0 && o.Start <= 1):
-		return usage("start", "%v: want the first arm's share, from 0 to 1", o.Start)
+	case !(o.Start >= 0 && o.Start < 1):
+		return usage("start", "%v: want the first arm's share, above 0 and below 1, or 0 for a uniform start", o.Start)
 	case o.Iterate != "" && o.Iterate != "deployed" && o.Iterate != "serving":
 		return usage("iterate", "%q: want deployed or serving", o.Iterate)
 	}

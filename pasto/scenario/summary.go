@@ -57,13 +57,14 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	c.SD = append(c.SD, math.Sqrt(square/max(float64(len(out))-1, 1)))
 	c.Mean = append(c.Mean, mean)
 	c.Q25 = append(c.Q25, quantile(values, 0.25))
+	c.Median = append(c.Median, quantile(values, 0.5))
 	c.Q75 = append(c.Q75, quantile(values, 0.75))
 }
 
 // add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare
 // with.
 func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
-	var value, single, best float64
+	var value, single, best, runs float64
 	var ratios []float64
 	for j := range out {
 		x := &out[j]
@@ -73,6 +74,7 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 		value += of(x)
 		single += x.single[i]
 		best += x.best[i]
+		runs++
 		if gap := x.best[i] - x.single[i]; gap > 1e-3 {
 			ratios = append(ratios, (of(x)-x.single[i])/gap)
 		}
@@ -81,8 +83,19 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	if best > single {
 		ratio = (value - single) / (best - single)
 	}
+	square, spread := 0.0, math.NaN() // of what each run's gain misses the ratio by
+	for j := range out {
+		if x := &out[j]; x.single[i] == x.single[i] {
+			d := of(x) - x.single[i] - float64(ratio*(x.best[i]-x.single[i]))
+			square += float64(d * d)
+		}
+	}
 	slices.Sort(ratios)
 	g.Ratio = append(g.Ratio, ratio)
+	if runs > 1 && best > single {
+		spread = math.Sqrt(square*runs/(runs-1)) / (best - single)
+	}
+	g.Error = append(g.Error, spread)
 	g.Median = append(g.Median, quantile(ratios, 0.5))
 }
 

@@ -1,0 +1,164 @@
+package pasto
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is what is served.
+type boundWorld struct {
+	name  string
+	means func(t int, p []float64, r *random.Source) *Table
+}
+
+func boundWorlds() []boundWorld {
+	var fixed *Table
+	return []boundWorld{
+		{"random", func(t int, _ []float64, r *random.Source) *Table {
+			if t == 1 {
+				fixed = newTable(2, 2)
+				for i := range fixed.data {
+					fixed.data[i] = 2*r.Float64() - 1
+				}
+			}
+			return fixed
+		}},
+		{"adversarial", func(_ int, p []float64, _ *random.Source) *Table { // what is served more is bad
+			m := newTable(2, 2)
+			for k := range 2 {
+				m.Arm(k)[0], m.Arm(k)[1] = 1, 1
+				if p[k] >= .5 {
+					m.Arm(k)[0], m.Arm(k)[1] = -1, -1
+				}
+			}
+			return m
+		}},
+		{"drifting", func(t int, _ []float64, _ *random.Source) *Table {
+			m, x := newTable(2, 2), math.Sin(float64(t)/700)
+			m.data = []float64{x, -x, -x, math.Cos(float64(t) / 900)}
+			return m
+		}},
+	}
+}
+
+// measured is the regret of a run against the best fixed mixture of the running averages of the means, and the
+// largest range that the scores had.
+func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma float64, seed uint64) (regret, spread float64, a *Algorithm) {
+	t.Helper()
+	const grid = 100
+	o := PaperOptions(2)
+	o.Pseudo, o.Step, o.Exploration = 0, TheoremStep(rounds), TheoremExploration(1)
+	a = newAlgorithm(t, f, 2, o)
+	r := random.New(seed, "bound")
+	v, theta, played := newTable(2, 2), make([]float64, 2), 0.0
+	var fixed [grid + 1]float64
+	p := make([]float64, 2)
+	for n := 1; n <= rounds; n++ {
+		copy(p, a.Serving())
+		mu := w.means(n, p, r)
+		for i, x := range mu.data {
+			v.data[i] += (x - v.data[i]) / float64(n)
+		}
+		play(t, a, mu, groups, 1, sigma, r)
+		spread = max(spread, math.Abs(a.g[0]-a.g[1]))
+		v.Mean(theta, p)
+		played += f.Value(theta) / float64(rounds)
+		for i := range fixed {
+			q := float64(i) / grid
+			v.Mean(theta, []float64{q, 1 - q})
+			fixed[i] += f.Value(theta) / float64(rounds)
+		}
+	}
+	for _, x := range fixed {
+		regret = max(regret, x-played)
+	}
+	return regret, spread, a
+}
+
+// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting means, where
+// the bound says something: it is below the range of the objective. The printed theorem's is above both and says
+// nothing at this horizon.
+func TestBoundHolds(t *testing.T) {
+	const groups, rounds, sigma, seeds = 100, 10_000, .1, 5
+	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Lambda: .5}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lipschitz, smooth := f.Constants([]float64{-1, -1}, []float64{1, 1})
+	const span = 2.5 // of f on [−1, 1]²
+	for _, w := range boundWorlds() {
+		n := seeds
+		if testing.Short() {
+			n = 1
+		}
+		mean, spread := 0.0, 0.0
+		var a *Algorithm
+		for seed := range n {
+			regret, s, l := measured(t, w, f, groups, rounds, sigma, uint64(seed))
+			mean, spread, a = mean+regret/float64(n), max(spread, s), l
+		}
+		c := Constants{Gradient: lipschitz, Smooth: smooth, Means: 2, Step: spread}
+		bound, err := SupportedBound(Supported{Arms: 2, Groups: groups, Rounds: rounds, Gamma: 1 / math.Sqrt(rounds), Explore: TheoremExploration(1), Constants: c, Noise: math.Sqrt(2 * 2 * (1 + sigma*sigma)), Spread: spread})
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed, err := a.Bound(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%-12s regret %.4f, mended bound %.4f, printed bound %.4f, range of f %.1f, of g %.2f", w.name, mean, bound, printed, span, spread)
+		if mean > bound || bound > span/2 || printed < bound {
+			t.Error("want regret ≤ mended bound ≤ half the range of f")
+		}
+	}
+}
+
+// Constants and horizons of which no bound can be made are refused.
+func TestBoundRefused(t *testing.T) {
+	ok := Supported{Arms: 2, Groups: 1, Rounds: 10, Gamma: .1, Explore: PaperExploration(), Constants: Constants{1, 1, 1, 1}, Noise: 1, Spread: 1}
+	if v, err := SupportedBound(ok); err != nil || !(v > 0) {
+		t.Fatal(v, err)
+	}
+	for want, change := range map[string]func(b *Supported){
+		"bound: 0 arms, 1 groups and 10 rounds: want at least 1 of each":                               func(b *Supported) { b.Arms = 0 },
+		"bound: 2 arms, 0 groups and 10 rounds: want at least 1 of each":                               func(b *Supported) { b.Groups = 0 },
+		"bound: 2 arms, 1 groups and 0 rounds: want at least 1 of each":                                func(b *Supported) { b.Rounds = 0 },
+		"gamma: 0: want a finite step above 0":                                                         func(b *Supported) { b.Gamma = 0 },
+		"gamma: NaN: want a finite step above 0":                                                       func(b *Supported) { b.Gamma = math.NaN() },
+		"noise: -1: want a finite number, at least 0":                                                  func(b *Supported) { b.Noise = -1 },
+		"spread: +Inf: want a finite range, at least 0":                                                func(b *Supported) { b.Spread = math.Inf(1) },
+		"means: NaN: want a finite bound, at least 0":                                                  func(b *Supported) { b.Constants.Means = math.NaN() },
+		"gradient: -1: want a finite bound, at least 0":                                                func(b *Supported) { b.Constants.Gradient = -1 },
+		"smooth: +Inf: want a finite bound, at least 0":                                                func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
+		"exploration: the zero Schedule is none; make one with Constant, PaperExploration, ...":        func(b *Supported) { b.Explore = Schedule{} },
+		"exploration: constant(0) is 0 in round 1: want a share above 0, as the weights are up to K/ε": func(b *Supported) { b.Explore = Constant(0) },
+		"exploration: func(bad) is NaN in round 7: want a finite number from 0 to 1":                   func(b *Supported) { b.Explore = onlyBadAt(7) },
+	} {
+		b := ok
+		change(&b)
+		_, err := SupportedBound(b)
+		same(t, err, want)
+	}
+	_, err := TheoremConstant(0, Constants{1, 1, 1, 1})
+	same(t, err, "arms: 0: want at least 1")
+	_, err = TheoremConstant(2, Constants{1, 1, 1, 0})
+	same(t, err, "step: 0: want a bound on ‖g‖ above 0, by which the theorem divides")
+	a := newAlgorithm(t, goals(t, 5, false, 0), 2, PaperOptions(2))
+	_, err = a.Bound(Constants{1, 1, math.NaN(), 1})
+	same(t, err, "means: NaN: want a finite bound, at least 0")
+	if v, err := a.Bound(Constants{1, 1, 1, 1}); err != nil || !math.IsInf(v, 1) {
+		t.Errorf("before the first round: %v, %v", v, err)
+	}
+}
+
+// onlyBadAt is a schedule that is NaN in one round, which none of the rounds tried at first is.
+func onlyBadAt(bad int) Schedule {
+	return ScheduleFunc("bad", func(t int) float64 {
+		if t == bad {
+			return math.NaN()
+		}
+		return .1
+	})
+}

@@ -1,0 +1,205 @@
+package pasto
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// column is what a search knows: a direction of the metrics, the score of each active node in it, with its
+// squared standard error, and the process fitted to the scores.
+type column struct {
+	nodes        []int
+	score, noise []float64
+	process      *process
+	// lack is the least violation of the hard guardrails by mixtures of the nodes, 0 where one holds them.
+	lack float64
+}
+
+// score makes the column in direction d at θ: node k's score is ⟨d, V̂_k − θ⟩.
+func (c *Continuous) score(d, theta []float64) *column {
+	l, m := c.learner, c.learner.objective.Dim()
+	level, scale := convex.Dot(d, theta), 0.0
+	x := &column{}
+	var points [][]float64
+	for k, ok := range l.s.Active {
+		if !ok || l.s.Count[k] == 0 {
+			continue
+		}
+		v := 0.0
+		for i := range m {
+			v += float64(float64(d[i]*d[i]) * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
+		}
+		a := convex.Dot(d, l.s.Mean[k*m:(k+1)*m]) - level
+		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a), append(x.noise, v)
+		scale += float64(a * a)
+	}
+	scale = max(scale/float64(len(x.score)), 1e-12)
+	top := math.Inf(-1)
+	for _, length := range []float64{0.1, 0.2, 0.4, 0.8, 1.6} {
+		if g, like := fit(points, x.score, x.noise, scale, length); like > top {
+			x.process, top = g, like
+		}
+	}
+	return x
+}
+
+// price makes the column that a linear program over the nodes' estimates asks for. With the guardrails that
+// take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual prices: no mixture with a point of
+// the box whose score is at most s has a reward of more than s above the program's (to first order, where the
+// reward is not linear). Where no mixture of the nodes holds the guardrails, ν are the prices of the least
+// violation and the reward has no part: no mixture with such points has a violation smaller by more than s.
+func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
+	l, m := c.learner, g.Dim()
+	part := &Table{metrics: m}
+	for k, ok := range l.s.Active {
+		if ok && l.s.Count[k] > 0 {
+			part.arms++
+			part.data = append(part.data, l.s.Mean[k*m:(k+1)*m]...)
+		}
+	}
+	d, theta, prices := make([]float64, m), make([]float64, m), make([]float64, m)
+	lp := newProgram(g, part, take)
+	feasible, err := lp.least()
+	if err != nil {
+		return nil, err
+	}
+	lack := 0.0
+	if feasible {
+		h := &Goals{append([]Metric(nil), g.metrics...), g.soft}
+		for i := range h.metrics {
+			h.metrics[i].Hard = h.metrics[i].Role == Guardrail && take(&g.metrics[i])
+		}
+		opt, err := maximizeHard(h, part, 1e-9, 10_000)
+		if err != nil {
+			return nil, err
+		}
+		part.Mean(theta, opt.Mixture)
+		h.Gradient(d, theta)
+		copy(prices, opt.Prices)
+	} else {
+		lp.firstPrices(prices)
+		part.Mean(theta, lp.mixture())
+		lack = lp.infeasible(g).Violation
+	}
+	for i, v := range prices {
+		d[i] += float64(v * g.metrics[i].Direction.sign())
+	}
+	x := c.score(d, theta)
+	x.lack = lack
+	return x, nil
+}
+
+// plan is step 1 and 2 of a search: by the gradient at the cautious mixture, or by the dual prices of hard
+// guardrails. It is nil where these cannot be had.
+func (c *Continuous) plan() *column {
+	l, m := c.learner, c.learner.objective.Dim()
+	if l.hard != nil {
+		x, err := c.price(l.hard, func(m *Metric) bool { return m.Hard })
+		if err != nil {
+			return nil // too ill-conditioned
+		}
+		return x
+	}
+	theta, d := make([]float64, m), make([]float64, m)
+	for k, w := range l.s.Down {
+		for i := range m {
+			theta[i] += float64(w * l.s.Mean[k*m+i])
+		}
+	}
+	l.objective.Gradient(d, theta)
+	return c.score(d, theta)
+}
+
+// search is steps 1 to 4.
+func (c *Continuous) search() {
+	best := c.plan()
+	if best == nil {
+		return
+	}
+	x, promise := c.candidate(best.process, &c.c.Halton, &c.c.Random, c.c.Width)
+	c.c.Gap = promise
+	if promise <= c.options.Tolerance {
+		c.c.Done = c.options.Tolerance > 0 && best.lack == 0
+		return
+	}
+	if !c.room(best.nodes, best.score, best.noise) {
+		return
+	}
+	c.c.Points = append(c.c.Points, x)
+	_, _ = c.learner.AddArm() // it has no error
+	c.c.Width = max(c.c.Width/2, 1.0/64)
+}
+
+// candidate is the point of largest mean + 2 sd among quasi-random points, which go on from halton, and
+// perturbations of the mixture's atoms.
+func (c *Continuous) candidate(g *process, halton *int, r *random.SplitMix64, width float64) (x []float64, promise float64) {
+	var atoms []int
+	for k, w := range c.learner.s.Down {
+		if w > 0 {
+			atoms = append(atoms, k)
+		}
+	}
+	row := make([]float64, len(g.points))
+	promise = math.Inf(-1)
+	for i := range c.options.Candidates {
+		var z []float64
+		if i%2 == 0 || len(atoms) == 0 {
+			*halton++
+			z = c.quasi(*halton)
+		} else {
+			z = append([]float64{}, c.c.Points[atoms[i/2%len(atoms)]]...)
+			for j := range z {
+				z[j] = min(max(z[j]+float64(width*Normal(r)), 0), 1)
+			}
+		}
+		mean, sd := g.at(z, row)
+		if v := mean + 2*sd; v > promise {
+			x, promise = z, v
+		}
+	}
+	return x, promise
+}
+
+// Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil when some
+// mixture of the nodes served so far holds them by the estimates V̂, else the least violation there is by them
+// among such mixtures. Sure reports that not even estimates moved in the good direction by three standard errors
+// could hold them, and that no point looked at promises to make up for it: Gaussian processes of the nodes'
+// scores are asked, at 2 sd above their mean, at as many candidates as in a search. Sure is thus an estimate where
+// the metrics move faster than the nodes lie. O(n³ + C·n²) for n nodes and C candidates; it changes nothing.
+func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
+	if least, sure = c.learner.Infeasible(); !sure {
+		return least, false
+	}
+	x, err := c.price(c.learner.objective.(*Goals), func(*Metric) bool { return true })
+	if err != nil || x.lack == 0 {
+		return least, false
+	}
+	halton, r := 0, random.SplitMix64(0)
+	for _, width := range []float64{0.25, 1.0 / 64} {
+		if _, promise := c.candidate(x.process, &halton, &r, width); promise >= x.lack {
+			return least, false
+		}
+	}
+	return least, true
+}
+
+// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one does.
+func (c *Continuous) room(nodes []int, score, noise []float64) bool {
+	for c.learner.s.Live >= c.options.MaxNodes {
+		worst, low := -1, 0.0
+		for i, k := range nodes {
+			if !c.learner.s.Active[k] || c.learner.s.Down[k] >= 1/float64(10*c.options.MaxNodes) {
+				continue
+			}
+			if v := score[i] + 2*math.Sqrt(noise[i]); v < low {
+				worst, low = k, v
+			}
+		}
+		if worst < 0 || c.learner.RetireArm(worst) != nil {
+			return false
+		}
+	}
+	return true
+}

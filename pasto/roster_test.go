@@ -1,0 +1,89 @@
+package pasto
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Every algorithm of the catalogue takes arms in and lets arms go mid-run: the new arm, better than all, is what
+// the default and the baselines then deploy, a retired one has no share and no observations, snapshots go on with the
+// arms of the time, and what cannot be retired is refused and changes nothing.
+func TestRosterOfEveryAlgorithm(t *testing.T) {
+	f := goals(t, 5, false, 0)
+	mu := table(t, []float64{.5, 0, 1, .2}, []float64{-1, .5, 1, .1}) // arm 2 comes later, arm 3 too
+	for _, e := range Algorithms() {
+		t.Run(e.Name, func(t *testing.T) {
+			l, err := e.New(f, 2, 2000, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, ok := l.(Roster)
+			if !ok {
+				t.Fatalf("%T has no roster", l)
+			}
+			r := random.New(1, "roster")
+			play(t, a, mu, 3, 200, .3, r)
+			for want := 2; want < 4; want++ {
+				if k, err := a.AddArm(); err != nil || k != want || a.Arms() != want+1 {
+					t.Fatal(k, err)
+				}
+			}
+			play(t, a, mu, 3, 1500, .3, r)
+			_, slow := a.(*Algorithm)
+			_, noisy := a.(*SCGD)
+			if p := a.Deployed(); !slow && !noisy && p[2] < .9 {
+				t.Errorf("the best arm has a share of %v: %v", p[2], p)
+			}
+			if err := a.RetireArm(2); err != nil {
+				t.Fatal(err)
+			}
+			check := func(a Roster) {
+				for _, p := range [][]float64{a.Serving(), a.Deployed()} {
+					if err := checkMixture("p", p, 4); err != nil || p[2] != 0 {
+						t.Errorf("%v: %v", p, err)
+					}
+				}
+			}
+			check(a)
+			same(t, a.Observe([]Observation{{Arm: 2, Metrics: []float64{1, 1}}}), "observations[0]: arm 2 is retired: archive what comes late")
+			play(t, a, mu, 3, 100, .3, r)
+			check(a)
+			saved, err := a.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, a.RetireArm(4), "arm: 4 is unknown: want one of 0 to 3")
+			same(t, a.RetireArm(-1), "arm: -1 is unknown: want one of 0 to 3")
+			same(t, a.RetireArm(2), "arm: 2 is retired already")
+			if again, _ := a.MarshalBinary(); !bytes.Equal(saved, again) {
+				t.Error("a refusal changed the state")
+			}
+			state, _ := r.MarshalBinary()
+			b, _ := e.New(f, 2, 2000, nil)
+			if err := b.UnmarshalBinary(saved); err != nil {
+				t.Fatal(err)
+			}
+			r2 := random.New(0, "")
+			_ = r2.UnmarshalBinary(state)
+			play(t, a, mu, 3, 100, .3, r)
+			play(t, b, mu, 3, 100, .3, r2)
+			x, _ := a.MarshalBinary()
+			y, _ := b.MarshalBinary()
+			if !bytes.Equal(x, y) {
+				t.Error("a restored learner goes on differently")
+			}
+			for _, k := range []int{0, 1} {
+				if err := a.RetireArm(k); err != nil {
+					t.Fatal(err)
+				}
+			}
+			same(t, a.RetireArm(3), "arm: 3 is the last active one: at least one must stay")
+			if p := a.Deployed(); p[3] != 1 {
+				t.Errorf("the last arm has not everything: %v", p)
+			}
+			play(t, a, mu, 3, 10, .3, r)
+		})
+	}
+}
