@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,11 +21,12 @@ var running struct {
 }
 
 // service runs noregret serve on a free port: "service start ARGS..." waits until it takes requests and sets
-// NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service kill" sends SIGKILL.
+// NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service kill" sends SIGKILL;
+// "service hup" sends SIGHUP and waits for what it logs of the access tokens.
 // Its standard error is appended to the file service.log.
 func service(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: service start ARGS... | stop | kill")
+		ts.Fatalf("usage: service start ARGS... | stop | kill | hup")
 	}
 	dir := ts.MkAbs(".")
 	running.Lock()
@@ -40,6 +42,10 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 	if cmd == nil {
 		ts.Fatalf("no service is running")
 	}
+	if args[0] == "hup" {
+		hangUp(ts, cmd)
+		return
+	}
 	sig := syscall.SIGTERM
 	if args[0] == "kill" {
 		sig = syscall.SIGKILL
@@ -51,6 +57,26 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 	running.Unlock()
 	if args[0] == "stop" {
 		ts.Check(err)
+	}
+}
+
+// hangUp sends SIGHUP and reads the log until the access tokens were looked at.
+func hangUp(ts *testscript.TestScript, cmd *exec.Cmd) {
+	log, err := os.Open(ts.MkAbs("service.log"))
+	ts.Check(err)
+	defer func() { _ = log.Close() }()
+	_, err = log.Seek(0, io.SeekEnd)
+	ts.Check(err)
+	ts.Check(cmd.Process.Signal(syscall.SIGHUP))
+	var text strings.Builder
+	for !strings.Contains(text.String(), "new access tokens") {
+		b := make([]byte, 4096)
+		n, err := log.Read(b)
+		if err != nil && err != io.EOF {
+			ts.Fatalf("%v", err)
+		}
+		text.Write(b[:n])
+		runtime.Gosched()
 	}
 }
 

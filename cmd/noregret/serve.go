@@ -130,8 +130,8 @@ func (a *app) serve(ctx context.Context, opt serveOptions) error {
 		for {
 			select {
 			case <-hangups:
-				opt.Logger.Info("SIGHUP: looking for new access tokens")
 				_ = s.ReloadTokens() // what came of it is in the log
+				opt.Logger.Info("SIGHUP: looked for new access tokens")
 			case <-done:
 				return
 			}
