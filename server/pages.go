@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -16,7 +14,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
@@ -145,69 +142,6 @@ func parts(names []string, data any) (map[string]template.HTML, error) {
 		out[name] = template.HTML(b.String()) // html/template has escaped it
 	}
 	return out, nil
-}
-
-// livePace is the least time between two events of a stream.
-const livePace = 300 * time.Millisecond
-
-// live makes a handler of a stream of server-sent events: each has the parts that have changed, as a JSON
-// object. It ends with the client or the service.
-func (s *Server) live(make func(r *http.Request) (map[string]template.HTML, error)) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		sent := map[string]template.HTML{}
-		pace := time.NewTicker(livePace)
-		defer pace.Stop()
-		for {
-			changed := s.Changed()
-			now, err := make(r)
-			if err != nil {
-				if len(sent) == 0 {
-					return err
-				}
-				_, _ = fmt.Fprint(w, "event: gone\ndata: {}\n\n")
-				return http.NewResponseController(w).Flush()
-			}
-			if len(sent) == 0 {
-				w.Header().Set("Content-Type", "text/event-stream")
-				w.Header().Set("Cache-Control", "no-store")
-			}
-			news := map[string]template.HTML{}
-			for name, text := range now {
-				if sent[name] != text {
-					news[name], sent[name] = text, text
-				}
-			}
-			if len(news) > 0 {
-				b, err := json.Marshal(news)
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintf(w, "event: parts\ndata: %s\n\n", b); err != nil {
-					return nil // the browser has gone
-				}
-				if err := http.NewResponseController(w).Flush(); err != nil {
-					return nil
-				}
-			}
-			for _, wait := range []<-chan struct{}{changed, nil} {
-				var tick <-chan time.Time
-				if wait == nil {
-					tick = pace.C
-				}
-				select {
-				case <-wait:
-				case <-tick:
-				case <-s.Draining():
-					return nil
-				case <-r.Context().Done():
-					return nil
-				}
-			}
-			if s.visitor(r) == nil {
-				return nil // logged out, or the token is no longer known
-			}
-		}
-	}
 }
 
 // asset serves the style sheet and the script.

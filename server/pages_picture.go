@@ -22,7 +22,7 @@ import (
 )
 
 // pictureOf is a picture on an experiment's page.
-type pictureOf struct{ Light, Dark, Text string }
+type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
 // picturesOf are the pictures of an experiment. Their addresses change when what they show does.
 func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
@@ -34,7 +34,8 @@ func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []p
 	}
 	of := func(name, text string) pictureOf {
 		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&theme=", path, name, r.Version, matured)
-		return pictureOf{at + "light", at + "dark", text}
+		const narrow = "&width=narrow"
+		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
 	}
 	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms table has the numbers of now.")}
 	if d.Objective != nil {
@@ -65,6 +66,14 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return noregret.Errorf(noregret.BadInput, "theme", "%q: want light or dark", t)
 	}
+	width, height := 5*vg.Inch, 3*vg.Inch
+	switch t := r.URL.Query().Get("width"); t {
+	case "", "wide":
+	case "narrow": // at the width of a phone the letters are as large as the page's
+		width, height = 3*vg.Inch, 2.6*vg.Inch
+	default:
+		return noregret.Errorf(noregret.BadInput, "width", "%q: want wide or narrow", t)
+	}
 	var p *plot.Plot
 	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")
 	number, numbered := strings.CutPrefix(which, "guardrail-")
@@ -86,7 +95,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, 5*vg.Inch, 3*vg.Inch); err != nil {
+	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
 		return err
 	}
 	// Alone it may use the styles inside it, and nothing else.
@@ -246,6 +255,7 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 		}
 		return *h.Value, true
 	})
+	value, left := withoutBeginning(value, r.Regret.BestSingle.Value)
 	entries := 0
 	if len(value) > 0 {
 		l, err := picture.Line(value, theme.Line(0), false)
@@ -255,6 +265,10 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 		p.Add(l)
 		p.Legend.Add("mixture, by what was known then", l)
 		entries++
+		if left {
+			p.Legend.Add(fmt.Sprintf("(before version %.0f: far below)", value[0].X))
+			entries++
+		}
 	}
 	if v := r.Regret.BestSingle.Value; v != nil {
 		if err := level(p, "best single arm, by what is known now", *v, theme.Line(1)); err != nil {
@@ -268,18 +282,27 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 		}
 		entries++
 	}
-	if v := r.Regret.BestSingle.Value; v != nil && len(value) > 0 {
-		// A bad beginning must not flatten the picture.
-		span := max(math.Abs(p.Y.Max-*v), math.Abs(value[len(value)-1].Y-*v), 1e-3*math.Abs(*v), 1e-9)
-		if floor := min(*v, value[len(value)-1].Y) - 4*span; p.Y.Min < floor {
-			for i := range value {
-				value[i].Y = max(value[i].Y, floor)
-			}
-			p.Y.Min = floor
-		}
-	}
 	headroom(p, entries)
 	return p, nil
+}
+
+// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best single
+// arm that they would flatten the picture, and reports whether there are any.
+func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
+	if best == nil || len(value) == 0 {
+		return value, false
+	}
+	last, top := value[len(value)-1].Y, math.Inf(-1)
+	for _, x := range value {
+		top = max(top, x.Y)
+	}
+	span := max(math.Abs(top-*best), math.Abs(last-*best), 1e-3*math.Abs(*best), 1e-9)
+	floor := min(*best, last) - 4*span
+	first := 0
+	for first < len(value) && value[first].Y < floor {
+		first++
+	}
+	return value[first:], first > 0
 }
 
 // guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now.

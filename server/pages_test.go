@@ -9,6 +9,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -120,7 +121,7 @@ func TestPages(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?:src|srcset)="(/experiments/[^"]*)"`).FindAllStringSubmatch(page, -1) {
 		addresses = append(addresses, strings.ReplaceAll(m[1], "&amp;", "&"))
 	}
-	if len(addresses) != 6 {
+	if len(addresses) != 12 {
 		t.Fatalf("pictures %q", addresses)
 	}
 	for _, a := range addresses {
@@ -518,4 +519,36 @@ func FuzzLogin(f *testing.F) {
 			t.Errorf("%q: to %q", body, rec.Header().Get("Location"))
 		}
 	})
+}
+
+// TestRenderings: those who look at one page share what is rendered, until the state changes or rendering fails.
+func TestRenderings(t *testing.T) {
+	var r renderings
+	made := 0
+	first, second := make(chan struct{}), make(chan struct{})
+	of := func(page string, changed chan struct{}, err error) error {
+		_, _, got := r.of(page, changed, func() (map[string]template.HTML, error) {
+			made++
+			return map[string]template.HTML{"a": "b"}, err
+		})
+		return got
+	}
+	for _, step := range []struct {
+		page    string
+		changed chan struct{}
+		err     error
+		want    int
+	}{
+		{"/x", first, nil, 1},
+		{"/x", first, nil, 1},
+		{"/y", first, nil, 2},
+		{"/x", second, nil, 3},
+		{"/x", second, nil, 3},
+		{"/x", first, errFailed, 4},
+		{"/x", second, nil, 5},
+	} {
+		if err := of(step.page, step.changed, step.err); err != step.err || made != step.want {
+			t.Errorf("%+v: %v, %d made", step, err, made)
+		}
+	}
 }

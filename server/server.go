@@ -30,9 +30,10 @@ type Server struct {
 	mux     *http.ServeMux
 	handler http.Handler // mux, and what stands before it
 
-	sessions sessions // of browsers
-	cross    *http.CrossOriginProtection
-	optima   optima
+	sessions   sessions // of browsers
+	cross      *http.CrossOriginProtection
+	optima     optima
+	renderings renderings
 
 	table   atomic.Pointer[table]
 	changed atomic.Pointer[chan struct{}] // closed when the state changes
