@@ -21,6 +21,28 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
+// frame is what a picture is drawn for.
+type frame struct {
+	picture.Theme
+	narrow bool // for a phone: letters take twice the share of the width
+}
+
+// size is the picture's, in inches of 72 pixels.
+func (f frame) size() (width, height vg.Length) {
+	if f.narrow {
+		return 3 * vg.Inch, 2.6 * vg.Inch
+	}
+	return 5 * vg.Inch, 3 * vg.Inch
+}
+
+// room is by how much what letters take is larger than in the wide form.
+func (f frame) room() float64 {
+	if f.narrow {
+		return 1.9
+	}
+	return 1
+}
+
 // pictureOf is a picture on an experiment's page.
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
@@ -58,19 +80,18 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	theme := picture.Light
+	theme := frame{Theme: picture.Light}
 	switch t := r.URL.Query().Get("theme"); t {
 	case "", "light":
 	case "dark":
-		theme = picture.Dark
+		theme.Theme = picture.Dark
 	default:
 		return noregret.Errorf(noregret.BadInput, "theme", "%q: want light or dark", t)
 	}
-	width, height := 5*vg.Inch, 3*vg.Inch
 	switch t := r.URL.Query().Get("width"); t {
 	case "", "wide":
-	case "narrow": // at the width of a phone the letters are as large as the page's
-		width, height = 3*vg.Inch, 2.6*vg.Inch
+	case "narrow":
+		theme.narrow = true
 	default:
 		return noregret.Errorf(noregret.BadInput, "width", "%q: want wide or narrow", t)
 	}
@@ -95,6 +116,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var b bytes.Buffer
+	width, height := theme.size()
 	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
 		return err
 	}
@@ -156,7 +178,7 @@ func short(name string) string {
 
 // mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now, and
 // all others together.
-func mixturePicture(theme picture.Theme, r *experiment.Report) (*plot.Plot, error) {
+func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
 	p.Y.Min, p.Y.Max = 0, 1
@@ -218,7 +240,7 @@ func mixturePicture(theme picture.Theme, r *experiment.Report) (*plot.Plot, erro
 	for _, name := range shown {
 		longest = max(longest, len([]rune(short(name))))
 	}
-	p.X.Max = end + (0.25+0.026*float64(longest))*(end-p.X.Min) // room for the legend beside the areas
+	p.X.Max = end + theme.room()*(0.25+0.026*float64(longest))*(end-p.X.Min) // room for the legend beside the areas
 	inner := p.X.Tick.Marker
 	p.X.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return inner.Ticks(low, end) })
 	return p, nil
@@ -236,17 +258,17 @@ func level(p *plot.Plot, name string, v float64, c color.Color) error {
 }
 
 // headroom makes the axis fit what is drawn, with room for a legend above.
-func headroom(p *plot.Plot, entries int) {
+func (f frame) headroom(p *plot.Plot, entries int) {
 	if !(p.Y.Max > p.Y.Min) {
 		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5
 	}
 	span := p.Y.Max - p.Y.Min
 	p.Y.Min -= 0.06 * span
-	p.Y.Max += (0.06 + 0.13*float64(entries)) * span
+	p.Y.Max += (0.06 + (0.1+0.03*f.room())*float64(entries)) * span
 }
 
 // objectivePicture is the objective over the versions.
-func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) (*plot.Plot, error) {
+func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.Plot, error) {
 	p := theme.New("Objective", "policy version", "objective per unit")
 	end := versions(p, r)
 	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
@@ -263,7 +285,7 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 			return nil, err
 		}
 		p.Add(l)
-		p.Legend.Add("mixture, by what was known then", l)
+		p.Legend.Add("mixture, known then", l)
 		entries++
 		if left {
 			p.Legend.Add(fmt.Sprintf("(before version %.0f: far below)", value[0].X))
@@ -271,18 +293,18 @@ func objectivePicture(theme picture.Theme, r *experiment.Report, best *float64) 
 		}
 	}
 	if v := r.Regret.BestSingle.Value; v != nil {
-		if err := level(p, "best single arm, by what is known now", *v, theme.Line(1)); err != nil {
+		if err := level(p, "best single arm, known now", *v, theme.Line(1)); err != nil {
 			return nil, err
 		}
 		entries++
 	}
 	if best != nil {
-		if err := level(p, "best mixture, by what is known now", *best, theme.Ink); err != nil {
+		if err := level(p, "best mixture, known now", *best, theme.Ink); err != nil {
 			return nil, err
 		}
 		entries++
 	}
-	headroom(p, entries)
+	theme.headroom(p, entries)
 	return p, nil
 }
 
@@ -308,7 +330,7 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now.
 // Of a change relative to the control arm it is the metric itself, beside what the limit is by the
 // control arm's mean of now.
-func guardrailPicture(theme picture.Theme, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)
@@ -361,7 +383,7 @@ func guardrailPicture(theme picture.Theme, d *experiment.Definition, r *experime
 		p.Legend.Add("interval of the mixture of now", l)
 		entries++
 	}
-	headroom(p, entries)
+	theme.headroom(p, entries)
 	return p, nil
 }
 
