@@ -116,11 +116,12 @@ type saved struct {
 	Learn      []int      `json:"learn"` // the maker's arms by index here
 	Control    int        `json:"control"`
 	Versions   []*version `json:"versions"`
-	// Stream is the units' running draw, First the version that began it, Epoch counts them with stickiness
-	// unit.
-	Stream string `json:"stream"`
-	First  uint64 `json:"first"`
-	Epoch  uint64 `json:"epoch"`
+	// Stream is the units' running draw, First the version that began it, Epoch counts those that began as the
+	// one before was too long, in round StreamRound with stickiness round.
+	Stream      string `json:"stream"`
+	First       uint64 `json:"first"`
+	Epoch       uint64 `json:"epoch"`
+	StreamRound uint64 `json:"stream_round"`
 
 	Guards    []guardState `json:"guards"`
 	Feedback  Counts       `json:"feedback"`
@@ -168,7 +169,7 @@ func newLive(d *Definition, version uint64, now int64) (*live, error) {
 		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
 	}
 	for _, a := range arms {
-		x.push(a)
+		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
 	x.Held = newArmStats(d)
 	x.Missing = make([]int64, len(d.Metrics))
@@ -188,11 +189,12 @@ func newGuards(n int, now int64) []guardState {
 	return g
 }
 
-// push adds an arm.
-func (x *live) push(a Arm) {
+// push adds an arm. Which one is the control is said by the caller, once: a later arm never is, whatever
+// its name.
+func (x *live) push(a Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
-	if c := x.def.Control; c != nil && c.Arm == a.Name {
+	if control {
 		x.Control = k
 		if x.def.Policy.Kind != "fixed" {
 			return
@@ -259,7 +261,7 @@ func (x *live) grow() {
 	}
 	names, _, _ := x.def.sides()
 	for i := len(x.Learn); i < b.Arms(); i++ {
-		x.push(point(names, i, b.Point(i)))
+		x.push(point(names, i, b.Point(i)), false)
 	}
 	for i, p := range x.maker.Mixture() {
 		x.Arms[x.Learn[i]].Active = p > 0

@@ -24,9 +24,7 @@ type savedExperiment struct {
 	Definition *Definition `json:"definition"`
 	State      saved       `json:"state"`
 	Cohorts    []*cohort   `json:"cohorts"`
-	Maker      []byte      `json:"maker,omitempty"`
-	// Mixture stands in a digest for the maker.
-	Mixture f64s `json:"mixture,omitempty"`
+	Maker      []byte      `json:"maker"`
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -41,13 +39,13 @@ func (s *State) MarshalBinary() ([]byte, error) {
 
 // Frozen is a copy of a state that does not change any more: what a host writes to the disk while the state
 // goes on.
-type Frozen struct {
-	saved    savedState
-	mixtures []f64s // by experiment
-}
+type Frozen struct{ saved savedState }
 
 // Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
 func (s *State) Freeze() (*Frozen, error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
 	f := &Frozen{saved: s.head()}
 	for _, name := range s.Names() {
 		x := s.live[name]
@@ -57,7 +55,6 @@ func (s *State) Freeze() (*Frozen, error) {
 		}
 		y := x.copy()
 		f.saved.Experiments = append(f.saved.Experiments, savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
-		f.mixtures = append(f.mixtures, slices.Clone(x.maker.Mixture()))
 	}
 	return f, nil
 }
@@ -66,17 +63,13 @@ func (s *State) Freeze() (*Frozen, error) {
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
 // MarshalBinary is that of the state when it was frozen.
-func (f *Frozen) MarshalBinary() ([]byte, error) { return json.Marshal(f.saved) }
+func (f *Frozen) MarshalBinary() ([]byte, error) { return encode(f.saved) }
 
-// Digest is the SHA-256, in hexadecimal, of the state: two states are the same if and only if (collisions
-// apart) their digests are. Learners stand in it with the bits of their mixtures.
+// Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the state is
+// folded on from, the learners' own states too. Two states are the same if and only if (collisions apart)
+// their digests are.
 func (f *Frozen) Digest() (string, error) {
-	out := f.saved
-	out.Experiments = slices.Clone(f.saved.Experiments)
-	for i := range out.Experiments {
-		out.Experiments[i].Maker, out.Experiments[i].Mixture = nil, f.mixtures[i]
-	}
-	b, err := json.Marshal(out)
+	b, err := f.MarshalBinary()
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ type State struct {
 	time     int64
 	live     map[string]*live
 	gone     map[string]uint64 // the last version of names that were deleted
+	broken   error             // the defect that an event has met
 }
 
 // NewState is the state before the first event.
@@ -77,8 +78,22 @@ type Outcome struct {
 
 // Apply is the fold's step: it takes the event at a position, which must be the one after the last. An
 // event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any
-// other, the same on every replica. The error is only for a wrong position.
-func (s *State) Apply(position uint64, e Event) (Outcome, error) {
+// other, the same on every replica.
+//
+// The error is for what is no result: a wrong position, which changes nothing, or a defect of this program
+// met in the middle of an event. After that the state is not whole; it refuses every further event and
+// every snapshot, and the host must take no more ([State.Broken]). The event stays in the log for a program
+// without the defect.
+func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
+	if s.broken != nil {
+		return Outcome{}, s.broken
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.broken = noregret.Errorf(noregret.Internal, "fold", "event %d (%s): %v: a defect of this program; the state is not whole any more", position, e.Kind, r)
+			o, err = Outcome{}, s.broken
+		}
+	}()
 	if position != s.position+1 {
 		return Outcome{}, noregret.Errorf(noregret.Internal, "position", "%d after %d: want events in order without a gap", position, s.position)
 	}
@@ -86,6 +101,9 @@ func (s *State) Apply(position uint64, e Event) (Outcome, error) {
 	s.time = max(s.time, e.Time)
 	return s.dispatch(e), nil
 }
+
+// Broken is why the state can be used no more, or nil: see [State.Apply].
+func (s *State) Broken() error { return s.broken }
 
 func (s *State) dispatch(e Event) Outcome {
 	switch e.Kind {

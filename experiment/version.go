@@ -30,17 +30,19 @@ func (x *live) renew(now int64, cause string) error {
 }
 
 // restream begins a new draw of the units where one is due: in each round, or, with stickiness unit, when
-// the stream of links has grown too long.
+// the stream of links has grown too long; with both, when changes within a round have made it too long.
 func (x *live) restream() {
+	if x.def.Stickiness == "round" && x.StreamRound != x.Round {
+		x.StreamRound, x.Epoch = x.Round, 0
+	} else if x.Stream != "" && x.Version-x.First >= uint64(x.keepVersions()/2) {
+		x.Epoch++
+	}
 	stream := "arm"
 	if x.def.Stickiness == "round" {
-		stream = "arm/" + strconv.FormatUint(x.Round, 10)
-	} else if x.Epoch > 0 {
-		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+		stream += "/" + strconv.FormatUint(x.Round, 10)
 	}
-	if x.def.Stickiness == "unit" && x.Version-x.First >= uint64(x.keepVersions()/2) && x.Stream != "" {
-		x.Epoch++
-		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	if x.Epoch > 0 {
+		stream += "/" + strconv.FormatUint(x.Epoch, 10)
 	}
 	if stream != x.Stream {
 		x.Stream, x.First = stream, x.Version
