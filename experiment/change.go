@@ -10,6 +10,7 @@ import (
 func (x *live) clone() (*live, error) {
 	y := *x
 	y.Arms, y.Learn, y.Guards = slices.Clone(x.Arms), slices.Clone(x.Learn), slices.Clone(x.Guards)
+	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected)
 	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent), slices.Clone(x.cohorts)
 	last := *x.cohorts[len(x.cohorts)-1]
 	y.cohorts[len(y.cohorts)-1] = &last
@@ -46,12 +47,18 @@ func (x *live) pause(now int64, reason string) error {
 	}
 	x.Status = Paused
 	x.note(now, "%s", withReason("paused", reason))
-	return x.renew(now, "paused")
+	if err := x.room(); err != nil {
+		return err
+	}
+	return x.renewWith(now, "paused", x.served())
 }
 
 func (x *live) resume(now int64, reason string) error {
 	if x.Status == Running {
 		return bad("state", "it is running already")
+	}
+	if err := x.room(); err != nil {
+		return err
 	}
 	x.Status = Running
 	x.RoundStart, x.RoundSeen = now, 0
@@ -103,6 +110,9 @@ func sameJSON(a, b any) bool {
 // one policy version: units then move once, and no more of them than they must. What changes what has been
 // observed, or who gets what, is refused.
 func (x *live) redefine(d *Definition, now int64) error {
+	if err := x.room(); err != nil {
+		return err
+	}
 	old, new := x.def.frozen(), d.frozen()
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
@@ -124,7 +134,7 @@ func (x *live) redefine(d *Definition, now int64) error {
 		x.note(now, "arm %s retired", x.Arms[k].Name)
 	}
 	if !sameJSON(before.Guardrails, d.Guardrails) {
-		x.Guards = newGuards(len(d.Guardrails), now)
+		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
 	if !sameJSON(before.learning(), d.learning()) {
 		err = x.teach()
@@ -204,6 +214,9 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	if x.def.Arms.Box != nil {
 		return bad("arm", "the arms are points of a box, which the policy chooses")
 	}
+	if err := x.room(); err != nil {
+		return err
+	}
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if kind == KindAddArm {
 		if err := checkArmName("arm", p.Arm); err != nil {
@@ -264,7 +277,7 @@ func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
 
 // Try applies events of one experiment to a copy of it and reports why they would be refused, or nil.
 func (s *State) Try(name string, events []Event) error {
-	t := &State{position: s.position, time: s.time, live: maps.Clone(s.live), gone: maps.Clone(s.gone)}
+	t := &State{position: s.position, time: s.time, before: s.before, jumped: s.jumped, live: maps.Clone(s.live), gone: maps.Clone(s.gone)}
 	if x := s.live[name]; x != nil {
 		y, err := x.deepClone()
 		if err != nil {

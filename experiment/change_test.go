@@ -162,14 +162,14 @@ func TestEqualValues(t *testing.T) {
 		return `{"name":"g","arms":{"grid":` + values + `},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`
 	}
 	for values, place := range map[string]string{
-		`{"a":[1,"1"]}`:                            "arms.grid.a[1]",
-		`{"a":[1.0,1]}`:                            "arms.grid.a[1]",
-		`{"a":[2,1,1e0]}`:                          "arms.grid.a[2]",
-		`{"a":[true,"true"]}`:                      "arms.grid.a[1]",
-		`{"a":[{"x":1,"y":2},{"y":2.0,"x":1}]}`:    "arms.grid.a[1]",
-		`{"a":["1,b=2","1"],"b":["2","2,b=2"]}`:    "arms.grid",
-		`{}`:                                       "arms.grid",
-		`{"a":[1e999]}`:                            "arms.grid.a[0]",
+		`{"a":[1,"1"]}`:                         "arms.grid.a[1]",
+		`{"a":[1.0,1]}`:                         "arms.grid.a[1]",
+		`{"a":[2,1,1e0]}`:                       "arms.grid.a[2]",
+		`{"a":[true,"true"]}`:                   "arms.grid.a[1]",
+		`{"a":[{"x":1,"y":2},{"y":2.0,"x":1}]}`: "arms.grid.a[1]",
+		`{"a":["1,b=2","1"],"b":["2","2,b=2"]}`: "arms.grid",
+		`{}`:                                    "arms.grid",
+		`{"a":[1e999]}`:                         "arms.grid.a[0]",
 		`{"a":["` + strings.Repeat("x", 250) + `"]}`: "arms.grid.a[0]",
 	} {
 		if _, err := Parse("d", []byte(grid(values))); err == nil || !strings.Contains(err.Error(), ": "+place+": ") {

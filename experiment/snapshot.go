@@ -16,6 +16,8 @@ type savedState struct {
 	Format      string            `json:"format"`
 	Position    uint64            `json:"position"`
 	Time        int64             `json:"time"`
+	Before      int64             `json:"before"`
+	Jumped      int64             `json:"jumped"`
 	Gone        []source          `json:"gone"` // names that were deleted, with their last version
 	Experiments []savedExperiment `json:"experiments"`
 }
@@ -88,9 +90,9 @@ func (s *State) Digest() (string, error) {
 
 // head is the saved state without its experiments.
 func (s *State) head() savedState {
-	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Gone: []source{}, Experiments: []savedExperiment{}}
+	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped, Gone: []source{}, Experiments: []savedExperiment{}}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
-		out.Gone = append(out.Gone, source{name, s.gone[name]})
+		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
 	}
 	return out
 }
@@ -108,7 +110,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		return bad("snapshot", "its format is %q: want %q", in.Format, stateFormat)
 	}
 	n := NewState()
-	n.position, n.time = in.Position, in.Time
+	n.position, n.time, n.before, n.jumped = in.Position, in.Time, in.Before, in.Jumped
 	for _, g := range in.Gone {
 		n.gone[g.Name] = g.Last
 	}
@@ -190,11 +192,11 @@ func (x *live) copy() *live {
 	for i := range x.Recent {
 		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
 	}
-	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Weights = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Weights)
+	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Streams = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Streams)
 	y.cohorts = make([]*cohort, len(x.cohorts))
 	for i, c := range x.cohorts {
 		d := *c
-		d.Stats = cloneStats(c.Stats)
+		d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
 		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask), slices.Clone(c.Values)
 		y.cohorts[i] = &d
 	}
