@@ -135,7 +135,7 @@ func TestLongRound(t *testing.T) {
 		s := newScenario(t)
 		s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, stickiness))
 		x := s.state.live["x"]
-		for i := range 2100 {
+		for i := range 1100 {
 			x.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.def.Policy.Split["a1"] = 1 - x.def.Policy.Split["a0"]
 			if err := x.teach(); err != nil {
