@@ -233,3 +233,52 @@ func TestAwkwardValues(t *testing.T) {
 	s.simulate([]string{"simulate", "0", "30", "1", "m=<a>&:1,b:0,<c>:2"})
 	s.checkEvery()
 }
+
+// TestExplainFits: an explanation does not contradict itself: the draw falls on the first step's arm in the
+// distribution, each step follows from its coin, and the last one is the decision.
+func TestExplainFits(t *testing.T) {
+	s := newScenario(t)
+	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))
+	s.run(definitionOf(map[string]float64{"a0": .1, "a1": .3, "a2": .6}, "unit"))
+	s.run(definitionOf(map[string]float64{"a0": .1, "a2": .4, "a3": .5}, "unit"))
+	moved := 0
+	for i := range 500 {
+		u := fmt.Sprint("u", i)
+		d := s.decide(u)
+		e, err := s.state.Explain(s.tokens[u])
+		if err != nil || !e.Consistent || len(e.Steps) != 3 {
+			t.Fatalf("%+v %v", e, err)
+		}
+		drawn := ""
+		for _, share := range e.Distribution {
+			if e.Fraction >= share.From {
+				drawn = share.Arm
+			}
+		}
+		if drawn != e.Steps[0].Arm {
+			t.Fatalf("%s: the draw %v falls on %s, the first step says %s", u, e.Fraction, drawn, e.Steps[0].Arm)
+		}
+		arm, p := e.Steps[0].Arm, e.Steps[0].P
+		for _, step := range e.Steps[1:] {
+			kept := *step.Coin**step.Before < *step.After
+			if *step.Before != p || kept != (step.Arm == arm) || kept != (step.Draw == nil) {
+				t.Fatalf("%s: %+v after %s with %v", u, step, arm, p)
+			}
+			if !kept {
+				moved++
+			}
+			arm, p = step.Arm, step.P
+		}
+		if arm != d.Name || p != e.Propensity {
+			t.Fatalf("%s: the steps end with %s at %v, the decision is %s at %v", u, arm, p, d.Name, e.Propensity)
+		}
+		for _, share := range e.Served {
+			if share.Arm == arm && share.P != p {
+				t.Fatalf("%s: served with %v", u, share.P)
+			}
+		}
+	}
+	if moved < 100 {
+		t.Errorf("%d moves", moved)
+	}
+}
