@@ -11,15 +11,16 @@ import (
 // size, no distribution is asked for. Given the past, each observation X is to have the mean μ. Then for
 // each λ below
 //
-//	exp(λ·ΣX − n·ln(1 − μ + μ·e^λ))               λ > 0    (Hoeffding 1963: e^(λx) is convex in x)
-//	exp(λ·Σ(X−μ) − (−ln(1−λ)−λ)·Σ(X−μ)²)          0 ≤ λ < 1 (Fan, Grama and Liu 2015, (17); Howard, Ramdas,
-//	                                                McAuliffe and Sekhon 2021, theorem 4)
+//	exp(λ·ΣX − n·ln(1 − μ + μ·e^λ))        λ > 0      (Hoeffding 1963: e^(λx) is convex)
+//	exp(λ·Σ(X−μ) − (−ln(1−λ)−λ)·Σ(X−μ)²)   0 ≤ λ < 1  (Fan, Grama and Liu 2015; Howard,
+//	                                       Ramdas, McAuliffe and Sekhon 2021, theorem 4)
 //
-// are supermartingales that begin at 1, and by Ville's inequality each ever reaches 4/(α·w) with probability
-// at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the two kinds and the two
-// sides (1 − X for the upper one) have a quarter of α each. Every μ at which one has reached its bound is out.
-// The first kind is the tight one for observations that are 0 or 1, the second for those of small variance.
-// In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ itself as the centre no observation is needed alone.
+// are supermartingales that begin at 1, and by Ville's inequality each ever reaches 4/(α·w) with
+// probability at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the two
+// kinds and the two sides (1 − X for the upper one) have a quarter of α each. Every μ at which one has
+// reached its bound is out. The first kind is the tight one for observations that are 0 or 1, the second
+// for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ itself as the
+// centre no observation is needed alone.
 
 // grid is the values of λ: top, top/2, top/4, ...
 const grid = 26
@@ -32,8 +33,8 @@ type rate struct {
 	expm1  float64 // e^λ − 1
 }
 
-// sharpRates are for the first kind, flatRates for the second: with λ ≤ 1/2 it rejects every μ beyond the first
-// that it rejects.
+// sharpRates are for the first kind, flatRates for the second: with λ ≤ 1/2 it rejects every μ beyond
+// the first that it rejects.
 var sharpRates, flatRates = rates(4), rates(0.5)
 
 func rates(top float64) (out [grid]rate) {

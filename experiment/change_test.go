@@ -217,9 +217,9 @@ func TestAwkwardValues(t *testing.T) {
 		}
 		s.state = &next
 	}
-	policy, definition := s.state.Policy("w").Digest, fmt.Sprintf("%s", s.state.Definition("w").Arms.List[0].Value)
+	policy, definition := s.state.Policy("w").Digest, string(s.state.Definition("w").Arms.List[0].Value)
 	restart()
-	if p := s.state.Policy("w").Digest; p != policy || fmt.Sprintf("%s", s.state.Definition("w").Arms.List[0].Value) != definition {
+	if p := s.state.Policy("w").Digest; p != policy || string(s.state.Definition("w").Arms.List[0].Value) != definition {
 		t.Errorf("the policy %s became %s", policy, p)
 	}
 	if out := s.run(awkward); !strings.Contains(out, "no change") {

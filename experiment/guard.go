@@ -27,9 +27,9 @@ type slackBounds struct {
 	open []int
 }
 
-// armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have equal parts of
-// half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum never exceeds alpha, however
-// many come.
+// armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have equal parts
+// of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum never exceeds alpha,
+// however many come.
 func (x *live) armAlpha(g *Guardrail, k int) float64 {
 	if k < x.Founders {
 		return g.Alpha / float64(2*x.Founders)
@@ -48,11 +48,11 @@ type armBound struct {
 // ofControl is what a limit relative to the control's mean y is compared with: y + change·|y|.
 func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y)) }
 
-// slack is by how much a mixture holds a guardrail: y − c for a lower limit, c − y for an upper one, with the
-// control's bound in place of c for a change. Each arm's sequence has a part of alpha of its own, so that all
-// hold at all times at once with probability 1 − alpha, for whatever mixture. An arm that nothing is known of
-// counts with its metric's range. Kept are the arms' bounds of the last call with the same guardrail; nil for
-// a caller that is not the only one.
+// slack is by how much a mixture holds a guardrail: y − c for a lower limit, c − y for an upper one,
+// with the control's bound in place of c for a change. Each arm's sequence has a part of alpha of its own,
+// so that all hold at all times at once with probability 1 − alpha, for whatever mixture. An arm that
+// nothing is known of counts with its metric's range. Kept are the arms' bounds of the last call with the
+// same guardrail; nil for a caller that is not the only one.
 func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 	limit, up, relative, _ := g.limit()
 	metric := x.def.metricIndex(g.Metric)

@@ -278,8 +278,8 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 	return nil
 }
 
-// checkSums turns an item's sums into statistics, as if its units had come one by one: units without a value of
-// a metric with a default count as the default, in ratios too.
+// checkSums turns an item's sums into statistics, as if its units had come one by one: units without a
+// value of a metric with a default count as the default, in ratios too.
 func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {

@@ -202,8 +202,8 @@ func (x *live) armReport(a *armStats) ArmReport {
 	return r
 }
 
-// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the quotients of
-// the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as [Pair.Interval].
+// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the quotients
+// of the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as [Pair.Interval].
 func (x *live) ratioInterval(p *Pair, ratio int, alpha float64) (value, low, high float64, ok bool) {
 	if value, low, high, ok = p.Interval(alpha); !ok {
 		return value, low, high, ok

@@ -119,19 +119,20 @@ const (
 	spare = 4
 )
 
-// Interval is the confidence sequence at the observations so far, within [low, high], their range; alpha is in
-// (0, 1).
+// Interval is the confidence sequence at the observations so far, within [low, high], their range; alpha is
+// in (0, 1).
 //
 // Where both ends are finite it is exact: at every alpha and from the first observation on, the probability
 // that the true mean is ever outside is at most alpha, for whatever distribution on the range, by Hoeffding's
 // and Fan's exponential supermartingales and Ville's inequality (bounded.go has the formulas).
 //
-// Where an end is infinite nothing exact can be had, as one observation in a million may carry the mean. Then
-// it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal mixture's boundary (Robbins
-// 1970) with the sample variance: an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and
-// Ramdas 2024, theorem 2.2), whose level tends to alpha as the number at which it begins grows. It begins at
-// 200 observations; before, and while all are equal, it is [low, high]. Where low is finite, as counts have it, 4
-// is added to the sum of squared deviations, which says less than the truth while a rare event has not come.
+// Where an end is infinite nothing exact can be had, as one observation in a million may carry the mean.
+// Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal mixture's
+// boundary (Robbins 1970) with the sample variance: an asymptotic confidence sequence (Waudby-Smith,
+// Arbour, Sinha, Kennedy and Ramdas 2024, theorem 2.2), whose level tends to alpha as the number at which
+// it begins grows. It begins at 200 observations; before, and while all are equal, it is [low, high]. Where
+// low is finite, as counts have it, 4 is added to the sum of squared deviations, which says less than the
+// truth while a rare event has not come.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	if finite(low) && finite(high) && finite(high-low) {
 		return boundedInterval(s, alpha, low, high)

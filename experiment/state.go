@@ -28,8 +28,8 @@ func NewState() *State { return &State{live: map[string]*live{}, gone: map[strin
 func (s *State) Position() uint64 { return s.position }
 
 // Time is the latest time of an event, in nanoseconds since 1970. Time does not go back: an event that says
-// less counts as having happened then. Only a leap ahead of more than a day is taken back, when within a day an
-// event comes from an hour or more before.
+// less counts as having happened then. Only a leap ahead of more than a day is taken back, when within a
+// day an event comes from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.

@@ -55,9 +55,9 @@ func (e TokenError) Error() string {
 	return "the token cannot be read or was changed"
 }
 
-// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number Current signs, all
-// verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers are
-// 0 to 255.
+// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number Current signs,
+// all verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers
+// are 0 to 255.
 type Keys struct {
 	Current byte
 	Secrets map[byte][]byte
