@@ -71,7 +71,7 @@ func expm1(x float64) float64 {
 	}
 	sum := 0.0
 	for k := 12; k >= 1; k-- {
-		sum = (1 + sum) * (x / float64(k))
+		sum = float64((1 + sum) * (x / float64(k)))
 	}
 	return sum
 }

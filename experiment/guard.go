@@ -275,9 +275,9 @@ func (x *live) shrink(p []float64) {
 		if k == x.Control {
 			q += 1 - rho
 		}
-		q *= 1 - keep
+		q = float64(q * (1 - keep))
 		if aside > 0 && slices.Contains(open, k) {
-			q += p[k] * (keep / aside)
+			q += float64(p[k] * (keep / aside))
 		}
 		rest[k] = q
 	}

@@ -65,7 +65,7 @@ func (m *Metric) fromSums(p Sums) (Sequence, error) {
 		return s, err
 	}
 	low, high := m.interval()
-	if slack := 1e-9 * (high - low); !(s.Mean >= low-slack && s.Mean <= high+slack) {
+	if slack := float64(1e-9 * (high - low)); !(s.Mean >= low-slack && s.Mean <= high+slack) {
 		return s, bad("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
 	}
 	s.Mean = min(max(s.Mean, low), high)
