@@ -18,7 +18,7 @@ type Report struct {
 	Base uint64 `json:"base"`
 	Last uint64 `json:"last"`
 	// Acknowledged is the highest position that is known to have been acknowledged (after a power loss a
-	// higher one may have been). 0 when the mark file is lost.
+	// higher one may have been). 0 when the mark file is lost, which is a finding of its own.
 	Acknowledged uint64 `json:"acknowledged"`
 	// Bytes is the size of the whole records.
 	Bytes int64 `json:"bytes"`
@@ -87,6 +87,7 @@ type inspector struct {
 	snapshots map[uint64]mark // the whole ones
 	sums      map[uint64]uint32
 	report    *Report
+	end       mark // of what was read through pebble
 }
 
 // inspect locks the log in dir.
@@ -148,14 +149,20 @@ func (in *inspector) check(ctx context.Context) (*Report, error) {
 	}
 	r := in.report
 	r.Acknowledged = in.mark.position
-	if !in.hasMark {
-		r.Findings = append(r.Findings, Finding{Problem: "the mark file, which says what was acknowledged, is missing or holds no whole note", Harmless: true})
-	}
 	if r.Damaged() && in.salvage == nil {
-		return r, in.search(ctx)
+		if err := in.search(ctx); err != nil {
+			return r, err
+		}
+	}
+	if !in.hasMark {
+		// A crash in the making of a log may leave it without; one with events has had it.
+		r.Findings = append(r.Findings, Finding{Problem: lostMark, Harmless: r.Last == 0 && len(r.Snapshots) == 0})
 	}
 	return r, nil
 }
+
+// lostMark is a problem as a log that ends early looks like a whole one without its mark.
+const lostMark = "the mark file, which says what was acknowledged, is missing or holds no whole note: events at the end may be lost without a trace"
 
 // search makes the index of what the bytes hold, and moves the end to where the run of whole records ends.
 func (in *inspector) search(ctx context.Context) (err error) {
@@ -262,7 +269,7 @@ func (in *inspector) readAll(ctx context.Context) error {
 		if err := it.Error(); err != nil {
 			return readError(in.dir, c.last.position+1, err)
 		}
-		e.last = c.last
+		e.last, in.end = c.last, c.last
 		if in.hasMark {
 			return e.against(db, in.dir, in.mark)
 		}

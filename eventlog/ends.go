@@ -23,7 +23,7 @@ func damaged(dir string, cause error, format string, args ...any) error {
 type ends struct{ base, last mark }
 
 // events returns an iterator over the events at the positions from to to.
-func events(db *pebble.DB, from, to uint64) (*pebble.Iterator, error) {
+func events(db pebble.Reader, from, to uint64) (*pebble.Iterator, error) {
 	o := &pebble.IterOptions{LowerBound: eventKey(from), UpperBound: []byte{eventPrefix + 1}}
 	if to+1 != 0 {
 		o.UpperBound = eventKey(to + 1)
@@ -76,7 +76,7 @@ func firstLine(err error) string {
 }
 
 // readBase returns the base that the store keeps.
-func readBase(db *pebble.DB, dir string) (mark, error) {
+func readBase(db pebble.Reader, dir string) (mark, error) {
 	value, closer, err := db.Get(baseKey)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return mark{}, nil

@@ -68,6 +68,65 @@ func appendUntilKilled(dir string) error {
 	return <-errs
 }
 
+// acknowledged is what the process said of an append before it was killed.
+type acknowledged struct{ first, last, writer, batch uint64 }
+
+// killAfter runs the process on the log in dir and kills it after so many appends.
+func killAfter(t *testing.T, dir string, limit int) (acks []acknowledged) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), killDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		var a acknowledged
+		if n, _ := fmt.Sscan(lines.Text(), &a.first, &a.last, &a.writer, &a.batch); n != 4 {
+			break // the last line may be cut
+		}
+		if acks = append(acks, a); len(acks) == limit {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // it was killed
+	if len(acks) < limit {
+		t.Fatalf("the process ended by itself after %d appends", len(acks))
+	}
+	return acks
+}
+
+// wholeBatches reads the log, and finds no batch torn.
+func wholeBatches(t *testing.T, s *Store) map[uint64]string {
+	t.Helper()
+	records, err := readAll(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, open := map[uint64]string{}, 0 // events of the batch still to come
+	for i, r := range records {
+		got[r.Position] = string(r.Payload)
+		var w, b, n, of int
+		if _, err := fmt.Sscanf(string(r.Payload), `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, &w, &b, &n, &of); err != nil {
+			t.Fatal(err)
+		}
+		if open > 0 && n != of-open || open == 0 && n != 0 && i > 0 && records[0].Position == 1 {
+			t.Fatalf("position %d is %s: the batch before it is torn", r.Position, r.Payload)
+		}
+		open = of - n - 1
+	}
+	if open > 0 {
+		t.Fatalf("the last batch lacks %d events", open)
+	}
+	return got
+}
+
 // A process is killed with SIGKILL at random moments, again and again on the same log: what it had
 // acknowledged is there, in its place, and no batch is torn.
 func TestKill(t *testing.T) {
@@ -79,34 +138,7 @@ func TestKill(t *testing.T) {
 	rng := random.New(1, "kill")
 	total := 0
 	for k := range kills {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), killDir+"="+dir)
-		cmd.Stderr = os.Stderr
-		pipe, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Skip(err)
-		}
-		type ack struct{ first, last, writer, batch uint64 }
-		var acks []ack
-		lines, limit := bufio.NewScanner(pipe), 1+int(rng.Uint64()%300)
-		for lines.Scan() {
-			var a ack
-			if n, _ := fmt.Sscan(lines.Text(), &a.first, &a.last, &a.writer, &a.batch); n != 4 {
-				break // the last line may be cut
-			}
-			if acks = append(acks, a); len(acks) == limit {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		_ = cmd.Wait() // it was killed
-		if len(acks) < limit {
-			t.Fatalf("kill %d: the process ended by itself after %d appends", k, len(acks))
-		}
+		acks := killAfter(t, dir, 1+int(rng.Uint64()%300))
 		report, err := Check(t.Context(), nil, dir)
 		if err != nil || report.Damaged() {
 			t.Fatalf("kill %d: check: %v, %+v", k, err, report)
@@ -115,27 +147,7 @@ func TestKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[uint64]string{}
-		records, err := readAll(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open := 0 // events of the batch still to come
-		for i, r := range records {
-			got[r.Position] = string(r.Payload)
-			var w, b, n, of int
-			if _, err := fmt.Sscanf(string(r.Payload), `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, &w, &b, &n, &of); err != nil {
-				t.Fatal(err)
-			}
-			if open > 0 && n != of-open || open == 0 && n != 0 && i > 0 && records[0].Position == 1 {
-				t.Fatalf("kill %d: position %d is %s: the batch before it is torn", k, r.Position, r.Payload)
-			}
-			open = of - n - 1
-		}
-		if open > 0 {
-			t.Fatalf("kill %d: the last batch lacks %d events", k, open)
-		}
-		first := s.Stats().First
+		got, first := wholeBatches(t, s), s.Stats().First
 		for _, a := range acks {
 			for p := max(a.first, first); p <= a.last; p++ {
 				want := fmt.Sprintf(`{"writer":%d,"batch":%d,"n":%d,"of":%d}`, a.writer, a.batch, p-a.first, a.last-a.first+1)

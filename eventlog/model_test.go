@@ -148,130 +148,168 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 
 func (f *faults) String() string { return "faults" }
 
+// player plays a random history against the model.
+type player struct {
+	*testing.T
+	seed     uint64
+	rng      *rand.Rand
+	mem      *vfs.MemFS
+	faults   *faults
+	log      *Store
+	model    *model
+	trace    []string
+	clones   int
+	injected int
+}
+
+func (p *player) did(format string, args ...any) {
+	p.trace = append(p.trace, fmt.Sprintf(format, args...))
+}
+
+func (p *player) fatal(format string, args ...any) {
+	p.Helper()
+	p.Fatalf("seed %d after %s: %s", p.seed, strings.Join(p.trace, " "), fmt.Sprintf(format, args...))
+}
+
+// crash leaves the log as a kill or a power loss would, and opens what is left.
+func (p *player) crash() {
+	p.clones++
+	clone := p.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[p.rng.IntN(3)], RNG: p.rng})
+	_ = p.log.Close()
+	p.mem = clone
+	p.open("after a crash")
+}
+
+func (p *player) open(when string) {
+	*p.faults = faults{}
+	var err error
+	if p.log, err = Open(errorfs.Wrap(p.mem, p.faults), "log", smallOptions()); err != nil {
+		p.fatal("open %s: %v", when, err)
+	}
+	if err := p.model.settle(p.log); err != nil {
+		p.fatal("%s: %v", when, err)
+	}
+}
+
+// step does one thing, and reports whether the log has failed.
+func (p *player) step() (failed bool) {
+	switch op := p.rng.IntN(100); {
+	case op < 55:
+		return p.append()
+	case op < 63:
+		from := p.model.base + 1 + uint64(p.rng.IntN(int(uint64(p.model.sure)-p.model.base+1)))
+		p.did("read(%d)", from)
+		err := p.model.compare(p.log, from)
+		if failed = errors.Is(err, ErrFailed); err != nil && !failed {
+			p.fatal("%v", err)
+		}
+	case op < 71:
+		return p.snapshot()
+	case op < 77:
+		return p.compact()
+	case op < 86:
+		p.did("crash")
+		p.crash()
+	case op < 92:
+		p.did("reopen")
+		if p.log.Close() != nil {
+			return true
+		}
+		if _, err := Check(p.Context(), p.mem, "log"); err != nil {
+			p.fatal("check: %v", err)
+		}
+		p.open("after reopening")
+	case p.faults.left.Load() == 0:
+		n := 1 + p.rng.IntN(30)
+		p.faults.forced = p.rng.IntN(2) == 0
+		p.faults.left.Store(int64(n))
+		p.did("fault(%d)", n)
+		p.injected++
+	}
+	return failed
+}
+
+func (p *player) append() (failed bool) {
+	m := p.model
+	b := m.batch(p.rng)
+	p.did("append(%d)", len(b))
+	first, last, err := p.log.Append(p.Context(), b...)
+	m.events = append(m.events, b...)
+	m.groups = append(m.groups, len(m.events))
+	if err != nil {
+		if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) {
+			p.fatal("append: %v", err)
+		}
+		return true
+	}
+	if first != uint64(m.sure+1) || last != uint64(m.sure+len(b)) {
+		p.fatal("positions %d to %d, want %d to %d", first, last, m.sure+1, m.sure+len(b))
+	}
+	m.sure = len(m.events)
+	return false
+}
+
+func (p *player) snapshot() (failed bool) {
+	m, low := p.model, max(1, p.model.base)
+	for at := range m.snapshots {
+		low = max(low, at)
+	}
+	if int(low) > m.sure {
+		return false
+	}
+	at := low + uint64(p.rng.IntN(m.sure-int(low)+1))
+	state := fmt.Sprintf("state %d %d", at, p.rng.Uint32())
+	p.did("snapshot(%d)", at)
+	if p.log.SaveSnapshot(p.Context(), at, []byte(state)) != nil {
+		m.maybeSnap[at] = state
+		return true
+	}
+	m.snapshots[at] = state
+	return false
+}
+
+func (p *player) compact() (failed bool) {
+	m, top := p.model, uint64(0)
+	for at := range m.snapshots {
+		top = max(top, at)
+	}
+	if top <= m.base {
+		return false
+	}
+	at := m.base + 1 + uint64(p.rng.IntN(int(top-m.base)))
+	p.did("compact(%d)", at)
+	m.maybeBase = at
+	if p.log.Compact(p.Context(), at) != nil {
+		return true
+	}
+	m.base = at
+	return false
+}
+
 // history plays one random history against the model and returns how many crash clones and faults it had.
 func history(t *testing.T, seed uint64, steps int) (clones, injected int) {
-	rng := seeded(seed)
-	mem := vfs.NewCrashableMem()
-	m := newModel()
-	f := &faults{}
-	s := mustOpen(t, errorfs.Wrap(mem, f))
-	var trace []string
-	fatal := func(format string, args ...any) {
-		t.Helper()
-		t.Fatalf("seed %d after %s: %s", seed, strings.Join(trace, " "), fmt.Sprintf(format, args...))
-	}
-	// crash leaves the log as a kill or a power loss would, and opens what is left.
-	crash := func() {
-		clones++
-		clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[rng.IntN(3)], RNG: rng})
-		_ = s.Close()
-		mem = clone
-		*f = faults{}
-		var err error
-		if s, err = Open(errorfs.Wrap(mem, f), "log", smallOptions()); err != nil {
-			fatal("open after a crash: %v", err)
-		}
-		if err := m.settle(s); err != nil {
-			fatal("after a crash: %v", err)
-		}
-	}
+	p := &player{T: t, seed: seed, rng: seeded(seed), mem: vfs.NewCrashableMem(), model: newModel(), faults: &faults{}}
+	p.log = mustOpen(t, errorfs.Wrap(p.mem, p.faults))
 	for range steps {
-		failed := false
-		switch op := rng.IntN(100); {
-		case op < 55:
-			b := m.batch(rng)
-			trace = append(trace, fmt.Sprintf("append(%d)", len(b)))
-			first, last, err := s.Append(t.Context(), b...)
-			m.events = append(m.events, b...)
-			m.groups = append(m.groups, len(m.events))
-			if failed = err != nil; !failed {
-				if first != uint64(m.sure+1) || last != uint64(m.sure+len(b)) {
-					fatal("positions %d to %d, want %d to %d", first, last, m.sure+1, m.sure+len(b))
-				}
-				m.sure = len(m.events)
-			} else if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) {
-				fatal("append: %v", err)
-			}
-		case op < 63:
-			from := m.base + 1 + uint64(rng.IntN(int(uint64(m.sure)-m.base+1)))
-			trace = append(trace, fmt.Sprintf("read(%d)", from))
-			err := m.compare(s, from)
-			if failed = errors.Is(err, ErrFailed); err != nil && !failed {
-				fatal("%v", err)
-			}
-		case op < 71:
-			low := max(1, m.base)
-			for p := range m.snapshots {
-				low = max(low, p)
-			}
-			if int(low) > m.sure {
-				continue
-			}
-			p := low + uint64(rng.IntN(m.sure-int(low)+1))
-			state := fmt.Sprintf("state %d %d", p, rng.Uint32())
-			trace = append(trace, fmt.Sprintf("snapshot(%d)", p))
-			if failed = s.SaveSnapshot(t.Context(), p, []byte(state)) != nil; failed {
-				m.maybeSnap[p] = state
-			} else {
-				m.snapshots[p] = state
-			}
-		case op < 77:
-			top := uint64(0)
-			for p := range m.snapshots {
-				top = max(top, p)
-			}
-			if top <= m.base {
-				continue
-			}
-			p := m.base + 1 + uint64(rng.IntN(int(top-m.base)))
-			trace = append(trace, fmt.Sprintf("compact(%d)", p))
-			m.maybeBase = p
-			if failed = s.Compact(t.Context(), p) != nil; !failed {
-				m.base = p
-			}
-		case op < 86:
-			trace = append(trace, "crash")
-			crash()
-		case op < 92:
-			trace = append(trace, "reopen")
-			if failed = s.Close() != nil; failed {
-				break
-			}
-			if _, err := Check(t.Context(), mem, "log"); err != nil {
-				fatal("check: %v", err)
-			}
-			*f = faults{}
-			s = mustOpen(t, errorfs.Wrap(mem, f))
-			if err := m.settle(s); err != nil {
-				fatal("after reopening: %v", err)
-			}
-		default:
-			if f.left.Load() == 0 {
-				n := 1 + rng.IntN(30)
-				f.forced = rng.IntN(2) == 0
-				f.left.Store(int64(n))
-				trace = append(trace, fmt.Sprintf("fault(%d)", n))
-				injected++
-			}
+		if !p.step() {
+			continue
 		}
-		if failed {
-			trace = append(trace, "failed")
-			if f.left.Load() != 0 && !f.forced {
-				fatal("a call failed, but the fault has not come yet: %+v", s.Stats())
-			}
-			if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrClosed) {
-				fatal("an append after the failure: %v", err)
-			}
-			crash()
+		p.did("failed")
+		if p.faults.left.Load() != 0 && !p.faults.forced {
+			p.fatal("a call failed, but the fault has not come yet: %+v", p.log.Stats())
 		}
+		if _, _, err := p.log.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrClosed) {
+			p.fatal("an append after the failure: %v", err)
+		}
+		p.crash()
 	}
-	*f = faults{}
-	closeOrAbandon(s)
-	report, err := Check(t.Context(), mem, "log")
+	*p.faults = faults{}
+	closeOrAbandon(p.log)
+	report, err := Check(t.Context(), p.mem, "log")
 	if err != nil || report.Damaged() {
-		fatal("check at the end: %v, %+v", err, report)
+		p.fatal("check at the end: %v, %+v", err, report)
 	}
-	return clones, injected
+	return p.clones, p.injected
 }
 
 func closeOrAbandon(s *Store) { _ = s.Close() }

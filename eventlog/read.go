@@ -100,20 +100,13 @@ func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) 
 		chain
 		chunk []Record
 	}{chain: c.chain}
-	next, chunk := c.last.position+1, []Record(nil)
+	chunk := []Record(nil)
 	err := c.store.reading(ctx, func() (err error) {
 		out.chunk, err = c.store.take(&out.chain, to)
 		return err
 	})
 	if err == nil || !errors.Is(err, ErrFailed) {
 		c.chain, chunk = out.chain, out.chunk
-	}
-	c.store.mu.Lock()
-	base := c.store.base.position
-	c.store.mu.Unlock()
-	if next <= base { // perhaps while it was being read
-		yield(Record{}, noregret.Errorf(noregret.NotFound, c.dir, "%w: %d, the first is %d", ErrCompacted, next, base+1))
-		return false
 	}
 	for _, r := range chunk {
 		if !yield(r, nil) {
@@ -126,23 +119,28 @@ func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) 
 	return err == nil
 }
 
-// take reads the next events, verifying the chain. Whole events before an error are returned with it.
+// take reads the next events, verifying the chain. Whole events before an error are returned with it. It looks
+// at one state of the store: what has been compacted away is asked of the same snapshot that the events are
+// read from, as a Compact that runs has made its deletion visible before anybody is told.
 func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 	from := c.last.position + 1
-	s.mu.Lock()
-	if c.unknown && c.last.position == s.base.position {
-		c.last, c.unknown = s.base, false
+	view := s.db.NewSnapshot()
+	defer func() { err = errors.Join(err, view.Close()) }()
+	base, err := readBase(view, s.dir)
+	if err != nil {
+		return nil, err
 	}
-	base := s.base.position
-	s.mu.Unlock()
-	if from <= base {
-		return nil, nil // read tells
+	if from <= base.position {
+		return nil, noregret.Errorf(noregret.NotFound, s.dir, "%w: %d, the first is %d", ErrCompacted, from, base.position+1)
+	}
+	if c.unknown && c.last.position == base.position {
+		c.last, c.unknown = base, false
 	}
 	start := from
 	if c.unknown { // begin with the event before, for its checksum
 		start--
 	}
-	it, err := events(s.db, start, to)
+	it, err := events(view, start, to)
 	if err != nil {
 		return nil, readError(s.dir, from, err)
 	}

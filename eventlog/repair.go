@@ -32,6 +32,9 @@ type RepairReport struct {
 	// Lost counts the positions after Kept that were acknowledged, or of which something is left; they
 	// are dropped.
 	Lost uint64 `json:"lost"`
+	// Unknown is whether the mark file was lost: what was acknowledged after Kept, and left no trace, is then
+	// not known, and not in Lost.
+	Unknown bool `json:"unknown,omitempty"`
 	// Covered counts the positions before Kept that were dropped as the snapshot covers them.
 	Covered uint64 `json:"covered"`
 	// Readable are the dropped positions whose records are whole. They remain in the files set aside.
@@ -71,8 +74,12 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 	if in.fence.readFault() != nil {
 		return out, nil // close tells
 	}
+	out.Unknown = !in.hasMark && before.Damaged()
 	if in.salvage == nil {
-		return out, in.setSnapshotsAside(out, mark{before.Last, 0}, before.Base)
+		if err := in.setSnapshotsAside(out, mark{before.Last, 0}, before.Base); err != nil {
+			return out, err
+		}
+		return out, in.newMark(out)
 	}
 	base := in.salvage.start()
 	if o.FromSnapshot {
@@ -101,6 +108,23 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 		return out, in.ioError("repairing", err)
 	}
 	return out, nil
+}
+
+// newMark writes the mark of a log whose own is lost, and whose events are whole.
+func (in *inspector) newMark(out *RepairReport) error {
+	if !out.Unknown {
+		return nil
+	}
+	if _, err := in.fence.Stat(in.path(markFileName)); err == nil {
+		if err := in.aside(out, in.dir, markFileName); err != nil {
+			return in.ioError("setting the mark file aside", err)
+		}
+	}
+	if err := createMark(in.fence, in.dir, in.end); err != nil {
+		return in.ioError("writing the mark file", err)
+	}
+	out.Changed = true
+	return nil
 }
 
 // lost counts the positions behind end that were acknowledged or, where the mark is lost, seen.

@@ -109,6 +109,8 @@ func (s *Store) open() error {
 		}
 	} else if err := s.verify(&found); err != nil {
 		return err
+	} else if !found.hasMark && s.last.position > 0 {
+		return damaged(s.dir, nil, "%s; a repair writes a new one", lostMark)
 	}
 	if s.db == nil {
 		if s.db, err = s.pebble(false); err != nil {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func (d *Definition) expand() ([]Arm, error) {
 		for i, name := range names {
 			point[name] = d.Arms.Grid[name][index[i]]
 		}
-		value, err := json.Marshal(point)
+		value, err := encode(point)
 		if err != nil {
 			return nil, err
 		}
@@ -52,15 +53,23 @@ func (d *Definition) expand() ([]Arm, error) {
 
 // extend adds a parameter to a point's name: "boost=1,weight=0.5".
 func extend(name, parameter string, value json.RawMessage) string {
+	if name != "" {
+		name += ","
+	}
+	return name + parameter + "=" + valueText(value)
+}
+
+// valueText is a value as it stands in a point's name: a string without its quotes.
+func valueText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
 		s = string(value)
 	}
-	if name != "" {
-		name += ","
-	}
-	return name + parameter + "=" + s
+	return s
 }
+
+// pointForm are the names of a box's points.
+var pointForm = regexp.MustCompile(`^point-[0-9]+$`)
 
 // sides lists the box's parameters in the order of their names.
 func (d *Definition) sides() (names []string, low, high []float64) {

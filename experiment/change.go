@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -11,6 +10,7 @@ import (
 func (x *live) clone() (*live, error) {
 	y := *x
 	y.Arms, y.Learn, y.Guards = slices.Clone(x.Arms), slices.Clone(x.Learn), slices.Clone(x.Guards)
+	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected)
 	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent), slices.Clone(x.cohorts)
 	last := *x.cohorts[len(x.cohorts)-1]
 	y.cohorts[len(y.cohorts)-1] = &last
@@ -47,12 +47,18 @@ func (x *live) pause(now int64, reason string) error {
 	}
 	x.Status = Paused
 	x.note(now, "%s", withReason("paused", reason))
-	return x.renew(now, "paused")
+	if err := x.room(); err != nil {
+		return err
+	}
+	return x.renewWith(now, "paused", x.served())
 }
 
 func (x *live) resume(now int64, reason string) error {
 	if x.Status == Running {
 		return bad("state", "it is running already")
+	}
+	if err := x.room(); err != nil {
+		return err
 	}
 	x.Status = Running
 	x.RoundStart, x.RoundSeen = now, 0
@@ -95,39 +101,100 @@ func (d *Definition) learning() any {
 }
 
 func sameJSON(a, b any) bool {
-	x, err := json.Marshal(a)
-	y, err2 := json.Marshal(b)
+	x, err := encode(a)
+	y, err2 := encode(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// redefine takes a new definition of the running experiment. What changes what has been observed, or who
-// gets what, is refused; arms come and go by their own events.
+// redefine takes a new definition of the running experiment, arms that come and go with it, as one change and
+// one policy version: units then move once, and no more of them than they must. What changes what has been
+// observed, or who gets what, is refused.
 func (x *live) redefine(d *Definition, now int64) error {
-	old := x.def.frozen()
+	if err := x.room(); err != nil {
+		return err
+	}
+	old, new := x.def.frozen(), d.frozen()
 	for _, field := range slices.Sorted(maps.Keys(old)) {
-		if !sameJSON(old[field], d.frozen()[field]) {
+		if !sameJSON(old[field], new[field]) {
 			return bad(field, "it cannot change while the experiment runs: delete the experiment, or make one of another name")
 		}
 	}
-	arms, err := d.named()
+	added, retired, err := x.armChanges(d)
 	if err != nil {
-		return err
-	}
-	if err := x.sameArms(arms); err != nil {
 		return err
 	}
 	before := x.def
 	x.def = d
+	for _, a := range added {
+		x.push(a, false)
+		x.note(now, "arm %s added", a.Name)
+	}
+	for _, k := range retired {
+		x.Arms[k].Active = false
+		x.note(now, "arm %s retired", x.Arms[k].Name)
+	}
 	if !sameJSON(before.Guardrails, d.Guardrails) {
-		x.Guards = newGuards(len(d.Guardrails), now)
+		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
 	if !sameJSON(before.learning(), d.learning()) {
-		if err := x.teach(); err != nil {
-			return err
-		}
+		err = x.teach()
+	} else {
+		err = x.remakeArms(len(added), retired)
+	}
+	if err != nil {
+		return err
 	}
 	x.note(now, "definition changed")
 	return x.renew(now, "changed")
+}
+
+// remakeArms tells the maker of arms that came at the end, and of those that went.
+func (x *live) remakeArms(added int, retired []int) error {
+	for range added {
+		if err := x.maker.AddArm(); err != nil {
+			return err
+		}
+	}
+	for _, k := range retired {
+		if err := x.maker.RetireArm(slices.Index(x.Learn, k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// armChanges are the arms that a definition adds, and the indices of those that it leaves out.
+func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error) {
+	arms, err := d.named()
+	if err != nil {
+		return nil, nil, err
+	}
+	have := make(map[string]int, len(x.Arms))
+	for k := range x.Arms {
+		have[x.Arms[k].Name] = k
+	}
+	wanted := make(map[string]bool, len(arms))
+	for _, a := range arms {
+		wanted[a.Name] = true
+		k, ok := have[a.Name]
+		switch {
+		case !ok:
+			added = append(added, a)
+		case !x.Arms[k].Active:
+			return nil, nil, bad("arms", "%q was retired: an arm does not come back, give a new one a new name", a.Name)
+		case !sameValue(x.Arms[k].Value, a.Value):
+			return nil, nil, bad("arms", "%q has another value: an arm is what it was, give the new value a new name", a.Name)
+		}
+	}
+	if n := len(x.Arms) + len(added); n > 2*MaxArms {
+		return nil, nil, bad("arms", "there would have been %d arms in all, more than %d: make a new experiment", n, 2*MaxArms)
+	}
+	for k := range x.Arms {
+		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
+			retired = append(retired, k)
+		}
+	}
+	return added, retired, nil
 }
 
 // named are all arms with a name in the definition, the control arm too.
@@ -142,34 +209,13 @@ func (d *Definition) named() ([]Arm, error) {
 	return arms, nil
 }
 
-// sameArms refuses arms other than the active ones (those of a box excepted).
-func (x *live) sameArms(arms []Arm) error {
-	have := map[string]json.RawMessage{}
-	for k := range x.Arms {
-		if a := &x.Arms[k]; a.Active && (x.def.Arms.Box == nil || k == x.Control) {
-			have[a.Name] = a.Value
-		}
-	}
-	for _, a := range arms {
-		v, ok := have[a.Name]
-		if !ok {
-			return bad("arms", "%q is not among the experiment's arms: add it first", a.Name)
-		}
-		if !bytes.Equal(v, a.Value) {
-			return bad("arms", "%q has another value: an arm is what it was, give the new value a new name", a.Name)
-		}
-		delete(have, a.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(have)) {
-		return bad("arms", "%q is missing: retire it first", name)
-	}
-	return nil
-}
-
 // changeArm adds or retires an arm.
 func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	if x.def.Arms.Box != nil {
 		return bad("arm", "the arms are points of a box, which the policy chooses")
+	}
+	if err := x.room(); err != nil {
+		return err
 	}
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if kind == KindAddArm {
@@ -181,13 +227,15 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 			return bad("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
 		case len(x.Arms) >= 2*MaxArms:
 			return bad("arm", "there have been %d arms: make a new experiment", len(x.Arms))
-		case !json.Valid(p.Value):
-			return bad("arm", "%q has no value", p.Arm)
+		}
+		value, err := readValue("arm", p.Value)
+		if err != nil {
+			return err
 		}
 		if err := x.maker.AddArm(); err != nil {
 			return err
 		}
-		x.push(Arm{p.Arm, p.Value})
+		x.push(Arm{p.Arm, value.json(nil)}, false)
 		x.note(now, "arm %s added", p.Arm)
 		return x.renew(now, "arm added")
 	}
@@ -213,50 +261,23 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	return x.renew(now, "arm retired")
 }
 
-// Plan lists the events that turn an experiment, nil for none, into what a definition says: arms are added
-// and retired, then the definition changes. Append them together.
+// Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or none
+// where it is that already.
 func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
-	text, err := json.Marshal(d)
+	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
+		return nil, nil
+	}
+	text, err := encode(d)
 	if err != nil {
 		return nil, err
 	}
-	var out []Event
-	add := func(kind string, payload any) error {
-		e, err := NewEvent(kind, now, payload)
-		out = append(out, e)
-		return err
-	}
-	x := s.live[d.Name]
-	if x != nil && sameJSON(x.def, d) {
-		return nil, nil
-	}
-	if x != nil && x.def.Arms.Box == nil && d.Arms.Box == nil {
-		arms, err := d.named()
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range arms {
-			if !slices.ContainsFunc(x.Arms, func(b armState) bool { return a.Name == b.Name }) {
-				if err := add(KindAddArm, ArmEvent{d.Name, a.Name, a.Value}); err != nil {
-					return nil, err
-				}
-			}
-		}
-		for k := range x.Arms {
-			a := &x.Arms[k]
-			if a.Active && !slices.ContainsFunc(arms, func(b Arm) bool { return a.Name == b.Name }) {
-				if err := add(KindRetireArm, ArmEvent{d.Name, a.Name, nil}); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	return out, add(KindDefinition, DefinitionEvent{d.Name, text})
+	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
+	return []Event{e}, err
 }
 
 // Try applies events of one experiment to a copy of it and reports why they would be refused, or nil.
 func (s *State) Try(name string, events []Event) error {
-	t := &State{position: s.position, time: s.time, live: maps.Clone(s.live), gone: maps.Clone(s.gone)}
+	t := &State{position: s.position, time: s.time, before: s.before, jumped: s.jumped, live: maps.Clone(s.live), gone: maps.Clone(s.gone)}
 	if x := s.live[name]; x != nil {
 		y, err := x.deepClone()
 		if err != nil {

@@ -1,6 +1,9 @@
 package experiment
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // cohort are the units of one policy version and what was reported of them, until the version has ended and
 // the attribution window after it has closed.
@@ -8,10 +11,18 @@ type cohort struct {
 	Version uint64 `json:"version"`
 	Round   uint64 `json:"round"`
 	Sealed  int64  `json:"sealed"` // when the version ended, 0 while it runs
+	Begun   int64  `json:"begun"`
+	// Learn is whether what is observed is learned from: not while the experiment is paused.
+	Learn bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
 	// Stats are by arm, and at the end those of the units held back.
 	Stats []armStats `json:"stats"`
+	// Later are what sums have said that counts only when the window has closed, by slot; none without sums.
+	// Sums are the units of sums, and by metric those without a value.
+	Later []armStats `json:"later,omitempty"`
+	Sums  maturity   `json:"sums"`
+	Test  ratioCount `json:"test"`
 	// The open tokens, a row each.
 	Unit   u64s `json:"unit"`
 	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
@@ -25,6 +36,7 @@ const seenBit = 1 << 31
 
 func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort {
 	c := &cohort{Version: version, Round: round, Mixture: mixture, width: len(d.Metrics), index: map[uint64]uint32{}}
+	c.Sums.Missing = make([]int64, len(d.Metrics))
 	for range len(mixture) + 1 {
 		c.Stats = append(c.Stats, newArmStats(d))
 	}
@@ -35,7 +47,9 @@ func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort 
 func (c *cohort) restore(d *Definition) error {
 	c.width = len(d.Metrics)
 	n := len(c.Unit)
-	if len(c.Slot) != n || len(c.Mask) != n || len(c.Values) != n*c.width || len(c.Stats) != len(c.Mixture)+1 {
+	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 && len(c.Test.Prior) == len(c.Mixture) &&
+		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
+	if !fits {
 		return bad("snapshot", "the columns of version %d do not fit", c.Version)
 	}
 	c.index = make(map[uint64]uint32, n)
@@ -45,12 +59,29 @@ func (c *cohort) restore(d *Definition) error {
 			return bad("snapshot", "version %d has no arm %d", c.Version, c.Slot[i]&^seenBit)
 		}
 	}
-	for i := range c.Stats {
-		if len(c.Stats[i].Metrics) != c.width || len(c.Stats[i].Pairs) != len(d.ratios()) {
-			return bad("snapshot", "the statistics of version %d do not fit", c.Version)
+	for _, stats := range [][]armStats{c.Stats, c.Later} {
+		for i := range stats {
+			if len(stats[i].Metrics) != c.width || len(stats[i].Pairs) != len(d.ratios()) {
+				return bad("snapshot", "the statistics of version %d do not fit", c.Version)
+			}
 		}
 	}
 	return nil
+}
+
+// later is what sums have said of a slot that counts only when the window has closed.
+func (c *cohort) later(d *Definition, slot int) *armStats {
+	if len(c.Later) == 0 {
+		for range c.Stats {
+			c.Later = append(c.Later, newArmStats(d))
+		}
+	}
+	return &c.Later[slot]
+}
+
+// used is whether anything has come for the version.
+func (c *cohort) used() bool {
+	return c.rows() > 0 || c.Test.Units > 0 || c.Stats[len(c.Mixture)].Units > 0
 }
 
 func (c *cohort) rows() int { return len(c.Unit) }
@@ -87,7 +118,7 @@ type maturity struct {
 // mature closes the rows: defaults for what is missing, and ratios. Add takes each value that counts only
 // now.
 func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64), pair func(slot, ratio int, x, y float64)) maturity {
-	m := maturity{Missing: make([]int64, len(d.Metrics))}
+	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
 	ratios := d.ratios()
 	for row := range c.Unit {
 		if !c.seen(row) {

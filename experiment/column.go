@@ -14,7 +14,7 @@ type (
 	u32s []uint32
 )
 
-func toText(b []byte) ([]byte, error) { return json.Marshal(base64.StdEncoding.EncodeToString(b)) }
+func toText(b []byte) ([]byte, error) { return encode(base64.StdEncoding.EncodeToString(b)) }
 
 func fromText(data []byte, size int) ([]byte, error) {
 	var s string

@@ -84,9 +84,9 @@ type armsForm struct {
 // MarshalJSON implements [json.Marshaler].
 func (a Arms) MarshalJSON() ([]byte, error) {
 	if a.Grid == nil && a.Box == nil {
-		return json.Marshal(a.List)
+		return encode(a.List)
 	}
-	return json.Marshal(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
+	return encode(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
 }
 
 // Control is the arm to compare with and to fall back to.
@@ -206,7 +206,7 @@ var (
 // ValidName reports whether an experiment can have the name.
 func ValidName(name string) bool { return nameForm.MatchString(name) }
 
-// defaults fills in what was left out.
+// defaults fills in the texts that were left out, or are empty, and depend on others.
 func (d *Definition) defaults() {
 	text := func(s *string, v string) {
 		if *s == "" {
@@ -215,24 +215,17 @@ func (d *Definition) defaults() {
 	}
 	text(&d.Unit, "user")
 	text(&d.Salt, d.Name)
-	text(&d.Stickiness, "round")
-	text(&d.Exposure, "reported")
-	text(&d.Policy.Kind, "pasto")
-	text(&d.Drift.Kind, "none")
-	for i := range d.Metrics {
-		text(&d.Metrics[i].Kind, "mean")
-		text(&d.Metrics[i].Direction, "up")
-	}
-	for i := range d.Guardrails {
-		text(&d.Guardrails[i].Action, "alert")
-	}
 }
 
-// presets are the numbers that count where nothing is said; an explicit 0 stays 0 and is judged as such.
+// presets are what counts where nothing is said; an explicit 0 or "" stays what it is and is judged as such.
 func presets() Definition {
 	return Definition{
+		Policy:            Rule{Kind: "pasto"},
 		Round:             Round{Length: Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: Duration(24 * time.Hour),
+		Drift:             Drift{Kind: "none"},
+		Stickiness:        "round",
+		Exposure:          "reported",
 		OpenTokens:        1_000_000,
 	}
 }

@@ -23,11 +23,11 @@
 // # Feedback
 //
 // What was decided, with which propensity, travels with the unit as a signed [Token] and comes back with
-// the feedback. A token that was changed, that another experiment or another key signed, or that is too old
-// is refused. A unit counts when its exposure is reported, once for each policy version; each of its
-// metrics counts once, within the attribution window; what is late, doubled or of a unit never exposed is
-// counted. Sources of high volume send sums instead ([AggregateEvent]), which count once for each sequence
-// number.
+// the feedback. A token that was changed, or that another experiment or another key signed, is refused by
+// the [Signer]; one that is too old by the fold, as late. A unit counts when its exposure is reported, once
+// for each policy version; each of its metrics counts once, within the attribution window; what is late,
+// doubled or of a unit never exposed is counted. Sources of high volume send sums instead
+// ([AggregateEvent]), which count once for each sequence number.
 //
 // # Learning
 //
@@ -37,5 +37,6 @@
 // # Intervals
 //
 // A guardrail is watched all the time, so its interval must hold all the time: [Sequence] is a confidence
-// sequence, valid at every number of observations at once, unlike an ordinary confidence interval.
+// sequence, valid at every number of observations at once, unlike an ordinary confidence interval. For
+// metrics with a range it is exact, from the first observation on; for others it is asymptotic.
 package experiment

@@ -116,13 +116,23 @@ type Sums struct {
 
 // NewEvent makes an event of a payload.
 func NewEvent(kind string, time int64, payload any) (Event, error) {
+	b, err := encode(payload)
+	if err != nil {
+		return Event{}, bad(kind, "the event cannot be written: %w", err)
+	}
+	return Event{kind, time, b}, nil
+}
+
+// encode is the package's one way to write JSON: compact, and without the escapes for HTML, which would
+// change the values of arms from one reading to the next.
+func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(payload); err != nil {
-		return Event{}, bad(kind, "the event cannot be written: %w", err)
+	if err := e.Encode(v); err != nil {
+		return nil, err
 	}
-	return Event{kind, time, bytes.TrimRight(b.Bytes(), "\n")}, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // open reads a payload; unknown fields are refused.

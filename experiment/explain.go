@@ -21,13 +21,17 @@ type Explanation struct {
 	Consistent bool   `json:"consistent"`
 	HeldBack   bool   `json:"held_back"`
 	Unit       string `json:"unit"` // the unit's hash, in hexadecimal
-	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1): in Distribution, in its
-	// order, it falls on the arm that Steps begin with.
-	Hash         string      `json:"hash"`
-	Fraction     float64     `json:"fraction"`
-	Distribution []Share     `json:"distribution"`
-	Steps        []Step      `json:"steps"`
-	Policy       PolicyFacts `json:"policy"`
+	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1). Distribution is that of the
+	// version that began the draw, the first of Steps: in its order the fraction falls on the first step's arm.
+	Hash         string  `json:"hash"`
+	Fraction     float64 `json:"fraction"`
+	Distribution []Share `json:"distribution"`
+	// Steps are what each version since has made of the unit; none for one that is held back. The last one's
+	// arm and share are the decision's.
+	Steps []Step `json:"steps"`
+	// Served is the version's own distribution, of which Propensity is the arm's share.
+	Served []Share     `json:"served"`
+	Policy PolicyFacts `json:"policy"`
 }
 
 // Share is an arm's probability.
@@ -37,10 +41,21 @@ type Share struct {
 	From float64 `json:"from"` // the part [From, From+P) of the unit interval
 }
 
-// Step is what a version of the policy made of a unit.
+// Step is what a version of the policy made of a unit: the first by the draw, each further one by whether the
+// share of the arm that the unit had has shrunk.
 type Step struct {
 	Version uint64 `json:"version"`
-	Arm     string `json:"arm"`
+	// Arm is the arm after the step, P its share in the version.
+	Arm string  `json:"arm"`
+	P   float64 `json:"p"`
+	// Before and After are the shares of the arm that the unit had, in the version before and in this one; Coin
+	// decides: the unit keeps the arm when Coin·Before is below After. Null in the first step.
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
+	Coin   *float64 `json:"coin"`
+	// Draw is where among the growths of the arms that grew a unit fell that did not keep its arm, in [0, 1);
+	// null for one that did.
+	Draw *float64 `json:"draw"`
 }
 
 // PolicyFacts are what was known when a version was made.
@@ -91,22 +106,8 @@ func (s *State) Explain(t Token) (*Explanation, error) {
 	e := &Explanation{
 		Experiment: t.Experiment, Version: t.Version, Round: p.Round, Time: t.Time, Arm: d.Name, Value: d.Value, Propensity: d.Propensity,
 		Consistent: d.Arm == t.Arm && d.Propensity == t.Propensity, HeldBack: d.HeldBack, Unit: unitText(t.Unit),
-		Hash: strconv.FormatUint(hash, 10), Fraction: float64(hash>>11) / (1 << 53), Distribution: []Share{}, Steps: []Step{},
+		Hash: strconv.FormatUint(hash, 10), Fraction: unitFraction(hash), Distribution: p.listed(p.Links[0].Split), Steps: p.steps(d), Served: p.listed(p.split()),
 		Policy: PolicyFacts{Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{}, Known: map[string]map[string]KnownMetric{}},
-	}
-	from := 0.0
-	for k, q := range p.Mixture() {
-		if q > 0 {
-			e.Distribution = append(e.Distribution, Share{p.Arms[k].Name, q, from})
-		}
-		from += q
-	}
-	if !d.HeldBack {
-		part := *p
-		for i := range p.Links {
-			part.Links = p.Links[:i+1]
-			e.Steps = append(e.Steps, Step{p.Links[i].Version, part.DecideHash(t.Unit).Name})
-		}
 	}
 	m := len(x.def.Metrics)
 	for k := range v.Units {
@@ -121,4 +122,45 @@ func (s *State) Explain(t Token) (*Explanation, error) {
 		}
 	}
 	return e, nil
+}
+
+// unitFraction is a draw as a number in [0, 1).
+func unitFraction(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
+
+// listed are the arms of a split that have a share.
+func (p *Policy) listed(s *Split) []Share {
+	out, from := []Share{}, 0.0
+	for k, q := range s.Shares() {
+		if q > 0 {
+			out = append(out, Share{p.Arms[k].Name, q, from})
+		}
+		from += q
+	}
+	return out
+}
+
+// steps are what the links have made of a unit, by the draws that decided.
+func (p *Policy) steps(d Decision) []Step {
+	out := []Step{}
+	if d.HeldBack {
+		return out
+	}
+	first := p.Links[0].Split
+	arm := first.Arm(draw(d.Unit, p.armKey))
+	out = append(out, Step{Version: p.Links[0].Version, Arm: p.Arms[arm].Name, P: first.Propensity(arm)})
+	for i := 1; i < len(p.Links); i++ {
+		have, next := p.Links[i-1].Split, p.Links[i].Split
+		coin, move := draw(d.Unit, p.keys[i][0]), draw(d.Unit, p.keys[i][1])
+		before, after, c := have.Propensity(arm), next.Propensity(arm), unitFraction(coin)
+		s := Step{Version: p.Links[i].Version, Before: &before, After: &after, Coin: &c}
+		to := have.Move(next, arm, coin, move)
+		if to != arm {
+			at := unitFraction(move)
+			s.Draw = &at
+		}
+		arm = to
+		s.Arm, s.P = p.Arms[arm].Name, next.Propensity(arm)
+		out = append(out, s)
+	}
+	return out
 }

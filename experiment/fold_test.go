@@ -19,7 +19,7 @@ func TestFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScenario(t)
 		definition := func(name string) string {
-			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]\n"+
+			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: \"<c>&\\u2028\"}]\n"+
 				"control: {arm: a, share: 0.2}\nmetrics: [{name: m, range: [-5, 5]}, {name: n, kind: count, default: 0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
 				"objective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max_change: 0.2, action: %s}, {metric: r, max: %d}]\n"+
 				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nstickiness: %s\nhold_back: 0.1\nopen_tokens: 60",
@@ -73,7 +73,7 @@ func TestFold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.check()
+		s.checkEvery()
 	})
 }
 

@@ -1,85 +1,5 @@
 package experiment
 
-import (
-	"github.com/noregret/noregret/internal/portable"
-)
-
-// ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the policy
-// decided. Its evidence E is a product over units of q/p, where p is the arm's exact propensity and q a
-// forecast made before the unit came, p·(κ+n)/(κ+E n) normalised, by the units n of the arm so far and
-// their expected number. Under the null E is a martingale with mean 1, so that it ever reaches 1/α with
-// probability at most α (Ville): it may be looked at all the time, and the mixture may change
-// (specification 10.10 asks the same of a fixed number of looks).
-//
-// With stickiness "unit" the same units come again in every version, which is no new evidence: there each
-// version is judged by itself, at the level α/(v(v+1)).
-type ratioTest struct {
-	Version  uint64 `json:"version"` // of the weights below
-	Versions int64  `json:"versions"`
-	// LogE is ln E, Worst the largest that has been, after the level of the version is taken off.
-	LogE     float64 `json:"log_e"`
-	Worst    float64 `json:"worst"`
-	Seen     f64s    `json:"seen"`
-	Expected f64s    `json:"expected"`
-	// Weights are (κ+n)/(κ+E n), Total Σp·weight, made when a forecast is due; Since are the units since
-	// then.
-	Weights f64s    `json:"weights"`
-	Total   float64 `json:"total"`
-	Since   int64   `json:"since"`
-}
-
-const (
-	ratioShrink = 50   // κ
-	ratioAlpha  = 1e-4 // of the alarm
-	ratioEvery  = 32   // units between forecasts
-)
-
-// add takes n units of a slot.
-func (r *ratioTest) add(x *live, c *cohort, slot int, n int64) {
-	if n == 0 || x.def.Stickiness == "unit" && c.Version < r.Version {
-		return
-	}
-	if r.Version != c.Version || len(r.Weights) != len(c.Mixture) || r.Since >= ratioEvery {
-		if r.Version != c.Version && x.def.Stickiness == "unit" && c.Version > r.Version {
-			r.LogE, r.Seen, r.Expected = 0, nil, nil
-			r.Versions++
-		}
-		r.forecast(c)
-	}
-	r.Since += n
-	if c.Mixture[slot] > 0 {
-		r.LogE += float64(float64(n) * portable.Log(r.Weights[slot]/r.Total))
-	}
-	r.Seen[slot] += float64(n)
-	for k, p := range c.Mixture {
-		r.Expected[k] += float64(p * float64(n))
-	}
-	level := 0.0
-	if v := float64(r.Versions); v > 0 {
-		level = portable.Log(v * (v + 1))
-	}
-	r.Worst = max(r.Worst, r.LogE-level)
-}
-
-// forecast makes the weights of the next units.
-func (r *ratioTest) forecast(c *cohort) {
-	for len(r.Seen) < len(c.Mixture) {
-		r.Seen, r.Expected = append(r.Seen, 0), append(r.Expected, 0)
-	}
-	r.Version, r.Since, r.Total, r.Weights = c.Version, 0, 0, r.Weights[:0]
-	for k, p := range c.Mixture {
-		w := (ratioShrink + r.Seen[k]) / (ratioShrink + r.Expected[k])
-		r.Weights = append(r.Weights, w)
-		r.Total += float64(p * w)
-	}
-}
-
-// mismatch reports whether the alarm has been raised, and the p-value that is valid at all times.
-func (r *ratioTest) mismatch() (alarm bool, p float64) {
-	p = min(1, portable.Exp(-r.Worst))
-	return p <= ratioAlpha, p
-}
-
 // Health says whether the data can be trusted.
 type Health struct {
 	// SampleRatio is the sequential test of whether units are exposed as decided. Mismatch is an alarm at
@@ -90,11 +10,14 @@ type Health struct {
 	} `json:"sample_ratio"`
 	// Missing is the share of units of closed windows for which a metric was never reported.
 	Missing map[string]float64 `json:"missing"`
+	// DuplicateValues counts values of metrics that the unit had one of already.
+	DuplicateValues int64 `json:"duplicate_values"`
 	// Orphans counts values whose unit's exposure was never reported.
 	Orphans int64 `json:"orphans"`
 	// Dead are arms with a share and no units although at least 20 were to be expected.
 	Dead []string `json:"dead"`
-	// Unlearned counts units of rounds that the policy could not use, as a metric was missing.
+	// Unlearned counts units that the policy has not learned from, as a metric was missing or the experiment
+	// was paused.
 	Unlearned int64 `json:"unlearned"`
 	// Open counts units that wait for feedback.
 	Open int64 `json:"open"`
@@ -105,7 +28,7 @@ type Health struct {
 }
 
 func (x *live) health() Health {
-	h := Health{Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans, Unlearned: x.Unlearned, Exposures: x.Exposures}
+	h := Health{Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans, Unlearned: x.Unlearned, DuplicateValues: x.Again, Exposures: x.Exposures}
 	h.SampleRatio.Mismatch, h.SampleRatio.P = x.Ratio.mismatch()
 	if h.SampleRatio.Mismatch {
 		h.Problems = append(h.Problems, "sample ratio mismatch: units are not exposed to the arms as decided")
@@ -130,10 +53,36 @@ func (x *live) health() Health {
 	if total := x.Feedback.Accepted; h.Orphans > 0 && h.Orphans*10 > total {
 		h.Problems = append(h.Problems, "orphan feedback: many values are of units whose exposure was not reported")
 	}
-	for _, c := range x.cohorts {
-		h.Open += int64(c.rows())
+	h.Open = x.open()
+	h.Problems = append(h.Problems, x.shrunk()...)
+	if len(x.cohorts) >= x.maxOpen() {
+		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
 	}
 	return h
+}
+
+// open is the number of units that wait for feedback.
+func (x *live) open() (n int64) {
+	for _, c := range x.cohorts {
+		n += int64(c.rows())
+	}
+	return n
+}
+
+// shrunk says for which guardrails the mixture is being shrunk, and which arms have no bound yet.
+func (x *live) shrunk() (problems []string) {
+	p := x.cohorts[len(x.cohorts)-1].Mixture
+	for i := range x.Guards {
+		if !x.Guards[i].Shrinking {
+			continue
+		}
+		text := "guardrail " + x.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
+		for at, k := range x.slack(&x.def.Guardrails[i], p, nil).open {
+			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] + x.Arms[k].Name
+		}
+		problems = append(problems, text)
+	}
+	return problems
 }
 
 // Vitals are the few numbers of an experiment that a monitoring system asks for all the time.
@@ -160,9 +109,7 @@ func (s *State) Vitals(name string) (Vitals, error) {
 	}
 	v := Vitals{Version: x.Version, Orphans: x.Orphans, Feedback: x.Feedback}
 	v.Mismatch, _ = x.Ratio.mismatch()
-	for _, c := range x.cohorts {
-		v.Open += int64(c.rows())
-	}
+	v.Open = x.open()
 	for i := range x.Guards {
 		v.Guardrails = append(v.Guardrails, GuardVital{x.def.Guardrails[i].Metric, x.Guards[i].State})
 	}

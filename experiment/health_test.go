@@ -8,32 +8,59 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// ratioRun counts units of a test with true shares while the policy says that they are those of mixtures, one
-// after the other.
-func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
-	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}}}`))
+// ratioLive is an experiment for its ratio test: versions with mixtures of their own.
+func ratioLive(t testing.TB, stickiness string) *live {
+	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}},"stickiness":"`+stickiness+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &live{def: d}
-	var r ratioTest
-	rng := random.New(seed, "ratio")
+	return &live{def: d}
+}
+
+// begin begins a version in a stream; the ones before stay open for two more.
+func (x *live) beginRatio(mixture []float64, stream uint64) *cohort {
+	x.Version++
+	c := newCohort(x.def, x.Version, 1, mixture)
+	x.Ratio.begin(c, stream)
+	x.cohorts = append(x.cohorts, c)
+	if len(x.cohorts) > 2 {
+		x.Ratio.mature(x, x.cohorts[0])
+		x.cohorts = x.cohorts[1:]
+	}
+	return c
+}
+
+func (x *live) addRatio(c *cohort, arm int, n int64) {
+	x.Ratio.add(c, arm, n)
+	c.Stats[arm].Units += n
+}
+
+// pick draws an arm with tilted shares.
+func pick(rng *random.Source, p, tilt []float64) int {
+	total := 0.0
+	for k := range p {
+		total += p[k] * tilt[k]
+	}
+	u, k := rng.Float64()*total, 0
+	for ; k < len(p)-1 && u >= p[k]*tilt[k]; k++ {
+		u -= p[k] * tilt[k]
+	}
+	return k
+}
+
+// ratioRun counts units of a test with true shares while the policy says that they are those of mixtures, one
+// after the other, each a stream of its own.
+func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
+	x, rng := ratioLive(t, "round"), random.New(seed, "ratio")
 	var c *cohort
 	for i := range n {
 		if i%(n/len(mixtures)) == 0 && i/(n/len(mixtures)) < len(mixtures) {
-			c = newCohort(d, uint64(i+1), 1, mixtures[i/(n/len(mixtures))])
+			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.Version+1)
 		}
-		total := 0.0
-		for k, p := range c.Mixture {
-			total += p * tilt[k]
-		}
-		u, k := rng.Float64()*total, 0
-		for ; k < len(c.Mixture)-1 && u >= c.Mixture[k]*tilt[k]; k++ {
-			u -= c.Mixture[k] * tilt[k]
-		}
-		r.add(x, c, k, 1)
+		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
+		x.Ratio.settle(x)
 	}
-	return &r
+	return &x.Ratio
 }
 
 // TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture
@@ -85,7 +112,7 @@ attribution_window: 1m`)
 	s.run("feedback orphan:y=1")
 	s.run("wait 1m")
 	s.run("due")
-	s.run("wait 1m")
+	s.run("wait 1m3s")
 	s.run("due")
 	r, err := s.state.Report("ill")
 	if err != nil {

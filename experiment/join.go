@@ -38,9 +38,14 @@ func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
 	if e.Version > x.Version {
 		return nil, 0, Rejected, bad("version", "%d: the latest version is %d", e.Version, x.Version)
 	}
-	c := x.cohortOf(e.Version)
-	if c == nil || now-e.Time*int64(time.Millisecond) > int64(x.def.AttributionWindow) {
-		return nil, 0, Late, nil
+	c, decided := x.cohortOf(e.Version), e.Time*int64(time.Millisecond)
+	switch {
+	case now-decided > int64(x.def.AttributionWindow):
+		return nil, 0, Late, Expired
+	case c == nil:
+		return nil, 0, Late, bad("version", "the window of version %d has closed", e.Version)
+	case c.Sealed > 0 && decided > c.Sealed+x.grace():
+		return nil, 0, Late, bad("version", "it was decided more than %v after version %d had ended", time.Duration(x.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
 		return nil, 0, Rejected, bad("arm", "%d: version %d has %d arms", e.Arm, e.Version, len(c.Mixture))
@@ -48,11 +53,7 @@ func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
 	if i := c.find(unit); i >= 0 {
 		return c, i, Accepted, nil
 	}
-	open := 0
-	for _, c := range x.cohorts {
-		open += c.rows()
-	}
-	if int64(open) >= x.def.OpenTokens {
+	if open := x.open(); open >= x.def.OpenTokens {
 		return nil, 0, Rejected, bad("open_tokens", "%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
@@ -84,13 +85,13 @@ func (x *live) expose(e *UnitEvent, now int64) (ItemStatus, error) {
 
 // countUnits counts exposed units of a slot.
 func (x *live) countUnits(c *cohort, slot int, n int64) {
+	if slot < len(c.Mixture) {
+		x.Ratio.add(c, slot, n)
+	}
 	c.Stats[slot].Units += n
 	x.stats(c, slot).Units += n
-	if c == x.cohorts[len(x.cohorts)-1] || c.Round == x.Round {
+	if c.Round == x.Round {
 		x.RoundSeen += n
-	}
-	if slot < len(c.Mixture) && x.Status != RolledBack {
-		x.Ratio.add(x, c, slot, n)
 	}
 }
 
@@ -110,9 +111,11 @@ func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
 		return status, err
 	}
 	status = Duplicate
+	var again []string
 	for _, name := range names {
 		m := x.def.metricIndex(name)
 		if c.Mask[row]&(1<<m) != 0 {
+			again = append(again, name)
 			continue
 		}
 		status = Accepted
@@ -122,7 +125,11 @@ func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
 			x.count(c, c.slot(row), m, e.Metrics[name])
 		}
 	}
-	return status, nil
+	x.Again += int64(len(again))
+	if status == Accepted && len(again) > 0 {
+		err = bad("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
+	}
+	return status, err
 }
 
 // reportable names the metrics that can be reported.
@@ -174,12 +181,12 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		return all(Duplicate, nil)
 	}
 	if !known && len(x.Sources) >= keepSources {
-		return all(Rejected, bad("source", "there are %d sources already, which is the most there may be", len(x.Sources)))
+		return all(Rejected, bad("source", "%d sources have reported within the attribution window, which is the most there may be", len(x.Sources)))
 	}
 	if !known {
 		x.Sources = slices.Insert(x.Sources, i, source{Name: p.Source})
 	}
-	x.Sources[i].Last = p.Sequence
+	x.Sources[i].Last, x.Sources[i].Version = p.Sequence, x.Version
 	for j := range p.Items {
 		status, err := x.sums(&p.Items[j])
 		o.Items[j].Status = status
@@ -215,79 +222,146 @@ func (x *live) sums(a *AggregateItem) (ItemStatus, error) {
 	if a.Units < 0 || a.Units > 1_000_000_000 {
 		return Rejected, bad("units", "%d: want 0 to 1000000000", a.Units)
 	}
-	metrics, pairs, err := x.checkSums(a)
+	sums, err := x.checkSums(a)
+	if err == nil {
+		err = x.fits(c, slot, sums)
+	}
 	if err != nil {
 		return Rejected, err
 	}
 	x.countUnits(c, slot, a.Units)
-	x.Matured += a.Units
-	for m, s := range metrics {
-		if s.N > 0 {
-			c.Stats[slot].Metrics[m].Merge(s)
-			x.stats(c, slot).Metrics[m].Merge(s)
+	c.Sums.Units += a.Units
+	for m := range x.def.Metrics {
+		c.Sums.Missing[m] += sums.missing[m]
+		if x.def.Metrics[m].Default != nil {
+			c.later(x.def, slot).Metrics[m].Merge(sums.Metrics[m])
+			continue
 		}
-		if x.def.Metrics[m].Kind != "ratio" {
-			x.Missing[m] += a.Units - s.N
-		}
+		c.Stats[slot].Metrics[m].Merge(sums.Metrics[m])
+		x.stats(c, slot).Metrics[m].Merge(sums.Metrics[m])
 	}
-	for r, p := range pairs {
-		c.Stats[slot].Pairs[r].Merge(p)
-		x.stats(c, slot).Pairs[r].Merge(p)
+	for r := range sums.Pairs {
+		c.later(x.def, slot).Pairs[r].Merge(sums.Pairs[r])
 	}
 	return Accepted, nil
 }
 
-// checkSums turns an item's sums into statistics. Units without a value of a metric with a default are
-// counted as the default.
-func (x *live) checkSums(a *AggregateItem) ([]Sequence, []Pair, error) {
-	metrics, pairs := make([]Sequence, len(x.def.Metrics)), make([]Pair, len(x.def.ratios()))
+// itemSums are the statistics of an item of sums.
+type itemSums struct {
+	armStats
+	missing []int64 // by metric: units without a value
+}
+
+// fits refuses sums that would leave the range of numbers, before anything has changed.
+func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
+	places := []*armStats{&c.Stats[slot], x.stats(c, slot)}
+	if len(c.Later) > 0 {
+		places = append(places, &c.Later[slot])
+	}
+	for _, a := range places {
+		if a.Units > math.MaxInt64/2 {
+			return bad("units", "there are %d already: no more can be counted", a.Units)
+		}
+		for m := range sums.Metrics {
+			if _, ok := a.Metrics[m].merged(sums.Metrics[m]); !ok {
+				return bad("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
+			}
+		}
+		for r := range sums.Pairs {
+			p := a.Pairs[r]
+			p.Merge(sums.Pairs[r])
+			if !finite(p.X) || !finite(p.Y) || !finite(p.XX) || !finite(p.YY) || !finite(p.Cross) {
+				return bad("products", "the sums leave the range of float64")
+			}
+		}
+	}
+	return nil
+}
+
+// checkSums turns an item's sums into statistics, as if its units had come one by one: units without a
+// value of a metric with a default count as the default, in ratios too.
+func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
+	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
 		s, m := a.Metrics[name], x.def.metricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
-			return nil, nil, bad("metrics."+name, "want one of %s", x.def.reportable())
+			return nil, bad("metrics."+name, "want one of %s", x.def.reportable())
 		}
 		if s.N > a.Units {
-			return nil, nil, bad("metrics."+name, "%d values of %d units: want at most one for each", s.N, a.Units)
+			return nil, bad("metrics."+name, "%d values of %d units: want at most one for each", s.N, a.Units)
 		}
-		q, err := FromSums(s.N, s.Sum, s.Squares)
+		q, err := x.def.Metrics[m].fromSums(s)
 		if err != nil {
-			return nil, nil, bad("metrics."+name, "%w", err)
+			return nil, bad("metrics."+name, "%w", err)
 		}
-		if low, high := x.def.Metrics[m].interval(); s.N > 0 && !(q.Mean >= low && q.Mean <= high) {
-			return nil, nil, bad("metrics."+name, "the mean is %v: want a number in [%v, %v]", q.Mean, low, high)
-		}
-		metrics[m] = q
-	}
-	for m := range metrics {
-		if d := x.def.Metrics[m].Default; d != nil {
-			metrics[m].Merge(Sequence{N: a.Units - metrics[m].N, Mean: *d})
-		}
+		out.Metrics[m] = q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Products)) {
-		r := x.def.ratioIndex(max(x.def.metricIndex(name), 0))
-		if x.def.metricIndex(name) < 0 || r < 0 {
-			return nil, nil, bad("products."+name, "it is no ratio")
+		if m := x.def.metricIndex(name); m < 0 || x.def.ratioIndex(m) < 0 {
+			return nil, bad("products."+name, "it is no ratio")
 		}
-		parts := x.def.ratios()[r]
-		p, err := pairOf(a.Metrics[x.def.Metrics[parts.numerator].Name], a.Metrics[x.def.Metrics[parts.denominator].Name], a.Products[name])
-		if err != nil {
-			return nil, nil, bad("products."+name, "%w", err)
-		}
-		pairs[r] = p
 	}
-	return metrics, pairs, nil
+	for r, parts := range x.def.ratios() {
+		p, err := x.pairSums(a, parts)
+		if err != nil {
+			return nil, bad("products."+x.def.Metrics[parts.metric].Name, "%w", err)
+		}
+		out.Pairs[r] = p
+	}
+	for m := range out.Metrics {
+		if x.def.Metrics[m].Kind == "ratio" {
+			continue
+		}
+		out.missing[m] = a.Units - out.Metrics[m].N
+		if d := x.def.Metrics[m].Default; d != nil {
+			out.Metrics[m].Merge(Sequence{N: out.missing[m], Mean: *d})
+		}
+	}
+	return out, nil
+}
+
+// pairSums is the pair of a ratio: of the units that have both parts, by the sum of their products; of those
+// with one part where the other was reported of none and has a default; and, where both have defaults, of the
+// units without either.
+func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
+	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
+	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
+	product, given := a.Products[x.def.Metrics[parts.metric].Name]
+	constant := func(n int64, d float64) Sums {
+		return Sums{n, float64(float64(n) * d), float64(float64(n)*d) * d}
+	}
+	switch {
+	case given: // pairOf wants as many of both
+	case u.N > 0 && v.N == 0 && den.Default != nil:
+		v, product, given = constant(u.N, *den.Default), float64(u.Sum**den.Default), true
+	case v.N > 0 && u.N == 0 && num.Default != nil:
+		u, product, given = constant(v.N, *num.Default), float64(v.Sum**num.Default), true
+	}
+	var p Pair
+	if given {
+		var err error
+		if p, err = pairOf(num, den, u, v, product); err != nil {
+			return p, err
+		}
+	} else if u.N > 0 || v.N > 0 {
+		return p, nil // which units have both cannot be known
+	}
+	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
+		p.Merge(Pair{N: rest, X: *num.Default, Y: *den.Default})
+	}
+	return p, nil
 }
 
 // pairOf is the pair of two metrics' sums and the sum of their products.
-func pairOf(x, y Sums, product float64) (Pair, error) {
+func pairOf(num, den *Metric, x, y Sums, product float64) (Pair, error) {
 	if x.N != y.N || x.N < 1 {
 		return Pair{}, bad("n", "%d values of the numerator and %d of the denominator: want as many of both, at least 1", x.N, y.N)
 	}
-	a, err := FromSums(x.N, x.Sum, x.Squares)
+	a, err := num.fromSums(x)
 	if err != nil {
 		return Pair{}, err
 	}
-	b, err := FromSums(y.N, y.Sum, y.Squares)
+	b, err := den.fromSums(y)
 	if err != nil {
 		return Pair{}, err
 	}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"slices"
+	"time"
 
 	"github.com/noregret/noregret/pasto"
 )
@@ -57,10 +58,10 @@ func (x *live) controlStats() *armStats {
 	return &x.Arms[x.Control].Stats
 }
 
-// learn lets the maker observe a round.
-func (x *live) learn(stats []armStats) {
+// learn lets the maker observe a version, and returns how many of its units it could not use.
+func (x *live) learn(stats []armStats) (unlearned int64) {
 	if x.goals == nil {
-		return
+		return 0
 	}
 	var control *armStats
 	if x.Control >= 0 && x.Control < len(stats) {
@@ -71,42 +72,61 @@ func (x *live) learn(stats []armStats) {
 	var round []pasto.Observation
 	served := x.maker.Mixture()
 	for i, k := range x.Learn {
-		if k >= len(stats) || stats[k].Units == 0 || !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) {
+		if k >= len(stats) || stats[k].Units == 0 {
 			continue
 		}
 		dst := make([]float64, x.goals.Dim())
-		if !x.def.vector(dst, &stats[k], control) {
-			x.Unlearned += stats[k].Units
+		if !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !x.def.vector(dst, &stats[k], control) {
+			unlearned += stats[k].Units
 			continue
 		}
 		round = append(round, pasto.Observation{Arm: i, Metrics: dst, Size: float64(stats[k].Units)})
 	}
 	if len(round) == 0 {
-		return
+		return unlearned
 	}
 	if err := x.maker.Observe(round); err != nil {
 		for i := range round {
-			x.Unlearned += int64(round[i].Size)
+			unlearned += int64(round[i].Size)
 		}
-		return
+		return unlearned
 	}
 	x.grow()
+	return unlearned
 }
 
-// advance lets the cohorts whose window has closed mature.
+// grace is how long after a version's end units may still be decided for under it, by a copy of its policy:
+// a 20th of the attribution window, at most a minute.
+func (x *live) grace() int64 { return min(int64(x.def.AttributionWindow)/20, int64(time.Minute)) }
+
+// matures is when a cohort's window has closed for every unit that may have been decided for under it.
+func (x *live) matures(c *cohort) int64 {
+	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
+}
+
+// advance lets the cohorts whose window has closed mature, and forgets sources whose last report was before
+// every version that is open: a report of theirs that came again would be late as a whole.
 func (x *live) advance(now int64) {
-	window := int64(x.def.AttributionWindow)
-	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.cohorts[0].Sealed+window <= now {
-		x.mature(x.cohorts[0], now)
+	n := len(x.cohorts)
+	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
+		x.mature(x.cohorts[0])
 		x.cohorts = x.cohorts[1:]
+	}
+	if len(x.cohorts) < n {
+		x.Sources = slices.DeleteFunc(x.Sources, func(s source) bool { return s.Version < x.cohorts[0].Version })
 	}
 }
 
-func (x *live) mature(c *cohort, now int64) {
+func (x *live) mature(c *cohort) {
+	x.Ratio.mature(x, c)
 	m := c.mature(x.def, func(slot, metric int, v float64) { x.count(c, slot, metric, v) }, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
 		x.stats(c, slot).Pairs[ratio].Add(a, b)
 	})
+	for slot := range c.Later {
+		c.Stats[slot].merge(&c.Later[slot])
+		x.stats(c, slot).merge(&c.Later[slot])
+	}
 	x.Orphans += m.Orphans
 	x.Matured += m.Units
 	for i, n := range m.Missing {
@@ -125,9 +145,15 @@ func (x *live) mature(c *cohort, now int64) {
 			}
 		}
 	}
-	if x.Status != Paused {
+	if c.Learn {
 		x.remember(arms)
-		x.learn(arms)
+		x.Unlearned += x.learn(arms)
+		return
+	}
+	for _, k := range x.Learn {
+		if k < len(arms) && x.goals != nil {
+			x.Unlearned += arms[k].Units
+		}
 	}
 }
 

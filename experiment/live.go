@@ -14,8 +14,9 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // Status is how an experiment stands.
 type Status string
 
-// The states. A paused experiment decides on as before and learns nothing new from rounds; one that is
-// rolled back gives every unit the control arm.
+// The states. A paused experiment decides on by the mixture that it had; units that come meanwhile count, and
+// are held to the guardrails, but are not learned from. One that is rolled back gives every unit the control
+// arm.
 const (
 	Running    Status = "running"
 	Paused     Status = "paused"
@@ -80,10 +81,11 @@ func (c *Counts) add(s ItemStatus, n int64) {
 	}
 }
 
-// source is one that sends aggregates.
+// source is one that sends aggregates: the last sequence number, and the running version when it came.
 type source struct {
-	Name string `json:"name"`
-	Last uint64 `json:"last"`
+	Name    string `json:"name"`
+	Last    uint64 `json:"last"`
+	Version uint64 `json:"version,omitempty"`
 }
 
 // guardState is what is kept of a guardrail.
@@ -100,6 +102,7 @@ type live struct {
 	maker   Maker
 	policy  *Policy
 	cohorts []*cohort // the oldest first; the last one runs
+	bounds  [][]armBound
 	saved
 }
 
@@ -115,12 +118,14 @@ type saved struct {
 	Held       armStats   `json:"held"`
 	Learn      []int      `json:"learn"` // the maker's arms by index here
 	Control    int        `json:"control"`
+	Founders   int        `json:"founders"` // arms that it began with
 	Versions   []*version `json:"versions"`
-	// Stream is the units' running draw, First the version that began it, Epoch counts them with stickiness
-	// unit.
-	Stream string `json:"stream"`
-	First  uint64 `json:"first"`
-	Epoch  uint64 `json:"epoch"`
+	// Stream is the units' running draw, First the version that began it, Epoch counts those that began as the
+	// one before was too long, in round StreamRound with stickiness round.
+	Stream      string `json:"stream"`
+	First       uint64 `json:"first"`
+	Epoch       uint64 `json:"epoch"`
+	StreamRound uint64 `json:"stream_round"`
 
 	Guards    []guardState `json:"guards"`
 	Feedback  Counts       `json:"feedback"`
@@ -129,6 +134,7 @@ type saved struct {
 	Matured   int64        `json:"matured"` // units
 	Missing   []int64      `json:"missing"` // by metric
 	Unlearned int64        `json:"unlearned"`
+	Again     int64        `json:"again"` // values of metrics that had one already
 	Sources   []source     `json:"sources"`
 	Ratio     ratioTest    `json:"ratio"`
 	Recent    []roundStats `json:"recent"`
@@ -168,7 +174,7 @@ func newLive(d *Definition, version uint64, now int64) (*live, error) {
 		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
 	}
 	for _, a := range arms {
-		x.push(a)
+		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
 	x.Held = newArmStats(d)
 	x.Missing = make([]int64, len(d.Metrics))
@@ -176,6 +182,7 @@ func newLive(d *Definition, version uint64, now int64) (*live, error) {
 	if err := x.teach(); err != nil {
 		return nil, err
 	}
+	x.Founders = len(x.Arms)
 	x.note(now, "created")
 	return x, x.renew(now, "created")
 }
@@ -188,11 +195,12 @@ func newGuards(n int, now int64) []guardState {
 	return g
 }
 
-// push adds an arm.
-func (x *live) push(a Arm) {
+// push adds an arm. Which one is the control is said by the caller, once: a later arm never is, whatever
+// its name.
+func (x *live) push(a Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
-	if c := x.def.Control; c != nil && c.Arm == a.Name {
+	if control {
 		x.Control = k
 		if x.def.Policy.Kind != "fixed" {
 			return
@@ -234,7 +242,7 @@ func (x *live) teach() error {
 		}
 	}
 	for i := range x.Recent {
-		x.learn(x.Recent[i].Stats)
+		x.learn(x.Recent[i].Stats) // what it cannot use was counted when it was new
 	}
 	return nil
 }
@@ -259,7 +267,7 @@ func (x *live) grow() {
 	}
 	names, _, _ := x.def.sides()
 	for i := len(x.Learn); i < b.Arms(); i++ {
-		x.push(point(names, i, b.Point(i)))
+		x.push(point(names, i, b.Point(i)), false)
 	}
 	for i, p := range x.maker.Mixture() {
 		x.Arms[x.Learn[i]].Active = p > 0
@@ -312,20 +320,71 @@ func (x *live) cohortOf(v uint64) *cohort {
 	return nil
 }
 
-// due reports whether the round may close.
-func (x *live) due(now int64) bool {
+// Bounds on the versions that wait for their window: each costs statistics for every arm.
+const (
+	leastOpen, mostOpen = 16, 1024
+	openCells           = 200_000
+)
+
+// maxOpen is how many versions may wait at once before rounds wait, too: so many that their statistics have
+// at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
+func (x *live) maxOpen() int {
+	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.ratios()))
+	return min(max(openCells/cells, leastOpen), mostOpen)
+}
+
+// room refuses changes by hand while far too many versions wait.
+func (x *live) room() error {
+	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
+		return bad("version", "%d versions wait for their attribution window, which is the most that may: try again when some have closed", n)
+	}
+	return nil
+}
+
+// roundOver reports whether the round has what it needs to end.
+func (x *live) roundOver(now int64) bool {
 	return x.Status != Paused && now-x.RoundStart >= int64(x.def.Round.Length) && x.RoundSeen >= x.def.Round.MinUnits
 }
 
-// closeRound ends the round: the next version serves what was learned.
+// aged reports whether the running version is to end without its round: while the experiment is paused, or
+// too few units come, the rows of those that came must not wait for ever.
+func (x *live) aged(now int64) bool {
+	c := x.cohorts[len(x.cohorts)-1]
+	if now-c.Begun < int64(max(x.def.Round.Length, x.def.AttributionWindow)) {
+		return false
+	}
+	return c.used() || slices.ContainsFunc(x.Sources, func(s source) bool { return s.Version == c.Version })
+}
+
+// due reports whether the round, or the running version, may close.
+func (x *live) due(now int64) bool {
+	return len(x.cohorts) < x.maxOpen() && (x.roundOver(now) || x.aged(now))
+}
+
+// closeRound ends the round: the next version serves what was learned. A version that has only aged is
+// followed by one that serves the same.
 func (x *live) closeRound(now int64) error {
 	if !x.due(now) {
 		return bad("round", "round %d has lasted %v with %d units: want %v and %d", x.Round, time.Duration(now-x.RoundStart), x.RoundSeen,
 			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
 	}
+	if !x.roundOver(now) {
+		return x.renewWith(now, "aged", x.served())
+	}
 	x.Round++
 	x.RoundStart, x.RoundSeen = now, 0
 	return x.renew(now, "round")
+}
+
+// served is what the running version serves.
+func (x *live) served() *Split { return x.Versions[len(x.Versions)-1].Split.pad(len(x.Arms)) }
+
+// rewind takes back times that a clock gave that was ahead.
+func (x *live) rewind(now int64) {
+	x.RoundStart = min(x.RoundStart, now)
+	for _, c := range x.cohorts {
+		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
+	}
 }
 
 func inf() float64 { return math.Inf(1) }

@@ -197,7 +197,7 @@ func (d *Definition) vector(dst []float64, a, control *armStats) bool {
 }
 
 // slack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper one, with
-// numerator − c·denominator for a ratio, and c = (1 + change)·control for a change.
+// numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
 func (d *Definition) slack(g *Guardrail, a, control *armStats) (z float64, ok bool) {
 	limit, up, relative, _ := g.limit()
 	m := d.metricIndex(g.Metric)
@@ -212,7 +212,7 @@ func (d *Definition) slack(g *Guardrail, a, control *armStats) (z float64, ok bo
 			if control == nil || control.Metrics[m].N == 0 {
 				return 0, false
 			}
-			limit = float64((1 + limit) * control.Metrics[m].Mean)
+			limit = ofControl(control.Metrics[m].Mean, limit)
 		}
 		z = s.Mean - limit
 	}

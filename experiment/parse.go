@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -44,6 +45,9 @@ func Parse(file string, data []byte) (*Definition, error) {
 	if err := d.Validate(); err != nil {
 		return nil, r.locate(err)
 	}
+	if _, err := newLive(&d, 0, 0); err != nil { // what is accepted can begin
+		return nil, r.locate(err)
+	}
 	return &d, nil
 }
 
@@ -64,6 +68,9 @@ func (r *reader) locate(err error) error {
 		if line, ok := r.lines[path]; ok {
 			return &noregret.Error{Code: e.Code, Place: at(r.file, line) + ": " + e.Place, Message: e.Message, Err: e.Err}
 		}
+		if path == "" {
+			return e
+		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
 }
@@ -80,7 +87,8 @@ func (r *reader) bad(n *node, path, format string, args ...any) error {
 type preset interface{ preset() }
 
 func (g *Goal) preset()      { g.Weight = 1 }
-func (g *Guardrail) preset() { g.Penalty, g.Alpha = 5, 0.05 }
+func (g *Guardrail) preset() { g.Penalty, g.Alpha, g.Action = 5, 0.05, "alert" }
+func (m *Metric) preset()    { m.Kind, m.Direction = "mean", "up" }
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
@@ -103,6 +111,9 @@ func (r *reader) read(n *node, path string, v reflect.Value) error {
 		}
 	}
 	if v.Type() == rawType {
+		if k := n.huge(); k != nil {
+			return r.bad(k, path, "%v: want a number that a float64 can hold", k)
+		}
 		v.SetBytes(n.json(nil))
 		return nil
 	}
@@ -139,8 +150,8 @@ func (r *reader) scalar(n *node, path string, v reflect.Value) error {
 		}
 		v.SetFloat(x)
 	case reflect.Int64:
-		x, err := strconv.ParseInt(n.text, 10, 64)
-		if n.kind != isNumber || err != nil {
+		x, ok := wholeNumber(n.text)
+		if n.kind != isNumber || !ok {
 			return r.bad(n, path, "%v: want a whole number", n)
 		}
 		v.SetInt(x)
@@ -148,6 +159,19 @@ func (r *reader) scalar(n *node, path string, v reflect.Value) error {
 		return r.bad(n, path, "a field of the kind %v cannot be read", v.Kind())
 	}
 	return nil
+}
+
+// wholeNumber reads a JSON number that is whole, however it is written: 1000, 1000.0 or 1e3.
+func wholeNumber(text string) (int64, bool) {
+	if x, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return x, true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	key := numberKey(text) // 1.00000000000000001 is not whole, though its float64 is
+	return int64(x), key == "0" || key == numberKey(strconv.FormatInt(int64(x), 10))
 }
 
 // join is the path of a field.
@@ -246,6 +270,11 @@ func (r *reader) arms(n *node, path string, a *Arms) error {
 	}
 	if (f.Grid == nil) == (f.Box == nil) {
 		return r.bad(n, path, "want a list of arms, {grid: ...} or {box: ...}")
+	}
+	for _, k := range n.keys {
+		if f.Grid != nil && k.text != "grid" {
+			return r.bad(k, join(path, k.text), "it is of a box")
+		}
 	}
 	a.Grid, a.Box, a.Nodes, a.Every = f.Grid, f.Box, f.Nodes, f.Every
 	return nil

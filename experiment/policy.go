@@ -151,7 +151,7 @@ func fraction(p float64) uint64 {
 // seal computes the digest.
 func (p *Policy) seal() error {
 	p.Digest = ""
-	b, err := json.Marshal(p)
+	b, err := encode(p)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func (x *live) armReport(a *armStats) ArmReport {
 	for i := range x.def.Metrics {
 		var m MetricReport
 		if j := x.def.ratioIndex(i); j >= 0 {
-			ratio, low, high, ok := a.Pairs[j].Interval(alpha)
+			ratio, low, high, ok := x.ratioInterval(&a.Pairs[j], j, alpha)
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = &ratio, known(low), known(high)
 			}
@@ -202,23 +202,44 @@ func (x *live) armReport(a *armStats) ArmReport {
 	return r
 }
 
+// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the quotients
+// of the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as [Pair.Interval].
+func (x *live) ratioInterval(p *Pair, ratio int, alpha float64) (value, low, high float64, ok bool) {
+	if value, low, high, ok = p.Interval(alpha); !ok {
+		return value, low, high, ok
+	}
+	parts := x.def.ratios()[ratio]
+	least, most := x.lowest(parts.numerator), x.highest(parts.numerator)
+	bottom, top := x.lowest(parts.denominator), x.highest(parts.denominator)
+	if !finite(least) || !finite(most) || !finite(bottom) || !finite(top) {
+		return value, low, high, ok
+	}
+	a, b := boundedInterval(&Sequence{p.N, p.X, p.XX}, alpha/2, least, most)
+	c, d := boundedInterval(&Sequence{p.N, p.Y, p.YY}, alpha/2, bottom, top)
+	if !(c > 0) {
+		return value, math.Inf(-1), inf(), ok
+	}
+	return value, min(a/c, a/d), max(b/c, b/d), ok
+}
+
 func (x *live) guardrailReport(i int) GuardrailReport {
 	g, s := &x.def.Guardrails[i], &x.Guards[i]
 	limit, up, relative, _ := g.limit()
 	r := GuardrailReport{Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha, Action: g.Action}
 	r.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
-	estimate, low, high := x.slackBounds(g, x.cohorts[len(x.cohorts)-1].Mixture)
+	b := x.slack(g, x.cohorts[len(x.cohorts)-1].Mixture, nil)
+	estimate, low, high := b.estimate, b.low, b.high
 	if math.IsNaN(estimate) {
 		return r
 	}
 	if !up {
 		estimate, low, high = -estimate, -high, -low
 	}
-	// From the slack to the value: y = slack + limit; a change is slack/control + limit; a ratio of means
+	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio of means
 	// slack/denominator + limit.
 	scale := 1.0
 	if relative {
-		scale = x.controlStats().Metrics[x.def.metricIndex(g.Metric)].Mean
+		scale = math.Abs(x.controlStats().Metrics[x.def.metricIndex(g.Metric)].Mean)
 	} else if j := x.def.ratioIndex(x.def.metricIndex(g.Metric)); j >= 0 {
 		scale = x.denominator(j)
 	}

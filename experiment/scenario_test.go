@@ -103,8 +103,11 @@ func (s *scenario) event(kind string, payload any) Outcome {
 	return s.apply(e)
 }
 
-// check folds again, and from a snapshot in the middle.
-func (s *scenario) check() {
+// check folds again, with snapshots in the middle; checkEvery with one after each event.
+func (s *scenario) check()      { s.t.Helper(); s.refold(max(1, len(s.events)/7)) }
+func (s *scenario) checkEvery() { s.t.Helper(); s.refold(1) }
+
+func (s *scenario) refold(step int) {
 	s.t.Helper()
 	want, err := s.state.Digest()
 	if err != nil {
@@ -115,7 +118,6 @@ func (s *scenario) check() {
 		s.t.Fatal(err)
 	}
 	again := NewState()
-	step := max(1, len(s.events)/7)
 	var frozen *Frozen
 	var frozenBytes []byte
 	for i, e := range s.events {
@@ -141,7 +143,7 @@ func (s *scenario) check() {
 			if err != nil || !bytes.Equal(b, b2) {
 				s.t.Fatalf("event %d: the state changed in a snapshot: %v", i, err)
 			}
-			if i%2 == 0 {
+			if step == 1 || i%2 == 0 {
 				again = &next
 			}
 		}

@@ -6,10 +6,11 @@ import (
 	"encoding/base64"
 	"hash"
 	"sync"
+	"time"
 )
 
-// Signer signs and verifies as its [Keys] do, the faster way for a service: it keeps the keyed hashes. It is
-// safe for concurrent use.
+// Signer signs tokens and verifies them with its [Keys]. It keeps the keyed hashes, and is safe for
+// concurrent use.
 type Signer struct {
 	keys   Keys
 	hashes map[byte]*sync.Pool
@@ -36,7 +37,8 @@ func (s *Signer) mac(dst []byte, key byte, body []byte) []byte {
 	return dst
 }
 
-// Append appends the text of a token, as [Keys.Sign] writes it.
+// Append appends the text of a token, some 80 characters of the URL-safe base64 alphabet. It refuses fields
+// out of their ranges.
 func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	ms := t.Time.UnixMilli()
 	if err := t.check(ms); err != nil {
@@ -48,8 +50,10 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	return base64.RawURLEncoding.AppendEncode(dst, b), nil
 }
 
-// Verify reads a token of any experiment. The error, if any, is a [TokenError].
-func (s *Signer) Verify(text string) (Token, error) {
+// Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign for a key
+// that is not known, or Early for one of more than [Tolerance] after now. Whether it is too old depends on
+// its experiment: see [Expired].
+func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	body, sum, err := splitToken(text)
 	if err != nil {
 		return Token{}, err
@@ -61,5 +65,9 @@ func (s *Signer) Verify(text string) (Token, error) {
 	if !hmac.Equal(s.mac(space[:0], body[1], body), sum) {
 		return Token{}, Tampered
 	}
-	return readToken(body)
+	t, err := readToken(body)
+	if err == nil && t.Time.Sub(now) > Tolerance {
+		return Token{}, Early
+	}
+	return t, err
 }

@@ -1,44 +1,30 @@
 package experiment
 
 import (
-	"errors"
+	"sync"
 	"testing"
-	"time"
 )
 
-// TestSigner: the same texts and the same answers as of its keys.
+// TestSigner: it appends, is the same each time, and keeps nothing of a token between calls.
 func TestSigner(t *testing.T) {
-	s, err := NewSigner(testKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewSigner(Keys{}); err == nil {
-		t.Error("no keys were taken")
-	}
-	want, err := testKeys.Sign(token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		got, err := s.Append([]byte("x"), token)
-		if err != nil || string(got) != "x"+want {
-			t.Fatalf("got %s, %v", got, err)
-		}
-	}
-	for i := range len(want) {
-		for _, text := range []string{want, want[:i], want[:i] + "A" + want[i+1:]} {
-			a, errA := testKeys.Verify(text)
-			b, errB := s.Verify(text)
-			if a != b || !errors.Is(errA, errB) {
-				t.Fatalf("%s: %v %v, %v %v", text, a, errA, b, errB)
+	s, want := signer(t, testKeys), signed(t, testKeys, token)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				if got, err := s.Append([]byte("x"), token); err != nil || string(got) != "x"+want {
+					t.Errorf("got %s, %v", got, err)
+				}
+				if got, err := s.Verify(want, noon); err != nil || got != token {
+					t.Errorf("got %+v, %v", got, err)
+				}
+				if _, err := s.Verify(want[:len(want)-1]+"A", noon); err == nil {
+					t.Error("a changed token was taken")
+				}
 			}
-		}
+		})
 	}
-	bad := token
-	bad.Time = time.Time{}
-	if _, err := s.Append(nil, bad); err == nil {
-		t.Error("a time before 1970 was signed")
-	}
+	all.Wait()
 	if c, ok := Claims(want[:len(want)-1] + "A"); !ok || c.Experiment != token.Experiment {
 		t.Errorf("claims %+v %v", c, ok)
 	}

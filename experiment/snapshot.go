@@ -16,6 +16,8 @@ type savedState struct {
 	Format      string            `json:"format"`
 	Position    uint64            `json:"position"`
 	Time        int64             `json:"time"`
+	Before      int64             `json:"before"`
+	Jumped      int64             `json:"jumped"`
 	Gone        []source          `json:"gone"` // names that were deleted, with their last version
 	Experiments []savedExperiment `json:"experiments"`
 }
@@ -24,9 +26,7 @@ type savedExperiment struct {
 	Definition *Definition `json:"definition"`
 	State      saved       `json:"state"`
 	Cohorts    []*cohort   `json:"cohorts"`
-	Maker      []byte      `json:"maker,omitempty"`
-	// Mixture stands in a digest for the maker.
-	Mixture f64s `json:"mixture,omitempty"`
+	Maker      []byte      `json:"maker"`
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -41,13 +41,13 @@ func (s *State) MarshalBinary() ([]byte, error) {
 
 // Frozen is a copy of a state that does not change any more: what a host writes to the disk while the state
 // goes on.
-type Frozen struct {
-	saved    savedState
-	mixtures []f64s // by experiment
-}
+type Frozen struct{ saved savedState }
 
 // Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
 func (s *State) Freeze() (*Frozen, error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
 	f := &Frozen{saved: s.head()}
 	for _, name := range s.Names() {
 		x := s.live[name]
@@ -57,7 +57,6 @@ func (s *State) Freeze() (*Frozen, error) {
 		}
 		y := x.copy()
 		f.saved.Experiments = append(f.saved.Experiments, savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
-		f.mixtures = append(f.mixtures, slices.Clone(x.maker.Mixture()))
 	}
 	return f, nil
 }
@@ -66,17 +65,13 @@ func (s *State) Freeze() (*Frozen, error) {
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
 // MarshalBinary is that of the state when it was frozen.
-func (f *Frozen) MarshalBinary() ([]byte, error) { return json.Marshal(f.saved) }
+func (f *Frozen) MarshalBinary() ([]byte, error) { return encode(f.saved) }
 
-// Digest is the SHA-256, in hexadecimal, of the state: two states are the same if and only if (collisions
-// apart) their digests are. Learners stand in it with the bits of their mixtures.
+// Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the state is
+// folded on from, the learners' own states too. Two states are the same if and only if (collisions apart)
+// their digests are.
 func (f *Frozen) Digest() (string, error) {
-	out := f.saved
-	out.Experiments = slices.Clone(f.saved.Experiments)
-	for i := range out.Experiments {
-		out.Experiments[i].Maker, out.Experiments[i].Mixture = nil, f.mixtures[i]
-	}
-	b, err := json.Marshal(out)
+	b, err := f.MarshalBinary()
 	if err != nil {
 		return "", err
 	}
@@ -95,9 +90,9 @@ func (s *State) Digest() (string, error) {
 
 // head is the saved state without its experiments.
 func (s *State) head() savedState {
-	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Gone: []source{}, Experiments: []savedExperiment{}}
+	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped, Gone: []source{}, Experiments: []savedExperiment{}}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
-		out.Gone = append(out.Gone, source{name, s.gone[name]})
+		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
 	}
 	return out
 }
@@ -115,7 +110,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		return bad("snapshot", "its format is %q: want %q", in.Format, stateFormat)
 	}
 	n := NewState()
-	n.position, n.time = in.Position, in.Time
+	n.position, n.time, n.before, n.jumped = in.Position, in.Time, in.Before, in.Jumped
 	for _, g := range in.Gone {
 		n.gone[g.Name] = g.Last
 	}
@@ -197,11 +192,11 @@ func (x *live) copy() *live {
 	for i := range x.Recent {
 		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
 	}
-	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Weights = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Weights)
+	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Streams = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Streams)
 	y.cohorts = make([]*cohort, len(x.cohorts))
 	for i, c := range x.cohorts {
 		d := *c
-		d.Stats = cloneStats(c.Stats)
+		d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
 		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask), slices.Clone(c.Values)
 		y.cohorts[i] = &d
 	}

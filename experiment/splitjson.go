@@ -22,7 +22,7 @@ func (s *Split) MarshalJSON() ([]byte, error) {
 			}
 		}
 	}
-	return json.Marshal(shares)
+	return encode(shares)
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. It refuses shares that do not sum to 2^64.

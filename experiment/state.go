@@ -3,6 +3,7 @@ package experiment
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/noregret/noregret"
 )
@@ -13,8 +14,11 @@ import (
 type State struct {
 	position uint64
 	time     int64
+	before   int64 // the time before it leapt ahead, 0 when it has not of late
+	jumped   int64 // the time right after
 	live     map[string]*live
 	gone     map[string]uint64 // the last version of names that were deleted
+	broken   error             // the defect that an event has met
 }
 
 // NewState is the state before the first event.
@@ -23,8 +27,9 @@ func NewState() *State { return &State{live: map[string]*live{}, gone: map[strin
 // Position is that of the last event applied.
 func (s *State) Position() uint64 { return s.position }
 
-// Time is the latest time of an event, in nanoseconds since 1970. Time never goes back: an event that says
-// less counts as having happened then.
+// Time is the latest time of an event, in nanoseconds since 1970. Time does not go back: an event that says
+// less counts as having happened then. Only a leap ahead of more than a day is taken back, when within a
+// day an event comes from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.
@@ -77,15 +82,66 @@ type Outcome struct {
 
 // Apply is the fold's step: it takes the event at a position, which must be the one after the last. An
 // event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any
-// other, the same on every replica. The error is only for a wrong position.
-func (s *State) Apply(position uint64, e Event) (Outcome, error) {
+// other, the same on every replica.
+//
+// The error is for what is no result: a wrong position, which changes nothing, or a defect of this program
+// met in the middle of an event. After that the state is not whole; it refuses every further event and
+// every snapshot, and the host must take no more ([State.Broken]). The event stays in the log for a program
+// without the defect.
+func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
+	if s.broken != nil {
+		return Outcome{}, s.broken
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.broken = noregret.Errorf(noregret.Internal, "fold", "event %d (%s): %v: a defect of this program; the state is not whole any more", position, e.Kind, r)
+			o, err = Outcome{}, s.broken
+		}
+	}()
 	if position != s.position+1 {
 		return Outcome{}, noregret.Errorf(noregret.Internal, "position", "%d after %d: want events in order without a gap", position, s.position)
 	}
 	s.position = position
-	s.time = max(s.time, e.Time)
+	s.tell(e.Time)
 	return s.dispatch(e), nil
 }
+
+// What is a leap of the clock, and by how much it must then go back to be believed.
+const (
+	leap     = int64(24 * time.Hour)
+	leapBack = int64(time.Hour)
+)
+
+// tell takes an event's time. Time does not go back, with one exception: when it had leapt ahead by more
+// than a day, and within a day after that an event comes from between before the leap and now, an hour ago or
+// more, then the clock was wrong and has been set right. What happened meanwhile counts as having happened
+// now; windows that have closed stay closed.
+func (s *State) tell(now int64) {
+	switch {
+	case s.before > 0 && now >= s.before && now <= s.time-leapBack:
+		text := "the clock went back by " + time.Duration(s.time-now).String() + ": it had been ahead"
+		s.time, s.before, s.jumped = now, 0, 0
+		for _, name := range s.Names() {
+			s.live[name].rewind(now)
+			s.live[name].note(now, "%s", text)
+		}
+		return
+	case now <= s.time:
+		return
+	case s.time > 0 && now-s.time > leap:
+		s.before, s.jumped = s.time, now
+		text := "time went ahead by " + time.Duration(now-s.time).String() + " from one event to the next"
+		for _, name := range s.Names() {
+			s.live[name].note(now, "%s", text)
+		}
+	case now-s.jumped > leap:
+		s.before, s.jumped = 0, 0
+	}
+	s.time = now
+}
+
+// Broken is why the state can be used no more, or nil: see [State.Apply].
+func (s *State) Broken() error { return s.broken }
 
 func (s *State) dispatch(e Event) Outcome {
 	switch e.Kind {
@@ -128,6 +184,7 @@ func (s *State) with(name string, f func(x *live) Outcome) Outcome {
 	before := x.Version
 	x.advance(s.time)
 	o := f(x)
+	x.Ratio.settle(x)
 	x.watch(s.time)
 	o.Experiment, o.Renewed = name, x.Version != before
 	return o
@@ -209,7 +266,7 @@ func (s *State) Due(now int64) []Event {
 		switch {
 		case x.due(now):
 			kind = KindRound
-		case len(x.cohorts) > 1 && x.cohorts[0].Sealed+int64(x.def.AttributionWindow) <= now:
+		case len(x.cohorts) > 1 && x.matures(x.cohorts[0]) <= now:
 			kind = KindClock
 		default:
 			continue

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -37,8 +36,10 @@ type TokenError string
 const (
 	Tampered TokenError = "tampered"
 	Foreign  TokenError = "foreign" // signed for another experiment, or by a key that is not known
-	Expired  TokenError = "expired" // older than the attribution window
 	Early    TokenError = "early"   // from the future
+	// Expired is older than the attribution window. Only the fold knows the window and the time that counts: it
+	// says of such an item that it is [Late], and this as its error.
+	Expired TokenError = "expired"
 )
 
 // Error implements error.
@@ -54,9 +55,9 @@ func (e TokenError) Error() string {
 	return "the token cannot be read or was changed"
 }
 
-// Keys are the secrets that tokens are signed with, by number: the one with the number Current signs, all
-// verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers are
-// 0 to 255.
+// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number Current signs,
+// all verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers
+// are 0 to 255.
 type Keys struct {
 	Current byte
 	Secrets map[byte][]byte
@@ -73,21 +74,6 @@ func (k Keys) Validate() error {
 		return noregret.Errorf(noregret.BadInput, "keys", "there is no key %d, which is to sign", k.Current)
 	}
 	return nil
-}
-
-// Sign writes a token as text of the URL-safe base64 alphabet, some 80 characters. It refuses fields out of
-// their ranges.
-func (k Keys) Sign(t Token) (string, error) {
-	if err := k.Validate(); err != nil {
-		return "", err
-	}
-	ms := t.Time.UnixMilli()
-	if err := t.check(ms); err != nil {
-		return "", err
-	}
-	b := tokenBody(make([]byte, 0, 64+len(t.Experiment)), k.Current, t, ms)
-	b = mac(b, hmac.New(sha256.New, k.Secrets[k.Current]), b)
-	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
 // check refuses fields out of their ranges; ms is the time.
@@ -130,22 +116,6 @@ func mac(dst []byte, h hash.Hash, body []byte) []byte {
 
 // tokenLimit bounds the text that is looked at.
 const tokenLimit = 1024
-
-// Verify reads a token of any experiment. The error, if any, is a [TokenError].
-func (k Keys) Verify(text string) (Token, error) {
-	body, sum, err := splitToken(text)
-	if err != nil {
-		return Token{}, err
-	}
-	secret, ok := k.Secrets[body[1]]
-	if !ok {
-		return Token{}, Foreign
-	}
-	if !hmac.Equal(mac(nil, hmac.New(sha256.New, secret), body), sum) {
-		return Token{}, Tampered
-	}
-	return readToken(body)
-}
 
 // Claims reads what a token says without asking whether it is genuine: for counting refusals, and for
 // nothing else.
@@ -197,20 +167,3 @@ func readToken(body []byte) (Token, error) {
 
 // Tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
 const Tolerance = time.Minute
-
-// VerifyFor is Verify for an experiment at a time: tokens of other experiments are foreign, those decided
-// more than window before now expired, those more than a minute after now early.
-func (k Keys) VerifyFor(text, experiment string, now time.Time, window time.Duration) (Token, error) {
-	t, err := k.Verify(text)
-	switch {
-	case err != nil:
-		return Token{}, err
-	case t.Experiment != experiment:
-		return Token{}, Foreign
-	case now.Sub(t.Time) > window:
-		return Token{}, Expired
-	case t.Time.Sub(now) > Tolerance:
-		return Token{}, Early
-	}
-	return t, nil
-}

@@ -16,12 +16,37 @@ var (
 	token    = Token{Experiment: "ranking", Version: 17, Arm: 300, Propensity: .0625, Unit: 1<<63 + 5, Time: noon}
 )
 
-func TestTokenRoundTrip(t *testing.T) {
-	text, err := testKeys.Sign(token)
+// signer is the one of keys.
+func signer(t testing.TB, k Keys) *Signer {
+	t.Helper()
+	s, err := NewSigner(k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := testKeys.VerifyFor(text, "ranking", noon.Add(time.Hour), time.Hour)
+	return s
+}
+
+// signed is the text of a token.
+func signed(t testing.TB, k Keys, token Token) string {
+	t.Helper()
+	b, err := signer(t, k).Append(nil, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestTokenPinned holds the format: tokens that are out must be read by later programs.
+func TestTokenPinned(t *testing.T) {
+	const want = "AQIRrAI_sAAAAAAAAIAAAAAAAAAFhYzp7580B3JhbmtpbmeIdp-WXinLUksJgSh3JwdP"
+	if got := signed(t, testKeys, token); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestTokenRoundTrip(t *testing.T) {
+	s := signer(t, testKeys)
+	got, err := s.Verify(signed(t, testKeys, token), noon.Add(1000*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,21 +54,14 @@ func TestTokenRoundTrip(t *testing.T) {
 		t.Error(d)
 	}
 	old := Keys{Current: 1, Secrets: testKeys.Secrets}
-	text, err = old.Sign(token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := testKeys.Verify(text); err != nil {
+	if _, err := s.Verify(signed(t, old, token), noon); err != nil {
 		t.Errorf("a token of the older key: %v", err)
 	}
 }
 
 // TestTokenRefused changes every bit of a token, cuts it everywhere, and asks for what it is not.
 func TestTokenRefused(t *testing.T) {
-	text, err := testKeys.Sign(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, text := signer(t, testKeys), signed(t, testKeys, token)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
@@ -52,45 +70,49 @@ func TestTokenRefused(t *testing.T) {
 		for bit := range 8 {
 			b := append([]byte(nil), raw...)
 			b[i] ^= 1 << bit
-			if _, err := testKeys.Verify(base64.RawURLEncoding.EncodeToString(b)); err == nil {
+			if _, err := s.Verify(base64.RawURLEncoding.EncodeToString(b), noon); err == nil {
 				t.Fatalf("bit %d of byte %d was changed and not noticed", bit, i)
 			}
 		}
-		if _, err := testKeys.Verify(base64.RawURLEncoding.EncodeToString(raw[:i])); err == nil {
+		if _, err := s.Verify(base64.RawURLEncoding.EncodeToString(raw[:i]), noon); err == nil {
 			t.Fatalf("%d of %d bytes were taken", i, len(raw))
 		}
 	}
-	for want, f := range map[TokenError]func() error{
-		Tampered: func() error { _, err := testKeys.Verify(text + "A"); return err },
-		Foreign:  func() error { _, err := testKeys.VerifyFor(text, "other", noon, time.Hour); return err },
-		Expired: func() error {
-			_, err := testKeys.VerifyFor(text, "ranking", noon.Add(time.Hour+time.Millisecond), time.Hour)
-			return err
-		},
-		Early: func() error {
-			_, err := testKeys.VerifyFor(text, "ranking", noon.Add(-2*time.Minute), time.Hour)
-			return err
-		},
+	stranger := Keys{Current: 9, Secrets: map[byte][]byte{9: []byte("somebody else's secret")}}
+	forger := Keys{Current: 2, Secrets: map[byte][]byte{2: []byte("a guess at the secret")}}
+	for _, c := range []struct {
+		what, text string
+		now        time.Time
+		want       TokenError
+	}{
+		{"with a letter more", text + "A", noon, Tampered},
+		{"of another's key", signed(t, stranger, token), noon, Foreign},
+		{"forged", signed(t, forger, token), noon, Tampered},
+		{"a megabyte", string(make([]byte, 1<<20)), noon, Tampered},
+		{"of the future", text, noon.Add(-2 * time.Minute), Early},
 	} {
 		var reason TokenError
-		if err := f(); !errors.As(err, &reason) || reason != want || reason.Error() == "" {
-			t.Errorf("%s: %v", want, err)
+		if _, err := s.Verify(c.text, c.now); !errors.As(err, &reason) || reason != c.want || reason.Error() == "" {
+			t.Errorf("%s: %v, want %s", c.what, err, c.want)
 		}
 	}
-	stranger := Keys{Current: 9, Secrets: map[byte][]byte{9: []byte("somebody else's secret")}}
-	if _, err := stranger.Verify(text); !errors.Is(err, Foreign) {
-		t.Errorf("another's token: %v", err)
+	if _, err := s.Verify(text, noon.Add(-Tolerance)); err != nil {
+		t.Errorf("a clock that is a minute behind: %v", err)
 	}
-	forged := Keys{Current: 2, Secrets: map[byte][]byte{2: []byte("a guess at the secret")}}
-	text, err = forged.Sign(token)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late, and says why.
+func TestTokenExpired(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nattribution_window: 1h\nround: {length: 400h}")
+	s.decide("u")
+	s.now += int64(time.Hour)
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != Accepted {
+		t.Errorf("after an hour: %+v", o.Items[0])
 	}
-	if _, err := testKeys.Verify(text); !errors.Is(err, Tampered) {
-		t.Errorf("a forged token: %v", err)
-	}
-	if _, err := testKeys.Verify(string(make([]byte, 1<<20))); !errors.Is(err, Tampered) {
-		t.Errorf("a megabyte: %v", err)
+	s.now += int64(time.Millisecond)
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != Late || o.Items[0].Error != Expired.Error() {
+		t.Errorf("a moment later: %+v", o.Items[0])
 	}
 }
 
@@ -106,34 +128,27 @@ func TestSignRefuses(t *testing.T) {
 	} {
 		bad := token
 		change(&bad)
-		if _, err := testKeys.Sign(bad); err == nil {
+		if _, err := signer(t, testKeys).Append(nil, bad); err == nil {
 			t.Errorf("%s was signed", what)
 		}
 	}
 	for _, k := range []Keys{{}, {Current: 1, Secrets: map[byte][]byte{2: []byte("0123456789abcdef")}}, {Secrets: map[byte][]byte{0: []byte("short")}}} {
-		if k.Validate() == nil {
+		if _, err := NewSigner(k); err == nil || k.Validate() == nil {
 			t.Errorf("keys %v were taken", k)
 		}
 	}
 }
 
 func FuzzToken(f *testing.F) {
-	text, err := testKeys.Sign(token)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
+	s := signer(f, testKeys)
+	f.Add(signed(f, testKeys, token))
 	f.Add("")
-	f.Fuzz(func(t *testing.T, s string) {
-		got, err := testKeys.Verify(s)
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := s.Verify(text, noon)
 		if err != nil {
 			return
 		}
-		again, err := testKeys.Sign(got)
-		if err != nil {
-			t.Fatalf("a token that verifies cannot be signed: %v", err)
-		}
-		if back, err := testKeys.Verify(again); err != nil || back != got {
+		if back, err := s.Verify(signed(t, testKeys, got), noon); err != nil || back != got {
 			t.Fatalf("%+v came back as %+v, %v", got, back, err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -244,7 +245,7 @@ func (n *node) scalar(file string, y *yaml.Node) error {
 		if err := y.Decode(&v); err != nil || !finite(v) {
 			return bad(at(file, y.Line), "%s: want a finite number", y.Value)
 		}
-		b, err := json.Marshal(v)
+		b, err := encode(v)
 		n.kind, n.text = isNumber, string(b)
 		return err
 	}
@@ -282,13 +283,113 @@ func (n *node) json(b []byte) []byte {
 }
 
 func quote(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil {
+	b, err := encode(s)
+	if err != nil {
 		return []byte(`""`) // strings are always written
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return b
+}
+
+// readValue reads one JSON value that did not come in a definition, by the rules of one that did.
+func readValue(place string, data []byte) (*node, error) {
+	n, err := readJSON(place, data)
+	if err != nil {
+		return nil, err
+	}
+	if k := n.duplicate(); k != nil {
+		return nil, bad(at(place, k.line), "the field %q stands twice", k.text)
+	}
+	if k := n.huge(); k != nil {
+		return nil, bad(at(place, k.line), "%v: want a number that a float64 can hold", k)
+	}
+	return n, nil
+}
+
+// huge returns the first number of the tree that a float64 cannot hold, or nil.
+func (n *node) huge() *node {
+	if n.kind == isNumber {
+		if _, err := strconv.ParseFloat(n.text, 64); err != nil {
+			return n
+		}
+	}
+	for _, v := range n.values {
+		if k := v.huge(); k != nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// key writes the node in a form that equal values share: keys in order, numbers without the liberties
+// that JSON leaves (1, 1.0 and 1e0 are one number).
+func (n *node) key(b []byte) []byte {
+	switch n.kind {
+	case isNumber:
+		return append(b, numberKey(n.text)...)
+	case isArray:
+		b = append(b, '[')
+		for i, v := range n.values {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = v.key(b)
+		}
+		return append(b, ']')
+	case isObject:
+		order := make([]int, len(n.keys))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(i, j int) int { return strings.Compare(n.keys[i].text, n.keys[j].text) })
+		b = append(b, '{')
+		for at, i := range order {
+			if at > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, quote(n.keys[i].text)...), ':')
+			b = n.values[i].key(b)
+		}
+		return append(b, '}')
+	}
+	return n.json(b)
+}
+
+// numberKey writes a JSON number as its digits, without zeros at either end, and the power of ten of the
+// last one; 0 for zero.
+func numberKey(text string) string {
+	sign := ""
+	if rest, ok := strings.CutPrefix(text, "-"); ok {
+		sign, text = "-", rest
+	}
+	digits, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		digits = text[:i]
+		exponent, _ = strconv.Atoi(strings.TrimPrefix(text[i+1:], "+")) // out of range: as far as an int goes
+	}
+	if whole, part, ok := strings.Cut(digits, "."); ok {
+		digits = whole + part
+		exponent -= len(part)
+	}
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" {
+		return "0"
+	}
+	cut := strings.TrimRight(digits, "0")
+	return sign + cut + "e" + strconv.Itoa(exponent+len(digits)-len(cut))
+}
+
+// valueKey is the key of a JSON value; what cannot be read is its own.
+func valueKey(v json.RawMessage) string {
+	n, err := readJSON("", v)
+	if err != nil {
+		return string(v)
+	}
+	return string(n.key(nil))
+}
+
+// sameValue reports whether two JSON values are equal as values, however they are written.
+func sameValue(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || valueKey(a) == valueKey(b)
 }
 
 // duplicate returns the first key that stands twice in any object of the tree.

@@ -1,13 +1,13 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 )
@@ -34,12 +34,12 @@ func (d *Definition) checkHead() error {
 	switch {
 	case !ValidName(d.Name):
 		return bad("name", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit", d.Name)
-	case len(d.Unit) > 63:
-		return bad("unit", "it has %d bytes: want at most 63", len(d.Unit))
-	case len(d.Salt) > 255:
-		return bad("salt", "it has %d bytes: want at most 255", len(d.Salt))
-	case len(d.Description) > 4096:
-		return bad("description", "it has %d bytes: want at most 4096", len(d.Description))
+	case characters(d.Unit) > 63:
+		return bad("unit", "it has %d characters: want at most 63", characters(d.Unit))
+	case characters(d.Salt) > 255:
+		return bad("salt", "it has %d characters: want at most 255", characters(d.Salt))
+	case characters(d.Description) > 4096:
+		return bad("description", "it has %d characters: want at most 4096", characters(d.Description))
 	case !(d.ExplorationFloor >= 0 && d.ExplorationFloor <= 1):
 		return bad("exploration_floor", "%v: want a share in [0, 1]", d.ExplorationFloor)
 	case !(d.HoldBack >= 0 && d.HoldBack < 1):
@@ -63,11 +63,16 @@ func oneOf(place, v string, allowed ...string) error {
 }
 
 func checkArmName(place, name string) error {
-	if name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-		return bad(place, "%q: want 1 to 200 bytes without control characters", name)
+	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+		return bad(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
 	}
 	return nil
 }
+
+// maxArmName is the greatest number of characters of an arm's name.
+const maxArmName = 200
+
+func characters(s string) int { return utf8.RuneCountInString(s) }
 
 func (d *Definition) checkArms() error {
 	a := &d.Arms
@@ -81,25 +86,9 @@ func (d *Definition) checkArms() error {
 		return bad("arms", "nodes and every are of a box")
 	}
 	if a.Grid != nil {
-		n := 1
-		for _, name := range slices.Sorted(maps.Keys(a.Grid)) {
-			values := a.Grid[name]
-			if !metricForm.MatchString(name) {
-				return bad("arms.grid", "%q: want a parameter's name of letters, digits and _ . -", name)
-			}
-			if n *= len(values); n > MaxArms {
-				return bad("arms.grid", "it has more than %d points", MaxArms)
-			}
-			if n == 0 {
-				return bad("arms.grid."+name, "no values: want at least one")
-			}
-			for i, v := range values {
-				if j := slices.IndexFunc(values[:i], func(w json.RawMessage) bool { return string(v) == string(w) }); j >= 0 {
-					return bad(fmt.Sprintf("arms.grid.%s[%d]", name, i), "%s stands at [%d] too", v, j)
-				}
-			}
-		}
-	} else if len(a.List) == 0 || len(a.List) > MaxArms {
+		return d.checkGrid()
+	}
+	if len(a.List) == 0 || len(a.List) > MaxArms {
 		return bad("arms", "%d arms: want 1 to %d", len(a.List), MaxArms)
 	}
 	seen := map[string]int{}
@@ -115,6 +104,59 @@ func (d *Definition) checkArms() error {
 	return nil
 }
 
+// checkGrid looks at the parameters alone, so that a grid that is refused is never built.
+func (d *Definition) checkGrid() error {
+	if len(d.Arms.Grid) == 0 {
+		return bad("arms.grid", "no parameters: want at least one")
+	}
+	points, longest := 1, -1
+	for _, name := range slices.Sorted(maps.Keys(d.Arms.Grid)) {
+		values, place := d.Arms.Grid[name], "arms.grid."+name
+		if !metricForm.MatchString(name) {
+			return bad("arms.grid", "%.400q: want a parameter's name of letters, digits and _ . -", name)
+		}
+		if len(values) == 0 {
+			return bad(place, "no values: want at least one")
+		}
+		if len(values) > MaxArms || points*len(values) > MaxArms {
+			return bad("arms.grid", "it has more than %d points", MaxArms)
+		}
+		points *= len(values)
+		most, named, equal := 0, map[string]int{}, map[string]int{}
+		for i, v := range values {
+			at, text := fmt.Sprintf("%s[%d]", place, i), valueText(v)
+			if err := checkArmName(at, name+"="+text); err != nil {
+				return err
+			}
+			if j, ok := equal[valueKey(v)]; ok {
+				return bad(at, "%s stands at [%d] too", v, j)
+			}
+			if j, ok := named[text]; ok {
+				return bad(at, "%s would have the name of the value at [%d], %s=%s: want values that read differently", v, j, name, text)
+			}
+			named[text], equal[valueKey(v)] = i, i
+			most = max(most, characters(text))
+		}
+		longest += len(name) + 2 + most
+	}
+	if longest > maxArmName {
+		return bad("arms.grid", "a point's name would have %d characters: want at most %d, by shorter values or a list of arms with names", longest, maxArmName)
+	}
+	// Values with commas and equals signs could still give two points one name.
+	arms, err := d.expand()
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(arms))
+	for _, a := range arms {
+		if seen[a.Name] {
+			return bad("arms.grid", "two points would have the name %q: want values without \",\" and \"=\", or a list of arms with names", a.Name)
+		}
+		seen[a.Name] = true
+	}
+	return nil
+}
+
 func (d *Definition) checkBox() error {
 	a := &d.Arms
 	if len(a.Box) < 1 || len(a.Box) > 16 {
@@ -125,8 +167,8 @@ func (d *Definition) checkBox() error {
 		if !metricForm.MatchString(name) {
 			return bad("arms.box", "%q: want a parameter's name of letters, digits and _ . -", name)
 		}
-		if !finite(s.Low) || !finite(s.High) || s.Low >= s.High {
-			return bad("arms.box."+name, "from %v to %v: want finite numbers, low < high", s.Low, s.High)
+		if !finite(s.Low) || !finite(s.High) || s.Low >= s.High || !finite(s.High-s.Low) {
+			return bad("arms.box."+name, "from %v to %v: want finite numbers, low < high, with a finite difference", s.Low, s.High)
 		}
 	}
 	if a.Nodes < 0 || a.Nodes > 200 {
@@ -152,6 +194,9 @@ func (d *Definition) checkControl() error {
 	arms, err := d.expand()
 	if err != nil {
 		return err
+	}
+	if d.Arms.Box != nil && pointForm.MatchString(c.Arm) {
+		return bad("control.arm", "%q: the points that are chosen of the box have such names, want another", c.Arm)
 	}
 	listed := slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == c.Arm })
 	switch {

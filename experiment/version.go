@@ -11,6 +11,11 @@ func (x *live) renew(now int64, cause string) error {
 	if err != nil {
 		return err
 	}
+	return x.renewWith(now, cause, split)
+}
+
+// renewWith is renew for what is to be served.
+func (x *live) renewWith(now int64, cause string, split *Split) (err error) {
 	if n := len(x.cohorts); n > 0 {
 		c := x.cohorts[n-1]
 		c.Sealed = now
@@ -22,25 +27,28 @@ func (x *live) renew(now int64, cause string) error {
 	if n := x.keepVersions(); len(x.Versions) > n {
 		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
 	}
-	x.cohorts = append(x.cohorts, newCohort(x.def, x.Version, x.Round, split.Shares()))
-	if x.policy, err = x.policyOf(v); err != nil {
-		return err
-	}
-	return nil
+	c := newCohort(x.def, x.Version, x.Round, split.Shares())
+	c.Begun, c.Learn = now, x.Status != Paused
+	x.Ratio.begin(c, x.First)
+	x.cohorts = append(x.cohorts, c)
+	x.policy, err = x.policyOf(v)
+	return err
 }
 
 // restream begins a new draw of the units where one is due: in each round, or, with stickiness unit, when
-// the stream of links has grown too long.
+// the stream of links has grown too long; with both, when changes within a round have made it too long.
 func (x *live) restream() {
+	if x.def.Stickiness == "round" && x.StreamRound != x.Round {
+		x.StreamRound, x.Epoch = x.Round, 0
+	} else if x.Stream != "" && x.Version-x.First >= uint64(x.keepVersions()/2) {
+		x.Epoch++
+	}
 	stream := "arm"
 	if x.def.Stickiness == "round" {
-		stream = "arm/" + strconv.FormatUint(x.Round, 10)
-	} else if x.Epoch > 0 {
-		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+		stream += "/" + strconv.FormatUint(x.Round, 10)
 	}
-	if x.def.Stickiness == "unit" && x.Version-x.First >= uint64(x.keepVersions()/2) && x.Stream != "" {
-		x.Epoch++
-		stream = "arm/" + strconv.FormatUint(x.Epoch, 10)
+	if x.Epoch > 0 {
+		stream += "/" + strconv.FormatUint(x.Epoch, 10)
 	}
 	if stream != x.Stream {
 		x.Stream, x.First = stream, x.Version

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,6 +38,19 @@ objective: {goals: [{metric: x}]}
 guardrails: [{metric: x, min: -1, action: rollback}]
 round: {length: 20ms, min_units: 20}
 attribution_window: 8784h
+`
+
+// crashFast learns while it is killed: its versions mature within a run, sums and units with defaults wait for
+// it, and in some runs its guardrail fires.
+const crashFast = `name: fast
+arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: "<2>&"}]
+control: {arm: control, share: 0.2}
+metrics: [{name: x, range: [0, 1]}, {name: bad, kind: count, range: [0, 1], default: 0}, {name: r, kind: ratio, numerator: x, denominator: bad}]
+objective: {goals: [{metric: x}]}
+guardrails: [{metric: bad, max: 0.15, action: rollback}]
+round: {length: 8ms, min_units: 8}
+attribution_window: 16ms
+open_tokens: 5000
 `
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -153,6 +167,75 @@ func (g *ledger) aggregate(c *client.Client) bool {
 	g.units += 3
 	g.answered = g.sums
 	return true
+}
+
+// learn drives the experiment that learns until a request fails: units and sums whose fates nobody keeps, as
+// many are late, or until it has had enough. Harm makes its guardrail fire; a rollback is taken back.
+func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*experiment.Report) bool) {
+	ctx := context.Background()
+	for i := uint64(1); ; i++ {
+		var units []string
+		for k := range 12 {
+			units = append(units, fmt.Sprint(worker, "-", i, "-", k))
+		}
+		ds, err := c.Decide(ctx, "fast", units...)
+		if err != nil {
+			return
+		}
+		var exposures, feedback []experiment.Reported
+		for k, d := range ds {
+			m := map[string]float64{"x": map[string]float64{"control": .3, "gain": .9, "guard": .5}[d.Arm]}
+			if harm && k%4 > 0 || k%12 == 5 {
+				m["bad"] = 1
+			}
+			exposures = append(exposures, experiment.Reported{Token: d.Token})
+			feedback = append(feedback, experiment.Reported{Token: d.Token, Metrics: m})
+		}
+		if _, err := c.Exposures(ctx, exposures...); err != nil {
+			return
+		}
+		if _, err := c.Feedback(ctx, feedback...); err != nil {
+			return
+		}
+		sums := experiment.AggregateEvent{Experiment: "fast", Source: worker, Sequence: i, Items: []experiment.AggregateItem{{
+			Version: ds[0].Version, Arm: ds[0].Arm, Units: 5, Metrics: map[string]experiment.Sums{"x": {N: 4, Sum: 2, Squares: 1.5}, "bad": {N: 4, Sum: 1, Squares: 1}}, Products: map[string]float64{"r": .5},
+		}}}
+		if _, err := c.Aggregate(ctx, sums); err != nil {
+			return
+		}
+		r, err := c.Report(ctx, "fast")
+		if err != nil {
+			return
+		}
+		if r.State == experiment.RolledBack {
+			fired.Store(true)
+		}
+		if enough(r) {
+			return
+		}
+		if r.State != experiment.Running {
+			_, err = c.Change(ctx, "fast", "resume", "crash test")
+		} else if i%40 == 0 {
+			_, err = c.Change(ctx, "fast", "pause", "crash test")
+		}
+		var refused *client.Error
+		if err != nil && (!errors.As(err, &refused) || refused.Status >= 500) {
+			return // but not for a state that has changed meanwhile
+		}
+	}
+}
+
+// never is for a [learn] that goes on until the service is gone.
+func never(*experiment.Report) bool { return false }
+
+// matured counts the versions of a report whose windows have closed with units in them.
+func matured(r *experiment.Report) (n int) {
+	for _, v := range r.History {
+		if v.Units > 0 && v.Metrics["bad"] != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // acknowledged copies what has been answered so far.
@@ -277,6 +360,7 @@ func TestCrashKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, g, rng := t.TempDir(), &ledger{}, random.New(1, "kill")
+	var fired atomic.Bool
 	for k := range kills + 1 {
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NOREGRET_CRASH_CHILD="+dir)
@@ -298,12 +382,21 @@ func TestCrashKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k == 0 {
-			if _, err := c.Apply(context.Background(), "toy", []byte(crashToy)); err != nil {
-				t.Fatal(err)
-			}
+			applyBoth(t, c)
 		}
 		if k == kills || k%10 == 3 {
 			g.settle(t, c)
+		}
+		if k == kills { // on a slow machine the lives may have been too short for the rest
+			learn(c, "fast-last", true, &fired, func(r *experiment.Report) bool { return matured(r) >= 5 && fired.Load() })
+			r, err := c.Report(context.Background(), "fast")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("fast: version %d, round %d, %d of the versions kept have matured, mixture %v", r.Version, r.Round, matured(r), r.Mixture)
+			if matured(r) < 5 || !fired.Load() {
+				t.Errorf("the experiment that is to learn has not, or its guardrail has not fired: %+v", r.Notes)
+			}
 		}
 		if k < kills {
 			var wg sync.WaitGroup
@@ -314,6 +407,7 @@ func TestCrashKill(t *testing.T) {
 				for g.aggregate(c) {
 				}
 			})
+			wg.Go(func() { learn(c, fmt.Sprint("fast-", k), k%3 == 1, &fired, never) })
 			timer := time.NewTimer(time.Duration(5+rng.IntN(250)) * time.Millisecond)
 			<-timer.C // the moment is what is random
 			_ = cmd.Process.Kill()
@@ -323,11 +417,19 @@ func TestCrashKill(t *testing.T) {
 		}
 		_ = cmd.Wait()
 		transport.CloseIdleConnections()
-		if k == kills || k%10 == 5 || !full() {
-			checkLog(t, nil, dir)
-		}
+		checkLog(t, nil, dir)
 	}
 	t.Logf("%d kills, %d units and %d reports of sums sent", kills, len(g.items), g.sums)
+}
+
+// applyBoth begins the experiment whose units are counted, and the one that learns.
+func applyBoth(t *testing.T, c *client.Client) {
+	t.Helper()
+	for name, text := range map[string]string{"toy": crashToy, "fast": crashFast} {
+		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone that
@@ -398,9 +500,7 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		t.Fatal(err)
 	}
 	if s.Policy("toy") == nil {
-		if _, err := c.Apply(context.Background(), "toy", []byte(crashToy)); err != nil {
-			t.Fatal(err)
-		}
+		applyBoth(t, c)
 	}
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -411,6 +511,7 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		for !stop.Load() && g.aggregate(c) {
 		}
 	})
+	wg.Go(func() { learn(c, "fast-"+name, !failing, new(atomic.Bool), never) })
 	<-hit
 	items, answered, units := g.acknowledged()
 	clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng.Rand})

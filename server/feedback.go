@@ -39,12 +39,10 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	}
 	for i := range in.Items {
 		item := &in.Items[i]
-		t, err := s.signer.Verify(item.Token)
+		t, err := s.signer.Verify(item.Token, now)
 		switch {
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
-		case err == nil && t.Time.Sub(now) > experiment.Tolerance:
-			err = experiment.Early
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
 			err = noregret.Errorf(noregret.BadInput, "metrics", "they are feedback: post them to /v1/feedback")
 		}

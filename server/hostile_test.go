@@ -116,10 +116,15 @@ func TestHostileItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := experiment.Keys{Current: 1, Secrets: map[byte][]byte{1: []byte("somebody else's secret")}}.Sign(experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
+	other, err := experiment.NewSigner(experiment.Keys{Current: 1, Secrets: map[byte][]byte{1: []byte("somebody else's secret")}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	b, err := other.Append(nil, experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := string(b)
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64

@@ -281,7 +281,7 @@ func (s *Server) Report(name string) (*experiment.Report, error) {
 // Explain says why a decision was what it was. The error is an [experiment.TokenError] for a token that is
 // not genuine or of another experiment.
 func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
-	t, err := s.signer.Verify(token)
+	t, err := s.signer.Verify(token, s.config.Now())
 	if err == nil && t.Experiment != name {
 		err = experiment.Foreign
 	}

@@ -82,6 +82,10 @@ func (s *Server) write() {
 			}
 		}
 		group := []*command{c}
+		if err := s.failed.Load(); err != nil {
+			s.stopTaking("", *err, group)
+			continue
+		}
 		if c.make != nil {
 			s.decideEvents(c)
 			s.commit(group)
@@ -163,12 +167,7 @@ func (s *Server) commit(group []*command) {
 		err = noregret.Errorf(noregret.Internal, "log", "position %d was given, %d is next: somebody else writes to the log", first, s.state.Position()+1)
 	}
 	if err != nil {
-		if s.failed.CompareAndSwap(nil, &err) {
-			s.config.Logger.Error("the log has failed: nothing is taken any more; restart the service", "error", err)
-		}
-		for _, c := range group {
-			c.answer(nil, unavailable(err))
-		}
+		s.stopTaking("the log has failed: nothing is taken any more; restart the service", err, group)
 		return
 	}
 	renewed := false
@@ -176,8 +175,10 @@ func (s *Server) commit(group []*command) {
 	s.mu.Lock()
 	for i := range events {
 		o, err := s.state.Apply(first+uint64(i), experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload})
-		if err != nil {
-			o.Err = err // cannot be: positions were checked
+		if err != nil { // a defect: the event is in the log, what the state has of it is not known
+			s.mu.Unlock()
+			s.stopTaking("the fold has met a defect: nothing is taken any more", err, group)
+			return
 		}
 		renewed = renewed || o.Renewed
 		outcomes[i] = o
@@ -193,6 +194,16 @@ func (s *Server) commit(group []*command) {
 		at += len(c.events)
 	}
 	s.maintain()
+}
+
+// stopTaking refuses a group and everything that comes after it. Decisions go on, by the policies in force.
+func (s *Server) stopTaking(what string, err error, group []*command) {
+	if s.failed.CompareAndSwap(nil, &err) {
+		s.config.Logger.Error(what, "error", err)
+	}
+	for _, c := range group {
+		c.answer(nil, unavailable(err))
+	}
 }
 
 func (c *command) answer(outcomes []experiment.Outcome, err error) {

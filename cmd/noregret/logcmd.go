@@ -21,7 +21,7 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-const logLong = `Verify, repair, export and replay the log of the decision service.
+const logLong = `Verify, repair, export, import and replay the log of the decision service.
 
 The log is in the directory "log" of the service's data directory. While the service runs it
 holds the log; "export" and "replay" then ask the service, with --server.`
@@ -30,13 +30,13 @@ holds the log; "export" and "replay" then ask the service, with --server.`
 func newLogCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "log",
-		Short:   "Verify, repair, export and replay the service's log",
+		Short:   "Verify, repair, export, import and replay the service's log",
 		Long:    logLong,
 		Example: "  noregret log verify --data data\n  noregret log replay --data data",
 		Args:    unknownBelow,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newReplayCommand(a))
+	cmd.AddCommand(newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
 	return cmd
 }
 
@@ -46,8 +46,9 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Use:   "verify",
 		Short: "Read the whole log and report what is wrong with it",
 		Long: `Read the whole log and report what is wrong with it: every event's checksum, position and
-link to the one before, both ends, every snapshot. It changes nothing. A log with damage
-is bad input (exit status 3); the report names the first position concerned.`,
+link to the one before, both ends, every snapshot. It changes nothing. A log with damage, or
+without the file that says what was acknowledged, is bad input (exit status 3); the report names
+the first position concerned.`,
 		Example: "  noregret log verify --data data",
 		Args:    noArgs("verify"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -125,6 +126,9 @@ left alone.`,
 			what := "nothing was changed"
 			if r.Changed {
 				what = fmt.Sprintf("kept %d to %d, dropped %d events", r.Kept.First, r.Kept.Last, r.Lost)
+			}
+			if r.Unknown {
+				what += "; the mark file was lost: events after these may have been acknowledged and be gone"
 			}
 			if _, e := fmt.Fprintln(a.stdout, what); e != nil {
 				return e
