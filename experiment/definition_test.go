@@ -376,3 +376,21 @@ func FuzzDefinition(f *testing.F) {
 		s.Policy(d.Name).Decide("unit")
 	})
 }
+
+// TestUnclearValues: a null value, which is of no type that a flag has, and names that do not show as they are.
+func TestUnclearValues(t *testing.T) {
+	for arms, want := range map[string]string{
+		`[{"name": "a", "value": null}]`:                             "arms[0].value: null: want a value",
+		`{"grid": {"w": [1, null]}}`:                                 "arms.grid.w[1]: null: want a value",
+		"[{\"name\": \"a\u202eb\", \"value\": 1}]":                   "without control characters",
+		"[{\"name\": \"a\u200bb\", \"value\": 1}]":                   "without control characters",
+		`[{"name": "a", "value": {"x": null}}]`:                      "",
+		"[{\"name\": \"grün – très 🙂 <b>\", \"value\": \"\u202e\"}]": "",
+	} {
+		text := `{"name": "x", "arms": ` + arms + `, "metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`
+		_, err := Parse("d", []byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", arms, err)
+		}
+	}
+}

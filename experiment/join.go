@@ -183,10 +183,7 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 	if !known && len(x.Sources) >= keepSources {
 		return all(Rejected, bad("source", "%d sources have reported within the attribution window, which is the most there may be", len(x.Sources)))
 	}
-	if !known {
-		x.Sources = slices.Insert(x.Sources, i, source{Name: p.Source})
-	}
-	x.Sources[i].Last, x.Sources[i].Version = p.Sequence, x.Version
+	counted := false
 	for j := range p.Items {
 		status, err := x.sums(&p.Items[j])
 		o.Items[j].Status = status
@@ -194,7 +191,15 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 			o.Items[j].Error = err.Error()
 		}
 		x.Feedback.add(status, 1)
+		counted = counted || status == Accepted
 	}
+	if !counted {
+		return o // the number may come again, with what was meant
+	}
+	if !known {
+		x.Sources = slices.Insert(x.Sources, i, source{Name: p.Source})
+	}
+	x.Sources[i].Last, x.Sources[i].Version = p.Sequence, x.Version
 	return o
 }
 

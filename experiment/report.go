@@ -98,6 +98,9 @@ type HistoryPoint struct {
 	// Units and Metrics are what was observed under the version; 0 and null until its window has closed.
 	Units   int64               `json:"units"`
 	Metrics map[string]*float64 `json:"metrics"`
+	// Regret is by how much a unit would have been better off with the best single arm, on average over all
+	// units so far, by the means as they are known now; null without an objective.
+	Regret *float64 `json:"regret"`
 }
 
 // NoteReport is a [Note].
@@ -125,8 +128,10 @@ func (s *State) Report(name string) (*Report, error) {
 	r := &Report{
 		Name: name, Description: x.def.Description, State: x.Status, Version: x.Version, Round: x.Round, Created: stamp(x.Created), Time: stamp(s.time),
 		Mixture: x.shares(x.cohorts[len(x.cohorts)-1].Mixture), Arms: map[string]ArmReport{}, Feedback: x.Feedback,
-		Guardrails: []GuardrailReport{}, Health: x.health(), Regret: x.regret(), History: []HistoryPoint{}, Notes: []NoteReport{},
+		Guardrails: []GuardrailReport{}, Health: x.health(), History: []HistoryPoint{}, Notes: []NoteReport{},
 	}
+	var regrets map[uint64]*float64
+	r.Regret, regrets = x.regret()
 	for k := range x.Arms {
 		a := x.armReport(&x.Arms[k].Stats)
 		a.Active, a.Control, a.Value = x.Arms[k].Active, k == x.Control, x.Arms[k].Value
@@ -143,7 +148,7 @@ func (s *State) Report(name string) (*Report, error) {
 	for _, v := range x.thinned() {
 		p := HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause, Mixture: x.shares(v.Split.Shares()), Value: v.Value,
-			Units: v.Seen, Metrics: map[string]*float64{},
+			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
 		}
 		for i, m := range v.Observed {
 			p.Metrics[x.def.Metrics[i].Name] = m
@@ -259,10 +264,11 @@ func (x *live) denominator(r int) float64 {
 	return sum
 }
 
-func (x *live) regret() *Regret {
+// regret is the regret against the best single arm, and that per unit up to each version.
+func (x *live) regret() (*Regret, map[uint64]*float64) {
 	means, seen := x.means()
 	if means == nil {
-		return nil
+		return nil, nil
 	}
 	r := &Regret{}
 	best, arm := math.Inf(-1), -1
@@ -272,13 +278,13 @@ func (x *live) regret() *Regret {
 		}
 	}
 	if arm < 0 {
-		return r
+		return r, nil
 	}
 	r.BestSingle.Arm, r.BestSingle.Value = x.Arms[arm].Name, known(best)
 	if v, ok := x.valueBy(x.cohorts[len(x.cohorts)-1].Mixture, means, seen); ok {
 		r.Mixture = &v
 	}
-	sum := 0.0
+	sum, course := 0.0, make(map[uint64]*float64, len(x.Versions))
 	for _, v := range x.Versions {
 		units := v.Seen
 		if c := x.cohortOf(v.Version); c != nil {
@@ -289,19 +295,20 @@ func (x *live) regret() *Regret {
 		if value, ok := x.valueBy(v.Split.Shares(), means, seen); ok && units > 0 {
 			sum += float64(value * float64(units))
 			r.Units += units
+			course[v.Version] = known(best - sum/float64(r.Units))
 		}
 	}
 	if r.Units > 0 {
 		average := sum / float64(r.Units)
 		r.Average, r.PerUnit, r.Total = known(average), known(best-average), known(float64((best-average)*float64(r.Units)))
 	}
-	return r
+	return r, course
 }
 
 // Optimum is the best mixture of the active arms by the means as they are known now, with a certificate: no
 // mixture is better by more than its Gap. It is nil without an objective, with hard guardrails, or while
-// nothing is known.
-func (s *State) Optimum(name string) (*pasto.Optimum, error) {
+// nothing is known. What solves for it takes its time, and does not look at the state any more.
+func (s *State) Optimum(name string) (solve func() (*pasto.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {
 		return nil, notThere(name)
@@ -323,14 +330,17 @@ func (s *State) Optimum(name string) (*pasto.Optimum, error) {
 	for i, k := range arms {
 		copy(t.Arm(i), means[k])
 	}
-	o, err := pasto.Maximize(x.goals, t, pasto.SolverOptions{Tolerance: 1e-6, Iterations: 10_000})
-	if err != nil {
-		return nil, err
-	}
-	p := make([]float64, len(x.Arms))
-	for i, k := range arms {
-		p[k] = o.Mixture[i]
-	}
-	o.Mixture = p
-	return o, nil
+	goals, all := x.goals, len(x.Arms)
+	return func() (*pasto.Optimum, error) {
+		o, err := pasto.Maximize(goals, t, pasto.SolverOptions{Tolerance: 1e-6, Iterations: 10_000})
+		if err != nil {
+			return nil, err
+		}
+		p := make([]float64, all)
+		for i, k := range arms {
+			p[k] = o.Mixture[i]
+		}
+		o.Mixture = p
+		return o, nil
+	}, nil
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -63,8 +64,27 @@ func oneOf(place, v string, allowed ...string) error {
 }
 
 func checkArmName(place, name string) error {
-	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, unclear) {
 		return bad(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
+	}
+	return nil
+}
+
+// unclear reports whether a character does not show, or changes how others show: controls, line separators,
+// marks of the direction of text, spaces of no width. The schema has the same list.
+func unclear(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xfffd:
+		return true
+	}
+	return false
+}
+
+// checkValue refuses null: it is of none of the types that a flag may have, and what a value that was
+// forgotten looks like.
+func checkValue(place string, v json.RawMessage) error {
+	if string(v) == "null" {
+		return bad(place, "null: want a value")
 	}
 	return nil
 }
@@ -96,6 +116,9 @@ func (d *Definition) checkArms() error {
 		if err := checkArmName(fmt.Sprintf("arms[%d].name", i), arm.Name); err != nil {
 			return err
 		}
+		if err := checkValue(fmt.Sprintf("arms[%d].value", i), arm.Value); err != nil {
+			return err
+		}
 		if j, ok := seen[arm.Name]; ok {
 			return bad(fmt.Sprintf("arms[%d].name", i), "%q is that of arms[%d] too", arm.Name, j)
 		}
@@ -125,6 +148,9 @@ func (d *Definition) checkGrid() error {
 		most, named, equal := 0, map[string]int{}, map[string]int{}
 		for i, v := range values {
 			at, text := fmt.Sprintf("%s[%d]", place, i), valueText(v)
+			if err := checkValue(at, v); err != nil {
+				return err
+			}
 			if err := checkArmName(at, name+"="+text); err != nil {
 				return err
 			}
@@ -189,6 +215,9 @@ func (d *Definition) checkControl() error {
 		return nil
 	}
 	if err := checkArmName("control.arm", c.Arm); err != nil {
+		return err
+	}
+	if err := checkValue("control.value", c.Value); err != nil {
 		return err
 	}
 	arms, err := d.expand()

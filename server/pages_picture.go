@@ -61,7 +61,8 @@ func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []p
 	}
 	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms table has the numbers of now.")}
 	if d.Objective != nil {
-		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what was known then, beside the best single arm and the best mixture by what is known now."))
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what was known then, beside the best single arm and the best mixture by what is known now."),
+			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, on average over all units so far, by what is known now. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
 		out = append(out, of("guardrail-"+strconv.Itoa(i), fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the interval of now. The guardrails table has the numbers.", g.Metric)))
@@ -107,6 +108,8 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 		if best, err = s.optima.value(s, report); err == nil {
 			p, err = objectivePicture(theme, report, best)
 		}
+	case ok && which == "regret" && report.Regret != nil:
+		p, err = regretPicture(theme, report)
 	case ok && numbered && bad == nil && i >= 0 && i < len(report.Guardrails):
 		p, err = guardrailPicture(theme, d, report, i)
 	default:
@@ -305,6 +308,36 @@ func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.P
 		entries++
 	}
 	theme.headroom(p, entries)
+	return p, nil
+}
+
+// regretPicture is the regret per unit against the best single arm over the versions.
+func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
+	if theme.narrow {
+		p.Title.Text = "Regret"
+	}
+	end := versions(p, r)
+	course := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		if h.Regret == nil {
+			return 0, false
+		}
+		return *h.Regret, true
+	})
+	entries := 0
+	if len(course) > 0 {
+		l, err := picture.Line(course, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("what was served", l)
+		entries++
+	}
+	if err := level(p, "the best single arm", 0, theme.Line(1)); err != nil {
+		return nil, err
+	}
+	theme.headroom(p, entries+1)
 	return p, nil
 }
 

@@ -121,7 +121,7 @@ func TestPages(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?:src|srcset)="(/experiments/[^"]*)"`).FindAllStringSubmatch(page, -1) {
 		addresses = append(addresses, strings.ReplaceAll(m[1], "&amp;", "&"))
 	}
-	if len(addresses) != 12 {
+	if len(addresses) != 16 {
 		t.Fatalf("pictures %q", addresses)
 	}
 	for _, a := range addresses {
@@ -196,7 +196,7 @@ arms:
   - {name: '<script>alert(1)</script>', value: {a: '</code><img src=x onerror=alert(1)>'}}
   - {name: '"><img src=x onerror=alert(1)>', value: "{{.}} ' onmouseover='alert(1)"}
   - {name: ']]></text><script>alert(1)</script>', value: ' '}
-  - {name: '𝕏 &amp; javascript:alert(1)', value: null}
+  - {name: '𝕏 &amp; javascript:alert(1)', value: []}
 control: {arm: '<script>alert(1)</script>', share: 0.2}
 metrics:
   - {name: x, unit: '<img src=x onerror=alert(1)>'}

@@ -194,9 +194,7 @@ func (s *Server) experimentView(name string) (*view, error) {
 	slices.SortFunc(v.ArmRows, func(a, b armRow) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
 	})
-	v.Events = slices.Clone(r.Notes)
-	slices.Reverse(v.Events)
-	v.Events = v.Events[:min(len(v.Events), shownEvents)]
+	v.Events = lastEvents(r)
 	for i := range d.Metrics {
 		if share, ok := r.Health.Missing[d.Metrics[i].Name]; ok {
 			v.Missing = append(v.Missing, missing{d.Metrics[i].Name, share})
@@ -207,6 +205,19 @@ func (s *Server) experimentView(name string) (*view, error) {
 	}
 	v.Pictures = picturesOf(v.Path, d, r)
 	return v, nil
+}
+
+// lastEvents are notes and new policy versions, the newest first.
+func lastEvents(r *experiment.Report) []experiment.NoteReport {
+	out := slices.Clone(r.Notes)
+	for i, h := range r.History {
+		if i > 0 || h.Version > 1 { // the first one is "created"
+			out = append(out, experiment.NoteReport{Time: h.Time, Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b experiment.NoteReport) int { return a.Time.Compare(b.Time) })
+	slices.Reverse(out)
+	return out[:min(len(out), shownEvents)]
 }
 
 // bar is an arm's part of the unit interval, in the explain page's picture.

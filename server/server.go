@@ -314,8 +314,12 @@ func noSuch(name string) error {
 // arms of its policy, with a certificate; nil where none can be told ([experiment.State.Optimum]).
 func (s *Server) Optimum(name string) (*pasto.Optimum, error) {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.state.Optimum(name)
+	solve, err := s.state.Optimum(name)
+	s.mu.RUnlock()
+	if err != nil || solve == nil {
+		return nil, err
+	}
+	return solve() // while others go on
 }
 
 // Policy is the policy in force of an experiment, or nil.

@@ -152,6 +152,7 @@ type source struct {
 
 func (s *source) flags(cmd *cobra.Command) {
 	s.remote.flags(cmd)
+	cmd.PersistentFlags().Lookup("server").Usage = "URL of a running service to ask, in the place of --data"
 	cmd.Flags().StringVar(&s.data, "data", "data", "the service's data directory, when it does not run")
 }
 
