@@ -541,3 +541,22 @@ func tamper(token string) string {
 	}
 	return string(b)
 }
+
+// TestRefusedSumsComeAgain: a report of sums of which nothing counted does not use up its number.
+func TestRefusedSumsComeAgain(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	send := func(units, sequence int) (f experiment.Fates) {
+		w.get(200, &f, "POST", "/v1/aggregates", fmt.Sprintf(`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))
+		return f
+	}
+	if f := send(-2, 1); f.Rejected != 1 {
+		t.Errorf("%+v", f)
+	}
+	if f := send(2, 1); f.Accepted != 1 {
+		t.Errorf("corrected: %+v", f)
+	}
+	if f := send(2, 1); f.Duplicate != 1 {
+		t.Errorf("again: %+v", f)
+	}
+}
