@@ -35,11 +35,6 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const decide, feedback = "/v1/experiments/toy/decide", "/v1/feedback"
-	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
-		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden || !strings.Contains(string(b), "the request is of another site") {
-			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
-		}
-	}
 	for _, c := range []struct {
 		name, method, path, body, media string
 		status                          int
@@ -104,6 +99,20 @@ func TestHostile(t *testing.T) {
 	}
 	if strings.Contains(w.logs.String(), "secret-unit") {
 		t.Error("the logs hold a unit")
+	}
+}
+
+// TestOtherSites: what a page of another site makes a browser send changes nothing, with access tokens or without.
+func TestOtherSites(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
+		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden || !strings.Contains(string(b), "the request is of another site") {
+			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
+		}
+	}
+	if p := w.server.Policy("toy"); p.State != experiment.Running {
+		t.Errorf("it is %s", p.State)
 	}
 }
 

@@ -327,32 +327,41 @@ func withTokens(t testing.TB) (string, func(*Config)) {
 	return path, func(c *Config) { c.Tokens = path }
 }
 
-// TestLogin: the cookie opens pages and nothing else, and only as long as it should.
-func TestLogin(t *testing.T) {
+// login sends the form of /login.
+func (w *world) login(token, next string, header ...string) (*http.Response, string) {
+	w.t.Helper()
+	r, err := http.NewRequest("POST", w.http.URL+"/login", strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, _ := io.ReadAll(resp.Body)
+	checkAnswer(w.t, w.server, r, resp, b)
+	return resp, string(b)
+}
+
+// newGuarded is a world with access tokens and an experiment, and the file of the tokens.
+func newGuarded(t *testing.T) (w *world, path string) {
+	t.Helper()
 	path, tokens := withTokens(t)
-	w := newWorld(t, tokens)
+	w = newWorld(t, tokens)
 	w.token = "0123456789abcdef-boss"
 	w.apply(toy)
 	w.token = ""
-	form := func(token, next string, header ...string) (*http.Response, string) {
-		t.Helper()
-		r, err := http.NewRequest("POST", w.http.URL+"/login", strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		for i := 0; i+1 < len(header); i += 2 {
-			r.Header.Set(header[i], header[i+1])
-		}
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		b, _ := io.ReadAll(resp.Body)
-		checkAnswer(t, w.server, r, resp, b)
-		return resp, string(b)
-	}
+	return w, path
+}
+
+// TestLoginForms: pages show the way to the form, and the form lets in who may read, and back to this site only.
+func TestLoginForms(t *testing.T) {
+	w, _ := newGuarded(t)
 	for path, to := range map[string]string{"/": "/login?next=%2F", "/experiments/toy?a=b": "/login?next=%2Fexperiments%2Ftoy%3Fa%3Db"} {
 		r, err := http.NewRequest("GET", w.http.URL+path, nil)
 		if err != nil {
@@ -372,20 +381,25 @@ func TestLogin(t *testing.T) {
 	}
 	w.get(200, nil, "GET", "/login?next=//evil.example", "", "Accept", "text/html")
 	for token, want := range map[string]string{"": "not known", "0123456789abcdef-nobody": "not known", "0123456789abcdef-app": "lacks the role read"} {
-		resp, page := form(token, "/")
+		resp, page := w.login(token, "/")
 		if resp.StatusCode != 403 || len(resp.Cookies()) != 0 || !strings.Contains(page, want) || token != "" && strings.Contains(page, token) {
 			t.Errorf("%q: status %d, %q", token, resp.StatusCode, page)
 		}
 	}
-	if resp, _ := form(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 || len(resp.Cookies()) != 0 {
+	if resp, _ := w.login(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 || len(resp.Cookies()) != 0 {
 		t.Errorf("a form of another site: status %d", resp.StatusCode)
 	}
 	for next, to := range map[string]string{"/experiments/toy": "/experiments/toy", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "": "/", "/logout": "/"} {
-		if resp, _ := form(readerToken, next); resp.StatusCode != 303 || resp.Header.Get("Location") != to {
+		if resp, _ := w.login(readerToken, next); resp.StatusCode != 303 || resp.Header.Get("Location") != to {
 			t.Errorf("next %q: %d to %q", next, resp.StatusCode, resp.Header.Get("Location"))
 		}
 	}
-	resp, _ := form(readerToken, "/")
+}
+
+// TestLoginCookie: the cookie opens pages, nothing else, and ends with time, the logout and the token.
+func TestLoginCookie(t *testing.T) {
+	w, path := newGuarded(t)
+	resp, _ := w.login(readerToken, "/")
 	c := resp.Cookies()[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || strings.Contains(c.Value, readerToken) {
 		t.Errorf("%+v", c)
@@ -413,7 +427,7 @@ func TestLogin(t *testing.T) {
 	if got := status("/"); got != 303 {
 		t.Errorf("after 13 hours: status %d", got)
 	}
-	resp, _ = form(readerToken, "/")
+	resp, _ = w.login(readerToken, "/")
 	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
 	if got, _ := w.do("POST", "/logout", "", "Cookie", cookie); got != 303 {
 		t.Errorf("logout: status %d", got)
@@ -421,12 +435,12 @@ func TestLogin(t *testing.T) {
 	if got := status("/"); got != 303 {
 		t.Errorf("after the logout: status %d", got)
 	}
-	resp, _ = form(readerToken, "/")
+	resp, _ = w.login(readerToken, "/")
 	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
 	if err := os.WriteFile(path, []byte("tokens: [{name: eye, roles: [read], token: 0123456789abcdef-new}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.server.auth.reload(); err != nil {
+	if err := w.server.ReloadTokens(); err != nil {
 		t.Fatal(err)
 	}
 	if got := status("/"); got != 303 {

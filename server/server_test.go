@@ -328,6 +328,23 @@ func TestLongPoll(t *testing.T) {
 	w.get(200, nil, "GET", "/livez", "")
 }
 
+// sendBy sends a request and reads the answer.
+func sendBy(client *http.Client, method, url, body, media string) (int, []byte, error) {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", media)
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(resp.Body)
+	return resp.StatusCode, b.Bytes(), err
+}
+
 // TestServeDrains: requests that run when the end comes are answered, and what was answered is kept.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
@@ -349,19 +366,7 @@ func TestServeDrains(t *testing.T) {
 	defer client.CloseIdleConnections()
 	base := "http://" + l.Addr().String()
 	send := func(method, path, body, media string) (int, []byte, error) {
-		r, err := http.NewRequest(method, base+path, strings.NewReader(body))
-		if err != nil {
-			return 0, nil, err
-		}
-		r.Header.Set("Content-Type", media)
-		resp, err := client.Do(r)
-		if err != nil {
-			return 0, nil, err
-		}
-		defer func() { _ = resp.Body.Close() }()
-		var b bytes.Buffer
-		_, err = b.ReadFrom(resp.Body)
-		return resp.StatusCode, b.Bytes(), err
+		return sendBy(client, method, base+path, body, media)
 	}
 	if status, b, err := send("PUT", "/v1/experiments/toy", toy, "application/yaml"); err != nil || status != 201 {
 		t.Fatalf("%d %s %v", status, b, err)
