@@ -16,8 +16,12 @@ import (
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
-// mostShares is the number of arms that a picture of a mixture shows; the others are summed up.
-const mostShares = 8
+// mostShares is the number of arms that a picture of a mixture shows, and leastShare the share at the end from
+// which on it does; the others are summed up, where there are more.
+const (
+	mostShares = 8
+	leastShare = 0.005
+)
 
 // roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as they are
 // where the means change.
@@ -32,15 +36,17 @@ func roundsAxis(p *plot.Plot, s simulation) {
 // objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the
 // upper quartile, and the best single arm and the optimum of each round, which move where the means do. The
 // axis goes up to the highest of these, and down to the lowest best single arm and somewhat further, for
-// algorithms that end there, but not to all bad beginnings: what is below lies on its edge.
+// algorithms that end there, but not to all bad beginnings: what is below leaves the picture.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
 	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
+	if first.Noise > 0 {
+		p.Title.Text += ", noise " + short(first.Noise)
+	}
 	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
 	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = false, false
 	best, single := bests(first)
 	low, high := math.Inf(1), math.Inf(-1)
 	for j, v := range best {
@@ -59,7 +65,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		floor = max(min(floor, s.Objective.Mean[len(s.At)-1]-0.2*span), low-6*span)
 	}
 	at := func(j int, v float64) plotter.XY {
-		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor)}
+		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor-farAway*span)}
 	}
 	for i, s := range all {
 		c := playColours[i%len(playColours)]
@@ -104,7 +110,26 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		p.Legend.Add(h.name, l)
 	}
 	p.Y.Min, p.Y.Max = floor, high+0.05*span
+	legendRoom(p, len(all)+2)
 	return p, nil
+}
+
+// farAway is where a line that leaves a picture is cut off, in multiples of what the picture shows.
+const farAway = 1e3
+
+// legendRoom puts the legend at the top of a panel, inside its frame, and makes room for so many lines of it
+// above what is shown, so that it covers nothing; the axis has no ticks there. At most half of the panel is
+// given away.
+func legendRoom(p *plot.Plot, lines int) {
+	const height, axis = 14, 300 // of a line of the legend, of a panel, in points
+	share, top := min(0.5, float64(lines*height)/axis), p.Y.Max
+	p.Y.Tick.Marker = plot.TickerFunc(func(low, _ float64) []plot.Tick { return plot.DefaultTicks{}.Ticks(low, top) })
+	p.Legend.Padding = vg.Points(2)
+	p.Y.Max += (p.Y.Max - p.Y.Min) * share / (1 - share)
+	p.Legend.Top = true
+	if !p.Legend.Left {
+		p.Legend.XOffs = -vg.Points(14)
+	}
 }
 
 // bests are the optimum and the best single arm of each round reported.
@@ -122,7 +147,7 @@ func bests(s simulation) (best, single plotter.XYs) {
 
 // gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the
 // legend says from where on the mean is above the best single arm, and the ratio 0.95 or more. The axis
-// begins at -1, or at -4 where an algorithm ends below -1.
+// begins at -1, or at -4 where an algorithm ends below -1; what is below leaves the picture.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
@@ -134,7 +159,6 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 			floor = -4
 		}
 	}
-	p.Y.Min, p.Y.Max = floor, 1.1
 	p.Add(plotter.NewGrid())
 	p.Legend.Left = true
 	for i, s := range all {
@@ -145,7 +169,7 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 				if v != v {
 					continue // not defined
 				}
-				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, floor), 1.1)})
+				points = append(points, plotter.XY{X: float64(s.At[j]), Y: min(max(v, floor-farAway), 1.1)})
 			}
 			if len(points) == 0 {
 				continue
@@ -164,6 +188,8 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 	if !some {
 		p.Title.Text = "relative gain: not defined, no single arm to compare with"
 	}
+	p.Y.Min, p.Y.Max = floor, 1.1
+	legendRoom(p, len(all))
 	return p, nil
 }
 
@@ -185,9 +211,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
 	p.Y.Label.Text = "share"
 	roundsAxis(p, s)
-	p.Y.Min, p.Y.Max = 0, 1
 	p.Add(plotter.NewGrid())
-	p.Legend.Top = true
 	order := make([]int, len(s.Mixture.Arms))
 	for k := range order {
 		order[k] = k
@@ -197,6 +221,9 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	shown := order[:min(mostShares, len(order))]
 	if len(order) == mostShares+1 {
 		shown = order
+	}
+	for len(shown) < len(order) && len(shown) > 1 && end[shown[len(shown)-1]] < leastShare {
+		shown = shown[:len(shown)-1]
 	}
 	others := make(plotter.XYs, len(s.At))
 	for j, t := range s.At {
@@ -223,6 +250,8 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 		p.Add(l)
 		p.Legend.Add(fmt.Sprintf("%d others", len(order)-len(shown)), l)
 	}
+	p.Y.Min, p.Y.Max = 0, 1
+	legendRoom(p, min(len(order), len(shown)+1))
 	return p, nil
 }
 
