@@ -70,8 +70,10 @@ type Result struct {
 	Seed  uint64  `json:"seed"`
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
-	// BestSingle and Optimum are the means over runs of F_S and F*, certified to 1e-9, under the means of the
-	// last round reported. With hard guardrails F_S is over the runs in which some arm holds them, and F* is the
+	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last round reported.
+	// F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's terms (of 1, where they are
+	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is not
+	// fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some arm holds them, and F* is the
 	// value of least violation where no mixture does.
 	BestSingle Number  `json:"best_single"`
 	Optimum    float64 `json:"optimum"`
