@@ -21,8 +21,8 @@ type Options struct {
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ ≥ 0 of a group's metric, nil for the scenario's. Scenarios on real
-	// data have their own noise and refuse it.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the scenario's. Scenarios on
+	// real data have their own noise and refuse it.
 	Noise *float64
 	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
 	Seed uint64
@@ -272,8 +272,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("workers", "%d: want at least 1", o.Workers)
 	case o.Noise != nil && s.real:
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
-	case o.Noise != nil && (!(*o.Noise >= 0) || math.IsInf(*o.Noise, 1)):
-		return usage("noise", "%v: want a finite standard deviation, at least 0", *o.Noise)
+	case o.Noise != nil && !(*o.Noise >= 0 && *o.Noise <= mostNoise):
+		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, mostNoise)
 	case o.Threshold != nil && (s.real || s.fixed):
 		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
 	case o.Threshold != nil && (*o.Threshold-*o.Threshold != 0):
