@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// A schedule of one's own that leaves its range in some round is an error then, and nothing changes: it is neither
-// clamped nor found in the middle of the round.
+// A schedule of one's own that leaves its range in some round is an error then, and nothing changes: it is
+// neither clamped nor found in the middle of the round.
 func TestScheduleOutOfRange(t *testing.T) {
 	above := func(t int) float64 {
 		if t == 7 {
@@ -102,8 +102,8 @@ func TestCheckConcaveFinds(t *testing.T) {
 	}
 }
 
-// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is too small by a
-// hundredth is still found there, and constants that are no bounds are refused.
+// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is too small
+// by a hundredth is still found there, and constants that are no bounds are refused.
 func TestCheckConcaveFarAway(t *testing.T) {
 	for _, far := range []float64{1e3, 1e6, 1e9, -1e12} {
 		for _, lambda := range []float64{1e-3, 5, 1e6} {

@@ -10,10 +10,10 @@ import (
 
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
 // ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
-// finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points of
-// the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and left out,
-// NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them, are taken to be
-// rounding. The same seed tests the same points.
+// finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points
+// of the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and
+// left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them,
+// are taken to be rounding. The same seed tests the same points.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	if err := validate(f); err != nil {
 		return err
@@ -77,8 +77,8 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 	return nil
 }
 
-// checkSmooth tests ‖∇f(a) − ∇f(b)‖ ≤ smooth·‖a − b‖, to within 1e-12 of the sizes of the gradients and, as they
-// move with the rounding of a and b, of smooth times those of the points.
+// checkSmooth tests ‖∇f(a) − ∇f(b)‖ ≤ smooth·‖a − b‖, to within 1e-12 of the sizes of the
+// gradients and, as they move with the rounding of a and b, of smooth times those of the points.
 func checkSmooth(a, b, ga, gb []float64, smooth float64) error {
 	if math.IsInf(smooth, 1) {
 		return nil

@@ -16,8 +16,8 @@ type Optimum struct {
 	// Value is f(μp).
 	Value float64
 	// Gap is certified: no mixture has a value above Value + Gap. It is above the tolerance where iterations ran
-	// out, and where rounding hides the rest: of a guardrail with the price λ whose means are of size s and differ
-	// by r between arms about 1e-15·λ·s·r stays, as the gradient 2λ·v is no finer than s.
+	// out, and where rounding hides the rest: of a guardrail with the price λ whose means are of size s and
+	// differ by r between arms about 1e-15·λ·s·r stays, as the gradient 2λ·v is no finer than s.
 	Gap float64
 	// Iterations of the solver.
 	Iterations int
@@ -108,7 +108,8 @@ type SolverOptions struct {
 	// Tolerance is that of the gap; 0 means 1e-9.
 	Tolerance float64
 	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there are at most
-	// 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any case.
+	// 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
+	// case.
 	Iterations int
 }
 
@@ -191,8 +192,8 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	return opt, nil
 }
 
-// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in large units
-// a penalty is nearly that, and single steps crawl along its edge.
+// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in large
+// units a penalty is nearly that, and single steps crawl along its edge.
 func (o *Optimum) fromHard(g *Goals, s *solver, options SolverOptions) {
 	h := g.allHard()
 	if !h.HasHard() {

@@ -24,14 +24,14 @@ type solver struct {
 	passes, corrections int
 }
 
-// mostCorrections is the number of corrections that a solution of so many iterations may take: many times what
-// any needs whose metrics are not finer than rounding.
+// mostCorrections is the number of corrections that a solution of so many iterations may take: many times
+// what any needs whose metrics are not finer than rounding.
 func mostCorrections(iterations int) int {
 	return min(500*iterations, 2_000_000)
 }
 
-// patience is the number of iterations after which a gap that was lower by a hundredth of itself before is one
-// that rounding leaves. Learners stop before.
+// patience is the number of iterations after which a gap that was lower by a hundredth of itself before is
+// one that rounding leaves. Learners stop before.
 const patience = solverSteps + 100
 
 func newSolver(f Objective, means *Table) *solver {
@@ -65,8 +65,9 @@ func (s *solver) score(p []float64, k int) float64 {
 	return g
 }
 
-// solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or no step moves
-// a metric by more than rounding does, or the gap has long been no smaller, and returns the gap that it has then.
+// solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or no step
+// moves a metric by more than rounding does, or the gap has long been no smaller, and returns the gap that it
+// has then.
 func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, used int) {
 	s.support = s.support[:0]
 	for k, w := range p {
@@ -123,9 +124,9 @@ func (s *solver) certificate(p []float64) float64 {
 	return top - mean
 }
 
-// correct balances the shares on the support, until no two arms' scores are further apart than near, and reports
-// whether a metric moved by more than rounding. Corrections are cheap, O(M²): there may be as many as cost about
-// a pass over many arms, and no more than most in all.
+// correct balances the shares on the support, until no two arms' scores are further apart than near, and
+// reports whether a metric moved by more than rounding. Corrections are cheap, O(M²): there may be as many
+// as cost about a pass over many arms, and no more than most in all.
 func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
 	s.mark(p)
 	for n := range 500 + len(p)/8 {

@@ -22,9 +22,9 @@ type Problem struct {
 	Arms []Arm `json:"arms"`
 	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off, for metrics of a
-	// range, at the distance of the arm's mean from the nearer end on both sides: so that the mean stays the mean.
-	// Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off, for metrics
+	// of a range, at the distance of the arm's mean from the nearer end on both sides: so that the mean stays
+	// the mean. Groups is their number in a round, 0 for 1.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
 	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
@@ -65,8 +65,8 @@ func ReadProblem(path string) (*Problem, error) {
 	return p, nil
 }
 
-// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given twice
-// are refused, and so is null.
+// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given
+// twice are refused, and so is null.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
 	if err := checkStrict(text); err != nil {
@@ -181,8 +181,8 @@ type problemWorld struct {
 	arm     int // of the control group, -1 for none
 }
 
-// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on both
-// sides.
+// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on
+// both sides.
 func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {

@@ -110,8 +110,8 @@ func TestProblemRefused(t *testing.T) {
 	}
 }
 
-// Noise in a range leaves the means what they are: those observed are the truth to within five standard errors,
-// and every value is in the range.
+// Noise in a range leaves the means what they are: those observed are the truth to within five standard
+// errors, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
 	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
@@ -217,8 +217,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// Noise that is cut off does not round out of the range, and the largest noise that is taken can be played; with
-// more the flag is refused as the file is.
+// Noise that is cut off does not round out of the range, and the largest noise that is taken can be played;
+// with more the flag is refused as the file is.
 func TestProblemNoiseEdges(t *testing.T) {
 	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
 	path := write(t, text)

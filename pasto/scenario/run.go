@@ -266,9 +266,10 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 	return t, nil
 }
 
-// admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| + ν_m)·max_k
-// |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics may put into the gap,
-// Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k |μ_km|.
+// admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| +
+// ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics may
+// put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
+// |μ_km|.
 func admitted(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) float64 {
 	m := means.Metrics()
 	theta, d, size, apart := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)

@@ -21,8 +21,8 @@ type Options struct {
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the scenario's. Scenarios on
-	// real data have their own noise and refuse it.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the scenario's. Scenarios
+	// on real data have their own noise and refuse it.
 	Noise *float64
 	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
 	Seed uint64
@@ -72,9 +72,9 @@ type Result struct {
 	Data string `json:"data"`
 	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last round reported.
 	// F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's terms (of 1, where they are
-	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is not
-	// fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some arm holds them, and F* is the
-	// value of least violation where no mixture does.
+	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is
+	// not fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some
+	// arm holds them, and F* is the value of least violation where no mixture does.
 	BestSingle Number  `json:"best_single"`
 	Optimum    float64 `json:"optimum"`
 	// At are the rounds reported.
