@@ -189,8 +189,8 @@ func (a *Algorithm) Estimate() *Table {
 // AddArm implements [Roster]: it is AddArmFrom with means of 0.
 func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
 
-// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock of
-// its own, and returns its index (spec 10.5).
+// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock
+// of its own, and returns its index (spec 10.5).
 func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := checkVector("u0", u0, a.v.m); err != nil {

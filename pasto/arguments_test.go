@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// A schedule of one's own that leaves its range in some round is an error then, and nothing changes: it is neither
-// clamped nor found in the middle of the round.
+// A schedule of one's own that leaves its range in some round is an error then, and nothing changes: it is
+// neither clamped nor found in the middle of the round.
 func TestScheduleOutOfRange(t *testing.T) {
 	above := func(t int) float64 {
 		if t == 7 {
@@ -101,6 +101,50 @@ func TestCheckConcaveFinds(t *testing.T) {
 		}
 	}
 }
+
+// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is too small
+// by a hundredth is still found there, and constants that are no bounds are refused.
+func TestCheckConcaveFarAway(t *testing.T) {
+	for _, far := range []float64{1e3, 1e6, 1e9, -1e12} {
+		for _, lambda := range []float64{1e-3, 5, 1e6} {
+			g := goals(t, lambda, false, far)
+			lower, upper := []float64{far - 1e-3, far - 1e-3}, []float64{far + 1e-3, far + 1e-3}
+			if err := CheckConcave(g, lower, upper, 2000, 1); err != nil {
+				t.Errorf("λ = %v: %v", lambda, err)
+			}
+			if err := CheckConcave(goals(t, lambda, false, far/3+1.7e9), lower, upper, 2000, 1); err != nil {
+				t.Errorf("λ = %v, far from the threshold: %v", lambda, err)
+			}
+			lower, upper = []float64{far - 1e9, far - 1e9}, []float64{far + 1e9, far + 1e9}
+			if err := CheckConcave(g, lower, upper, 2000, 1); err != nil {
+				t.Errorf("λ = %v: %v", lambda, err)
+			}
+		}
+	}
+	steep := &Utility{
+		Name: "steep", Metrics: 1, Smooth: 1.98,
+		U:  func(x []float64) float64 { return -(x[0] - 1e6) * (x[0] - 1e6) },
+		DU: func(d, x []float64) { d[0] = -2 * (x[0] - 1e6) },
+	}
+	if err := CheckConcave(steep, []float64{1e6 - 1}, []float64{1e6 + 1}, 100, 1); err == nil || !strings.Contains(err.Error(), "above the stated") {
+		t.Errorf("%v", err)
+	}
+	for _, c := range [][2]float64{{math.NaN(), 2}, {2, math.NaN()}, {-1, 2}, {2, -1}} {
+		f := constants{steep, c}
+		err := CheckConcave(f, []float64{1e6}, []float64{1e6 + 1}, 10, 1)
+		if err == nil || !strings.Contains(err.Error(), "its constants are") {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+// constants is an objective that says these of itself.
+type constants struct {
+	*Utility
+	c [2]float64
+}
+
+func (f constants) Constants(_, _ []float64) (lipschitz, smooth float64) { return f.c[0], f.c[1] }
 
 // Wrong arguments of functions that take vectors are errors, not panics.
 func TestWrongArguments(t *testing.T) {

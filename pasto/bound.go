@@ -23,7 +23,8 @@ func (c *Constants) check() error {
 	return nil
 }
 
-// TheoremConstant is C = ln K + 4e·G² + 32·(G_f² + G_U²·L_f²)·G_U²/G, as printed. Step, G, must be above 0.
+// TheoremConstant is C = ln K + 4e·G² + 32·(G_f² + G_U²·L_f²)·G_U²/G, as printed. Step, G, must be
+// above 0.
 func TheoremConstant(arms int, c Constants) (float64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -59,17 +60,20 @@ type Supported struct {
 	Explore Schedule
 	// Constants are G_f, L_f and G_U; Step is not used.
 	Constants Constants
-	// Noise is B, where B² = Σ_k(‖μ_k‖² + tr Σ_k) for the covariance Σ_k of a group's metrics under arm k.
+	// Noise is B, where B² = Σ_k(‖μ_k‖² + tr Σ_k) for the covariance Σ_k of a group's metrics under
+	// arm k.
 	Noise float64
 	// Spread is R, with max_k g_k − min_k g_k ≤ R in every round.
 	Spread float64
 }
 
-// SupportedBound is the bound on max_p (1/T)·Σ_t f(V_t p) − (1/T)·Σ_t E f(V_t p_t), V_t = (1/t)·Σ_{s≤t} μ_s, that
-// the argument of Theorems 1 and 2 supports once mended (spec 5.1), for IPW with n_0 = 0 and means that may change;
-// with fixed means V_t = μ, and it bounds max_p f(μp) − E f(μp̄_T) too:
+// SupportedBound is the bound on max_p (1/T)·Σ_t f(V_t p) − (1/T)·Σ_t E f(V_t p_t), V_t =
+// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended (spec 5.1), for IPW with
+// n_0 = 0 and means that may change; with fixed means V_t = μ, and it bounds max_p f(μp) − E f(μp̄_T)
+// too:
 //
-//	ln K/(γT) + γR²/8 + (R/T)·Σε_t + √2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
+//	ln K/(γT) + γR²/8 + (R/T)·Σε_t +
+//	√2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
 //
 // With ε_t ∝ t^−½ it falls as T^−¼, with t^−⅓ as T^−⅓. O(T).
 func SupportedBound(b Supported) (float64, error) {

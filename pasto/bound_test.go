@@ -43,8 +43,8 @@ func boundWorlds() []boundWorld {
 	}
 }
 
-// measured is the regret of a run against the best fixed mixture of the running averages of the means, and the
-// largest range that the scores had.
+// measured is the regret of a run against the best fixed mixture of the running averages of the means, and
+// the largest range that the scores had.
 func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma float64, seed uint64) (regret, spread float64, a *Algorithm) {
 	t.Helper()
 	const grid = 100
@@ -77,9 +77,9 @@ func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma fl
 	return regret, spread, a
 }
 
-// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting means, where
-// the bound says something: it is below the range of the objective. The printed theorem's is above both and says
-// nothing at this horizon.
+// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting means,
+// where the bound says something: it is below the range of the objective. The printed theorem's is above both
+// and says nothing at this horizon.
 func TestBoundHolds(t *testing.T) {
 	const groups, rounds, sigma, seeds = 100, 10_000, .1, 5
 	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Lambda: .5}}, 0)

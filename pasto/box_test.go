@@ -15,8 +15,8 @@ type hardBox struct {
 	options      ContinuousOptions
 }
 
-// brute is the hard optimum over a fine grid of the box: of its mixtures, or the error that says that none holds
-// the guardrail.
+// brute is the hard optimum over a fine grid of the box: of its mixtures, or the error that says that none
+// holds the guardrail.
 func (b *hardBox) brute(f *Goals) (*Optimum, error) {
 	const side = 200
 	n := 1
@@ -76,8 +76,8 @@ func playBox(t *testing.T, c *Continuous, world func(x []float64) (float64, floa
 	}
 }
 
-// With a hard guardrail the search follows the dual prices: it finds points that hold it where no node does, and
-// the mixture comes close to the best of a fine grid, and holds the guardrail in the true means.
+// With a hard guardrail the search follows the dual prices: it finds points that hold it where no node does,
+// and the mixture comes close to the best of a fine grid, and holds the guardrail in the true means.
 func TestContinuousHard(t *testing.T) {
 	for _, b := range hardBoxes() {
 		t.Run(b.name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestContinuousHard(t *testing.T) {
 	}
 }
 
-// What no mixture of the nodes holds is not surely infeasible while a point between them might hold it; what no
-// point of the box holds is, after enough rounds, with nearly the least violation of a fine grid.
+// What no mixture of the nodes holds is not surely infeasible while a point between them might hold it; what
+// no point of the box holds is, after enough rounds, with nearly the least violation of a fine grid.
 func TestContinuousInfeasible(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[1]

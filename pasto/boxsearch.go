@@ -46,10 +46,11 @@ func (c *Continuous) score(d, theta []float64) *column {
 }
 
 // price makes the column that a linear program over the nodes' estimates asks for. With the guardrails that
-// take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual prices: no mixture with a point of
-// the box whose score is at most s has a reward of more than s above the program's (to first order, where the
-// reward is not linear). Where no mixture of the nodes holds the guardrails, ν are the prices of the least
-// violation and the reward has no part: no mixture with such points has a violation smaller by more than s.
+// take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual prices: no mixture with
+// a point of the box whose score is at most s has a reward of more than s above the program's (to first
+// order, where the reward is not linear). Where no mixture of the nodes holds the guardrails, ν are the
+// prices of the least violation and the reward has no part: no mixture with such points has a violation
+// smaller by more than s.
 func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 	l, m := c.learner, g.Dim()
 	part := &Table{metrics: m}
@@ -163,11 +164,12 @@ func (c *Continuous) candidate(g *process, halton *int, r *random.SplitMix64, wi
 }
 
 // Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil when some
-// mixture of the nodes served so far holds them by the estimates V̂, else the least violation there is by them
-// among such mixtures. Sure reports that not even estimates moved in the good direction by three standard errors
-// could hold them, and that no point looked at promises to make up for it: Gaussian processes of the nodes'
-// scores are asked, at 2 sd above their mean, at as many candidates as in a search. Sure is thus an estimate where
-// the metrics move faster than the nodes lie. O(n³ + C·n²) for n nodes and C candidates; it changes nothing.
+// mixture of the nodes served so far holds them by the estimates V̂, else the least violation there is by
+// them among such mixtures. Sure reports that not even estimates moved in the good direction by three
+// standard errors could hold them, and that no point looked at promises to make up for it: Gaussian processes
+// of the nodes' scores are asked, at 2 sd above their mean, at as many candidates as in a search. Sure is
+// thus an estimate where the metrics move faster than the nodes lie. O(n³ + C·n²) for n nodes and C
+// candidates; it changes nothing.
 func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
 	if least, sure = c.learner.Infeasible(); !sure {
 		return least, false

@@ -10,9 +10,10 @@ import (
 
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
 // ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
-// finite, the constants. It returns an error that names the two points of the first breach. It can refute
-// concavity and not prove it. A value of −Inf is a forbidden point and left out, NaN and +Inf are refused.
-// Differences of 1e-12 of the size of the terms are taken to be rounding. The same seed tests the same points.
+// finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points
+// of the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and
+// left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them,
+// are taken to be rounding. The same seed tests the same points.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	if err := validate(f); err != nil {
 		return err
@@ -33,6 +34,9 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 		return bad("n", "%d: want at least one pair of points", n)
 	}
 	lipschitz, smooth := f.Constants(lower, upper)
+	if !(lipschitz >= 0) || !(smooth >= 0) {
+		return bad("objective", "%s: its constants are %v and %v: want numbers, at least 0", nameOf(f), lipschitz, smooth)
+	}
 	r := random.New(seed, "pasto: concavity")
 	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
 	for range n {
@@ -56,24 +60,38 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 		for i := range a {
 			tangent += float64(ga[i] * (b[i] - a[i]))
 			size += float64(math.Abs(ga[i]) * (math.Abs(a[i]) + math.Abs(b[i])))
-			mid[i] = ga[i] - gb[i]
 		}
 		slack := float64(1e-12 * size)
-		distance := 0.0
-		for i := range a {
-			distance += float64((a[i] - b[i]) * (a[i] - b[i]))
-		}
-		distance = math.Sqrt(distance)
-		switch norm := convex.Norm2(mid); {
+		switch {
 		case !(fb <= fa+tangent+slack):
 			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
 			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
 		case convex.Norm2(ga) > lipschitz*(1+1e-9):
 			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
-		case norm > float64(float64(smooth*distance)*(1+1e-9))+1e-9:
-			return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
 		}
+		if err := checkSmooth(a, b, ga, gb, smooth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSmooth tests ‖∇f(a) − ∇f(b)‖ ≤ smooth·‖a − b‖, to within 1e-12 of the sizes of the
+// gradients and, as they move with the rounding of a and b, of smooth times those of the points.
+func checkSmooth(a, b, ga, gb []float64, smooth float64) error {
+	if math.IsInf(smooth, 1) {
+		return nil
+	}
+	apart, moved := make([]float64, len(a)), make([]float64, len(a))
+	for i := range a {
+		apart[i], moved[i] = a[i]-b[i], ga[i]-gb[i]
+	}
+	distance, norm := convex.Norm2(apart), convex.Norm2(moved)
+	points := float64(smooth * (convex.Norm2(a) + convex.Norm2(b)))
+	slack := float64(1e-12*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
+	if norm > float64(float64(smooth*distance)*(1+1e-9))+slack {
+		return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
 	}
 	return nil
 }

@@ -196,11 +196,11 @@ func (l *Confident) variance(k, i int) float64 {
 	return (s.Squares[k*l.objective.Dim()+i] + float64(poolWeight*pool)) / (free + poolWeight)
 }
 
-// squareError is the squared standard error of a mean of arm k in metric i over so much size, of which cluster
-// is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t, the mean's
-// variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together, as far as the arm
-// was served in different rounds; what is added is the τ² that it does not contain: nothing where each round
-// has one group of the arm, nearly all of it where it has many.
+// squareError is the squared standard error of a mean of arm k in metric i over so much size, of which
+// cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t,
+// the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together,
+// as far as the arm was served in different rounds; what is added is the τ² that it does not contain:
+// nothing where each round has one group of the arm, nearly all of it where it has many.
 func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
 	v := l.variance(k, i) / size
 	tau := l.tau(i)

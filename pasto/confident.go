@@ -16,8 +16,8 @@ type ConfidentOptions struct {
 	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
 	// hard guardrails, 0 means 2, negative none.
 	Optimism, Caution, HardCaution float64
-	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5, negative
-	// none.
+	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5,
+	// negative none.
 	Explore float64
 	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
 	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
@@ -40,7 +40,8 @@ type ConfidentOptions struct {
 // s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever
 // the observations of an arm have doubled:
 //
-//	optimistic p⁺ = argmax f((V̂ + z·se)·p),   cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
+//	optimistic p⁺ = argmax f((V̂ + z·se)·p),
+//	cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
 //
 // every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
 // with α_t = min(½, 5·t^−⅓) and deploys p⁻. There is no step size and no importance weight: the
@@ -53,9 +54,10 @@ type ConfidentOptions struct {
 // that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and
 // the noise of a control group that the round's groups share ([Metric.Relative], or contrasts that the host
 // forms). Its variance τ² is estimated for each metric from the products of deviations of two groups of a
-// round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round t: what is
-// in common does not average out within a round. Rounds are taken to be independent, and e too; shocks that
-// hit arms differently are a part of e where an arm has one group in a round, and are missed where it has many.
+// round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round
+// t: what is in common does not average out within a round. Rounds are taken to be independent, and e too;
+// shocks that hit arms differently are a part of e where an arm has one group in a round, and are missed
+// where it has many.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
 // blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
@@ -301,7 +303,8 @@ func (l *Confident) Observe(obs []Observation) error {
 	return nil
 }
 
-// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no error.
+// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no
+// error.
 func (l *Confident) AddArm() (int, error) {
 	s, m := &l.s, l.objective.Dim()
 	s.Active = append(s.Active, true)
@@ -379,18 +382,51 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 	if err := snapshot.Open(data, snapshotMagic, l.text+confidentFormat+identity(l.objective), &s); err != nil {
 		return err
 	}
-	n, m := len(s.Size), l.objective.Dim()
-	ok := n > 0 && len(s.Active) == n && len(s.Count) == n && len(s.NewSize) == n && len(s.NewCount) == n && len(s.NewLimit) == n && len(s.Solved) == n && s.T >= 0 &&
-		len(s.Rounds) == n && len(s.Cluster) == n && len(s.NewRounds) == n && len(s.NewCluster) == n && len(s.Shared) == m && s.Live > 0 && checkVector("", s.Cluster, n) == nil && checkVector("", s.Shared, m) == nil &&
-		len(s.Mean) == n*m && len(s.Squares) == n*m && len(s.NewMean) == n*m && len(s.Pool) == m &&
-		checkVector("", s.Mean, n*m) == nil && checkVector("", s.NewMean, n*m) == nil && checkVector("", s.Squares, n*m) == nil &&
-		checkVector("", s.Size, n) == nil && checkVector("", s.Count, n) == nil && checkVector("", s.Pool, m) == nil &&
-		checkMixture("mixture", s.Up, n) == nil && checkMixture("mixture", s.Down, n) == nil
-	if !ok {
-		return snapshot.Bad("it is damaged: its parts do not fit %d arms and %d metrics", n, m)
+	if n, m := len(s.Size), l.objective.Dim(); !s.fits(n, m) {
+		return snapshot.Bad("it is damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
 	l.s = s
 	l.workspace()
 	l.mix()
 	return nil
+}
+
+// fits reports whether s is a state of n arms and m metrics that a learner can be in.
+func (s *confidentState) fits(n, m int) bool {
+	for _, v := range []struct {
+		v      []float64
+		n      int
+		signed bool
+	}{
+		{s.Size, n, false}, {s.Count, n, false}, {s.NewSize, n, false}, {s.Solved, n, false},
+		{s.Rounds, n, false}, {s.Cluster, n, false}, {s.NewCluster, n, false},
+		{s.Mean, n * m, true}, {s.NewMean, n * m, true}, {s.Squares, n * m, false},
+		{s.Pool, m, false}, {s.Shared, m, true},
+		{[]float64{s.Freedom, s.Pairs}, 2, false}, {[]float64{s.Spread}, 1, true},
+	} {
+		if checkVector("", v.v, v.n) != nil || !v.signed && slices.ContainsFunc(v.v, func(x float64) bool { return x < 0 }) {
+			return false
+		}
+	}
+	if n < 1 || len(s.Active) != n || len(s.NewCount) != n || len(s.NewRounds) != n || len(s.NewLimit) != n {
+		return false
+	}
+	if min(s.T, s.Clock, s.Next, s.Mixed, s.Changes) < 0 || checkMixture("", s.Up, n) != nil || checkMixture("", s.Down, n) != nil {
+		return false
+	}
+	live, fresh, size := 0, 0, 0.0
+	for k, active := range s.Active {
+		if s.NewCount[k] < 0 || s.NewRounds[k] < 0 || s.NewLimit[k] < 2*firstBlock || (s.Count[k] > 0) != (s.Size[k] > 0) {
+			return false
+		}
+		size += s.Size[k]
+		if active {
+			live++
+		}
+		if active && s.Count[k] == 0 {
+			fresh++
+		}
+	}
+	// Spread is a running sum, and may be less than 0 by what rounding does to it.
+	return live > 0 && s.Live == live && s.Fresh == fresh && s.Spread >= -float64(1e-6*size)
 }

@@ -28,13 +28,17 @@ type ContinuousOptions struct {
 // default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are enough;
 // which, is learned. Every so many rounds it
 //
-//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with its standard error;
-//     where guardrails are hard, d has their dual prices of the linear program over the nodes' estimates besides, and
-//     where no mixture of the nodes holds them, those of the least violation alone (phase 1 of the simplex method),
-//  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest likelihood) to the scores,
-//  3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among quasi-random points and
-//     Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the atoms of the mixture,
-//  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the worst first, to make room.
+//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with
+//     its standard error; where guardrails are hard, d has their dual prices of the linear program over the
+//     nodes' estimates besides, and where no mixture of the nodes holds them, those of the least violation
+//     alone (phase 1 of the simplex method),
+//  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest
+//     likelihood) to the scores,
+//  3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among quasi-random
+//     points and Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the
+//     atoms of the mixture,
+//  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the
+//     worst first, to make room.
 //
 // Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
 // [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what the
@@ -174,8 +178,8 @@ func (c *Continuous) Draw(r Rand, arms []int) { c.learner.Draw(r, arms) }
 func (c *Continuous) Estimate() (means, errors *Table) { return c.learner.Estimate() }
 
 // Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
-// optimism, in units of the objective; of the violation while no mixture of the nodes holds the hard guardrails.
-// +Inf before the first search.
+// optimism, in units of the objective; of the violation while no mixture of the nodes holds the hard
+// guardrails. +Inf before the first search.
 func (c *Continuous) Gap() float64 { return c.c.Gap }
 
 // Observe implements [Learner]; every so many rounds it searches.

@@ -16,25 +16,26 @@
 //
 // # What is here
 //
-//   - [Metric] and [Goals] say what is wanted: goals with weights or their soft minimum, guardrails as squared
-//     penalties, hard, or relative to a control group, each of its own kind. [Utility] is any other concave
-//     objective; [CheckConcave] tries to refute it.
+//   - [Metric] and [Goals] say what is wanted: goals with weights or their soft minimum, guardrails as
+//     squared penalties, hard, or relative to a control group, each of its own kind. [Utility] is any other
+//     concave objective; [CheckConcave] tries to refute it.
 //   - [BestSingle], [Maximize] and [MaximizeHard] solve the problem for known means, with a certificate;
 //     [CheckFeasible] tells whether guardrails can be held at all, and what is missing if not.
-//   - [Learner] is an experiment: draw arms, observe groups, deploy a mixture. [NewByName] makes one, [Algorithms]
-//     lists them: [Confident] is the default; [Algorithm] is the paper's Algorithm 1 with a choice of [Estimator];
-//     [SCGD] is its baseline; [Single] looks for the best arm only.
-//   - [Roster] is a learner whose arms come and go mid-run, as those of all of these do; [Continuous] looks for a
-//     mixture of points of a box, and chooses its arms itself.
+//   - [Learner] is an experiment: draw arms, observe groups, deploy a mixture. [NewByName] makes one,
+//     [Algorithms] lists them: [Confident] is the default; [Algorithm] is the paper's Algorithm 1 with a
+//     choice of [Estimator]; [SCGD] is its baseline; [Single] looks for the best arm only.
+//   - [Roster] is a learner whose arms come and go mid-run, as those of all of these do; [Continuous] looks
+//     for a mixture of points of a box, and chooses its arms itself.
 //   - Package scenario measures all of them where the truth is known.
 //
-// Every learner that makes a mirror step makes it with package oco: the weights of [Algorithm] and [SCGD] are an
-// [oco.ExponentiatedGradient], fed with −γ_t·g_t, and keep its logarithms, its checks and its snapshots. [Confident],
-// the default, was chosen by measurement and makes no such step: there is no rate at which to move, as it solves the
-// problem of its estimates to the end, with the solver of [Maximize]. Nothing in it is a second copy of oco or convex:
-// its scores are convex.Dot; the simplex needs no projection where steps are between arms; and oco has no pairwise
-// steps with a line search, no linear program and no confidence to lend. What it takes from the mirror learners is the
-// mixing with exploration and the draws, which are package pasto's for all.
+// Every learner that makes a mirror step makes it with package oco: the weights of [Algorithm] and [SCGD] are
+// an [oco.ExponentiatedGradient], fed with −γ_t·g_t, and keep its logarithms, its checks and its
+// snapshots. [Confident], the default, was chosen by measurement and makes no such step: there is no rate at
+// which to move, as it solves the problem of its estimates to the end, with the solver of [Maximize]. Nothing
+// in it is a second copy of oco or convex: its scores are convex.Dot; the simplex needs no projection where
+// steps are between arms; and oco has no pairwise steps with a line search, no linear program and no
+// confidence to lend. What it takes from the mirror learners is the mixing with exploration and the draws,
+// which are package pasto's for all.
 //
 // # How to use it
 //
@@ -68,8 +69,8 @@
 // there: before t = 50 or so the paper's form deploys the better mixture on it, and not on the random
 // instances.
 //
-// Groups of one round are not taken to be independent: what they have in common, the shock of a day or the noise of
-// the control group that relative guardrails share, counts once for each round (see [Confident]).
+// Groups of one round are not taken to be independent: what they have in common, the shock of a day or the
+// noise of the control group that relative guardrails share, counts once for each round (see [Confident]).
 //
 // Hard guardrails take a caution of two standard errors in place of half of one. In 1,000 runs of the toy the
 // deployed mixture breaks one after 10⁴ rounds in 0.4 % of the runs for noise of 1 and of 5, at a cost of

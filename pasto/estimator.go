@@ -11,16 +11,16 @@ import (
 // importance weight of group q, Û_t has column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an arm
 // drawn twice has twice the weight. Make one with the functions below.
 //
-//	form                bias                       noise of a rarely served arm    use
-//	IPW                 0 (n0 = 0)                 (σ²+μ²)/p                       the paper's; unstable for many arms
-//	Centred             0                          (σ²+(μ−b)²)/p                   means far from 0
-//	DoublyRobust        0                          σ²/p and more                   means far from 0, unknown b
-//	Clipped(w)          towards b, 1 − min(1, wp)  at most w·(σ²+μ²)               many arms; w ≈ 10·K
-//	ImplicitExploration towards b, ζ/(p + ζ)       at most (σ²+μ²)/4ζ              the same, smoother
-//	SelfNormalized      O(1/n)                     σ²/p                            bounded by the data's range
-//	ArmMeans            small, adaptive draws      σ²/n                            many arms; needs exploration for few
-//	Discounted*         lags by 1/ρ rounds         as above over 1/ρ rounds        drift
-//	WindowMeans(n)      lags by n rounds           σ²/n of the window              drift
+//	form                bias                      noise, seldom served    use
+//	IPW                 0 (n0 = 0)                (σ²+μ²)/p               paper's; unstable, many arms
+//	Centred             0                         (σ²+(μ−b)²)/p           means far from 0
+//	DoublyRobust        0                         σ²/p and more           means far from 0, unknown b
+//	Clipped(w)          towards b, 1 − min(1, wp) at most w·(σ²+μ²)       many arms; w ≈ 10·K
+//	ImplicitExploration towards b, ζ/(p + ζ)      at most (σ²+μ²)/4ζ      the same, smoother
+//	SelfNormalized      O(1/n)                    σ²/p                    bounded by the data's range
+//	ArmMeans            small, adaptive draws     σ²/n                    many arms; few: explore
+//	Discounted*         lags by 1/ρ rounds        as above, 1/ρ rounds    drift
+//	WindowMeans(n)      lags by n rounds          σ²/n of the window      drift
 type Estimator struct {
 	kind     estimatorKind
 	param    float64

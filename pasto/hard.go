@@ -101,8 +101,8 @@ func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum
 	return &w.opt, nil
 }
 
-// decomposition is the workspace of simplicial decomposition: a second run on as many arms and metrics allocates
-// nothing.
+// decomposition is the workspace of simplicial decomposition: a second run on as many arms and metrics
+// allocates nothing.
 type decomposition struct {
 	lp               program
 	solver           *solver
@@ -116,9 +116,9 @@ type decomposition struct {
 	kept             []float64 // mixture and prices of opt, while a better one is looked for
 }
 
-// maximize leaves the best mixture in w.opt, moved into the hard guardrails by as much as rounding had left it
-// outside, where that is more than the metrics' slack. Where no mixture holds them it reports so, and lp has the
-// least violation.
+// maximize leaves the best mixture in w.opt, moved into the hard guardrails by as much as rounding had left
+// it outside, where that is more than the metrics' slack. Where no mixture holds them it reports so, and lp
+// has the least violation.
 func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
 	if feasible, err = w.run(g, means, nil, tol, iterations); err != nil || !feasible {
 		return feasible, err

@@ -108,8 +108,8 @@ func TestInfeasibleSoft(t *testing.T) {
 	near(t, "least total violation", o.Infeasible.Violation, 1, 1e-9)
 }
 
-// Rounds allocate nothing with hard guardrails too: of a linear reward, with soft guardrails beside and the soft
-// minimum, with no room for caution, and where no mixture holds them.
+// Rounds allocate nothing with hard guardrails too: of a linear reward, with soft guardrails beside and the
+// soft minimum, with no room for caution, and where no mixture holds them.
 func TestHardAllocatesNothing(t *testing.T) {
 	mu, err := UniformTable(20, 4, 7)
 	if err != nil {

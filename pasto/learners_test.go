@@ -153,6 +153,21 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
+	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: nan}, "shrink": {Shrink: nan}} {
+		if _, err := NewConfident(f, 2, o); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	var e *noregret.Error
+	_, err := New(f, 2, Options{})
+	if !errors.As(err, &e) || e.Code != noregret.BadInput {
+		t.Errorf("%v", err)
+	}
+}
+
+// What every algorithm refuses, and that one arm is legal.
+func TestRefusedProblems(t *testing.T) {
+	f := goals(t, 5, false, 0)
 	for _, e := range Algorithms() {
 		if _, err := e.New(f, 0, 10, nil); err == nil {
 			t.Errorf("%s: no arms", e.Name)
@@ -167,11 +182,14 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: one arm is legal: %v", e.Name, err)
 		}
 	}
-	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: nan}, "shrink": {Shrink: nan}} {
-		if _, err := NewConfident(f, 2, o); err == nil {
-			t.Errorf("%s is taken", name)
-		}
+	if _, err := Maximize(f, table(t, []float64{1}), SolverOptions{}); err == nil {
+		t.Error("a table of other metrics is taken")
 	}
+}
+
+// Metrics, names and tables that are refused.
+func TestRefusedMetrics(t *testing.T) {
+	nan := math.NaN()
 	for name, m := range map[string][]Metric{
 		"none":        {},
 		"no name":     {{}},
@@ -203,14 +221,6 @@ func TestRefusedOptions(t *testing.T) {
 		if _, err := TableOf(rows...); err == nil {
 			t.Errorf("%v is taken", rows)
 		}
-	}
-	if _, err := Maximize(f, table(t, []float64{1}), SolverOptions{}); err == nil {
-		t.Error("a table of other metrics is taken")
-	}
-	var e *noregret.Error
-	_, err := New(f, 2, Options{})
-	if !errors.As(err, &e) || e.Code != noregret.BadInput {
-		t.Errorf("%v", err)
 	}
 }
 

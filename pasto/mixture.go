@@ -103,8 +103,8 @@ func (c *mirror) epsilon() float64 {
 	return max(c.explore.At(c.s.T+1), c.floor)
 }
 
-// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules are tried at
-// few rounds when they are taken.
+// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules are
+// tried at few rounds when they are taken.
 func (c *mirror) rates(step Schedule) (gamma float64, err error) {
 	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
 		_, err = c.explore.in("exploration", c.s.T+2, 1)

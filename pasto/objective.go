@@ -28,7 +28,8 @@ type Objective interface {
 // Goals is the objective made of metrics: (L), (Q) and (P) of spec 1.2, with softness b > 0 also (S), and the
 // hard form (H) for guardrails that are Hard:
 //
-//	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²            or    −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
+//	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²   or
+//	f(θ) = −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
 // where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
 // violation: the square is of the truncated value (erratum E2). A value exactly at c is no violation

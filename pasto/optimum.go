@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/convex"
 )
@@ -14,7 +15,9 @@ type Optimum struct {
 	Mixture []float64
 	// Value is f(μp).
 	Value float64
-	// Gap is certified: no mixture has a value above Value + Gap.
+	// Gap is certified: no mixture has a value above Value + Gap. It is above the tolerance where iterations ran
+	// out, and where rounding hides the rest: of a guardrail with the price λ whose means are of size s and
+	// differ by r between arms about 1e-15·λ·s·r stays, as the gradient 2λ·v is no finer than s.
 	Gap float64
 	// Iterations of the solver.
 	Iterations int
@@ -104,8 +107,9 @@ func bestSingle(f Objective, means *Table) (arm int, value float64) {
 type SolverOptions struct {
 	// Tolerance is that of the gap; 0 means 1e-9.
 	Tolerance float64
-	// Iterations is the most passes over all arms there may be; 0 means 200,000. The gap reached is returned
-	// in any case.
+	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there are at most
+	// 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
+	// case.
 	Iterations int
 }
 
@@ -174,6 +178,9 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	s := newSolver(f, means)
 	opt := &Optimum{Mixture: p}
 	opt.Gap, opt.Iterations = s.solve(p, o.Tolerance, o.Iterations)
+	if g, ok := f.(*Goals); ok && s.err == nil && opt.Gap > o.Tolerance {
+		opt.fromHard(g, s, o)
+	}
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -183,6 +190,28 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	opt.Value = f.Value(theta)
 	opt.Gap = max(gapOf(f, means, p), 0)
 	return opt, nil
+}
+
+// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in large
+// units a penalty is nearly that, and single steps crawl along its edge.
+func (o *Optimum) fromHard(g *Goals, s *solver, options SolverOptions) {
+	h := g.allHard()
+	if !h.HasHard() {
+		return
+	}
+	hard, err := maximizeHard(h, s.means, options.Tolerance, min(options.Iterations, patience))
+	if err != nil {
+		return // what there is stays
+	}
+	p := slices.Clone(hard.Mixture)
+	_, used := s.solve(p, options.Tolerance, options.Iterations)
+	o.Iterations += used
+	old, theta := make([]float64, s.means.metrics), make([]float64, s.means.metrics)
+	s.means.Mean(old, o.Mixture)
+	s.means.Mean(theta, p)
+	if s.err == nil && g.Value(theta) > g.Value(old) {
+		copy(o.Mixture, p)
+	}
 }
 
 // Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value

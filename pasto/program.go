@@ -153,8 +153,8 @@ func (lp *program) cost(c int, first bool) float64 {
 	return 0
 }
 
-// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting, and writes x to dst, which may be
-// rhs.
+// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting, and writes x to dst,
+// which may be rhs.
 func (lp *program) factor(dst, rhs []float64, transpose bool) bool {
 	n := len(lp.basis)
 	row := func(i int) []float64 { return lp.work[i*(n+1) : (i+1)*(n+1)] }

@@ -70,8 +70,10 @@ func powerOf(t int, power float64) float64 {
 	return out
 }
 
-// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A value that is out of
-// range is an error of the round before the one that it is for, and changes nothing.
+// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A value that is
+// out of range is an error of the learner's Observe, which then changes nothing: an exploration share that of
+// the round before the one that it is for, as what that round serves is computed then, and a step γ_t, and
+// the tracking share of [SCGDOptions], that of their own round.
 func ScheduleFunc(name string, f func(t int) float64) Schedule {
 	return Schedule{fmt.Sprintf("func(%s)", name), f}
 }

@@ -129,8 +129,8 @@ func TestCommonEffects(t *testing.T) {
 }
 
 // Standard errors are what the means miss the truth by, over 300 seeds, whatever groups have in common and
-// however sizes differ: of (V̂ − μ)/se the mean square is 1 to within four standard errors and a tenth for
-// what is not known of the variances.
+// however sizes differ: of (V̂ − μ)/se the mean square is 1 to within four standard errors and a tenth
+// for what is not known of the variances.
 func TestStandardErrorsWithCommonEffects(t *testing.T) {
 	const arms, rounds, seeds = 3, 60, 300
 	for _, c := range []struct {

@@ -20,9 +20,19 @@ type solver struct {
 	err   error     // a gradient or a value that is not finite
 	base  []float64 // the support's shares when the present cycle of corrections began
 	moved []int
-	// passes counts those over all arms, for benchmarks.
-	passes int
+	// passes counts those over all arms, corrections the steps on the support between them.
+	passes, corrections int
 }
+
+// mostCorrections is the number of corrections that a solution of so many iterations may take: many times
+// what any needs whose metrics are not finer than rounding.
+func mostCorrections(iterations int) int {
+	return min(500*iterations, 2_000_000)
+}
+
+// patience is the number of iterations after which a gap that was lower by a hundredth of itself before is
+// one that rounding leaves. Learners stop before.
+const patience = solverSteps + 100
 
 func newSolver(f Objective, means *Table) *solver {
 	m := means.metrics
@@ -55,7 +65,9 @@ func (s *solver) score(p []float64, k int) float64 {
 	return g
 }
 
-// solve improves p until the gap is at most tol or the iterations are spent, and returns the gap.
+// solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or no step
+// moves a metric by more than rounding does, or the gap has long been no smaller, and returns the gap that it
+// has then.
 func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, used int) {
 	s.support = s.support[:0]
 	for k, w := range p {
@@ -63,6 +75,8 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 			s.support = append(s.support, k)
 		}
 	}
+	most := s.corrections + mostCorrections(iterations)
+	least, since := math.Inf(1), 0
 	for {
 		s.gradient(p)
 		_, worst, mean := s.extremes(p)
@@ -77,29 +91,61 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 			}
 		}
 		gap = top - mean
-		if gap <= tol || used >= iterations || best == worst || best < 0 || worst < 0 || s.err != nil {
+		if gap < float64(0.99*least) {
+			least, since = gap, used
+		}
+		if gap <= tol || used >= iterations || used-since > patience || best == worst || best < 0 || worst < 0 || s.err != nil {
 			return gap, used
 		}
 		if p[best] == 0 {
 			s.support = append(s.support, best)
 		}
-		s.shift(p, best, worst)
+		moved := s.shift(p, best, worst)
 		used++
-		// Corrections on the support are cheap, O(M²): as many as cost about a pass over many arms.
-		s.mark(p)
-		for n := range 500 + len(p)/8 {
-			if cycle := 2 * len(s.support); n%cycle == cycle-1 {
-				s.leap(p)
-				s.mark(p)
-			}
+		if s.correct(p, max(float64(0.1*tol), float64(0.05*gap)), most) {
+			moved = true
+		}
+		if !moved || s.corrections >= most {
 			s.gradient(p)
-			a, b, _ := s.extremes(p)
-			if a == b || a < 0 || b < 0 || s.err != nil || s.score(p, a)-s.score(p, b) <= max(float64(0.1*tol), float64(0.05*gap)) {
-				break
-			}
-			s.shift(p, a, b)
+			return s.certificate(p), used
 		}
 	}
+}
+
+// certificate is max_k g_k − ⟨g, p⟩ over the usable arms, by the gradient at hand.
+func (s *solver) certificate(p []float64) float64 {
+	_, _, mean := s.extremes(p)
+	top := math.Inf(-1)
+	for k := range p {
+		if s.usable == nil || s.usable[k] {
+			top = max(top, s.score(p, k))
+		}
+	}
+	return top - mean
+}
+
+// correct balances the shares on the support, until no two arms' scores are further apart than near, and
+// reports whether a metric moved by more than rounding. Corrections are cheap, O(M²): there may be as many
+// as cost about a pass over many arms, and no more than most in all.
+func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
+	s.mark(p)
+	for n := range 500 + len(p)/8 {
+		if cycle := 2 * len(s.support); n%cycle == cycle-1 {
+			s.leap(p)
+			s.mark(p)
+		}
+		s.gradient(p)
+		a, b, _ := s.extremes(p)
+		if a == b || a < 0 || b < 0 || s.err != nil || s.score(p, a)-s.score(p, b) <= near || s.corrections >= most {
+			return moved
+		}
+		s.corrections++
+		if !s.shift(p, a, b) {
+			return moved
+		}
+		moved = true
+	}
+	return moved
 }
 
 // extremes returns the support's arms of highest and lowest score, and the mean score.
@@ -120,8 +166,8 @@ func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
 }
 
 // shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
-// ⟨∇f(θ+sδ), δ⟩.
-func (s *solver) shift(p []float64, a, b int) {
+// ⟨∇f(θ+sδ), δ⟩. It reports whether that emptied b, or moved a metric by more than rounding does.
+func (s *solver) shift(p []float64, a, b int) (moved bool) {
 	from, to := s.means.Arm(b), s.means.Arm(a)
 	for m := range s.delta {
 		s.delta[m] = to[m] - from[m]
@@ -140,11 +186,18 @@ func (s *solver) shift(p []float64, a, b int) {
 				break
 			}
 		}
-		return
+		return true
 	}
 	lo := s.root(p[b])
 	p[a] += lo
 	p[b] -= lo
+	for m, d := range s.delta { // θ is a sum of products that are rounded to 1e-16 of their size
+		size := math.Abs(s.theta[m]) + math.Abs(from[m]) + math.Abs(to[m])
+		if math.Abs(float64(lo*d)) > float64(2e-16*size) {
+			return true
+		}
+	}
+	return false
 }
 
 // root is the largest step found in [0, most] at which the slope is not negative, where it is so at 0

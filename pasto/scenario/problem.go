@@ -22,8 +22,9 @@ type Problem struct {
 	Arms []Arm `json:"arms"`
 	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ ≥ 0 of a group's metric before it is cut off, for metrics of a range, at
-	// the distance of the arm's mean from the nearer end on both sides: so that the mean stays the mean. Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off, for metrics
+	// of a range, at the distance of the arm's mean from the nearer end on both sides: so that the mean stays
+	// the mean. Groups is their number in a round, 0 for 1.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
 	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
@@ -36,6 +37,9 @@ type Arm struct {
 	Name  string    `json:"name"`
 	Means []float64 `json:"means"`
 }
+
+// mostNoise is the largest standard deviation taken: normal numbers, which are below 13, times it are seen.
+const mostNoise = 1e98
 
 // mostProblem is the size of the largest file taken.
 const mostProblem = 64 << 20
@@ -61,8 +65,8 @@ func ReadProblem(path string) (*Problem, error) {
 	return p, nil
 }
 
-// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given twice
-// are refused, and so is null.
+// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given
+// twice are refused, and so is null.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
 	if err := checkStrict(text); err != nil {
@@ -106,8 +110,8 @@ func (p *Problem) table() (*pasto.Table, error) {
 		return nil, err
 	}
 	switch {
-	case !(p.Noise >= 0) || math.IsInf(p.Noise, 1):
-		return nil, bad("noise", "%v: want a finite standard deviation, at least 0", p.Noise)
+	case !(p.Noise >= 0 && p.Noise <= mostNoise):
+		return nil, bad("noise", "%v: want a finite standard deviation, at least 0 and at most %v", p.Noise, mostNoise)
 	case p.Groups < 0 || p.Groups > 100_000:
 		return nil, bad("groups", "%d: want 1 to 100,000", p.Groups)
 	case p.Rounds < 0 || p.Runs < 0:
@@ -153,6 +157,9 @@ func (p *Problem) checkMeans(k int) error {
 		if math.Abs(v) > 1e100 {
 			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v, a.Name)
 		}
+		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > 1e100 {
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
+		}
 	}
 	return nil
 }
@@ -174,8 +181,8 @@ type problemWorld struct {
 	arm     int // of the control group, -1 for none
 }
 
-// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on both
-// sides.
+// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on
+// both sides.
 func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {
@@ -185,11 +192,14 @@ func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Sourc
 	for i, k := range arms {
 		for j, v := range w.raw.Arm(k) {
 			noise := float64(w.sigma * dst[i*m+j])
-			if x := &w.metrics[j]; x.Lower != 0 || x.Upper != 0 {
-				most := min(v-x.Lower, x.Upper-v)
-				noise = min(max(noise, -most), most)
+			x := &w.metrics[j]
+			if x.Lower == 0 && x.Upper == 0 {
+				dst[i*m+j] = v + noise
+				continue
 			}
-			dst[i*m+j] = v + noise
+			most := min(v-x.Lower, x.Upper-v)
+			noise = min(max(noise, -most), most)
+			dst[i*m+j] = min(max(v+noise, x.Lower), x.Upper) // the sum can round out of the range
 		}
 	}
 }

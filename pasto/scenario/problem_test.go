@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -81,6 +83,9 @@ func TestProblemRefused(t *testing.T) {
 		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative, leave it out`},
 		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: "z" is no arm`},
 		{`"noise": 0.5`, `"noise": -1`, "noise: -1: want a finite standard deviation"},
+		{`"noise": 0.5`, `"noise": 1e101`, "noise: 1e+101: want a finite standard deviation, at least 0 and at most 1e+98"},
+		{`"means": [0, 2]}], "noise": 0.5`, `"means": [0, 1e100]}], "noise": 1e90`, `arms[1].means[1]: 1e+100 of "b": with a noise of 1e+90 it can pass 1e100`},
+		{`"noise": 0.5`, `"noise": 1.1e98`, "noise: 1.1e+98: want"},
 		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
 		{`"rounds": 500`, `"rounds": -1`, "rounds: -1 rounds and 3 runs: want numbers above 0"},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
@@ -105,8 +110,8 @@ func TestProblemRefused(t *testing.T) {
 	}
 }
 
-// Noise in a range leaves the means what they are: those observed are the truth to within five standard errors,
-// and every value is in the range.
+// Noise in a range leaves the means what they are: those observed are the truth to within five standard
+// errors, and every value is in the range.
 func TestProblemNoise(t *testing.T) {
 	text := `{"metrics": [{"name": "x", "lower": 0, "upper": 1}], "arms": [{"name": "a", "means": [0.05]}, {"name": "b", "means": [0.6]}, {"name": "c", "means": [1]}], "noise": 0.5}`
 	spec, err := problemSpec(write(t, text))
@@ -209,5 +214,48 @@ func TestSpread(t *testing.T) {
 	at := []int{1, 2, 3, 4}
 	if lasting(at, func(i int) bool { return i != 1 }) != 3 || lasting(at, func(i int) bool { return i < 3 }) != 0 || lasting(at, func(int) bool { return true }) != 1 {
 		t.Error("marks")
+	}
+}
+
+// Noise that is cut off does not round out of the range, and the largest noise that is taken can be played;
+// with more the flag is refused as the file is.
+func TestProblemNoiseEdges(t *testing.T) {
+	text := `{"metrics": [{"name": "x", "lower": 0.1, "upper": 1}], "arms": [{"name": "a", "means": [0.7]}, {"name": "b", "means": [0.6]}], "noise": 1, "rounds": 300, "runs": 2}`
+	path := write(t, text)
+	run(t, Options{Scenario: path, Seed: 1})
+	run(t, Options{Scenario: write(t, strings.Replace(text, `"lower": 0.1, "upper": 1`, `"weight": 1`, 1)), Seed: 1, Noise: sigma(1e98)})
+	for _, noise := range []float64{1e99, math.Inf(1), math.NaN(), -1} {
+		_, err := Run(t.Context(), Options{Scenario: path, Noise: sigma(noise)})
+		if noregret.CodeOf(err) != noregret.Usage || !strings.HasPrefix(err.Error(), "noise: ") {
+			t.Errorf("noise %v: %v", noise, err)
+		}
+	}
+}
+
+// A guardrail in units of a thousand or a billion is played too, and nothing starts where ctx has ended.
+func TestProblemUnits(t *testing.T) {
+	for _, s := range []float64{1, 1e3, 1e4, 1e6, 1e8} {
+		text, err := json.Marshal(&Problem{
+			Metrics: []pasto.Metric{{Name: "x"}, {Name: "revenue", Role: pasto.Guardrail, Threshold: s, Lambda: 5}},
+			Arms:    []Arm{{"a", []float64{1, .9 * s}}, {"b", []float64{0, 1.2 * s}}, {"c", []float64{.3, s}}},
+			Noise:   .1, Rounds: 40, Runs: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := write(t, string(text))
+		r := run(t, Options{Scenario: path, Seed: 1})
+		if want := 2./3 + 1/(.9*s*s)/5; s > 1 && !(math.Abs(r.Optimum-want) < 1e-6) {
+			t.Errorf("s = %v: the optimum is %v, want %v", s, r.Optimum, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f, err := pasto.NewGoals([]pasto.Metric{{Name: "x"}}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newTruth(ctx, f, mustTable([]float64{1})); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -174,7 +174,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 	if err != nil {
 		return outcome{err: err}
 	}
-	truth, err := newTruth(f, mu)
+	truth, err := newTruth(ctx, f, mu)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -187,7 +187,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 			return outcome{err: ctx.Err()}
 		}
 		if c := w.changes(); c > 0 && t == c+1 {
-			if truth, err = newTruth(f, w.means(t)); err != nil {
+			if truth, err = newTruth(ctx, f, w.means(t)); err != nil {
 				return outcome{err: err}
 			}
 		}
@@ -232,7 +232,11 @@ type truth struct {
 	theta, v     []float64
 }
 
-func newTruth(f *pasto.Goals, means *pasto.Table) (*truth, error) {
+// newTruth finds the best arm and the best mixture, unless ctx has ended; it looks at ctx again after that.
+func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	t := &truth{f: f, means: means, theta: make([]float64, means.Metrics()), v: make([]float64, means.Metrics())}
 	var err error
 	if _, t.single, err = pasto.BestSingle(f, means); err != nil {
@@ -242,6 +246,9 @@ func newTruth(f *pasto.Goals, means *pasto.Table) (*truth, error) {
 		t.single = math.NaN() // no arm holds the hard guardrails
 	}
 	best, err := pasto.Maximize(f, means, pasto.SolverOptions{})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var least *pasto.Infeasible
 	switch {
 	case errors.As(err, &least):
@@ -251,11 +258,46 @@ func newTruth(f *pasto.Goals, means *pasto.Table) (*truth, error) {
 		return t, nil
 	case err != nil:
 		return nil, err
-	case best.Gap > 1e-6:
-		return nil, noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only", best.Gap)
+	}
+	if most := admitted(f, means, best); !(best.Gap <= most) {
+		return nil, noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only, want %v", best.Gap, most)
 	}
 	t.best, t.infeasible = best.Value, best.Infeasible
 	return t, nil
+}
+
+// admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| +
+// ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics may
+// put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
+// |μ_km|.
+func admitted(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) float64 {
+	m := means.Metrics()
+	theta, d, size, apart := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
+	means.Mean(theta, best.Mixture)
+	f.Gradient(d, theta)
+	for k := range means.Arms() {
+		for i, v := range means.Arm(k) {
+			size[i] = max(size[i], math.Abs(v))
+			apart[i] = max(apart[i], math.Abs(v-theta[i]))
+		}
+	}
+	terms, over, under := 0.0, make([]float64, m), make([]float64, m)
+	for i, v := range theta {
+		terms += float64(math.Abs(d[i]) * size[i])
+		if best.Prices != nil {
+			terms += float64(best.Prices[i] * size[i])
+		}
+		h := float64(1e-15 * size[i])
+		over[i], under[i] = v+h, v-h
+	}
+	f.Gradient(d, over)
+	up := slices.Clone(d)
+	f.Gradient(d, under)
+	rounding := 0.0
+	for i := range d {
+		rounding += float64(math.Abs(up[i]-d[i]) * apart[i])
+	}
+	return float64(1e-9*max(terms, 1)) + rounding
 }
 
 func (t *truth) score(out *outcome, p []float64) {

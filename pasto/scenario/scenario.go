@@ -21,8 +21,8 @@ type Options struct {
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ ≥ 0 of a group's metric, nil for the scenario's. Scenarios on real
-	// data have their own noise and refuse it.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the scenario's. Scenarios
+	// on real data have their own noise and refuse it.
 	Noise *float64
 	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
 	Seed uint64
@@ -70,9 +70,11 @@ type Result struct {
 	Seed  uint64  `json:"seed"`
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
-	// BestSingle and Optimum are the means over runs of F_S and F*, certified to 1e-9, under the means of the
-	// last round reported. With hard guardrails F_S is over the runs in which some arm holds them, and F* is the
-	// value of least violation where no mixture does.
+	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last round reported.
+	// F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's terms (of 1, where they are
+	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is
+	// not fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some
+	// arm holds them, and F* is the value of least violation where no mixture does.
 	BestSingle Number  `json:"best_single"`
 	Optimum    float64 `json:"optimum"`
 	// At are the rounds reported.
@@ -270,8 +272,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("workers", "%d: want at least 1", o.Workers)
 	case o.Noise != nil && s.real:
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
-	case o.Noise != nil && (!(*o.Noise >= 0) || math.IsInf(*o.Noise, 1)):
-		return usage("noise", "%v: want a finite standard deviation, at least 0", *o.Noise)
+	case o.Noise != nil && !(*o.Noise >= 0 && *o.Noise <= mostNoise):
+		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, mostNoise)
 	case o.Threshold != nil && (s.real || s.fixed):
 		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
 	case o.Threshold != nil && (*o.Threshold-*o.Threshold != 0):

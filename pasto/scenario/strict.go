@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// keys are the keys of the objects of a problem file by their depth of nesting in lists: those of the file, and of
-// an element of its lists.
+// keys are the keys of the objects of a problem file by their depth of nesting in lists: those of the file,
+// and of an element of its lists.
 var keys = map[string][]string{
 	"":        keysOf(reflect.TypeFor[Problem]()),
 	"metrics": keysOf(reflect.TypeFor[pasto.Metric]()),
@@ -28,12 +28,12 @@ func keysOf(t reflect.Type) (list []string) {
 	return list
 }
 
-// strict walks over the tokens of a problem and refuses what encoding/json lets pass: keys that stand twice, of
-// which the last would count, keys in another case, and null, which would count as 0.
+// strict walks over the tokens of a problem and refuses what encoding/json lets pass: keys that stand twice,
+// of which the last would count, keys in another case, and null, which would count as 0.
 type strict struct{ d *json.Decoder }
 
-// checkStrict refuses a text of which encoding/json would drop a part without a word. What is no JSON is left to
-// it.
+// checkStrict refuses a text of which encoding/json would drop a part without a word. What is no JSON is left
+// to it.
 func checkStrict(text []byte) error {
 	if !json.Valid(text) {
 		return nil // Unmarshal says where

@@ -180,7 +180,8 @@ func cell(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 60 to 3·10⁵.
+// Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 60 to
+// 3·10⁵.
 func TestTable92(t *testing.T) {
 	onlyFull(t)
 	at := []int{1000, 10_000, 30_000, 100_000, 300_000}
