@@ -398,11 +398,20 @@ func (s *confidentState) fits(n, m int) bool {
 		n      int
 		signed bool
 	}{
-		{s.Size, n, false}, {s.Count, n, false}, {s.NewSize, n, false}, {s.Solved, n, false},
-		{s.Rounds, n, false}, {s.Cluster, n, false}, {s.NewCluster, n, false},
-		{s.Mean, n * m, true}, {s.NewMean, n * m, true}, {s.Squares, n * m, false},
-		{s.Pool, m, false}, {s.Shared, m, true},
-		{[]float64{s.Freedom, s.Pairs}, 2, false}, {[]float64{s.Spread}, 1, true},
+		{s.Size, n, false},
+		{s.Count, n, false},
+		{s.NewSize, n, false},
+		{s.Solved, n, false},
+		{s.Rounds, n, false},
+		{s.Cluster, n, false},
+		{s.NewCluster, n, false},
+		{s.Mean, n * m, true},
+		{s.NewMean, n * m, true},
+		{s.Squares, n * m, false},
+		{s.Pool, m, false},
+		{s.Shared, m, true},
+		{[]float64{s.Freedom, s.Pairs}, 2, false},
+		{[]float64{s.Spread}, 1, true},
 	} {
 		if checkVector("", v.v, v.n) != nil || !v.signed && slices.ContainsFunc(v.v, func(x float64) bool { return x < 0 }) {
 			return false
