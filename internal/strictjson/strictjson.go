@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -36,7 +38,7 @@ func Decode(raw []byte, v any, rules Rules) error {
 	}
 	d := &decoder{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw)), rules: rules}
 	d.dec.UseNumber()
-	if err := d.value("", reflect.ValueOf(v).Elem()); err != nil {
+	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {
 		return err
 	}
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
@@ -85,14 +87,37 @@ type decoder struct {
 	raw   []byte
 	dec   *json.Decoder
 	rules Rules
+	path  []step // to the value being read
 }
 
+// step is a member's name, or "" and a place in a list.
+type step struct {
+	name  string
+	index int
+}
+
+// fault is an error at the place that is being read. It is only then that the path is put together.
+func (d *decoder) fault(format string, args ...any) error {
+	path := ""
+	for _, s := range d.path {
+		if s.index >= 0 {
+			path += "[" + strconv.Itoa(s.index) + "]"
+		} else {
+			path = under(path, s.name)
+		}
+	}
+	return fault(path, format, args...)
+}
+
+func (d *decoder) enter(s step) { d.path = append(d.path, s) }
+func (d *decoder) leave()       { d.path = d.path[:len(d.path)-1] }
+
 // next is the next token and the place where it begins.
-func (d *decoder) next(path string) (json.Token, int, error) {
+func (d *decoder) next() (json.Token, int, error) {
 	start := int(d.dec.InputOffset())
 	t, err := d.dec.Token()
 	if err != nil {
-		return nil, 0, d.syntax(path, err)
+		return nil, 0, d.syntax(err)
 	}
 	for start < len(d.raw) && strings.IndexByte(" \t\r\n:,", d.raw[start]) >= 0 {
 		start++
@@ -100,20 +125,20 @@ func (d *decoder) next(path string) (json.Token, int, error) {
 	return t, start, nil
 }
 
-func (d *decoder) syntax(path string, err error) error {
+func (d *decoder) syntax(err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok && int(e.Offset) < len(d.raw) {
-		return fault(path, "it is no JSON at byte %d", e.Offset)
+		return d.fault("it is no JSON at byte %d", e.Offset)
 	}
-	return fault(path, "it is no JSON: it ends too early")
+	return d.fault("it is no JSON: it ends too early")
 }
 
 // mismatch is the error of a value of the wrong kind.
-func (d *decoder) mismatch(path string, t json.Token, start int, want string) error {
+func (d *decoder) mismatch(t json.Token, start int, want string) error {
 	is := kindOf(t)
 	if !d.rules.Hide && t != nil {
 		is = cut(d.raw[start:max(start, int(d.dec.InputOffset()))], d.raw[start:])
 	}
-	return fault(path, "it is %s, want %s", is, want)
+	return d.fault("it is %s, want %s", is, want)
 }
 
 // cut is a scalar's text, or the beginning of what it opens.
@@ -152,11 +177,44 @@ var (
 	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-func (d *decoder) value(path string, v reflect.Value) error {
+func (d *decoder) value(v reflect.Value) error {
 	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface || p.Implements(jsonType) || p.Implements(textType) {
-		return d.own(path, v)
+		return d.own(v)
 	}
-	t, start, err := d.next(path)
+	if v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && len(d.path) > 0 {
+		return d.scalars(v)
+	}
+	return d.composed(v)
+}
+
+func isScalar(t reflect.Type) bool {
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(jsonType) || p.Implements(textType):
+		return false
+	default:
+		k := t.Kind()
+		return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
+	}
+}
+
+// scalars reads a list of scalars by encoding/json, which is fast, and only if that fails or there may be a
+// null in it item by item, for the error.
+func (d *decoder) scalars(v reflect.Value) error {
+	var raw json.RawMessage
+	if err := d.dec.Decode(&raw); err != nil {
+		return d.syntax(err)
+	}
+	if raw[0] == '[' && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, v.Addr().Interface()) == nil {
+		return nil
+	}
+	slow := &decoder{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw)), rules: d.rules, path: d.path}
+	slow.dec.UseNumber()
+	return slow.composed(v)
+}
+
+// composed reads a value by its tokens.
+func (d *decoder) composed(v reflect.Value) error {
+	t, start, err := d.next()
 	if err != nil {
 		return err
 	}
@@ -171,36 +229,36 @@ func (d *decoder) value(path string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map:
 		if t != json.Delim('{') {
-			return d.mismatch(path, t, start, "an object")
+			return d.mismatch(t, start, "an object")
 		}
 		if v.Kind() == reflect.Map {
-			return d.entries(path, v)
+			return d.entries(v)
 		}
-		return d.fields(path, v)
+		return d.fields(v)
 	case reflect.Slice:
 		if t != json.Delim('[') {
-			return d.mismatch(path, t, start, "a list")
+			return d.mismatch(t, start, "a list")
 		}
-		return d.items(path, v)
+		return d.items(v)
 	default:
 		if !set(v, t) {
-			return d.mismatch(path, t, start, wanted(v.Kind()))
+			return d.mismatch(t, start, wanted(v.Kind()))
 		}
 		return nil
 	}
 }
 
 // own is for what reads itself.
-func (d *decoder) own(path string, v reflect.Value) error {
+func (d *decoder) own(v reflect.Value) error {
 	var raw json.RawMessage
 	if err := d.dec.Decode(&raw); err != nil {
-		return d.syntax(path, err)
+		return d.syntax(err)
 	}
 	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 		if d.rules.Hide {
-			return fault(path, "it cannot be read")
+			return d.fault("it cannot be read")
 		}
-		return fault(path, "%s: %w", cut(raw, raw), err)
+		return d.fault("%s: %w", cut(raw, raw), err)
 	}
 	return nil
 }
@@ -252,7 +310,7 @@ func wanted(k reflect.Kind) string {
 	}
 }
 
-func (d *decoder) items(path string, v reflect.Value) error {
+func (d *decoder) items(v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	for i := 0; d.dec.More(); i++ {
 		if i == v.Cap() {
@@ -260,80 +318,104 @@ func (d *decoder) items(path string, v reflect.Value) error {
 		}
 		v.SetLen(i + 1)
 		v.Index(i).SetZero()
-		if err := d.value(path+"["+strconv.Itoa(i)+"]", v.Index(i)); err != nil {
+		d.enter(step{index: i})
+		if err := d.value(v.Index(i)); err != nil {
 			return err
 		}
+		d.leave()
 	}
-	_, _, err := d.next(path)
+	_, _, err := d.next()
 	return err
 }
 
 // name reads the name of a member, which must not be among those seen.
-func (d *decoder) name(path string, seen func(name string) bool) (string, error) {
-	t, _, err := d.next(path)
+func (d *decoder) name(seen func(name string) bool) (string, error) {
+	t, _, err := d.next()
 	if err != nil {
 		return "", err
 	}
 	name, ok := t.(string)
 	if !ok {
-		return "", fault(path, "%v, want the name of a field", t)
+		return "", d.fault("%v, want the name of a field", t)
 	}
 	if seen(name) {
-		return "", fault(under(path, name), "the field is there twice")
+		d.enter(step{name, -1})
+		return "", d.fault("the field is there twice")
 	}
 	return name, nil
 }
 
-func (d *decoder) entries(path string, v reflect.Value) error {
+func (d *decoder) entries(v reflect.Value) error {
 	v.Set(reflect.MakeMap(v.Type()))
 	for d.dec.More() {
-		name, err := d.name(path, func(name string) bool {
+		name, err := d.name(func(name string) bool {
 			return v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key())).IsValid()
 		})
 		if err != nil {
 			return err
 		}
 		x := reflect.New(v.Type().Elem()).Elem()
-		if err := d.value(under(path, name), x); err != nil {
+		d.enter(step{name, -1})
+		if err := d.value(x); err != nil {
 			return err
 		}
+		d.leave()
 		v.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), x)
 	}
-	_, _, err := d.next(path)
+	_, _, err := d.next()
 	return err
 }
 
-func (d *decoder) fields(path string, v reflect.Value) error {
-	known := v.Type()
-	seen := make([]bool, known.NumField())
+// form is a struct's fields as JSON has them.
+type form struct {
+	names    []string
+	optional []bool
+}
+
+var forms sync.Map // of reflect.Type
+
+func formOf(t reflect.Type) *form {
+	if f, ok := forms.Load(t); ok {
+		return f.(*form)
+	}
+	f := new(form)
+	for i := range t.NumField() {
+		f.names = append(f.names, Name(t.Field(i)))
+		f.optional = append(f.optional, strings.Contains(t.Field(i).Tag.Get("json"), ",omitempty"))
+	}
+	forms.Store(t, f)
+	return f
+}
+
+func (d *decoder) fields(v reflect.Value) error {
+	known := formOf(v.Type())
+	seen := make([]bool, len(known.names))
 	for d.dec.More() {
 		at := -1
-		name, err := d.name(path, func(name string) bool {
-			for i := range seen {
-				if Name(known.Field(i)) == name {
-					at = i
-					return seen[i]
-				}
-			}
-			return false
+		name, err := d.name(func(name string) bool {
+			at = slices.Index(known.names, name)
+			return at >= 0 && seen[at]
 		})
 		if err != nil {
 			return err
 		}
+		d.enter(step{name, -1})
 		if at < 0 {
-			return fault(under(path, name), "the field is unknown")
+			return d.fault("the field is unknown")
 		}
 		seen[at] = true
-		if err := d.value(under(path, name), v.Field(at)); err != nil {
+		if err := d.value(v.Field(at)); err != nil {
 			return err
 		}
+		d.leave()
 	}
-	if _, _, err := d.next(path); err != nil {
+	if _, _, err := d.next(); err != nil {
 		return err
 	}
-	for i := range seen {
-		if f := known.Field(i); d.rules.Required && !seen[i] && !strings.Contains(f.Tag.Get("json"), ",omitempty") {
-			return fault(under(path, Name(f)), "the field is missing")
+	for i, name := range known.names {
+		if d.rules.Required && !seen[i] && !known.optional[i] {
+			d.enter(step{name, -1})
+			return d.fault("the field is missing")
 		}
 	}
 	return nil

@@ -1,0 +1,33 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// BenchmarkDecode decodes a request of 100 units, and the same by encoding/json.
+func BenchmarkDecode(b *testing.B) {
+	raw := []byte(`{"units": ["user-1` + strings.Repeat(`", "user-2`, 99) + `"]}`)
+	type request struct {
+		Units []string `json:"units"`
+	}
+	b.Run("strict", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		for b.Loop() {
+			var in request
+			if err := Decode(raw, &in, Rules{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding-json", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		for b.Loop() {
+			var in request
+			if err := json.Unmarshal(raw, &in); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
