@@ -132,19 +132,22 @@ func (l *Confident) differs(k int) bool {
 	return false
 }
 
-// restart lets the recent block be all that is known of the arm. Its variance is the pooled one until more
-// is seen.
+// restart lets the recent block be all that is known of the arm. Its variance is the pooled one, less what the
+// jump of its means has put into that, until more is seen. What it has in Freedom, Pool and Spread goes out of
+// them in full: forgetAll scales only what is there of arms that it forgets.
 func (l *Confident) restart(k int) {
 	s, m := &l.s, l.objective.Dim()
+	free, old := s.Freedom, s.Size[k]-s.NewSize[k]
 	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
 	s.Spread = max(s.Spread-l.spread(k), 0)
 	for i := range m {
+		// Σ size·(û − mean)² is that within each part and d²·old·new/size, for means that are d apart.
+		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
+		jump := float64(float64(d*d) * float64(old*(s.NewSize[k]/s.Size[k])))
+		within := max(s.Pool[i]-min(jump, s.Squares[k*m+i]), 0) / max(free-1, 1)
 		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
 		s.Mean[k*m+i] = s.NewMean[k*m+i]
-		s.Squares[k*m+i] = 0
-		if s.Freedom > 0 {
-			s.Squares[k*m+i] = float64(s.Pool[i] / s.Freedom * float64(s.NewCount[k]-1))
-		}
+		s.Squares[k*m+i] = float64(within * float64(s.NewCount[k]-1))
 	}
 	s.Size[k], s.Count[k], s.Cluster[k], s.Rounds[k] = s.NewSize[k], float64(s.NewCount[k]), s.NewCluster[k], float64(s.NewRounds[k])
 	s.NewLimit[k] = 0 // forgetAll passes it over
@@ -156,15 +159,26 @@ func (l *Confident) restart(k int) {
 }
 
 // forgetAll lets the past of every arm but those just started anew count for one group, and what is known
-// of the noise for a few; all blocks end.
+// of the noise by the arms forgotten for a few; all blocks end.
 func (l *Confident) forgetAll() {
 	s, m := &l.s, l.objective.Dim()
-	if s.Freedom > keptFreedom {
-		c := keptFreedom / s.Freedom
-		s.Freedom = keptFreedom
-		s.Spread *= c
+	free, spread := 0.0, 0.0 // of the arms just started anew, which keep theirs
+	clear(l.own)
+	for k := range s.Size {
+		if s.NewLimit[k] == 0 {
+			free += s.Count[k] - 1
+			spread += l.spread(k)
+			for i := range m {
+				l.own[i] += s.Squares[k*m+i]
+			}
+		}
+	}
+	if rest := s.Freedom - free; rest > keptFreedom {
+		c := keptFreedom / rest
+		s.Freedom = free + keptFreedom
+		s.Spread = spread + float64(c*max(s.Spread-spread, 0))
 		for i := range s.Pool {
-			s.Pool[i] *= c
+			s.Pool[i] = l.own[i] + float64(c*max(s.Pool[i]-l.own[i], 0))
 		}
 	}
 	if s.Pairs > keptFreedom {

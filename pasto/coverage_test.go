@@ -1,0 +1,78 @@
+package pasto
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+)
+
+// One metric drifts, so that change follows change, and the other stays: what is known of the other's noise
+// outlives the changes. In every run the standard errors are above 0 after each round and the variances near
+// the truth of 1, and at the end at most one in ten means is off by more than two errors.
+func TestCoverageUnderChanges(t *testing.T) {
+	const runs, rounds = 30, 9000
+	missed, means := 0, 0
+	for seed := range uint64(runs) {
+		l, err := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, arms := random.New(seed, "drift"), make([]int, 1)
+		for n := range rounds {
+			l.Draw(r, arms)
+			k := float64(arms[0])
+			x := k/2 + float64(n)/3000 + Normal(r)
+			if err := l.Observe([]Observation{{Arm: arms[0], Metrics: []float64{x, 1 - k + Normal(r)}}}); err != nil {
+				t.Fatal(err)
+			}
+			if n < 500 {
+				continue
+			}
+			for k := range 2 {
+				if v := l.variance(k, 1); !(v > .35 && v < 3) {
+					t.Fatalf("run %d, round %d: after %d changes arm %d has a variance of %v, want about 1", seed, n, l.Changes(), k, v)
+				}
+			}
+		}
+		if l.Changes() < 2 {
+			t.Errorf("run %d: %d changes: the test sees nothing", seed, l.Changes())
+		}
+		v, se := l.Estimate()
+		for k := range 2 {
+			means++
+			if !(se.Arm(k)[1] > 0) {
+				t.Errorf("run %d: arm %d has an error of %v", seed, k, se.Arm(k)[1])
+			}
+			if math.Abs(v.Arm(k)[1]-float64(1-k)) > 2*se.Arm(k)[1] {
+				missed++
+			}
+		}
+	}
+	t.Logf("%d of %d means are off by more than two errors", missed, means)
+	if missed > means/10 {
+		t.Errorf("%d of %d means are off by more than two errors", missed, means)
+	}
+}
+
+// An arm that is all there is starts anew with its own noise, without the jump: what a block that straddles it
+// has of it is gone after a thousand rounds.
+func TestRestartAlone(t *testing.T) {
+	l, err := NewConfident(goals(t, 5, false, 0), 1, ConfidentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := random.New(1, "alone")
+	for n := range 4000 {
+		jump := float64(n / 1000 * 8)
+		if err := l.Observe([]Observation{{Arm: 0, Metrics: []float64{jump + Normal(r), jump + 2*Normal(r)}}}); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := l.variance(0, 0), l.variance(0, 1); n > 32 && !(a > .5 && b > 2) || n%1000 == 999 && !(a < 2 && b < 8) {
+			t.Fatalf("round %d: variances %v and %v, want about 1 and 4", n, a, b)
+		}
+	}
+	if l.Changes() < 3 {
+		t.Errorf("%d changes, want 3 or more", l.Changes())
+	}
+}
