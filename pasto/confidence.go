@@ -221,13 +221,29 @@ func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
 	if tau == 0 {
 		return v
 	}
+	return v + float64(tau*l.outside(k, size, cluster))/size
+}
+
+// outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for all of it.
+func (l *Confident) outside(k int, size, cluster float64) float64 {
+	return max(cluster/size-l.inside(k), 0)
+}
+
+// inside is the part of τ² that the variance at hand of arm k contains, times size.
+func (l *Confident) inside(k int) float64 {
 	s := &l.s
 	pool := 0.0
 	if s.Freedom > 0 {
 		pool = float64(poolWeight * s.Spread / s.Freedom)
 	}
-	inside := (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
-	return v + float64(tau*max(cluster/size-inside, 0))/size
+	return (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
+}
+
+// shares reports whether what groups of a round have in common can be more than a fifth of the squared errors of
+// arm k's means, and the variance at hand does not contain it.
+func (l *Confident) shares(k int) bool {
+	s := &l.s
+	return l.outside(k, s.Size[k], s.Cluster[k]) > float64(0.25*l.inside(k))
 }
 
 // standardError is that of arm k's mean in metric i.

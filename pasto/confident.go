@@ -352,7 +352,9 @@ func (l *Confident) RetireArm(k int) error {
 	return nil
 }
 
-// Estimate returns V̂ and the standard errors; an arm never served has 0 and +Inf.
+// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf, and errors are +Inf too while
+// nothing is known of what they depend on: of the noise, or of the effects that groups of a round have in common
+// where an arm had several in a round; that takes a second round.
 func (l *Confident) Estimate() (means, errors *Table) {
 	m := l.objective.Dim()
 	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)
@@ -360,7 +362,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 	for k := range l.s.Size {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
-			if l.s.Size[k] > 0 {
+			if l.s.Size[k] > 0 && (l.s.Pairs > 0 || !l.shares(k)) {
 				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}

@@ -76,3 +76,54 @@ func TestRestartAlone(t *testing.T) {
 		t.Errorf("%d changes, want 3 or more", l.Changes())
 	}
 }
+
+// Guardrails that every arm holds are not called surely broken on the first rounds, which all groups of a round
+// have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown after the
+// first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
+func TestInfeasibleSureUnderShocks(t *testing.T) {
+	const runs, groups = 300, 20
+	metrics := []Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Hard: true}}
+	f, err := NewGoals(metrics, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := []int{1, 2, 3, 4, 6, 10, 20, 300}
+	for _, room := range []float64{.2, -1} {
+		sure := make([]int, len(at))
+		for seed := range uint64(runs) {
+			l, err := NewConfident(f, 5, ConfidentOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, arms, obs := random.New(seed, "sure"), make([]int, groups), make([]Observation, groups)
+			for n, next := 1, 0; next < len(at); n++ {
+				l.Draw(r, arms)
+				shock := Normal(r)
+				for q, k := range arms {
+					obs[q] = Observation{Arm: k, Metrics: []float64{float64(k) + .1*Normal(r), room + shock + .1*Normal(r)}}
+				}
+				if err := l.Observe(obs); err != nil {
+					t.Fatal(err)
+				}
+				if _, se := l.Estimate(); n == 1 && !math.IsInf(se.Arm(0)[1], 1) {
+					t.Fatalf("an error of %v after a round", se.Arm(0)[1])
+				}
+				if n == at[next] {
+					if _, s := l.Infeasible(); s {
+						sure[next]++
+					}
+					next++
+				}
+			}
+		}
+		t.Logf("room %v: sure at %v: %v of %d runs", room, at, sure, runs)
+		for i, n := range sure {
+			if room > 0 && n > 3 {
+				t.Errorf("round %d: %d of %d runs are sure", at[i], n, runs)
+			}
+		}
+		if room < 0 && sure[len(at)-1] < runs*9/10 {
+			t.Errorf("%d of %d runs are sure of what is so", sure[len(at)-1], runs)
+		}
+	}
+}
