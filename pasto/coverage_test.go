@@ -55,8 +55,8 @@ func TestCoverageUnderChanges(t *testing.T) {
 	}
 }
 
-// An arm that is all there is starts anew with its own noise, without the jump: what a block that straddles it
-// has of it is gone after a thousand rounds.
+// An arm that is all there is starts anew with its own noise, without the jump: what a block that straddles
+// it has of it is gone after a thousand rounds.
 func TestRestartAlone(t *testing.T) {
 	l, err := NewConfident(goals(t, 5, false, 0), 1, ConfidentOptions{})
 	if err != nil {
@@ -77,9 +77,9 @@ func TestRestartAlone(t *testing.T) {
 	}
 }
 
-// Guardrails that every arm holds are not called surely broken on the first rounds, which all groups of a round
-// have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown after the
-// first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
+// Guardrails that every arm holds are not called surely broken on the first rounds, which all groups of a
+// round have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown
+// after the first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
 func TestInfeasibleSureUnderShocks(t *testing.T) {
 	const runs, groups = 300, 20
 	metrics := []Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Hard: true}}
@@ -124,6 +124,48 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 		}
 		if room < 0 && sure[len(at)-1] < runs*9/10 {
 			t.Errorf("%d of %d runs are sure of what is so", sure[len(at)-1], runs)
+		}
+	}
+}
+
+// One group a round, of sizes that differ by orders of magnitude, with an effect of the round: the large
+// groups are no better known than the effect lets them be. Standard errors are those of the means, and few
+// runs find a change where there is none.
+func TestLoneGroupsOfUnequalSizes(t *testing.T) {
+	const runs, arms = 200, 3
+	for _, c := range []struct{ effect, spread float64 }{{.1, 1.5}, {0, 1.5}, {.1, .5}, {.1, 0}} {
+		for _, rounds := range []int{50, 300, 1000} {
+			missed, changed := 0, 0
+			for seed := range uint64(runs) {
+				l, err := NewConfident(goals(t, 5, false, 0), arms, ConfidentOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := random.New(seed, "lone")
+				for n := range rounds {
+					size := 1000 * math.Exp(c.spread*Normal(r))
+					u := c.effect * Normal(r)
+					v := []float64{u + Normal(r)/math.Sqrt(size), u + Normal(r)/math.Sqrt(size)}
+					if err := l.Observe([]Observation{{Arm: n % arms, Size: size, Metrics: v}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				changed += min(l.Changes(), 1)
+				v, se := l.Estimate()
+				for k := range arms {
+					if math.IsInf(se.Arm(k)[0], 1) {
+						t.Fatalf("seed %d: the error of arm %d is unknown after %d rounds", seed, k, rounds)
+					}
+					if math.Abs(v.Arm(k)[0]) > 2*se.Arm(k)[0] {
+						missed++
+					}
+				}
+			}
+			share := float64(missed) / (runs * arms)
+			t.Logf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)
+			if share > .08 || changed > runs/40 {
+				t.Errorf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)
+			}
 		}
 	}
 }

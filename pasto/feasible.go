@@ -9,10 +9,11 @@ import (
 // Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so far: nil when
 // some mixture of the arms served so far holds them by the estimates V̂, else the least violation there is
 // by them. Sure reports that not even estimates moved in the good direction by three standard errors could
-// hold them, or more than three while the errors rest on little: the quantile of Student's t that leaves out as
-// much as three do of the normal distribution, for as many degrees of freedom as variances, and effects common to
-// the groups of a round where these have a part in the errors, are known from. It solves two linear programs, and
-// changes nothing. For objectives that are not [Goals], and before two groups of an arm have been seen, it is nil.
+// hold them, or more than three while the errors rest on little: the quantile of Student's t that leaves out
+// as much as three do of the normal distribution, for as many degrees of freedom as variances, and effects
+// common to the groups of a round where these have a part in the errors, are known from. It solves two linear
+// programs, and changes nothing. For objectives that are not [Goals], and before two groups of an arm have
+// been seen, it is nil.
 func (l *Confident) Infeasible() (least *Infeasible, sure bool) {
 	g, ok := l.objective.(*Goals)
 	if !ok || l.s.Freedom <= 0 {
@@ -49,13 +50,13 @@ func (l *Confident) Infeasible() (least *Infeasible, sure bool) {
 	return least, !math.IsInf(z, 1) && infeasibleOf(CheckFeasible(g, best)) != nil
 }
 
-// allowance is the number of standard errors to allow for where z would do if they were known: +Inf where nothing
-// is known of effects that groups of a round have in common and some arm had several in a round.
+// allowance is the number of standard errors to allow for where z would do if they were known: +Inf where
+// nothing is known of effects that groups of a round have in common and some arm had several in a round.
 func (l *Confident) allowance(z float64) float64 {
 	n := l.s.Freedom
 	for k, ok := range l.s.Active {
 		if ok && l.s.Count[k] > 0 && l.shares(k) {
-			n = min(n, l.s.Pairs)
+			n = min(n, l.tauFreedom())
 		}
 	}
 	return student(z, n)
