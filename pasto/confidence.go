@@ -62,6 +62,9 @@ func (l *Confident) common(obs []Observation) {
 			known++
 		}
 	}
+	if known == 1 && len(obs) == 1 {
+		l.alone(&obs[0])
+	}
 	if known < 2 {
 		return
 	}
@@ -87,12 +90,54 @@ func (l *Confident) common(obs []Observation) {
 	s.Pairs += 1 - each
 }
 
-// tau is the variance τ² of what the groups of a round have in common in metric i.
-func (l *Confident) tau(i int) float64 {
-	if !(l.s.Pairs > 0) {
+// alone adds a round of one group, of an arm that has a mean, to what is known of the effects of rounds.
+func (l *Confident) alone(o *Observation) {
+	s, k, m := &l.s, o.Arm, l.objective.Dim()
+	a, w, size := &s.Lone, unit(o), s.Size[k]
+	kept := size / (size + w)
+	part := float64(kept * (1 + s.Cluster[k]/size/size))
+	a.Rounds++
+	a.Inverse += 1 / w
+	a.Part += part
+	a.Sized += float64(w * part)
+	for i, v := range o.Metrics {
+		d := v - s.Mean[k*m+i]
+		q := float64(float64(d*d) * kept)
+		a.Square[i] += q
+		a.Product[i] += float64(w * q)
+	}
+}
+
+// known is the number of rounds that those of one group are worth for τ²: all where their sizes differ by
+// orders of magnitude, and none where they are alike, as there 1/size does not tell σ² from τ².
+func (a *lone) known() float64 {
+	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
+	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
 		return 0
 	}
-	return max(l.s.Shared[i]/l.s.Pairs, 0)
+	return float64(a.Rounds * (apart / (apart + a.Part)))
+}
+
+// tauFreedom is the number of degrees of freedom, nearly, that τ² is known with.
+func (l *Confident) tauFreedom() float64 {
+	return l.s.Pairs + l.s.Lone.known()
+}
+
+// tau is the variance τ² of what the groups of a round have in common in metric i: the mean product of two
+// groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ part and
+// Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
+func (l *Confident) tau(i int) float64 {
+	a := &l.s.Lone
+	sum, n := l.s.Shared[i], l.s.Pairs
+	if known := a.known(); known > 0 {
+		mean := a.Inverse / a.Rounds
+		sum += float64(known * ((float64(mean*a.Product[i]) - a.Square[i]) / (float64(mean*a.Sized) - a.Part)))
+		n += known
+	}
+	if !(n > 0) {
+		return 0
+	}
+	return max(sum/n, 0)
 }
 
 // ended ends the round for arm k, and reports whether the arm has changed.
@@ -132,19 +177,22 @@ func (l *Confident) differs(k int) bool {
 	return false
 }
 
-// restart lets the recent block be all that is known of the arm. Its variance is the pooled one until more
-// is seen.
+// restart lets the recent block be all that is known of the arm. Its variance is the pooled one, less what
+// the jump of its means has put into that, until more is seen. What it has in Freedom, Pool and Spread goes
+// out of them in full: forgetAll scales only what is there of arms that it forgets.
 func (l *Confident) restart(k int) {
 	s, m := &l.s, l.objective.Dim()
+	free, old := s.Freedom, s.Size[k]-s.NewSize[k]
 	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
 	s.Spread = max(s.Spread-l.spread(k), 0)
 	for i := range m {
+		// Σ size·(û − mean)² is that within each part and d²·old·new/size, for means that are d apart.
+		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
+		jump := float64(float64(d*d) * float64(old*(s.NewSize[k]/s.Size[k])))
+		within := max(s.Pool[i]-min(jump, s.Squares[k*m+i]), 0) / max(free-1, 1)
 		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
 		s.Mean[k*m+i] = s.NewMean[k*m+i]
-		s.Squares[k*m+i] = 0
-		if s.Freedom > 0 {
-			s.Squares[k*m+i] = float64(s.Pool[i] / s.Freedom * float64(s.NewCount[k]-1))
-		}
+		s.Squares[k*m+i] = float64(within * float64(s.NewCount[k]-1))
 	}
 	s.Size[k], s.Count[k], s.Cluster[k], s.Rounds[k] = s.NewSize[k], float64(s.NewCount[k]), s.NewCluster[k], float64(s.NewRounds[k])
 	s.NewLimit[k] = 0 // forgetAll passes it over
@@ -156,15 +204,26 @@ func (l *Confident) restart(k int) {
 }
 
 // forgetAll lets the past of every arm but those just started anew count for one group, and what is known
-// of the noise for a few; all blocks end.
+// of the noise by the arms forgotten for a few; all blocks end.
 func (l *Confident) forgetAll() {
 	s, m := &l.s, l.objective.Dim()
-	if s.Freedom > keptFreedom {
-		c := keptFreedom / s.Freedom
-		s.Freedom = keptFreedom
-		s.Spread *= c
+	free, spread := 0.0, 0.0 // of the arms just started anew, which keep theirs
+	clear(l.own)
+	for k := range s.Size {
+		if s.NewLimit[k] == 0 {
+			free += s.Count[k] - 1
+			spread += l.spread(k)
+			for i := range m {
+				l.own[i] += s.Squares[k*m+i]
+			}
+		}
+	}
+	if rest := s.Freedom - free; rest > keptFreedom {
+		c := keptFreedom / rest
+		s.Freedom = free + keptFreedom
+		s.Spread = spread + float64(c*max(s.Spread-spread, 0))
 		for i := range s.Pool {
-			s.Pool[i] *= c
+			s.Pool[i] = l.own[i] + float64(c*max(s.Pool[i]-l.own[i], 0))
 		}
 	}
 	if s.Pairs > keptFreedom {
@@ -172,6 +231,14 @@ func (l *Confident) forgetAll() {
 			s.Shared[i] *= keptFreedom / s.Pairs
 		}
 		s.Pairs = keptFreedom
+	}
+	if a := &s.Lone; a.Rounds > keptFreedom {
+		c := keptFreedom / a.Rounds
+		a.Rounds, a.Inverse, a.Part, a.Sized = keptFreedom, float64(c*a.Inverse), float64(c*a.Part), float64(c*a.Sized)
+		for i := range a.Square {
+			a.Square[i] *= c
+			a.Product[i] *= c
+		}
 	}
 	for k := range s.Size {
 		if s.NewLimit[k] != 0 && s.Count[k] > 1 {
@@ -207,13 +274,30 @@ func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
 	if tau == 0 {
 		return v
 	}
+	return v + float64(tau*l.outside(k, size, cluster))/size
+}
+
+// outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for all of
+// it.
+func (l *Confident) outside(k int, size, cluster float64) float64 {
+	return max(cluster/size-l.inside(k), 0)
+}
+
+// inside is the part of τ² that the variance at hand of arm k contains, times size.
+func (l *Confident) inside(k int) float64 {
 	s := &l.s
 	pool := 0.0
 	if s.Freedom > 0 {
 		pool = float64(poolWeight * s.Spread / s.Freedom)
 	}
-	inside := (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
-	return v + float64(tau*max(cluster/size-inside, 0))/size
+	return (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
+}
+
+// shares reports whether what groups of a round have in common can be more than a fifth of the squared errors
+// of arm k's means, and the variance at hand does not contain it.
+func (l *Confident) shares(k int) bool {
+	s := &l.s
+	return l.outside(k, s.Size[k], s.Cluster[k]) > float64(0.25*l.inside(k))
 }
 
 // standardError is that of arm k's mean in metric i.

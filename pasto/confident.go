@@ -57,7 +57,9 @@ type ConfidentOptions struct {
 // round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round
 // t: what is in common does not average out within a round. Rounds are taken to be independent, and e too;
 // shocks that hit arms differently are a part of e where an arm has one group in a round, and are missed
-// where it has many.
+// where it has many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ²
+// being what a group misses the mean by: not at all where these are alike, and then the two need not be told
+// apart.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
 // blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
@@ -128,7 +130,20 @@ type confidentState struct {
 	Spread     float64   // Σ (Size − Cluster/Size), with Freedom
 	Shared     []float64 // M: Σ over rounds of products of two groups' deviations
 	Pairs      float64   // Σ of the weights of these
+	Lone       lone      // what rounds of one group know of it
 	Up, Down   []float64 // p⁺ and p⁻
+}
+
+// lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
+// arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size + τ²·part on
+// average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
+type lone struct {
+	Rounds  float64
+	Inverse float64   // Σ 1/size
+	Part    float64   // Σ part
+	Sized   float64   // Σ size·part
+	Square  []float64 // M: Σ q
+	Product []float64 // M: Σ size·q
 }
 
 const (
@@ -138,7 +153,7 @@ const (
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
 
-	confidentFormat = ", state 2: " // of snapshots
+	confidentFormat = ", state 3: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
@@ -194,7 +209,7 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	}
 	l.s.Solved = make([]float64, arms)
 	l.s.Rounds, l.s.Cluster, l.s.NewRounds, l.s.NewCluster = make([]float64, arms), make([]float64, arms), make([]int, arms), make([]float64, arms)
-	l.s.Shared = make([]float64, m)
+	l.s.Shared, l.s.Lone.Square, l.s.Lone.Product = make([]float64, m), make([]float64, m), make([]float64, m)
 	for k := range arms {
 		l.s.Active[k] = true
 		l.s.NewLimit[k] = 2 * firstBlock
@@ -352,7 +367,9 @@ func (l *Confident) RetireArm(k int) error {
 	return nil
 }
 
-// Estimate returns V̂ and the standard errors; an arm never served has 0 and +Inf.
+// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf, and errors are +Inf too
+// while nothing is known of what they depend on: of the noise, or of the effects that groups of a round have
+// in common where an arm had several in a round; that takes a second round.
 func (l *Confident) Estimate() (means, errors *Table) {
 	m := l.objective.Dim()
 	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)
@@ -360,7 +377,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 	for k := range l.s.Size {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
-			if l.s.Size[k] > 0 {
+			if l.s.Size[k] > 0 && (l.tauFreedom() > 0 || !l.shares(k)) {
 				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}

@@ -78,7 +78,7 @@ type confidentUndo struct {
 	scalars  confidentState // its slices are not used
 	rows     []float64      // of each observation: Size, Count, NewSize, Rounds, Cluster, NewCluster, Mean, Squares, NewMean
 	counts   []int          // NewCount, NewRounds, NewLimit
-	pool     []float64      // Pool, Shared
+	pool     []float64      // Pool, Shared, Lone.Square, Lone.Product
 	whole    bool
 	all      []float64 // see parts
 	allCount []int     // NewCount, NewRounds, NewLimit
@@ -88,7 +88,7 @@ type confidentUndo struct {
 func (l *Confident) mark(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	u.scalars, u.whole = *s, false
-	u.pool = append(append(u.pool[:0], s.Pool...), s.Shared...)
+	u.pool = append(append(append(append(u.pool[:0], s.Pool...), s.Shared...), s.Lone.Square...), s.Lone.Product...)
 	u.rows, u.counts = u.rows[:0], u.counts[:0]
 	for i := range obs {
 		k := obs[i].Arm
@@ -117,7 +117,10 @@ func (l *Confident) markAll() {
 func (l *Confident) revert(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	*s = u.scalars
-	copy(s.Shared, u.pool[copy(s.Pool, u.pool):])
+	pool := u.pool
+	for _, v := range [4][]float64{s.Pool, s.Shared, s.Lone.Square, s.Lone.Product} {
+		pool = pool[copy(v, pool):]
+	}
 	if u.whole {
 		from := u.all
 		for _, v := range s.parts() {
