@@ -16,7 +16,7 @@ demo: ## run the decision service with simulated users and print how it learns
 .PHONY: test
 test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)
 	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
-	$(GO) test $(RACE) ./...
+	$(GO) test -timeout 25m $(RACE) ./...
 
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two
