@@ -68,7 +68,7 @@ func student(z, n float64) float64 {
 	if !(n > 0) {
 		return math.Inf(1)
 	}
-	c := (8*n + 3) / (8*n + 1)
+	c := (float64(8*n) + 3) / (float64(8*n) + 1)
 	e := float64(float64(float64(z*z)*float64(c*c)) / n)
 	switch {
 	case e > 200:
