@@ -91,6 +91,12 @@ func descents() []Entry {
 				return NewSubgradientDescent(p.Set, nil, StronglyConvex(p.StrongConvexity))
 			},
 		},
+	}
+}
+
+// adaptiveDescents are those whose steps adapt to the subgradients seen.
+func adaptiveDescents() []Entry {
+	return []Entry{
 		{
 			Name: "ogd-adaptive", Kind: "convex", Bound: "√2·D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+proj",
 			Source: "Streeter and McMahan 2010; Orabona 2019, Theorem 4.14",
@@ -233,6 +239,12 @@ func regularized() []Entry {
 				return NewEntropicFTRL(n, p.LipschitzInf, 0)
 			},
 		},
+	}
+}
+
+// scaleFreeLeaders are those of them that adapt to the scale of the losses, which nobody has to know.
+func scaleFreeLeaders() []Entry {
+	return []Entry{
 		{
 			Name: "scale-free-hedge", Kind: "experts", Bound: "(ln d/α+√2·α)·√Σ‖g_t‖∞²", Knows: "nothing", Cost: "O(d)",
 			Options: []Option{{"alpha", "max(4, 2^(−1/4)√ln d)", "at least 4"}},
