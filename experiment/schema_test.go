@@ -36,7 +36,7 @@ var replacements = []string{
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
 	`is no metric`, `want the name of a mean or a count`, `is the numerator too`, `has neither range nor default`, `is no ratio and has no`,
-	`want a number in the range`, `a count is`, `want two finite numbers, the lower first`,
+	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,
 	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`, `there is no control arm`, `relative to the control arm`, `needs a control arm`,
 	`stands in policy.split`, `policy.split`, `a fixed policy`, `learned with drift none`, `a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
 	`cannot choose points`, `the policy pasto needs one`, `is that of (arms|metrics)\[`, `is a goal twice`, `is a ratio, which is not linear`, `can have a min or a max`,

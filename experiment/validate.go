@@ -193,8 +193,8 @@ func (d *Definition) checkBox() error {
 		if !metricForm.MatchString(name) {
 			return bad("arms.box", "%q: want a parameter's name of letters, digits and _ . -", name)
 		}
-		if !finite(s.Low) || !finite(s.High) || s.Low >= s.High || !finite(s.High-s.Low) {
-			return bad("arms.box."+name, "from %v to %v: want finite numbers, low < high, with a finite difference", s.Low, s.High)
+		if !within(s.Low) || !within(s.High) || s.Low >= s.High {
+			return bad("arms.box."+name, "from %v to %v: want low < high, both of size at most %v", s.Low, s.High, largest)
 		}
 	}
 	if a.Nodes < 0 || a.Nodes > 200 {
@@ -291,8 +291,8 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 		return bad(place, "%q is no ratio and has no numerator and denominator", m.Name)
 	}
 	low, high := m.interval()
-	if m.Range != nil && (len(m.Range) != 2 || !finite(m.Range[0]) || !finite(m.Range[1]) || m.Range[0] >= m.Range[1]) {
-		return bad(place+".range", "%v: want two finite numbers, the lower first", m.Range)
+	if m.Range != nil && (len(m.Range) != 2 || !within(m.Range[0]) || !within(m.Range[1]) || m.Range[0] >= m.Range[1]) {
+		return bad(place+".range", "%v: want two numbers of size at most %v, the lower first", m.Range, largest)
 	}
 	if m.Kind == "count" && low < 0 {
 		return bad(place+".range", "%v: a count is at least 0", m.Range)
@@ -306,8 +306,13 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	return nil
 }
 
-// largest is the greatest size of an observation without a range.
+// largest is the greatest size of an observation, a limit, a weight or a parameter: sums of a billion units' squares
+// and their products with weights stay far inside float64.
 const largest = 1e15
+
+func within(v float64) bool { return math.Abs(v) <= largest }
+
+func isWeight(v float64) bool { return v >= 1/largest && v <= largest }
 
 // interval is where observations lie.
 func (m *Metric) interval() (low, high float64) {
@@ -350,14 +355,14 @@ func (d *Definition) checkObjective() error {
 			return bad(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
 		case m.Kind == "ratio":
 			return bad(place+".metric", "%q is a ratio, which is not linear in the mixture: improve its numerator and keep its denominator, or make it a guardrail", g.Metric)
-		case !(g.Weight > 0) || !finite(g.Weight):
-			return bad(place+".weight", "%v: want a finite number above 0", g.Weight)
+		case !isWeight(g.Weight):
+			return bad(place+".weight", "%v: want a number in [%v, %v]", g.Weight, 1/largest, largest)
 		case slices.ContainsFunc(d.Objective.Goals[:i], func(o Goal) bool { return o.Metric == g.Metric }):
 			return bad(place+".metric", "%q is a goal twice", g.Metric)
 		}
 	}
-	if s := d.Objective.Soft; !(s >= 0) || !finite(s) {
-		return bad("objective.soft", "%v: want a finite number, at least 0", s)
+	if s := d.Objective.Soft; !(s >= 0 && s <= largest) {
+		return bad("objective.soft", "%v: want a number in [0, %v]", s, largest)
 	}
 	return nil
 }
@@ -391,16 +396,16 @@ func (d *Definition) checkGuardrails() error {
 			return bad(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
 		case given != 1:
 			return bad(place, "%d limits: want exactly one of min, max, min_change and max_change", given)
-		case !finite(limit) || math.Abs(limit) > largest:
-			return bad(place, "limit %v: want a finite number", limit)
+		case !within(limit):
+			return bad(place, "limit %v: want a number of size at most %v", limit, largest)
 		case relative && limit <= -1:
 			return bad(place, "a change of %v: want one above -1", limit)
 		case relative && d.Control == nil:
 			return bad(place, "a change is relative to the control arm, and there is none")
 		case relative && m.Kind == "ratio":
 			return bad(place, "the ratio %q can have a min or a max, not a change", m.Name)
-		case !(g.Penalty > 0) || !finite(g.Penalty):
-			return bad(place+".penalty", "%v: want a finite number above 0", g.Penalty)
+		case !isWeight(g.Penalty):
+			return bad(place+".penalty", "%v: want a number in [%v, %v]", g.Penalty, 1/largest, largest)
 		case !(g.Alpha > 0 && g.Alpha < 1):
 			return bad(place+".alpha", "%v: want a probability in (0, 1)", g.Alpha)
 		case g.Action != "alert" && d.Control == nil:

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,13 +16,14 @@ func TestREADMEShowsTheDemos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	command := built(t)
 	plot := filepath.Join(t.TempDir(), "demo.svg")
 	for _, args := range [][]string{{"demo", "--plot", plot}, {"demo", "classifier"}} {
-		var out, errs bytes.Buffer
-		if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
-			t.Fatalf("%q: status %d: %s", args, status, &errs)
+		out, err := exec.Command(command, args...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
 		}
-		text := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).ReplaceAllString(out.String(), "127.0.0.1:8431")
+		text := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).ReplaceAllString(string(out), "127.0.0.1:8431")
 		if !strings.Contains(string(readme), "```text\n"+strings.TrimRight(text, "\n")+"\n```") {
 			t.Errorf("README.md does not show what noregret %q prints:\n%s", args, text)
 		}
