@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,8 +20,10 @@ func TestMain(m *testing.M) {
 //
 // Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit status, "bad N ERROR ..."
 // the exact error as well; pack, damage, replace and idx make files that text cannot show;
-// "service start|stop|kill" runs noregret serve (scriptserve_test.go).
+// "service start|stop|kill" runs noregret serve (scriptserve_test.go); after "plain", noregret is the command as it
+// is built without the race detector, for what takes minutes with it and has tests of its own under it.
 func TestScripts(t *testing.T) {
+	path := filepath.Dir(built(t)) + string(filepath.ListSeparator)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -34,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"replace": replace,
 			"idx":     idx,
 			"service": service,
+			"plain":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PATH", path+ts.Getenv("PATH")) },
 		},
 	})
 }
