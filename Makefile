@@ -18,6 +18,10 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
 	$(GO) test -timeout 25m $(RACE) ./...
 
+.PHONY: montecarlo
+montecarlo: ## the tests of many random runs in full, which the race detector's form of make test cuts short
+	$(GO) test -timeout 1h ./classify ./experiment ./oco ./papers ./pasto/...
+
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -v ./papers

@@ -42,7 +42,7 @@ func TestPriorPositives(t *testing.T) {
 	ctx := context.Background()
 	f1 := measure.FBeta{B: 1}
 	value := func(xs []Example, algorithm string, prior float64) float64 {
-		r, err := Fit(ctx, asData(t, xs), Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior})
+		r, err := Fit(ctx, asData(t, xs), Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
+
+func init() { testsize.Rapid(25) }
 
 // TestFold applies random events, sensible and not, to two experiments. The state never fails, its counters
 // add up, and a second fold with snapshots in between is the same bit for bit.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -80,7 +81,7 @@ func TestGuardrailCalls(t *testing.T) {
 // every unit: at most 5 % of the runs are ever rolled back. (It was 118 of 200 by sample variances.)
 func TestHealthyGuardrailStays(t *testing.T) {
 	runs, most := 200, 19 // 10 expected at the very most, 19 or more have probability .006
-	if testing.Short() {
+	if testsize.Short() {
 		runs, most = 40, 8 // 2, .001
 	}
 	wrong := 0
@@ -132,7 +133,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		if said := strings.Join(r.Health.Problems, "; "); !strings.Contains(said, "is shrunk") || ranged == "" && !strings.Contains(said, "too new for a bound") {
 			t.Errorf("%q: it says %q", ranged, said)
 		}
-		for round := range 60 { // the new arm is good, which is found out
+		for round := range testsize.Of(60, 25) { // the new arm is good, which is found out
 			s.simulate([]string{"simulate", fmt.Sprint(10_000 * (round + 1)), "500", "0", "x=a:.9,c:.1,b:.5", "y=a:.2,c:.9,b:.9"})
 			s.run("wait 61s")
 			s.run("due")
@@ -151,7 +152,7 @@ func TestNegativeControl(t *testing.T) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, 10]}]\n" +
 			"policy: {kind: fixed, split: {c: 0.5, a: 0.5}}\ncontrol: {arm: c}\nguardrails: [{metric: y, " + limit + "}]")
-		s.simulate([]string{"simulate", "0", "20000", "0.5", "y=" + means})
+		s.simulate([]string{"simulate", "0", fmt.Sprint(testsize.Of(20_000, 6000)), "0.5", "y=" + means})
 		r, err := s.state.Report("g")
 		if err != nil {
 			t.Fatal(err)

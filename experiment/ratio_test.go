@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestRatioTestSums: sums by arm in one report are no evidence by their order, however large; and a lopsided
@@ -75,7 +76,7 @@ func TestRatioTestOrder(t *testing.T) {
 func TestRatioTestSameUnits(t *testing.T) {
 	for _, stickiness := range []string{"round", "unit"} {
 		low, runs := 0, uint64(300)
-		if testing.Short() {
+		if testsize.Short() {
 			runs = 60
 		}
 		for seed := range runs {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // bases are definitions that are taken, with every field among them.
@@ -110,7 +112,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 	s := compileSchema(t)
 	taken, all := 0, 0
 	stride := 1
-	if testing.Short() {
+	if testsize.Short() {
 		stride = 7
 	}
 	for i, base := range bases {

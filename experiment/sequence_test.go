@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -110,7 +111,7 @@ func coverage(t *testing.T, runs int, name string, n, batch int, mean float64, d
 // products of uniform numbers, in batches of any size. It is exact: at most alpha of the runs ever miss.
 func TestSequenceCoversAtAllTimes(t *testing.T) {
 	runs, most := 500, 39 // 25 expected at the very most, 39 or more have probability .005
-	if testing.Short() {
+	if testsize.Short() {
 		runs, most = 60, 10 // 3, .002
 	}
 	for _, p := range []float64{.01, .05, .1, .3, .5} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -468,7 +469,7 @@ func TestRegretBoundBreadthLong(t *testing.T) {
 	}
 	for i, size := range [][2]int{{50, 5000}, {1, 5000}, {7, 1000}} {
 		seed := uint64(200 + i)
-		d, n := size[0], size[1]
+		d, n := size[0], testsize.Of(size[1], size[1]/10)
 		t.Run(fmt.Sprintf("d=%d,T=%d", d, n), func(t *testing.T) {
 			t.Logf("seed %d", seed)
 			r := random.New(seed, "oco/breadth/long")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // exponents are where float64 sums, squares and inverses change their nature.
@@ -114,7 +115,7 @@ func TestExtremePairs(t *testing.T) {
 	const d = 3
 	r := random.New(11, "oco/extreme")
 	grid := exponents
-	if testing.Short() {
+	if testsize.Short() {
 		grid = []int{-1074, -990, -511, -3, 40, 332, 465, 511, 600, 1023}
 	}
 	power := func(e int) []float64 {
@@ -133,7 +134,7 @@ func TestExtremePairs(t *testing.T) {
 	seen := map[string]int{}
 	for _, c := range contenders(r, d, 1000) {
 		name, _, _ := bytes.Cut([]byte(c.name), []byte("#"))
-		if seen[string(name)]++; testing.Short() && seen[string(name)] > 2 {
+		if seen[string(name)]++; testsize.Short() && seen[string(name)] > 2 {
 			continue
 		}
 		n := c.set.Dim()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -287,6 +288,8 @@ func forEach(r *random.Source, d, n int, kind string, f func(e Entry, a arena, l
 	}
 	return played
 }
+
+func init() { testsize.Rapid(25) }
 
 func TestRegretBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

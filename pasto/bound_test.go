@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is what is served.
@@ -90,7 +91,7 @@ func TestBoundHolds(t *testing.T) {
 	const span = 2.5 // of f on [−1, 1]²
 	for _, w := range boundWorlds() {
 		n := seeds
-		if testing.Short() {
+		if testsize.Short() {
 			n = 1
 		}
 		mean, spread := 0.0, 0.0

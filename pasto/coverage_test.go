@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // One metric drifts, so that change follows change, and the other stays: what is known of the other's noise
@@ -81,7 +82,8 @@ func TestRestartAlone(t *testing.T) {
 // round have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown
 // after the first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
 func TestInfeasibleSureUnderShocks(t *testing.T) {
-	const runs, groups = 300, 20
+	const groups = 20
+	runs := testsize.Of(300, 60)
 	metrics := []Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Hard: true}}
 	f, err := NewGoals(metrics, 0)
 	if err != nil {
@@ -132,7 +134,8 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 // groups are no better known than the effect lets them be. Standard errors are those of the means, and few
 // runs find a change where there is none.
 func TestLoneGroupsOfUnequalSizes(t *testing.T) {
-	const runs, arms = 200, 3
+	const arms = 3
+	runs := testsize.Of(200, 50)
 	for _, c := range []struct{ effect, spread float64 }{{.1, 1.5}, {0, 1.5}, {.1, .5}, {.1, 0}} {
 		for _, rounds := range []int{50, 300, 1000} {
 			missed, changed := 0, 0
@@ -161,7 +164,7 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 					}
 				}
 			}
-			share := float64(missed) / (runs * arms)
+			share := float64(missed) / float64(runs*arms)
 			t.Logf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)
 			if share > .08 || changed > runs/40 {
 				t.Errorf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)

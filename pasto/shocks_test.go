@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // crowd is a world of rounds whose groups have something in common: a shock of the round in every metric,
@@ -100,7 +101,7 @@ func TestCommonEffects(t *testing.T) {
 		for _, own := range []bool{false, true} {
 			for _, shock := range []float64{0, .5} {
 				c, at := crowd{q, own, shock, .5}, []int{100, 300, 1000, 3000}
-				if testing.Short() && q == 100 {
+				if testsize.Short() && q == 100 {
 					if own {
 						continue
 					}
