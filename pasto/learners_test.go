@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // All named algorithms: deterministic, a snapshot continues bit for bit, distributions stay distributions,
@@ -417,7 +418,7 @@ func TestConfidentHard(t *testing.T) {
 		{two, toy(t), 1, 5, 1, .12},
 		{four, mu, 4, .5, 73.0 / 190, .04},
 	} {
-		const runs = 60
+		runs := testsize.Of(60, 20)
 		broken, mean := 0, 0.0
 		for seed := range uint64(runs) {
 			l, err := NewConfident(c.f, c.mu.Arms(), ConfidentOptions{})
@@ -430,7 +431,7 @@ func TestConfidentHard(t *testing.T) {
 			if !c.f.Holds(theta) {
 				broken++
 			}
-			mean += theta[0] / runs
+			mean += theta[0] / float64(runs)
 		}
 		if broken > runs/20 {
 			t.Errorf("σ=%v: the guardrails are broken in %d of %d runs", c.sigma, broken, runs)

@@ -204,13 +204,16 @@ func (s *source) export(ctx context.Context, w io.Writer, from uint64, name stri
 		if from == 0 {
 			from = log.Stats().First
 		}
-		_, err := eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
+		n, err := eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
 			for r, err := range log.Read(ctx, from) {
 				if (err != nil || name == "" || experiment.Concerns(r.Payload) == name) && !yield(r, err) {
 					return
 				}
 			}
 		})
+		if err == nil && n == 0 && name != "" {
+			return noregret.Errorf(noregret.NotFound, name, "the log has no event of an experiment of this name from position %d on", from)
+		}
 		return err
 	})
 }

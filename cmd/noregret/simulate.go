@@ -96,8 +96,8 @@ func newSimulateCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("noise") {
 				o.noise = math.NaN()
-			} else if !(o.noise >= 0) || math.IsInf(o.noise, 1) {
-				return outOfRange("--noise", o.noise, "a finite standard deviation, at least 0")
+			} else if !(o.noise >= 0 && o.noise <= scenario.MostNoise) {
+				return outOfRange("--noise", o.noise, fmt.Sprintf("a finite standard deviation, at least 0 and at most %v", scenario.MostNoise))
 			}
 			if !cmd.Flags().Changed("threshold") {
 				o.threshold = math.NaN()

@@ -38,8 +38,8 @@ type Arm struct {
 	Means []float64 `json:"means"`
 }
 
-// mostNoise is the largest standard deviation taken: normal numbers, which are below 13, times it are seen.
-const mostNoise = 1e98
+// MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are below 13, times it are seen.
+const MostNoise = 1e98
 
 // mostProblem is the size of the largest file taken.
 const mostProblem = 64 << 20
@@ -110,8 +110,8 @@ func (p *Problem) table() (*pasto.Table, error) {
 		return nil, err
 	}
 	switch {
-	case !(p.Noise >= 0 && p.Noise <= mostNoise):
-		return nil, bad("noise", "%v: want a finite standard deviation, at least 0 and at most %v", p.Noise, mostNoise)
+	case !(p.Noise >= 0 && p.Noise <= MostNoise):
+		return nil, bad("noise", "%v: want a finite standard deviation, at least 0 and at most %v", p.Noise, MostNoise)
 	case p.Groups < 0 || p.Groups > 100_000:
 		return nil, bad("groups", "%d: want 1 to 100,000", p.Groups)
 	case p.Rounds < 0 || p.Runs < 0:

@@ -272,8 +272,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("workers", "%d: want at least 1", o.Workers)
 	case o.Noise != nil && s.real:
 		return usage("noise", "%v: scenario %q is real data and has its own noise", *o.Noise, s.Name)
-	case o.Noise != nil && !(*o.Noise >= 0 && *o.Noise <= mostNoise):
-		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, mostNoise)
+	case o.Noise != nil && !(*o.Noise >= 0 && *o.Noise <= MostNoise):
+		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, MostNoise)
 	case o.Threshold != nil && (s.real || s.fixed):
 		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
 	case o.Threshold != nil && (*o.Threshold-*o.Threshold != 0):
