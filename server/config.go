@@ -39,6 +39,8 @@ type Config struct {
 	// not. Burst is how many may come at once: default Rate.
 	Rate  float64
 	Burst int
+	// MaxStreams bounds the long polls, exports and streams of events that are open at once: default 1,000.
+	MaxStreams int
 	// RequestTime bounds how long a request may take, long polls and exports apart: default 10 s.
 	RequestTime time.Duration
 }
@@ -57,6 +59,8 @@ func (c Config) Validate() error {
 		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
 	case c.MaxItems < 0:
 		return bad("max items", c.MaxItems, "at least 1")
+	case c.MaxStreams < 0:
+		return bad("max streams", c.MaxStreams, "at least 1")
 	case !(c.Rate >= 0) || c.Rate > 1e9:
 		return bad("rate", c.Rate, "requests a second, at least 0")
 	case c.Burst < 0:
@@ -83,6 +87,7 @@ func (c Config) resolve() (Config, error) {
 	set(&c.Retain, 90*24*time.Hour)
 	set(&c.MaxBody, 1<<20)
 	set(&c.MaxItems, 10_000)
+	set(&c.MaxStreams, 1000)
 	set(&c.RequestTime, 10*time.Second)
 	if c.Burst == 0 {
 		c.Burst = max(1, int(c.Rate))

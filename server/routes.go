@@ -160,6 +160,13 @@ func (s *Server) around(rt route, limits *limiter) http.Handler {
 			return
 		}
 		if rt.long {
+			if s.streams.Add(1) > int64(s.config.MaxStreams) {
+				s.streams.Add(-1)
+				rec.Header().Set("Retry-After", "1")
+				s.writeError(rec, r, withStatus(http.StatusServiceUnavailable, noregret.Usage, "streams", "%d long polls and streams are open, the most there may be", s.config.MaxStreams))
+				return
+			}
+			defer s.streams.Add(-1)
 			// A stream takes its time; what bounds it is the client, which has to read, and the shutdown.
 			rec.patience = s.config.RequestTime
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
