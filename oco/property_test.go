@@ -310,6 +310,7 @@ func TestRegretBoundLong(t *testing.T) {
 		seed := uint64(100 + i)
 		r := random.New(seed, "oco/long")
 		d, n := []int{1, 2, 50, 5, 20, 50}[i], []int{5000, 5000, 300, 2000, 1000, 300}[i]
+		n = testsize.Of(n, n/5)
 		t.Run(kind, func(t *testing.T) {
 			t.Logf("seed %d, d = %d, T = %d", seed, d, n)
 			forEach(r, d, n, kind, func(e Entry, a arena, l Learner) {

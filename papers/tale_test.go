@@ -12,10 +12,11 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Spec spade-stamp 8.5, acceptance: every mean within max(.003, 2 sd), except those marked unusable and one of the cost grid. The whole table takes long under the race detector: NOREGRET_FULL=1
-// (make papers) runs it, and the short form is G3 with two runs.
+// Spec spade-stamp 8.5, acceptance: every mean within max(.003, 2 sd), except those marked unusable and one of the cost grid. NOREGRET_FULL=1
+// (make papers) runs the whole table; the short form is G3 with two runs.
 func TestTale(t *testing.T) {
-	problems, runs := []string{"g3"}, testsize.Of(2, 1)
+	testsize.NoRace(t)
+	problems, runs := []string{"g3"}, 2
 	if os.Getenv("NOREGRET_FULL") != "" {
 		problems, runs = []string{"g1", "g3", "g4"}, 5
 	}

@@ -96,7 +96,7 @@ func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 // common does not average out over a round's groups. Of 40 runs at most two are beyond the guardrail, at most
 // one finds a change where there is none, and x is within 0.02 of the optimum at the end on average.
 func TestCommonEffects(t *testing.T) {
-	const seeds = 40
+	seeds := testsize.Of(40, 12)
 	for _, q := range []int{1, 10, 100} {
 		for _, own := range []bool{false, true} {
 			for _, shock := range []float64{0, .5} {
@@ -115,7 +115,7 @@ func TestCommonEffects(t *testing.T) {
 							if out.broken[i] {
 								broken[i]++
 							}
-							regret[i] += out.regret[i] / seeds
+							regret[i] += out.regret[i] / float64(seeds)
 						}
 						changed += min(out.changes, 1)
 					}

@@ -27,3 +27,12 @@ func Rapid(checks int) {
 		}
 	}
 }
+
+// NoRace skips a test under the race detector: one whose code other tests run there, and which would take minutes.
+// `make montecarlo` runs it, and so does .ci/run.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if race {
+		t.Skip("minutes under the race detector: make montecarlo runs it")
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 const dataDir = "../../../shared/data"
@@ -191,6 +192,7 @@ func TestReplay(t *testing.T) {
 // holds: single best ≤ probabilistic ≤ single goal. On larger made-up ratings the exact mixture is better
 // than the single best by more than chance (with NOREGRET_FULL=1).
 func TestRankingTable(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
 		if c.Users > 0 && !full() {
 			continue
