@@ -30,6 +30,8 @@ type contender struct {
 	counted func(l Learner) []float64
 	// boundary says that steps may be refused for ending on the boundary of the map's domain.
 	boundary bool
+	// steep says that its rate is so large that all steps may be.
+	steep bool
 	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came true.
 	signed bool
 }
@@ -233,10 +235,10 @@ func contenders(r *random.Source, d, n int) []contender {
 		if s, ok := set.(*convex.Simplex); ok {
 			start := interior(r, s.Dim())
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
-			add(contender{name: "md", set: set, boundary: true, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
+			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
 		} else if start := pointIn(r, set); reg.Map().Interior(start) {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
-			add(contender{name: "md", set: set, boundary: true, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
+			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
 		}
 		if !math.IsInf(set.Diameter(), 1) {
 			add(contender{name: "adaftrl", set: set, make: func() Learner { return must(NewAdaFTRL(reg, a)) }})
@@ -422,7 +424,7 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 			sum[i] += v
 		}
 	}
-	if refused == n && n > 0 && kind == "gaussian" && n > 20 {
+	if refused == n && n > 20 && kind == "gaussian" && !c.steep {
 		t.Fatalf("%s: all rounds were refused", c.name)
 	}
 	us := comparators(r, c.set, sum)
