@@ -437,7 +437,7 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 		if err != nil || math.IsNaN(b) {
 			t.Fatalf("%s: Bound(%v) = %v, %v", c.name, u, b, err)
 		}
-		if regret, size := c.regret(rounds, u); regret > b*(1+1e-9)+1e-12+1e-13*size {
+		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
 			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret, u, b, size)
 		}
 	}
@@ -531,10 +531,10 @@ func TestRegretBoundSmooth(t *testing.T) {
 					exactBest += f.(scaledDistance).SquaredDistance.Value(u)
 				}
 				far := maxAbs(u) * maxAbs(u) * 1e-15 * float64(n) * smooth
-				if b := must(l.Bound(u)); paid-best > b*(1+1e-9)+1e-12*(paid+best)+far {
+				if b := must(l.Bound(u)); paid-best > b+1e-9*math.Abs(b)+1e-12*(paid+best)+far {
 					t.Fatalf("gradual on %v: regret %v against %v is above the bound %v", set, paid-best, u, b)
 				}
-				if b := must(exact.Bound(u)); exactPaid-exactBest > b*(1+1e-9)+1e-12*(exactPaid+exactBest)+far/smooth {
+				if b := must(exact.Bound(u)); exactPaid-exactBest > b+1e-9*math.Abs(b)+1e-12*(exactPaid+exactBest)+far/smooth {
 					t.Fatalf("exact: regret %v against %v is above the bound %v", exactPaid-exactBest, u, b)
 				}
 			}
@@ -584,7 +584,7 @@ func TestR9Anytime(t *testing.T) {
 				}
 				total += alpha.f(k + 1)
 			}
-			if b := must(l.Bound(u)) / total; F(w) > b*(1+1e-9) {
+			if b := must(l.Bound(u)) / total; F(w) > b+1e-9*math.Abs(b) {
 				t.Fatalf("alpha %s: F(w_%d) = %v is above %v", alpha.name, n, F(w), b)
 			}
 		}

@@ -404,7 +404,7 @@ func TestExactFTRLInexactLeader(t *testing.T) {
 			for _, f := range losses {
 				best += f.Value(u)
 			}
-			if b := bound(t, l, u); !(paid-best <= b*(1+1e-12)) || math.IsInf(b, 1) {
+			if b := bound(t, l, u); !(paid-best <= b+1e-12*math.Abs(b)) || math.IsInf(b, 1) {
 				t.Fatalf("gap %v: regret %v, bound %v", gap, paid-best, b)
 			}
 		}

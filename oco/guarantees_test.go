@@ -187,7 +187,7 @@ func TestB3Tuned(t *testing.T) {
 			b := bound(t, l, u)
 			prior := (alpha*alpha/alpha + alpha) / 2 * L * math.Sqrt(rounds) * math.Sqrt(q-1) * math.Pow(float64(d), 1/q)
 			near(t, "bound where all is tight", b, prior)
-			if regret > b*(1+1e-9) {
+			if regret > b+1e-9*math.Abs(b) {
 				t.Errorf("d = %d: regret %v is above %v", d, regret, b)
 			}
 			if relaxed := alpha * L * math.Sqrt(rounds) * math.Sqrt(2*math.E*math.Log(float64(d))); d >= 3 && prior > relaxed*(1+1e-12) {

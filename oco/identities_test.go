@@ -431,7 +431,7 @@ func TestB1NotDescent(t *testing.T) { // Example 6.1 and E18
 			t.Fatal(err)
 		}
 	}
-	if b := bound(t, l, []float64{0, 0}); paid > b*(1+1e-9) {
+	if b := bound(t, l, []float64{0, 0}); paid > b+1e-9*math.Abs(b) {
 		t.Errorf("regret %v against 0 is above the bound %v", paid, b)
 	}
 }

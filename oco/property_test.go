@@ -261,7 +261,7 @@ func run(t tester, r *random.Source, l Learner, a arena, rounds int) {
 		if err != nil || math.IsNaN(b) {
 			t.Fatalf("Bound(%v) = %v, %v", u, b, err)
 		}
-		if regret := paid - best; regret > b*(1+1e-9)+1e-12+1e-13*size {
+		if regret := paid - best; regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
 			t.Fatalf("regret %v against %v is above the bound %v", regret, u, b)
 		}
 	}

@@ -66,7 +66,7 @@ func TestR4Curvature(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if bound := must(l.Bound(u)); regret > bound*(1+1e-9)+1e-12*size {
+		if bound := must(l.Bound(u)); regret > bound+1e-9*math.Abs(bound)+1e-12*size {
 			t.Fatalf("regret %v is above the bound %v", regret, bound)
 		}
 	})
