@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -36,13 +35,20 @@ func Decode(raw []byte, v any, rules Rules) error {
 	if i := halfPair(raw); i >= 0 {
 		return fault("", "half of a surrogate pair at byte %d", i)
 	}
-	d := &decoder{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw)), rules: rules}
-	d.dec.UseNumber()
+	var whole json.RawMessage
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if err := dec.Decode(&whole); err != nil {
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok && int(e.Offset) < len(raw) {
+			return fault("", "it is no JSON at byte %d", e.Offset)
+		}
+		return fault("", "it is no JSON: it ends too early")
+	}
+	d := &decoder{lexer: lexer{raw: whole}, rules: rules}
 	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {
 		return err
 	}
-	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
-		return fault("", "text after the value's end, at byte %d", d.dec.InputOffset())
+	if rest := len(bytes.TrimLeft(raw[dec.InputOffset():], blank)); rest > 0 {
+		return fault("", "text after the value's end, at byte %d", len(raw)-rest+1)
 	}
 	return nil
 }
@@ -83,9 +89,9 @@ func halfPair(raw []byte) int {
 	return -1
 }
 
+// decoder reads a value whose syntax has been looked at.
 type decoder struct {
-	raw   []byte
-	dec   *json.Decoder
+	lexer
 	rules Rules
 	path  []step // to the value being read
 }
@@ -112,63 +118,25 @@ func (d *decoder) fault(format string, args ...any) error {
 func (d *decoder) enter(s step) { d.path = append(d.path, s) }
 func (d *decoder) leave()       { d.path = d.path[:len(d.path)-1] }
 
-// next is the next token and the place where it begins.
-func (d *decoder) next() (json.Token, int, error) {
-	start := int(d.dec.InputOffset())
-	t, err := d.dec.Token()
-	if err != nil {
-		return nil, 0, d.syntax(err)
-	}
-	for start < len(d.raw) && strings.IndexByte(" \t\r\n:,", d.raw[start]) >= 0 {
-		start++
-	}
-	return t, start, nil
-}
-
-func (d *decoder) syntax(err error) error {
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok && int(e.Offset) < len(d.raw) {
-		return d.fault("it is no JSON at byte %d", e.Offset)
-	}
-	return d.fault("it is no JSON: it ends too early")
-}
-
 // mismatch is the error of a value of the wrong kind.
-func (d *decoder) mismatch(t json.Token, start int, want string) error {
-	is := kindOf(t)
-	if !d.rules.Hide && t != nil {
-		is = cut(d.raw[start:max(start, int(d.dec.InputOffset()))], d.raw[start:])
+func (d *decoder) mismatch(t token, want string) error {
+	is := t.kind()
+	if !d.rules.Hide && t[0] != 'n' {
+		is = cut(t, d.raw[d.at-len(t):])
 	}
 	return d.fault("it is %s, want %s", is, want)
 }
 
 // cut is a scalar's text, or the beginning of what it opens.
-func cut(token, rest []byte) string {
+func cut(t token, rest []byte) string {
 	const most = 40
-	if len(token) == 1 && (token[0] == '[' || token[0] == '{') {
-		token = rest
+	if t[0] == '[' || t[0] == '{' {
+		t = rest
 	}
-	if len(token) > most {
-		return string(token[:most]) + "..."
+	if len(t) > most {
+		return string(t[:most]) + "..."
 	}
-	return string(token)
-}
-
-func kindOf(t json.Token) string {
-	switch t := t.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "true or false"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	case json.Delim:
-		if t == '{' {
-			return "an object"
-		}
-	}
-	return "a list"
+	return string(t)
 }
 
 var (
@@ -200,26 +168,20 @@ func isScalar(t reflect.Type) bool {
 // scalars reads a list of scalars by encoding/json, which is fast, and only if that fails or there may be a
 // null in it item by item, for the error.
 func (d *decoder) scalars(v reflect.Value) error {
-	var raw json.RawMessage
-	if err := d.dec.Decode(&raw); err != nil {
-		return d.syntax(err)
-	}
+	begin := d.at
+	raw := d.whole()
 	if raw[0] == '[' && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, v.Addr().Interface()) == nil {
 		return nil
 	}
-	slow := &decoder{raw: raw, dec: json.NewDecoder(bytes.NewReader(raw)), rules: d.rules, path: d.path}
-	slow.dec.UseNumber()
-	return slow.composed(v)
+	d.at = begin
+	return d.composed(v)
 }
 
 // composed reads a value by its tokens.
 func (d *decoder) composed(v reflect.Value) error {
-	t, start, err := d.next()
-	if err != nil {
-		return err
-	}
+	t := d.next()
 	for v.Kind() == reflect.Pointer {
-		if t == nil {
+		if t[0] == 'n' {
 			v.SetZero()
 			return nil
 		}
@@ -228,21 +190,21 @@ func (d *decoder) composed(v reflect.Value) error {
 	}
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map:
-		if t != json.Delim('{') {
-			return d.mismatch(t, start, "an object")
+		if t[0] != '{' {
+			return d.mismatch(t, "an object")
 		}
 		if v.Kind() == reflect.Map {
 			return d.entries(v)
 		}
 		return d.fields(v)
 	case reflect.Slice:
-		if t != json.Delim('[') {
-			return d.mismatch(t, start, "a list")
+		if t[0] != '[' {
+			return d.mismatch(t, "a list")
 		}
 		return d.items(v)
 	default:
 		if !set(v, t) {
-			return d.mismatch(t, start, wanted(v.Kind()))
+			return d.mismatch(t, wanted(v.Kind()))
 		}
 		return nil
 	}
@@ -250,10 +212,7 @@ func (d *decoder) composed(v reflect.Value) error {
 
 // own is for what reads itself.
 func (d *decoder) own(v reflect.Value) error {
-	var raw json.RawMessage
-	if err := d.dec.Decode(&raw); err != nil {
-		return d.syntax(err)
-	}
+	raw := d.whole()
 	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 		if d.rules.Hide {
 			return d.fault("it cannot be read")
@@ -264,33 +223,31 @@ func (d *decoder) own(v reflect.Value) error {
 }
 
 // set stores a scalar, and reports whether the token is one that the kind can hold.
-func set(v reflect.Value, t json.Token) bool {
-	switch t := t.(type) {
-	case bool:
+func set(v reflect.Value, t token) bool {
+	switch {
+	case t[0] == 't' || t[0] == 'f':
 		if v.Kind() == reflect.Bool {
-			v.SetBool(t)
+			v.SetBool(t[0] == 't')
 			return true
 		}
-	case string:
+	case t[0] == '"':
 		if v.Kind() == reflect.String {
-			v.SetString(t)
+			v.SetString(t.text())
 			return true
 		}
-	case json.Number:
-		switch {
-		case v.CanFloat():
-			x, err := strconv.ParseFloat(string(t), v.Type().Bits())
-			v.SetFloat(x)
-			return err == nil
-		case v.CanInt():
-			x, err := strconv.ParseInt(string(t), 10, v.Type().Bits())
-			v.SetInt(x)
-			return err == nil
-		case v.CanUint():
-			x, err := strconv.ParseUint(string(t), 10, v.Type().Bits())
-			v.SetUint(x)
-			return err == nil
-		}
+	case !t.number():
+	case v.CanFloat():
+		x, err := strconv.ParseFloat(string(t), v.Type().Bits())
+		v.SetFloat(x)
+		return err == nil
+	case v.CanInt():
+		x, err := strconv.ParseInt(string(t), 10, v.Type().Bits())
+		v.SetInt(x)
+		return err == nil
+	case v.CanUint():
+		x, err := strconv.ParseUint(string(t), 10, v.Type().Bits())
+		v.SetUint(x)
+		return err == nil
 	}
 	return false
 }
@@ -312,7 +269,7 @@ func wanted(k reflect.Kind) string {
 
 func (d *decoder) items(v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	for i := 0; d.dec.More(); i++ {
+	for i := 0; d.more(); i++ {
 		if i == v.Cap() {
 			v.Grow(1)
 		}
@@ -324,35 +281,23 @@ func (d *decoder) items(v reflect.Value) error {
 		}
 		d.leave()
 	}
-	_, _, err := d.next()
-	return err
+	d.next() // the end of it
+	return nil
 }
 
-// name reads the name of a member, which must not be among those seen.
-func (d *decoder) name(seen func(name string) bool) (string, error) {
-	t, _, err := d.next()
-	if err != nil {
-		return "", err
-	}
-	name, ok := t.(string)
-	if !ok {
-		return "", d.fault("%v, want the name of a field", t)
-	}
-	if seen(name) {
-		d.enter(step{name, -1})
-		return "", d.fault("the field is there twice")
-	}
-	return name, nil
+// twice is the error of a name that is there already.
+func (d *decoder) twice(name string) error {
+	d.enter(step{name, -1})
+	return d.fault("the field is there twice")
 }
 
 func (d *decoder) entries(v reflect.Value) error {
 	v.Set(reflect.MakeMap(v.Type()))
-	for d.dec.More() {
-		name, err := d.name(func(name string) bool {
-			return v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key())).IsValid()
-		})
-		if err != nil {
-			return err
+	for d.more() {
+		name := d.next().text()
+		key := reflect.ValueOf(name).Convert(v.Type().Key())
+		if v.MapIndex(key).IsValid() {
+			return d.twice(name)
 		}
 		x := reflect.New(v.Type().Elem()).Elem()
 		d.enter(step{name, -1})
@@ -360,10 +305,10 @@ func (d *decoder) entries(v reflect.Value) error {
 			return err
 		}
 		d.leave()
-		v.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), x)
+		v.SetMapIndex(key, x)
 	}
-	_, _, err := d.next()
-	return err
+	d.next() // the end of it
+	return nil
 }
 
 // form is a struct's fields as JSON has them.
@@ -390,14 +335,11 @@ func formOf(t reflect.Type) *form {
 func (d *decoder) fields(v reflect.Value) error {
 	known := formOf(v.Type())
 	seen := make([]bool, len(known.names))
-	for d.dec.More() {
-		at := -1
-		name, err := d.name(func(name string) bool {
-			at = slices.Index(known.names, name)
-			return at >= 0 && seen[at]
-		})
-		if err != nil {
-			return err
+	for d.more() {
+		name := d.next().text()
+		at := slices.Index(known.names, name)
+		if at >= 0 && seen[at] {
+			return d.twice(name)
 		}
 		d.enter(step{name, -1})
 		if at < 0 {
@@ -409,9 +351,7 @@ func (d *decoder) fields(v reflect.Value) error {
 		}
 		d.leave()
 	}
-	if _, _, err := d.next(); err != nil {
-		return err
-	}
+	d.next() // the end of it
 	for i, name := range known.names {
 		if d.rules.Required && !seen[i] && !known.optional[i] {
 			d.enter(step{name, -1})

@@ -67,7 +67,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`null`, "it is null, want an object"},
 		{`{"name": "a"} {}`, "text after the value's end, at byte 15"},
 		{`{"name": "a"`, "it is no JSON: it ends too early"},
-		{`{"name" "a"}`, "name: it is no JSON at byte 8"},
+		{`{"name" "a"}`, "it is no JSON at byte 9"},
 		{``, "it is no JSON: it ends too early"},
 		{"{\"name\": \"\xff\"}", "it is not UTF-8 text"},
 		{`{"name": "\ud800"}`, "half of a surrogate pair at byte 10"},
