@@ -83,7 +83,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 	echo "$$list" | awk '/^Fuzz/ {t[++n]=$$1} /^(ok|\?)/ {for (i=1; i<=n; i++) print $$2, t[i]; n=0}' | \
 	while read -r pkg target; do \
 		echo "$$pkg $$target"; \
-		if out=$$($(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -fuzzminimizetime 10x $$pkg 2>&1); then \
+		if out=$$($(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg 2>&1); then \
 			echo "$$out" | grep '^ok'; \
 		elif grep -q 'context deadline exceeded' <<<"$$out" && ! grep -q 'Failing input written' <<<"$$out"; then \
 			echo "ok (the fuzzer ran out of time while stopping)"; \
