@@ -277,7 +277,7 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 	psi, _ := l.m.Regularizer(st.T, u)
 	first, _ := l.m.Regularizer(1, st.X1)
 	// The regularizer's values may be far larger than their difference: their rounding, (d+4)·2⁻⁵² of them, counts.
-	rounding := float64(float64(l.d+4)*0x1p-52) * (math.Abs(psi) + math.Abs(first))
+	rounding := float64(float64(l.d+4) * 0x1p-52 * (math.Abs(psi) + math.Abs(first)))
 	return orInf(psi - first + rounding + float64(st.Spent.value()/2) + st.Slack.value() + st.Gap), nil
 }
 
