@@ -173,10 +173,12 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 		x, hasX := all[m.Numerator]
 		y, hasY := all[m.Denominator]
 		if m.Kind == "ratio" && hasX && hasY {
-			if s.Products == nil {
-				s.Products = map[string]float64{}
+			if s.Pairs == nil {
+				s.Pairs = map[string]experiment.PairSums{}
 			}
-			s.Products[m.Name] += x * y
+			q := s.Pairs[m.Name]
+			q.Add(x, y)
+			s.Pairs[m.Name] = q
 		}
 	}
 	return nil

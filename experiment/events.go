@@ -103,8 +103,8 @@ type AggregateItem struct {
 	Units int64 `json:"units"`
 	// Metrics are by name; units without a value do not count in a metric.
 	Metrics map[string]Sums `json:"metrics,omitempty"`
-	// Products are Σ numerator·denominator of ratios, over the units that have both.
-	Products map[string]float64 `json:"products,omitempty"`
+	// Pairs are of ratios: the units that have both parts, with a default in the place of one that is missing.
+	Pairs map[string]PairSums `json:"pairs,omitempty"`
 }
 
 // Sums are the number of values, their sum and the sum of their squares.
@@ -112,6 +112,27 @@ type Sums struct {
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
+}
+
+// PairSums are the number of units with both parts of a ratio, the numerator x and the denominator y, and their
+// sums, sums of squares and sum of products.
+type PairSums struct {
+	N  int64   `json:"n"`
+	X  float64 `json:"x"`
+	Y  float64 `json:"y"`
+	XX float64 `json:"xx"`
+	YY float64 `json:"yy"`
+	XY float64 `json:"xy"`
+}
+
+// Add counts a unit.
+func (p *PairSums) Add(x, y float64) {
+	p.N++
+	p.X += x
+	p.Y += y
+	p.XX += float64(x * x)
+	p.YY += float64(y * y)
+	p.XY += float64(x * y)
 }
 
 // NewEvent makes an event of a payload.

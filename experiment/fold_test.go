@@ -47,7 +47,7 @@ func TestFold(t *testing.T) {
 			case 8:
 				s.run(rapid.SampledFrom([]string{"pause", "resume", "rollback", "clock", "round"}).Draw(t, "name event"))
 			case 9:
-				s.run(fmt.Sprintf("aggregate src %d\n%d b 3 m=3/2/2 n=3/4/6 *r=2", rapid.IntRange(1, 9).Draw(t, "sequence"), rapid.IntRange(1, 9).Draw(t, "version")))
+				s.run(fmt.Sprintf("aggregate src %d\n%d b 3 m=3/2/2 n=3/4/6 *r=3/2/4/2/6/2", rapid.IntRange(1, 9).Draw(t, "sequence"), rapid.IntRange(1, 9).Draw(t, "version")))
 			case 10:
 				s.run(rapid.SampledFrom([]string{"arm.add d 4", "arm.retire b", "arm.retire d", "arm.retire a"}).Draw(t, "arm"))
 			case 11:

@@ -276,7 +276,7 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 			p := a.Pairs[r]
 			p.Merge(sums.Pairs[r])
 			if !finite(p.X) || !finite(p.Y) || !finite(p.XX) || !finite(p.YY) || !finite(p.Cross) {
-				return bad("products", "the sums leave the range of float64")
+				return bad("pairs", "the sums leave the range of float64")
 			}
 		}
 	}
@@ -301,15 +301,15 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 		}
 		out.Metrics[m] = q
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.Products)) {
+	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
 		if m := x.def.metricIndex(name); m < 0 || x.def.ratioIndex(m) < 0 {
-			return nil, bad("products."+name, "it is no ratio")
+			return nil, bad("pairs."+name, "it is no ratio")
 		}
 	}
 	for r, parts := range x.def.ratios() {
 		p, err := x.pairSums(a, parts)
 		if err != nil {
-			return nil, bad("products."+x.def.Metrics[parts.metric].Name, "%w", err)
+			return nil, bad("pairs."+x.def.Metrics[parts.metric].Name, "%w", err)
 		}
 		out.Pairs[r] = p
 	}
@@ -325,27 +325,30 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 	return out, nil
 }
 
-// pairSums is the pair of a ratio: of the units that have both parts, by the sum of their products; of those
-// with one part where the other was reported of none and has a default; and, where both have defaults, of the
-// units without either.
+// pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a word of it, of
+// those with one part where the other was reported of none and has a default; and, where both have defaults, of
+// the units without either.
 func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
-	product, given := a.Products[x.def.Metrics[parts.metric].Name]
-	constant := func(n int64, d float64) Sums {
-		return Sums{n, float64(float64(n) * d), float64(float64(n)*d) * d}
-	}
+	q, given := a.Pairs[x.def.Metrics[parts.metric].Name]
 	switch {
-	case given: // pairOf wants as many of both
+	case given && (q.N < 1 || q.N > a.Units):
+		return Pair{}, bad("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
+	case given:
 	case u.N > 0 && v.N == 0 && den.Default != nil:
-		v, product, given = constant(u.N, *den.Default), float64(u.Sum**den.Default), true
+		d := *den.Default
+		y := float64(float64(u.N) * d)
+		q, given = PairSums{u.N, u.Sum, y, u.Squares, y * d, u.Sum * d}, true
 	case v.N > 0 && u.N == 0 && num.Default != nil:
-		u, product, given = constant(v.N, *num.Default), float64(v.Sum**num.Default), true
+		d := *num.Default
+		x := float64(float64(v.N) * d)
+		q, given = PairSums{v.N, x, v.Sum, x * d, v.Squares, v.Sum * d}, true
 	}
 	var p Pair
 	if given {
 		var err error
-		if p, err = pairOf(num, den, u, v, product); err != nil {
+		if p, err = pairOf(num, den, q); err != nil {
 			return p, err
 		}
 	} else if u.N > 0 || v.N > 0 {
@@ -357,22 +360,19 @@ func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 	return p, nil
 }
 
-// pairOf is the pair of two metrics' sums and the sum of their products.
-func pairOf(num, den *Metric, x, y Sums, product float64) (Pair, error) {
-	if x.N != y.N || x.N < 1 {
-		return Pair{}, bad("n", "%d values of the numerator and %d of the denominator: want as many of both, at least 1", x.N, y.N)
-	}
-	a, err := num.fromSums(x)
+// pairOf is the pair of the sums of a ratio's parts.
+func pairOf(num, den *Metric, q PairSums) (Pair, error) {
+	a, err := num.fromSums(Sums{q.N, q.X, q.XX})
 	if err != nil {
-		return Pair{}, err
+		return Pair{}, bad(num.Name, "%w", err)
 	}
-	b, err := den.fromSums(y)
+	b, err := den.fromSums(Sums{q.N, q.Y, q.YY})
 	if err != nil {
-		return Pair{}, err
+		return Pair{}, bad(den.Name, "%w", err)
 	}
-	cross := product - float64(a.Mean*y.Sum)
-	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*x.Squares*y.Squares) {
-		return Pair{}, bad("product", "%v: by Cauchy and Schwarz no such values can have it", product)
+	cross := q.XY - float64(a.Mean*q.Y)
+	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
+		return Pair{}, bad("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
-	return Pair{N: x.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+	return Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
 }

@@ -322,28 +322,47 @@ func TestUnitsAndSums(t *testing.T) {
 				}
 			}
 		}
-		// A part of the units reports everything, the others nothing but m: sums say which by their numbers.
+		// Each unit reports some of the metrics. Pairs say what units have both parts of a ratio.
 		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
 			u := fmt.Sprint("u", i)
 			d := one.decide(u)
 			it := sums[d.Name]
 			if it == nil {
-				it = &AggregateItem{Version: d.Version, Arm: d.Name, Metrics: map[string]Sums{}, Products: map[string]float64{}}
+				it = &AggregateItem{Version: d.Version, Arm: d.Name, Metrics: map[string]Sums{}, Pairs: map[string]PairSums{}}
 				sums[d.Name] = it
 			}
 			it.Units++
 			m, n, o := rapid.Float64Range(-2, 2).Draw(t, "m"), float64(rapid.IntRange(0, 3).Draw(t, "n")), float64(rapid.IntRange(1, 9).Draw(t, "o"))
 			one.run("expose " + u)
-			if rapid.Bool().Draw(t, "silent") {
-				continue
-			}
-			one.run(fmt.Sprintf("feedback %s:m=%v,n=%v,o=%v", u, m, n, o))
-			for name, v := range map[string]float64{"m": m, "n": n, "o": o} {
+			values := map[string]float64{"m": m, "n": n, "o": o}
+			var told []string
+			for _, name := range []string{"m", "n", "o"} {
+				if !rapid.Bool().Draw(t, "tells "+name) {
+					delete(values, name)
+					continue
+				}
+				v := values[name]
 				p := it.Metrics[name]
 				it.Metrics[name] = Sums{p.N + 1, p.Sum + v, p.Squares + v*v}
+				told = append(told, fmt.Sprintf("%s=%v", name, v))
 			}
-			it.Products["r"] += n * o
-			it.Products["q"] += m * n
+			if len(told) > 0 {
+				one.run("feedback " + u + ":" + strings.Join(told, ","))
+			}
+			for name, v := range map[string]float64{"n": 1, "o": 2} { // the defaults
+				if _, ok := values[name]; !ok {
+					values[name] = v
+				}
+			}
+			add := func(ratio, x, y string) {
+				if _, ok := values[x]; ok {
+					p := it.Pairs[ratio]
+					p.Add(values[x], values[y])
+					it.Pairs[ratio] = p
+				}
+			}
+			add("r", "n", "o")
+			add("q", "m", "n")
 			if rapid.IntRange(0, 9).Draw(t, "flush") == 0 {
 				flush()
 			}

@@ -297,8 +297,9 @@ func (s *scenario) aggregate(words []string, body string) Outcome {
 		for _, w := range f[3:] {
 			name, v, _ := strings.Cut(w, "=")
 			if r, ok := strings.CutPrefix(name, "*"); ok {
-				x, _ := strconv.ParseFloat(v, 64)
-				item.Products = map[string]float64{r: x}
+				var q PairSums
+				_, _ = fmt.Sscanf(v, "%d/%g/%g/%g/%g/%g", &q.N, &q.X, &q.Y, &q.XX, &q.YY, &q.XY)
+				item.Pairs = map[string]PairSums{r: q}
 				continue
 			}
 			var q Sums

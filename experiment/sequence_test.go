@@ -318,7 +318,7 @@ func TestSumsBeyondRange(t *testing.T) {
 	}
 	for i := range 20 {
 		m := map[string]Sums{"m": {10, 10, 10}, "n": {10, 1e16, 1e31}, "k": {10, 1e16, 1e31}}
-		s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: "t", Sequence: uint64(i + 1), Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1e9, Metrics: m, Products: map[string]float64{"r": 1e31}}}})
+		s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: "t", Sequence: uint64(i + 1), Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1e9, Metrics: m, Pairs: map[string]PairSums{"r": {10, 1e16, 1e16, 1e31, 1e31, 1e31}}}}})
 	}
 	s.check()
 }

@@ -198,7 +198,7 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 			return
 		}
 		sums := experiment.AggregateEvent{Experiment: "fast", Source: worker, Sequence: i, Items: []experiment.AggregateItem{{
-			Version: ds[0].Version, Arm: ds[0].Arm, Units: 5, Metrics: map[string]experiment.Sums{"x": {N: 4, Sum: 2, Squares: 1.5}, "bad": {N: 4, Sum: 1, Squares: 1}}, Products: map[string]float64{"r": .5},
+			Version: ds[0].Version, Arm: ds[0].Arm, Units: 5, Metrics: map[string]experiment.Sums{"x": {N: 4, Sum: 2, Squares: 1.5}, "bad": {N: 4, Sum: 1, Squares: 1}}, Pairs: map[string]experiment.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
 		}}}
 		if _, err := c.Aggregate(ctx, sums); err != nil {
 			return
