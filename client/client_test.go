@@ -172,6 +172,9 @@ func TestReporterHoldsBack(t *testing.T) {
 	if err == nil || n > 4 {
 		t.Errorf("%d items were taken, %v", n, err)
 	}
+	if err := r.TryExposure("x"); err == nil || !strings.Contains(err.Error(), "the queue is full") {
+		t.Errorf("an exposure that does not wait: %v", err)
+	}
 	if err := r.Close(ctx); err == nil {
 		t.Error("closing in time was promised though nothing could be sent")
 	}
@@ -259,7 +262,10 @@ func TestLocalSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		metrics := map[string]float64{"x": float64(i), "shown": 2}
+		metrics := map[string]float64{"x": float64(i)} // a third has no more: then the ratio has one part, the default
+		if i%3 > 0 {
+			metrics["shown"] = 2
+		}
 		if i%2 == 0 {
 			metrics["clicks"] = 1
 		}
@@ -296,7 +302,7 @@ func TestLocalSums(t *testing.T) {
 	for arm, a := range r.Arms {
 		x, shown, rate, clicks := a.Metrics["x"], a.Metrics["shown"], a.Metrics["rate"], a.Metrics["clicks"]
 		// Metrics with a default, and ratios, count when the window has closed.
-		if a.N != n[arm] || math.Abs(*x.Mean-sum[arm]/float64(n[arm])) > 1e-9 || shown.N != a.N || *shown.Mean != 2 || clicks.N != 0 || rate.N != 0 {
+		if a.N != n[arm] || math.Abs(*x.Mean-sum[arm]/float64(n[arm])) > 1e-9 || shown.N >= a.N || shown.N < a.N/2 || *shown.Mean != 2 || clicks.N != 0 || rate.N != 0 {
 			t.Errorf("%s: %+v, want %d units with the sum %v", arm, a, n[arm], sum[arm])
 		}
 	}
@@ -307,6 +313,41 @@ func TestLocalSums(t *testing.T) {
 	}
 	if len(fates) != 2 {
 		t.Errorf("%d reports", len(fates))
+	}
+}
+
+// TestLocalTellsRefused: Flush says which sums the service has refused, and does not send them again.
+func TestLocalTellsRefused(t *testing.T) {
+	s, ctx := newService(t), context.Background()
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.Decide("ann")
+	if err == nil {
+		err = l.Record(d, map[string]float64{"x": 1})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/aggregates" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no reason"}]}`)
+	})
+	s.answer.Store(&refuse)
+	if err := l.Flush(ctx); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "the sums of 1 units are rejected: no reason") {
+		t.Errorf("flush: %v", err)
+	}
+	if err := l.Flush(ctx); err != nil {
+		t.Errorf("flush again: %v", err)
+	}
+	s.answer.Store(nil)
+	if err := l.Close(ctx); err != nil {
+		t.Error(err)
 	}
 }
 

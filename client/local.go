@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -133,6 +135,7 @@ func (l *Local) poll(ctx context.Context) {
 
 // Record counts a unit as exposed, with its metrics: once for each unit and policy version, when they are
 // known. A metric that is left out counts as its default, or not at all. It refuses what the service would.
+// Nothing counts as exposed without it: the definition's "exposure: immediate" is of decisions that the service makes.
 func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error {
 	p := l.policy.Load()
 	for name, v := range metrics {
@@ -224,32 +227,41 @@ func (l *Local) report(ctx context.Context) {
 
 // Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what could
 // not be sent then waits for the next Flush, with its sequence number, and sums that come meanwhile for the
-// one after it, so that memory does not grow.
+// one after it, so that memory does not grow. Sums that the service refuses, or has got too late, are in the error.
 func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
+	var refused error
 	for l.pending != nil || l.take() {
-		if err := l.send(ctx); err != nil {
-			return err
+		said, err := l.send(ctx)
+		refused = errors.Join(refused, said)
+		if err != nil {
+			return errors.Join(refused, err)
 		}
 	}
-	return nil
+	return refused
 }
 
-// send sends the pending sums.
-func (l *Local) send(ctx context.Context) error {
+// send sends the pending sums, and says which of them the service has refused.
+func (l *Local) send(ctx context.Context) (refused, err error) {
 	var fates experiment.Fates
-	err := l.client.persist(ctx, l.options.Waiting, func() (err error) {
+	err = l.client.persist(ctx, l.options.Waiting, func() (err error) {
 		fates, err = l.client.Aggregate(ctx, *l.pending)
 		return err
 	})
 	if l.options.Done != nil {
 		l.options.Done(*l.pending, fates, err)
 	}
+	for i, f := range fates.Items {
+		if err == nil && (f.Status == experiment.Rejected || f.Status == experiment.Late) && i < len(l.pending.Items) {
+			it := l.pending.Items[i]
+			refused = errors.Join(refused, noregret.Errorf(noregret.BadInput, fmt.Sprintf("version %d, arm %s", it.Version, it.Arm), "the sums of %d units are %s: %s", it.Units, f.Status, f.Error))
+		}
+	}
 	if err == nil || !passes(err) {
 		l.pending = nil
 	}
-	return err
+	return refused, err
 }
 
 // take makes a report of the sums recorded so far, if there are any.

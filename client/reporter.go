@@ -99,6 +99,15 @@ func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	return r.put(ctx, queued{exposure: true, item: experiment.Reported{Token: token}})
 }
 
+// TryExposure is [Reporter.Exposure] that does not wait: where the queue is full it is an error, and the
+// exposure is lost.
+func (r *Reporter) TryExposure(token string) error {
+	if err := checkToken(token); err != nil {
+		return err
+	}
+	return r.put(nil, queued{exposure: true, item: experiment.Reported{Token: token}})
+}
+
 // Feedback takes a unit's metrics, finite numbers. It waits while the queue is full, until ctx ends or the
 // reporter is closed. The map must not be changed afterwards.
 func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[string]float64) error {
@@ -123,6 +132,7 @@ func checkToken(token string) error {
 	return nil
 }
 
+// put puts into the queue; without a context it does not wait for room.
 func (r *Reporter) put(ctx context.Context, q queued) error {
 	r.mu.Lock()
 	if r.closed {
@@ -132,6 +142,14 @@ func (r *Reporter) put(ctx context.Context, q queued) error {
 	r.putting++
 	r.mu.Unlock()
 	defer r.leave()
+	if ctx == nil {
+		select {
+		case r.queue <- q:
+			return nil
+		default:
+			return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -110,8 +110,13 @@ func New(c *client.Client, o Options) (*Provider, error) {
 func (p *Provider) done(exposures bool, items []experiment.Reported, fates experiment.Fates, err error) {
 	for i, item := range items {
 		failure := err
-		if err == nil && i < len(fates.Items) && fates.Items[i].Status == experiment.Rejected {
-			failure = noregret.Errorf(noregret.BadInput, "", "the service refused it: %s", fates.Items[i].Error)
+		if err == nil && i < len(fates.Items) {
+			switch f := fates.Items[i]; f.Status {
+			case experiment.Rejected:
+				failure = noregret.Errorf(noregret.BadInput, "", "the service refused it: %s", f.Error)
+			case experiment.Late:
+				failure = noregret.Errorf(noregret.BadInput, "", "it came too late to count: %s", f.Error)
+			}
 		}
 		switch {
 		case failure == nil:
@@ -166,7 +171,7 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 	d := &ds[0]
 	p.remember(name, flag, decided{d.Token, d.Version})
 	if p.options.ExposeOnEvaluation {
-		if err := p.reporter.Exposure(ctx, d.Token); err != nil {
+		if err := p.reporter.TryExposure(d.Token); err != nil {
 			p.failed(name, Exposure, err)
 		}
 	}
