@@ -300,6 +300,20 @@ func (c *Client) State(ctx context.Context) (out experiment.StateName, err error
 	return out, err
 }
 
+// Snapshot is the state from which the most of the service's log can be folded again: nil where all events are
+// there. [experiment.State.UnmarshalBinary] reads it.
+func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
+	resp, err := c.send(ctx, call{method: "GET", path: "/v1/snapshot", repeat: true, long: true})
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(resp.Body)
+	return b, errors.Join(err, resp.Body.Close())
+}
+
 // Export opens the log as JSON lines, from a position on (0: the first one kept), of one experiment or, with
 // "", of all. The caller closes it.
 func (c *Client) Export(ctx context.Context, from uint64, name string) (io.ReadCloser, error) {

@@ -61,6 +61,9 @@ type Snapshotter interface {
 	// LatestSnapshot returns the newest whole snapshot from which the log can go on, or one of position 0
 	// when there is none and all events are still there.
 	LatestSnapshot(ctx context.Context) (Snapshot, error)
+	// OldestSnapshot returns the state from which the most of the log can be folded again: none, of position 0,
+	// when all events are there, or the oldest whole snapshot whose following events are.
+	OldestSnapshot(ctx context.Context) (Snapshot, error)
 	// Compact drops the events up to the position. It is refused beyond the latest snapshot.
 	Compact(ctx context.Context, upTo uint64) error
 }

@@ -256,3 +256,38 @@ func TestCrashDuringRepair(t *testing.T) {
 		}
 	}
 }
+
+// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before the base.
+func TestOldestSnapshot(t *testing.T) {
+	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
+	oldest := func(s *Store, want uint64) {
+		t.Helper()
+		if snap, err := s.OldestSnapshot(t.Context()); err != nil || snap.Position != want || want > 0 && len(snap.State) == 0 {
+			t.Errorf("snapshot %d with %d bytes, %v; want %d", snap.Position, len(snap.State), err, want)
+		}
+	}
+	s := open(t, tr.fs(t))
+	oldest(s, 5)
+	if err := s.Compact(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	oldest(s, 20)
+	closeLog(t, s)
+	name := "log/snapshots/" + snapshotFile(5)
+	bad := slices.Clone(tr[name])
+	bad[len(bad)-1] ^= 1
+	s = open(t, tr.with(name, bad).fs(t))
+	oldest(s, 20)
+	closeLog(t, s)
+	s = open(t, vfs.NewMem())
+	oldest(s, 0)
+	appendN(t, s, 6)
+	if err := s.SaveSnapshot(t.Context(), 3, []byte("state")); err != nil {
+		t.Fatal(err)
+	}
+	oldest(s, 0)
+	closeLog(t, s)
+	if _, err := s.OldestSnapshot(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}

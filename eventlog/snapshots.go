@@ -207,18 +207,41 @@ func (s *Store) LatestSnapshot(ctx context.Context) (Snapshot, error) {
 
 func (s *Store) latest(ctx context.Context) (Snapshot, error) {
 	s.mu.Lock()
-	err, base, positions := s.alive(), s.base.position, slices.Clone(s.snapshots)
+	positions := slices.Clone(s.snapshots)
+	s.mu.Unlock()
+	slices.Reverse(positions)
+	return s.firstWhole(ctx, positions)
+}
+
+// OldestSnapshot implements [Snapshotter]. A damaged one is passed over for the one after it.
+func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
+	s.snapMu.Lock()
+	defer s.snapMu.Unlock()
+	s.mu.Lock()
+	base, positions := s.base.position, slices.Clone(s.snapshots)
+	s.mu.Unlock()
+	if base == 0 {
+		positions = nil
+	}
+	return s.firstWhole(ctx, positions)
+}
+
+// firstWhole reads the first of the snapshots that is whole and whose following events are in the log. None is
+// needed where all events are.
+func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, error) {
+	s.mu.Lock()
+	err, base := s.alive(), s.base.position
 	s.mu.Unlock()
 	if err != nil {
 		return Snapshot{}, err
 	}
 	problems := ""
-	for _, p := range slices.Backward(positions) {
+	for _, p := range positions {
 		if err := ctx.Err(); err != nil {
 			return Snapshot{}, err
 		}
 		if p < base {
-			break
+			continue
 		}
 		at, state, problem, err := readSnapshot(s.fence, s.dir, p)
 		if err != nil {

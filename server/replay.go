@@ -1,14 +1,19 @@
 package server
 
 import (
+	"context"
 	"iter"
+	"net/http"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 )
 
 // Replay is what folding a log again has shown.
 type Replay struct {
+	// From is the position of the snapshot that the fold began with, 0 for none: the whole log was folded.
+	From uint64 `json:"from"`
 	// Events were folded, up to the position; Refused of them changed nothing, as they broke a rule then, too.
 	Events   uint64 `json:"events"`
 	Refused  uint64 `json:"refused"`
@@ -45,7 +50,7 @@ const (
 // ReplayEvents folds events into the state, which stands right before the first of them, up to a position
 // (0: all), and makes every decision that they speak of anew.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
-	r := &Replay{Differences: []Difference{}}
+	r := &Replay{From: state.Position(), Differences: []Difference{}}
 	policies := map[string]map[uint64]*experiment.Policy{}
 	keep := func(name string) {
 		p := state.Policy(name)
@@ -58,9 +63,6 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 		policies[name][p.Version] = p
 		delete(policies[name], p.Version-min(p.Version, keepPolicies))
 	}
-	for _, name := range state.Names() {
-		keep(name)
-	}
 	for rec, err := range events {
 		if err != nil {
 			return nil, err
@@ -70,7 +72,7 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 		}
 		e := experiment.Event{Kind: rec.Kind, Time: rec.Time, Payload: rec.Payload}
 		if e.Kind == experiment.KindExposures || e.Kind == experiment.KindFeedback {
-			r.decisions(rec.Position, e, policies)
+			r.decisions(rec.Position, e, state, policies)
 		}
 		o, err := state.Apply(rec.Position, e)
 		if err != nil {
@@ -93,15 +95,23 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 	return r, err
 }
 
-// decisions makes the decisions of an event anew.
-func (r *Replay) decisions(position uint64, e experiment.Event, policies map[string]map[uint64]*experiment.Policy) {
+// decisions makes the decisions of an event anew, by the policies of the fold or, where it began with a snapshot,
+// those that this has kept.
+func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State, policies map[string]map[uint64]*experiment.Policy) {
 	p, err := experiment.Units(e)
 	if err != nil {
 		return // the fold refuses it, too
 	}
 	for i := range p.Items {
 		it := &p.Items[i]
-		policy := policies[p.Experiment][it.Version]
+		policy, there := policies[p.Experiment][it.Version]
+		if !there && r.From > 0 {
+			policy, _ = state.PolicyAt(p.Experiment, it.Version) // nil where it is not kept
+			if policies[p.Experiment] == nil {
+				policies[p.Experiment] = map[uint64]*experiment.Policy{}
+			}
+			policies[p.Experiment][it.Version] = policy
+		}
 		unit, ok := it.Hash()
 		if policy == nil || !ok {
 			r.Unknown++
@@ -117,4 +127,33 @@ func (r *Replay) decisions(position uint64, e experiment.Event, policies map[str
 			r.Differences = append(r.Differences, Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
 		}
 	}
+}
+
+// Origin is the state from which the most of a log can be folded again: an empty one, or that of its oldest
+// snapshot, when the events before are gone.
+func Origin(ctx context.Context, log eventlog.Log) (*experiment.State, error) {
+	saved, err := log.OldestSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state := experiment.NewState()
+	if saved.Position == 0 {
+		return state, nil
+	}
+	return state, state.UnmarshalBinary(saved.State)
+}
+
+// snapshot writes the state from which the most of the log can be folded again.
+func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
+	saved, err := s.log.OldestSnapshot(r.Context())
+	if err != nil {
+		return err
+	}
+	if saved.Position == 0 {
+		return noregret.Errorf(noregret.NotFound, "snapshot", "all events are in the log: a fold begins with nothing")
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write(saved.State)
+	return err
 }

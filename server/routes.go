@@ -46,6 +46,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/feedback", Feedback, nil, false, s.feedback},
 		{"POST", "/v1/aggregates", Feedback, nil, false, s.aggregates},
 		{"GET", "/v1/export", Read, []string{"from", "experiment"}, true, s.export},
+		{"GET", "/v1/snapshot", Read, nil, true, s.snapshot},
 		{"GET", "/v1/state", Read, nil, false, s.stateOf},
 		{"POST", "/ofrep/v1/evaluate/flags/{key}", Decide, nil, false, s.evaluate},
 		{"POST", "/ofrep/v1/evaluate/flags", Decide, nil, false, s.evaluateAll},

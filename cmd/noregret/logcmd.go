@@ -244,9 +244,11 @@ func newReplayCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Fold the log again and compare with the live state",
-		Long: `Fold the whole log again, from its first event, and make every decision that it speaks of
-anew. The result is compared with the live state: that of the running service at --server, or what
-a service would start with from the data directory (snapshot and the events behind it).
+		Long: `Fold the log again, from its first event, and make every decision that it speaks of anew. Where
+the first events have been dropped, as they were older than the service keeps them, the fold
+begins with the oldest snapshot. The result is compared with the live state: that of the running
+service at --server, or what a service would start with from the data directory (the latest
+snapshot and the events behind it).
 
 A state or a decision that differs is a failure (exit status 1).`,
 		Example: `  noregret log replay --data data
@@ -260,7 +262,7 @@ A state or a decision that differs is a failure (exit status 1).`,
 			if asJSON {
 				err = writeJSON(a.stdout, r)
 			} else {
-				err = facts(a.stdout, "events", strconv.FormatUint(r.Events, 10), "position", strconv.FormatUint(r.Position, 10), "digest", r.Digest,
+				err = facts(a.stdout, "begun with", begun(r.From), "events", strconv.FormatUint(r.Events, 10), "position", strconv.FormatUint(r.Position, 10), "digest", r.Digest,
 					"live position", strconv.FormatUint(r.Live.Position, 10), "live digest", r.Live.Digest,
 					"decisions", strconv.FormatUint(r.Decisions, 10), "different", strconv.FormatUint(r.Different, 10), "of unknown versions", strconv.FormatUint(r.Unknown, 10))
 			}
@@ -280,11 +282,8 @@ A state or a decision that differs is a failure (exit status 1).`,
 
 func (s *source) replay(ctx context.Context) (*replayed, error) {
 	var out replayed
-	fold := func(events iter.Seq2[eventlog.Record, error], first, upTo uint64) (err error) {
-		if first != 1 {
-			return noregret.Errorf(noregret.NotFound, "log", "it begins at position %d: the events before are gone, and a state cannot be folded from its middle", first)
-		}
-		out.Replay, err = server.ReplayEvents(experiment.NewState(), events, upTo)
+	fold := func(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (err error) {
+		out.Replay, err = server.ReplayEvents(state, events, upTo)
 		if err == nil {
 			out.Same = out.Position == out.Live.Position && out.Digest == out.Live.Digest
 		}
@@ -300,7 +299,11 @@ func (s *source) replay(ctx context.Context) (*replayed, error) {
 			if out.Live.Digest, err = state.Digest(); err != nil {
 				return err
 			}
-			return fold(log.Read(ctx, log.Stats().First), log.Stats().First, 0)
+			origin, err := server.Origin(ctx, log)
+			if err != nil {
+				return err
+			}
+			return fold(origin, log.Read(ctx, origin.Position()+1), 0)
 		})
 		return &out, err
 	}
@@ -308,15 +311,31 @@ func (s *source) replay(ctx context.Context) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.Live, err = c.State(ctx); err != nil {
-		return nil, err
+	origin := experiment.NewState()
+	saved, err := c.Snapshot(ctx)
+	if err == nil && saved != nil {
+		err = origin.UnmarshalBinary(saved)
 	}
-	body, err := c.Export(ctx, 1, "")
 	if err != nil {
 		return nil, err
 	}
-	err = fold(lines(body), 1, out.Live.Position)
+	if out.Live, err = c.State(ctx); err != nil {
+		return nil, err
+	}
+	body, err := c.Export(ctx, origin.Position()+1, "")
+	if err != nil {
+		return nil, err
+	}
+	err = fold(origin, lines(body), out.Live.Position)
 	return &out, errors.Join(err, body.Close())
+}
+
+// begun says what a fold began with.
+func begun(from uint64) string {
+	if from == 0 {
+		return "the first event"
+	}
+	return fmt.Sprintf("the snapshot of position %d", from)
 }
 
 // lines reads exported events.
