@@ -20,7 +20,7 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 
 .PHONY: montecarlo
 montecarlo: ## the tests of many random runs in full, which the race detector's form of make test cuts short
-	$(GO) test -timeout 1h ./classify ./experiment ./oco ./papers ./pasto/...
+	$(GO) test -timeout 1h ./classify ./experiment ./oco ./papers ./pasto/... ./regret
 
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two

@@ -81,6 +81,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 
 // Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines; without standardisation they are not.
 func TestDefaultsOnRawUnits(t *testing.T) {
+	testsize.NoRace(t)
 	train, test := asData(t, stream(33, 6000)), asData(t, stream(34, 6000))
 	ctx := context.Background()
 	value := func(opt Options) float64 {

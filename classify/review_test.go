@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -36,6 +37,7 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 // prior is level with one trained on the whole, for every algorithm that looks at θ; without the prior it is
 // not.
 func TestPriorPositives(t *testing.T) {
+	testsize.NoRace(t)
 	const p = 0.02
 	population, balanced := subsample(1, 60_000, p)
 	test, _ := subsample(2, 60_000, p)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestPointIsNoControl: a box's points cannot have the control's name, which once ended the process.
@@ -131,6 +133,7 @@ func TestManyArmsAtOnce(t *testing.T) {
 // TestLongRound: many changes within one round cut the stream of links, with either stickiness, and every
 // version that is in the running stream can be explained.
 func TestLongRound(t *testing.T) {
+	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {
 		s := newScenario(t)
 		s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, stickiness))

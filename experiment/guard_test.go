@@ -50,6 +50,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 // though the guardrail is looked at after every batch and the mixture moves; arms beyond it are found, in
 // either direction and relative to the control.
 func TestGuardrailCalls(t *testing.T) {
+	testsize.NoRace(t)
 	const runs = 40
 	wrong := 0
 	for seed := range uint64(runs) {
@@ -80,6 +81,7 @@ func TestGuardrailCalls(t *testing.T) {
 // TestHealthyGuardrailStays: a rate of .10 held to at least .05, with a rollback at alpha .05, looked at after
 // every unit: at most 5 % of the runs are ever rolled back. (It was 118 of 200 by sample variances.)
 func TestHealthyGuardrailStays(t *testing.T) {
+	testsize.NoRace(t)
 	runs, most := 200, 19 // 10 expected at the very most, 19 or more have probability .006
 	if testsize.Short() {
 		runs, most = 40, 8 // 2, .001
@@ -148,6 +150,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 
 // TestNegativeControl: a change is relative to the size of the control's mean, whatever its sign.
 func TestNegativeControl(t *testing.T) {
+	testsize.NoRace(t)
 	run := func(limit, means string) (GuardState, float64) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, 10]}]\n" +

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // ratioLive is an experiment for its ratio test: versions with mixtures of their own.
@@ -66,6 +67,7 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 // TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture
 // that changes; and an alarm where one arm loses a tenth of its units.
 func TestRatioTest(t *testing.T) {
+	testsize.NoRace(t)
 	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}
 	low := 0
 	for seed := range uint64(400) {

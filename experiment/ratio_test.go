@@ -74,6 +74,7 @@ func TestRatioTestOrder(t *testing.T) {
 // TestRatioTestSameUnits: units that come again in the next versions of one stream, with the arms that they
 // had, are no new evidence: no alarm, and p below .1 in at most a tenth of the runs.
 func TestRatioTestSameUnits(t *testing.T) {
+	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {
 		low, runs := 0, uint64(300)
 		if testsize.Short() {

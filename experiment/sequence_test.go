@@ -110,6 +110,7 @@ func coverage(t *testing.T, runs int, name string, n, batch int, mean float64, d
 // TestSequenceCoversAtAllTimes looks at every interval from the first observation on: rare events, skewed
 // products of uniform numbers, in batches of any size. It is exact: at most alpha of the runs ever miss.
 func TestSequenceCoversAtAllTimes(t *testing.T) {
+	testsize.NoRace(t)
 	runs, most := 500, 39 // 25 expected at the very most, 39 or more have probability .005
 	if testsize.Short() {
 		runs, most = 60, 10 // 3, .002
@@ -190,6 +191,7 @@ func TestSequencePower(t *testing.T) {
 // TestAsymptoticSequence: without a range the level is kept by observations that are not too skewed, and
 // nothing is said of few or equal ones.
 func TestAsymptoticSequence(t *testing.T) {
+	testsize.NoRace(t)
 	for name, g := range map[string]struct {
 		low, mean float64
 		draw      func(r *random.Source) float64

@@ -112,6 +112,7 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 // refused without a trace, or taken: then the point is in the set, the bound is a number, and a snapshot
 // continues.
 func TestExtremePairs(t *testing.T) {
+	testsize.NoRace(t)
 	const d = 3
 	r := random.New(11, "oco/extreme")
 	grid := exponents

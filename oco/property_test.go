@@ -303,6 +303,7 @@ func TestRegretBound(t *testing.T) {
 
 // TestRegretBoundLong is TestRegretBound up to the sizes of the specification, for a few games.
 func TestRegretBoundLong(t *testing.T) {
+	testsize.NoRace(t)
 	if testing.Short() {
 		t.Skip("short")
 	}

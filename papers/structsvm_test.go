@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 func smallRows(r *rand.Rand, n int) []classify.Example {
@@ -84,6 +85,7 @@ func shortTale(t *testing.T, rows int) *tale {
 // On 2,000 rows of g1: the certified gap of the QP closes, the cutting planes end with no labeling violated by more than ξ + 1e-3, the solution is a lower
 // bound that random points do not beat, and the tuned F₁ is within 0.03 of the plug-in's.
 func TestCuttingPlanes(t *testing.T) {
+	testsize.NoRace(t)
 	g1 := shortTale(t, 2000)
 	s := newStructSVM(g1.rows, 10)
 	for _, c := range []float64{10, 1000} {

@@ -42,6 +42,7 @@ func TestTale(t *testing.T) {
 
 // Spec 8.4: the gap is never negative, and equals the printed one to its six digits.
 func TestCertificates(t *testing.T) {
+	testsize.NoRace(t)
 	passes := 5
 	if os.Getenv("NOREGRET_FULL") != "" {
 		passes = 100
@@ -69,6 +70,7 @@ func TestCertificates(t *testing.T) {
 
 // Spec 2.5: Min on G3 with η = 1/√t. The average iterate is better than the last one and far steadier.
 func TestAverageBeatsLastIterate(t *testing.T) {
+	testsize.NoRace(t)
 	problem, err := newTale("g3")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
@@ -107,6 +108,7 @@ func (g *recorder) Next(x []float64) (loss.Function, error) {
 
 // TestExact: the regret of 10^6 linear rounds against sums of 300 bits.
 func TestExact(t *testing.T) {
+	testsize.NoRace(t)
 	if testing.Short() {
 		t.Skip("short")
 	}

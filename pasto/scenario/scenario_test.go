@@ -96,6 +96,7 @@ func TestPaperOnToy(t *testing.T) {
 
 // The default's floors: short forms with fixed seeds, the with NOREGRET_FULL=1.
 func TestDefaultFloors(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		o         Options
 		short     int
@@ -138,6 +139,7 @@ func TestDefaultFloors(t *testing.T) {
 
 // The printed algorithm is unstable for many arms and noise (spec 9.2), the default is not.
 func TestPaperIsUnstable(t *testing.T) {
+	testsize.NoRace(t)
 	o := Options{Scenario: "b", Noise: sigma(5), Rounds: 3000, Runs: 4, Seed: 1, Checkpoints: []int{3000}, Algorithm: "paper", Iterate: "serving"}
 	paper := run(t, o).Gain.Ratio[0]
 	o.Algorithm, o.Iterate = "default", ""
@@ -150,6 +152,7 @@ func TestPaperIsUnstable(t *testing.T) {
 // learned mixture does, and has more visits than the arm that holds the cap, by an interval that does not
 // touch 0.
 func TestReplay(t *testing.T) {
+	testsize.NoRace(t)
 	for _, dir := range []string{dataDir, ""} {
 		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -322,6 +323,7 @@ func TestTable95(t *testing.T) {
 // 20 in each power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here 4, to 3·10⁴,
 // and σ = 1).
 func TestNeverFallsBack(t *testing.T) {
+	testsize.NoRace(t)
 	for _, c := range []struct {
 		sigma, floor float64
 		from         int
