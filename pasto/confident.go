@@ -83,6 +83,7 @@ type Confident struct {
 	moved     *Table // V̂ ± se
 	solver    *solver
 	usable    []bool
+	ignored   []bool    // metrics that are only watched
 	now       []float64 // size of each arm in the running round; 0 between rounds
 	sum, own  []float64 // of the round's deviations, and of their squares
 	p         []float64 // serving
@@ -101,59 +102,14 @@ type Confident struct {
 	}
 }
 
-type confidentState struct {
-	T        int
-	Clock    int // rounds since the start or the last change
-	Next     int // the value of Clock at which to solve again
-	Mixed    int // the value of Clock when what is served was last computed
-	Warm     bool
-	Fresh    int // active arms never served
-	Changes  int
-	Live     int
-	Active   []bool
-	Size     []float64 // K: Σ size
-	Count    []float64 // K: groups
-	Mean     []float64 // K·M
-	Squares  []float64 // K·M: Σ size·(û − mean)²
-	NewSize  []float64 // K: of the recent block
-	NewCount []int
-	NewMean  []float64
-	NewLimit []int     // the block's length in rounds
-	Pool     []float64 // M: Σ over arms of Squares
-	Solved   []float64 // K: Count at the last solution
-	Freedom  float64   // Σ (Count − 1)
-	// What the groups of a round have in common.
-	Rounds     []float64 // K: in which the arm was served
-	Cluster    []float64 // K: Σ over rounds of the square of the arm's size in the round
-	NewRounds  []int     // of the recent block
-	NewCluster []float64
-	Spread     float64   // Σ (Size − Cluster/Size), with Freedom
-	Shared     []float64 // M: Σ over rounds of products of two groups' deviations
-	Pairs      float64   // Σ of the weights of these
-	Lone       lone      // what rounds of one group know of it
-	Up, Down   []float64 // p⁺ and p⁻
-}
-
-// lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
-// arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size + τ²·part on
-// average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
-type lone struct {
-	Rounds  float64
-	Inverse float64   // Σ 1/size
-	Part    float64   // Σ part
-	Sized   float64   // Σ size·part
-	Square  []float64 // M: Σ q
-	Product []float64 // M: Σ size·q
-}
-
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
-	firstBlock  = 16  // rounds between tests for a change
+	firstBlock  = 16  // rounds of a segment: after each there is a test for a change
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
 
-	confidentFormat = ", state 3: " // of snapshots
+	confidentFormat = ", state 4: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
@@ -201,20 +157,7 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	}
 	l := &Confident{objective: f, options: o, hard: hard}
 	m := f.Dim()
-	l.s = confidentState{
-		Live: arms, Fresh: arms, Active: make([]bool, arms), Size: make([]float64, arms), Count: make([]float64, arms),
-		Mean: make([]float64, arms*m), Squares: make([]float64, arms*m),
-		NewSize: make([]float64, arms), NewCount: make([]int, arms), NewMean: make([]float64, arms*m),
-		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
-	}
-	l.s.Solved = make([]float64, arms)
-	l.s.Rounds, l.s.Cluster, l.s.NewRounds, l.s.NewCluster = make([]float64, arms), make([]float64, arms), make([]int, arms), make([]float64, arms)
-	l.s.Shared, l.s.Lone.Square, l.s.Lone.Product = make([]float64, m), make([]float64, m), make([]float64, m)
-	for k := range arms {
-		l.s.Active[k] = true
-		l.s.NewLimit[k] = 2 * firstBlock
-		l.s.Up[k], l.s.Down[k] = 1/float64(arms), 1/float64(arms)
-	}
+	l.s = newConfidentState(arms, m)
 	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
 		l.sign[i], l.caution[i] = 1, max(o.Caution, 0)
@@ -238,6 +181,12 @@ func (l *Confident) workspace() {
 	l.usable = make([]bool, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.ignored = make([]bool, l.objective.Dim())
+	if g, ok := l.objective.(*Goals); ok {
+		for i := range l.ignored {
+			l.ignored[i] = g.metrics[i].Role == Report
+		}
+	}
 	l.curve = make([]float64, l.objective.Dim())
 	for i := range l.curve {
 		l.curve[i] = curvature(l.objective, i)
@@ -277,23 +226,19 @@ func (l *Confident) Observe(obs []Observation) error {
 		return err
 	}
 	l.mark(obs)
-	before, changed := l.s.Fresh, false
+	before := l.s.Fresh
 	l.common(obs)
 	for i := range obs {
 		l.take(&obs[i])
 	}
-	for i := range obs {
-		if k := obs[i].Arm; l.now[k] > 0 && l.ended(k) {
-			changed = true
-		}
-	}
+	changed := l.changed(obs)
 	l.s.T++
 	l.s.Clock++
 	if changed {
 		l.s.Changes++
 		l.s.Clock, l.s.Next = 0, 0
 		l.markAll()
-		l.forgetAll()
+		l.forget()
 	}
 	if l.s.Fresh == 0 {
 		l.s.Warm = true
@@ -321,19 +266,8 @@ func (l *Confident) Observe(obs []Observation) error {
 // AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no
 // error.
 func (l *Confident) AddArm() (int, error) {
-	s, m := &l.s, l.objective.Dim()
-	s.Active = append(s.Active, true)
-	s.Live++
-	s.Fresh++
-	s.Size, s.Count = append(s.Size, 0), append(s.Count, 0)
-	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
-	s.NewLimit = append(s.NewLimit, 2*firstBlock)
-	s.Solved = append(s.Solved, 0)
-	s.Rounds, s.Cluster = append(s.Rounds, 0), append(s.Cluster, 0)
-	s.NewRounds, s.NewCluster = append(s.NewRounds, 0), append(s.NewCluster, 0)
-	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
-	more := make([]float64, m)
-	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
+	s := &l.s
+	s.grow(l.objective.Dim())
 	s.Clock, s.Next = min(s.Clock, 1000), 0 // solve soon, and more often
 	s.Mixed = s.Clock
 	l.workspace()
@@ -349,7 +283,7 @@ func (l *Confident) RetireArm(k int) error {
 	}
 	s.Active[k] = false
 	s.Live--
-	if s.Count[k] == 0 {
+	if s.Rounds[k] == 0 {
 		s.Fresh--
 	}
 	up, down := slices.Clone(s.Up), slices.Clone(s.Down)
@@ -358,7 +292,7 @@ func (l *Confident) RetireArm(k int) error {
 	if err := l.resolve(); err != nil {
 		s.Active[k], s.Up, s.Down = true, up, down
 		s.Live++
-		if s.Count[k] == 0 {
+		if s.Rounds[k] == 0 {
 			s.Fresh++
 		}
 		return err
@@ -377,7 +311,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 	for k := range l.s.Size {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
-			if l.s.Size[k] > 0 && (l.tauFreedom() > 0 || !l.shares(k)) {
+			if l.s.Rounds[k] > 0 && (l.tauFreedom() > 0 || !l.shares(k)) {
 				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}
@@ -406,53 +340,4 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 	l.workspace()
 	l.mix()
 	return nil
-}
-
-// fits reports whether s is a state of n arms and m metrics that a learner can be in.
-func (s *confidentState) fits(n, m int) bool {
-	for _, v := range []struct {
-		v      []float64
-		n      int
-		signed bool
-	}{
-		{s.Size, n, false},
-		{s.Count, n, false},
-		{s.NewSize, n, false},
-		{s.Solved, n, false},
-		{s.Rounds, n, false},
-		{s.Cluster, n, false},
-		{s.NewCluster, n, false},
-		{s.Mean, n * m, true},
-		{s.NewMean, n * m, true},
-		{s.Squares, n * m, false},
-		{s.Pool, m, false},
-		{s.Shared, m, true},
-		{[]float64{s.Freedom, s.Pairs}, 2, false},
-		{[]float64{s.Spread}, 1, true},
-	} {
-		if checkVector("", v.v, v.n) != nil || !v.signed && slices.ContainsFunc(v.v, func(x float64) bool { return x < 0 }) {
-			return false
-		}
-	}
-	if n < 1 || len(s.Active) != n || len(s.NewCount) != n || len(s.NewRounds) != n || len(s.NewLimit) != n {
-		return false
-	}
-	if min(s.T, s.Clock, s.Next, s.Mixed, s.Changes) < 0 || checkMixture("", s.Up, n) != nil || checkMixture("", s.Down, n) != nil {
-		return false
-	}
-	live, fresh, size := 0, 0, 0.0
-	for k, active := range s.Active {
-		if s.NewCount[k] < 0 || s.NewRounds[k] < 0 || s.NewLimit[k] < 2*firstBlock || (s.Count[k] > 0) != (s.Size[k] > 0) {
-			return false
-		}
-		size += s.Size[k]
-		if active {
-			live++
-		}
-		if active && s.Count[k] == 0 {
-			fresh++
-		}
-	}
-	// Spread is a running sum, and may be less than 0 by what rounding does to it.
-	return live > 0 && s.Live == live && s.Fresh == fresh && s.Spread >= -float64(1e-6*size)
 }

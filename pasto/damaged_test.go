@@ -39,7 +39,7 @@ func TestConfidentDamaged(t *testing.T) {
 		"limit":            func(s *confidentState) { s.NewLimit[0] = 0 },
 		"negative limit":   func(s *confidentState) { s.NewLimit[0] = -32 },
 		"block":            func(s *confidentState) { s.NewRounds[0] = -1 },
-		"block's count":    func(s *confidentState) { s.NewCount[0] = -1 },
+		"segment's count":  func(s *confidentState) { s.LastCount[0] = -1 },
 		"block's size":     func(s *confidentState) { s.NewSize[0] = math.Inf(1) },
 		"block's cluster":  func(s *confidentState) { s.NewCluster[0] = -1 },
 		"solved":           func(s *confidentState) { s.Solved[1] = math.NaN() },

@@ -38,22 +38,43 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no
-// room.
-const roomSteps = 8
+// roomSteps is the number of times that the range is halved in which the share of the caution of hard guardrails
+// lies that there is room for.
+const roomSteps = 6
 
 // cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much
 // of it as there is room for, and where none holds them by the estimates the least violation by these.
 func (l *Confident) cautious(p []float64) error {
-	for step := roomSteps; ; step-- {
-		l.shift(true, float64(step)/roomSteps)
+	solve := func(room float64) (feasible bool, err error) {
+		l.shift(true, room)
 		l.risk()
-		feasible, err := l.optimize(p)
+		feasible, err = l.optimize(p)
 		l.solver.ridge = nil
-		if feasible || err != nil || step == 0 {
+		return feasible, err
+	}
+	for _, room := range [2]float64{1, 0} {
+		if feasible, err := solve(room); err != nil || feasible == (room == 1) {
 			return err
 		}
 	}
+	low, high, at := 0.0, 1.0, 0.0
+	for range roomSteps {
+		mid := (low + high) / 2
+		feasible, err := solve(mid)
+		if err != nil {
+			return err
+		}
+		if at = mid; feasible {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if at != low {
+		_, err := solve(low)
+		return err
+	}
+	return nil
 }
 
 // shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
@@ -158,7 +179,7 @@ func (l *Confident) mix() {
 	t := float64(s.Mixed + 1)
 	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
-	unseen := 0.0 // the share of arms never served: all at first, later by their number
+	unseen := 0.0 // the share of arms not served since the start or the last change: all at first, later by their number
 	if s.Fresh > 0 {
 		unseen = 1
 		if s.Warm {
@@ -173,7 +194,7 @@ func (l *Confident) mix() {
 			continue
 		}
 		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
-		if s.Count[k] == 0 {
+		if s.Rounds[k] == 0 {
 			l.p[k] += unseen / float64(s.Fresh)
 		}
 	}
