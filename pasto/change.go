@@ -1,10 +1,13 @@
 package pasto
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // changed ends the round for the arms that were served in it, and reports whether one of them has changed.
 func (l *Confident) changed(obs []Observation) bool {
-	found := false
+	found := l.trend()
 	for i := range obs {
 		if k := obs[i].Arm; l.now[k] > 0 && !found {
 			found = l.segmentEnds(k) && l.options.Alarm >= 0 && l.differs(k)
@@ -26,19 +29,63 @@ func (l *Confident) segmentEnds(k int) bool {
 	return math.Mod(l.s.NewRounds[k], firstBlock) == 0
 }
 
+// surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard deviations of
+// the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes w of the group and old of
+// the mean. Such innovations have variance 1 and nothing to do with each other, but for what groups of a round
+// have in common.
+func (l *Confident) surprise(k, i int, d, both float64) {
+	s, j := &l.s, k*l.objective.Dim()+i
+	if !(s.CalmPool[i] > 0) || both == 0 {
+		return
+	}
+	noise := (s.PastSquares[j] + float64(poolWeight*(s.CalmPool[i]/s.CalmFreedom))) / (s.PastFreedom[k] + poolWeight)
+	a := math.Sqrt(both / noise)
+	l.missed[i] += float64(d * a)
+	l.part[i] += a
+	l.squared[i]++
+}
+
+// trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all of them sends
+// the traffic to arms that were served too seldom before it for a test of their own. It is a two-sided CUSUM of
+// the rounds' innovations, each at most 2, of which 1 is taken off: the alarm is at 4·Alarm, 24 rounds of more
+// than 2 standard deviations in a row. Where the noise is larger than it is taken to be, and each round has 2 with
+// a random sign, it is less likely to come than once in a million rounds.
+func (l *Confident) trend() bool {
+	s, found := &l.s, false
+	for i, n := range l.squared {
+		if n == 0 || l.ignored[i] || l.options.Alarm < 0 {
+			continue
+		}
+		x := l.missed[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
+		x = min(max(x, -2), 2)
+		s.Rise[i], s.Fall[i] = max(s.Rise[i]+x-1, 0), max(s.Fall[i]-x-1, 0)
+		if s.Rise[i] == 0 && s.Fall[i] == 0 && l.tauFreedom() > 0 {
+			s.Steady[i] = l.tau(i)
+		}
+		found = found || max(s.Rise[i], s.Fall[i]) >= 4*l.options.Alarm
+	}
+	clear(l.missed)
+	clear(l.part)
+	clear(l.squared)
+	return found
+}
+
 // calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half of all, and
-// again. The segment waits for the next: where a change within it was too little to be found, it is soon.
+// again. The segment waits for the next: where a change within it was too little to be found, it is soon. It is
+// not taken where a change of all arms may be under way.
 func (l *Confident) calm(k int) {
 	s, m := &l.s, l.objective.Dim()
-	s.CalmFreedom += s.PastFreedom[k]
-	s.CalmSpread += s.PastSpread[k]
-	s.PastFreedom[k] = s.LastCount[k] - 1
-	s.PastSpread[k] = max(s.LastSize[k]-s.LastCluster[k]/s.LastSize[k], 0)
-	past, last := s.PastSquares[k*m:(k+1)*m], s.LastSquares[k*m:(k+1)*m]
-	for i, q := range past {
-		s.CalmPool[i] += q
+	if max(slices.Max(s.Rise), slices.Max(s.Fall)) < l.options.Alarm || l.options.Alarm < 0 {
+		s.CalmFreedom += s.PastFreedom[k]
+		s.CalmSpread += s.PastSpread[k]
+		s.PastFreedom[k] = s.LastCount[k] - 1
+		s.PastSpread[k] = max(s.LastSize[k]-s.LastCluster[k]/s.LastSize[k], 0)
+		past, last := s.PastSquares[k*m:(k+1)*m], s.LastSquares[k*m:(k+1)*m]
+		for i, q := range past {
+			s.CalmPool[i] += q
+		}
+		copy(past, last)
 	}
-	copy(past, last)
 	l.endSegment(k)
 	if s.NewRounds[k] >= s.NewLimit[k] {
 		limit := 2 * s.NewLimit[k]
@@ -131,6 +178,8 @@ func (l *Confident) forget() {
 			s.Bulge[i] = min(float64(1.6*float64(q*math.Sqrt(float64(q/s.Freedom*(s.Spread/s.Freedom))))), mostThird)
 		}
 	}
+	clear(s.Rise) // Steady stays, until there is a new one
+	clear(s.Fall)
 	clear(s.Shared)
 	clear(s.Lone.Square)
 	clear(s.Lone.Product)

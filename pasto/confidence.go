@@ -41,6 +41,7 @@ func (l *Confident) take(o *Observation) {
 		d := v - mean[i]
 		mean[i] += float64(share * d)
 		q := float64(float64(d*d) * both)
+		l.surprise(k, i, d, both)
 		c := min(float64(q*math.Sqrt(float64(w*q))), mostThird)
 		squares[i] += q
 		s.Pool[i] += q
@@ -174,10 +175,10 @@ func (l *Confident) variance(k, i int) float64 {
 	return (own + float64(w*pool)) / (free + w)
 }
 
-// weight is the number of groups that the pooled variance counts for against a smaller own one of arm k: 3·g²,
-// where g is the standardized absolute third moment of a group of the arm. That is 8 for normal noise, of which a
-// few groups tell the variance, and 3/rate for events that are rare, of which as many groups have three on
-// average: three events of its own tell as much of the arm's variance as the pool.
+// weight is the number of groups that the pooled variance counts for against a smaller own one of arm k: 2.5·g²,
+// where g is the standardized absolute third moment of a group of the arm, and at least poolWeight. The latter
+// is more for normal noise (g² = 2.55), of which a few groups tell the variance; for rare events g² is nearly
+// 1/rate, so that two or three events of its own tell as much of the arm's variance as the pool does.
 func (l *Confident) weight(k, i int) float64 {
 	s := &l.s
 	j := k*l.objective.Dim() + i
@@ -186,7 +187,7 @@ func (l *Confident) weight(k, i int) float64 {
 		squares, third, free = s.Pool[i], s.Bulge[i], s.Freedom
 	}
 	g := third / squares / math.Sqrt(squares) // in roots of size
-	w := float64(3*float64(float64(g*g)*free)) * (s.Count[k] / s.Size[k])
+	w := float64(2.5*float64(float64(g*g)*free)) * (s.Count[k] / s.Size[k])
 	if !(w < 1e15) {
 		return 1e15
 	}

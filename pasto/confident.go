@@ -86,6 +86,9 @@ type Confident struct {
 	ignored   []bool    // metrics that are only watched
 	now       []float64 // size of each arm in the running round; 0 between rounds
 	sum, own  []float64 // of the round's deviations, and of their squares
+	missed    []float64 // of the round: Σ of what groups miss their arms' means by, in standard deviations
+	part      []float64 // of the round: of what is in common in that
+	squared   []float64 // of the round: the number of groups in that
 	p         []float64 // serving
 	caution   []float64 // of each metric
 	curve     []float64 // λ of each metric
@@ -181,6 +184,7 @@ func (l *Confident) workspace() {
 	l.usable = make([]bool, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.missed, l.part, l.squared = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	l.ignored = make([]bool, l.objective.Dim())
 	if g, ok := l.objective.(*Goals); ok {
 		for i := range l.ignored {

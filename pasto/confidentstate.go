@@ -50,6 +50,9 @@ type confidentState struct {
 	CalmPool    []float64 // M
 	CalmFreedom float64
 	CalmSpread  float64
+	// Whether all arms have changed: see trend.
+	Rise, Fall []float64 // M
+	Steady     []float64 // M: τ² when these were last 0
 	// What the groups of a round have in common.
 	Shared   []float64 // M: Σ over rounds of products of two groups' deviations
 	Pairs    float64   // Σ of the weights of these
@@ -61,6 +64,7 @@ type confidentState struct {
 func newConfidentState(arms, m int) confidentState {
 	s := confidentState{
 		Pool: make([]float64, m), Bulge: make([]float64, m), CalmPool: make([]float64, m), Shared: make([]float64, m),
+		Rise: make([]float64, m), Fall: make([]float64, m), Steady: make([]float64, m),
 		Lone: lone{Square: make([]float64, m), Product: make([]float64, m)},
 	}
 	for range arms {
@@ -102,8 +106,8 @@ func (s *confidentState) rows() [7]*[]float64 {
 }
 
 // metrics are such numbers of each metric.
-func (s *confidentState) metrics() [6]*[]float64 {
-	return [...]*[]float64{&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Lone.Square, &s.Lone.Product}
+func (s *confidentState) metrics() [9]*[]float64 {
+	return [...]*[]float64{&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Lone.Square, &s.Lone.Product}
 }
 
 // lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
