@@ -366,3 +366,25 @@ func TestSizesApart(t *testing.T) {
 		}
 	}
 }
+
+// A soft minimum beside a hard guardrail is the same whatever the units of its metrics.
+func TestHardSoftMinUnits(t *testing.T) {
+	var want float64
+	for _, u := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e9} {
+		g, err := NewGoals([]Metric{{Name: "a"}, {Name: "b"}, {Name: "y", Role: Guardrail, Hard: true, Threshold: -u}}, 1/u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := NewConfident(g, 2, ConfidentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(t, l, table(t, []float64{2 * u, -2 * u}, []float64{0, 2 * u}, []float64{0, 0}), 2, 200, .001*u, random.New(1, "units"))
+		if u == 1 {
+			if want = l.Deployed()[0]; want < .2 || want > .8 {
+				t.Fatalf("a share of %v: the test sees nothing", want)
+			}
+		}
+		near(t, "share", l.Deployed()[0], want, 1e-4)
+	}
+}
