@@ -181,6 +181,8 @@ func (l *Confident) forget() {
 	clear(s.Rise) // Steady stays, until there is a new one
 	clear(s.Fall)
 	clear(s.Shared)
+	clear(s.Inner)
+	s.Inners, s.Between = 0, 0
 	clear(s.Lone.Square)
 	clear(s.Lone.Product)
 	s.Pairs, s.Lone = 0, lone{Square: s.Lone.Square, Product: s.Lone.Product}

@@ -138,8 +138,48 @@ func (a *lone) known() float64 {
 	return float64(a.Rounds * (apart / (apart + a.Part)))
 }
 
+// inner adds what groups of one arm in one round differ by, which effects of the round have no part in.
+func (l *Confident) inner(obs []Observation) {
+	s, again := &l.s, false
+	for i := range obs {
+		k := obs[i].Arm
+		again = again || s.Rounds[k] > 0
+		if j := l.before[k]; j > 0 {
+			was := &obs[j-1]
+			both := unit(was) / (unit(was) + unit(&obs[i]))
+			for m, v := range obs[i].Metrics {
+				d := v - was.Metrics[m]
+				s.Inner[m] += float64(float64(unit(&obs[i])*both) * float64(d*d))
+			}
+			s.Inners++
+		}
+		l.before[k] = i + 1
+	}
+	for i := range obs {
+		l.before[obs[i].Arm] = 0
+	}
+	if again {
+		s.Between++
+	}
+}
+
+// byScatter is the number of degrees of freedom of τ² as the difference of arms' scatter between rounds and
+// within: where few rounds have groups of two arms and sizes are alike it is all there is. 0 where τ² is better
+// known otherwise. Successive differences of n groups know σ² as ⅔·n do.
+func (l *Confident) byScatter() float64 {
+	s := &l.s
+	n := min(s.Inners*2/3, s.Between)
+	if !(s.Spread > 0) || n <= float64(4*(s.Pairs+s.Lone.known())) {
+		return 0
+	}
+	return n
+}
+
 // tauFreedom is the number of degrees of freedom, nearly, that τ² is known with.
 func (l *Confident) tauFreedom() float64 {
+	if n := l.byScatter(); n > 0 {
+		return n
+	}
 	return l.s.Pairs + l.s.Lone.known()
 }
 
@@ -147,8 +187,11 @@ func (l *Confident) tauFreedom() float64 {
 // groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ part and
 // Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
 func (l *Confident) tau(i int) float64 {
-	a := &l.s.Lone
-	sum, n := l.s.Shared[i], l.s.Pairs
+	s, a := &l.s, &l.s.Lone
+	if l.byScatter() > 0 {
+		return max(s.Pool[i]-float64(s.Freedom*(s.Inner[i]/s.Inners)), 0) / s.Spread
+	}
+	sum, n := s.Shared[i], s.Pairs
 	if known := a.known(); known > 0 {
 		mean := a.Inverse / a.Rounds
 		sum += float64(known * ((float64(mean*a.Product[i]) - a.Square[i]) / (float64(mean*a.Sized) - a.Part)))

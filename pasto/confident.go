@@ -85,6 +85,7 @@ type Confident struct {
 	usable    []bool
 	ignored   []bool    // metrics that are only watched
 	now       []float64 // size of each arm in the running round; 0 between rounds
+	before    []int     // of each arm, 1 + the index of its last group in the running round; 0 between rounds
 	sum, own  []float64 // of the round's deviations, and of their squares
 	missed    []float64 // of the round: Σ of what groups miss their arms' means by, in standard deviations
 	part      []float64 // of the round: of what is in common in that
@@ -182,6 +183,7 @@ func (l *Confident) workspace() {
 	l.moved = newTable(arms, l.objective.Dim())
 	l.solver = newSolver(l.objective, l.moved)
 	l.usable = make([]bool, arms)
+	l.before = make([]int, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	l.missed, l.part, l.squared = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
@@ -232,6 +234,7 @@ func (l *Confident) Observe(obs []Observation) error {
 	l.mark(obs)
 	before := l.s.Fresh
 	l.common(obs)
+	l.inner(obs)
 	for i := range obs {
 		l.take(&obs[i])
 	}

@@ -57,6 +57,9 @@ type confidentState struct {
 	Shared   []float64 // M: Σ over rounds of products of two groups' deviations
 	Pairs    float64   // Σ of the weights of these
 	Lone     lone      // what rounds of one group know of it
+	Inner    []float64 // M: Σ over groups with one of the arm before them in their round of the squares of what they differ by
+	Inners   float64   // the number of these
+	Between  float64   // rounds that served an arm for at least the second time
 	Up, Down []float64 // p⁺ and p⁻
 }
 
@@ -64,7 +67,7 @@ type confidentState struct {
 func newConfidentState(arms, m int) confidentState {
 	s := confidentState{
 		Pool: make([]float64, m), Bulge: make([]float64, m), CalmPool: make([]float64, m), Shared: make([]float64, m),
-		Rise: make([]float64, m), Fall: make([]float64, m), Steady: make([]float64, m),
+		Rise: make([]float64, m), Fall: make([]float64, m), Steady: make([]float64, m), Inner: make([]float64, m),
 		Lone: lone{Square: make([]float64, m), Product: make([]float64, m)},
 	}
 	for range arms {
@@ -106,8 +109,8 @@ func (s *confidentState) rows() [7]*[]float64 {
 }
 
 // metrics are such numbers of each metric.
-func (s *confidentState) metrics() [9]*[]float64 {
-	return [...]*[]float64{&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Lone.Square, &s.Lone.Product}
+func (s *confidentState) metrics() [10]*[]float64 {
+	return [...]*[]float64{&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Inner, &s.Lone.Square, &s.Lone.Product}
 }
 
 // lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
@@ -124,7 +127,7 @@ type lone struct {
 
 // fits reports whether s is a state of n arms and m metrics that a learner can be in.
 func (s *confidentState) fits(n, m int) bool {
-	if n < 1 || len(s.Active) != n || !nonNegative(s.Solved, n) || !nonNegative([]float64{s.Freedom, s.Pairs, s.CalmFreedom, s.CalmSpread}, 4) {
+	if n < 1 || len(s.Active) != n || !nonNegative(s.Solved, n) || !nonNegative([]float64{s.Freedom, s.Pairs, s.CalmFreedom, s.CalmSpread, s.Inners, s.Between}, 6) {
 		return false
 	}
 	for _, v := range s.each() {

@@ -8,7 +8,7 @@ import (
 )
 
 // resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform. On error both are as before.
+// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are unknown. On error both are as before.
 func (l *Confident) resolve() error {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -19,7 +19,7 @@ func (l *Confident) resolve() error {
 		l.usable[k] = s.Active[k] && s.Count[k] > 0
 		some = some || l.usable[k]
 	}
-	if !some { // only new arms are left
+	if !some || l.hard != nil && l.blind() { // only new arms are left, or none can be said to be safe
 		return nil
 	}
 	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
@@ -78,7 +78,9 @@ func (l *Confident) cautious(p []float64) error {
 }
 
 // shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
-// guardrails take the share room, in the good direction.
+// guardrails take the share room, in the good direction. Where effects common to the groups of a round have a part
+// in an arm's errors, hard guardrails take the quantile of Student's t for c, with as many degrees of freedom as
+// the effects' variance is known with.
 func (l *Confident) shift(cautious bool, room float64) {
 	s, m := &l.s, l.objective.Dim()
 	for k, ok := range l.usable {
@@ -89,13 +91,33 @@ func (l *Confident) shift(cautious bool, room float64) {
 			z := max(l.options.Optimism, 0)
 			if cautious {
 				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
-					z = float64(z * room)
+					if z != 0 && l.shares(k) {
+						z = -student(-z, l.tauFreedom())
+					}
+					z = float64(max(z, -mostCaution) * room)
 				}
 			}
 			se := l.standardError(k, i)
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
 		}
 	}
+}
+
+// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is known.
+const mostCaution = 100
+
+// blind reports whether nothing is known of effects that groups of a round have in common and that the means of
+// some usable arm depend on: what is known of its noise says little of what it misses its mean by.
+func (l *Confident) blind() bool {
+	if l.tauFreedom() > 0 {
+		return false
+	}
+	for k, ok := range l.usable {
+		if ok && l.shares(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².

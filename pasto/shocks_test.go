@@ -178,3 +178,63 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 		}
 	}
 }
+
+// What is deployed first is careful too: with a shock that the groups of a round share, and few rounds seen, a hard
+// guardrail is broken in few runs, whether rounds have many groups or only the first has; and it is learned.
+func TestHardOnFirstRounds(t *testing.T) {
+	const arms = 5
+	runs := testsize.Of(300, 60)
+	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true})
+	for _, c := range []struct {
+		name   string
+		groups func(round int) int
+		at     []int
+		most   []float64 // share of runs broken
+	}{
+		{"batches", func(int) int { return 100 }, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .06, .08, .06, .05, .06}},
+		{"one batch", func(n int) int { return 1 + 99*max(2-n, 0) }, []int{1, 10, 100, 1000, 3000}, []float64{.01, .13, .11, .06, .06}},
+	} {
+		broken, x := make([]int, len(c.at)), 0.0
+		for seed := range uint64(runs) {
+			l, err := NewConfident(g, arms, ConfidentOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := random.New(seed, "first")
+			for n, next := 1, 0; next < len(c.at); n++ {
+				drawn := make([]int, c.groups(n))
+				l.Draw(r, drawn)
+				obs, u := make([]Observation, len(drawn)), .5*Normal(r)
+				for q, k := range drawn {
+					y := -.4 + .2*float64(k)
+					obs[q] = Observation{Arm: k, Metrics: []float64{-y + Normal(r), y + u + Normal(r)}}
+				}
+				if err := l.Observe(obs); err != nil {
+					t.Fatal(err)
+				}
+				if n < c.at[next] {
+					continue
+				}
+				y := 0.0
+				for k, p := range l.Deployed() {
+					y += p * (-.4 + .2*float64(k))
+				}
+				if y < -1e-9 {
+					broken[next]++
+				}
+				if next++; next == len(c.at) {
+					x += -y / float64(runs)
+				}
+			}
+		}
+		t.Logf("%s: broken at %v: %v of %d, x %.3f at the end", c.name, c.at, broken, runs, x)
+		for i, n := range broken {
+			if float64(n) > c.most[i]*float64(runs)+2 {
+				t.Errorf("%s: broken in %d of %d runs at %d", c.name, n, runs, c.at[i])
+			}
+		}
+		if x < -.2 {
+			t.Errorf("%s: x is %v, the optimum is 0", c.name, x)
+		}
+	}
+}
