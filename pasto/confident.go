@@ -58,22 +58,30 @@ type ConfidentOptions struct {
 // t: what is in common does not average out within a round. Rounds are taken to be independent, and e too;
 // shocks that hit arms differently are a part of e where an arm has one group in a round, and are missed
 // where it has many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ²
-// being what a group misses the mean by: not at all where these are alike, and then the two need not be told
-// apart.
+// being what a group misses the mean by, and where these are alike by what groups of one arm and round differ by,
+// if there are any; if not the two need not be told apart.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
-// blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
-// standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
+// Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last 16, with those
+// before them, after each 16 rounds that served the arm; blocks are of 32, 64, ... such rounds, up to half of all,
+// and begin again. They are found over all arms too, where 24 rounds or so in a row are off in the same
+// direction, as a jump of all arms may send the traffic to one that has no past to compare with. A difference of 6
+// standard errors, and as much more as a skewed or long-tailed metric needs, begins all arms anew, as nobody knows
+// which have changed and since when: each is served again first, and until then its old mean counts for one
+// group. What is known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
+// ([Report]) begin nothing anew.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
-// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
-// mixture holds them with all that caution, p⁻ takes as much of it as there is room for, in steps of an
-// eighth, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
+// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. While little
+// is known of τ² and it matters, the caution is the quantile of Student's t, and while nothing is what is deployed
+// stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
+// for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
 // tells whether they can be held at all. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
-// pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing once its buffers have grown.
+// pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
+// events: an arm that has had none yet is not taken to have no noise. A round costs O(Q·(M + log K)), a round
+// with a solution O(K·M) for each arm that enters, one with a change O(K·M); memory is O(K·M). Observe
+// allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -308,9 +316,9 @@ func (l *Confident) RetireArm(k int) error {
 	return nil
 }
 
-// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf, and errors are +Inf too
-// while nothing is known of what they depend on: of the noise, or of the effects that groups of a round have
-// in common where an arm had several in a round; that takes a second round.
+// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf. Errors are +Inf too of arms
+// not served since the last change, and while nothing is known of what they depend on: of the noise, or of the
+// effects that groups of a round have in common where an arm had several in a round; that takes a second round.
 func (l *Confident) Estimate() (means, errors *Table) {
 	m := l.objective.Dim()
 	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)

@@ -8,7 +8,8 @@ import (
 )
 
 // resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are unknown. On error both are as before.
+// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are unknown. On error
+// both are as before.
 func (l *Confident) resolve() error {
 	s := &l.s
 	if s.Freedom <= 0 {
