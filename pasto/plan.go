@@ -180,7 +180,7 @@ func (l *Confident) program(p []float64) (feasible bool) {
 		}
 	}
 	w.part.arms, w.part.metrics = len(w.arms), l.moved.metrics
-	feasible, err := w.decomposition.maximize(l.hard, &w.part, 1e-9, 10_000)
+	feasible, err := w.decomposition.maximize(l.hard, &w.part, float64(1e-9*w.spread(l.hard, &w.part)), 10_000)
 	if err != nil {
 		return true // too ill-conditioned: the mixture stays
 	}
