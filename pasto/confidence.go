@@ -204,14 +204,21 @@ func (l *Confident) tau(i int) float64 {
 }
 
 // variance is that of a unit of size of arm k in metric i, with what it has in common with others of its
-// round; +Inf while nothing is known. The pooled one counts for poolWeight groups, and for more where the arm's
-// own is smaller: see weight.
-func (l *Confident) variance(k, i int) float64 {
+// round; +Inf while nothing is known.
+func (l *Confident) variance(k, i int) float64 { return l.without(k, i, 0) }
+
+// without is the variance of a unit of size of arm k in metric i, without tau in common with others of its round.
+// The pooled one counts for poolWeight groups, and for more where the arm's own is smaller: see weight.
+func (l *Confident) without(k, i int, tau float64) float64 {
 	s := &l.s
 	if s.Freedom <= 0 {
 		return math.Inf(1)
 	}
-	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i]/s.Freedom, float64(poolWeight)
+	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
+	if tau > 0 {
+		own, pool = max(own-float64(tau*l.spread(k)), 0), max(pool-float64(tau*s.Spread), 0)
+	}
+	pool /= s.Freedom
 	if own < float64(free*pool) {
 		w = l.weight(k, i)
 	}
@@ -240,15 +247,10 @@ func (l *Confident) weight(k, i int) float64 {
 // squareError is the squared standard error of a mean of arm k in metric i over so much size, of which
 // cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t,
 // the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together,
-// as far as the arm was served in different rounds; what is added is the τ² that it does not contain:
-// nothing where each round has one group of the arm, nearly all of it where it has many.
+// as far as the arm was served in different rounds; σ² is what is left without τ².
 func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
-	v := l.variance(k, i) / size
 	tau := l.tau(i)
-	if tau == 0 {
-		return v
-	}
-	return v + float64(tau*l.outside(k, size, cluster))/size
+	return (l.without(k, i, tau) + float64(tau*(cluster/size))) / size
 }
 
 // outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for all of

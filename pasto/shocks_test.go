@@ -238,3 +238,42 @@ func TestHardOnFirstRounds(t *testing.T) {
 		}
 	}
 }
+
+// Standard errors are right for small groups beside large ones too, whose variance is that of what is in common.
+func TestStandardErrorsOfUnequalArms(t *testing.T) {
+	const arms, rounds, seeds = 5, 60, 300
+	var square, sum float64
+	for seed := range uint64(seeds) {
+		r := random.New(seed, "unequal")
+		l, err := NewConfident(one(t, Metric{Name: "x"}), arms, ConfidentOptions{Alarm: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		obs := make([]Observation, arms)
+		for range rounds {
+			u := .1 * Normal(r)
+			for k := range obs {
+				obs[k] = Observation{Arm: k, Size: 10}
+				if k == 0 {
+					obs[k].Size = 5000
+				}
+				obs[k].Metrics = []float64{u + Normal(r)/math.Sqrt(obs[k].Size)}
+			}
+			if err := l.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		means, errs := l.Estimate()
+		z := 0.0
+		for k := 1; k < arms; k++ {
+			z += math.Pow(means.Arm(k)[0]/errs.Arm(k)[0], 2) / (arms - 1)
+		}
+		sum += z / seeds
+		square += z * z / seeds
+	}
+	se := math.Sqrt((square - sum*sum) / seeds)
+	t.Logf("mean square %.3f ± %.3f", sum, se)
+	if math.Abs(sum-1) > 4*se+.1 {
+		t.Errorf("mean square %.3f ± %.3f, want 1", sum, se)
+	}
+}
