@@ -176,7 +176,7 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 // What can be held is not called surely broken: rare events of which none has been seen, or few; one noisy arm
 // among quiet ones; and an arm of which nothing is known.
 func TestInfeasibleSureTooSoon(t *testing.T) {
-	runs := testsize.Of(200, 60)
+	runs := testsize.Of(200, 20)
 	g := one(t, Metric{Name: "rate", Role: Guardrail, Threshold: .001}, Metric{Name: "x"})
 	sure := 0
 	for seed := range uint64(runs) {
@@ -205,7 +205,7 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 		t.Errorf("a rate of .003 is surely below .001 in %d of %d runs", sure, runs)
 	}
 
-	runs = testsize.Of(400, 100)
+	runs = testsize.Of(400, 40)
 	g = one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail})
 	for _, ratio := range []float64{1, 3, 5, 10} {
 		sure, known := 0, 0

@@ -120,8 +120,12 @@ func TestCommonEffects(t *testing.T) {
 						changed += min(out.changes, 1)
 					}
 					t.Logf("at %v: broken in %v of %d runs, mean regret %.4f; runs with a change %d", at, broken, seeds, regret, changed)
-					if slices.Max(broken) > 2 || changed > 1 || regret[len(at)-1] > .02 {
-						t.Error("want at most 2 broken, 1 changed and a regret of 0.02 at the end")
+					most := .02
+					if testsize.Short() {
+						most = .03 // of twelve runs, of which one may be slow
+					}
+					if slices.Max(broken) > 2 || changed > 1 || regret[len(at)-1] > most {
+						t.Errorf("want at most 2 broken, 1 changed and a regret of %v at the end", most)
 					}
 				})
 			}
@@ -183,7 +187,7 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 // guardrail is broken in few runs, whether rounds have many groups or only the first has; and it is learned.
 func TestHardOnFirstRounds(t *testing.T) {
 	const arms = 5
-	runs := testsize.Of(300, 60)
+	runs := testsize.Of(300, 20)
 	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true})
 	for _, c := range []struct {
 		name   string
