@@ -35,7 +35,12 @@ func (c *Continuous) score(d, theta []float64) *column {
 		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a), append(x.noise, v)
 		scale += float64(a * a)
 	}
-	scale = max(scale/float64(len(x.score)), 1e-12)
+	if !(scale > 0) { // one node: nothing is known of how scores differ but that noise has a part in it
+		for _, v := range x.noise {
+			scale += v
+		}
+	}
+	scale = max(scale/float64(len(x.score)), 1e-280)
 	top := math.Inf(-1)
 	for _, length := range []float64{0.1, 0.2, 0.4, 0.8, 1.6} {
 		if g, like := fit(points, x.score, x.noise, scale, length); like > top {
@@ -72,7 +77,7 @@ func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 		for i := range h.metrics {
 			h.metrics[i].Hard = h.metrics[i].Role == Guardrail && take(&g.metrics[i])
 		}
-		opt, err := maximizeHard(h, part, 1e-9, 10_000)
+		opt, err := maximizeHard(h, part, float64(1e-9*new(decomposition).spread(h, part)), 10_000)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +176,7 @@ func (c *Continuous) candidate(g *process, halton *int, r *random.SplitMix64, wi
 // thus an estimate where the metrics move faster than the nodes lie. O(n³ + C·n²) for n nodes and C
 // candidates; it changes nothing.
 func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
-	if least, sure = c.learner.Infeasible(); !sure {
+	if least, sure = c.learner.infeasible(true); !sure {
 		return least, false
 	}
 	x, err := c.price(c.learner.objective.(*Goals), func(*Metric) bool { return true })

@@ -2,12 +2,15 @@ package pasto
 
 import "math"
 
-// take adds an observation to the arm's statistics.
+// take adds an observation to the arm's statistics. What is left of an arm from before a change ends with the
+// first observation after it.
 func (l *Confident) take(o *Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	w := unit(o)
-	if s.Count[k] == 0 {
+	mean, squares, third := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.Third[k*m:(k+1)*m]
+	if s.Rounds[k] == 0 {
 		s.Fresh--
+		s.Size[k], s.Count[k], s.Cluster[k] = 0, 0, 0
 	} else {
 		s.Freedom++
 		s.Spread -= l.spread(k)
@@ -17,25 +20,42 @@ func (l *Confident) take(o *Observation) {
 		s.NewRounds[k]++
 	}
 	more := float64(w * (2*l.now[k] + w)) // Σ size² over rounds, of which the running one grows
+	old, last := s.Size[k], s.LastSize[k]
 	l.now[k] += w
 	s.Cluster[k] += more
 	s.NewCluster[k] += more
+	s.LastCluster[k] += more
 	s.Count[k]++
+	s.LastCount[k]++
 	s.Size[k] += w
-	s.NewCount[k]++
 	s.NewSize[k] += w
+	s.LastSize[k] += w
 	s.Spread += l.spread(k)
-	share, recent := w/s.Size[k], w/s.NewSize[k]
-	mean, squares, block := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.NewMean[k*m:(k+1)*m]
+	share, recent, latest := w/s.Size[k], w/s.NewSize[k], w/s.LastSize[k]
+	both, pair := float64(w*(old/s.Size[k])), float64(w*(last/s.LastSize[k]))
+	block, newest, within := s.NewMean[k*m:(k+1)*m], s.LastMean[k*m:(k+1)*m], s.LastSquares[k*m:(k+1)*m]
 	for i, v := range o.Metrics {
+		if old == 0 {
+			mean[i], squares[i], third[i] = v, 0, 0
+		}
 		d := v - mean[i]
 		mean[i] += float64(share * d)
-		q := float64(w * float64(d*(v-mean[i])))
+		q := float64(float64(d*d) * both)
+		l.surprise(k, i, d, both)
+		c := min(float64(q*math.Sqrt(float64(w*q))), mostThird)
 		squares[i] += q
 		s.Pool[i] += q
+		third[i] = min(third[i]+c, mostThird)
+		s.Bulge[i] = min(s.Bulge[i]+c, mostThird)
 		block[i] += float64(recent * (v - block[i]))
+		d = v - newest[i]
+		newest[i] += float64(latest * d)
+		within[i] += float64(float64(d*d) * pair)
 	}
 }
+
+// mostThird bounds the sums of third powers, which do not overflow with it.
+const mostThird = 1e300
 
 // unit is the size that an observation counts with.
 func unit(o *Observation) float64 {
@@ -47,7 +67,7 @@ func unit(o *Observation) float64 {
 
 // spread is Size − Cluster/Size of an arm: Σ size·(û − mean)² contains this many common variances.
 func (l *Confident) spread(k int) float64 {
-	return l.s.Size[k] - l.s.Cluster[k]/l.s.Size[k]
+	return max(l.s.Size[k]-l.s.Cluster[k]/l.s.Size[k], 0)
 }
 
 // common adds a round to what is known of the effects that its groups have in common: for two groups of
@@ -57,7 +77,7 @@ func (l *Confident) common(obs []Observation) {
 	s, m := &l.s, l.objective.Dim()
 	total, known := 0.0, 0
 	for i := range obs {
-		if s.Count[obs[i].Arm] > 0 {
+		if s.Rounds[obs[i].Arm] > 0 {
 			total += unit(&obs[i])
 			known++
 		}
@@ -73,7 +93,7 @@ func (l *Confident) common(obs []Observation) {
 	each := 0.0
 	for i := range obs {
 		k := obs[i].Arm
-		if s.Count[k] == 0 {
+		if s.Rounds[k] == 0 {
 			continue
 		}
 		share := unit(&obs[i]) / total
@@ -118,8 +138,48 @@ func (a *lone) known() float64 {
 	return float64(a.Rounds * (apart / (apart + a.Part)))
 }
 
+// inner adds what groups of one arm in one round differ by, which effects of the round have no part in.
+func (l *Confident) inner(obs []Observation) {
+	s, again := &l.s, false
+	for i := range obs {
+		k := obs[i].Arm
+		again = again || s.Rounds[k] > 0
+		if j := l.before[k]; j > 0 {
+			was := &obs[j-1]
+			both := unit(was) / (unit(was) + unit(&obs[i]))
+			for m, v := range obs[i].Metrics {
+				d := v - was.Metrics[m]
+				s.Inner[m] += float64(float64(unit(&obs[i])*both) * float64(d*d))
+			}
+			s.Inners++
+		}
+		l.before[k] = i + 1
+	}
+	for i := range obs {
+		l.before[obs[i].Arm] = 0
+	}
+	if again {
+		s.Between++
+	}
+}
+
+// byScatter is the number of degrees of freedom of τ² as the difference of arms' scatter between rounds and
+// within: where few rounds have groups of two arms and sizes are alike it is all there is. 0 where τ² is better
+// known otherwise. Successive differences of n groups know σ² as ⅔·n do.
+func (l *Confident) byScatter() float64 {
+	s := &l.s
+	n := min(s.Inners*2/3, s.Between)
+	if !(s.Spread > 0) || n <= float64(4*(s.Pairs+s.Lone.known())) {
+		return 0
+	}
+	return n
+}
+
 // tauFreedom is the number of degrees of freedom, nearly, that τ² is known with.
 func (l *Confident) tauFreedom() float64 {
+	if n := l.byScatter(); n > 0 {
+		return n
+	}
 	return l.s.Pairs + l.s.Lone.known()
 }
 
@@ -127,8 +187,11 @@ func (l *Confident) tauFreedom() float64 {
 // groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ part and
 // Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
 func (l *Confident) tau(i int) float64 {
-	a := &l.s.Lone
-	sum, n := l.s.Shared[i], l.s.Pairs
+	s, a := &l.s, &l.s.Lone
+	if l.byScatter() > 0 {
+		return max(s.Pool[i]-float64(s.Freedom*(s.Inner[i]/s.Inners)), 0) / s.Spread
+	}
+	sum, n := s.Shared[i], s.Pairs
 	if known := a.known(); known > 0 {
 		mean := a.Inverse / a.Rounds
 		sum += float64(known * ((float64(mean*a.Product[i]) - a.Square[i]) / (float64(mean*a.Sized) - a.Part)))
@@ -140,141 +203,54 @@ func (l *Confident) tau(i int) float64 {
 	return max(sum/n, 0)
 }
 
-// ended ends the round for arm k, and reports whether the arm has changed.
-func (l *Confident) ended(k int) bool {
-	s, m := &l.s, l.objective.Dim()
-	l.now[k] = 0
-	n := s.NewRounds[k]
-	if n%firstBlock != 0 || l.options.Alarm < 0 {
-		return false
-	}
-	if s.Rounds[k]-float64(n) >= firstBlock && l.differs(k) {
-		l.restart(k)
-		return true
-	}
-	if n >= s.NewLimit[k] { // blocks of 32, 64, ... rounds up to half of all, and again
-		s.NewCount[k], s.NewRounds[k], s.NewSize[k], s.NewCluster[k] = 0, 0, 0, 0
-		clear(s.NewMean[k*m : (k+1)*m])
-		if s.NewLimit[k] *= 2; float64(s.NewLimit[k]) > s.Rounds[k]/2 {
-			s.NewLimit[k] = 2 * firstBlock
-		}
-	}
-	return false
-}
-
-// differs compares the recent block's means with those of the arm's earlier observations.
-func (l *Confident) differs(k int) bool {
-	s, m := &l.s, l.objective.Dim()
-	old := s.Size[k] - s.NewSize[k]
-	for i := range m {
-		// mean = (old·before + new·block)/size, so block − before = (block − mean)·size/old.
-		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
-		v := l.squareError(k, i, old, s.Cluster[k]-s.NewCluster[k]) + l.squareError(k, i, s.NewSize[k], s.NewCluster[k])
-		if float64(d*d) > float64(float64(l.options.Alarm*l.options.Alarm)*v) && math.Abs(d) > 1e-12*(math.Abs(s.Mean[k*m+i])+math.Abs(s.NewMean[k*m+i])) {
-			return true
-		}
-	}
-	return false
-}
-
-// restart lets the recent block be all that is known of the arm. Its variance is the pooled one, less what
-// the jump of its means has put into that, until more is seen. What it has in Freedom, Pool and Spread goes
-// out of them in full: forgetAll scales only what is there of arms that it forgets.
-func (l *Confident) restart(k int) {
-	s, m := &l.s, l.objective.Dim()
-	free, old := s.Freedom, s.Size[k]-s.NewSize[k]
-	s.Freedom = max(s.Freedom-(s.Count[k]-1), 0)
-	s.Spread = max(s.Spread-l.spread(k), 0)
-	for i := range m {
-		// Σ size·(û − mean)² is that within each part and d²·old·new/size, for means that are d apart.
-		d := float64((s.NewMean[k*m+i] - s.Mean[k*m+i]) * (s.Size[k] / old))
-		jump := float64(float64(d*d) * float64(old*(s.NewSize[k]/s.Size[k])))
-		within := max(s.Pool[i]-min(jump, s.Squares[k*m+i]), 0) / max(free-1, 1)
-		s.Pool[i] = max(s.Pool[i]-s.Squares[k*m+i], 0)
-		s.Mean[k*m+i] = s.NewMean[k*m+i]
-		s.Squares[k*m+i] = float64(within * float64(s.NewCount[k]-1))
-	}
-	s.Size[k], s.Count[k], s.Cluster[k], s.Rounds[k] = s.NewSize[k], float64(s.NewCount[k]), s.NewCluster[k], float64(s.NewRounds[k])
-	s.NewLimit[k] = 0 // forgetAll passes it over
-	s.Freedom += s.Count[k] - 1
-	s.Spread += l.spread(k)
-	for i := range m {
-		s.Pool[i] += s.Squares[k*m+i]
-	}
-}
-
-// forgetAll lets the past of every arm but those just started anew count for one group, and what is known
-// of the noise by the arms forgotten for a few; all blocks end.
-func (l *Confident) forgetAll() {
-	s, m := &l.s, l.objective.Dim()
-	free, spread := 0.0, 0.0 // of the arms just started anew, which keep theirs
-	clear(l.own)
-	for k := range s.Size {
-		if s.NewLimit[k] == 0 {
-			free += s.Count[k] - 1
-			spread += l.spread(k)
-			for i := range m {
-				l.own[i] += s.Squares[k*m+i]
-			}
-		}
-	}
-	if rest := s.Freedom - free; rest > keptFreedom {
-		c := keptFreedom / rest
-		s.Freedom = free + keptFreedom
-		s.Spread = spread + float64(c*max(s.Spread-spread, 0))
-		for i := range s.Pool {
-			s.Pool[i] = l.own[i] + float64(c*max(s.Pool[i]-l.own[i], 0))
-		}
-	}
-	if s.Pairs > keptFreedom {
-		for i := range s.Shared {
-			s.Shared[i] *= keptFreedom / s.Pairs
-		}
-		s.Pairs = keptFreedom
-	}
-	if a := &s.Lone; a.Rounds > keptFreedom {
-		c := keptFreedom / a.Rounds
-		a.Rounds, a.Inverse, a.Part, a.Sized = keptFreedom, float64(c*a.Inverse), float64(c*a.Part), float64(c*a.Sized)
-		for i := range a.Square {
-			a.Square[i] *= c
-			a.Product[i] *= c
-		}
-	}
-	for k := range s.Size {
-		if s.NewLimit[k] != 0 && s.Count[k] > 1 {
-			s.Size[k] /= s.Count[k]
-			s.Count[k], s.Rounds[k], s.Cluster[k] = 1, 1, float64(s.Size[k]*s.Size[k])
-			clear(s.Squares[k*m : (k+1)*m])
-		}
-		s.NewCount[k], s.NewRounds[k], s.NewSize[k], s.NewCluster[k], s.NewLimit[k] = 0, 0, 0, 0, 2*firstBlock
-	}
-	clear(s.NewMean)
-}
-
 // variance is that of a unit of size of arm k in metric i, with what it has in common with others of its
 // round; +Inf while nothing is known.
-func (l *Confident) variance(k, i int) float64 {
+func (l *Confident) variance(k, i int) float64 { return l.without(k, i, 0) }
+
+// without is the variance of a unit of size of arm k in metric i, without tau in common with others of its round.
+// The pooled one counts for poolWeight groups, and for more where the arm's own is smaller: see weight.
+func (l *Confident) without(k, i int, tau float64) float64 {
 	s := &l.s
 	if s.Freedom <= 0 {
 		return math.Inf(1)
 	}
-	pool := s.Pool[i] / s.Freedom
-	free := max(s.Count[k]-1, 0)
-	return (s.Squares[k*l.objective.Dim()+i] + float64(poolWeight*pool)) / (free + poolWeight)
+	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
+	if tau > 0 {
+		own, pool = max(own-float64(tau*l.spread(k)), 0), max(pool-float64(tau*s.Spread), 0)
+	}
+	pool /= s.Freedom
+	if own < float64(free*pool) {
+		w = l.weight(k, i)
+	}
+	return (own + float64(w*pool)) / (free + w)
+}
+
+// weight is the number of groups that the pooled variance counts for against a smaller own one of arm k: 2.5·g²,
+// where g is the standardized absolute third moment of a group of the arm, and at least poolWeight. The latter
+// is more for normal noise (g² = 2.55), of which a few groups tell the variance; for rare events g² is nearly
+// 1/rate, so that two or three events of its own tell as much of the arm's variance as the pool does.
+func (l *Confident) weight(k, i int) float64 {
+	s := &l.s
+	j := k*l.objective.Dim() + i
+	squares, third, free := s.Squares[j], s.Third[j], s.Count[k]-1
+	if !(squares > 0) {
+		squares, third, free = s.Pool[i], s.Bulge[i], s.Freedom
+	}
+	g := third / squares / math.Sqrt(squares) // in roots of size
+	w := float64(2.5*float64(float64(g*g)*free)) * (s.Count[k] / s.Size[k])
+	if !(w < 1e15) {
+		return 1e15
+	}
+	return max(w, poolWeight)
 }
 
 // squareError is the squared standard error of a mean of arm k in metric i over so much size, of which
 // cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t,
 // the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together,
-// as far as the arm was served in different rounds; what is added is the τ² that it does not contain:
-// nothing where each round has one group of the arm, nearly all of it where it has many.
+// as far as the arm was served in different rounds; σ² is what is left without τ².
 func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
-	v := l.variance(k, i) / size
 	tau := l.tau(i)
-	if tau == 0 {
-		return v
-	}
-	return v + float64(tau*l.outside(k, size, cluster))/size
+	return (l.without(k, i, tau) + float64(tau*(cluster/size))) / size
 }
 
 // outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for all of

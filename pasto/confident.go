@@ -58,22 +58,30 @@ type ConfidentOptions struct {
 // t: what is in common does not average out within a round. Rounds are taken to be independent, and e too;
 // shocks that hit arms differently are a part of e where an arm has one group in a round, and are missed
 // where it has many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ²
-// being what a group misses the mean by: not at all where these are alike, and then the two need not be told
-// apart.
+// being what a group misses the mean by, and where these are alike by what groups of one arm and round differ by,
+// if there are any; if not the two need not be told apart.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of rounds with those before it;
-// blocks are of 32, 64, ... rounds that served the arm, up to half of all, and begin again. A difference of 6
-// standard errors starts the arm anew from the block, and lets every other arm's past count for one group.
+// Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last 16, with those
+// before them, after each 16 rounds that served the arm; blocks are of 32, 64, ... such rounds, up to half of all,
+// and begin again. They are found over all arms too, where 24 rounds or so in a row are off in the same
+// direction, as a jump of all arms may send the traffic to one that has no past to compare with. A difference of 6
+// standard errors, and as much more as a skewed or long-tailed metric needs, begins all arms anew, as nobody knows
+// which have changed and since when: each is served again first, and until then its old mean counts for one
+// group. What is known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
+// ([Report]) begin nothing anew.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
-// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. Where no
-// mixture holds them with all that caution, p⁻ takes as much of it as there is room for, in steps of an
-// eighth, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
+// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. While little
+// is known of τ² and it matters, the caution is the quantile of Student's t, and while nothing is what is deployed
+// stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
+// for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
 // tells whether they can be held at all. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
-// pooled ones of the metric (worth 8 groups). A round costs O(Q·(M + log K)), a round with a solution
-// O(K·M) for each arm that enters; memory is O(K·M). Observe allocates nothing once its buffers have grown.
+// pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
+// events: an arm that has had none yet is not taken to have no noise. A round costs O(Q·(M + log K)), a round
+// with a solution O(K·M) for each arm that enters, one with a change O(K·M); memory is O(K·M). Observe
+// allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -83,8 +91,13 @@ type Confident struct {
 	moved     *Table // V̂ ± se
 	solver    *solver
 	usable    []bool
+	ignored   []bool    // metrics that are only watched
 	now       []float64 // size of each arm in the running round; 0 between rounds
+	before    []int     // of each arm, 1 + the index of its last group in the running round; 0 between rounds
 	sum, own  []float64 // of the round's deviations, and of their squares
+	missed    []float64 // of the round: Σ of what groups miss their arms' means by, in standard deviations
+	part      []float64 // of the round: of what is in common in that
+	squared   []float64 // of the round: the number of groups in that
 	p         []float64 // serving
 	caution   []float64 // of each metric
 	curve     []float64 // λ of each metric
@@ -101,59 +114,14 @@ type Confident struct {
 	}
 }
 
-type confidentState struct {
-	T        int
-	Clock    int // rounds since the start or the last change
-	Next     int // the value of Clock at which to solve again
-	Mixed    int // the value of Clock when what is served was last computed
-	Warm     bool
-	Fresh    int // active arms never served
-	Changes  int
-	Live     int
-	Active   []bool
-	Size     []float64 // K: Σ size
-	Count    []float64 // K: groups
-	Mean     []float64 // K·M
-	Squares  []float64 // K·M: Σ size·(û − mean)²
-	NewSize  []float64 // K: of the recent block
-	NewCount []int
-	NewMean  []float64
-	NewLimit []int     // the block's length in rounds
-	Pool     []float64 // M: Σ over arms of Squares
-	Solved   []float64 // K: Count at the last solution
-	Freedom  float64   // Σ (Count − 1)
-	// What the groups of a round have in common.
-	Rounds     []float64 // K: in which the arm was served
-	Cluster    []float64 // K: Σ over rounds of the square of the arm's size in the round
-	NewRounds  []int     // of the recent block
-	NewCluster []float64
-	Spread     float64   // Σ (Size − Cluster/Size), with Freedom
-	Shared     []float64 // M: Σ over rounds of products of two groups' deviations
-	Pairs      float64   // Σ of the weights of these
-	Lone       lone      // what rounds of one group know of it
-	Up, Down   []float64 // p⁺ and p⁻
-}
-
-// lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
-// arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size + τ²·part on
-// average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
-type lone struct {
-	Rounds  float64
-	Inverse float64   // Σ 1/size
-	Part    float64   // Σ part
-	Sized   float64   // Σ size·part
-	Square  []float64 // M: Σ q
-	Product []float64 // M: Σ size·q
-}
-
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
-	firstBlock  = 16  // rounds between tests for a change
+	firstBlock  = 16  // rounds of a segment: after each there is a test for a change
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
 
-	confidentFormat = ", state 3: " // of snapshots
+	confidentFormat = ", state 4: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
@@ -201,20 +169,7 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 	}
 	l := &Confident{objective: f, options: o, hard: hard}
 	m := f.Dim()
-	l.s = confidentState{
-		Live: arms, Fresh: arms, Active: make([]bool, arms), Size: make([]float64, arms), Count: make([]float64, arms),
-		Mean: make([]float64, arms*m), Squares: make([]float64, arms*m),
-		NewSize: make([]float64, arms), NewCount: make([]int, arms), NewMean: make([]float64, arms*m),
-		NewLimit: make([]int, arms), Pool: make([]float64, m), Up: make([]float64, arms), Down: make([]float64, arms),
-	}
-	l.s.Solved = make([]float64, arms)
-	l.s.Rounds, l.s.Cluster, l.s.NewRounds, l.s.NewCluster = make([]float64, arms), make([]float64, arms), make([]int, arms), make([]float64, arms)
-	l.s.Shared, l.s.Lone.Square, l.s.Lone.Product = make([]float64, m), make([]float64, m), make([]float64, m)
-	for k := range arms {
-		l.s.Active[k] = true
-		l.s.NewLimit[k] = 2 * firstBlock
-		l.s.Up[k], l.s.Down[k] = 1/float64(arms), 1/float64(arms)
-	}
+	l.s = newConfidentState(arms, m)
 	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
 		l.sign[i], l.caution[i] = 1, max(o.Caution, 0)
@@ -236,8 +191,16 @@ func (l *Confident) workspace() {
 	l.moved = newTable(arms, l.objective.Dim())
 	l.solver = newSolver(l.objective, l.moved)
 	l.usable = make([]bool, arms)
+	l.before = make([]int, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.missed, l.part, l.squared = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.ignored = make([]bool, l.objective.Dim())
+	if g, ok := l.objective.(*Goals); ok {
+		for i := range l.ignored {
+			l.ignored[i] = g.metrics[i].Role == Report
+		}
+	}
 	l.curve = make([]float64, l.objective.Dim())
 	for i := range l.curve {
 		l.curve[i] = curvature(l.objective, i)
@@ -277,23 +240,20 @@ func (l *Confident) Observe(obs []Observation) error {
 		return err
 	}
 	l.mark(obs)
-	before, changed := l.s.Fresh, false
+	before := l.s.Fresh
 	l.common(obs)
+	l.inner(obs)
 	for i := range obs {
 		l.take(&obs[i])
 	}
-	for i := range obs {
-		if k := obs[i].Arm; l.now[k] > 0 && l.ended(k) {
-			changed = true
-		}
-	}
+	changed := l.changed(obs)
 	l.s.T++
 	l.s.Clock++
 	if changed {
 		l.s.Changes++
 		l.s.Clock, l.s.Next = 0, 0
 		l.markAll()
-		l.forgetAll()
+		l.forget()
 	}
 	if l.s.Fresh == 0 {
 		l.s.Warm = true
@@ -321,19 +281,8 @@ func (l *Confident) Observe(obs []Observation) error {
 // AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no
 // error.
 func (l *Confident) AddArm() (int, error) {
-	s, m := &l.s, l.objective.Dim()
-	s.Active = append(s.Active, true)
-	s.Live++
-	s.Fresh++
-	s.Size, s.Count = append(s.Size, 0), append(s.Count, 0)
-	s.NewSize, s.NewCount = append(s.NewSize, 0), append(s.NewCount, 0)
-	s.NewLimit = append(s.NewLimit, 2*firstBlock)
-	s.Solved = append(s.Solved, 0)
-	s.Rounds, s.Cluster = append(s.Rounds, 0), append(s.Cluster, 0)
-	s.NewRounds, s.NewCluster = append(s.NewRounds, 0), append(s.NewCluster, 0)
-	s.Up, s.Down = append(s.Up, 0), append(s.Down, 0)
-	more := make([]float64, m)
-	s.Mean, s.Squares, s.NewMean = append(s.Mean, more...), append(s.Squares, more...), append(s.NewMean, more...)
+	s := &l.s
+	s.grow(l.objective.Dim())
 	s.Clock, s.Next = min(s.Clock, 1000), 0 // solve soon, and more often
 	s.Mixed = s.Clock
 	l.workspace()
@@ -349,7 +298,7 @@ func (l *Confident) RetireArm(k int) error {
 	}
 	s.Active[k] = false
 	s.Live--
-	if s.Count[k] == 0 {
+	if s.Rounds[k] == 0 {
 		s.Fresh--
 	}
 	up, down := slices.Clone(s.Up), slices.Clone(s.Down)
@@ -358,7 +307,7 @@ func (l *Confident) RetireArm(k int) error {
 	if err := l.resolve(); err != nil {
 		s.Active[k], s.Up, s.Down = true, up, down
 		s.Live++
-		if s.Count[k] == 0 {
+		if s.Rounds[k] == 0 {
 			s.Fresh++
 		}
 		return err
@@ -367,9 +316,9 @@ func (l *Confident) RetireArm(k int) error {
 	return nil
 }
 
-// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf, and errors are +Inf too
-// while nothing is known of what they depend on: of the noise, or of the effects that groups of a round have
-// in common where an arm had several in a round; that takes a second round.
+// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf. Errors are +Inf too of arms
+// not served since the last change, and while nothing is known of what they depend on: of the noise, or of the
+// effects that groups of a round have in common where an arm had several in a round; that takes a second round.
 func (l *Confident) Estimate() (means, errors *Table) {
 	m := l.objective.Dim()
 	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)
@@ -377,7 +326,7 @@ func (l *Confident) Estimate() (means, errors *Table) {
 	for k := range l.s.Size {
 		for i := range m {
 			errors.Arm(k)[i] = math.Inf(1)
-			if l.s.Size[k] > 0 && (l.tauFreedom() > 0 || !l.shares(k)) {
+			if l.s.Rounds[k] > 0 && (l.tauFreedom() > 0 || !l.shares(k)) {
 				errors.Arm(k)[i] = l.standardError(k, i)
 			}
 		}
@@ -406,53 +355,4 @@ func (l *Confident) UnmarshalBinary(data []byte) error {
 	l.workspace()
 	l.mix()
 	return nil
-}
-
-// fits reports whether s is a state of n arms and m metrics that a learner can be in.
-func (s *confidentState) fits(n, m int) bool {
-	for _, v := range []struct {
-		v      []float64
-		n      int
-		signed bool
-	}{
-		{s.Size, n, false},
-		{s.Count, n, false},
-		{s.NewSize, n, false},
-		{s.Solved, n, false},
-		{s.Rounds, n, false},
-		{s.Cluster, n, false},
-		{s.NewCluster, n, false},
-		{s.Mean, n * m, true},
-		{s.NewMean, n * m, true},
-		{s.Squares, n * m, false},
-		{s.Pool, m, false},
-		{s.Shared, m, true},
-		{[]float64{s.Freedom, s.Pairs}, 2, false},
-		{[]float64{s.Spread}, 1, true},
-	} {
-		if checkVector("", v.v, v.n) != nil || !v.signed && slices.ContainsFunc(v.v, func(x float64) bool { return x < 0 }) {
-			return false
-		}
-	}
-	if n < 1 || len(s.Active) != n || len(s.NewCount) != n || len(s.NewRounds) != n || len(s.NewLimit) != n {
-		return false
-	}
-	if min(s.T, s.Clock, s.Next, s.Mixed, s.Changes) < 0 || checkMixture("", s.Up, n) != nil || checkMixture("", s.Down, n) != nil {
-		return false
-	}
-	live, fresh, size := 0, 0, 0.0
-	for k, active := range s.Active {
-		if s.NewCount[k] < 0 || s.NewRounds[k] < 0 || s.NewLimit[k] < 2*firstBlock || (s.Count[k] > 0) != (s.Size[k] > 0) {
-			return false
-		}
-		size += s.Size[k]
-		if active {
-			live++
-		}
-		if active && s.Count[k] == 0 {
-			fresh++
-		}
-	}
-	// Spread is a running sum, and may be less than 0 by what rounding does to it.
-	return live > 0 && s.Live == live && s.Fresh == fresh && s.Spread >= -float64(1e-6*size)
 }

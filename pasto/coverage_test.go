@@ -172,3 +172,88 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 		}
 	}
 }
+
+// What can be held is not called surely broken: rare events of which none has been seen, or few; one noisy arm
+// among quiet ones; and an arm of which nothing is known.
+func TestInfeasibleSureTooSoon(t *testing.T) {
+	runs := testsize.Of(200, 20)
+	g := one(t, Metric{Name: "rate", Role: Guardrail, Threshold: .001}, Metric{Name: "x"})
+	sure := 0
+	for seed := range uint64(runs) {
+		l, err := NewConfident(g, 3, ConfidentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, arms, was := random.New(seed, "sure"), make([]int, 1), false
+		for range 300 {
+			l.Draw(r, arms)
+			events := 0.0
+			for range 100 {
+				events += event(r, .003)
+			}
+			if err := l.Observe([]Observation{{Arm: arms[0], Size: 100, Metrics: []float64{events / 100, Normal(r)}}}); err != nil {
+				t.Fatal(err)
+			}
+			_, s := l.Infeasible()
+			was = was || s
+		}
+		if was {
+			sure++
+		}
+	}
+	if sure > runs/40 {
+		t.Errorf("a rate of .003 is surely below .001 in %d of %d runs", sure, runs)
+	}
+
+	runs = testsize.Of(400, 40)
+	g = one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail})
+	for _, ratio := range []float64{1, 3, 5, 10} {
+		sure, known := 0, 0
+		for seed := range uint64(runs) {
+			for _, y := range []float64{.1, -1} {
+				l, err := NewConfident(g, 10, ConfidentOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, arms, obs := random.New(seed, "noisy"), make([]int, 5), make([]Observation, 5)
+				for range 40 {
+					l.Draw(r, arms)
+					for q, k := range arms {
+						v := -1 + .1*Normal(r)
+						if k == 9 {
+							v = y + .1*ratio*Normal(r)
+						}
+						obs[q] = Observation{Arm: k, Metrics: []float64{Normal(r), v}}
+					}
+					if err := l.Observe(obs); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, s := l.Infeasible(); s && y > 0 {
+					sure++
+				} else if s {
+					known++
+				}
+			}
+		}
+		t.Logf("noise times %v: wrongly sure in %d of %d runs, rightly in %d", ratio, sure, runs, known)
+		if sure > runs/100 {
+			t.Errorf("noise times %v: sure in %d of %d runs", ratio, sure, runs)
+		}
+	}
+
+	l, err := NewConfident(goals(t, 5, false, 3), 2, ConfidentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, l, toy(t), 2, 2000, 1, random.New(1, "test"))
+	if _, sure := l.Infeasible(); !sure {
+		t.Error("not sure of what is so")
+	}
+	if _, err := l.AddArm(); err != nil {
+		t.Fatal(err)
+	}
+	if least, sure := l.Infeasible(); least == nil || sure {
+		t.Errorf("%v, sure %v with a new arm", least, sure)
+	}
+}

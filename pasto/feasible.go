@@ -8,58 +8,122 @@ import (
 
 // Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so far: nil when
 // some mixture of the arms served so far holds them by the estimates V̂, else the least violation there is
-// by them. Sure reports that not even estimates moved in the good direction by three standard errors could
-// hold them, or more than three while the errors rest on little: the quantile of Student's t that leaves out
-// as much as three do of the normal distribution, for as many degrees of freedom as variances, and effects
-// common to the groups of a round where these have a part in the errors, are known from. It solves two linear
-// programs, and changes nothing. For objectives that are not [Goals], and before two groups of an arm have
-// been seen, it is nil.
-func (l *Confident) Infeasible() (least *Infeasible, sure bool) {
+// by them (of single arms, where the linear program is too ill-conditioned for more). Sure reports that not even
+// estimates moved in the good direction by three standard errors could hold them, or more than three while the
+// errors rest on little: the quantile of Student's t that leaves out as much as three do of the normal
+// distribution, with the degrees of freedom of the arm's own groups, and of effects common to the groups of a
+// round where these have a part in the arm's errors. It is never sure while an active arm has not been served
+// since the start or the last change, or a guardrail has shown no scatter at all and an event that nobody has
+// seen yet could make up for what it lacks. It solves two linear programs, and changes nothing. For objectives
+// that are not [Goals], and before two groups of an arm have been seen, it is nil.
+func (l *Confident) Infeasible() (least *Infeasible, sure bool) { return l.infeasible(false) }
+
+// infeasible is Infeasible; of nodes, which share their noise and of which new ones come all the time, those not
+// served are passed over, and the degrees of freedom are the pooled ones.
+func (l *Confident) infeasible(nodes bool) (least *Infeasible, sure bool) {
 	g, ok := l.objective.(*Goals)
 	if !ok || l.s.Freedom <= 0 {
 		return nil, false
 	}
-	means, errs := l.Estimate()
-	part, best := &Table{metrics: means.metrics}, &Table{metrics: means.metrics}
-	z := l.allowance(3)
+	part, best := &Table{metrics: g.Dim()}, &Table{metrics: g.Dim()}
 	var arms []int
+	bounded := true
 	for k, ok := range l.s.Active {
+		bounded = bounded && (!ok || nodes || l.s.Rounds[k] > 0)
 		if !ok || l.s.Count[k] == 0 {
 			continue
 		}
 		arms = append(arms, k)
 		part.arms++
 		best.arms++
-		part.data = append(part.data, means.Arm(k)...)
-		for i, v := range means.Arm(k) {
-			best.data = append(best.data, v+float64(float64(z*l.sign[i])*errs.Arm(k)[i]))
+		for i := range g.metrics {
+			v, more := l.s.Mean[k*g.Dim()+i], 0.0
+			if g.metrics[i].Role == Guardrail {
+				more = l.allowance(k, i, &g.metrics[i], nodes)
+			}
+			if math.IsInf(more, 1) {
+				bounded, more = false, 0
+			}
+			part.data = append(part.data, v)
+			best.data = append(best.data, v+float64(l.sign[i]*more))
 		}
 	}
 	if part.arms == 0 {
 		return nil, false
 	}
-	least = infeasibleOf(CheckFeasible(g, part))
-	if least == nil {
+	err := CheckFeasible(g, part)
+	if err == nil {
 		return nil, false
+	}
+	if least = infeasibleOf(err); least == nil {
+		return leastSingle(g, part, arms, l.Arms()), false
 	}
 	q := least.Mixture
 	least.Mixture = make([]float64, l.Arms())
 	for i, k := range arms {
 		least.Mixture[k] = q[i]
 	}
-	return least, !math.IsInf(z, 1) && infeasibleOf(CheckFeasible(g, best)) != nil
+	return least, bounded && infeasibleOf(CheckFeasible(g, best)) != nil
 }
 
-// allowance is the number of standard errors to allow for where z would do if they were known: +Inf where
-// nothing is known of effects that groups of a round have in common and some arm had several in a round.
-func (l *Confident) allowance(z float64) float64 {
-	n := l.s.Freedom
-	for k, ok := range l.s.Active {
-		if ok && l.s.Count[k] > 0 && l.shares(k) {
-			n = min(n, l.tauFreedom())
+// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if it holds them.
+func leastSingle(g *Goals, means *Table, arms []int, n int) *Infeasible {
+	least := &Infeasible{Violation: math.Inf(1)}
+	for i, k := range arms {
+		e := &Infeasible{}
+		for j, v := range means.Arm(i) {
+			if m := &g.metrics[j]; m.Role == Guardrail && m.violation(v) > 0 {
+				e.Violation += m.violation(v)
+				e.Metrics = append(e.Metrics, m.Name)
+				e.By = append(e.By, m.violation(v))
+			}
+		}
+		if e.Violation < least.Violation {
+			e.Mixture = make([]float64, n)
+			e.Mixture[k] = 1
+			least = e
 		}
 	}
-	return student(z, n)
+	if least.Violation == 0 {
+		return nil
+	}
+	return least
+}
+
+const (
+	surely = 3 // standard errors
+	// unseen is −ln of what these leave out: a rate of unseen/n shows in n groups, nearly surely.
+	unseen = 6.6
+	// manyGroups without any scatter are taken to have none.
+	manyGroups = 1000
+)
+
+// allowance is by how much the mean of arm k in guardrail i may be off, where three standard errors would do if
+// they were known and the mean normal. +Inf where that is not known.
+func (l *Confident) allowance(k, i int, m *Metric, nodes bool) float64 {
+	s := &l.s
+	free := s.Count[k] - 1
+	if nodes {
+		free = s.Freedom
+	}
+	if !(free > 0) {
+		return math.Inf(1)
+	}
+	if s.Pool[i] == 0 {
+		switch {
+		case m.Upper > m.Lower && !m.Relative:
+			return unseen / s.Count[k] * (m.Upper - m.Lower)
+		case s.Count[k] < manyGroups:
+			return math.Inf(1)
+		}
+	}
+	// Of an arm noisier than the pool the own variance alone is right.
+	square := l.squareError(k, i, s.Size[k], s.Cluster[k])
+	square += max(s.Squares[k*l.objective.Dim()+i]/free-l.variance(k, i), 0) / s.Size[k]
+	if l.shares(k) {
+		free = min(free, l.tauFreedom())
+	}
+	return float64(student(surely, free)*math.Sqrt(square)) + l.skew(i, surely)/s.Size[k]
 }
 
 // student is the quantile of Student's t with n degrees of freedom that leaves out what z does of the normal

@@ -150,6 +150,26 @@ func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations
 	return true, nil
 }
 
+// spread is the range of the arms' rewards, to first order at their mean; 1 where they are all the same.
+func (w *decomposition) spread(g *Goals, means *Table) float64 {
+	w.theta, w.d = zeros(w.theta, means.metrics), zeros(w.d, means.metrics)
+	for k := range means.arms {
+		for i, v := range means.Arm(k) {
+			w.theta[i] += v / float64(means.arms)
+		}
+	}
+	reward{g}.Gradient(w.d, w.theta)
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range means.arms {
+		v := convex.Dot(means.Arm(k), w.d)
+		low, high = min(low, v), max(high, v)
+	}
+	if v := high - low; v > 0 && !math.IsInf(v, 1) {
+		return v
+	}
+	return 1
+}
+
 // run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of soft
 // objectives, and then the vertex that its gradient likes best, by the linear program. Tight is what is added
 // to each metric's demand, nil for nothing. For a linear reward the first vertex is the answer. The gap is

@@ -8,7 +8,8 @@ import (
 )
 
 // resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform. On error both are as before.
+// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are unknown. On error
+// both are as before.
 func (l *Confident) resolve() error {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -19,7 +20,7 @@ func (l *Confident) resolve() error {
 		l.usable[k] = s.Active[k] && s.Count[k] > 0
 		some = some || l.usable[k]
 	}
-	if !some { // only new arms are left
+	if !some || l.hard != nil && l.blind() { // only new arms are left, or none can be said to be safe
 		return nil
 	}
 	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
@@ -38,26 +39,49 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// roomSteps is the number of steps in which the caution of hard guardrails is given up where there is no
-// room.
-const roomSteps = 8
+// roomSteps is the number of times that the range is halved in which the share of the caution of hard guardrails
+// lies that there is room for.
+const roomSteps = 6
 
 // cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much
 // of it as there is room for, and where none holds them by the estimates the least violation by these.
 func (l *Confident) cautious(p []float64) error {
-	for step := roomSteps; ; step-- {
-		l.shift(true, float64(step)/roomSteps)
+	solve := func(room float64) (feasible bool, err error) {
+		l.shift(true, room)
 		l.risk()
-		feasible, err := l.optimize(p)
+		feasible, err = l.optimize(p)
 		l.solver.ridge = nil
-		if feasible || err != nil || step == 0 {
+		return feasible, err
+	}
+	for _, room := range [2]float64{1, 0} {
+		if feasible, err := solve(room); err != nil || feasible == (room == 1) {
 			return err
 		}
 	}
+	low, high, at := 0.0, 1.0, 0.0
+	for range roomSteps {
+		mid := (low + high) / 2
+		feasible, err := solve(mid)
+		if err != nil {
+			return err
+		}
+		if at = mid; feasible {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if at != low {
+		_, err := solve(low)
+		return err
+	}
+	return nil
 }
 
 // shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
-// guardrails take the share room, in the good direction.
+// guardrails take the share room, in the good direction. Where effects common to the groups of a round have a part
+// in an arm's errors, hard guardrails take the quantile of Student's t for c, with as many degrees of freedom as
+// the effects' variance is known with.
 func (l *Confident) shift(cautious bool, room float64) {
 	s, m := &l.s, l.objective.Dim()
 	for k, ok := range l.usable {
@@ -68,13 +92,33 @@ func (l *Confident) shift(cautious bool, room float64) {
 			z := max(l.options.Optimism, 0)
 			if cautious {
 				if z = -l.caution[i]; l.hard != nil && l.hard.metrics[i].Hard {
-					z = float64(z * room)
+					if z != 0 && l.shares(k) {
+						z = -student(-z, l.tauFreedom())
+					}
+					z = float64(max(z, -mostCaution) * room)
 				}
 			}
 			se := l.standardError(k, i)
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
 		}
 	}
+}
+
+// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is known.
+const mostCaution = 100
+
+// blind reports whether nothing is known of effects that groups of a round have in common and that the means of
+// some usable arm depend on: what is known of its noise says little of what it misses its mean by.
+func (l *Confident) blind() bool {
+	if l.tauFreedom() > 0 {
+		return false
+	}
+	for k, ok := range l.usable {
+		if ok && l.shares(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².
@@ -136,7 +180,7 @@ func (l *Confident) program(p []float64) (feasible bool) {
 		}
 	}
 	w.part.arms, w.part.metrics = len(w.arms), l.moved.metrics
-	feasible, err := w.decomposition.maximize(l.hard, &w.part, 1e-9, 10_000)
+	feasible, err := w.decomposition.maximize(l.hard, &w.part, float64(1e-9*w.spread(l.hard, &w.part)), 10_000)
 	if err != nil {
 		return true // too ill-conditioned: the mixture stays
 	}
@@ -158,7 +202,7 @@ func (l *Confident) mix() {
 	t := float64(s.Mixed + 1)
 	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
-	unseen := 0.0 // the share of arms never served: all at first, later by their number
+	unseen := 0.0 // the share of arms not served since the start or the last change: all at first, later by their number
 	if s.Fresh > 0 {
 		unseen = 1
 		if s.Warm {
@@ -173,7 +217,7 @@ func (l *Confident) mix() {
 			continue
 		}
 		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
-		if s.Count[k] == 0 {
+		if s.Rounds[k] == 0 {
 			l.p[k] += unseen / float64(s.Fresh)
 		}
 	}

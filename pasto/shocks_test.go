@@ -120,8 +120,12 @@ func TestCommonEffects(t *testing.T) {
 						changed += min(out.changes, 1)
 					}
 					t.Logf("at %v: broken in %v of %d runs, mean regret %.4f; runs with a change %d", at, broken, seeds, regret, changed)
-					if slices.Max(broken) > 2 || changed > 1 || regret[len(at)-1] > .02 {
-						t.Error("want at most 2 broken, 1 changed and a regret of 0.02 at the end")
+					most := .02
+					if testsize.Short() {
+						most = .03 // of twelve runs, of which one may be slow
+					}
+					if slices.Max(broken) > 2 || changed > 1 || regret[len(at)-1] > most {
+						t.Errorf("want at most 2 broken, 1 changed and a regret of %v at the end", most)
 					}
 				})
 			}
@@ -176,5 +180,104 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 		if math.Abs(sum-1) > 4*se+.1 {
 			t.Errorf("%+v: mean square %.3f ± %.3f, want 1", c, sum, se)
 		}
+	}
+}
+
+// What is deployed first is careful too: with a shock that the groups of a round share, and few rounds seen, a hard
+// guardrail is broken in few runs, whether rounds have many groups or only the first has; and it is learned.
+func TestHardOnFirstRounds(t *testing.T) {
+	const arms = 5
+	runs := testsize.Of(300, 20)
+	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true})
+	for _, c := range []struct {
+		name   string
+		groups func(round int) int
+		at     []int
+		most   []float64 // share of runs broken
+	}{
+		{"batches", func(int) int { return 100 }, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .06, .08, .06, .05, .06}},
+		{"one batch", func(n int) int { return 1 + 99*max(2-n, 0) }, []int{1, 10, 100, 1000, 3000}, []float64{.01, .13, .11, .06, .06}},
+	} {
+		broken, x := make([]int, len(c.at)), 0.0
+		for seed := range uint64(runs) {
+			l, err := NewConfident(g, arms, ConfidentOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := random.New(seed, "first")
+			for n, next := 1, 0; next < len(c.at); n++ {
+				drawn := make([]int, c.groups(n))
+				l.Draw(r, drawn)
+				obs, u := make([]Observation, len(drawn)), .5*Normal(r)
+				for q, k := range drawn {
+					y := -.4 + .2*float64(k)
+					obs[q] = Observation{Arm: k, Metrics: []float64{-y + Normal(r), y + u + Normal(r)}}
+				}
+				if err := l.Observe(obs); err != nil {
+					t.Fatal(err)
+				}
+				if n < c.at[next] {
+					continue
+				}
+				y := 0.0
+				for k, p := range l.Deployed() {
+					y += p * (-.4 + .2*float64(k))
+				}
+				if y < -1e-9 {
+					broken[next]++
+				}
+				if next++; next == len(c.at) {
+					x += -y / float64(runs)
+				}
+			}
+		}
+		t.Logf("%s: broken at %v: %v of %d, x %.3f at the end", c.name, c.at, broken, runs, x)
+		for i, n := range broken {
+			if float64(n) > c.most[i]*float64(runs)+2 {
+				t.Errorf("%s: broken in %d of %d runs at %d", c.name, n, runs, c.at[i])
+			}
+		}
+		if x < -.2 {
+			t.Errorf("%s: x is %v, the optimum is 0", c.name, x)
+		}
+	}
+}
+
+// Standard errors are right for small groups beside large ones too, whose variance is that of what is in common.
+func TestStandardErrorsOfUnequalArms(t *testing.T) {
+	const arms, rounds, seeds = 5, 60, 300
+	var square, sum float64
+	for seed := range uint64(seeds) {
+		r := random.New(seed, "unequal")
+		l, err := NewConfident(one(t, Metric{Name: "x"}), arms, ConfidentOptions{Alarm: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		obs := make([]Observation, arms)
+		for range rounds {
+			u := .1 * Normal(r)
+			for k := range obs {
+				obs[k] = Observation{Arm: k, Size: 10}
+				if k == 0 {
+					obs[k].Size = 5000
+				}
+				obs[k].Metrics = []float64{u + Normal(r)/math.Sqrt(obs[k].Size)}
+			}
+			if err := l.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		means, errs := l.Estimate()
+		z := 0.0
+		for k := 1; k < arms; k++ {
+			z += math.Pow(means.Arm(k)[0]/errs.Arm(k)[0], 2) / (arms - 1)
+		}
+		sum += z / seeds
+		square += z * z / seeds
+	}
+	se := math.Sqrt((square - sum*sum) / seeds)
+	t.Logf("mean square %.3f ± %.3f", sum, se)
+	if math.Abs(sum-1) > 4*se+.1 {
+		t.Errorf("mean square %.3f ± %.3f, want 1", sum, se)
 	}
 }

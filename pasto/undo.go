@@ -75,68 +75,68 @@ func (w *windowRound) copy(v *windowRound) {
 
 // confidentUndo is what it takes to take back a round of [Confident].
 type confidentUndo struct {
-	scalars  confidentState // its slices are not used
-	rows     []float64      // of each observation: Size, Count, NewSize, Rounds, Cluster, NewCluster, Mean, Squares, NewMean
-	counts   []int          // NewCount, NewRounds, NewLimit
-	pool     []float64      // Pool, Shared, Lone.Square, Lone.Product
-	whole    bool
-	all      []float64 // see parts
-	allCount []int     // NewCount, NewRounds, NewLimit
+	scalars confidentState // its slices are not used
+	rows    []float64      // of each observation's arm: what each and rows of the state name
+	pool    []float64      // what metrics of the state names
+	whole   bool
+	all     []float64 // of all arms
 }
 
 // mark remembers what the observations are about to change.
 func (l *Confident) mark(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
-	u.scalars, u.whole = *s, false
-	u.pool = append(append(append(append(u.pool[:0], s.Pool...), s.Shared...), s.Lone.Square...), s.Lone.Product...)
-	u.rows, u.counts = u.rows[:0], u.counts[:0]
+	u.scalars, u.whole, u.pool, u.rows = *s, false, u.pool[:0], u.rows[:0]
+	for _, v := range s.metrics() {
+		u.pool = append(u.pool, *v...)
+	}
 	for i := range obs {
 		k := obs[i].Arm
-		u.rows = append(append(u.rows, s.Size[k], s.Count[k], s.NewSize[k], s.Rounds[k], s.Cluster[k], s.NewCluster[k]), s.Mean[k*m:(k+1)*m]...)
-		u.rows = append(append(u.rows, s.Squares[k*m:(k+1)*m]...), s.NewMean[k*m:(k+1)*m]...)
-		u.counts = append(u.counts, s.NewCount[k], s.NewRounds[k], s.NewLimit[k])
+		for _, v := range s.each() {
+			u.rows = append(u.rows, (*v)[k])
+		}
+		for _, v := range s.rows() {
+			u.rows = append(u.rows, (*v)[k*m:(k+1)*m]...)
+		}
 	}
-}
-
-// parts are the vectors that a change of the means touches.
-func (s *confidentState) parts() [9][]float64 {
-	return [9][]float64{s.Size, s.Count, s.NewSize, s.Rounds, s.Cluster, s.NewCluster, s.Mean, s.Squares, s.NewMean}
 }
 
 // markAll remembers everything, before a change of the means makes all arms anew.
 func (l *Confident) markAll() {
-	u := &l.undo
+	s, u := &l.s, &l.undo
 	u.whole, u.all = true, u.all[:0]
-	for _, v := range l.s.parts() {
-		u.all = append(u.all, v...)
+	for _, v := range s.each() {
+		u.all = append(u.all, *v...)
 	}
-	u.allCount = append(append(append(u.allCount[:0], l.s.NewCount...), l.s.NewRounds...), l.s.NewLimit...)
+	for _, v := range s.rows() {
+		u.all = append(u.all, *v...)
+	}
 }
 
 // revert takes back the round since mark.
 func (l *Confident) revert(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	*s = u.scalars
-	pool := u.pool
-	for _, v := range [4][]float64{s.Pool, s.Shared, s.Lone.Square, s.Lone.Product} {
-		pool = pool[copy(v, pool):]
+	from := u.pool
+	for _, v := range s.metrics() {
+		from = from[copy(*v, from):]
 	}
-	if u.whole {
-		from := u.all
-		for _, v := range s.parts() {
-			from = from[copy(v, from):]
+	if from = u.all; u.whole {
+		for _, v := range s.each() {
+			from = from[copy(*v, from):]
 		}
-		n := copy(s.NewCount, u.allCount)
-		copy(s.NewRounds, u.allCount[n:])
-		copy(s.NewLimit, u.allCount[2*n:])
+		for _, v := range s.rows() {
+			from = from[copy(*v, from):]
+		}
 	}
+	from = u.rows
 	for i := range obs {
-		k, row := obs[i].Arm, u.rows[i*(6+3*m):]
-		s.Size[k], s.Count[k], s.NewSize[k] = row[0], row[1], row[2]
-		s.Rounds[k], s.Cluster[k], s.NewCluster[k] = row[3], row[4], row[5]
-		copy(s.Mean[k*m:(k+1)*m], row[6:])
-		copy(s.Squares[k*m:(k+1)*m], row[6+m:])
-		copy(s.NewMean[k*m:(k+1)*m], row[6+2*m:])
-		s.NewCount[k], s.NewRounds[k], s.NewLimit[k] = u.counts[3*i], u.counts[3*i+1], u.counts[3*i+2]
+		k := obs[i].Arm
+		for _, v := range s.each() {
+			(*v)[k] = from[0]
+			from = from[1:]
+		}
+		for _, v := range s.rows() {
+			from = from[copy((*v)[k*m:(k+1)*m], from):]
+		}
 	}
 }

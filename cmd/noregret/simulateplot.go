@@ -50,14 +50,18 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	best, single := bests(first)
 	low, high := math.Inf(1), math.Inf(-1)
 	for j, v := range best {
-		high = max(high, v.Y)
-		low = min(low, v.Y)
+		if w := v.Y; w == w {
+			low, high = min(low, w), max(high, w)
+		}
 		if w := single[j].Y; w == w {
 			low, high = min(low, w), max(high, w)
 		}
 	}
 	for _, s := range all {
 		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
+		if math.IsInf(low, 1) { // nothing holds the guardrails
+			low = slices.Min(s.Objective.Mean)
+		}
 	}
 	span := max(high-low, 0.1*math.Abs(high), 1e-9)
 	floor := low - span

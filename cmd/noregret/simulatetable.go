@@ -19,7 +19,7 @@ func (a *app) writeSimulations(all []simulation) error {
 			noise = ", noise " + short(s.Noise)
 		}
 		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n",
-			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, orNone(float64(s.BestSingle)), short(s.Optimum))
+			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, orNone(float64(s.BestSingle)), orNone(float64(s.Optimum)))
 		a.writeMarks(s.Result)
 		g := grid{}
 		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")

@@ -253,8 +253,7 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 	switch {
 	case errors.As(err, &least):
 		t.infeasible = least
-		means.Mean(t.theta, least.Mixture)
-		t.best = f.Reward(t.theta)
+		t.best = math.NaN()
 		return t, nil
 	case err != nil:
 		return nil, err

@@ -74,9 +74,9 @@ type Result struct {
 	// F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's terms (of 1, where they are
 	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is
 	// not fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some
-	// arm holds them, and F* is the value of least violation where no mixture does.
-	BestSingle Number  `json:"best_single"`
-	Optimum    float64 `json:"optimum"`
+	// arm holds them, and F* over those in which some mixture does; NaN, in JSON null, where there is no such run.
+	BestSingle Number `json:"best_single"`
+	Optimum    Number `json:"optimum"`
 	// At are the rounds reported.
 	At []int `json:"at"`
 	// Objective is F(p_t) under the true means of the round, over runs.
@@ -93,8 +93,8 @@ type Result struct {
 	Infeasible Infeasible `json:"infeasible"`
 	// Crossing tells when the mean objective passes the marks for good.
 	Crossing Crossing `json:"crossing"`
-	// Distance is Optimum − mean objective, with the optimum of the round.
-	Distance Mean `json:"distance"`
+	// Distance is Optimum − mean objective, with the optimum of the round, over the runs that have one.
+	Distance Single `json:"distance"`
 	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that of the
 	// first run otherwise.
 	Mixture Mixture `json:"mixture"`
@@ -131,7 +131,8 @@ type Serving struct {
 	Gain      Gain  `json:"gain"`
 }
 
-// Single is the mean over runs of the best single arm's objective, NaN where there is none.
+// Single is the mean over runs of the best single arm's objective, or of the distance to the optimum, NaN where
+// there is none.
 type Single struct {
 	Mean Series `json:"mean"`
 }

@@ -19,7 +19,7 @@ func summarize(o *Options, out []outcome) *Result {
 		r.Mixture.Share = append(r.Mixture.Share, meanShare(out, i))
 	}
 	last := len(o.Checkpoints) - 1
-	r.BestSingle, r.Optimum = Number(r.Single.Mean[last]), r.Objective.Mean[last]+r.Distance.Mean[last]
+	r.BestSingle, r.Optimum = Number(r.Single.Mean[last]), meanOptimum(out, last)
 	r.Crossing.Single = lasting(r.At, func(i int) bool { return r.Objective.Mean[i] > r.Single.Mean[i] })
 	r.Crossing.Optimum = lasting(r.At, func(i int) bool { return r.Gain.Ratio[i] >= 0.95 })
 	r.Infeasible = countInfeasible(out)
@@ -101,17 +101,33 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 
 // addMarks adds the means of the best single arm and of the distance to the optimum at checkpoint i.
 func (r *Result) addMarks(out []outcome, i int) {
-	single, runs, distance := 0.0, 0.0, 0.0
+	single, runs, distance, known := 0.0, 0.0, 0.0, 0.0
 	for j := range out {
 		x := &out[j]
-		distance += x.best[i] - x.value[i]
+		if x.best[i] == x.best[i] {
+			distance += x.best[i] - x.value[i]
+			known++
+		}
 		if x.single[i] == x.single[i] {
 			single += x.single[i]
 			runs++
 		}
 	}
 	r.Single.Mean = append(r.Single.Mean, single/runs)
-	r.Distance.Mean = append(r.Distance.Mean, distance/float64(len(out)))
+	r.Distance.Mean = append(r.Distance.Mean, distance/known)
+}
+
+// meanOptimum is the mean optimum of the runs that have one at checkpoint i, NaN where none has.
+func meanOptimum(out []outcome, i int) Number {
+	value, distance, runs := 0.0, 0.0, 0.0
+	for j := range out {
+		if x := &out[j]; x.best[i] == x.best[i] {
+			value += x.value[i]
+			distance += x.best[i] - x.value[i]
+			runs++
+		}
+	}
+	return Number(value/runs + distance/runs)
 }
 
 func (r *Result) addViolation(out []outcome, i int) {
