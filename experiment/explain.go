@@ -116,7 +116,7 @@ func (s *State) Explain(t Token) (*Explanation, error) {
 		for i := range m {
 			q := KnownMetric{N: v.N[k*m+i]}
 			if q.N > 0 {
-				q.Mean = &v.Mean[k*m+i]
+				q.Mean = known(v.Mean[k*m+i])
 			}
 			e.Policy.Known[name][x.def.Metrics[i].Name] = q
 		}

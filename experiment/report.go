@@ -196,7 +196,7 @@ func (x *live) armReport(a *armStats) ArmReport {
 		if j := x.def.ratioIndex(i); j >= 0 {
 			ratio, low, high, ok := x.ratioInterval(&a.Pairs[j], j, alpha)
 			if m.N = a.Pairs[j].N; ok {
-				m.Mean, m.Low, m.High = &ratio, known(low), known(high)
+				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
 		} else if s := &a.Metrics[i]; s.N > 0 {
 			low, high := s.Interval(alpha, x.lowest(i), x.highest(i))

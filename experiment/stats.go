@@ -51,13 +51,26 @@ func (p *Pair) Contrast(c float64) Sequence {
 	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
 }
 
-// Interval is the ratio X/Y and an interval for it, by the contrast x − r·y at the estimate r:
-// asymptotically valid at all times, as [Sequence.Interval] is. Ok is false while there is no estimate.
-func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
+// ratio is X/Y. Ok is false where there is none: without units, for a denominator that is not above 0, and for
+// one so small that the quotient leaves the range of float64.
+func (p *Pair) ratio() (r float64, ok bool) {
 	if p.N == 0 || !(p.Y > 0) {
+		return 0, false
+	}
+	if r = p.X / p.Y; !finite(r) {
+		return 0, false
+	}
+	return r, true
+}
+
+// Interval is the ratio X/Y and an interval for it, by the contrast x − r·y at the estimate r:
+// asymptotically valid at all times, as [Sequence.Interval] is. Ok is false while there is no estimate, and
+// where the quotient leaves the range of float64.
+func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
+	r, ok := p.ratio()
+	if !ok {
 		return 0, math.Inf(-1), math.Inf(1), false
 	}
-	r := p.X / p.Y
 	s := p.Contrast(r)
 	s.Mean = 0 // it is, up to rounding
 	low, high = s.Interval(alpha, math.Inf(-1), math.Inf(1))

@@ -75,12 +75,13 @@ func (x *live) describe(now int64, cause string, split *Split) *version {
 	return v
 }
 
-// of is the number of observations and the mean of a metric; a ratio's is that of the means.
+// of is the number of observations and the mean of a metric; a ratio's is that of the means. One that is not
+// finite, as its denominator is too small for the numerator, is not known: n is 0.
 func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
 	if r := d.ratioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
-		if p.Y > 0 {
-			return p.N, p.X / p.Y
+		if mean, ok := p.ratio(); ok {
+			return p.N, mean
 		}
 		return 0, 0
 	}
