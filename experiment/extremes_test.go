@@ -19,6 +19,9 @@ func TestExtremes(t *testing.T) {
 		weights := []string{"1e-15", "1e-15", "1", "5", "1e15"}
 		limits := []string{"-1e15", "-1e-15", "0", "0.5", "1e-300", "1e15"}
 		ranges := []string{"[-1e15, 1e15]", "[0, 1]", "[0, 1e15]", "[0, 1e-300]", "[999999999999999, 1e15]", "[-5, -4]"}
+		if opposite {
+			ranges = []string{"[-1e15, 1e15]", "[0, 1e15]"}
+		}
 		arms := of("arms", "[{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]", "{box: {d: {low: -1e15, high: 1e15}, e: {low: 0, high: 1e-300}}, every: 1}")
 		body := "name: x\narms: " + arms + "\ncontrol: {arm: none, value: {d: 0, e: 0}, share: 0.2}\n" +
 			"metrics: [{name: m, range: " + of("range of m", ranges...) + "}, {name: n" + of("range of n", "", ", range: "+of("its", ranges...)) + "}, {name: q, kind: ratio, numerator: m, denominator: n}]\n" +
@@ -36,7 +39,7 @@ func TestExtremes(t *testing.T) {
 		taken++
 		values := []string{"-1e15", "-4.5", "0", "1e-300", "0.3", "1", "1e15"}
 		for round := range 4 {
-			words := []string{"feedback"}
+			words, seen := []string{"feedback"}, "expose"
 			for i := range 8 {
 				u := fmt.Sprint("u", round*8+i)
 				s.decide(u)
@@ -45,7 +48,9 @@ func TestExtremes(t *testing.T) {
 					m, n = of("m", "-1e15", "1e15"), "1e-300"
 				}
 				words = append(words, u+":m="+m+",n="+n)
+				seen += " " + u
 			}
+			s.run(seen)
 			s.run(strings.Join(words, " "))
 			s.run("wait 63s")
 			s.run("due")
