@@ -23,7 +23,7 @@ func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Pol
 	if err := p.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.seal(); err != nil {
+	if _, err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -102,7 +102,7 @@ func TestPolicyJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}, linkMove{}, move{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
 		for i := range 20 {
@@ -120,6 +120,22 @@ func TestPolicyJSON(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"links":[{"version":1,"split":["1"]}]}`, `{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`} {
 		if _, err := ParsePolicy([]byte(text)); err == nil {
 			t.Errorf("%s was taken", text)
+		}
+	}
+}
+
+// TestPolicyWholeInOtherWords: 2^64 is an arm that has everything, however it is written.
+func TestPolicyWholeInOtherWords(t *testing.T) {
+	for _, text := range []string{wholeText, "+" + wholeText, "00" + wholeText} {
+		var s Split
+		if err := json.Unmarshal([]byte(fmt.Sprintf(`[%q,"0"]`, text)), &s); err != nil {
+			t.Fatal(err)
+		}
+		if p := s.Shares(); p[0] != 1 || p[1] != 0 {
+			t.Errorf("%s: shares %v", text, p)
+		}
+		if arm := mustSplit(t, 0, 1).Move(&s, 1, 5, 5); arm != 0 {
+			t.Errorf("%s: moved to %d", text, arm)
 		}
 	}
 }

@@ -15,16 +15,22 @@ import (
 // entry is an experiment in the table.
 type entry struct {
 	policy *experiment.Policy
+	text   []byte // of the policy, as its digest says
 	counts *counters
 	names  [][]byte // of the arms, as JSON strings
 }
 
-func newEntry(p *experiment.Policy, c *counters) *entry {
-	e := &entry{policy: p, counts: c}
+// newEntry seals a policy, which nobody else may have yet.
+func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
+	text, err := p.Seal()
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{policy: p, text: text, counts: c}
 	for _, a := range p.Arms {
 		e.names = append(e.names, appendString(nil, a.Name))
 	}
-	return e
+	return e, nil
 }
 
 // appendString appends a JSON string.

@@ -312,13 +312,9 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request) error {
 		}
 		tag := `"` + e.policy.Digest + `"`
 		if !matches(r, tag) {
-			text, err := json.Marshal(e.policy)
-			if err != nil {
-				return err
-			}
 			w.Header().Set("ETag", tag)
 			w.Header().Set("Cache-Control", "no-cache")
-			return writeBytes(w, http.StatusOK, "application/json", text)
+			return writeBytes(w, http.StatusOK, "application/json", e.text)
 		}
 		if wait > 0 {
 			select {

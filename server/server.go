@@ -88,7 +88,9 @@ func New(c Config) (*Server, error) {
 	s.changed.Store(&first)
 	second := make(chan struct{})
 	s.renewed.Store(&second)
-	s.publish()
+	if err := s.publish(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	if s.handler, err = s.routesHandler(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
