@@ -80,6 +80,9 @@ func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 	if x == nil {
 		return nil, notThere(name)
 	}
+	if n == x.Version {
+		return x.policy, nil
+	}
 	v := x.versionOf(n)
 	if v == nil || v.State != RolledBack && v.First < x.Versions[0].Version {
 		return nil, notKept(name, n, x)

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/internal/random"
 )
 
 func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Policy {
@@ -169,5 +171,37 @@ func BenchmarkPolicyDecide(b *testing.B) {
 				p.Decide("user-1234567")
 			}
 		})
+	}
+}
+
+// BenchmarkExplain is of a policy of 97 arms whose stream has 340 links.
+func BenchmarkExplain(b *testing.B) {
+	s := newScenario(b)
+	r := random.New(1, "explain")
+	for i := range 341 {
+		if i > 0 {
+			s.decide("ann") // the last one is of the version before the last
+		}
+		shares, sum := map[string]float64{}, 0.0
+		for k := range 97 {
+			shares[fmt.Sprint("a", k)] = .1 + r.Float64()
+			sum += shares[fmt.Sprint("a", k)]
+		}
+		for name := range shares {
+			shares[name] /= sum
+		}
+		if out := s.run(definitionOf(shares, "unit")); strings.Contains(out, "error") {
+			b.Fatal(out)
+		}
+		s.run("wait 169h")
+		s.run("due")
+	}
+	if n := len(s.state.Policy("x").Links); n != 341 {
+		b.Fatalf("%d links", n)
+	}
+	for b.Loop() {
+		if _, err := s.state.Explain(s.tokens["ann"]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
