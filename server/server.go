@@ -34,7 +34,7 @@ type Server struct {
 	cross      *http.CrossOriginProtection
 	optima     optima
 	renderings renderings
-	streams    atomic.Int64 // that are open
+	streams    [streamKinds]atomic.Int64 // that are open
 
 	table   atomic.Pointer[table]
 	changed atomic.Pointer[chan struct{}] // closed when the state changes
