@@ -45,11 +45,11 @@ func (x *live) pause(now int64, reason string) error {
 	if x.Status != Running {
 		return bad("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
-	x.Status = Paused
-	x.note(now, "%s", withReason("paused", reason))
 	if err := x.room(); err != nil {
 		return err
 	}
+	x.Status = Paused
+	x.note(now, "%s", withReason("paused", reason))
 	return x.renewWith(now, "paused", x.served())
 }
 

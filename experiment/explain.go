@@ -80,6 +80,9 @@ func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 	if x == nil {
 		return nil, notThere(name)
 	}
+	if n == x.Version {
+		return x.policy, nil
+	}
 	v := x.versionOf(n)
 	if v == nil || v.State != RolledBack && v.First < x.Versions[0].Version {
 		return nil, notKept(name, n, x)
@@ -150,15 +153,15 @@ func (p *Policy) steps(d Decision) []Step {
 	out = append(out, Step{Version: p.Links[0].Version, Arm: p.Arms[arm].Name, P: first.Propensity(arm)})
 	for i := 1; i < len(p.Links); i++ {
 		have, next := p.Links[i-1].Split, p.Links[i].Split
-		coin, move := draw(d.Unit, p.keys[i][0]), draw(d.Unit, p.keys[i][1])
+		m := &p.moves[i-1]
+		coin := draw(d.Unit, m.coinKey)
 		before, after, c := have.Propensity(arm), next.Propensity(arm), unitFraction(coin)
 		s := Step{Version: p.Links[i].Version, Before: &before, After: &after, Coin: &c}
-		to := have.Move(next, arm, coin, move)
-		if to != arm {
+		if !m.keeps(arm, coin) {
+			move := draw(d.Unit, m.moveKey)
 			at := unitFraction(move)
-			s.Draw = &at
+			s.Draw, arm = &at, m.to(move)
 		}
-		arm = to
 		s.Arm, s.P = p.Arms[arm].Name, next.Propensity(arm)
 		out = append(out, s)
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,9 +15,13 @@ func TestExtremes(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		of := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
+		opposite := rapid.Bool().Draw(t, "a ratio's parts are as far apart as can be")
 		weights := []string{"1e-15", "1e-15", "1", "5", "1e15"}
 		limits := []string{"-1e15", "-1e-15", "0", "0.5", "1e-300", "1e15"}
 		ranges := []string{"[-1e15, 1e15]", "[0, 1]", "[0, 1e15]", "[0, 1e-300]", "[999999999999999, 1e15]", "[-5, -4]"}
+		if opposite {
+			ranges = []string{"[-1e15, 1e15]", "[0, 1e15]"}
+		}
 		arms := of("arms", "[{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]", "{box: {d: {low: -1e15, high: 1e15}, e: {low: 0, high: 1e-300}}, every: 1}")
 		body := "name: x\narms: " + arms + "\ncontrol: {arm: none, value: {d: 0, e: 0}, share: 0.2}\n" +
 			"metrics: [{name: m, range: " + of("range of m", ranges...) + "}, {name: n" + of("range of n", "", ", range: "+of("its", ranges...)) + "}, {name: q, kind: ratio, numerator: m, denominator: n}]\n" +
@@ -34,22 +39,88 @@ func TestExtremes(t *testing.T) {
 		taken++
 		values := []string{"-1e15", "-4.5", "0", "1e-300", "0.3", "1", "1e15"}
 		for round := range 4 {
-			words := []string{"feedback"}
+			words, seen := []string{"feedback"}, "expose"
 			for i := range 8 {
 				u := fmt.Sprint("u", round*8+i)
 				s.decide(u)
-				words = append(words, u+":m="+of("m", values...)+",n="+of("n", values...))
+				m, n := of("m", values...), of("n", values...)
+				if opposite {
+					m, n = of("m", "-1e15", "1e15"), "1e-300"
+				}
+				words = append(words, u+":m="+m+",n="+n)
+				seen += " " + u
 			}
+			s.run(seen)
 			s.run(strings.Join(words, " "))
 			s.run("wait 63s")
 			s.run("due")
-			if _, err := s.state.Report("x"); err != nil {
-				t.Fatal(err)
-			}
+			s.writes("x", fmt.Sprint("u", round*8))
 		}
 		s.check()
 	})
 	if taken < 3 {
 		t.Errorf("only %d definitions were taken", taken)
 	}
+}
+
+// writes fails unless all that an experiment shows, and the state, can be written as JSON.
+func (s *scenario) writes(name, unit string) {
+	s.t.Helper()
+	r, err := s.state.Report(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	shown := []any{r, s.state.Policy(name), s.state.Definition(name)}
+	if t, ok := s.tokens[unit]; ok {
+		e, err := s.state.Explain(t)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if !e.Consistent {
+			s.t.Errorf("the decision for %s, made anew, is another", unit)
+		}
+		shown = append(shown, e)
+	}
+	for _, v := range shown {
+		if _, err := json.Marshal(v); err != nil {
+			s.t.Fatalf("%T: %v", v, err)
+		}
+	}
+	if _, err := s.state.MarshalBinary(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestRatioLeavesTheRange: a ratio whose denominator is too small for its numerator is not known, and nothing
+// that writes the state or shows it fails: not one item of feedback may do that.
+func TestRatioLeavesTheRange(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}, {name: y}, {name: r, kind: ratio, numerator: x, denominator: y}]\n" +
+		"policy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 1s")
+	arm := s.decide("ann").Name
+	s.run("expose ann")
+	s.run("feedback ann:x=1e15,y=1e-300")
+	for range 12 {
+		s.run("wait 1s")
+		s.run("due")
+		s.decide("bob")
+		s.run("expose bob")
+		s.writes("x", "ann")
+		s.writes("x", "bob")
+	}
+	r, err := s.state.Report("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Arms[arm].Metrics["r"]; m.N != 1 || m.Mean != nil || m.Low != nil || m.High != nil {
+		t.Errorf("the ratio is reported as %+v", m)
+	}
+	e, err := s.state.Explain(s.tokens["bob"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := e.Policy.Known[arm]; k["r"].N != 0 || k["r"].Mean != nil || k["x"].N != 1 || *k["x"].Mean != 1e15 {
+		t.Errorf("known were %+v", k)
+	}
+	s.check()
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ func TestFold(t *testing.T) {
 		}
 		s.run(definition("one"))
 		s.run(definition("two"))
+		s.refusals = true
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
 			s.name = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")
 			if s.state.Policy(s.name) == nil {
@@ -78,6 +81,28 @@ func TestFold(t *testing.T) {
 		}
 		s.checkEvery()
 	})
+}
+
+// TestNoRoom: while too many versions wait, changes by hand are refused and change nothing.
+func TestNoRoom(t *testing.T) {
+	s := newScenario(t)
+	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, "unit"))
+	full := func() {
+		x := s.state.live["x"]
+		x.cohorts = slices.Repeat(x.cohorts[len(x.cohorts)-1:], 2*x.maxOpen())
+	}
+	s.refusals = true
+	full()
+	for _, kind := range []string{"pause", "resume"} {
+		if kind == "resume" {
+			s.state.live["x"].cohorts = s.state.live["x"].cohorts[:1]
+			s.run("pause")
+			full()
+		}
+		if out := s.run(kind); !strings.Contains(out, "2048 versions wait for their attribution window") {
+			t.Errorf("%s: %s", kind, out)
+		}
+	}
 }
 
 func TestApplyPosition(t *testing.T) {

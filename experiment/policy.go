@@ -12,7 +12,7 @@ import (
 )
 
 // Policy is one version of how an experiment decides: a pure function of the unit. It is immutable after
-// [Policy.Prepare] and safe for concurrent use. Its JSON form holds all that the function needs, so that a
+// [Policy.Prepare] and [Policy.Seal] and safe for concurrent use. Its JSON form holds all that the function needs, so that a
 // client that has it decides as the server does (docs/formats/policy.md).
 //
 // With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt, "")), which
@@ -40,11 +40,11 @@ type Policy struct {
 	// Metrics are the names of the metrics that can be reported, Window the time for it.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
-	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest.
+	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before [Policy.Seal].
 	Digest string `json:"digest"`
 
 	holdKey, armKey uint64
-	keys            [][2]uint64
+	moves           []linkMove // from each link to the next
 	names           map[string]int
 }
 
@@ -62,6 +62,12 @@ type MetricForm struct {
 type Link struct {
 	Version uint64 `json:"version"`
 	Split   *Split `json:"split"`
+}
+
+// linkMove is the move to a link, and the keys of its draws.
+type linkMove struct {
+	move
+	coinKey, moveKey uint64
 }
 
 // Decision is what a policy decides for a unit.
@@ -83,19 +89,21 @@ type Decision struct {
 // draw is the uniform number of a purpose for a unit.
 func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
 
-// Prepare computes what deciding needs. It refuses a policy that cannot decide.
+// Prepare computes what deciding needs, in O(arms·links). It refuses a policy that cannot decide.
 func (p *Policy) Prepare() error {
 	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 && p.Control < 0 {
 		return bad("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links), len(p.Arms), p.Control)
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
-	p.keys = make([][2]uint64, len(p.Links))
+	p.moves = make([]linkMove, 0, len(p.Links)-1)
 	for i, l := range p.Links {
 		if l.Split == nil || l.Split.Len() != len(p.Arms) {
 			return bad("policy", "link %d does not split among %d arms", i, len(p.Arms))
 		}
-		v := strconv.FormatUint(l.Version, 10)
-		p.keys[i] = [2]uint64{Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")}
+		if i > 0 {
+			v := strconv.FormatUint(l.Version, 10)
+			p.moves = append(p.moves, linkMove{newMove(p.Links[i-1].Split, l.Split), Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")})
+		}
 	}
 	p.names = make(map[string]int, len(p.Arms))
 	for k, a := range p.Arms {
@@ -110,15 +118,18 @@ func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 // Decide is the decision for a unit.
 func (p *Policy) Decide(unit string) Decision { return p.DecideHash(p.Unit(unit)) }
 
-// DecideHash is the decision for the unit of a hash. It costs some nanoseconds for each link.
+// DecideHash is the decision for the unit of a hash, in O(log arms) for the first link and for each that moves
+// the unit, and a few nanoseconds for each that does not.
 func (p *Policy) DecideHash(unit uint64) Decision {
 	d := Decision{Version: p.Version, Unit: unit}
 	if draw(unit, p.holdKey) < p.HoldBack {
 		d.Arm, d.Propensity, d.HeldBack = p.Control, 1, true
 	} else {
 		d.Arm = p.Links[0].Split.Arm(draw(unit, p.armKey))
-		for i := 1; i < len(p.Links); i++ {
-			d.Arm = p.Links[i-1].Split.Move(p.Links[i].Split, d.Arm, draw(unit, p.keys[i][0]), draw(unit, p.keys[i][1]))
+		for i := range p.moves {
+			if m := &p.moves[i]; !m.keeps(d.Arm, draw(unit, m.coinKey)) {
+				d.Arm = m.to(draw(unit, m.moveKey))
+			}
 		}
 		d.Propensity = p.split().Propensity(d.Arm)
 	}
@@ -148,16 +159,19 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// seal computes the digest.
-func (p *Policy) seal() error {
+// Seal computes the digest and returns the JSON form: the very bytes that the digest is of, with the digest in
+// its place, which is how a service hands the policy out. Policies of a [State] are not sealed; who publishes
+// one seals it before anybody else has it. It costs some tens of nanoseconds for each arm of each link.
+func (p *Policy) Seal() ([]byte, error) {
+	const end = `""}` // the digest is the last field
 	p.Digest = ""
 	b, err := encode(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sum := sha256.Sum256(b)
 	p.Digest = hex.EncodeToString(sum[:])
-	return nil
+	return append(b[:len(b)-len(end)], `"`+p.Digest+`"}`...), nil
 }
 
 // maxPolicy is the greatest size of a policy's JSON form.
@@ -173,7 +187,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 		return nil, bad("policy", "it cannot be read: %w", err)
 	}
 	want := p.Digest
-	if err := p.seal(); err != nil {
+	if _, err := p.Seal(); err != nil {
 		return nil, err
 	}
 	if p.Digest != want {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/internal/random"
 )
 
 func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Policy {
@@ -23,7 +25,7 @@ func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Pol
 	if err := p.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.seal(); err != nil {
+	if _, err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -102,7 +104,7 @@ func TestPolicyJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}, linkMove{}, move{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
 		for i := range 20 {
@@ -120,6 +122,22 @@ func TestPolicyJSON(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"links":[{"version":1,"split":["1"]}]}`, `{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`} {
 		if _, err := ParsePolicy([]byte(text)); err == nil {
 			t.Errorf("%s was taken", text)
+		}
+	}
+}
+
+// TestPolicyWholeInOtherWords: 2^64 is an arm that has everything, however it is written.
+func TestPolicyWholeInOtherWords(t *testing.T) {
+	for _, text := range []string{wholeText, "+" + wholeText, "00" + wholeText} {
+		var s Split
+		if err := json.Unmarshal([]byte(fmt.Sprintf(`[%q,"0"]`, text)), &s); err != nil {
+			t.Fatal(err)
+		}
+		if p := s.Shares(); p[0] != 1 || p[1] != 0 {
+			t.Errorf("%s: shares %v", text, p)
+		}
+		if arm := mustSplit(t, 0, 1).Move(&s, 1, 5, 5); arm != 0 {
+			t.Errorf("%s: moved to %d", text, arm)
 		}
 	}
 }
@@ -153,5 +171,37 @@ func BenchmarkPolicyDecide(b *testing.B) {
 				p.Decide("user-1234567")
 			}
 		})
+	}
+}
+
+// BenchmarkExplain is of a policy of 97 arms whose stream has 340 links.
+func BenchmarkExplain(b *testing.B) {
+	s := newScenario(b)
+	r := random.New(1, "explain")
+	for i := range 341 {
+		if i > 0 {
+			s.decide("ann") // the last one is of the version before the last
+		}
+		shares, sum := map[string]float64{}, 0.0
+		for k := range 97 {
+			shares[fmt.Sprint("a", k)] = .1 + r.Float64()
+			sum += shares[fmt.Sprint("a", k)]
+		}
+		for name := range shares {
+			shares[name] /= sum
+		}
+		if out := s.run(definitionOf(shares, "unit")); strings.Contains(out, "error") {
+			b.Fatal(out)
+		}
+		s.run("wait 169h")
+		s.run("due")
+	}
+	if n := len(s.state.Policy("x").Links); n != 341 {
+		b.Fatalf("%d links", n)
+	}
+	for b.Loop() {
+		if _, err := s.state.Explain(s.tokens["ann"]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

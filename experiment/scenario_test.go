@@ -70,6 +70,8 @@ type scenario struct {
 	now    int64
 	name   string
 	tokens map[string]Token
+	// refusals is whether apply checks that a refused event changes nothing.
+	refusals bool
 }
 
 // tester is what a scenario needs of a testing.T or a rapid.T.
@@ -86,12 +88,51 @@ func newScenario(t tester) *scenario {
 
 func (s *scenario) apply(e Event) Outcome {
 	s.t.Helper()
+	var before []byte
+	var err error
+	if s.refusals {
+		if before, err = s.state.MarshalBinary(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	s.events = append(s.events, e)
 	o, err := s.state.Apply(uint64(len(s.events)), e)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if s.refusals && o.Err != nil {
+		s.refused(before, e, o)
+	}
 	return o
+}
+
+// refused fails unless a refused event has left the state as an event that cannot be read would have, or one
+// that says nothing but the time.
+func (s *scenario) refused(before []byte, e Event, o Outcome) {
+	s.t.Helper()
+	got, err := s.state.Digest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	clock, err := NewEvent(KindClock, e.Time, NameEvent{Experiment: o.Experiment})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, other := range []Event{{Kind: "nonsense", Time: e.Time}, clock} {
+		var again State
+		if err := again.UnmarshalBinary(before); err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := again.Apply(uint64(len(s.events)), other); err != nil {
+			s.t.Fatal(err)
+		}
+		if d, err := again.Digest(); err != nil {
+			s.t.Fatal(err)
+		} else if d == got {
+			return
+		}
+	}
+	s.t.Errorf("%s was refused (%v), and has changed the state", e.Kind, o.Err)
 }
 
 func (s *scenario) event(kind string, payload any) Outcome {

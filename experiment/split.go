@@ -135,34 +135,67 @@ func (s *Split) Shares() []float64 {
 // with probability min(1, p'/p), decided by coin, and otherwise draws one of the arms that grew, in
 // proportion to their growth, by draw. Arms are then distributed exactly as next says, to within 2^-50, and
 // no assignment moves fewer units. Both hashes are to be independent of each other and of the one that gave
-// the arm. The splits must have equally many arms.
+// the arm. The splits must have equally many arms. O(K), as what it needs of the splits is computed anew; a
+// [Policy] has it computed.
 func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
-	have, want := s.share[arm], next.share[arm]
-	if want >= have {
+	m := newMove(s, next)
+	if m.keeps(arm, coin) {
 		return arm
 	}
-	// coin/2^64 < want/have, in integers: coin·have < want·2^64.
-	if hi, _ := bits.Mul64(coin, have); hi < want {
-		return arm
-	}
-	var grown uint64 // the total growth is below 2^64
-	for k, p := range next.share {
-		if p > s.share[k] {
-			grown += p - s.share[k]
+	return m.to(draw)
+}
+
+// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that moves O(log K).
+type move struct {
+	last  []uint64 // by arm: the last coin with which a unit keeps it, 0 for none
+	grown []uint32 // the arms that grew
+	upTo  []uint64 // upTo[i] is the growth of grown[:i+1], modulo 2^64
+}
+
+func newMove(s, next *Split) move {
+	m := move{last: make([]uint64, len(s.share))}
+	var at uint64
+	for k, want := range next.share {
+		have := s.share[k]
+		if want > have {
+			at += want - have
+			m.grown, m.upTo = append(m.grown, uint32(k)), append(m.upTo, at)
+		}
+		if want >= have {
+			m.last[k] = math.MaxUint64
+		} else if want > 0 { // coin·have < want·2^64, in integers
+			q, r := bits.Div64(want, 0, have)
+			if r == 0 {
+				q--
+			}
+			m.last[k] = q // at least 1
 		}
 	}
-	at, _ := bits.Mul64(draw, grown)
-	for k, p := range next.share {
-		if p <= s.share[k] {
-			continue
-		}
-		if growth := p - s.share[k]; at < growth {
-			return k
+	return m
+}
+
+// keeps reports whether a unit keeps its arm.
+func (m *move) keeps(arm int, coin uint64) bool {
+	last := m.last[arm]
+	return coin <= last && last != 0
+}
+
+// to is the arm that a unit draws that does not keep its own: some arm has grown then.
+func (m *move) to(draw uint64) int {
+	last := len(m.upTo) - 1
+	at := draw
+	if total := m.upTo[last]; total != 0 { // 0 is 2^64: all units leave their arms
+		at, _ = bits.Mul64(draw, total)
+	}
+	i, j := 0, last // the first above at
+	for i < j {
+		if h := int(uint(i+j) >> 1); m.upTo[h] <= at {
+			i = h + 1
 		} else {
-			at -= growth
+			j = h
 		}
 	}
-	return arm // nothing grew
+	return int(m.grown[i])
 }
 
 // pad is the split among more arms, of which the new ones have nothing.

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -133,7 +134,13 @@ func TestHashIsUniform(t *testing.T) {
 func TestMove(t *testing.T) {
 	r := random.New(1, "move")
 	for _, c := range [][2][]float64{
-		{{.5, .5}, {.2, .8}}, {{.25, .25, .5}, {.3, .3, .4}}, {{1, 0}, {0, 1}}, {{.2, .8}, {.2, .8}}, {{0, .5, .5}, {.4, .6, 0}},
+		{{.5, .5}, {.2, .8}},
+		{{.25, .25, .5}, {.3, .3, .4}},
+		{{1, 0}, {0, 1}},
+		{{.2, .8}, {.2, .8}},
+		{{0, .5, .5}, {.4, .6, 0}},
+		{{1, 0, 0}, {0, .5, .5}},
+		{{.5, .5, 0, 0}, {0, 0, .25, .75}}, // every unit leaves its arm: the growths sum to 2^64
 	} {
 		a, b := mustSplit(t, c[0]...), mustSplit(t, c[1]...)
 		const units = 100000
@@ -160,10 +167,95 @@ func TestMove(t *testing.T) {
 	}
 }
 
-func BenchmarkDecide(b *testing.B) {
-	s := mustSplit(b, .1, .2, .3, .4)
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = s.Arm(Hash("arm", "salt", "user-12345"))
+// scan is [Split.Move] as docs/formats/policy.md words it, in numbers of any size.
+func scan(s, next *Split, arm int, coin, draw uint64) int {
+	number := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
+	high := func(a uint64, b *big.Int) *big.Int { return new(big.Int).Rsh(new(big.Int).Mul(number(a), b), 64) }
+	if next.share[arm] >= s.share[arm] || high(coin, number(s.share[arm])).Cmp(number(next.share[arm])) < 0 {
+		return arm
 	}
+	total := new(big.Int)
+	for k, p := range next.share {
+		if p > s.share[k] {
+			total.Add(total, number(p-s.share[k]))
+		}
+	}
+	at, sum := high(draw, total), new(big.Int)
+	for k, p := range next.share {
+		if p > s.share[k] {
+			if sum.Add(sum, number(p-s.share[k])); at.Cmp(sum) < 0 {
+				return k
+			}
+		}
+	}
+	return arm
+}
+
+// TestMoveIsTheContract: moves are those of the document for all splits, coins and draws, of a policy's chain
+// of links too.
+func TestMoveIsTheContract(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 12).Draw(t, "arms")
+		hash := rapid.OneOf(rapid.Uint64(), rapid.SampledFrom([]uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, 1 << 63}))
+		splits := []*Split{mustSplit(t, drawShares(t, "shares", k)...)}
+		for i := range rapid.IntRange(1, 6).Draw(t, "links") {
+			next := mustSplit(t, drawShares(t, fmt.Sprint("shares", i), k)...)
+			for arm := range k {
+				have := splits[len(splits)-1]
+				coin, draw := hash.Draw(t, "coin"), hash.Draw(t, "draw")
+				if got, want := have.Move(next, arm, coin, draw), scan(have, next, arm, coin, draw); got != want {
+					t.Fatalf("from %v to %v: arm %d with coin %d and draw %d goes to %d, want %d", have.share, next.share, arm, coin, draw, got, want)
+				}
+			}
+			splits = append(splits, next)
+		}
+		p := policyOf(t, 0, splits...)
+		for i := range 50 {
+			u := p.Unit(fmt.Sprint(i))
+			arm := splits[0].Arm(draw(u, p.armKey))
+			for i, s := range splits[1:] {
+				v := fmt.Sprint(i + 2)
+				arm = scan(splits[i], s, arm, draw(u, Hash("coin/"+v, p.Salt, "")), draw(u, Hash("move/"+v, p.Salt, "")))
+			}
+			if d := p.DecideHash(u); d.Arm != arm {
+				t.Fatalf("unit %d has arm %d, want %d", i, d.Arm, arm)
+			}
+		}
+	})
+}
+
+func BenchmarkDecide(b *testing.B) {
+	b.Run("arm", func(b *testing.B) {
+		s := mustSplit(b, .1, .2, .3, .4)
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = s.Arm(Hash("arm", "salt", "user-12345"))
+		}
+	})
+	b.Run("arms=97,links=340", func(b *testing.B) {
+		r := random.New(1, "links")
+		var splits []*Split
+		for range 340 {
+			p, sum := make([]float64, 97), 0.0
+			for k := range p {
+				p[k] = .1 + r.Float64()
+				sum += p[k]
+			}
+			for k := range p {
+				p[k] /= sum
+			}
+			splits = append(splits, mustSplit(b, p...))
+		}
+		p := policyOf(b, .01, splits...)
+		units := make([]string, 1000)
+		for i := range units {
+			units[i] = fmt.Sprint("user-", i)
+		}
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			p.Decide(units[i%len(units)])
+			i++
+		}
+	})
 }

@@ -43,7 +43,7 @@ func (s *Split) UnmarshalJSON(data []byte) error {
 		if v.Sign() > 0 {
 			n.last = k
 		}
-		if n.share[k] = v.Uint64(); text == wholeText {
+		if n.share[k] = v.Uint64(); v.BitLen() > 64 { // the sum allows no more than 2^64
 			n.whole, n.share[k] = true, math.MaxUint64
 		}
 		at += v.Uint64()

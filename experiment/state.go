@@ -76,7 +76,8 @@ type Outcome struct {
 	Items []Item
 	// Renewed is whether the experiment's policy changed, or the experiment came or went.
 	Renewed bool
-	// Err is why the event was refused as a whole; it has then changed nothing but the position and the time.
+	// Err is why the event was refused as a whole; it has then changed nothing but the position and the time,
+	// and what time alone brings: a window that closes, and what is learned and done for it.
 	Err error
 }
 

@@ -115,10 +115,7 @@ func (x *live) policyOf(v *version) (*Policy, error) {
 			}
 		}
 	}
-	if err := p.Prepare(); err != nil {
-		return nil, err
-	}
-	return p, p.seal()
+	return p, p.Prepare()
 }
 
 // versionOf is the record of a version, or nil when it is not kept.

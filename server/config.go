@@ -39,7 +39,11 @@ type Config struct {
 	// not. Burst is how many may come at once: default Rate.
 	Rate  float64
 	Burst int
-	// MaxStreams bounds the long polls, exports and streams of events that are open at once: default 1,000.
+	// MaxAnswer bounds the bytes of arms' values in the answer to one request: default 16 MiB, at least 1 KiB.
+	// An answer for one unit of one experiment is always given.
+	MaxAnswer int
+	// MaxStreams bounds how many long polls that wait are open at once, how many exports, and how many
+	// dashboards that are kept up to date: default 1,000 of each.
 	MaxStreams int
 	// RequestTime bounds how long a request may take, long polls and exports apart: default 10 s.
 	RequestTime time.Duration
@@ -59,6 +63,8 @@ func (c Config) Validate() error {
 		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
 	case c.MaxItems < 0:
 		return bad("max items", c.MaxItems, "at least 1")
+	case c.MaxAnswer != 0 && c.MaxAnswer < 1<<10:
+		return bad("max answer", c.MaxAnswer, "at least 1024 bytes")
 	case c.MaxStreams < 0:
 		return bad("max streams", c.MaxStreams, "at least 1")
 	case !(c.Rate >= 0) || c.Rate > 1e9:
@@ -87,6 +93,7 @@ func (c Config) resolve() (Config, error) {
 	set(&c.Retain, 90*24*time.Hour)
 	set(&c.MaxBody, 1<<20)
 	set(&c.MaxItems, 10_000)
+	set(&c.MaxAnswer, 16<<20)
 	set(&c.MaxStreams, 1000)
 	set(&c.RequestTime, 10*time.Second)
 	if c.Burst == 0 {

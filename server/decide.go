@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -15,16 +16,25 @@ import (
 // entry is an experiment in the table.
 type entry struct {
 	policy *experiment.Policy
+	text   []byte // of the policy, as its digest says
 	counts *counters
 	names  [][]byte // of the arms, as JSON strings
+	// largest is the size of the largest value of an arm.
+	largest int
 }
 
-func newEntry(p *experiment.Policy, c *counters) *entry {
-	e := &entry{policy: p, counts: c}
+// newEntry seals a policy, which nobody else may have yet.
+func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
+	text, err := p.Seal()
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{policy: p, text: text, counts: c, largest: 1}
 	for _, a := range p.Arms {
 		e.names = append(e.names, appendString(nil, a.Name))
+		e.largest = max(e.largest, len(a.Value))
 	}
-	return e
+	return e, nil
 }
 
 // appendString appends a JSON string.
@@ -60,8 +70,11 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 	if e == nil {
 		return noSuch(name)
 	}
-	if len(in.Units) == 0 || len(in.Units) > s.config.MaxItems {
-		return noregret.Errorf(noregret.BadInput, "units", "%d units: want 1 to %d", len(in.Units), s.config.MaxItems)
+	if err := s.checkCount("units", len(in.Units)); err != nil {
+		return err
+	}
+	if most := max(s.config.MaxAnswer/e.largest, 1); len(in.Units) > most {
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units", "%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
 		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
@@ -105,24 +118,42 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	b = append(b, "]}\n"...)
-	if err := s.exposeNow(r, name, exposed); err != nil {
-		return err
+	if len(exposed) > 0 {
+		if err := s.exposeNow(r, experiment.UnitsEvent{Experiment: name, Items: exposed}); err != nil {
+			return err
+		}
 	}
 	e.counts.decisions.Add(float64(len(in.Units)))
 	return writeBytes(w, http.StatusOK, "application/json", b)
 }
 
-// exposeNow makes exposures durable before the decision is answered.
-func (s *Server) exposeNow(r *http.Request, name string, items []experiment.UnitEvent) error {
-	if len(items) == 0 {
-		return nil
+// checkCount refuses no units or items, and too many.
+func (s *Server) checkCount(what string, n int) error {
+	switch {
+	case n == 0:
+		return noregret.Errorf(noregret.BadInput, what, "0 %s: want 1 to %d", what, s.config.MaxItems)
+	case n > s.config.MaxItems:
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what, s.config.MaxItems)
 	}
-	ev, err := experiment.NewEvent(experiment.KindExposures, 0, experiment.UnitsEvent{Experiment: name, Items: items})
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// exposeNow makes exposures durable before the decisions are answered, those of several experiments at once.
+func (s *Server) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
 	defer cancel()
-	_, err = s.submit(ctx, &command{events: []experiment.Event{ev}})
-	return err
+	for part := range slices.Chunk(exposures, groupEvents) {
+		var c command
+		for i := range part {
+			e, err := experiment.NewEvent(experiment.KindExposures, 0, part[i])
+			if err != nil {
+				return err
+			}
+			c.events = append(c.events, e)
+		}
+		if _, err := s.submit(ctx, &c); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -298,12 +298,7 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request) error {
 		}
 		wait = d
 	}
-	var timeout <-chan time.Time
-	if wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		timeout = t.C
-	}
+	var timeout <-chan time.Time // nil before it waits
 	for {
 		changed := *s.renewed.Load() // before the table is read, so that no change is missed
 		e := s.table.Load().entries[name]
@@ -312,15 +307,21 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request) error {
 		}
 		tag := `"` + e.policy.Digest + `"`
 		if !matches(r, tag) {
-			text, err := json.Marshal(e.policy)
-			if err != nil {
-				return err
-			}
 			w.Header().Set("ETag", tag)
 			w.Header().Set("Cache-Control", "no-cache")
-			return writeBytes(w, http.StatusOK, "application/json", text)
+			return writeBytes(w, http.StatusOK, "application/json", e.text)
 		}
 		if wait > 0 {
+			if timeout == nil {
+				release, err := s.hold(w, polls)
+				if err != nil {
+					return err
+				}
+				defer release()
+				t := time.NewTimer(wait)
+				defer t.Stop()
+				timeout = t.C
+			}
 			select {
 			case <-changed:
 				continue

@@ -25,8 +25,8 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	if err := readJSON(r, &in); err != nil {
 		return err
 	}
-	if len(in.Items) == 0 || len(in.Items) > s.config.MaxItems {
-		return noregret.Errorf(noregret.BadInput, "items", "%d items: want 1 to %d", len(in.Items), s.config.MaxItems)
+	if err := s.checkCount("items", len(in.Items)); err != nil {
+		return err
 	}
 	f := experiment.Fates{Items: make([]experiment.Item, len(in.Items))}
 	entries, now := s.table.Load().entries, s.config.Now()
@@ -99,8 +99,8 @@ func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &in); err != nil {
 		return err
 	}
-	if len(in.Items) == 0 || len(in.Items) > s.config.MaxItems {
-		return noregret.Errorf(noregret.BadInput, "items", "%d items: want 1 to %d", len(in.Items), s.config.MaxItems)
+	if err := s.checkCount("items", len(in.Items)); err != nil {
+		return err
 	}
 	if s.table.Load().entries[in.Experiment] == nil {
 		return noSuch(in.Experiment)

@@ -23,8 +23,9 @@ import (
 // TestHostile sends what should not be sent, and wants the exact answer that docs/service.md promises. The
 // state must be the same afterwards.
 func TestHostile(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 4096, 50 })
+	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })
 	w.apply(toy)
+	w.apply("name: wide\narms: [{name: a, value: 1}, {name: b, value: " + strings.Repeat("x", 1018) + "}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}")
 	good := w.decide("toy", "ann")[0].Token
 	page, err := os.ReadFile("../docs/service.md")
 	if err != nil {
@@ -41,7 +42,9 @@ func TestHostile(t *testing.T) {
 		detail                          string
 	}{
 		{"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`, "application/json", 413, "it has more than 4096 bytes"},
-		{"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json", 400, "51 units: want 1 to 50"},
+		{"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json", 413, "51 units: want 1 to 50"},
+		{"units whose values are too large together", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`, "application/json", 413, "2 units of values of up to 1020 bytes each: want at most 1"},
+		{"flags whose values are too large together", "POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "a"}}`, "application/json", 413, "2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one"},
 		{"no units", "POST", decide, `{"units": []}`, "application/json", 400, "0 units: want 1 to 50"},
 		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "it has 0 bytes: want 1 to 512"},
 		{"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`, "application/json", 400, "it has 600 bytes: want 1 to 512"},
@@ -73,6 +76,9 @@ func TestHostile(t *testing.T) {
 		{"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404, `there is no experiment "nonesuch"`},
 		{"a path with an empty part", "GET", "/v1//experiments", "", "", 404, "there is nothing here; /openapi.json says what there is"},
 		{"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404, "there is nothing here; /openapi.json says what there is"},
+		{"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413, "51 items: want 1 to 50"},
+		{"too many exposures", "POST", "/v1/exposures", `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413, "51 items: want 1 to 50"},
+		{"too many sums", "POST", "/v1/aggregates", `{"experiment": "toy", "source": "s", "sequence": 1, "items": [` + strings.Repeat(`{"version": 1, "arm": "a", "units": 1},`, 50) + `{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 413, "51 items: want 1 to 50"},
 		{"no items", "POST", feedback, `{"items": []}`, "application/json", 400, "0 items: want 1 to 50"},
 		{"a wait of an hour", "GET", "/v1/experiments/toy/policy?wait=1h", "", "", 400, "want a length of time from 0s to 1m0s"},
 		{"an explanation without a token", "GET", "/v1/experiments/toy/explain", "", "", 400, "want a decision's token as ?token="},

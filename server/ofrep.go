@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 )
 
@@ -82,6 +83,11 @@ func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag
 	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
 }
 
+// exposure is the event that a decision was used.
+func exposure(t experiment.Token) experiment.UnitsEvent {
+	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
+}
+
 func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
 	key := r.PathValue("key")
 	unit, failure, err := targetingKey(r)
@@ -101,7 +107,7 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if e.policy.Exposure == "immediate" {
-		if err := s.exposeNow(r, key, []experiment.UnitEvent{experiment.UnitOf(t, nil)}); err != nil {
+		if err := s.exposeNow(r, exposure(t)); err != nil {
 			return err
 		}
 	}
@@ -110,7 +116,8 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
 }
 
 // evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and often enough
-// that no cached token grows older than half the shortest attribution window.
+// that no cached token grows older than half the shortest attribution window. Immediate exposures of all of
+// them are one write to the log.
 func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {
@@ -138,9 +145,17 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
+	size := 0
+	for _, name := range names {
+		size += entries[name].largest
+	}
+	if size > s.config.MaxAnswer && len(names) > 1 {
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "flags", "%d experiments with values of up to %d bytes together: want at most %d; evaluate them one by one", len(names), size, s.config.MaxAnswer)
+	}
 	out := struct {
 		Flags []flag `json:"flags"`
 	}{[]flag{}}
+	var exposed []experiment.UnitsEvent
 	for _, name := range names {
 		e := entries[name]
 		f, t, err := s.flagOf(name, e, unit, now)
@@ -148,12 +163,15 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if e.policy.Exposure == "immediate" {
-			if err := s.exposeNow(r, name, []experiment.UnitEvent{experiment.UnitOf(t, nil)}); err != nil {
-				return err
-			}
+			exposed = append(exposed, exposure(t))
 		}
-		e.counts.decisions.Inc()
 		out.Flags = append(out.Flags, f)
+	}
+	if err := s.exposeNow(r, exposed...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		entries[name].counts.decisions.Inc()
 	}
 	w.Header().Set("Cache-Control", "no-cache")
 	return writeJSON(w, http.StatusOK, out)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,5 +82,27 @@ func TestOFREP(t *testing.T) {
 	w.get(200, nil, "POST", "/v1/experiments/toy/rollback", "")
 	if status, _, flags := bulk("ann", tag); status != 200 || flags[1].Variant != "control" {
 		t.Errorf("after a rollback: %d %+v", status, flags)
+	}
+}
+
+// TestBulkIsOneFlush: the immediate exposures of all flags of a bulk evaluation are one write to the log, and
+// each experiment has its own.
+func TestBulkIsOneFlush(t *testing.T) {
+	w := newWorld(t)
+	const many = 12
+	for i := range many {
+		w.apply(fmt.Sprintf("name: e%d\narms: [{name: a, value: 1}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}\nexposure: immediate", i))
+	}
+	before := w.server.log.Stats()
+	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "ann"}}`)
+	after := w.server.log.Stats()
+	if after.Events-before.Events != many || after.Groups-before.Groups != 1 {
+		t.Errorf("%d events in %d flushes, want %d in 1", after.Events-before.Events, after.Groups-before.Groups, many)
+	}
+	for i := range many {
+		r, err := w.server.Report(fmt.Sprint("e", i))
+		if err != nil || r.Arms["a"].N != 1 {
+			t.Errorf("e%d: %+v, %v", i, r, err)
+		}
 	}
 }

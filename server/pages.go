@@ -28,16 +28,16 @@ var pageFiles embed.FS
 // pageRoutes are the dashboard's. A browser shows who it is by the cookie of /login.
 func (s *Server) pageRoutes() []route {
 	return []route{
-		{"GET", "/{$}", Read, nil, false, s.page(s.listPage)},
-		{"GET", "/live", Read, nil, true, s.live(s.listParts)},
-		{"GET", "/experiments/{name}", Read, nil, false, s.page(s.experimentPage)},
-		{"GET", "/experiments/{name}/live", Read, nil, true, s.live(s.experimentParts)},
-		{"GET", "/experiments/{name}/explain", Read, nil, false, s.page(s.explainPage)},
-		{"GET", "/experiments/{name}/pictures/{picture}", Read, nil, false, s.picture},
-		{"GET", "/login", Anyone, nil, false, s.page(s.loginPage)},
-		{"POST", "/login", Anyone, nil, false, s.page(s.login)},
-		{"POST", "/logout", Anyone, nil, false, s.page(s.logout)},
-		{"GET", "/assets/{file}", Anyone, nil, false, s.asset},
+		{"GET", "/{$}", Read, nil, brief, s.page(s.listPage)},
+		{"GET", "/live", Read, nil, dashboards, s.live(s.listParts)},
+		{"GET", "/experiments/{name}", Read, nil, brief, s.page(s.experimentPage)},
+		{"GET", "/experiments/{name}/live", Read, nil, dashboards, s.live(s.experimentParts)},
+		{"GET", "/experiments/{name}/explain", Read, nil, brief, s.page(s.explainPage)},
+		{"GET", "/experiments/{name}/pictures/{picture}", Read, nil, brief, s.picture},
+		{"GET", "/login", Anyone, nil, brief, s.page(s.loginPage)},
+		{"POST", "/login", Anyone, nil, brief, s.page(s.login)},
+		{"POST", "/logout", Anyone, nil, brief, s.page(s.logout)},
+		{"GET", "/assets/{file}", Anyone, nil, brief, s.asset},
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *Server) aroundPage(rt route, limits *limiter, next http.Handler) http.H
 			switch p := s.visitor(r); {
 			case p != nil:
 				r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, p))
-			case !rt.long && !strings.Contains(rt.pattern, "/pictures/") && r.Header.Get("Authorization") == "":
+			case rt.long == brief && !strings.Contains(rt.pattern, "/pictures/") && r.Header.Get("Authorization") == "":
 				w.Header().Set("Cache-Control", "no-store")
 				w.Header().Set("Location", "/login?next="+url.QueryEscape(r.URL.RequestURI()))
 				w.WriteHeader(http.StatusSeeOther)

@@ -23,38 +23,38 @@ type route struct {
 	role            Role
 	// query are the names of the parameters that it knows.
 	query []string
-	// long is whether it may take longer than the configured time, as it waits or streams.
-	long  bool
+	// long says what it may be that takes longer than the configured time.
+	long  stream
 	serve func(w http.ResponseWriter, r *http.Request) error
 }
 
 // routes are the dashboard's pages and the API.
 func (s *Server) routes() []route {
 	return append(s.pageRoutes(), []route{
-		{"GET", "/v1/experiments", Read, nil, false, s.listExperiments},
-		{"GET", "/v1/experiments/{name}", Read, nil, false, s.getExperiment},
-		{"PUT", "/v1/experiments/{name}", Admin, nil, false, s.putExperiment},
-		{"DELETE", "/v1/experiments/{name}", Admin, nil, false, s.deleteExperiment},
-		{"POST", "/v1/experiments/{name}/pause", Admin, nil, false, s.named("pause")},
-		{"POST", "/v1/experiments/{name}/resume", Admin, nil, false, s.named("resume")},
-		{"POST", "/v1/experiments/{name}/rollback", Admin, nil, false, s.named("rollback")},
-		{"POST", "/v1/experiments/{name}/decide", Decide, nil, false, s.decide},
-		{"GET", "/v1/experiments/{name}/policy", Decide, []string{"wait"}, true, s.policy},
-		{"GET", "/v1/experiments/{name}/report", Read, nil, false, s.report},
-		{"GET", "/v1/experiments/{name}/explain", Read, []string{"token"}, false, s.explain},
-		{"POST", "/v1/exposures", Feedback, nil, false, s.exposures},
-		{"POST", "/v1/feedback", Feedback, nil, false, s.feedback},
-		{"POST", "/v1/aggregates", Feedback, nil, false, s.aggregates},
-		{"GET", "/v1/export", Read, []string{"from", "experiment"}, true, s.export},
-		{"GET", "/v1/snapshot", Read, nil, true, s.snapshot},
-		{"GET", "/v1/state", Read, nil, false, s.stateOf},
-		{"POST", "/ofrep/v1/evaluate/flags/{key}", Decide, nil, false, s.evaluate},
-		{"POST", "/ofrep/v1/evaluate/flags", Decide, nil, false, s.evaluateAll},
-		{"GET", "/openapi.json", Anyone, nil, false, s.openapi},
-		{"GET", "/v1/definition.schema.json", Anyone, nil, false, s.schema},
-		{"GET", "/metrics", Read, nil, false, s.showMetrics},
-		{"GET", "/livez", Anyone, nil, false, s.livez},
-		{"GET", "/readyz", Anyone, nil, false, s.readyz},
+		{"GET", "/v1/experiments", Read, nil, brief, s.listExperiments},
+		{"GET", "/v1/experiments/{name}", Read, nil, brief, s.getExperiment},
+		{"PUT", "/v1/experiments/{name}", Admin, nil, brief, s.putExperiment},
+		{"DELETE", "/v1/experiments/{name}", Admin, nil, brief, s.deleteExperiment},
+		{"POST", "/v1/experiments/{name}/pause", Admin, nil, brief, s.named("pause")},
+		{"POST", "/v1/experiments/{name}/resume", Admin, nil, brief, s.named("resume")},
+		{"POST", "/v1/experiments/{name}/rollback", Admin, nil, brief, s.named("rollback")},
+		{"POST", "/v1/experiments/{name}/decide", Decide, nil, brief, s.decide},
+		{"GET", "/v1/experiments/{name}/policy", Decide, []string{"wait"}, polls, s.policy},
+		{"GET", "/v1/experiments/{name}/report", Read, nil, brief, s.report},
+		{"GET", "/v1/experiments/{name}/explain", Read, []string{"token"}, brief, s.explain},
+		{"POST", "/v1/exposures", Feedback, nil, brief, s.exposures},
+		{"POST", "/v1/feedback", Feedback, nil, brief, s.feedback},
+		{"POST", "/v1/aggregates", Feedback, nil, brief, s.aggregates},
+		{"GET", "/v1/export", Read, []string{"from", "experiment"}, exports, s.export},
+		{"GET", "/v1/snapshot", Read, nil, exports, s.snapshot},
+		{"GET", "/v1/state", Read, nil, brief, s.stateOf},
+		{"POST", "/ofrep/v1/evaluate/flags/{key}", Decide, nil, brief, s.evaluate},
+		{"POST", "/ofrep/v1/evaluate/flags", Decide, nil, brief, s.evaluateAll},
+		{"GET", "/openapi.json", Anyone, nil, brief, s.openapi},
+		{"GET", "/v1/definition.schema.json", Anyone, nil, brief, s.schema},
+		{"GET", "/metrics", Read, nil, brief, s.showMetrics},
+		{"GET", "/livez", Anyone, nil, brief, s.livez},
+		{"GET", "/readyz", Anyone, nil, brief, s.readyz},
 	}...)
 }
 
@@ -130,7 +130,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func (s *Server) around(rt route, limits *limiter) http.Handler {
 	name := rt.method + " " + rt.pattern
 	duration := s.metrics.duration.WithLabelValues(name)
-	if rt.long {
+	if rt.long != brief {
 		duration = s.metrics.streams.WithLabelValues(name)
 	}
 	ok := s.metrics.requests.WithLabelValues(name, "200")
@@ -160,17 +160,13 @@ func (s *Server) around(rt route, limits *limiter) http.Handler {
 			s.writeError(rec, r, err)
 			return
 		}
-		if rt.long {
-			if s.streams.Add(1) > int64(s.config.MaxStreams) {
-				s.streams.Add(-1)
-				rec.Header().Set("Retry-After", "1")
-				s.writeError(rec, r, withStatus(http.StatusServiceUnavailable, noregret.Usage, "streams", "%d long polls and streams are open, the most there may be", s.config.MaxStreams))
+		if rt.long == exports || rt.long == dashboards { // long polls count while they wait
+			release, err := s.hold(rec, rt.long)
+			if err != nil {
+				s.writeError(rec, r, err)
 				return
 			}
-			defer s.streams.Add(-1)
-			// A stream takes its time; what bounds it is the client, which has to read, and the shutdown.
-			rec.patience = s.config.RequestTime
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+			defer release()
 		} else if rt.method != http.MethodGet && rt.role != Decide { // waits for the log
 			ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
 			defer cancel()

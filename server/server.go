@@ -34,7 +34,7 @@ type Server struct {
 	cross      *http.CrossOriginProtection
 	optima     optima
 	renderings renderings
-	streams    atomic.Int64 // that are open
+	streams    [streamKinds]atomic.Int64 // that are open
 
 	table   atomic.Pointer[table]
 	changed atomic.Pointer[chan struct{}] // closed when the state changes
@@ -88,7 +88,9 @@ func New(c Config) (*Server, error) {
 	s.changed.Store(&first)
 	second := make(chan struct{})
 	s.renewed.Store(&second)
-	s.publish()
+	if err := s.publish(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	if s.handler, err = s.routesHandler(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}

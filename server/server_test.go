@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -504,28 +503,10 @@ func TestRateLimit(t *testing.T) {
 	w.get(200, nil, "GET", "/livez", "")
 }
 
-// TestStreamLimit: one long poll or stream more than the limit is told so, and its place is free again once
-// another has ended. Other requests do not count.
-func TestStreamLimit(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.MaxStreams = 1 })
-	w.apply(toy)
-	w.events("/experiments/toy/live", 1, func() {
-		status, b := w.do("GET", "/v1/experiments/toy/policy", "")
-		if status != http.StatusServiceUnavailable || !strings.Contains(string(b), "1 long polls and streams are open, the most there may be") {
-			t.Errorf("status %d: %s", status, b)
-		}
-		w.get(200, nil, "GET", "/v1/experiments/toy/report", "")
-	})
-	for w.server.streams.Load() > 0 {
-		runtime.Gosched() // until the service has seen that the stream's client is gone
-	}
-	w.get(200, nil, "GET", "/v1/experiments/toy/policy", "")
-}
-
 func TestConfigRefused(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no directory": func(c *Config) { c.Data = "" }, "tick": func(c *Config) { c.Tick = 1 }, "body": func(c *Config) { c.MaxBody = 1 },
-		"items": func(c *Config) { c.MaxItems = -1 }, "streams": func(c *Config) { c.MaxStreams = -1 }, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
+		"items": func(c *Config) { c.MaxItems = -1 }, "answer": func(c *Config) { c.MaxAnswer = 1023 }, "streams": func(c *Config) { c.MaxStreams = -1 }, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
 		"keys": func(c *Config) { c.Keys = &experiment.Keys{} },
 	} {

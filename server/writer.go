@@ -184,9 +184,13 @@ func (s *Server) commit(group []*command) {
 		outcomes[i] = o
 	}
 	if renewed {
-		s.publish()
+		err = s.publish()
 	}
 	s.mu.Unlock()
+	if err != nil {
+		s.stopTaking("a policy cannot be published: nothing is taken any more", err, group)
+		return
+	}
 	s.pulse()
 	at := 0
 	for _, c := range group {
@@ -315,7 +319,7 @@ type table struct {
 }
 
 // publish makes the table of the state. The writer calls it, with mu held.
-func (s *Server) publish() {
+func (s *Server) publish() error {
 	old, next := s.table.Load(), &table{entries: map[string]*entry{}}
 	for _, name := range s.state.Names() {
 		p := s.state.Policy(name)
@@ -323,7 +327,11 @@ func (s *Server) publish() {
 			next.entries[name] = e
 			continue
 		}
-		next.entries[name] = newEntry(p, s.metrics.of(name))
+		e, err := newEntry(p, s.metrics.of(name))
+		if err != nil {
+			return err
+		}
+		next.entries[name] = e
 	}
 	s.table.Store(next)
 	renewed := make(chan struct{})
@@ -333,4 +341,5 @@ func (s *Server) publish() {
 			s.metrics.forget(name)
 		}
 	}
+	return nil
 }

@@ -67,7 +67,7 @@ func newServeCommand(a *app) *cobra.Command {
 	f.IntVar(&opt.Burst, "burst", 0, "requests that may come at once, 0 for the rate")
 	f.Int64Var(&opt.MaxBody, "max-body", opt.MaxBody, "bytes of a request's body")
 	f.IntVar(&opt.MaxItems, "max-items", 10_000, "units or items of a request")
-	f.IntVar(&opt.MaxStreams, "max-streams", 1000, "long polls, exports and streams of events at once")
+	f.IntVar(&opt.MaxStreams, "max-streams", 1000, "long polls at once, and as many exports, and dashboards")
 	f.DurationVar(&opt.RequestTime, "request-time", 10*time.Second, "how long a request may take, long polls and streams apart")
 	f.DurationVar(&opt.Retain, "retain", opt.Retain, "how long events are kept once a snapshot covers them, negative for ever")
 	f.Uint64Var(&opt.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
