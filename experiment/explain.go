@@ -153,7 +153,7 @@ func (p *Policy) steps(d Decision) []Step {
 	out = append(out, Step{Version: p.Links[0].Version, Arm: p.Arms[arm].Name, P: first.Propensity(arm)})
 	for i := 1; i < len(p.Links); i++ {
 		have, next := p.Links[i-1].Split, p.Links[i].Split
-		m := &p.moves[i-1]
+		m := p.moves[i-1]
 		coin := draw(d.Unit, m.coinKey)
 		before, after, c := have.Propensity(arm), next.Propensity(arm), unitFraction(coin)
 		s := Step{Version: p.Links[i].Version, Before: &before, After: &after, Coin: &c}

@@ -205,3 +205,39 @@ func BenchmarkExplain(b *testing.B) {
 		}
 	}
 }
+
+// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many of them, as
+// a replay does, costs little more than one; also after an arm has come.
+func TestPoliciesShare(t *testing.T) {
+	s := newScenario(t)
+	shares := map[string]float64{"a0": .5, "a1": .5}
+	var last *Policy
+	for i := range 12 {
+		if i == 6 {
+			shares["a2"] = 0
+		}
+		shares["a0"], shares["a1"] = .1+.02*float64(i), .9-.02*float64(i)
+		s.run(definitionOf(shares, "unit"))
+		p := s.state.Policy("x")
+		if len(p.Links) != i+1 || len(p.moves) != i {
+			t.Fatalf("%d links, %d moves", len(p.Links), len(p.moves))
+		}
+		for j := range p.moves {
+			if i != 6 && j < i-1 && p.moves[j] != last.moves[j] {
+				t.Errorf("version %d has a move of its own to link %d", i+1, j+1)
+			}
+		}
+		var saved State // a policy that shares nothing decides alike
+		if b, err := s.state.MarshalBinary(); err != nil {
+			t.Fatal(err)
+		} else if err := saved.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		for u := range 50 {
+			if a, b := p.Decide(fmt.Sprint(u)), saved.Policy("x").Decide(fmt.Sprint(u)); cmp.Diff(a, b) != "" {
+				t.Fatalf("%+v and %+v", a, b)
+			}
+		}
+		last = p
+	}
+}
