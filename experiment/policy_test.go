@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,5 +240,28 @@ func TestPoliciesShare(t *testing.T) {
 			}
 		}
 		last = p
+	}
+}
+
+// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its beginning,
+// cannot be explained, and the error says which can.
+func TestExplainReach(t *testing.T) {
+	s := newScenario(t)
+	for i := range 12 {
+		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)}, "round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
+		s.decide(fmt.Sprint("u", i+1))
+		if i == 5 { // a new round, and with it a new stream
+			s.run(fmt.Sprintf("expose u%d", i+1))
+			s.run("wait 200h")
+			s.run("due")
+		}
+	}
+	x := s.state.live["x"]
+	x.Versions = slices.Clone(x.Versions[3:])
+	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
+		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
+		if want && err != nil || !want && (err == nil || !strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log replay makes older decisions anew")) {
+			t.Errorf("the decision for u%d: %v", i, err)
+		}
 	}
 }
