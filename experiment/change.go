@@ -145,7 +145,7 @@ func (x *live) redefine(d *Definition, now int64) error {
 		return err
 	}
 	x.note(now, "definition changed")
-	return x.renew(now, "changed")
+	return x.renewChanged(now, "changed", before, len(added), retired)
 }
 
 // remakeArms tells the maker of arms that came at the end, and of those that went.
@@ -237,7 +237,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		x.push(Arm{p.Arm, value.json(nil)}, false)
 		x.note(now, "arm %s added", p.Arm)
-		return x.renew(now, "arm added")
+		return x.renewChanged(now, "arm added", x.def, 1, nil)
 	}
 	active := 0
 	for _, i := range x.Learn {
@@ -258,7 +258,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	}
 	x.Arms[k].Active = false
 	x.note(now, "arm %s retired", p.Arm)
-	return x.renew(now, "arm retired")
+	return x.renewChanged(now, "arm retired", x.def, 0, []int{k})
 }
 
 // Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or none

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,7 +75,8 @@ type KnownMetric struct {
 }
 
 // PolicyAt is the policy of an earlier version, as far back as they are kept: 64 to 2048 versions by the
-// number of arms.
+// number of arms, less those whose stream of links began before. Versions from before an experiment of the same
+// name was deleted are not kept.
 func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 	x := s.live[name]
 	if x == nil {
@@ -91,7 +93,13 @@ func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 }
 
 func notKept(name string, n uint64, x *live) error {
-	e := bad("version", "version %d of %q is not kept: those from %d to %d are; an older one is in the log", n, name, x.Versions[0].Version, x.Version)
+	first := x.Versions[0]
+	if first.State != RolledBack && first.First < first.Version { // its stream began before
+		if i := slices.IndexFunc(x.Versions, func(v *version) bool { return v.State == RolledBack || v.First == v.Version }); i >= 0 {
+			first = x.Versions[i]
+		}
+	}
+	e := bad("version", "version %d of %q cannot be explained: those from %d to %d of the experiment as it is now can; noregret log replay makes older decisions anew, as long as the log has its first event", n, name, first.Version, x.Version)
 	e.Code = noregret.NotFound
 	return e
 }
@@ -153,7 +161,7 @@ func (p *Policy) steps(d Decision) []Step {
 	out = append(out, Step{Version: p.Links[0].Version, Arm: p.Arms[arm].Name, P: first.Propensity(arm)})
 	for i := 1; i < len(p.Links); i++ {
 		have, next := p.Links[i-1].Split, p.Links[i].Split
-		m := &p.moves[i-1]
+		m := p.moves[i-1]
 		coin := draw(d.Unit, m.coinKey)
 		before, after, c := have.Propensity(arm), next.Propensity(arm), unitFraction(coin)
 		s := Step{Version: p.Links[i].Version, Before: &before, After: &after, Coin: &c}

@@ -52,7 +52,7 @@ func TestExtremes(t *testing.T) {
 			}
 			s.run(seen)
 			s.run(strings.Join(words, " "))
-			s.run("wait 63s")
+			s.run("wait 65s")
 			s.run("due")
 			s.writes("x", fmt.Sprint("u", round*8))
 		}

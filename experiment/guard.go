@@ -223,7 +223,11 @@ func (x *live) watch(now int64) {
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
-		_ = x.renew(now, "shrunk")
+		if x.Status == Paused { // what is served, not what has been learned since
+			_ = x.renewPaused(now, "shrunk", x.served().Shares())
+		} else {
+			_ = x.renew(now, "shrunk")
+		}
 	}
 }
 

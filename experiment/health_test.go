@@ -114,7 +114,7 @@ attribution_window: 1m`)
 	s.run("feedback orphan:y=1")
 	s.run("wait 1m")
 	s.run("due")
-	s.run("wait 1m3s")
+	s.run("wait 1m5s")
 	s.run("due")
 	r, err := s.state.Report("ill")
 	if err != nil {

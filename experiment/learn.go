@@ -95,9 +95,12 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 	return unlearned
 }
 
-// grace is how long after a version's end units may still be decided for under it, by a copy of its policy:
-// a 20th of the attribution window, at most a minute.
-func (x *live) grace() int64 { return min(int64(x.def.AttributionWindow)/20, int64(time.Minute)) }
+// grace is how long after a version's end units may still be decided for under it: by the service while the
+// event that ends the version is being made durable, and by a copy of its policy. A 20th of the attribution
+// window, at least five seconds, as a disk or a network may take that, and at most a minute.
+func (x *live) grace() int64 {
+	return min(max(int64(x.def.AttributionWindow)/20, int64(5*time.Second)), int64(time.Minute))
+}
 
 // matures is when a cohort's window has closed for every unit that may have been decided for under it.
 func (x *live) matures(c *cohort) int64 {

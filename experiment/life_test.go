@@ -33,7 +33,7 @@ func TestPauseKeepsGoing(t *testing.T) {
 	for range 10 {
 		s.simulate([]string{"simulate", fmt.Sprint(unit), "90", "0", "m=a:.9,b:.1"})
 		unit += 90
-		s.run("wait 63s")
+		s.run("wait 65s")
 		s.run("due")
 		if got := fmt.Sprint(s.state.Policy("x").Mixture()); got != mixture {
 			t.Fatalf("paused, and the mixture went from %s to %s", mixture, got)
@@ -85,9 +85,9 @@ func TestUnlearnedOnce(t *testing.T) {
 	}
 	s.run(goal("m"))
 	s.simulate([]string{"simulate", "0", "50", "1", "n=a:1,b:1"}) // nothing of m
-	s.run("wait 63s")
+	s.run("wait 65s")
 	s.run("due")
-	s.run("wait 63s")
+	s.run("wait 65s")
 	s.run("due")
 	x := s.state.live["x"]
 	if x.Unlearned != 50 {
@@ -137,7 +137,7 @@ func TestSourcesForgotten(t *testing.T) {
 	s.check()
 }
 
-// TestStalePolicies: a copy of a policy may decide for a 20th of the window after its version has ended, and
+// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after its version has ended, and
 // such units have their whole window; later decisions under it are late.
 func TestStalePolicies(t *testing.T) {
 	s := newScenario(t)
@@ -371,7 +371,7 @@ func TestUnitsAndSums(t *testing.T) {
 		for range 3 {
 			same(t, one, two)
 			for _, s := range []*scenario{one, two} {
-				s.run("wait 63s")
+				s.run("wait 65s")
 				s.run("due")
 			}
 		}
@@ -443,4 +443,42 @@ func differ(path string, a, b any) string {
 		return fmt.Sprint(path, ": ", a, " and ", b)
 	}
 	return ""
+}
+
+// TestLateDecision: a unit that is decided for while the end of its version is still being made durable, or by
+// a copy of the policy that is some seconds old, counts like any other, however short the window.
+func TestLateDecision(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 1s")
+	old := s.state.Policy("x")
+	s.run("pause") // it ends the version
+	if s.state.Policy("x") == old {
+		t.Fatal("the version did not end")
+	}
+	for _, c := range []struct {
+		unit  string
+		after time.Duration
+	}{{"ann", 4900 * time.Millisecond}, {"bob", 5100 * time.Millisecond}} {
+		unit, after := c.unit, c.after
+		began := s.now
+		s.now += int64(after)
+		d := old.Decide(unit)
+		s.tokens[unit] = Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
+		out := s.run("expose " + unit)
+		s.now = began
+		if (unit == "ann") != strings.HasPrefix(out, "0: accepted") || unit == "bob" && !strings.Contains(out, "it was decided more than 5s after version 1 had ended") {
+			t.Errorf("%s: %s", unit, out)
+		}
+	}
+	s.now += int64(5800 * time.Millisecond) // the very end of ann's window
+	if out := s.run("feedback ann:m=1"); !strings.HasPrefix(out, "0: accepted") {
+		t.Errorf("feedback: %s", out)
+	}
+	s.run("wait 1s")
+	s.run("due")
+	r, err := s.state.Report("x")
+	if err != nil || r.Health.Orphans != 0 || r.Arms["a"].N+r.Arms["b"].N != 1 || r.Feedback.Accepted != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	s.check()
 }

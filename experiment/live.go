@@ -300,6 +300,12 @@ func (x *live) mixture() []float64 {
 		}
 	}
 	x.shrink(p)
+	normalize(p)
+	return p
+}
+
+// normalize makes shares sum to 1.
+func normalize(p []float64) {
 	total := 0.0
 	for _, v := range p {
 		total += v
@@ -307,7 +313,6 @@ func (x *live) mixture() []float64 {
 	for k := range p {
 		p[k] /= total
 	}
-	return p
 }
 
 // cohortOf is the open cohort of a version, or nil.

@@ -44,7 +44,7 @@ type Policy struct {
 	Digest string `json:"digest"`
 
 	holdKey, armKey uint64
-	moves           []linkMove // from each link to the next
+	moves           []*linkMove // from each link to the next; policies of a stream share them
 	names           map[string]int
 }
 
@@ -90,19 +90,25 @@ type Decision struct {
 func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
 
 // Prepare computes what deciding needs, in O(arms·links). It refuses a policy that cannot decide.
-func (p *Policy) Prepare() error {
+func (p *Policy) Prepare() error { return p.prepare(nil) }
+
+// prepare is Prepare with another policy of the experiment, or nil, whose moves between links that are the same
+// are taken over.
+func (p *Policy) prepare(old *Policy) error {
 	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 && p.Control < 0 {
 		return bad("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links), len(p.Arms), p.Control)
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
-	p.moves = make([]linkMove, 0, len(p.Links)-1)
+	p.moves = make([]*linkMove, 0, len(p.Links)-1)
 	for i, l := range p.Links {
 		if l.Split == nil || l.Split.Len() != len(p.Arms) {
 			return bad("policy", "link %d does not split among %d arms", i, len(p.Arms))
 		}
-		if i > 0 {
+		if i > 0 && old != nil && i < len(old.Links) && old.Links[i-1] == p.Links[i-1] && old.Links[i] == l {
+			p.moves = append(p.moves, old.moves[i-1])
+		} else if i > 0 {
 			v := strconv.FormatUint(l.Version, 10)
-			p.moves = append(p.moves, linkMove{newMove(p.Links[i-1].Split, l.Split), Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")})
+			p.moves = append(p.moves, &linkMove{newMove(p.Links[i-1].Split, l.Split), Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")})
 		}
 	}
 	p.names = make(map[string]int, len(p.Arms))
@@ -127,7 +133,7 @@ func (p *Policy) DecideHash(unit uint64) Decision {
 	} else {
 		d.Arm = p.Links[0].Split.Arm(draw(unit, p.armKey))
 		for i := range p.moves {
-			if m := &p.moves[i]; !m.keeps(d.Arm, draw(unit, m.coinKey)) {
+			if m := p.moves[i]; !m.keeps(d.Arm, draw(unit, m.coinKey)) {
 				d.Arm = m.to(draw(unit, m.moveKey))
 			}
 		}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -109,13 +110,32 @@ func (x *live) policyOf(v *version) (*Policy, error) {
 			if w.First != v.First || w.State == RolledBack || w.Version > v.Version {
 				continue
 			}
-			s := w.Split.pad(k)
+			s := w.Split
+			if s.Len() < k { // arms have come since: as the policy in force has it, if it does
+				if at, ok := x.policy.linkOf(w.Version); ok && at.Split.Len() == k {
+					s = at.Split
+				} else {
+					s = s.pad(k)
+				}
+			}
 			if n := len(p.Links); n == 0 || !p.Links[n-1].Split.equal(s) {
 				p.Links = append(p.Links, Link{w.Version, s})
 			}
 		}
 	}
-	return p, p.Prepare()
+	return p, p.prepare(x.policy)
+}
+
+// linkOf is the link that a version brought.
+func (p *Policy) linkOf(version uint64) (Link, bool) {
+	if p == nil {
+		return Link{}, false
+	}
+	i, ok := slices.BinarySearchFunc(p.Links, version, func(l Link, v uint64) int { return cmp.Compare(l.Version, v) })
+	if !ok {
+		return Link{}, false
+	}
+	return p.Links[i], true
 }
 
 // versionOf is the record of a version, or nil when it is not kept.

@@ -1,0 +1,87 @@
+package experiment
+
+import "slices"
+
+// renewChanged makes the version after a change of the definition or of the arms. While the experiment is
+// paused, what it serves stays, but for what the change itself says.
+func (x *live) renewChanged(now int64, cause string, before *Definition, added int, retired []int) error {
+	switch {
+	case x.Status != Paused:
+		return x.renew(now, cause)
+	case x.def.Policy.Kind == "fixed":
+		if len(retired) > 0 || !sameJSON(before.Policy, x.def.Policy) {
+			return x.renew(now, cause) // it is what the definition says, not what was learned
+		}
+	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.def.ExplorationFloor || before.share() != x.def.share():
+		return x.renewPaused(now, cause, x.carried(before, retired))
+	}
+	return x.renewWith(now, cause, x.served())
+}
+
+// renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
+func (x *live) renewPaused(now int64, cause string, p []float64) error {
+	x.shrink(p)
+	normalize(p)
+	split, err := NewSplit(p)
+	if err != nil {
+		return err
+	}
+	return x.renewWith(now, cause, split)
+}
+
+// share is the control arm's fixed one.
+func (d *Definition) share() float64 {
+	if d.Control == nil {
+		return 0
+	}
+	return d.Control.Share
+}
+
+// carried is the mixture that is served, with a new share of the control arm, a new exploration floor, and
+// without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control arm's c, for v that was
+// learned and u even over the arms, then perhaps shrunk by a factor: c, f and u are replaced; what v gave to
+// arms that go goes to the others in proportion. An arm that has come has no part in v before the experiment
+// is resumed.
+func (x *live) carried(before *Definition, retired []int) []float64 {
+	p := x.served().Shares()
+	mass, had, has := 0.0, 0, 0
+	for _, k := range x.Learn {
+		mass += p[k]
+		if p[k] > 0 {
+			had++
+		}
+		if x.Arms[k].Active {
+			has++
+		}
+	}
+	if !(mass > 0) {
+		return p // all units have the control arm
+	}
+	f, next, learned := before.ExplorationFloor, x.def.ExplorationFloor, 0.0
+	v := make([]float64, len(p))
+	for _, k := range x.Learn {
+		if p[k] > 0 && f < 1 && !slices.Contains(retired, k) {
+			v[k] = max(p[k]/mass-f/float64(had), 0)
+			learned += v[k]
+		}
+	}
+	mass *= (1 - x.def.share()) / (1 - before.share())
+	rest := 1.0
+	for _, k := range x.Learn {
+		even := 0.0
+		if x.Arms[k].Active {
+			even = 1 / float64(has)
+		}
+		if learned > 0 {
+			v[k] /= learned
+		} else {
+			v[k] = even
+		}
+		p[k] = float64(mass * (float64((1-next)*v[k]) + float64(next*even)))
+		rest -= p[k]
+	}
+	if x.Control >= 0 {
+		p[x.Control] = max(rest, 0)
+	}
+	return p
+}

@@ -1,0 +1,157 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pausedDefinition has a control arm with a tenth and two arms.
+const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, share: 0.1}\n" +
+	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
+	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
+
+// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are served alike
+// although the learner knows better when they have closed.
+func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
+	s := newScenario(t)
+	s.run(pausedDefinition)
+	send := func(first int, g float64) {
+		var seen, told []string
+		for i := range 600 {
+			u := fmt.Sprint("u", first*1000+i)
+			d, v := s.decide(u), 0
+			if d.Name != "c" && float64(i%100) < 100*g {
+				v = 1
+			}
+			seen = append(seen, u)
+			told = append(told, fmt.Sprintf("%s:x=%v,g=%d", u, map[string]float64{"c": .1, "a": .2, "b": .9}[d.Name], v))
+		}
+		s.run("expose " + strings.Join(seen, " "))
+		s.run("feedback " + strings.Join(told, " "))
+	}
+	for k := range 6 {
+		send(k, .1)
+		s.now += int64(1100 * time.Millisecond)
+		s.run("due")
+	}
+	s.run("pause")
+	for range 10 {
+		s.now += int64(3 * time.Second)
+		s.run("due")
+	}
+	if m := s.state.live["e"].mixture(); !(m[2] > m[1]+.1) {
+		t.Fatalf("the learner would serve %v: it has learned nothing", m)
+	}
+	return s, send
+}
+
+func (s *scenario) mixtureIs(what string, want map[string]float64) {
+	s.t.Helper()
+	r, err := s.state.Report(s.name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(r.Mixture) != len(want) {
+		s.t.Errorf("%s: served is %v, want %v", what, r.Mixture, want)
+	}
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		if math.Abs(r.Mixture[k]-want[k]) > 1e-9 {
+			s.t.Errorf("%s: served is %v, want %v", what, r.Mixture, want)
+		}
+	}
+}
+
+// TestPausedShrink: a breach while the experiment is paused moves what is served towards the control arm, and
+// nothing else.
+func TestPausedShrink(t *testing.T) {
+	s, send := pausedRun(t)
+	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
+	for k := 20; s.state.live["e"].Guards[0].State != Breached; k++ {
+		if k == 60 {
+			t.Fatal("the guardrail is never breached")
+		}
+		send(k, .8)
+	}
+	r, err := s.state.Report("e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.Mixture; !(p["a"] < .4) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .2) || r.History[len(r.History)-1].Cause != "shrunk" {
+		t.Errorf("after the breach %v is served: want a and b to have lost alike", p)
+	}
+	s.check()
+}
+
+// TestPausedChange: a change of the definition while the experiment is paused changes of what is served what it
+// says, and nothing else.
+func TestPausedChange(t *testing.T) {
+	apply := func(s *scenario, changes ...string) {
+		t.Helper()
+		if out := s.run(strings.NewReplacer(changes...).Replace(pausedDefinition)); strings.Contains(out, "error") || strings.Contains(out, "no change") {
+			t.Fatal(out)
+		}
+	}
+	const arms = "{name: b, value: 2}"
+	described, floor := []string{"name: e\n", "name: e\ndescription: other\n"}, []string{"attribution_window", "exploration_floor: 0.2\nattribution_window"}
+	for name, c := range map[string]struct {
+		change []string
+		want   map[string]float64
+	}{
+		"description": {described, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"objective":   {[]string{"{metric: x}", "{metric: x, weight: 3}"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"guardrail":   {[]string{"max: 0.3", "max: 0.4"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"window":      {[]string{"window: 10s", "window: 20s"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"share":       {[]string{"share: 0.1", "share: 0.4"}, map[string]float64{"c": .4, "a": .3, "b": .3}},
+		"retired":     {[]string{", " + arms, ""}, map[string]float64{"c": .1, "a": .9}},
+		"added":       {[]string{arms, arms + ", {name: d, value: 4}"}, map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0}},
+		"replaced":    {[]string{"{name: a, value: 1}, {name: b, value: 2}", "{name: d, value: 4}, {name: f, value: 5}"}, map[string]float64{"c": .1, "d": .45, "f": .45}},
+		"floor":       {floor, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"floor and added": {
+			append([]string{arms, arms + ", {name: d, value: 4}"}, floor...),
+			map[string]float64{"c": .1, "a": .9 * (.4 + .2/3), "b": .9 * (.4 + .2/3), "d": .9 * .2 / 3},
+		},
+	} {
+		s, _ := pausedRun(t)
+		apply(s, c.change...)
+		s.mixtureIs(name, c.want)
+		s.run("wait 5s")
+		s.run("due")
+		s.mixtureIs(name+", later", c.want)
+		if out := s.run("resume"); strings.Contains(out, "error") {
+			t.Fatal(out)
+		}
+		s.check()
+	}
+	// By events of their own, too.
+	s, _ := pausedRun(t)
+	s.run("arm.add d 4")
+	s.mixtureIs("an arm added", map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0})
+	s.run("arm.retire a")
+	s.mixtureIs("an arm retired", map[string]float64{"c": .1, "b": .9, "d": 0})
+	s.run("resume")
+	if p := s.state.Policy("e").Mixture(); !(p[3] > 0) {
+		t.Errorf("resumed, the new arm has nothing: %v", p)
+	}
+	s.check()
+	if _, err := json.Marshal(s.state.Policy("e")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPausedFixed: a fixed split is what the definition says, also while the experiment is paused.
+func TestPausedFixed(t *testing.T) {
+	s := newScenario(t)
+	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))
+	s.run("pause")
+	s.run(definitionOf(map[string]float64{"a0": .1, "a1": .7, "a2": .2}, "unit"))
+	s.mixtureIs("changed", map[string]float64{"a0": .1, "a1": .7, "a2": .2})
+	s.run("arm.retire a2")
+	s.mixtureIs("retired", map[string]float64{"a0": .125, "a1": .875})
+	s.check()
+}
