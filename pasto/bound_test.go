@@ -82,6 +82,7 @@ func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma fl
 // where the bound says something: it is below the range of the objective. The printed theorem's is above both
 // and says nothing at this horizon.
 func TestBoundHolds(t *testing.T) {
+	testsize.NoRace(t)
 	const groups, rounds, sigma, seeds = 100, 10_000, .1, 5
 	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Lambda: .5}}, 0)
 	if err != nil {

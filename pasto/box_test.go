@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // hardBox is a world on a box with a hard guardrail on its second metric.
@@ -79,6 +80,7 @@ func playBox(t *testing.T, c *Continuous, world func(x []float64) (float64, floa
 // With a hard guardrail the search follows the dual prices: it finds points that hold it where no node does,
 // and the mixture comes close to the best of a fine grid, and holds the guardrail in the true means.
 func TestContinuousHard(t *testing.T) {
+	testsize.NoRace(t)
 	for _, b := range hardBoxes() {
 		t.Run(b.name, func(t *testing.T) {
 			f := boxGoals(t)

@@ -22,6 +22,7 @@ func one(t testing.TB, m ...Metric) *Goals {
 // seen before the jump does not keep the wrong arm deployed: 6,000 rounds later the best one is in all but at
 // most two of 40 runs.
 func TestJumpOfAllArms(t *testing.T) {
+	testsize.NoRace(t)
 	seeds := testsize.Of(40, 4)
 	for _, c := range []struct{ jump, gap float64 }{{3, .5}, {-3, .5}, {5, .5}, {10, .5}, {-10, .5}, {20, 1}, {-20, 1}, {1e9, 1}} {
 		for _, groups := range []int{1, 10} {
@@ -97,6 +98,7 @@ func rareRun(t *testing.T, g *Goals, rates []float64, units, rounds int, seed ui
 // Events that are rare: an arm without one yet is not taken to be known to have none, and so the better arm does
 // not freeze.
 func TestRareEvents(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(60, 6)
 	for _, c := range []struct {
 		low, high float64
@@ -121,6 +123,7 @@ func TestRareEvents(t *testing.T) {
 // The same with a hard guardrail on the rate, which the arm that is better otherwise breaks: in how many runs
 // what is deployed breaks it.
 func TestRareGuardrail(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(200, 50)
 	g := one(t, Metric{Name: "x"}, Metric{Name: "rate", Role: Guardrail, Direction: Down, Threshold: .003, Hard: true})
 	at := []int{100, 300, 1000, 3000}
@@ -179,6 +182,7 @@ func TestReportDoesNotRestart(t *testing.T) {
 // Metrics that are not normal raise no false alarm: events of a rate of 0.0003 to 0.1, and lognormal values; and
 // events that become ten times as frequent do.
 func TestAlarmOfSkewedMetrics(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(10, 1)
 	for name, draw := range map[string]func(r *random.Source) float64{
 		"0.0003":    func(r *random.Source) float64 { return event(r, .0003) },
@@ -239,6 +243,7 @@ func event(r *random.Source, rate float64) float64 {
 // After a change the noise is neither lost nor that of the jump, whatever the jump is in standard deviations, and
 // what groups of a round have in common is known anew within a few rounds.
 func TestNoiseAfterChange(t *testing.T) {
+	testsize.NoRace(t)
 	const arms, groups, effect = 5, 10, .5
 	for _, jump := range []float64{3, 20, -1e4, 1e9} {
 		for _, at := range []int{200, 207, 500} {
@@ -337,6 +342,7 @@ func TestOrderOfObservations(t *testing.T) {
 
 // All sizes that are valid can follow each other: errors stay numbers.
 func TestSizesApart(t *testing.T) {
+	testsize.NoRace(t)
 	for seed := range uint64(testsize.Of(300, 30)) {
 		l, err := NewConfident(goals(t, 5, false, 0), 3, ConfidentOptions{})
 		if err != nil {

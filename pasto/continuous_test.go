@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around another:
@@ -17,6 +18,7 @@ func wave(x []float64) (gain, guard float64) {
 
 // The mixture found on a box comes close to the optimum over a fine grid, and beats the best single point.
 func TestContinuous(t *testing.T) {
+	testsize.NoRace(t)
 	f := goals(t, 5, false, 0)
 	fine := newTable(101*101, 2)
 	for i := range 101 {

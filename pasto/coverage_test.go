@@ -82,6 +82,7 @@ func TestRestartAlone(t *testing.T) {
 // round have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown
 // after the first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
 func TestInfeasibleSureUnderShocks(t *testing.T) {
+	testsize.NoRace(t)
 	const groups = 20
 	runs := testsize.Of(300, 60)
 	metrics := []Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Hard: true}}
@@ -134,6 +135,7 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 // groups are no better known than the effect lets them be. Standard errors are those of the means, and few
 // runs find a change where there is none.
 func TestLoneGroupsOfUnequalSizes(t *testing.T) {
+	testsize.NoRace(t)
 	const arms = 3
 	runs := testsize.Of(200, 50)
 	for _, c := range []struct{ effect, spread float64 }{{.1, 1.5}, {0, 1.5}, {.1, .5}, {.1, 0}} {
@@ -176,6 +178,7 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 // What can be held is not called surely broken: rare events of which none has been seen, or few; one noisy arm
 // among quiet ones; and an arm of which nothing is known.
 func TestInfeasibleSureTooSoon(t *testing.T) {
+	testsize.NoRace(t)
 	runs := testsize.Of(200, 20)
 	g := one(t, Metric{Name: "rate", Role: Guardrail, Threshold: .001}, Metric{Name: "x"})
 	sure := 0

@@ -404,6 +404,7 @@ func TestConfidentAlarm(t *testing.T) {
 // one, with noise of 1 and of 5 (before there was a caution of its own it was one in four), and comes near
 // the optimum.
 func TestConfidentHard(t *testing.T) {
+	testsize.NoRace(t)
 	mu := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	four, two := goals(t, 5, true, .2, .1), goals(t, 5, true, 0)
 	for _, c := range []struct {

@@ -96,6 +96,7 @@ func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 // common does not average out over a round's groups. Of 40 runs at most two are beyond the guardrail, at most
 // one finds a change where there is none, and x is within 0.02 of the optimum at the end on average.
 func TestCommonEffects(t *testing.T) {
+	testsize.NoRace(t)
 	seeds := testsize.Of(40, 12)
 	for _, q := range []int{1, 10, 100} {
 		for _, own := range []bool{false, true} {
@@ -137,6 +138,7 @@ func TestCommonEffects(t *testing.T) {
 // however sizes differ: of (V̂ − μ)/se the mean square is 1 to within four standard errors and a tenth
 // for what is not known of the variances.
 func TestStandardErrorsWithCommonEffects(t *testing.T) {
+	testsize.NoRace(t)
 	const arms, rounds, seeds = 3, 60, 300
 	for _, c := range []struct {
 		groups       int
