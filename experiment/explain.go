@@ -75,8 +75,8 @@ type KnownMetric struct {
 }
 
 // PolicyAt is the policy of an earlier version, as far back as they are kept: 64 to 2048 versions by the
-// number of arms, less those whose stream of links began before. Versions from before an experiment of the same
-// name was deleted are not kept.
+// number of arms, less those whose stream of links began before. Versions from before an experiment of the
+// same name was deleted are not kept.
 func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 	x := s.live[name]
 	if x == nil {

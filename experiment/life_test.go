@@ -137,8 +137,8 @@ func TestSourcesForgotten(t *testing.T) {
 	s.check()
 }
 
-// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after its version has ended, and
-// such units have their whole window; later decisions under it are late.
+// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after its
+// version has ended, and such units have their whole window; later decisions under it are late.
 func TestStalePolicies(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nround: {length: 20m}\nattribution_window: 20m")
@@ -445,8 +445,8 @@ func differ(path string, a, b any) string {
 	return ""
 }
 
-// TestLateDecision: a unit that is decided for while the end of its version is still being made durable, or by
-// a copy of the policy that is some seconds old, counts like any other, however short the window.
+// TestLateDecision: a unit that is decided for while the end of its version is still being made durable, or
+// by a copy of the policy that is some seconds old, counts like any other, however short the window.
 func TestLateDecision(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 1s")

@@ -38,10 +38,10 @@ func (d *Definition) share() float64 {
 }
 
 // carried is the mixture that is served, with a new share of the control arm, a new exploration floor, and
-// without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control arm's c, for v that was
-// learned and u even over the arms, then perhaps shrunk by a factor: c, f and u are replaced; what v gave to
-// arms that go goes to the others in proportion. An arm that has come has no part in v before the experiment
-// is resumed.
+// without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control arm's c, for
+// v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f and u are replaced;
+// what v gave to arms that go goes to the others in proportion. An arm that has come has no part in v
+// before the experiment is resumed.
 func (x *live) carried(before *Definition, retired []int) []float64 {
 	p := x.served().Shares()
 	mass, had, has := 0.0, 0, 0

@@ -16,8 +16,8 @@ const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, 
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
 	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
 
-// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are served alike
-// although the learner knows better when they have closed.
+// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are served
+// alike although the learner knows better when they have closed.
 func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
 	s := newScenario(t)
 	s.run(pausedDefinition)
@@ -88,8 +88,8 @@ func TestPausedShrink(t *testing.T) {
 	s.check()
 }
 
-// TestPausedChange: a change of the definition while the experiment is paused changes of what is served what it
-// says, and nothing else.
+// TestPausedChange: a change of the definition while the experiment is paused changes of what is served
+// what it says, and nothing else.
 func TestPausedChange(t *testing.T) {
 	apply := func(s *scenario, changes ...string) {
 		t.Helper()

@@ -207,8 +207,8 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many of them, as
-// a replay does, costs little more than one; also after an arm has come.
+// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many of them,
+// as a replay does, costs little more than one; also after an arm has come.
 func TestPoliciesShare(t *testing.T) {
 	s := newScenario(t)
 	shares := map[string]float64{"a0": .5, "a1": .5}
@@ -243,8 +243,8 @@ func TestPoliciesShare(t *testing.T) {
 	}
 }
 
-// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its beginning,
-// cannot be explained, and the error says which can.
+// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its
+// beginning, cannot be explained, and the error says which can.
 func TestExplainReach(t *testing.T) {
 	s := newScenario(t)
 	for i := range 12 {

@@ -145,7 +145,8 @@ func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	return m.to(draw)
 }
 
-// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that moves O(log K).
+// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that moves
+// O(log K).
 type move struct {
 	last  []uint64 // by arm: the last coin with which a unit keeps it, 0 for none
 	grown []uint32 // the arms that grew

@@ -51,8 +51,8 @@ func (p *Pair) Contrast(c float64) Sequence {
 	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
 }
 
-// ratio is X/Y. Ok is false where there is none: without units, for a denominator that is not above 0, and for
-// one so small that the quotient leaves the range of float64.
+// ratio is X/Y. Ok is false where there is none: without units, for a denominator that is not above 0, and
+// for one so small that the quotient leaves the range of float64.
 func (p *Pair) ratio() (r float64, ok bool) {
 	if p.N == 0 || !(p.Y > 0) {
 		return 0, false
