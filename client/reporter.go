@@ -105,7 +105,16 @@ func (r *Reporter) TryExposure(token string) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}
-	return r.put(nil, queued{exposure: true, item: experiment.Reported{Token: token}})
+	if err := r.enter(); err != nil {
+		return err
+	}
+	defer r.leave()
+	select {
+	case r.queue <- queued{exposure: true, item: experiment.Reported{Token: token}}:
+		return nil
+	default:
+		return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))
+	}
 }
 
 // Feedback takes a unit's metrics, finite numbers. It waits while the queue is full, until ctx ends or the
@@ -132,24 +141,12 @@ func checkToken(token string) error {
 	return nil
 }
 
-// put puts into the queue; without a context it does not wait for room.
+// put puts into the queue, and waits for room in it.
 func (r *Reporter) put(ctx context.Context, q queued) error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return errClosed
+	if err := r.enter(); err != nil {
+		return err
 	}
-	r.putting++
-	r.mu.Unlock()
 	defer r.leave()
-	if ctx == nil {
-		select {
-		case r.queue <- q:
-			return nil
-		default:
-			return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))
-		}
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -161,6 +158,17 @@ func (r *Reporter) put(ctx context.Context, q queued) error {
 	case <-ctx.Done():
 		return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %w", ctx.Err())
 	}
+}
+
+// enter begins a put, which leave ends.
+func (r *Reporter) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errClosed
+	}
+	r.putting++
+	return nil
 }
 
 // leave ends a put. The last one after Close says so.
