@@ -97,9 +97,11 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 
 // grace is how long after a version's end units may still be decided for under it: by the service while the
 // event that ends the version is being made durable, and by a copy of its policy. A 20th of the attribution
-// window, at least five seconds, as a disk or a network may take that, and at most a minute.
+// window; at least five seconds, as a disk or a network may take that, or the window if that is shorter; and at most a
+// minute.
 func (x *live) grace() int64 {
-	return min(max(int64(x.def.AttributionWindow)/20, int64(5*time.Second)), int64(time.Minute))
+	w := int64(x.def.AttributionWindow)
+	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
 }
 
 // matures is when a cohort's window has closed for every unit that may have been decided for under it.

@@ -449,7 +449,7 @@ func differ(path string, a, b any) string {
 // by a copy of the policy that is some seconds old, counts like any other, however short the window.
 func TestLateDecision(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 1s")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 10s")
 	old := s.state.Policy("x")
 	s.run("pause") // it ends the version
 	if s.state.Policy("x") == old {
@@ -470,7 +470,7 @@ func TestLateDecision(t *testing.T) {
 			t.Errorf("%s: %s", unit, out)
 		}
 	}
-	s.now += int64(5800 * time.Millisecond) // the very end of ann's window
+	s.now += int64(14800 * time.Millisecond) // the very end of ann's window
 	if out := s.run("feedback ann:m=1"); !strings.HasPrefix(out, "0: accepted") {
 		t.Errorf("feedback: %s", out)
 	}
