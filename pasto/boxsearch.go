@@ -73,10 +73,7 @@ func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 	}
 	lack := 0.0
 	if feasible {
-		h := &Goals{append([]Metric(nil), g.metrics...), g.soft}
-		for i := range h.metrics {
-			h.metrics[i].Hard = h.metrics[i].Role == Guardrail && take(&g.metrics[i])
-		}
+		h := g.hardened(take)
 		opt, err := maximizeHard(h, part, float64(1e-9*new(decomposition).spread(h, part)), 10_000)
 		if err != nil {
 			return nil, err

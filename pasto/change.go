@@ -26,7 +26,7 @@ func (l *Confident) changed(obs []Observation) bool {
 
 // segmentEnds reports whether arm k has been served in as many rounds of its block as make whole segments.
 func (l *Confident) segmentEnds(k int) bool {
-	return math.Mod(l.s.NewRounds[k], firstBlock) == 0
+	return int64(l.s.NewRounds[k])%firstBlock == 0
 }
 
 // surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard deviations of
@@ -42,7 +42,7 @@ func (l *Confident) surprise(k, i int, d, both float64) {
 	a := math.Sqrt(both / noise)
 	l.missed[i] += float64(d * a)
 	l.part[i] += a
-	l.squared[i]++
+	l.groups[i]++
 }
 
 // trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all of them sends
@@ -52,7 +52,7 @@ func (l *Confident) surprise(k, i int, d, both float64) {
 // a random sign, it is less likely to come than once in a million rounds.
 func (l *Confident) trend() bool {
 	s, found := &l.s, false
-	for i, n := range l.squared {
+	for i, n := range l.groups {
 		if n == 0 || l.ignored[i] || l.options.Alarm < 0 {
 			continue
 		}
@@ -66,7 +66,7 @@ func (l *Confident) trend() bool {
 	}
 	clear(l.missed)
 	clear(l.part)
-	clear(l.squared)
+	clear(l.groups)
 	return found
 }
 

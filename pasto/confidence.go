@@ -249,7 +249,11 @@ func (l *Confident) weight(k, i int) float64 {
 // the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together,
 // as far as the arm was served in different rounds; σ² is what is left without τ².
 func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
-	tau := l.tau(i)
+	return l.squareErrorWith(k, i, size, cluster, l.tau(i))
+}
+
+// squareErrorWith is squareError for a τ² at hand.
+func (l *Confident) squareErrorWith(k, i int, size, cluster, tau float64) float64 {
 	return (l.without(k, i, tau) + float64(tau*(cluster/size))) / size
 }
 

@@ -97,10 +97,12 @@ type Confident struct {
 	sum, own  []float64 // of the round's deviations, and of their squares
 	missed    []float64 // of the round: Σ of what groups miss their arms' means by, in standard deviations
 	part      []float64 // of the round: of what is in common in that
-	squared   []float64 // of the round: the number of groups in that
+	groups    []float64 // of the round: the number of groups in that
 	p         []float64 // serving
 	caution   []float64 // of each metric
 	curve     []float64 // λ of each metric
+	taus      []float64 // of a solution: τ² of each metric
+	squared   []float64 // of a solution: K·M squared standard errors
 	ridge     []float64
 	down, up  []float64 // p⁻ and p⁺ before a solution
 	sampler   sampler
@@ -194,7 +196,8 @@ func (l *Confident) workspace() {
 	l.before = make([]int, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
-	l.missed, l.part, l.squared = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.missed, l.part, l.groups = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.taus, l.squared = make([]float64, l.objective.Dim()), make([]float64, arms*l.objective.Dim())
 	l.ignored = make([]bool, l.objective.Dim())
 	if g, ok := l.objective.(*Goals); ok {
 		for i := range l.ignored {

@@ -21,11 +21,16 @@ func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 
 // allHard is g with every guardrail hard.
 func (g *Goals) allHard() *Goals {
-	h := &Goals{append([]Metric(nil), g.metrics...), g.soft}
-	for i := range h.metrics {
-		h.metrics[i].Hard = h.metrics[i].Role == Guardrail
+	return g.hardened(func(*Metric) bool { return true })
+}
+
+// hardened is g with those guardrails hard that take reports, and no others.
+func (g *Goals) hardened(take func(*Metric) bool) *Goals {
+	metrics := slices.Clone(g.metrics)
+	for i := range metrics {
+		metrics[i].Hard = metrics[i].Role == Guardrail && take(&g.metrics[i])
 	}
-	return h
+	return newGoals(metrics, g.soft)
 }
 
 // CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or an error of code

@@ -38,12 +38,34 @@ type Objective interface {
 type Goals struct {
 	metrics []Metric
 	soft    float64
+	slopes  []slope
+}
+
+// slope is what Gradient knows of a metric: its derivative is reward + price·(what it falls short of limit by in the
+// direction sign).
+type slope struct{ reward, price, sign, limit float64 }
+
+// newGoals takes the metrics, which are valid or are validated later.
+func newGoals(metrics []Metric, soft float64) *Goals {
+	g := &Goals{metrics, soft, make([]slope, len(metrics))}
+	for i := range metrics {
+		m := &metrics[i]
+		s := slope{sign: m.Direction.sign(), limit: m.limit()}
+		switch {
+		case m.Role == Primary:
+			s.reward = float64(m.weight() * s.sign)
+		case m.Role == Guardrail && !m.Hard:
+			s.price = float64(2 * m.lambda() * s.sign)
+		}
+		g.slopes[i] = s
+	}
+	return g
 }
 
 // NewGoals validates the metrics and copies them. Soft is b ≥ 0, in reciprocal units of the primary
 // metrics; 0 is the weighted sum.
 func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
-	g := &Goals{slices.Clone(metrics), soft}
+	g := newGoals(slices.Clone(metrics), soft)
 	if err := g.Validate(); err != nil {
 		return nil, err
 	}
@@ -149,17 +171,14 @@ func (g *Goals) Gradient(dst, theta []float64) {
 	if g.soft > 0 {
 		top, sum = g.softTerms(theta)
 	}
-	for i := range g.metrics {
-		m := &g.metrics[i]
-		dst[i] = 0
-		switch {
-		case m.Role == Primary:
-			dst[i] = float64(m.weight() * m.Direction.sign())
-			if g.soft > 0 {
-				dst[i] = float64(dst[i] * (portable.Exp(g.softTerm(i, theta[i])-top) / sum))
-			}
-		case m.Role == Guardrail && !m.Hard:
-			dst[i] = float64(float64(2*m.lambda()*m.Direction.sign()) * m.violation(theta[i]))
+	for i := range g.slopes {
+		switch m := &g.slopes[i]; {
+		case m.price != 0:
+			dst[i] = float64(m.price * max(0, float64(m.sign*(m.limit-theta[i]))))
+		case g.soft > 0 && m.reward != 0:
+			dst[i] = float64(m.reward * (portable.Exp(g.softTerm(i, theta[i])-top) / sum))
+		default:
+			dst[i] = m.reward
 		}
 	}
 }

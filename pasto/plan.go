@@ -25,6 +25,7 @@ func (l *Confident) resolve() error {
 	}
 	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
 	l.solver.usable = l.usable
+	l.miss()
 	err := l.cautious(s.Down)
 	if err == nil {
 		l.shift(false, 1)
@@ -98,8 +99,24 @@ func (l *Confident) shift(cautious bool, room float64) {
 					z = float64(max(z, -mostCaution) * room)
 				}
 			}
-			se := l.standardError(k, i)
+			se := math.Sqrt(l.squared[k*m+i])
 			l.moved.data[k*m+i] = s.Mean[k*m+i] + float64(float64(z*l.sign[i])*se)
+		}
+	}
+}
+
+// miss computes the squared standard errors of the usable arms' means, for shift and risk.
+func (l *Confident) miss() {
+	m := l.objective.Dim()
+	for i := range l.taus {
+		l.taus[i] = l.tau(i)
+	}
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		for i, tau := range l.taus {
+			l.squared[k*m+i] = l.squareErrorWith(k, i, l.s.Size[k], l.s.Cluster[k], tau)
 		}
 	}
 }
@@ -131,8 +148,8 @@ func (l *Confident) risk() {
 			continue
 		}
 		r := 0.0
-		for i, c := range l.curve {
-			r += float64(c * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
+		for i, v := range l.squared[k*len(l.curve) : (k+1)*len(l.curve)] {
+			r += float64(l.curve[i] * v)
 		}
 		l.ridge[k] = float64(l.options.Shrink * r)
 	}

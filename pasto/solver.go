@@ -79,7 +79,7 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 	least, since := math.Inf(1), 0
 	for {
 		s.gradient(p)
-		_, worst, mean := s.extremes(p)
+		_, worst, mean, _ := s.extremes(p)
 		best, top := -1, math.Inf(-1)
 		s.passes++
 		for k := range p {
@@ -114,7 +114,7 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 
 // certificate is max_k g_k − ⟨g, p⟩ over the usable arms, by the gradient at hand.
 func (s *solver) certificate(p []float64) float64 {
-	_, _, mean := s.extremes(p)
+	_, _, mean, _ := s.extremes(p)
 	top := math.Inf(-1)
 	for k := range p {
 		if s.usable == nil || s.usable[k] {
@@ -135,8 +135,8 @@ func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
 			s.mark(p)
 		}
 		s.gradient(p)
-		a, b, _ := s.extremes(p)
-		if a == b || a < 0 || b < 0 || s.err != nil || s.score(p, a)-s.score(p, b) <= near || s.corrections >= most {
+		a, b, _, apart := s.extremes(p)
+		if a == b || a < 0 || b < 0 || s.err != nil || apart <= near || s.corrections >= most {
 			return moved
 		}
 		s.corrections++
@@ -148,8 +148,8 @@ func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
 	return moved
 }
 
-// extremes returns the support's arms of highest and lowest score, and the mean score.
-func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
+// extremes returns the support's arms of highest and lowest score, the mean score, and how far the two are apart.
+func (s *solver) extremes(p []float64) (best, worst int, mean, apart float64) {
 	best, worst = -1, -1
 	high, low := math.Inf(-1), math.Inf(1)
 	for _, k := range s.support {
@@ -162,7 +162,7 @@ func (s *solver) extremes(p []float64) (best, worst int, mean float64) {
 			worst, low = k, g
 		}
 	}
-	return best, worst, mean
+	return best, worst, mean, high - low
 }
 
 // shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
@@ -177,7 +177,8 @@ func (s *solver) shift(p []float64, a, b int) (moved bool) {
 		s.line[0] = float64(2*s.ridge[a]*p[a]) - float64(2*s.ridge[b]*p[b])
 		s.line[1] = float64(2 * (s.ridge[a] + s.ridge[b]))
 	}
-	if s.slope(p[b]) >= 0 {
+	high := s.slope(p[b])
+	if high >= 0 {
 		p[a] += p[b]
 		p[b] = 0
 		for i, k := range s.support {
@@ -188,7 +189,7 @@ func (s *solver) shift(p []float64, a, b int) (moved bool) {
 		}
 		return true
 	}
-	lo := s.root(p[b])
+	lo := s.root(p[b], high)
 	p[a] += lo
 	p[b] -= lo
 	for m, d := range s.delta { // θ is a sum of products that are rounded to 1e-16 of their size
@@ -201,11 +202,10 @@ func (s *solver) shift(p []float64, a, b int) (moved bool) {
 }
 
 // root is the largest step found in [0, most] at which the slope is not negative, where it is so at 0
-// and not at most: regula falsi with the Illinois weights, exact in a step or two where the slope is
+// and at most is high, negative: regula falsi with the Illinois weights, exact in a step or two where the slope is
 // piecewise linear, and bisection where that is slow.
-func (s *solver) root(most float64) float64 {
-	lo, hi := 0.0, most
-	low, high := s.slope(0), s.slope(most)
+func (s *solver) root(most, high float64) float64 {
+	lo, hi, low := 0.0, most, s.slope(0)
 	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
 	side := 0
 	for round := range 100 {
@@ -270,8 +270,8 @@ func (s *solver) leap(p []float64) {
 	}
 	s.gradient(p)
 	step := most
-	if s.slope(most) < 0 {
-		step = s.root(most)
+	if high := s.slope(most); high < 0 {
+		step = s.root(most, high)
 	}
 	kept := s.support[:0]
 	for i, k := range s.moved {
