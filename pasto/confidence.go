@@ -119,7 +119,9 @@ func (l *Confident) alone(o *Observation) {
 	a.Rounds++
 	a.Inverse += 1 / w
 	a.Part += part
-	a.Sized += float64(w * part)
+	sized := float64(w * part)
+	a.Sized += sized
+	a.Heavy += float64(sized * sized)
 	for i, v := range o.Metrics {
 		d := v - s.Mean[k*m+i]
 		q := float64(float64(d*d) * kept)
@@ -128,14 +130,18 @@ func (l *Confident) alone(o *Observation) {
 	}
 }
 
-// known is the number of rounds that those of one group are worth for τ²: all where their sizes differ by
-// orders of magnitude, and none where they are alike, as there 1/size does not tell σ² from τ².
+// lonely is what the scatter of τ² by lone groups was measured to lack of that of so many squares of normal numbers.
+const lonely = 0.6
+
+// known is the number of rounds that those of one group are worth for τ²: none where their sizes are alike, as
+// there 1/size does not tell σ² from τ², and where they differ by orders of magnitude as many as the large ones
+// are, (Σ size)²/Σ size².
 func (a *lone) known() float64 {
 	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
 	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
 		return 0
 	}
-	return float64(a.Rounds * (apart / (apart + a.Part)))
+	return float64(lonely * min(float64(a.Rounds*(apart/(apart+a.Part))), float64(a.Sized*(a.Sized/a.Heavy))))
 }
 
 // inner adds what groups of one arm in one round differ by, which effects of the round have no part in.

@@ -123,7 +123,7 @@ const (
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
 
-	confidentFormat = ", state 4: " // of snapshots
+	confidentFormat = ", state 5: " // of snapshots
 )
 
 // Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is

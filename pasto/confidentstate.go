@@ -121,6 +121,7 @@ type lone struct {
 	Inverse float64   // Σ 1/size
 	Part    float64   // Σ part
 	Sized   float64   // Σ size·part
+	Heavy   float64   // Σ (size·part)²
 	Square  []float64 // M: Σ q
 	Product []float64 // M: Σ size·q
 }
@@ -147,7 +148,7 @@ func (s *confidentState) fits(n, m int) bool {
 		}
 	}
 	a := &s.Lone
-	if !nonNegative([]float64{a.Rounds, a.Inverse, a.Part, a.Sized}, 4) || a.Rounds > float64(s.T) {
+	if !nonNegative([]float64{a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy}, 5) || a.Rounds > float64(s.T) {
 		return false
 	}
 	if !(0 <= s.T && s.T <= mostRounds && 0 <= s.Mixed && s.Mixed <= s.Clock && s.Clock <= s.T && 0 <= s.Next && s.Next <= mostRounds && 0 <= s.Changes && s.Changes <= s.T) {

@@ -175,6 +175,41 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 	}
 }
 
+// Rounds of one group tell τ² with as many degrees of freedom as the learner thinks, by its scatter over runs, however
+// much their sizes differ: the large ones are few.
+func TestLoneGroupsKnowTheirWorth(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(400, 200)
+	for _, spread := range []float64{.3, .5, 1, 1.5, 2, 3} {
+		for _, rounds := range []int{50, 300} {
+			sum, squares, known := 0.0, 0.0, 0.0
+			for seed := range uint64(runs) {
+				l, err := NewConfident(goals(t, 5, false, 0), 3, ConfidentOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := random.New(seed, "lone")
+				for n := range rounds {
+					size, u := 1000*math.Exp(spread*Normal(r)), Normal(r)
+					v := []float64{u + Normal(r)/math.Sqrt(size), u}
+					if err := l.Observe([]Observation{{Arm: n % 3, Size: size, Metrics: v}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tau := l.tau(0)
+				sum += tau / float64(runs)
+				squares += tau * tau / float64(runs)
+				known += l.tauFreedom() / float64(runs)
+			}
+			worth := 2 * sum * sum / (squares - sum*sum)
+			t.Logf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread, rounds, sum, worth, known)
+			if math.Abs(sum-1) > .1 || known > 1.5*worth || known < worth/2 {
+				t.Errorf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread, rounds, sum, worth, known)
+			}
+		}
+	}
+}
+
 // What can be held is not called surely broken: rare events of which none has been seen, or few; one noisy arm
 // among quiet ones; and an arm of which nothing is known.
 func TestInfeasibleSureTooSoon(t *testing.T) {

@@ -63,6 +63,7 @@ func TestConfidentDamaged(t *testing.T) {
 		"lone sums":        func(s *confidentState) { s.Lone.Inverse = -1 },
 		"lone part":        func(s *confidentState) { s.Lone.Part = math.Inf(1) },
 		"lone sized":       func(s *confidentState) { s.Lone.Sized = -1 },
+		"lone heavy":       func(s *confidentState) { s.Lone.Heavy = -1 },
 		"block too large":  func(s *confidentState) { s.NewSize[0] = 2 * s.Size[0] },
 		"block's length":   func(s *confidentState) { s.NewRounds[0] = s.Rounds[0] + 1 },
 		"half a round":     func(s *confidentState) { s.NewRounds[0] = .5 },

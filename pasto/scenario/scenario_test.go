@@ -192,9 +192,8 @@ func TestReplay(t *testing.T) {
 }
 
 // Our Table 2: what is learned under the hard guardrail holds it strictly, and the order of the paper's rows
-// holds: single best ≤ probabilistic ≤ single goal; what is learned may be below the single best by chance, within a
-// hundredth of the exact. On larger made-up ratings the exact mixture is better
-// than the single best by more than chance (with NOREGRET_FULL=1).
+// holds: single best < learned ≤ exact ≤ single goal. On larger made-up ratings the exact mixture is better than the
+// single best by more than chance (with NOREGRET_FULL=1).
 func TestRankingTable(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []Options{{Data: dataDir}, {}, {Users: 3000, Items: 1500}} {
@@ -216,7 +215,7 @@ func TestRankingTable(t *testing.T) {
 				t.Errorf("the guardrail %v is broken: %+v", tab.Threshold, r)
 			}
 		}
-		if hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 || learned.Recall > hard.Recall+1e-9 || learned.Recall < min(single.Recall, .99*hard.Recall) {
+		if hard.Recall < single.Recall-1e-12 || alone.Recall < hard.Recall-1e-12 || learned.Recall > hard.Recall+1e-9 || learned.Recall <= single.Recall {
 			t.Errorf("%+v", tab.Rows)
 		}
 		if tab.Data == "file" && (tab.Users != 705 || tab.Items != 2834) {
