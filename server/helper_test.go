@@ -113,7 +113,7 @@ func (w *world) wait(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// do sends a request and checks the answer against the OpenAPI document.
+// do sends a request with a JSON body, if any, and the token.
 func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, w.http.URL+path, strings.NewReader(body))
@@ -126,6 +126,13 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	if w.token != "" {
 		r.Header.Set("Authorization", "Bearer "+w.token)
 	}
+	resp, b := w.send(r, header...)
+	return resp.StatusCode, b
+}
+
+// send sends a request with more headers, follows no redirection, and checks the answer against the OpenAPI document.
+func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte) {
+	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -139,7 +146,7 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 		w.t.Fatal(err)
 	}
 	checkAnswer(w.t, w.server, r, resp, b)
-	return resp.StatusCode, b
+	return resp, b
 }
 
 // get is do for an answer of the given status, read into v.

@@ -129,19 +129,11 @@ func BenchmarkLoadDecide(b *testing.B) {
 			w.WriteHeader(400)
 			return
 		}
-		type decision struct {
-			Unit       string          `json:"unit"`
-			Arm        string          `json:"arm"`
-			Value      json.RawMessage `json:"value"`
-			Propensity float64         `json:"propensity"`
-			Version    uint64          `json:"version"`
-			Token      string          `json:"token"`
-		}
 		var out struct {
-			Decisions []decision `json:"decisions"`
+			Decisions []experiment.Decided `json:"decisions"`
 		}
 		for _, u := range in.Units {
-			out.Decisions = append(out.Decisions, decision{u, "control", json.RawMessage(`{"w":0}`), .4, 1, strings.Repeat("x", 80)})
+			out.Decisions = append(out.Decisions, experiment.Decided{Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4, Version: 1, Token: strings.Repeat("x", 80)})
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out)

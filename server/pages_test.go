@@ -335,16 +335,7 @@ func (w *world) login(token, next string, header ...string) (*http.Response, str
 		w.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, _ := io.ReadAll(resp.Body)
-	checkAnswer(w.t, w.server, r, resp, b)
+	resp, b := w.send(r, header...)
 	return resp, string(b)
 }
 

@@ -187,14 +187,7 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	if err := opt.Validate(); err != nil {
 		return err
 	}
-	var plots []namedFile
-	for _, path := range o.plots {
-		if err := checkPlotName(path); err != nil {
-			return err
-		}
-		plots = append(plots, namedFile{"--plot", path})
-	}
-	if err := checkOutputs(plots, inputFiles(inputs)); err != nil {
+	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
 		return err
 	}
 	set, data, err := o.data.load(ctx, a, inputs)

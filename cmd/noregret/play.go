@@ -113,14 +113,7 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 	if o.game == "" {
 		return noregret.Errorf(noregret.Usage, "--game", `want a game; "noregret games" lists them`)
 	}
-	var plots []namedFile
-	for _, path := range o.plots {
-		if err := checkPlotName(path); err != nil {
-			return err
-		}
-		plots = append(plots, namedFile{"--plot", path})
-	}
-	if err := checkOutputs(plots, inputFiles(inputs)); err != nil {
+	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
 		return err
 	}
 	opt := play.Options{

@@ -13,6 +13,18 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
+// checkPlots refuses pictures to write whose names are neither .svg nor .png, and what checkOutputs refuses.
+func checkPlots(paths []string, inputs []namedFile) error {
+	var plots []namedFile
+	for _, path := range paths {
+		if err := checkPlotName(path); err != nil {
+			return err
+		}
+		plots = append(plots, namedFile{"--plot", path})
+	}
+	return checkOutputs(plots, inputs)
+}
+
 // checkPlotName refuses names that are neither .svg nor .png.
 func checkPlotName(path string) error {
 	switch strings.ToLower(filepath.Ext(path)) {

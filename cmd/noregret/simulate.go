@@ -44,8 +44,9 @@ ratio where the best single arm is the optimum, the median where no run has more
 gain. "served" is the gain of what was served to learn, "broken" the share of runs in which the
 deployed mixture is beyond a guardrail, as soft ones let it be at a price.
 
-Scenarios: %s;
-or the name of a .json file with metrics and arms of your own (docs/formats/simulate.md).
+Scenarios:
+%s  NAME.json  metrics and arms of your own (docs/formats/simulate.md)
+
 Guardrails that no mixture can hold are reported, with the least violation there is.
 
 The scenarios ranking and hillstrom read --data DIR, and make data of the same shape from the
@@ -53,8 +54,9 @@ seed where the files are missing; which it was is printed. Ranking also prints t
 solutions, hillstrom the replay of the randomized test: the learned mixture beside each single
 arm, valued on customers that were kept back, with 95 %% intervals.
 
-With --hard the guardrails are limits in place of penalties, which the default alone can learn:
-the objective is then that without them.
+With --hard the guardrails are limits in place of penalties, which default and default-floor can
+learn: the objective is then that without them, so that what breaks them, as what is served to
+learn does, may gain more than 1.
 
 With --json the output is one object {scenario, algorithm, runs, rounds, best_single, optimum,
 at, objective: {mean, q25, q75}, gain: {ratio, median}, violation: {mean}}, and more keys; for
@@ -64,8 +66,10 @@ several algorithms it is a list of these.`
 func newSimulateCommand(a *app) *cobra.Command {
 	o := simulateOptions{algorithms: []string{"default"}, seed: 1, noise: math.NaN(), data: "../shared/data", iterate: "deployed"}
 	var scenarios, algorithms []string
+	docs := ""
 	for _, s := range scenario.Scenarios() {
 		scenarios = append(scenarios, s.Name)
+		docs += fmt.Sprintf("  %-9s  %s\n", s.Name, s.Doc)
 	}
 	for _, e := range pasto.Algorithms() {
 		algorithms = append(algorithms, e.Name)
@@ -73,7 +77,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "simulate SCENARIO",
 		Short:     "Learn a mixture of parameters under guardrails, in a world whose truth is known",
-		Long:      fmt.Sprintf(simulateLong, strings.Join(scenarios, ", ")),
+		Long:      fmt.Sprintf(simulateLong, docs),
 		ValidArgs: scenarios,
 		Example: `  noregret simulate a
   noregret simulate b --runs 100 --noise 5 --rounds 100000 --plot b5.svg
@@ -140,8 +144,8 @@ type simulation struct {
 	Replay *scenario.ReplayResult `json:"replay,omitempty"`
 }
 
-// check refuses names of algorithms and scenarios that there are not.
-func (o *simulateOptions) check(name string) error {
+// check refuses names of algorithms that there are not.
+func (o *simulateOptions) check() error {
 	if len(o.algorithms) == 0 {
 		return noregret.Errorf(noregret.Usage, "--algorithm", "want at least one")
 	}
@@ -156,31 +160,27 @@ func (o *simulateOptions) check(name string) error {
 	if o.points > 0 && o.at != nil {
 		return noregret.Errorf(noregret.Usage, "--points", "%d beside --at: want one of them", o.points)
 	}
-	if strings.HasSuffix(name, ".json") {
-		return nil
-	}
-	if !slices.ContainsFunc(scenario.Scenarios(), func(s scenario.Spec) bool { return s.Name == name }) {
-		var names []string
-		for _, s := range scenario.Scenarios() {
-			names = append(names, s.Name)
-		}
-		return noregret.Errorf(noregret.Usage, "scenario", "%q: want one of %s, or a .json file", name, strings.Join(names, ", "))
-	}
 	return nil
 }
 
-func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
-	if err := o.check(name); err != nil {
+// flagged names the flag in an error of package scenario about an option.
+func flagged(err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
 		return err
 	}
-	var plots []namedFile
-	for _, path := range o.plots {
-		if err := checkPlotName(path); err != nil {
-			return err
-		}
-		plots = append(plots, namedFile{"--plot", path})
+	flag, _, _ := strings.Cut(e.Place, "[")
+	if flag == "checkpoints" {
+		flag = "at"
 	}
-	if err := checkOutputs(plots, nil); err != nil {
+	return noregret.Errorf(noregret.Usage, "--"+flag, "%s", e.Message)
+}
+
+func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := checkPlots(o.plots, nil); err != nil {
 		return err
 	}
 	p, err := a.progressOf("runs")
@@ -213,15 +213,19 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 			}
 		}
 		s := simulation{}
-		if s.Result, err = scenario.Run(ctx, opt); err == nil {
-			switch name {
-			case "ranking":
-				s.Table, err = scenario.RankingTable(ctx, opt)
-			case "hillstrom":
-				s.Replay, err = scenario.ReplayEmails(ctx, opt)
+		switch name {
+		case "ranking":
+			s.Result, s.Table, err = scenario.Ranking(ctx, opt)
+		case "hillstrom":
+			if s.Replay, err = scenario.ReplayEmails(ctx, opt); err != nil {
+				break
 			}
+			fallthrough
+		default:
+			s.Result, err = scenario.Run(ctx, opt)
 		}
 		if err != nil {
+			err = flagged(err)
 			break
 		}
 		all = append(all, s)

@@ -41,10 +41,11 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
 	p.Title.Text = fmt.Sprintf("scenario %s, %s", first.Scenario, count(first.Runs, "run", "runs"))
-	if first.Noise > 0 {
-		p.Title.Text += ", noise " + short(first.Noise)
-	}
+	p.Title.Text += played(first.Result)
 	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
+	if first.Iterate == "serving" {
+		p.Y.Label.Text = "objective of what is served: mean, quartiles"
+	}
 	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())
 	best, single := bests(first)
@@ -90,7 +91,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 			poly.Color, poly.LineStyle.Width = color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 50}, 0
 			p.Add(poly)
 		}
-		l, err := picture.Line(mean, c, false)
+		l, err := picture.Line(level(mean), c, false)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +107,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		if len(points) == 0 {
 			continue
 		}
-		l, err := picture.Line(points, color.Gray{h.grey}, true)
+		l, err := picture.Line(level(points), color.Gray{h.grey}, true)
 		if err != nil {
 			return nil, err
 		}
@@ -139,14 +140,18 @@ func legendRoom(p *plot.Plot, lines int) {
 // bests are the optimum and the best single arm of each round reported.
 func bests(s simulation) (best, single plotter.XYs) {
 	for j, t := range s.At {
-		best = append(best, plotter.XY{X: float64(t), Y: s.Objective.Mean[j] + s.Distance.Mean[j]})
+		best = append(best, plotter.XY{X: float64(t), Y: s.Best.Mean[j]})
 		single = append(single, plotter.XY{X: float64(t), Y: s.Single.Mean[j]})
 	}
-	if len(s.At) == 1 { // a line, not a point
-		best = append(plotter.XYs{{X: 1, Y: best[0].Y}}, best...)
-		single = append(plotter.XYs{{X: 1, Y: single[0].Y}}, single...)
-	}
 	return best, single
+}
+
+// level makes a line of a single point.
+func level(points plotter.XYs) plotter.XYs {
+	if len(points) == 1 {
+		return plotter.XYs{{X: 1, Y: points[0].Y}, {X: max(points[0].X, 2), Y: points[0].Y}}
+	}
+	return points
 }
 
 // gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the
@@ -178,7 +183,7 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 			if len(points) == 0 {
 				continue
 			}
-			l, err := picture.Line(points, c, k == 1)
+			l, err := picture.Line(level(points), c, k == 1)
 			if err != nil {
 				return nil, err
 			}
@@ -239,7 +244,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 			points = append(points, plotter.XY{X: float64(t), Y: s.Mixture.Share[j][k]})
 			others[j].Y -= s.Mixture.Share[j][k]
 		}
-		l, err := picture.Line(points, playColours[i%len(playColours)], i >= len(playColours))
+		l, err := picture.Line(level(points), playColours[i%len(playColours)], i >= len(playColours))
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +252,7 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 		p.Legend.Add(s.Mixture.Arms[k], l)
 	}
 	if len(shown) < len(order) {
-		l, err := picture.Line(others, color.Gray{150}, true)
+		l, err := picture.Line(level(others), color.Gray{150}, true)
 		if err != nil {
 			return nil, err
 		}

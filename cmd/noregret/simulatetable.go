@@ -14,12 +14,10 @@ func (a *app) writeSimulations(all []simulation) error {
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
 		}
-		noise := ""
-		if s.Noise > 0 {
-			noise = ", noise " + short(s.Noise)
-		}
+		last := len(s.At) - 1
 		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n",
-			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), noise, s.Data, orNone(float64(s.BestSingle)), orNone(float64(s.Optimum)))
+			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), played(s.Result), s.Data,
+			orNone(s.Result, float64(s.BestSingle), s.Single.Runs[last]), orNone(s.Result, float64(s.Optimum), s.Best.Runs[last]))
 		a.writeMarks(s.Result)
 		g := grid{}
 		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
@@ -40,21 +38,50 @@ func (a *app) writeSimulations(all []simulation) error {
 	return nil
 }
 
-func orNone(v float64) string {
-	if v != v {
+// played is what was asked for beside scenario and algorithm.
+func played(r *scenario.Result) string {
+	text := ""
+	if r.Noise > 0 {
+		text += ", noise " + short(r.Noise)
+	}
+	if r.Hard {
+		text += ", hard guardrails"
+	}
+	if r.Threshold != nil {
+		text += ", threshold " + short(*r.Threshold)
+	}
+	if r.Start > 0 {
+		text += ", start " + short(r.Start)
+	}
+	if r.Iterate == "serving" {
+		text += ", what is served"
+	}
+	return text
+}
+
+// orNone is a mean over so many runs of those that hold the guardrails.
+func orNone(r *scenario.Result, v float64, runs int) string {
+	switch {
+	case runs == 0:
 		return "- (none holds the guardrails)"
+	case runs < r.Runs:
+		return fmt.Sprintf("%s (in %s: none holds the guardrails in the others)", short(v), count(runs, "run", "runs"))
 	}
 	return short(v)
 }
 
 // writeMarks says when the mean objective passes the marks for good, and what cannot be held.
 func (a *app) writeMarks(r *scenario.Result) {
+	held := ""
+	if r.Hard {
+		held = ", guardrails broken in at most 5 % of the runs,"
+	}
 	for _, m := range []struct {
 		round int
 		what  string
 	}{{r.Crossing.Single, "above the best single arm"}, {r.Crossing.Optimum, "at a gain of 0.95 or more"}} {
 		if m.round > 0 {
-			fmt.Fprintf(a.stdout, "mean %s from round %d on (of those reported)\n", m.what, m.round)
+			fmt.Fprintf(a.stdout, "mean %s%s from round %d on (of those reported)\n", m.what, held, m.round)
 		}
 	}
 	x := r.Infeasible
@@ -78,7 +105,11 @@ func (a *app) writeRanking(t *scenario.Table2) error {
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n", t.Users, t.Items, t.Data, number(t.Threshold))
-	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %+.2f\n\n", t.Gain.Estimate, t.Gain.Low, t.Gain.High, t.Learned)
+	learned := "-"
+	if t.Learned == t.Learned {
+		learned = fmt.Sprintf("%+.2f", t.Learned)
+	}
+	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %s\n\n", t.Gain.Estimate, t.Gain.Low, t.Gain.High, learned)
 	g := grid{}
 	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
 	for _, r := range t.Rows {

@@ -210,9 +210,12 @@ func (d *decoder) composed(v reflect.Value) error {
 	}
 }
 
-// own is for what reads itself.
+// own is for what reads itself. What reads a text only is not asked about null, which json.Unmarshal passes over.
 func (d *decoder) own(v reflect.Value) error {
 	raw := d.whole()
+	if p := reflect.PointerTo(v.Type()); raw[0] == 'n' && p.Implements(textType) && !p.Implements(jsonType) {
+		return d.mismatch(token(raw), "a string")
+	}
 	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 		if d.rules.Hide {
 			return d.fault("it cannot be read")
@@ -343,7 +346,7 @@ func (d *decoder) fields(v reflect.Value) error {
 		}
 		d.enter(step{name, -1})
 		if at < 0 {
-			return d.fault("the field is unknown")
+			return d.fault("the field is unknown: want one of %s", strings.Join(known.names, ", "))
 		}
 		seen[at] = true
 		if err := d.value(v.Field(at)); err != nil {

@@ -47,7 +47,7 @@ func (s *state) UnmarshalText(b []byte) error {
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{`{"name": "a", "name": "b"}`, "name: the field is there twice"},
-		{`{"Name": "a"}`, "Name: the field is unknown"},
+		{`{"Name": "a"}`, "Name: the field is unknown: want one of name, units, items, raw, any, bool, n, sub, deep, state"},
 		{`{"name": null}`, "name: it is null, want a string"},
 		{`{"units": null}`, "units: it is null, want a list"},
 		{`{"units": ["a", null]}`, "units[1]: it is null, want a string"},

@@ -167,7 +167,7 @@ func (w *emailWorld) observe(_ int, arms []int, dst []float64, r *random.Source)
 
 func hillstromSpec() Spec {
 	return Spec{
-		Name: "hillstrom", Doc: "a real randomized e-mail test of three arms, groups of 100 customers drawn from it: visits with a floor on conversions and a cap on e-mails",
+		Name: "hillstrom", Doc: "a real test of three e-mails: visits, with a floor on conversions and a cap on e-mails",
 		Rounds: 1000, Runs: 100, common: true, real: true,
 		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
 			e, err := loadEmails(o.Data, o.Seed)

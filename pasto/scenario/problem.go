@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -41,6 +40,9 @@ type Arm struct {
 // MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are below 13, times it are seen.
 const MostNoise = 1e98
 
+// mostMean bounds means, thresholds, prices and weights: the objective is finite then.
+const mostMean = 1e100
+
 // mostProblem is the size of the largest file taken.
 const mostProblem = 64 << 20
 
@@ -69,16 +71,8 @@ func ReadProblem(path string) (*Problem, error) {
 // twice are refused, and so is null.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
-	if err := checkStrict(text); err != nil {
+	if err := strictjson.Decode(text, p, strictjson.Rules{}); err != nil {
 		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(p); err != nil {
-		return nil, fmt.Errorf("it is not a problem: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("it goes on after the problem")
 	}
 	if _, err := p.table(); err != nil {
 		return nil, err
@@ -123,6 +117,15 @@ func (p *Problem) table() (*pasto.Table, error) {
 	case p.Control != "" && !g.HasRelative():
 		return nil, bad("control", "%q: no guardrail is relative, leave it out", p.Control)
 	}
+	for i := range p.Metrics {
+		m, place := &p.Metrics[i], fmt.Sprintf("metrics[%d]", i)
+		switch {
+		case math.Abs(m.Threshold) > mostMean || m.Lambda > mostMean:
+			return nil, bad(place, "threshold %v and lambda %v of %q: want both of size at most 1e100", m.Threshold, m.Lambda, m.Name)
+		case m.Weight > mostMean:
+			return nil, bad(place, "weight %v of %q: want at most 1e100", m.Weight, m.Name)
+		}
+	}
 	t, err := pasto.NewTable(len(p.Arms), len(p.Metrics))
 	if err != nil {
 		return nil, err
@@ -154,10 +157,10 @@ func (p *Problem) checkMeans(k int) error {
 		if m := &p.Metrics[i]; !m.Admits(v) {
 			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: %q must be in its range [%v, %v]", v, a.Name, m.Name, m.Lower, m.Upper)
 		}
-		if math.Abs(v) > 1e100 {
+		if math.Abs(v) > mostMean {
 			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v, a.Name)
 		}
-		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > 1e100 {
+		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > mostMean {
 			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
 		}
 	}

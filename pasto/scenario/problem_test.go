@@ -53,32 +53,32 @@ func TestProblem(t *testing.T) {
 // What breaks a rule in a file is refused, with the file, the place and the rule.
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`{"metrics"`, `[{"metrics"`, "it is not a problem: unexpected EOF"},
-		{`"groups": 2`, `"groups": 2, "colour": 3`, `key: "colour" is unknown: want one of metrics, soft, arms, control, noise, groups, rounds, runs`},
-		{`"runs": 3}`, `"runs": 3} {}`, "it goes on after the problem"},
+		{`{"metrics"`, `[{"metrics"`, "it is no JSON: it ends too early"},
+		{`"groups": 2`, `"groups": 2, "colour": 3`, `colour: the field is unknown: want one of metrics, soft, arms, control, noise, groups, rounds, runs`},
+		{`"runs": 3}`, `"runs": 3} {}`, "text after the value's end, at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: the name "a" is that of arms[0] too`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: it has no name"},
 		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: want at least one"},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
-		{`[0, 2]`, `[0, NaN]`, "it is not a problem: invalid character 'N' looking for beginning of value"},
-		{`[0, 2]`, `[0, 1e400]`, "it is not a problem: json: cannot unmarshal number 1e400"},
-		{`"role": "guardrail"`, `"role": "wish"`, `it is not a problem: role: "wish": want primary, guardrail or report`},
-		{`"role": "guardrail"`, `"direction": "left"`, `it is not a problem: direction: "left": want up or down`},
+		{`[0, 2]`, `[0, NaN]`, "it is no JSON at byte 165"},
+		{`[0, 2]`, `[0, 1e400]`, "arms[1].means[1]: it is 1e400, want a number in the range of float64"},
+		{`"role": "guardrail"`, `"role": "wish"`, `metrics[1].role: "wish": role: "wish": want primary, guardrail or report`},
+		{`"role": "guardrail"`, `"direction": "left"`, `metrics[1].direction: "left": direction: "left": want up or down`},
 		{`"lambda": 5`, `"lambda": -5`, `metrics[1]: lambda -5 of "y": want a finite number above 0`},
 		{`"lambda": 5`, `"relative": true`, `control: none: a relative guardrail needs a control group`},
-		{`[0, 2]`, `[0, null]`, "arms[1].means[1]: null: leave it out, or give it a value"},
-		{`"noise": 0.5`, `"noise": null`, "noise: null"},
-		{`{"metrics"`, `{"Runs": 3, "metrics"`, `key: "Runs" is unknown: want one of metrics`},
-		{`"lambda": 5`, `"Lambda": 5`, `metrics[1]: "Lambda" is unknown: want one of name, direction`},
-		{`"lambda": 5`, `"lambda": 5, "lambda": 7`, `metrics[1]: "lambda" is given twice`},
-		{`"runs": 3`, `"runs": 3, "runs": 4`, `key: "runs" is given twice`},
-		{`"name": "b", `, `"name": "b", "NAME": "c", `, `arms[1]: "NAME" is unknown: want one of name, means`},
+		{`[0, 2]`, `[0, null]`, "arms[1].means[1]: it is null, want a number"},
+		{`"noise": 0.5`, `"noise": null`, "noise: it is null, want a number"},
+		{`{"metrics"`, `{"Runs": 3, "metrics"`, `Runs: the field is unknown: want one of metrics`},
+		{`"lambda": 5`, `"Lambda": 5`, `metrics[1].Lambda: the field is unknown: want one of name, direction`},
+		{`"lambda": 5`, `"lambda": 5, "lambda": 7`, `metrics[1].lambda: the field is there twice`},
+		{`"runs": 3`, `"runs": 3, "runs": 4`, `runs: the field is there twice`},
+		{`"name": "b", `, `"name": "b", "NAME": "c", `, `arms[1].NAME: the field is unknown: want one of name, means`},
 		{`"lambda": 5`, `"lambda": 5, "lower": -3, "upper": 1`, `arms[1].means[1]: 2 of "b": "y" must be in its range [-3, 1]`},
 		{`[0, 2]`, `[0, 1e101]`, `arms[1].means[1]: 1e+101 of "b": want a number of size at most 1e100`},
 		{`{"name": "x"}`, `{"name": "x", "threshold": 1}`, `metrics[0]: "x" has a threshold of 1`},
 		{`{"name": "x"}`, `{"name": "x", "lambda": 1}`, `metrics[0]: "x" has a threshold of 0, a lambda of 1`},
 		{`"lambda": 5`, `"weight": 2`, `metrics[1]: "y" has a weight of 2 and is not primary`},
-		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1]: "threshold" is given twice`},
+		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1].threshold: the field is there twice`},
 		{`"threshold": 0, "lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, of size at most 1e+06`},
 		{`"noise": 0.5`, `"noise": 0.5, "control": "a"`, `control: "a": no guardrail is relative, leave it out`},
 		{`"noise": 0.5`, `"noise": 0.5, "control": "z"`, `control: "z" is no arm`},
@@ -88,6 +88,11 @@ func TestProblemRefused(t *testing.T) {
 		{`"noise": 0.5`, `"noise": 1.1e98`, "noise: 1.1e+98: want"},
 		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
 		{`"rounds": 500`, `"rounds": -1`, "rounds: -1 rounds and 3 runs: want numbers above 0"},
+		{`"role": "guardrail"`, `"role": null`, "metrics[1].role: it is null, want a string"},
+		{shop, `[]`, "it is [], want an object"},
+		{`"threshold": 0`, `"threshold": -2e100`, `metrics[1]: threshold -2e+100 and lambda 5 of "y": want both of size at most 1e100`},
+		{`"lambda": 5`, `"lambda": 1e200`, `metrics[1]: threshold 0 and lambda 1e+200 of "y": want both of size at most 1e100`},
+		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))
@@ -197,6 +202,53 @@ func TestInfeasibleRuns(t *testing.T) {
 	}
 	if x := run(t, Options{Runs: 5, Rounds: 300, Noise: sigma(1), Seed: 2}).Infeasible; x.Runs+x.Sure != 0 {
 		t.Errorf("%+v", x)
+	}
+}
+
+// Where a mixture holds the guardrails in some of the runs only, each mean says over how many it is, the optimum of
+// a world that stands still is the same at all rounds, and the marks are those of the gain, of the same runs.
+func TestPartlyInfeasible(t *testing.T) {
+	r := run(t, Options{Scenario: "b", Hard: true, Threshold: sigma(.9), Noise: sigma(.1), Runs: 30, Rounds: 300, Seed: 1, Checkpoints: []int{30, 300}})
+	if n := 30 - r.Infeasible.Runs; n < 2 || n > 28 || r.Best.Runs[0] != n || r.Distance.Runs[1] != n || r.Single.Runs[1] > n {
+		t.Fatalf("%d runs are infeasible, best in %v, distance in %v, single in %v", r.Infeasible.Runs, r.Best.Runs, r.Distance.Runs, r.Single.Runs)
+	}
+	if r.Best.Mean[0] != r.Best.Mean[1] || float64(r.Optimum) != r.Best.Mean[1] {
+		t.Errorf("the optimum is %v at one round and %v at another", r.Best.Mean[0], r.Best.Mean[1])
+	}
+	// Two runs: an arm of the second has no guardrail to hold, and its value is no part of the comparison.
+	nan := math.NaN()
+	out := []outcome{
+		{value: []float64{2}, single: []float64{1}, best: []float64{3}, served: []float64{2}, violation: make([]broke, 1), servedViolation: make([]broke, 1)},
+		{value: []float64{-9}, single: []float64{nan}, best: []float64{4}, served: []float64{2}, violation: make([]broke, 1), servedViolation: make([]broke, 1)},
+	}
+	o := &Options{Noise: sigma(1), Runs: 2, Rounds: 1, Checkpoints: []int{1}, Hard: true}
+	if r := summarize(o, out); r.Crossing.Single != 1 || r.Gain.Ratio[0] != .5 || r.Single.Runs[0] != 1 || r.Best.Runs[0] != 2 || r.Best.Mean[0] != 3.5 {
+		t.Errorf("%+v", r)
+	}
+	out[0].violation[0].broken = true
+	if r := summarize(o, out); r.Crossing.Single != 0 {
+		t.Errorf("half of the runs break a hard guardrail, and the mark is at %d", r.Crossing.Single)
+	}
+}
+
+// Numbers whose squares overflow are written too, and no rounds are the usual ones.
+func TestLargeNumbers(t *testing.T) {
+	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"}], "arms": [{"name": "a", "means": [1, 1e90]}, {"name": "b", "means": [2, -1e90]}], "noise": 1, "rounds": 10, "runs": 3}`
+	r := run(t, Options{Scenario: write(t, text), Seed: 1, Checkpoints: []int{}})
+	b, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(b), `"sd":[`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	if !slices.Equal(r.At, []int{1, 2, 5, 10}) || !(r.Objective.SD[0] >= 0) || math.IsInf(r.Objective.SD[0], 1) {
+		t.Errorf("at %v: %v", r.At, r.Objective.SD)
+	}
+	c := Curve{}
+	c.add([]outcome{{value: []float64{-1e180}}, {value: []float64{1e180}}}, func(x *outcome) float64 { return x.value[0] })
+	if math.Abs(c.SD[0]-math.Sqrt2*1e180) > 1e166 {
+		t.Errorf("the standard deviation is %v", c.SD[0])
+	}
+	if _, err := Run(t.Context(), Options{Threshold: sigma(1e160)}); noregret.CodeOf(err) != noregret.Usage {
+		t.Error(err)
 	}
 }
 

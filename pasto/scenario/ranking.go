@@ -22,6 +22,7 @@ const (
 // ranked holds what each user gives at each α.
 type ranked struct {
 	users   int
+	items   int
 	values  []float64 // user by α by 2
 	means   *pasto.Table
 	middle  float64 // metric 2 at α = 0.5, middles that of each user
@@ -31,7 +32,7 @@ type ranked struct {
 
 // rank trains the two scores and measures every user at every α.
 func rank(r *ratings) (*ranked, error) {
-	out := &ranked{users: r.users, values: make([]float64, r.users*alphas*2), data: r.data}
+	out := &ranked{users: r.users, items: r.items, values: make([]float64, r.users*alphas*2), data: r.data}
 	withGenre := 0
 	for u := range r.users {
 		if r.genreTest[u] > 0 {
@@ -128,7 +129,7 @@ func (x *ranked) build(o *Options) func(int) (world, error) {
 
 func rankingSpec() Spec {
 	return Spec{
-		Name: "ranking", Doc: "two scores blended by s = p1^α·p2^(1−α) on real ratings, 100 values of α: recall at 20 with a floor on recall of documentaries",
+		Name: "ranking", Doc: "two scores blended on real ratings, 100 weights: recall, with a floor for documentaries",
 		Rounds: 10_000, Runs: 20, common: true, real: true,
 		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
 			r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)

@@ -17,13 +17,19 @@ import (
 
 // outcome is what a run leaves.
 type outcome struct {
-	value, single, best, violation []float64 // single is NaN where no arm holds the hard guardrails
-	served                         []float64 // the value of what was served in the round
-	broken                         []bool
-	share                          [][]float64
+	value, single, best        []float64 // single and best are NaN where no arm, or no mixture, holds the hard guardrails
+	served                     []float64 // the value of what was served in the round
+	violation, servedViolation []broke
+	share                      [][]float64
 	infeasible                     *pasto.Infeasible // by the true means
 	reported, sure                 bool
 	err                            error
+}
+
+// broke is the sum of the violations of a mixture, and whether one is by more than its slack.
+type broke struct {
+	by     float64
+	broken bool
 }
 
 // Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made
@@ -206,9 +212,11 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 		if o.Iterate == "serving" {
 			p = served
 		}
-		truth.score(&out, p)
-		truth.means.Mean(truth.theta, served)
-		out.served = append(out.served, f.Reward(truth.theta))
+		value, violation := truth.score(p)
+		out.value, out.violation = append(out.value, value), append(out.violation, violation)
+		value, violation = truth.score(served)
+		out.served, out.servedViolation = append(out.served, value), append(out.servedViolation, violation)
+		out.single, out.best = append(out.single, truth.single), append(out.best, truth.best)
 		if keep {
 			out.share = append(out.share, slices.Clone(p))
 		}
@@ -258,11 +266,19 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 	case err != nil:
 		return nil, err
 	}
-	if most := admitted(f, means, best); !(best.Gap <= most) {
-		return nil, noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only, want %v", best.Gap, most)
+	if err := certified(f, means, best); err != nil {
+		return nil, err
 	}
 	t.best, t.infeasible = best.Value, best.Infeasible
 	return t, nil
+}
+
+// certified refuses an optimum of a larger gap than admitted.
+func certified(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) error {
+	if most := admitted(f, means, best); !(best.Gap <= most) {
+		return noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only, want %v", best.Gap, most)
+	}
+	return nil
 }
 
 // admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| +
@@ -299,11 +315,8 @@ func admitted(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) float64 {
 	return float64(1e-9*max(terms, 1)) + rounding
 }
 
-func (t *truth) score(out *outcome, p []float64) {
+// score is the objective of a mixture, without its hard guardrails, and its violations.
+func (t *truth) score(p []float64) (float64, broke) {
 	t.means.Mean(t.theta, p)
-	out.value = append(out.value, t.f.Reward(t.theta))
-	out.violation = append(out.violation, t.f.Violations(t.v, t.theta))
-	out.broken = append(out.broken, !t.f.Holds(t.theta))
-	out.single = append(out.single, t.single)
-	out.best = append(out.best, t.best)
+	return t.f.Reward(t.theta), broke{t.f.Violations(t.v, t.theta), !t.f.Holds(t.theta)}
 }

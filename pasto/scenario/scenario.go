@@ -28,7 +28,7 @@ type Options struct {
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; nil for PerDecade of them in each
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; none for PerDecade of them in each
 	// power of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5,
 	// 10, ... and for 20 even ones.
 	Checkpoints []int
@@ -41,7 +41,7 @@ type Options struct {
 	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for
 	// the distribution p_t of the round.
 	Iterate string
-	// Hard makes the guardrails hard; only the default takes them. The objective reported is then that without
+	// Hard makes the guardrails hard; only "default" and "default-floor" take them. The objective reported is then that without
 	// them, and the single arm to beat the best of those that hold them.
 	Hard bool
 	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data and problems of
@@ -68,6 +68,11 @@ type Result struct {
 	// Noise is σ, 0 for real data.
 	Noise float64 `json:"noise"`
 	Seed  uint64  `json:"seed"`
+	// Hard, Iterate ("deployed" or "serving"), Threshold (null for the scenario's) and Start are those of the options.
+	Hard      bool     `json:"hard"`
+	Iterate   string   `json:"iterate"`
+	Threshold *float64 `json:"threshold"`
+	Start     float64  `json:"start"`
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
 	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last round reported.
@@ -79,19 +84,20 @@ type Result struct {
 	Optimum    Number `json:"optimum"`
 	// At are the rounds reported.
 	At []int `json:"at"`
-	// Objective is F(p_t) under the true means of the round, over runs.
+	// Objective is F(p) of what is scored, Iterate, under the true means of the round, over runs.
 	Objective Curve `json:"objective"`
 	// Gain is the spec's R_t and median r_t.
 	Gain Gain `json:"gain"`
-	// Single is F_S of the round, over runs.
+	// Single is F_S and Best is F* of the round, over the runs that have them.
 	Single Single `json:"single"`
+	Best   Single `json:"best"`
 	// Serving is the same of p_t, what was served to learn.
 	Serving Serving `json:"serving"`
 	// Violation is of the guardrails.
 	Violation Violation `json:"violation"`
 	// Infeasible tells of guardrails that no mixture can hold.
 	Infeasible Infeasible `json:"infeasible"`
-	// Crossing tells when the mean objective passes the marks for good.
+	// Crossing tells when the gain passes the marks for good.
 	Crossing Crossing `json:"crossing"`
 	// Distance is Optimum − mean objective, with the optimum of the round, over the runs that have one.
 	Distance Single `json:"distance"`
@@ -102,16 +108,11 @@ type Result struct {
 
 // Curve is a mean with standard deviation and quartiles over runs for each checkpoint.
 type Curve struct {
-	Mean   []float64 `json:"mean"`
-	SD     []float64 `json:"sd"`
-	Q25    []float64 `json:"q25"`
-	Median []float64 `json:"median"`
-	Q75    []float64 `json:"q75"`
-}
-
-// Mean is a mean over runs for each checkpoint.
-type Mean struct {
-	Mean []float64 `json:"mean"`
+	Mean   Series `json:"mean"`
+	SD     Series `json:"sd"`
+	Q25    Series `json:"q25"`
+	Median Series `json:"median"`
+	Q75    Series `json:"q75"`
 }
 
 // Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0
@@ -125,24 +126,25 @@ type Gain struct {
 	Median Series `json:"median"`
 }
 
-// Serving are objective and gain of the distributions served.
+// Serving are objective, gain and violation of the distributions served.
 type Serving struct {
-	Objective Curve `json:"objective"`
-	Gain      Gain  `json:"gain"`
+	Objective Curve     `json:"objective"`
+	Gain      Gain      `json:"gain"`
+	Violation Violation `json:"violation"`
 }
 
-// Single is the mean over runs of the best single arm's objective, or of the distance to the optimum, NaN where
-// there is none.
+// Single is a mean over the runs that have such a number, and how many these are; NaN where there are none.
 type Single struct {
 	Mean Series `json:"mean"`
+	Runs []int  `json:"runs"`
 }
 
-// Number is a number that may be NaN, which is null in JSON.
+// Number is a number that may be NaN, which is null in JSON, as is one that has overflowed.
 type Number float64
 
 // MarshalJSON implements [json.Marshaler].
 func (n Number) MarshalJSON() ([]byte, error) {
-	if n != n {
+	if n-n != 0 {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
@@ -163,8 +165,8 @@ func (s Series) MarshalJSON() ([]byte, error) {
 // Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations, and the
 // share of the runs in which some guardrail is broken by more than its slack.
 type Violation struct {
-	Mean  []float64 `json:"mean"`
-	Share []float64 `json:"share"`
+	Mean  Series `json:"mean"`
+	Share Series `json:"share"`
 }
 
 // Infeasible counts the runs whose guardrails no mixture holds under the true means of the last checkpoint,
@@ -180,8 +182,9 @@ type Infeasible struct {
 	Sure      int       `json:"sure"`
 }
 
-// Crossing are rounds reported from which on the mean objective stays above the best single arm's, and the
-// ratio of gains at 0.95 or more; 0 where it does not at the end.
+// Crossing are rounds reported from which on the mean gain over the best single arm, of the runs that have one,
+// stays above 0, and the ratio of gains at 0.95 or more; with hard guardrails these are broken in at most one run
+// of twenty from there on. 0 where it does not at the end.
 type Crossing struct {
 	Single  int `json:"single"`
 	Optimum int `json:"optimum"`
@@ -242,7 +245,7 @@ func find(name string) (Spec, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Spec{}, noregret.Errorf(noregret.NotFound, "scenario", "%q is unknown: want one of %s, or the name of a .json file", name, strings.Join(names, ", "))
+	return Spec{}, usage("scenario", "%q: want one of %s, or the name of a .json file", name, strings.Join(names, ", "))
 }
 
 func usage(place, format string, args ...any) error {
@@ -277,8 +280,8 @@ func (o *Options) complete(s *Spec) error {
 		return usage("noise", "%v: want a finite standard deviation, at least 0 and at most %v", *o.Noise, MostNoise)
 	case o.Threshold != nil && (s.real || s.fixed):
 		return usage("threshold", "%v: scenario %q has thresholds of its own", *o.Threshold, s.Name)
-	case o.Threshold != nil && (*o.Threshold-*o.Threshold != 0):
-		return usage("threshold", "%v: want a finite number", *o.Threshold)
+	case o.Threshold != nil && !(math.Abs(*o.Threshold) <= mostMean):
+		return usage("threshold", "%v: want a number of size at most %v", *o.Threshold, mostMean)
 	case (o.Users != 0 || o.Items != 0) && s.Name != "ranking":
 		return usage("users", "%d users and %d items: only scenario \"ranking\" has such", o.Users, o.Items)
 	case o.Users < 0 || o.Users > 20_000 || o.Items < 0 || o.Items > 5_000 || (o.Users == 0) != (o.Items == 0):
@@ -292,6 +295,9 @@ func (o *Options) complete(s *Spec) error {
 	case o.Iterate != "" && o.Iterate != "deployed" && o.Iterate != "serving":
 		return usage("iterate", "%q: want deployed or serving", o.Iterate)
 	}
+	if o.Iterate == "" {
+		o.Iterate = "deployed"
+	}
 	if o.Change == 0 {
 		o.Change = o.Rounds / 2
 	}
@@ -299,7 +305,7 @@ func (o *Options) complete(s *Spec) error {
 		n := s.Noise
 		o.Noise = &n
 	}
-	if o.Checkpoints == nil {
+	if len(o.Checkpoints) == 0 {
 		o.Checkpoints = spread(o.Rounds, o.PerDecade)
 		if s.drift {
 			o.Checkpoints = even(o.Rounds, o.PerDecade)

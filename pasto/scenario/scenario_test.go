@@ -200,8 +200,8 @@ func TestRankingTable(t *testing.T) {
 		if c.Users > 0 && !full() {
 			continue
 		}
-		c.Seed, c.Rounds = 1, 10_000
-		tab, err := RankingTable(t.Context(), c)
+		c.Seed, c.Rounds, c.Runs = 1, 10_000, 1
+		_, tab, err := Ranking(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,8 @@ import (
 
 // summarize makes the result of the outcomes, in their order.
 func summarize(o *Options, out []outcome) *Result {
-	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints}
+	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints,
+		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold, Start: o.Start}
 	for i := range o.Checkpoints {
 		deployed, served := func(x *outcome) float64 { return x.value[i] }, func(x *outcome) float64 { return x.served[i] }
 		r.Objective.add(out, deployed)
@@ -15,13 +16,15 @@ func summarize(o *Options, out []outcome) *Result {
 		r.Gain.add(out, i, deployed)
 		r.Serving.Gain.add(out, i, served)
 		r.addMarks(out, i)
-		r.addViolation(out, i)
+		r.Violation.add(out, func(x *outcome) broke { return x.violation[i] })
+		r.Serving.Violation.add(out, func(x *outcome) broke { return x.servedViolation[i] })
 		r.Mixture.Share = append(r.Mixture.Share, meanShare(out, i))
 	}
 	last := len(o.Checkpoints) - 1
-	r.BestSingle, r.Optimum = Number(r.Single.Mean[last]), meanOptimum(out, last)
-	r.Crossing.Single = lasting(r.At, func(i int) bool { return r.Objective.Mean[i] > r.Single.Mean[i] })
-	r.Crossing.Optimum = lasting(r.At, func(i int) bool { return r.Gain.Ratio[i] >= 0.95 })
+	r.BestSingle, r.Optimum = Number(r.Single.Mean[last]), Number(r.Best.Mean[last])
+	holds := func(i int) bool { return !o.Hard || r.Violation.Share[i] <= 0.05 }
+	r.Crossing.Single = lasting(r.At, func(i int) bool { return holds(i) && lead(out, i) > 0 })
+	r.Crossing.Optimum = lasting(r.At, func(i int) bool { return holds(i) && r.Gain.Ratio[i] >= 0.95 })
 	r.Infeasible = countInfeasible(out)
 	return r
 }
@@ -43,7 +46,7 @@ func lasting(at []int, ok func(i int) bool) int {
 // add adds the mean, the standard deviation and the quartiles of a value over runs.
 func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	var values []float64
-	sum, square := 0.0, 0.0
+	sum, square, size := 0.0, 0.0, 1.0
 	for j := range out {
 		v := of(&out[j])
 		sum += v
@@ -51,10 +54,16 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	}
 	mean := sum / float64(len(out))
 	for _, v := range values {
-		square += float64((v - mean) * (v - mean))
+		if d := math.Abs(v - mean); d > 1e150 { // its square would overflow
+			size = 1e150
+		}
+	}
+	for _, v := range values {
+		d := (v - mean) / size
+		square += float64(d * d)
 	}
 	slices.Sort(values)
-	c.SD = append(c.SD, math.Sqrt(square/max(float64(len(out))-1, 1)))
+	c.SD = append(c.SD, float64(size*math.Sqrt(square/max(float64(len(out))-1, 1))))
 	c.Mean = append(c.Mean, mean)
 	c.Q25 = append(c.Q25, quantile(values, 0.25))
 	c.Median = append(c.Median, quantile(values, 0.5))
@@ -99,47 +108,49 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	g.Median = append(g.Median, quantile(ratios, 0.5))
 }
 
-// addMarks adds the means of the best single arm and of the distance to the optimum at checkpoint i.
+// addMarks adds the means of the best single arm, of the optimum and of the distance to it at checkpoint i.
 func (r *Result) addMarks(out []outcome, i int) {
-	single, runs, distance, known := 0.0, 0.0, 0.0, 0.0
+	r.Single.add(out, func(x *outcome) float64 { return x.single[i] })
+	r.Best.add(out, func(x *outcome) float64 { return x.best[i] })
+	r.Distance.add(out, func(x *outcome) float64 { return x.best[i] - x.value[i] })
+}
+
+// add adds the mean of a value over the runs in which it is not NaN.
+func (s *Single) add(out []outcome, of func(x *outcome) float64) {
+	sum, runs := 0.0, 0
 	for j := range out {
-		x := &out[j]
-		if x.best[i] == x.best[i] {
-			distance += x.best[i] - x.value[i]
-			known++
-		}
-		if x.single[i] == x.single[i] {
-			single += x.single[i]
+		if v := of(&out[j]); v == v {
+			sum += v
 			runs++
 		}
 	}
-	r.Single.Mean = append(r.Single.Mean, single/runs)
-	r.Distance.Mean = append(r.Distance.Mean, distance/known)
+	s.Mean = append(s.Mean, sum/float64(runs))
+	s.Runs = append(s.Runs, runs)
 }
 
-// meanOptimum is the mean optimum of the runs that have one at checkpoint i, NaN where none has.
-func meanOptimum(out []outcome, i int) Number {
-	value, distance, runs := 0.0, 0.0, 0.0
+// lead is Σ (F − F_S) over the runs that have a single arm to compare with.
+func lead(out []outcome, i int) float64 {
+	sum := 0.0
 	for j := range out {
-		if x := &out[j]; x.best[i] == x.best[i] {
-			value += x.value[i]
-			distance += x.best[i] - x.value[i]
-			runs++
+		if x := &out[j]; x.single[i] == x.single[i] {
+			sum += x.value[i] - x.single[i]
 		}
 	}
-	return Number(value/runs + distance/runs)
+	return sum
 }
 
-func (r *Result) addViolation(out []outcome, i int) {
+// add adds the mean violation and the share of runs that break a guardrail.
+func (v *Violation) add(out []outcome, of func(x *outcome) broke) {
 	sum, broken := 0.0, 0.0
 	for j := range out {
-		sum += out[j].violation[i]
-		if out[j].broken[i] {
+		x := of(&out[j])
+		sum += x.by
+		if x.broken {
 			broken++
 		}
 	}
-	r.Violation.Mean = append(r.Violation.Mean, sum/float64(len(out)))
-	r.Violation.Share = append(r.Violation.Share, broken/float64(len(out)))
+	v.Mean = append(v.Mean, sum/float64(len(out)))
+	v.Share = append(v.Share, broken/float64(len(out)))
 }
 
 // meanShare is the mean mixture of the runs that kept theirs: all, or the first.

@@ -107,14 +107,14 @@ func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []strin
 
 func toySpec() Spec {
 	return Spec{
-		Name: "a", Doc: "the paper's toy: two arms (2, −2) and (0, 2), guardrail y ≥ 0; the best mixture is 1.0125, the best single arm 0",
+		Name: "a", Doc: "the paper's toy: arms (2, −2) and (0, 2), y ≥ 0: best mixture 1.0125, best arm 0",
 		Rounds: 10_000, Runs: 1000, Noise: 5, common: true, prepare: toy(nil),
 	}
 }
 
 func toyDriftSpec() Spec {
 	return Spec{
-		Name: "a-drift", Doc: "the toy whose second arm's y drops from 2 to 0.5 half-way (spec 9.5): the optimum falls to 0.432",
+		Name: "a-drift", Doc: "the toy, whose second arm's y drops from 2 to 0.5 half-way: best mixture then 0.432",
 		Rounds: 20_000, Runs: 300, Noise: 2.23606797749979, common: true, drift: true,
 		prepare: toy(mustTable([]float64{2, 0}, []float64{-2, 0.5})),
 	}
@@ -163,7 +163,7 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 
 func randomSpec() Spec {
 	return Spec{
-		Name: "b", Doc: "the paper's random instances: 100 arms, three metrics uniform on [−1, 1], two guardrails at 0.5, 10 groups a round",
+		Name: "b", Doc: "the paper's random instances: 100 arms, metrics uniform on [−1, 1], two guardrails",
 		Rounds: 10_000, Runs: 1000, Noise: 1, prepare: randomWorld(false),
 	}
 }

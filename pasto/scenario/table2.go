@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/noregret/noregret/internal/random"
@@ -31,30 +32,40 @@ type Table2 struct {
 	Rows      []TableRow `json:"rows"`
 	// Gain is the recall that the exact mixture has more than the single best, in percent of it, with an
 	// interval by the bootstrap over the users, whose arms and guardrail are chosen anew in each of 200
-	// resamples; Learned that of the learned mixture under the hard guardrail.
+	// resamples; Learned that of the learned mixture under the hard guardrail, null where the algorithm has none.
 	Gain    Interval `json:"gain_percent"`
-	Learned float64  `json:"learned_gain_percent"`
+	Learned Number   `json:"learned_gain_percent"`
 }
 
-// RankingTable makes [Table2] with one run of the algorithm for each kind of guardrail; an algorithm that
-// takes no hard guardrail leaves that row out. Options used: Algorithm, Rounds, Seed, Data, Users, Items.
-func RankingTable(ctx context.Context, o Options) (*Table2, error) {
+// Ranking is [Run] of the scenario "ranking", with [Table2] of one more run of the algorithm for each kind of
+// guardrail; an algorithm that takes no hard guardrail leaves that row out.
+func Ranking(ctx context.Context, o Options) (*Result, *Table2, error) {
 	r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	x, err := rank(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t := &Table2{Data: x.data, Users: r.users, Items: r.items, Threshold: x.middle}
-	o.Scenario, o.Runs, o.Checkpoints = "ranking", 1, nil
+	res, err := runOn(ctx, o, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := rankingTable(ctx, o, x)
+	return res, t, err
+}
+
+func rankingTable(ctx context.Context, o Options, x *ranked) (*Table2, error) {
+	t := &Table2{Data: x.data, Users: x.users, Items: x.items, Threshold: x.middle, Learned: Number(math.NaN())}
+	o.Scenario, o.Runs, o.Checkpoints, o.Progress = "ranking", 1, nil, nil
+	learned := math.NaN()
 	for _, hard := range []bool{true, false} {
 		o.Hard = hard
-		res, err := runOn(ctx, o, x)
-		if err != nil && hard && o.Algorithm != "" && o.Algorithm != "default" && ctx.Err() == nil {
-			continue // it takes no hard guardrail
+		if _, err := o.learner(x.goals(hard), alphas); hard && err != nil {
+			continue // it takes no hard guardrail; of another reason the soft one says so
 		}
+		res, err := runOn(ctx, o, x)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +74,11 @@ func RankingTable(ctx context.Context, o Options) (*Table2, error) {
 			name = "probabilistic, learned, hard guardrail"
 		}
 		t.add(x, name, res.Mixture.Share[len(res.Mixture.Share)-1], 0.01)
+		if hard {
+			learned = t.Rows[0].Recall
+		}
 	}
-	soft, err := pasto.Maximize(x.goals(false), x.means, pasto.SolverOptions{})
+	soft, err := x.optimum(x.goals(false), x.means)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +100,7 @@ func RankingTable(ctx context.Context, o Options) (*Table2, error) {
 	for i := range t.Rows {
 		t.Rows[i].Distance = best - t.Rows[i].Recall
 	}
-	t.Learned = float64(100 * (t.Rows[0].Recall/one - 1))
+	t.Learned = Number(100 * (learned/one - 1))
 	t.Gain = x.gain(random.New(o.Seed, "ranking bootstrap"))
 	t.Gain.Estimate = float64(100 * (best/one - 1))
 	return t, nil
@@ -114,11 +128,20 @@ func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
 	return p, nil
 }
 
+// optimum is the best mixture, certified.
+func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*pasto.Optimum, error) {
+	opt, err := pasto.Maximize(f, means, pasto.SolverOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return opt, certified(f, means, opt)
+}
+
 // solutions are the exact mixture and the best single arm under a hard guardrail at the threshold.
 func (x *ranked) solutions(means *pasto.Table, threshold float64) (exact, single []float64, err error) {
 	y := *x
 	y.middle = threshold
-	opt, err := pasto.Maximize(y.goals(true), means, pasto.SolverOptions{})
+	opt, err := x.optimum(y.goals(true), means)
 	if err != nil {
 		return nil, nil, err
 	}
