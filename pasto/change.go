@@ -130,7 +130,8 @@ func (l *Confident) differs(k int) bool {
 // apart reports whether the mean of a recent part of arm k's observations, of so much size and cluster, differs
 // from that of the others by more than Alarm standard errors. To these comes what a skewed or long-tailed metric
 // is more likely to miss its mean by than a normal one: with z standard errors it is (z²−1)/6 times the ratio of
-// the third moment to the variance (Cornish and Fisher's first term), six events of a rare one.
+// the third moment to the variance (Cornish and Fisher's first term), six events of a rare one; what groups of a
+// round have in common is one event for all of them.
 func (l *Confident) apart(k, i int, mean, size, cluster float64) bool {
 	s, all := &l.s, l.s.Mean[k*l.objective.Dim()+i]
 	old := s.Size[k] - size
@@ -138,7 +139,12 @@ func (l *Confident) apart(k, i int, mean, size, cluster float64) bool {
 	d := math.Abs(float64((mean - all) * (s.Size[k] / old)))
 	z := l.options.Alarm
 	noise := float64(z * math.Sqrt(l.squareError(k, i, old, s.Cluster[k]-cluster)+l.squareError(k, i, size, cluster)))
-	return d > noise+l.skew(i, z)/min(old, size) && d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))
+	skew := l.skew(i, z) / min(old, size)
+	if tau := l.tau(i); tau > 0 { // what groups of a round have in common is skewed too, and counts once a round
+		groups := float64(max(cluster/size, (s.Cluster[k]-cluster)/old) * (s.Count[k] / s.Size[k]))
+		skew *= 1 + float64(max(groups-1, 0)*min(1, tau/l.variance(k, i)))
+	}
+	return d > noise+skew && d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))
 }
 
 // skew is what z standard errors of a mean of metric i lack where it is not normal, times its size.
@@ -199,5 +205,5 @@ func (l *Confident) forget() {
 		l.endSegment(k)
 		l.endBlock(k)
 	}
-	s.Fresh = s.Live
+	s.Fresh, s.Few, s.Kept = s.Live, 0, l.hard != nil
 }

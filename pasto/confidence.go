@@ -6,10 +6,11 @@ import "math"
 // first observation after it.
 func (l *Confident) take(o *Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
+	s.count(k, -1)
+	defer s.count(k, 1)
 	w := unit(o)
 	mean, squares, third := s.Mean[k*m:(k+1)*m], s.Squares[k*m:(k+1)*m], s.Third[k*m:(k+1)*m]
 	if s.Rounds[k] == 0 {
-		s.Fresh--
 		s.Size[k], s.Count[k], s.Cluster[k] = 0, 0, 0
 	} else {
 		s.Freedom++
@@ -221,6 +222,9 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
+	if own > 0 { // the pool may be of arms that are noisier by far
+		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
+	}
 	if tau > 0 {
 		own, pool = max(own-float64(tau*l.spread(k)), 0), max(pool-float64(tau*s.Spread), 0)
 	}
@@ -229,6 +233,19 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 		w = l.weight(k, i)
 	}
 	return (own + float64(w*pool)) / (free + w)
+}
+
+// trust is how many times an arm's own variance of so many degrees of freedom the pooled one may count for: normal
+// noise has less than 1/trust of its variance as its scatter in one of a few thousand cases; skewed noise needs more room.
+func trust(free float64) float64 {
+	most := [...]float64{4: 200, 5: 80, 6: 40, 7: 28, 8: 21}
+	switch {
+	case free < 4:
+		return math.Inf(1)
+	case free < float64(len(most)):
+		return most[int(free)]
+	}
+	return 16
 }
 
 // weight is the number of groups that the pooled variance counts for against a smaller own one of arm k: 2.5·g²,

@@ -14,7 +14,8 @@ type ConfidentOptions struct {
 	// In each option 0 means the default, and negative none where that makes sense.
 	//
 	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
-	// hard guardrails, 0 means 2, negative none.
+	// hard guardrails, 0 means 2, negative none. z is that of the first 100 rounds, and grows by an eighth of itself
+	// in each power of ten after them.
 	Optimism, Caution, HardCaution float64
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5,
 	// negative none.
@@ -22,7 +23,8 @@ type ConfidentOptions struct {
 	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
 	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
 	// average when the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It
-	// spreads the mixture while little is known, and vanishes as 1/n. For a [Utility] λ is Smooth/2. Objectives
+	// spreads the mixture while little is known, and vanishes as 1/n; of one arm it is at most the range of f over the
+	// arms' estimates. For a [Utility] λ is Smooth/2. Objectives
 	// with a hard guardrail have their caution instead.
 	Shrink float64
 	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
@@ -50,6 +52,11 @@ type ConfidentOptions struct {
 // no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
 // deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
+// An arm's scatter may differ from the others': until each arm has three groups those of fewer have a part of what is
+// served, optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
+// than so many times an arm's own where that has some groups. One quarter of p⁺'s share is spread evenly over the arms
+// that carry it, as a small share of one that is little known is often what makes p⁺ good.
+//
 // Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
 // that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and
 // the noise of a control group that the round's groups share ([Metric.Relative], or contrasts that the host
@@ -68,18 +75,22 @@ type ConfidentOptions struct {
 // standard errors, and as much more as a skewed or long-tailed metric needs, begins all arms anew, as nobody knows
 // which have changed and since when: each is served again first, and until then its old mean counts for one
 // group. What is known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
-// ([Report]) begin nothing anew.
+// ([Report]) begin nothing anew. A season that all arms have in common, of a hundred rounds or more and as large as
+// the noise of a group, counts as change after change: contrasts with a control group have none, and Alarm < 0 looks
+// for no changes.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
 // deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. While little
 // is known of τ² and it matters, the caution is the quantile of Student's t, and while nothing is what is deployed
 // stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
 // for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
-// tells whether they can be held at all. What is served to learn is under no such promise.
+// tells whether they can be held at all. After a change p⁻ stays until each arm has three groups again and a mixture
+// holds them with all that caution, unless the estimates say that it no longer holds them. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
-// events: an arm that has had none yet is not taken to have no noise. A round costs O(Q·(M + log K)), a round
+// events: an arm that has had none yet is not taken to have no noise. Estimates that are moved stay in the
+// metrics' ranges. A round costs O(Q·(M + log K)), a round
 // with a solution O(K·M) for each arm that enters, one with a change O(K·M); memory is O(K·M). Observe
 // allocates nothing once its buffers have grown.
 type Confident struct {
@@ -100,6 +111,7 @@ type Confident struct {
 	groups    []float64 // of the round: the number of groups in that
 	p         []float64 // serving
 	caution   []float64 // of each metric
+	low, high []float64 // range of each metric
 	curve     []float64 // λ of each metric
 	taus      []float64 // of a solution: τ² of each metric
 	squared   []float64 // of a solution: K·M squared standard errors
@@ -119,6 +131,7 @@ type Confident struct {
 const (
 	epochRatio  = 1.05
 	poolWeight  = 8
+	fewGroups   = 3   // of which an arm's scatter is not told yet
 	firstBlock  = 16  // rounds of a segment: after each there is a test for a change
 	keptFreedom = 100 // of the noise after a change
 	solverSteps = 400
@@ -205,8 +218,13 @@ func (l *Confident) workspace() {
 		}
 	}
 	l.curve = make([]float64, l.objective.Dim())
+	l.low, l.high = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	for i := range l.curve {
 		l.curve[i] = curvature(l.objective, i)
+		l.low[i], l.high[i] = math.Inf(-1), math.Inf(1)
+		if b, ok := l.objective.(bounded); ok {
+			l.low[i], l.high[i] = b.bounds(i)
+		}
 	}
 	l.p = make([]float64, arms)
 }
@@ -301,18 +319,15 @@ func (l *Confident) RetireArm(k int) error {
 	}
 	s.Active[k] = false
 	s.Live--
-	if s.Rounds[k] == 0 {
-		s.Fresh--
-	}
+	fresh, few := s.Fresh, s.Few
+	s.count(k, -1)
 	up, down := slices.Clone(s.Up), slices.Clone(s.Down)
 	drop(s.Up, k, s.Active)
 	drop(s.Down, k, s.Active)
 	if err := l.resolve(); err != nil {
 		s.Active[k], s.Up, s.Down = true, up, down
 		s.Live++
-		if s.Rounds[k] == 0 {
-			s.Fresh++
-		}
+		s.Fresh, s.Few = fresh, few
 		return err
 	}
 	l.mix()

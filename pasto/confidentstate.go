@@ -13,7 +13,9 @@ type confidentState struct {
 	Next    int // the value of Clock at which to solve again
 	Mixed   int // the value of Clock when what is served was last computed
 	Warm    bool
-	Fresh   int // active arms of Rounds 0
+	Fresh   int  // active arms of Rounds 0
+	Few     int  // other active arms of fewer than fewGroups groups
+	Kept    bool // p⁻ is that of before a change
 	Changes int
 	Live    int
 	Active  []bool
@@ -95,6 +97,16 @@ func (s *confidentState) grow(m int) {
 	s.Solved, s.Up, s.Down = append(s.Solved, 0), append(s.Up, 0), append(s.Down, 0)
 }
 
+// count adds n to the number that arm k, which is or was active, belongs to: Fresh, Few or none.
+func (s *confidentState) count(k, n int) {
+	switch {
+	case s.Rounds[k] == 0:
+		s.Fresh += n
+	case s.Count[k] < fewGroups:
+		s.Few += n
+	}
+}
+
 // each are the numbers of each arm that an observation or a change of the means may touch.
 func (s *confidentState) each() [13]*[]float64 {
 	return [...]*[]float64{
@@ -167,7 +179,7 @@ func nonNegative(v []float64, n int) bool {
 
 // armsFit reports whether the arms' numbers fit each other and the sums over them.
 func (s *confidentState) armsFit() bool {
-	live, fresh, size, free := 0, 0, 0.0, 0.0
+	live, size, free, seen := 0, 0.0, 0.0, confidentState{Rounds: s.Rounds, Count: s.Count}
 	for k, active := range s.Active {
 		count := s.Count[k]
 		switch {
@@ -186,13 +198,11 @@ func (s *confidentState) armsFit() bool {
 		free += max(count-1, 0)
 		if active {
 			live++
-			if s.Rounds[k] == 0 {
-				fresh++
-			}
+			seen.count(k, 1)
 		}
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
-	return live > 0 && s.Live == live && s.Fresh == fresh && finite(s.Spread) && s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
+	return live > 0 && s.Live == live && s.Fresh == seen.Fresh && s.Few == seen.Few && finite(s.Spread) && s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
 }
 
 // atMost is x ≤ y but for rounding of running sums.

@@ -127,6 +127,15 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 		}
 		total += obs[i].Size
 	}
+	if u, ok := f.(*Utility); ok {
+		for i := range obs {
+			for m, v := range obs[i].Metrics {
+				if lower, upper := u.bounds(m); !(v >= lower && v <= upper) {
+					return nil, 0, observed(i, "metric %d of utility %q is %v: want a number in its range [%v, %v]", m, u.Name, v, lower, upper)
+				}
+			}
+		}
+	}
 	g, ok := f.(*Goals)
 	if !ok {
 		return obs, total, nil

@@ -220,6 +220,19 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	return math.Sqrt(weights + squares), smooth
 }
 
+// bounded is an objective that knows the range of each metric: means lie in it too.
+type bounded interface {
+	bounds(metric int) (lower, upper float64)
+}
+
+// bounds implements [bounded]. Contrasts have no range.
+func (g *Goals) bounds(metric int) (lower, upper float64) {
+	if m := &g.metrics[metric]; !m.Relative && (m.Lower != 0 || m.Upper != 0) {
+		return m.Lower, m.Upper
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
 // Contrast writes the values the objective sees to dst, which may be values: relative guardrails become y −
 // (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a metric's range are
 // refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts

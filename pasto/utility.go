@@ -19,6 +19,22 @@ type Utility struct {
 	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up
 	// for all.
 	Directions []Direction
+	// Lower and Upper are the box of values on which U and DU are finite, nil for all numbers. Observations outside
+	// are refused, and learners that move estimates stay in it. A utility such as √x, which has no gradient at 0,
+	// wants √(x + ε) and a Lower of 0.
+	Lower, Upper []float64
+}
+
+// bounds implements [bounded].
+func (u *Utility) bounds(metric int) (lower, upper float64) {
+	lower, upper = math.Inf(-1), math.Inf(1)
+	if u.Lower != nil {
+		lower = u.Lower[metric]
+	}
+	if u.Upper != nil {
+		upper = u.Upper[metric]
+	}
+	return lower, upper
 }
 
 // Sign implements [Directed].
@@ -61,13 +77,20 @@ func (u *Utility) Validate() error {
 		return bad("utility", "value or gradient is nil: want both")
 	case u.Directions != nil && len(u.Directions) != u.Metrics:
 		return bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
+	case u.Lower != nil && len(u.Lower) != u.Metrics || u.Upper != nil && len(u.Upper) != u.Metrics:
+		return bad("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower), len(u.Upper), u.Metrics)
 	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
 		return bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
+	}
+	for i := range u.Metrics {
+		if lower, upper := u.bounds(i); !(lower < upper) {
+			return bad(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less", lower, upper)
+		}
 	}
 	return nil
 }
 
 // String describes the utility: its name and constants stand for its functions.
 func (u *Utility) String() string {
-	return fmt.Sprintf("utility(%q, metrics=%d, directions=%v, lipschitz=%v, smooth=%v)", u.Name, u.Metrics, u.Directions, u.Lipschitz, u.Smooth)
+	return fmt.Sprintf("utility(%q, metrics=%d, directions=%v, lipschitz=%v, smooth=%v, lower=%v, upper=%v)", u.Name, u.Metrics, u.Directions, u.Lipschitz, u.Smooth, u.Lower, u.Upper)
 }

@@ -21,9 +21,9 @@ type outcome struct {
 	served                     []float64 // the value of what was served in the round
 	violation, servedViolation []broke
 	share                      [][]float64
-	infeasible                     *pasto.Infeasible // by the true means
-	reported, sure                 bool
-	err                            error
+	infeasible                 *pasto.Infeasible // by the true means
+	reported, sure             bool
+	err                        error
 }
 
 // broke is the sum of the violations of a mixture, and whether one is by more than its slack.

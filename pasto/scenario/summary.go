@@ -7,8 +7,10 @@ import (
 
 // summarize makes the result of the outcomes, in their order.
 func summarize(o *Options, out []outcome) *Result {
-	r := &Result{Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints,
-		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold, Start: o.Start}
+	r := &Result{
+		Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints,
+		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold, Start: o.Start,
+	}
 	for i := range o.Checkpoints {
 		deployed, served := func(x *outcome) float64 { return x.value[i] }, func(x *outcome) float64 { return x.served[i] }
 		r.Objective.add(out, deployed)
