@@ -301,3 +301,14 @@ func checkStrange(t *testing.T, where string, g *Goals, m *Table, o *Optimum, si
 		}
 	}
 }
+
+// Of single arms too one that holds the guardrails by their slack holds them.
+func TestSlackOfSingleArms(t *testing.T) {
+	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Threshold: .3, Slack: .05})
+	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .28}), []int{0, 1}, 2); e != nil {
+		t.Error(e)
+	}
+	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .2}), []int{0, 2}, 3); e == nil || e.Mixture[2] != 1 || math.Abs(e.Violation-.1) > 1e-12 {
+		t.Error(e)
+	}
+}
