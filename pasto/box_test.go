@@ -146,3 +146,76 @@ func TestContinuousInfeasible(t *testing.T) {
 		t.Errorf("%v, sure %v: want a violation of 0.3, surely", least, sure)
 	}
 }
+
+// A point between the nodes need not make up for more than what they lack beyond the guardrail's slack.
+func TestContinuousSlack(t *testing.T) {
+	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 } // nodes to .75, and held from .96
+	for _, c := range []struct {
+		slack float64
+		sure  bool
+	}{{.32, false}, {.01, true}} {
+		f := one(t, Metric{Name: "gain"}, Metric{Name: "guard", Role: Guardrail, Hard: true, Slack: c.slack})
+		b, err := NewContinuous(f, []float64{0}, []float64{1}, ContinuousOptions{Nodes: 4, Every: 1_000_000}) // no search
+		if err != nil {
+			t.Fatal(err)
+		}
+		playBox(t, b, slope, 3000, random.New(1, "slack"))
+		if least, sure := b.Infeasible(); least == nil || sure != c.sure {
+			t.Errorf("slack %v: %v, sure %v", c.slack, least, sure)
+		}
+		if c.slack > .05 {
+			searched(t, f, slope)
+		}
+	}
+}
+
+// searched checks that the search finds what only the slack lets pass.
+func searched(t *testing.T, f *Goals, world func(x []float64) (float64, float64)) {
+	t.Helper()
+	c, err := NewContinuous(f, []float64{0}, []float64{1}, ContinuousOptions{Nodes: 4, Every: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	playBox(t, c, world, 3000, random.New(1, "slack"))
+	guard := 0.0
+	for k, w := range c.Deployed() {
+		_, y := world(c.Point(k))
+		guard += w * y
+	}
+	if least, sure := c.Infeasible(); least != nil || sure || guard < -.33 {
+		t.Errorf("infeasible %v, sure %v, guardrail at %v", least, sure, guard)
+	}
+}
+
+// Values of any size that a learner takes can be searched: in units of u the search is the same.
+func TestContinuousEnormous(t *testing.T) {
+	for _, hard := range []bool{false, true} {
+		offset := -.1 // as a price nothing holds it
+		if hard {
+			offset = .1
+		}
+		for _, u := range []float64{1e50, 1e60, 1e78, 1e90, 1e98} {
+			f := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: hard})
+			c, err := NewContinuous(f, []float64{0}, []float64{1}, ContinuousOptions{Nodes: 4, Every: 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, arms := random.New(1, "enormous"), make([]int, 2)
+			for n := range 200 {
+				c.Draw(r, arms)
+				var obs []Observation
+				for _, k := range arms {
+					x := c.Point(k)[0]
+					obs = append(obs, Observation{Arm: k, Metrics: []float64{u * (x + .1*Normal(r)), u * (offset - x + .1*Normal(r))}})
+				}
+				if err := c.Observe(obs); err != nil {
+					t.Fatalf("u = %v, round %d: %v", u, n, err)
+				}
+			}
+			c.Infeasible()
+			if !finite(c.Gap()) || c.Arms() < 8 {
+				t.Errorf("u = %v, hard %v: %d nodes, a gap of %v: want it searched", u, hard, c.Arms(), c.Gap())
+			}
+		}
+	}
+}

@@ -8,20 +8,46 @@ import (
 )
 
 // column is what a search knows: a direction of the metrics, the score of each active node in it, with its
-// squared standard error, and the process fitted to the scores.
+// squared standard error, both in units that keep their squares finite, and the process fitted to the
+// scores, nil where none fits.
 type column struct {
 	nodes        []int
 	score, noise []float64
+	unit         float64 // of the scores
 	process      *process
 	// lack is the least violation of the hard guardrails by mixtures of the nodes, 0 where one holds them.
 	lack float64
 }
 
+// enormous is the size from which scores get a unit of their own.
+const enormous = 1e60
+
+// unit is that of the scores in direction d at θ: 1, or a bound on them where they are enormous.
+func (c *Continuous) unit(d, theta []float64) float64 {
+	l, m := c.learner, c.learner.objective.Dim()
+	size := 0.0
+	for k, ok := range l.s.Active {
+		if !ok || l.s.Count[k] == 0 {
+			continue
+		}
+		for i, v := range l.s.Mean[k*m : (k+1)*m] {
+			size = max(size, math.Abs(d[i])*(math.Abs(v)+math.Abs(theta[i])))
+		}
+	}
+	if size > enormous {
+		return size
+	}
+	return 1
+}
+
 // score makes the column in direction d at θ: node k's score is ⟨d, V̂_k − θ⟩.
 func (c *Continuous) score(d, theta []float64) *column {
 	l, m := c.learner, c.learner.objective.Dim()
+	x := &column{unit: c.unit(d, theta)}
+	for i := range d {
+		d[i] /= x.unit
+	}
 	level, scale := convex.Dot(d, theta), 0.0
-	x := &column{}
 	var points [][]float64
 	for k, ok := range l.s.Active {
 		if !ok || l.s.Count[k] == 0 {
@@ -118,10 +144,10 @@ func (c *Continuous) plan() *column {
 // search is steps 1 to 4.
 func (c *Continuous) search() {
 	best := c.plan()
-	if best == nil {
+	if best == nil || best.process == nil {
 		return
 	}
-	x, promise := c.candidate(best.process, &c.c.Halton, &c.c.Random, c.c.Width)
+	x, promise := c.candidate(best, &c.c.Halton, &c.c.Random, c.c.Width)
 	c.c.Gap = promise
 	if promise <= c.options.Tolerance {
 		c.c.Done = c.options.Tolerance > 0 && best.lack == 0
@@ -137,7 +163,8 @@ func (c *Continuous) search() {
 
 // candidate is the point of largest mean + 2 sd among quasi-random points, which go on from halton, and
 // perturbations of the mixture's atoms.
-func (c *Continuous) candidate(g *process, halton *int, r *random.SplitMix64, width float64) (x []float64, promise float64) {
+func (c *Continuous) candidate(best *column, halton *int, r *random.SplitMix64, width float64) (x []float64, promise float64) {
+	g := best.process
 	var atoms []int
 	for k, w := range c.learner.s.Down {
 		if w > 0 {
@@ -162,7 +189,7 @@ func (c *Continuous) candidate(g *process, halton *int, r *random.SplitMix64, wi
 			x, promise = z, v
 		}
 	}
-	return x, promise
+	return x, float64(promise * best.unit)
 }
 
 // Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil when some
@@ -176,13 +203,19 @@ func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
 	if least, sure = c.learner.infeasible(true); !sure {
 		return least, false
 	}
-	x, err := c.price(c.learner.objective.(*Goals), func(*Metric) bool { return true })
-	if err != nil || x.lack == 0 {
+	g := c.learner.objective.(*Goals)
+	x, err := c.price(g, func(*Metric) bool { return true })
+	if err != nil || x.lack == 0 || x.process == nil {
 		return least, false
+	}
+	for i := range g.metrics { // a point has to make up for what is lacking beyond the slack
+		if m := &g.metrics[i]; m.Role == Guardrail {
+			x.lack -= m.slack()
+		}
 	}
 	halton, r := 0, random.SplitMix64(0)
 	for _, width := range []float64{0.25, 1.0 / 64} {
-		if _, promise := c.candidate(x.process, &halton, &r, width); promise >= x.lack {
+		if _, promise := c.candidate(x, &halton, &r, width); promise >= x.lack {
 			return least, false
 		}
 	}

@@ -278,6 +278,9 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 		if sure > runs/100 {
 			t.Errorf("noise times %v: sure in %d of %d runs", ratio, sure, runs)
 		}
+		if known < runs/5 {
+			t.Errorf("noise times %v: sure in %d of %d runs of what is so, want at least a fifth", ratio, known, runs)
+		}
 	}
 
 	l, err := NewConfident(goals(t, 5, false, 3), 2, ConfidentOptions{})

@@ -66,10 +66,13 @@ func (l *Confident) infeasible(nodes bool) (least *Infeasible, sure bool) {
 	return least, bounded && infeasibleOf(CheckFeasible(g, best)) != nil
 }
 
-// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if it holds them.
+// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if one holds them.
 func leastSingle(g *Goals, means *Table, arms []int, n int) *Infeasible {
 	least := &Infeasible{Violation: math.Inf(1)}
 	for i, k := range arms {
+		if g.Holds(means.Arm(i)) {
+			return nil
+		}
 		e := &Infeasible{}
 		for j, v := range means.Arm(i) {
 			if m := &g.metrics[j]; m.Role == Guardrail && m.violation(v) > 0 {
@@ -83,9 +86,6 @@ func leastSingle(g *Goals, means *Table, arms []int, n int) *Infeasible {
 			e.Mixture[k] = 1
 			least = e
 		}
-	}
-	if least.Violation == 0 {
-		return nil
 	}
 	return least
 }

@@ -33,8 +33,9 @@ func (g *Goals) hardened(take func(*Metric) bool) *Goals {
 	return newGoals(metrics, g.soft)
 }
 
-// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not: nil, or an error of code
-// bad_input that is an [*Infeasible] with the least total violation. O(K·m) a step of the simplex method.
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not, to within their slack:
+// nil, or an error of code bad_input that is an [*Infeasible] with the least total violation, or says that
+// the table is too ill-conditioned to tell. O(K·m) a step of the simplex method.
 func CheckFeasible(g *Goals, means *Table) error {
 	if err := means.check(g); err != nil {
 		return err
@@ -47,8 +48,8 @@ func CheckFeasible(g *Goals, means *Table) error {
 	return bad("guardrails", "%w", lp.infeasible(g))
 }
 
-// Infeasible tells of guardrails that no mixture can hold. It is the cause of the error where they are hard,
-// and a part of the [Optimum] where they are not.
+// Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is the cause
+// of the error where they are hard, and a part of the [Optimum] where they are not.
 type Infeasible struct {
 	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics' units.
 	Violation float64
@@ -121,37 +122,70 @@ type decomposition struct {
 	kept             []float64 // mixture and prices of opt, while a better one is looked for
 }
 
-// maximize leaves the best mixture in w.opt, moved into the hard guardrails by as much as rounding had left
-// it outside, where that is more than the metrics' slack. Where no mixture holds them it reports so, and lp
-// has the least violation.
+// maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports so, and
+// lp has the least violation.
 func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
+	w.lp.fresh(means.metrics)
+	for relaxed := false; ; {
+		if feasible, err = w.inside(g, means, tol, iterations); err != nil || !feasible {
+			return feasible, err
+		}
+		again, err := w.lp.refine(w.opt.Mixture, true)
+		if err != nil {
+			return false, err
+		}
+		if again {
+			continue
+		}
+		if relaxed || !w.broken(g, means) {
+			return true, nil
+		}
+		relaxed, w.lp.relaxed = true, true // it is for rounding: the other slacks may make room
+	}
+}
+
+// broken measures the violations of the mixture found, and reports whether one is more than its slack.
+func (w *decomposition) broken(g *Goals, means *Table) bool {
+	w.opt.Violations = zeros(w.opt.Violations, means.metrics)
+	means.Mean(w.theta, w.opt.Mixture)
+	broken := false
+	for i := range g.metrics {
+		if m := &g.metrics[i]; m.Hard {
+			v := m.violation(w.theta[i])
+			w.opt.Violations[i] = v
+			broken = broken || v > m.slack()
+		}
+	}
+	return broken
+}
+
+// inside is maximize by the scales of the program that there are: the best mixture is moved into the hard
+// guardrails by as much as rounding had left it outside, where that is more than the metrics' slack.
+func (w *decomposition) inside(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
 	if feasible, err = w.run(g, means, nil, tol, iterations); err != nil || !feasible {
 		return feasible, err
 	}
-	violations := zeros(w.opt.Violations, means.metrics)
 	w.tight = zeros(w.tight, means.metrics)
-	for push := 2.0; push < 1e7; push *= 100 {
-		means.Mean(w.theta, w.opt.Mixture)
-		broken := false
-		for i := range g.metrics {
-			if m := &g.metrics[i]; m.Hard {
-				violations[i] = m.violation(w.theta[i])
-				w.tight[i] = float64(push * violations[i])
-				broken = broken || violations[i] > m.slack()
-			}
+	for push := 2.0; w.broken(g, means) && push < 1e7; push *= 100 {
+		most := 0.0
+		for j, i := range w.lp.rows {
+			w.tight[i] = max(w.opt.Violations[i]-w.lp.room[j], 0)
+			most = max(most, w.tight[i]/w.lp.scale[j])
 		}
-		if !broken {
-			break
+		for j, i := range w.lp.rows {
+			if w.lp.room[j] > 0 { // all of it may be used up: the next rounding may be to the other side
+				w.tight[i] = float64(most * w.lp.scale[j])
+			}
+			w.tight[i] = float64(push * w.tight[i])
 		}
 		old := w.opt
 		w.kept = append(append(w.kept[:0], w.opt.Mixture...), w.opt.Prices...)
 		if more, err := w.run(g, means, w.tight, tol, iterations); err != nil || !more {
-			w.opt = old // there is no room: what there is stays, and says its violation
+			w.opt = old // there is no room: what there is stays
 			copy(w.opt.Prices, w.kept[copy(w.opt.Mixture, w.kept):])
 			break
 		}
 	}
-	w.opt.Violations = violations
 	return true, nil
 }
 
@@ -184,7 +218,7 @@ func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64
 	lp.reset(g, means, func(m *Metric) bool { return m.Hard })
 	for j, i := range lp.rows {
 		if tight != nil {
-			lp.tight[j] = tight[i] / lp.scale[j]
+			lp.push[j] = tight[i]
 		}
 	}
 	w.theta, w.d, w.prices, w.share = zeros(w.theta, m), zeros(w.d, m), zeros(w.prices, m), w.share[:0]

@@ -15,7 +15,8 @@ type Optimum struct {
 	Mixture []float64
 	// Value is f(μp).
 	Value float64
-	// Gap is certified: no mixture has a value above Value + Gap. It is above the tolerance where iterations ran
+	// Gap is certified: no mixture has a value above Value + Gap (with hard guardrails none that holds them, by
+	// their slack where [Maximize] uses it). It is above the tolerance where iterations ran
 	// out, and where rounding hides the rest: of a guardrail with the price λ whose means are of size s and
 	// differ by r between arms about 1e-15·λ·s·r stays, as the gradient 2λ·v is no finer than s.
 	Gap float64
@@ -24,8 +25,9 @@ type Optimum struct {
 	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a unit of
 	// the threshold costs. Nil where no guardrail is hard.
 	Prices []float64
-	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for other metrics):
-	// for hard ones what rounding left, at most the metric's slack. Nil for objectives that are not [Goals].
+	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for other
+	// metrics): for hard ones the slack used and what rounding left, more than the metric's slack only where
+	// the mixture is no more exact. Nil for objectives that are not [Goals].
 	Violations []float64
 	// Infeasible is not nil when no mixture holds all guardrails, soft ones included, and has the least total
 	// violation.
@@ -121,8 +123,12 @@ type SolverOptions struct {
 // Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of the
 // objective, soft guardrails and soft minimum included, is maximized by simplicial decomposition: its linear
 // programs are solved by the revised simplex method (O(K·m + m³) a step for m hard guardrails), whose dual
-// prices certify the gap. When no mixture holds the hard ones the error of code bad_input is an [*Infeasible]
-// with the least total violation; when no mixture holds the soft ones too, the optimum says so.
+// prices certify the gap. A guardrail's own [Metric.Slack] is room for the mixture; the slack that it has
+// without is for rounding, and is used only where an arm, or the whole program, would otherwise miss the
+// guardrail by no more than it: no arm that holds the guardrails is better than Value + Gap. Arms far
+// outside do not hide what others break: a mixture holds the guardrails in their own units, or there is an
+// error. When no mixture holds the hard ones the error of code bad_input is an [*Infeasible] with the least
+// total violation; when no mixture holds the soft ones too, the optimum says so.
 func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 	if err := means.check(f); err != nil {
 		return nil, err

@@ -10,7 +10,12 @@ import (
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
 // 0..K−1, then surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk −
 // c_j) over scale_j, the largest such number, and gains are scaled likewise, so that one tolerance fits every
-// row: a metric in millions does not hide one in millionths.
+// row: a metric in millions does not hide one in millionths. Where an arm far outside would hide the others of
+// its own row, that row's scale is what the mixtures looked at reach ([program.refine]).
+//
+// A guardrail that has a Slack of its own may be passed by it: tight_j is below 0. The slack that is there
+// for rounding alone is used only where an arm, or every mixture, would be beyond the guardrail by no more
+// than it.
 type program struct {
 	means      *Table
 	gain       []float64 // of the arms, of size at most 1
@@ -20,7 +25,14 @@ type program struct {
 	sign       []float64 // of its direction
 	limit      []float64 // c_j
 	scale      []float64
-	tight      []float64 // 0, or what is added to the demand, in units of scale
+	slack      []float64 // of the guardrails
+	room       []float64 // 0, or the slack, where it may be used
+	push       []float64 // what is added to the demand
+	tight      []float64 // push − room, in units of scale
+	units      []float64 // scales of metrics that refine has chosen, 0 for others; they outlast reset
+	wild       bool      // an arm's level may be above 1, or tol is sharp
+	relaxed    bool      // all slacks may be used; outlasts reset
+	tol        float64   // of gains and violations; outlasts reset
 	weight     []float64 // of the violations in the first phase
 	basis      []int
 	x          []float64 // values of the basis
@@ -30,6 +42,7 @@ type program struct {
 	iterations int
 	work       []float64 // of factor
 	rhs, col   []float64 // of run
+	mix        []float64 // of least
 	dir, cost1 []float64
 }
 
@@ -39,8 +52,14 @@ const tolerance = 1e-10
 // newProgram takes the guardrails that take reports, with zero gains.
 func newProgram(g *Goals, means *Table, take func(m *Metric) bool) *program {
 	lp := &program{}
+	lp.fresh(means.metrics)
 	lp.reset(g, means, take)
 	return lp
+}
+
+// fresh forgets what earlier programs had needed.
+func (lp *program) fresh(metrics int) {
+	lp.units, lp.relaxed, lp.tol = zeros(lp.units, metrics), false, tolerance
 }
 
 // zeros is a slice of n zeros, in the memory of v where there is enough.
@@ -53,30 +72,50 @@ func zeros[T any](v []T, n int) []T {
 // reset makes lp a new program, in its old memory.
 func (lp *program) reset(g *Goals, means *Table, take func(m *Metric) bool) {
 	lp.means, lp.gain, lp.unit, lp.offset, lp.iterations = means, zeros(lp.gain, means.arms), 1, 0, 0
+	lp.wild = lp.tol < tolerance
 	lp.rows, lp.sign, lp.limit, lp.scale, lp.weight = lp.rows[:0], lp.sign[:0], lp.limit[:0], lp.scale[:0], lp.weight[:0]
+	lp.slack, lp.room = lp.slack[:0], lp.room[:0]
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if m.Role != Guardrail || !take(m) {
 			continue
 		}
-		scale := 0.0
+		scale, slack, room := 0.0, m.slack(), m.Slack
 		for k := range means.arms {
-			scale = max(scale, math.Abs(means.Arm(k)[i]-m.limit()))
+			y := means.Arm(k)[i]
+			scale = max(scale, math.Abs(y-m.limit()))
+			if v := m.violation(y); v > 0 && v <= slack {
+				room = slack // this arm holds it
+			}
 		}
-		if scale == 0 {
+		switch {
+		case lp.units[i] > 0:
+			scale, lp.wild = lp.units[i], true
+		case scale == 0:
 			scale = 1
+		}
+		if lp.relaxed {
+			room = slack
 		}
 		lp.rows = append(lp.rows, i)
 		lp.sign = append(lp.sign, m.Direction.sign())
 		lp.limit = append(lp.limit, m.limit())
-		lp.scale = append(lp.scale, scale)
+		lp.scale = append(lp.scale, max(scale, slack))
+		lp.slack, lp.room = append(lp.slack, slack), append(lp.room, room)
 		lp.weight = append(lp.weight, 1)
 	}
 	n := len(lp.rows) + 1
 	lp.inBasis = zeros(lp.inBasis, means.arms+2*len(lp.rows))
-	lp.tight, lp.dual, lp.x = zeros(lp.tight, n-1), zeros(lp.dual, n), zeros(lp.x, n)
+	lp.push, lp.tight, lp.dual, lp.x = zeros(lp.push, n-1), zeros(lp.tight, n-1), zeros(lp.dual, n), zeros(lp.x, n)
 	lp.rhs, lp.col, lp.dir, lp.cost1 = zeros(lp.rhs, n), zeros(lp.col, n), zeros(lp.dir, n), zeros(lp.cost1, n)
 	lp.work = zeros(lp.work, n*(n+1))
+}
+
+// tighten sets what the guardrails demand.
+func (lp *program) tighten() {
+	for j, s := range lp.scale {
+		lp.tight[j] = (lp.push[j] - lp.room[j]) / s
+	}
 }
 
 // aim sets the gains to ⟨d, μ_k⟩.
@@ -125,16 +164,29 @@ func (lp *program) level(k, j int) float64 {
 	return float64(lp.sign[j] * ((lp.means.Arm(k)[lp.rows[j]] - lp.limit[j]) / lp.scale[j]))
 }
 
+// large is what the column, the cost and the value of variable c are divided, divided and multiplied by:
+// above 1 only for arms far outside, of a level above 1.
+func (lp *program) large(c int) float64 {
+	v := 1.0
+	if c < lp.means.arms && lp.wild {
+		for j := range lp.rows {
+			v = max(v, math.Abs(lp.level(c, j)))
+		}
+	}
+	return v
+}
+
 // column writes the constraint column of variable c.
 func (lp *program) column(dst []float64, c int) {
 	m, k := len(lp.rows), lp.means.arms
 	clear(dst)
 	switch {
 	case c < k:
+		unit := lp.large(c)
 		for j := range m {
-			dst[j] = lp.level(c, j)
+			dst[j] = lp.level(c, j) / unit
 		}
-		dst[m] = 1
+		dst[m] = 1 / unit
 	case c < k+m:
 		dst[c-k] = -1
 	default:
@@ -158,11 +210,21 @@ func (lp *program) cost(c int, first bool) float64 {
 func (lp *program) factor(dst, rhs []float64, transpose bool) bool {
 	n := len(lp.basis)
 	row := func(i int) []float64 { return lp.work[i*(n+1) : (i+1)*(n+1)] }
+	unit := math.Inf(1) // of the last row, Σp: its largest entry becomes 1
+	for _, c := range lp.basis {
+		if c < lp.means.arms {
+			unit = min(unit, lp.large(c))
+		}
+	}
 	for i, v := range rhs {
 		row(i)[n] = v
 	}
+	if !transpose {
+		row(n - 1)[n] *= unit
+	}
 	for i, c := range lp.basis {
 		lp.column(dst, c)
+		dst[n-1] *= unit
 		for r, v := range dst {
 			if transpose {
 				row(i)[r] = v
@@ -201,12 +263,15 @@ func (lp *program) factor(dst, rhs []float64, transpose bool) bool {
 	for i := range dst {
 		dst[i] = row(i)[n] / row(i)[i]
 	}
+	if transpose {
+		dst[n-1] *= unit
+	}
 	return true
 }
 
 func (lp *program) multipliers(first bool) bool {
 	for i, b := range lp.basis {
-		lp.cost1[i] = lp.cost(b, first)
+		lp.cost1[i] = lp.cost(b, first) / lp.large(b)
 	}
 	ok := lp.factor(lp.col, lp.cost1, true)
 	if ok {
@@ -220,14 +285,18 @@ func (lp *program) run(first bool) error {
 	m, k := len(lp.rows), lp.means.arms
 	copy(lp.rhs, lp.tight)
 	lp.rhs[m] = 1
+	most := 100*(k+m) + 10_000
+	if lp.wild {
+		most = 10*(k+m) + 1000 // it may go round and round by rounding
+	}
 	for round := 0; ; round++ {
-		if round > 100*(k+m)+10_000 {
+		if round > most {
 			return bad("means", "the linear program did not end in %d steps: it is too ill-conditioned", round)
 		}
 		if !lp.factor(lp.x, lp.rhs, false) || !lp.multipliers(first) {
 			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
-		enter, best := -1, tolerance
+		enter, best := -1, lp.tol
 		columns := k + 2*m
 		if lp.closed {
 			columns = k + m
@@ -281,11 +350,23 @@ func (lp *program) reduced(c int, first bool) float64 {
 		for j := range m {
 			r -= float64(lp.dual[j] * lp.level(c, j))
 		}
+		if lp.wild {
+			r -= lp.blur(c)
+		}
 		return r
 	case c < k+m:
 		return lp.dual[c-k]
 	}
 	return lp.cost(c, first) - lp.dual[c-k-m]
+}
+
+// blur is how much of the reduced gain of arm c may be rounding.
+func (lp *program) blur(c int) float64 {
+	size := math.Abs(lp.dual[len(lp.rows)])
+	for j, d := range lp.dual[:len(lp.rows)] {
+		size += math.Abs(float64(d * lp.level(c, j)))
+	}
+	return float64(4e-16 * size)
 }
 
 func (lp *program) shortfall() float64 {
@@ -298,27 +379,8 @@ func (lp *program) shortfall() float64 {
 	return v
 }
 
-// least runs the first phase: the least total violation, each guardrail's in its own scale, and if that is
-// not 0 the least in the metrics' units. It reports whether all can be held; then the artificial variables
-// are closed.
-func (lp *program) least() (feasible bool, err error) {
-	lp.begin()
-	if err := lp.run(true); err != nil {
-		return false, err
-	}
-	if lp.shortfall() <= tolerance {
-		lp.closed = true
-		return true, nil
-	}
-	largest := slices.Max(lp.scale)
-	for j, s := range lp.scale {
-		lp.weight[j] = s / largest
-	}
-	return false, lp.run(true)
-}
-
 // prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the bound
-// max_k [g_k + Σν_j·(y_jk − c_j)] on ⟨g, p⟩ of any mixture that holds them.
+// max_k [g_k + Σν_j·(y_jk − c_j + room_j)] on ⟨g, p⟩ of any mixture that holds them.
 func (lp *program) prices(dst []float64) (bound float64) {
 	clear(dst)
 	lp.multipliers(false)
@@ -326,7 +388,7 @@ func (lp *program) prices(dst []float64) (bound float64) {
 	for k := range lp.means.arms {
 		v := lp.gain[k]
 		for j := range lp.rows {
-			v += float64(max(-lp.dual[j], 0) * lp.level(k, j))
+			v += float64(max(-lp.dual[j], 0) * (lp.level(k, j) + lp.room[j]/lp.scale[j]))
 		}
 		bound = max(bound, v)
 	}
@@ -356,7 +418,7 @@ func (lp *program) mixtureTo(p []float64) []float64 {
 	sum := 0.0
 	for i, c := range lp.basis {
 		if c < len(p) {
-			p[c] = max(lp.x[i], 0)
+			p[c] = max(lp.x[i], 0) / lp.large(c)
 			sum += p[c]
 		}
 	}
