@@ -126,7 +126,7 @@ func TestLargeNoise(t *testing.T) {
 
 // A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more often than without.
 func TestHardGuardrailOutlivesChange(t *testing.T) {
-	runs, shares := testsize.Of(30, 10), [2]float64{}
+	runs, shares := 30, [2]float64{}
 	for i, jump := range []float64{0, 10} {
 		changes := 0
 		for seed := range uint64(runs) {
@@ -160,7 +160,7 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 		}
 	}
 	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
-	if shares[1] > shares[0]+.03 {
+	if shares[1] > shares[0]+.06 { // two of the runs
 		t.Errorf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
 	}
 }
