@@ -14,7 +14,7 @@ type ConfidentOptions struct {
 	// In each option 0 means the default, and negative none where that makes sense.
 	//
 	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
-	// hard guardrails, 0 means 2, negative none. z is that of the first 100 rounds, and grows by an eighth of itself
+	// hard guardrails, 0 means 2, negative none. z is that of the first 100 rounds, and grows by a sixteenth of itself
 	// in each power of ten after them.
 	Optimism, Caution, HardCaution float64
 	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5,
@@ -54,8 +54,9 @@ type ConfidentOptions struct {
 //
 // An arm's scatter may differ from the others': until each arm has three groups those of fewer have a part of what is
 // served, optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
-// than so many times an arm's own where that has some groups. One quarter of p⁺'s share is spread evenly over the arms
-// that carry it, as a small share of one that is little known is often what makes p⁺ good.
+// than so many times an arm's own where that has some groups. One tenth of p⁺'s share goes to the arms that carry it
+// with less than an eighth of the data of another that does: a small share of an arm that is little known is often what
+// makes p⁺ good.
 //
 // Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
 // that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and

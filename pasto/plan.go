@@ -173,12 +173,12 @@ func (l *Confident) miss() {
 	}
 }
 
-// optimism is z, which grows with the logarithm of the rounds since the start or the last change, by an eighth of itself
+// optimism is z, which grows with the logarithm of the rounds since the start or the last change, by a sixteenth of itself
 // in each power of ten above 100, so that no arm stays out for good for what its first groups were.
 func (l *Confident) optimism() float64 {
 	z := max(l.options.Optimism, 0)
 	if t := float64(l.s.Clock); t > 100 {
-		z += float64(z * (portable.Log(t/100) / (8 * math.Ln10)))
+		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
 	}
 	return z
 }
@@ -311,19 +311,14 @@ func (l *Confident) mix() {
 	rest := 1 - unseen
 	few := float64(rest * float64(0.5*(float64(s.Few)/float64(s.Live)))) // the share of arms of which little is known
 	rest -= few
-	carriers := 0.0
-	for _, v := range s.Up {
-		if v > carries {
-			carriers++
-		}
-	}
+	below, starved := l.starved()
 	each := float64(rest*eps) / float64(s.Live)
 	for k := range l.p {
 		l.p[k] = 0
 		if !s.Active[k] {
 			continue
 		}
-		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*l.lead(k, carriers))+float64((1-alpha)*s.Down[k]))) + each
+		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*l.lead(k, below, starved))+float64((1-alpha)*s.Down[k]))) + each
 		if s.Rounds[k] == 0 {
 			l.p[k] += unseen / float64(s.Fresh)
 		} else if s.Count[k] < fewGroups {
@@ -333,19 +328,38 @@ func (l *Confident) mix() {
 	l.sampler.ready = false
 }
 
-// carries is the share from which on an arm is taken to carry the optimistic mixture.
-const carries = 1e-6
+const (
+	carries = 1e-6 // the share from which on an arm is taken to carry the optimistic mixture
+	starves = 8    // how many times less data than another a carrier may have
+)
 
-// lead is the share of arm k in what is served to learn: three quarters of it are p⁺, and one is spread over the arms
-// that carry p⁺. With hard guardrails all of it is p⁺, a vertex of few arms (and Table 2's test of e-mails, of 52 rounds,
-// is decided better so).
-func (l *Confident) lead(k int, carriers float64) float64 {
-	if l.hard != nil {
-		return l.s.Up[k]
+// starved returns the size below which an arm that carries p⁺ is starved, an eighth of the largest of a carrier's, and the
+// number of these.
+func (l *Confident) starved() (below, number float64) {
+	s := &l.s
+	for k, v := range s.Up {
+		if v > carries {
+			below = max(below, s.Size[k]/starves)
+		}
 	}
-	v := float64(0.75 * l.s.Up[k])
-	if l.s.Up[k] > carries {
-		v += 0.25 / carriers
+	for k, v := range s.Up {
+		if v > carries && s.Size[k] < below {
+			number++
+		}
 	}
-	return v
+	return below, number
+}
+
+// lead is the share of arm k in what is served to learn: p⁺, of which a tenth goes to the carriers that are starved,
+// if there are any.
+func (l *Confident) lead(k int, below, starved float64) float64 {
+	v := l.s.Up[k]
+	if starved == 0 {
+		return v
+	}
+	lead := float64(0.9 * v)
+	if v > carries && l.s.Size[k] < below {
+		lead += 0.1 / starved
+	}
+	return lead
 }
