@@ -110,9 +110,10 @@ type Metric struct {
 	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and there is
 	// no price. Algorithms that follow gradients refuse it; the default and [Maximize] take it.
 	Hard bool `json:"hard,omitempty"`
-	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units: room
-	// for rounding, as a sum of shares times means seldom equals a threshold exactly. 0 means 1e-9 of the
-	// largest of |Threshold|, |Lower| and |Upper|, and 1e-9 where these are all 0 or the guardrail is relative.
+	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units; what
+	// solves for a mixture makes use of it. 0 is room for rounding only, as a sum of shares times means seldom
+	// equals a threshold exactly: 1e-9 of the largest of |Threshold|, |Lower| and |Upper|, and 1e-9 where these
+	// are all 0 or the guardrail is relative.
 	Slack float64 `json:"slack,omitempty"`
 	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means unknown. Every
 	// learner refuses an observation outside; of a relative guardrail the range is that of the raw values, of
