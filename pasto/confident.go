@@ -54,9 +54,8 @@ type ConfidentOptions struct {
 //
 // An arm's scatter may differ from the others': until each arm has three groups those of fewer have a part of what is
 // served, optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
-// than so many times an arm's own where that has some groups. One tenth of p⁺'s share goes to the arms that carry it
-// with less than an eighth of the data of another that does: a small share of an arm that is little known is often what
-// makes p⁺ good.
+// than so many times an arm's own where that has some groups. An arm that is useless and some hundred times as noisy as
+// the others still misleads optimism for thousands of rounds.
 //
 // Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
 // that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and

@@ -311,14 +311,13 @@ func (l *Confident) mix() {
 	rest := 1 - unseen
 	few := float64(rest * float64(0.5*(float64(s.Few)/float64(s.Live)))) // the share of arms of which little is known
 	rest -= few
-	below, starved := l.starved()
 	each := float64(rest*eps) / float64(s.Live)
 	for k := range l.p {
 		l.p[k] = 0
 		if !s.Active[k] {
 			continue
 		}
-		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*l.lead(k, below, starved))+float64((1-alpha)*s.Down[k]))) + each
+		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
 		if s.Rounds[k] == 0 {
 			l.p[k] += unseen / float64(s.Fresh)
 		} else if s.Count[k] < fewGroups {
@@ -326,40 +325,4 @@ func (l *Confident) mix() {
 		}
 	}
 	l.sampler.ready = false
-}
-
-const (
-	carries = 1e-6 // the share from which on an arm is taken to carry the optimistic mixture
-	starves = 8    // how many times less data than another a carrier may have
-)
-
-// starved returns the size below which an arm that carries p⁺ is starved, an eighth of the largest of a carrier's, and the
-// number of these.
-func (l *Confident) starved() (below, number float64) {
-	s := &l.s
-	for k, v := range s.Up {
-		if v > carries {
-			below = max(below, s.Size[k]/starves)
-		}
-	}
-	for k, v := range s.Up {
-		if v > carries && s.Size[k] < below {
-			number++
-		}
-	}
-	return below, number
-}
-
-// lead is the share of arm k in what is served to learn: p⁺, of which a tenth goes to the carriers that are starved,
-// if there are any.
-func (l *Confident) lead(k int, below, starved float64) float64 {
-	v := l.s.Up[k]
-	if starved == 0 {
-		return v
-	}
-	lead := float64(0.9 * v)
-	if v > carries && l.s.Size[k] < below {
-		lead += 0.1 / starved
-	}
-	return lead
 }
