@@ -90,9 +90,11 @@ type ConfidentOptions struct {
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
 // events: an arm that has had none yet is not taken to have no noise. Estimates that are moved stay in the
-// metrics' ranges. A round costs O(Q·(M + log K)), a round
-// with a solution O(K·M) for each arm that enters, one with a change O(K·M); memory is O(K·M). Observe
-// allocates nothing once its buffers have grown.
+// metrics' ranges.
+//
+// A round costs O(Q·(M + log K)), and O(K) more while some arm has not been served, a round with a solution O(K·M) for
+// each arm that enters, one with a change O(K·M); memory is O(K·M). Observe allocates nothing once its buffers have
+// grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails

@@ -51,7 +51,7 @@
 // (spec 9.2). Its fixed step 0.1/K is slow besides. Clips and floors mend the first and not the second (spec
 // 9.3). [Confident] has neither weight nor step. It solves the plug-in problem exactly, in rounds that grow
 // by 5 % and whenever an arm's observations have doubled, once with estimates moved up by two standard
-// errors, to learn from, and once moved down by half of one and with a price on what is not known, to deploy.
+// errors (and slowly more), to learn from, and once moved down by half of one and with a price on what is not known, to deploy.
 //
 // Relative gain R of the deployed mixture on the paper's random instances (100 arms, 10 groups a round; 1 is
 // the optimum, 0 the best single arm, below 0 is worse than that), over 1,000 runs (at 10⁵ over 200 of the
