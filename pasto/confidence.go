@@ -222,7 +222,7 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
-	if own > 0 { // the pool may be of arms that are noisier by far
+	if own > float64(1e-12*float64(free*(pool/s.Freedom))) { // not rounding; the pool may be of arms that are noisier by far
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
 	if tau > 0 {

@@ -73,6 +73,24 @@ func TestOneNoisyArm(t *testing.T) {
 	}
 }
 
+// An arm of which only a constant has been seen, with what rounding makes of it, has the pooled noise: it may have rare
+// events like the others.
+func TestConstantIsNotNoiseless(t *testing.T) {
+	l, err := NewConfident(one(t, Metric{Name: "x"}), 2, ConfidentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		obs := []Observation{{Arm: 0, Size: 3 + float64(n%7), Metrics: []float64{1.1}}, {Arm: 1, Size: 3 + float64(n%5), Metrics: []float64{1.1 + 5*float64(n%2)}}}
+		if err := l.Observe(obs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if se := l.standardError(0, 0); !(se > .01) {
+		t.Errorf("the constant arm has an error of %v", se)
+	}
+}
+
 // The best arm is noisier than the others, so that its first sample is often bad: it is found nevertheless.
 func TestNoisyArmIsNotFrozen(t *testing.T) {
 	for _, c := range []struct {
