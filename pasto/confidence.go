@@ -222,7 +222,8 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
-	if own > float64(1e-12*float64(free*(pool/s.Freedom))) { // not rounding; the pool may be of arms that are noisier by far
+	if mean := s.Mean[k*l.objective.Dim()+i]; own > float64(1e-28*float64(mean*mean)*s.Size[k]) { // not rounding
+		// The pool may be of arms that are noisier by far.
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
 	if tau > 0 {
