@@ -54,17 +54,17 @@
 // errors (and slowly more), to learn from, and once moved down by half of one and with a price on what is not known, to deploy.
 //
 // Relative gain R of the deployed mixture on the paper's random instances (100 arms, 10 groups a round; 1 is
-// the optimum, 0 the best single arm, below 0 is worse than that), over 1,000 runs (at 10⁵ over 200 of the
-// default and 60 of the paper's form), at t = 10³, 10⁴ and (where run) 10⁵:
+// the optimum, 0 the best single arm, below 0 is worse than that), over 1,000 runs (at 10⁵ over 60 of the
+// paper's form), at t = 10³, 10⁴ and 10⁵ (where run):
 //
 //	noise σ    default                  the paper's form
-//	0.1        0.998   0.999            −13.9   −2.52    0.51
-//	0.5        0.974   0.994            −14.1   −2.56    0.32
-//	1          0.900   0.986            −14.8   −2.65   −1.62
-//	5         −2.22    0.48    0.944    −27.2  −32.9   −40.3
+//	0.1        0.999   1.000            −13.9   −2.52    0.51
+//	0.5        0.979   0.996            −14.1   −2.56    0.32
+//	1          0.892   0.987   1.00     −14.8   −2.65   −1.62
+//	5         −2.19    0.47    0.95     −27.2  −32.9   −40.3
 //
 // The paper's toy with noise of standard deviation 5, mean objective at t = 10, 10², 10³, 10⁴ over 1,000
-// runs (optimum 1.0125, best single arm 0): default −0.97, 0.19, 0.93, 0.998; paper −0.81, −0.29, 0.31,
+// runs (optimum 1.0125, best single arm 0): default −1.29, 0.52, 0.93, 0.998; paper −0.81, −0.29, 0.31,
 // 0.81. The toy's uniform start is by luck at 98.8 % of its optimum, and algorithms that move slowly stay
 // there: before t = 50 or so the paper's form deploys the better mixture on it, and not on the random
 // instances.

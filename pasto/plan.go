@@ -63,7 +63,7 @@ func (l *Confident) cautious(p []float64) error {
 		switch {
 		case err != nil:
 			return err
-		case room == 1 && s.Kept && (!feasible || s.Fresh+s.Few > 0) && l.mayHold(l.down):
+		case room == 1 && s.Kept && l.hard != nil && (!feasible || s.Fresh+s.Few > 0) && l.mayHold(l.down):
 			copy(p, l.down)
 			return nil
 		case feasible == (room == 1):
