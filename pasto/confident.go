@@ -93,8 +93,8 @@ type ConfidentOptions struct {
 // metrics' ranges.
 //
 // A round costs O(Q·(M + log K)), and O(K) more while some arm has not been served, a round with a solution O(K·M) for
-// each arm that enters, one with a change O(K·M); memory is O(K·M). Observe allocates nothing once its buffers have
-// grown.
+// each arm that enters, one with a change O(K·M); memory is nine tables of K·M numbers (7.2 GB for a million arms and 100
+// metrics), and seven more once a change was found. Observe allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails

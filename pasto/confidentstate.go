@@ -72,6 +72,12 @@ func newConfidentState(arms, m int) confidentState {
 		Rise: make([]float64, m), Fall: make([]float64, m), Steady: make([]float64, m), Inner: make([]float64, m),
 		Lone: lone{Square: make([]float64, m), Product: make([]float64, m)},
 	}
+	for _, v := range s.each() {
+		*v = make([]float64, 0, arms)
+	}
+	for _, v := range s.rows() {
+		*v = make([]float64, 0, arms*m)
+	}
 	for range arms {
 		s.grow(m)
 	}

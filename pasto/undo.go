@@ -1,5 +1,7 @@
 package pasto
 
+import "slices"
+
 // undo is what it takes to take back a round: the rows that it touches, and everything in the few rounds that
 // touch everything.
 type undo struct {
@@ -103,11 +105,12 @@ func (l *Confident) mark(obs []Observation) {
 // markAll remembers everything, before a change of the means makes all arms anew.
 func (l *Confident) markAll() {
 	s, u := &l.s, &l.undo
-	u.whole, u.all = true, u.all[:0]
-	for _, v := range s.each() {
+	each, rows := s.each(), s.rows()
+	u.whole, u.all = true, slices.Grow(u.all[:0], len(s.Size)*(len(each)+len(rows)*l.objective.Dim()))
+	for _, v := range each {
 		u.all = append(u.all, *v...)
 	}
-	for _, v := range s.rows() {
+	for _, v := range rows {
 		u.all = append(u.all, *v...)
 	}
 }
