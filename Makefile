@@ -49,7 +49,7 @@ pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a d
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(DefaultFloors|NeverFallsBack|RankingTable|Replay)' ./pasto/scenario
 
 .PHONY: pasto-cost
-pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 10 GB), and 1,000 runs of scenario b
+pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto
 	time bin/noregret simulate b --progress quiet
 

@@ -222,7 +222,7 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
-	if mean := s.Mean[k*l.objective.Dim()+i]; own > float64(1e-28*float64(mean*mean)*s.Size[k]) { // not rounding
+	if mean := s.Mean[k*l.objective.Dim()+i]; free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Size[k]) { // not rounding
 		// The pool may be of arms that are noisier by far.
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
@@ -236,14 +236,11 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 	return (own + float64(w*pool)) / (free + w)
 }
 
-// trust is how many times an arm's own variance of so many degrees of freedom the pooled one may count for: normal
+// trust is how many times an arm's own variance of so many degrees of freedom, at least 4, the pooled one may count for: normal
 // noise has less than 1/trust of its variance as its scatter in one of a few thousand cases; skewed noise needs more room.
 func trust(free float64) float64 {
 	most := [...]float64{4: 200, 5: 80, 6: 40, 7: 28, 8: 21}
-	switch {
-	case free < 4:
-		return math.Inf(1)
-	case free < float64(len(most)):
+	if free < float64(len(most)) {
 		return most[int(free)]
 	}
 	return 16

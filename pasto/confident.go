@@ -46,14 +46,15 @@ type ConfidentOptions struct {
 //	cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
 //
 // every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
-// with α_t = min(½, 5·t^−⅓) and deploys p⁻. There is no step size and no importance weight: the
+// with α_t = min(½, 5·t^−⅓), once all arms are known a little, and deploys p⁻. There is no step size and no importance weight: the
 // first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2); so there is no mirror
 // step either, and nothing here is built on oco. Optimism brings data to the arms that could matter, so that
 // no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
 // deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
-// An arm's scatter may differ from the others': until each arm has three groups those of fewer have a part of what is
-// served, optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
+// Of what is served arms without a group have all at first, and later their number's share; of the rest those of one
+// or two groups have half of their number's share, alike: nearly half of all until each arm has three groups. An arm's
+// scatter may differ from the others': optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
 // than so many times an arm's own where that has some groups. An arm that is useless and some hundred times as noisy as
 // the others still misleads optimism for thousands of rounds.
 //
@@ -85,14 +86,15 @@ type ConfidentOptions struct {
 // stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
 // for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
 // tells whether they can be held at all. After a change p⁻ stays until each arm has three groups again and a mixture
-// holds them with all that caution, unless the estimates say that it no longer holds them. What is served to learn is under no such promise.
+// holds them with all that caution, unless the estimates say that it no longer holds them, or that it is surely worse
+// than what there is room for. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
 // events: an arm that has had none yet is not taken to have no noise. Estimates that are moved stay in the
 // metrics' ranges.
 //
-// A round costs O(Q·(M + log K)), and O(K) more while some arm has not been served, a round with a solution O(K·M) for
+// A round costs O(Q·(M + log K)), and O(K) more where an arm was served for the first or the third time, a round with a solution O(K·M) for
 // each arm that enters, one with a change O(K·M); memory is nine tables of K·M numbers (7.2 GB for a million arms and 100
 // metrics), and seven more once a change was found. Observe allocates nothing once its buffers have grown.
 type Confident struct {
@@ -119,6 +121,8 @@ type Confident struct {
 	squared   []float64 // of a solution: K·M squared standard errors
 	ridge     []float64
 	down, up  []float64 // p⁻ and p⁺ before a solution
+	worse     []float64 // of surelyBetter
+	better    []float64
 	sampler   sampler
 	text      string
 	intake    intake
@@ -219,6 +223,7 @@ func (l *Confident) workspace() {
 			l.ignored[i] = g.metrics[i].Role == Report
 		}
 	}
+	l.worse, l.better = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	l.curve = make([]float64, l.objective.Dim())
 	l.low, l.high = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
 	for i := range l.curve {
@@ -263,7 +268,7 @@ func (l *Confident) Observe(obs []Observation) error {
 		return err
 	}
 	l.mark(obs)
-	before := l.s.Fresh
+	before, few := l.s.Fresh, l.s.Few
 	l.common(obs)
 	l.inner(obs)
 	for i := range obs {
@@ -294,7 +299,7 @@ func (l *Confident) Observe(obs []Observation) error {
 			return err
 		}
 	}
-	if solve || l.s.Fresh != before {
+	if solve || l.s.Fresh != before || l.s.Few != few {
 		l.s.Mixed = l.s.Clock
 		l.mix()
 	}

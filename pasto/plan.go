@@ -48,7 +48,8 @@ const roomSteps = 6
 // of it as there is room for, and where none holds them by the estimates the least violation by these.
 //
 // After a change p⁻ stays until every arm has been served a few times again and a mixture holds them with all
-// caution, for as long as it may hold them itself.
+// caution, for as long as it may hold them itself; and where every arm has been and none holds them with all caution,
+// until what there is room for is surely better.
 func (l *Confident) cautious(p []float64) error {
 	s := &l.s
 	solve := func(room float64) (feasible bool, err error) {
@@ -58,20 +59,33 @@ func (l *Confident) cautious(p []float64) error {
 		l.solver.ridge = nil
 		return feasible, err
 	}
-	for _, room := range [2]float64{1, 0} {
-		feasible, err := solve(room)
-		switch {
-		case err != nil:
-			return err
-		case room == 1 && s.Kept && l.hard != nil && (!feasible || s.Fresh+s.Few > 0) && l.mayHold(l.down):
-			copy(p, l.down)
-			return nil
-		case feasible == (room == 1):
-			s.Kept = false
-			return nil
-		}
+	feasible, err := solve(1)
+	if err != nil {
+		return err
 	}
-	s.Kept = false
+	kept := s.Kept && l.hard != nil && l.mayHold(l.down)
+	switch {
+	case kept && s.Fresh+s.Few > 0:
+		copy(p, l.down)
+		return nil
+	case feasible:
+		s.Kept = false
+		return nil
+	}
+	if err := l.roomFor(solve); err != nil {
+		return err
+	}
+	if s.Kept = kept && !l.surelyBetter(p, l.down); s.Kept {
+		copy(p, l.down)
+	}
+	return nil
+}
+
+// roomFor solves with as much of the caution of hard guardrails as there is room for.
+func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error)) error {
+	if feasible, err := solve(0); err != nil || !feasible {
+		return err
+	}
 	low, high, at := 0.0, 1.0, 0.0
 	for range roomSteps {
 		mid := (low + high) / 2
@@ -95,23 +109,34 @@ func (l *Confident) cautious(p []float64) error {
 // mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than its caution of
 // standard errors.
 func (l *Confident) mayHold(p []float64) bool {
-	m := l.objective.Dim()
-	for i := range m {
-		if !l.hard.metrics[i].Hard {
-			continue
-		}
-		mean, square := 0.0, 0.0
-		for k, w := range p {
-			if w > 0 {
-				mean += float64(w * l.s.Mean[k*m+i])
-				square += float64(float64(w*w) * l.squared[k*m+i])
-			}
-		}
-		if x := &l.hard.metrics[i]; x.violation(mean+float64(l.sign[i]*float64(l.caution[i]*math.Sqrt(square)))) > x.slack() {
+	for i := range l.hard.metrics {
+		if x := &l.hard.metrics[i]; x.Hard && x.violation(l.off(p, i, l.caution[i])) > x.slack() {
 			return false
 		}
 	}
 	return true
+}
+
+// surelyBetter reports whether mixture p has more of the objective without hard guardrails than q where the one is z
+// standard errors worse than estimated, in each metric, and the other as much better.
+func (l *Confident) surelyBetter(p, q []float64) bool {
+	z := l.optimism()
+	for i := range l.worse {
+		l.worse[i], l.better[i] = l.off(p, i, -z), l.off(q, i, z)
+	}
+	return l.hard.Reward(l.worse) > l.hard.Reward(l.better)
+}
+
+// off is metric i of mixture p by the estimates, and z of its standard errors in the good direction; in the metric's range.
+func (l *Confident) off(p []float64, i int, z float64) float64 {
+	m, mean, square := len(l.sign), 0.0, 0.0
+	for k, w := range p {
+		if w > 0 {
+			mean += float64(w * l.s.Mean[k*m+i])
+			square += float64(float64(w*w) * l.squared[k*m+i])
+		}
+	}
+	return min(max(mean+float64(l.sign[i]*float64(z*math.Sqrt(square))), l.low[i]), l.high[i])
 }
 
 // shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard

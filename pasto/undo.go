@@ -87,16 +87,17 @@ type confidentUndo struct {
 // mark remembers what the observations are about to change.
 func (l *Confident) mark(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
-	u.scalars, u.whole, u.pool, u.rows = *s, false, u.pool[:0], u.rows[:0]
+	each, rows := s.each(), s.rows()
+	u.scalars, u.whole, u.pool, u.rows = *s, false, u.pool[:0], slices.Grow(u.rows[:0], len(obs)*(len(each)+len(rows)*m))
 	for _, v := range s.metrics() {
 		u.pool = append(u.pool, *v...)
 	}
 	for i := range obs {
 		k := obs[i].Arm
-		for _, v := range s.each() {
+		for _, v := range each {
 			u.rows = append(u.rows, (*v)[k])
 		}
-		for _, v := range s.rows() {
+		for _, v := range rows {
 			u.rows = append(u.rows, (*v)[k*m:(k+1)*m]...)
 		}
 	}

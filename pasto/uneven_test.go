@@ -3,6 +3,7 @@ package pasto
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,9 +143,10 @@ func TestLargeNoise(t *testing.T) {
 	}
 }
 
-// A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more often than without.
+// A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more often than without,
+// as what was deployed stays until each arm has three groups again.
 func TestHardGuardrailOutlivesChange(t *testing.T) {
-	runs, shares := 30, [2]float64{}
+	runs, shares, stayed := 30, [2]float64{}, 0
 	for i, jump := range []float64{0, 10} {
 		changes := 0
 		for seed := range uint64(runs) {
@@ -158,6 +160,8 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 				means[k] = []float64{-y, y}
 			}
 			noise := [][]float64{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
+			moved := false
+			var last []float64
 			uneven(t, l, means, noise, 1, 6000, seed, func(n int, obs []Observation) {
 				if n < 5000 {
 					return
@@ -170,16 +174,147 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 				if y < -1e-9 {
 					shares[i] += 1 / float64(1000*runs)
 				}
+				if l.s.Changes == 0 {
+					last = append(last[:0], l.Deployed()...)
+				} else if l.s.Fresh+l.s.Few > 0 && !slices.Equal(last, l.Deployed()) {
+					moved = true
+				}
 			})
 			changes += min(l.Changes(), 1)
+			if jump > 0 && !moved {
+				stayed++
+			}
 		}
 		if jump > 0 && changes < runs {
 			t.Errorf("the jump was seen in %d of %d runs", changes, runs)
 		}
 	}
-	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
+	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump; stayed in %d of %d", 100*shares[0], 100*shares[1], stayed, runs)
 	if shares[1] > shares[0]+.06 { // two of the runs
 		t.Errorf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
+	}
+	if stayed < runs*9/10 { // but for those whose estimates say that it no longer holds
+		t.Errorf("what was deployed stayed until each arm had three groups in %d of %d runs", stayed, runs)
+	}
+}
+
+// Arms that differ from their guardrail's threshold by nothing leave no room for all caution: what was deployed before a
+// change does not stay for good where it has become the worst.
+func TestKeptYieldsToSurelyBetter(t *testing.T) {
+	runs, worst := 30, 0
+	for seed := range uint64(runs) {
+		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true}), 3, ConfidentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		means, noise := [][]float64{{1, 0}, {0, 0}, {.5, 0}}, [][]float64{{1, 1}, {1, 1}, {1, 1}}
+		uneven(t, l, means, noise, 1, 4000, seed, func(n int, _ []Observation) {
+			if n == 2000 {
+				means[0][0], means[1][0] = -5, 1
+			}
+		})
+		if l.Changes() == 0 {
+			t.Errorf("seed %d: the change was not found", seed)
+		}
+		if l.Deployed()[0] > .5 {
+			worst++
+		}
+	}
+	t.Logf("the worst arm is deployed in %d of %d runs", worst, runs)
+	if worst > runs/5 {
+		t.Errorf("the arm that has become the worst is deployed in %d of %d runs 2,000 rounds later", worst, runs)
+	}
+}
+
+// Optimism is z in the first 100 rounds, and z/16 more in each power of ten.
+func TestOptimismGrows(t *testing.T) {
+	l, err := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{Optimism: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for clock, want := range map[int]float64{0: 3, 1: 3, 100: 3, 1000: 3 + 3./16, 100_000: 3 + 9./16} {
+		if l.s.Clock = clock; math.Abs(l.optimism()-want) > 1e-12 {
+			t.Errorf("at round %d: %v, want %v", clock, l.optimism(), want)
+		}
+	}
+}
+
+// What is taken off for what is not known of an arm is at most the range of the objective over the arms.
+func TestRiskIsBoundedByStakes(t *testing.T) {
+	g := goals(t, 5, false, 0)
+	l, err := NewConfident(g, 3, ConfidentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	means := [][]float64{{2, -2}, {0, 2}, {-1, 0}}
+	uneven(t, l, means, [][]float64{{1, 1}, {1, 1}, {1, 1000}}, 1, 300, 1, nil)
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range means {
+		v := g.Value(l.s.Mean[2*k : 2*k+2])
+		low, high = min(low, v), max(high, v)
+	}
+	if l.miss(); !(l.options.Shrink*l.curve[1]*l.squared[5] > high-low) {
+		t.Fatalf("squared error %v: want one of which the price is above the range %v", l.squared[5], high-low)
+	}
+	l.risk()
+	for k, r := range l.ridge {
+		if !(r > 0 && r <= (high-low)*(1+1e-12)) {
+			t.Errorf("arm %d: %v is taken off, want at most %v", k, r, high-low)
+		}
+	}
+}
+
+// A learner restored in any round serves what it served.
+func TestRestoredServesTheSame(t *testing.T) {
+	for _, c := range [][2]int{{20, 1}, {100, 1}, {100, 3}, {100, 10}} {
+		g := goals(t, 5, false, 0)
+		fresh := func() *Confident {
+			l, err := NewConfident(g, c[0], ConfidentOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		l, means, noise := fresh(), [][]float64{}, [][]float64{}
+		for k := range c[0] {
+			means, noise = append(means, []float64{float64(k % 7), float64(k%5) - 2}), append(noise, []float64{1, 1})
+		}
+		differ := 0
+		uneven(t, l, means, noise, c[1], 600, 1, func(int, []Observation) {
+			data, err := l.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := fresh()
+			if err := other.UnmarshalBinary(data); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(other.Serving(), l.Serving()) {
+				differ++
+			}
+		})
+		if differ > 0 {
+			t.Errorf("K=%d, Q=%d: restored in %d of 600 rounds it serves another mixture", c[0], c[1], differ)
+		}
+	}
+}
+
+// Values whose squares are next to nothing have standard errors all the same.
+func TestTiniestScatter(t *testing.T) {
+	l, err := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, y := range []float64{0, 0, 3e-162, 0, 1.5e-162, 0, 0, 0} {
+		if err := l.Observe([]Observation{{Arm: n % 2, Metrics: []float64{0, y}}}); err != nil {
+			t.Fatal(err)
+		}
+		_, errors := l.Estimate()
+		for k := range 2 {
+			if v := errors.Arm(k)[1]; v != v {
+				t.Errorf("round %d: the standard error of arm %d is NaN", n, k)
+			}
+		}
 	}
 }
 
