@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto/scenario"
 )
 
 // isNumber reports whether a label is a number.
@@ -35,6 +36,28 @@ func (n number) String() string {
 		return "-"
 	}
 	return strconv.FormatFloat(float64(n), 'f', 4, 64)
+}
+
+// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell them, else with six
+// digits.
+func inUnitsOf(of ...scenario.Series) func(float64) string {
+	top := 0.0
+	for _, s := range of {
+		for _, v := range s {
+			if v-v == 0 {
+				top = max(top, math.Abs(v))
+			}
+		}
+	}
+	if top == 0 || top >= 0.001 && top < 1e7 {
+		return func(v float64) string { return number(v).String() }
+	}
+	return func(v float64) string {
+		if v-v != 0 {
+			return "-"
+		}
+		return short(v)
+	}
 }
 
 // pointed is the number that p points at, undefined for nil.

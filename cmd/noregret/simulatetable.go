@@ -21,9 +21,10 @@ func (a *app) writeSimulations(all []simulation) error {
 		a.writeMarks(s.Result)
 		g := grid{}
 		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
+		objective, violation := inUnitsOf(s.Objective.Q25, s.Objective.Q75, s.Single.Mean, s.Best.Mean), inUnitsOf(s.Violation.Mean)
 		for j, t := range s.At {
-			g.add(strconv.Itoa(t), number(s.Objective.Mean[j]).String(), number(s.Objective.Q25[j]).String(), number(s.Objective.Q75[j]).String(),
-				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Serving.Gain.Ratio[j]).String(), number(s.Violation.Mean[j]).String(), number(s.Violation.Share[j]).String(), number(s.Distance.Mean[j]).String())
+			g.add(strconv.Itoa(t), objective(s.Objective.Mean[j]), objective(s.Objective.Q25[j]), objective(s.Objective.Q75[j]),
+				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Serving.Gain.Ratio[j]).String(), violation(s.Violation.Mean[j]), number(s.Violation.Share[j]).String(), objective(s.Distance.Mean[j]))
 		}
 		if err := g.write(a.stdout); err != nil {
 			return err

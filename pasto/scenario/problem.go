@@ -40,7 +40,7 @@ type Arm struct {
 // MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are below 13, times it are seen.
 const MostNoise = 1e98
 
-// mostMean bounds means, thresholds, prices and weights: the objective is finite then.
+// mostMean bounds means, contrasts, thresholds, prices, weights and softness: the objective is finite then.
 const mostMean = 1e100
 
 // mostProblem is the size of the largest file taken.
@@ -104,6 +104,8 @@ func (p *Problem) table() (*pasto.Table, error) {
 		return nil, err
 	}
 	switch {
+	case p.Soft > mostMean:
+		return nil, bad("soft", "%v: want at most %v", p.Soft, mostMean)
 	case !(p.Noise >= 0 && p.Noise <= MostNoise):
 		return nil, bad("noise", "%v: want a finite standard deviation, at least 0 and at most %v", p.Noise, MostNoise)
 	case p.Groups < 0 || p.Groups > 100_000:
@@ -141,6 +143,12 @@ func (p *Problem) table() (*pasto.Table, error) {
 		for k := range p.Arms {
 			if err := g.Contrast(dst, p.Arms[k].Means, p.Arms[c].Means); err != nil {
 				return nil, bad(fmt.Sprintf("arms[%d]", k), "%w", err)
+			}
+			for i, v := range dst {
+				if m := &p.Metrics[i]; m.Relative && math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
+					return nil, bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q less %v times the control's is %v: with a noise of %v it can pass %v, the largest taken",
+						p.Arms[k].Means[i], p.Arms[k].Name, 1+m.Threshold, v, p.Noise, mostMean)
+				}
 			}
 		}
 	}
@@ -220,7 +228,7 @@ func problemSpec(path string) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	s := Spec{Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true, fixed: true}
+	s := Spec{Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true, fixed: true, stream: "file"}
 	if p.Rounds > 0 {
 		s.Rounds = p.Rounds
 	}

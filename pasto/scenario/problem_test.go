@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
@@ -93,6 +95,9 @@ func TestProblemRefused(t *testing.T) {
 		{`"threshold": 0`, `"threshold": -2e100`, `metrics[1]: threshold -2e+100 and lambda 5 of "y": want both of size at most 1e100`},
 		{`"lambda": 5`, `"lambda": 1e200`, `metrics[1]: threshold 0 and lambda 1e+200 of "y": want both of size at most 1e100`},
 		{`{"name": "x"}`, `{"name": "x", "weight": 1e200}`, `metrics[0]: weight 1e+200 of "x": want at most 1e100`},
+		{`"noise": 0.5`, `"noise": 0.5, "soft": 1e300`, `soft: 1e+300: want at most 1e+100`},
+		{`"threshold": 0, "lambda": 5}],
+	"arms": [{"name": "a", "means": [2, -2]}`, `"relative": true, "threshold": 1e6}], "control": "a", "arms": [{"name": "a", "means": [2, 9e99]}`, `arms[0].means[1]: 9e+99 of "a" less 1.000001e+06 times the control's is -8.999999999999999e+105: with a noise of 0.5 it can pass 1e+100`},
 		{`"lambda": 5}], "arms"`, `"lambda": 5}], "arms"`, ""},
 	} {
 		path := write(t, strings.Replace(shop, c.old, c.new, 1))
@@ -309,5 +314,41 @@ func TestProblemUnits(t *testing.T) {
 		if _, err := newTruth(ctx, f, mustTable([]float64{1})); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// A file's result is the same wherever it is.
+func TestProblemPathIsNoSeed(t *testing.T) {
+	var first *Result
+	for range 2 {
+		r, err := Run(t.Context(), Options{Scenario: write(t, shop), Rounds: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Scenario = ""; first == nil {
+			first = r
+		} else if diff := cmp.Diff(first, r, cmpopts.EquateNaNs()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Guardrails that are hard by the file are as hard as by the flag.
+func TestProblemHardInFile(t *testing.T) {
+	text := `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail"HARD}], "noise": 2, "rounds": 300, "runs": 60, "arms": [{"name": "a", "means": [2, -0.2]},
+		{"name": "b", "means": [0, 0.2]}, {"name": "c", "means": [1.9, -0.1]}, {"name": "d", "means": [1.9, -0.3]}]}`
+	var all [2]*Result
+	for i, hard := range []string{"", `, "hard": true`} {
+		r, err := Run(t.Context(), Options{Scenario: write(t, strings.Replace(text, "HARD", hard, 1)), Hard: i == 0, Checkpoints: []int{100, 300}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Scenario, all[i] = "", r
+	}
+	if diff := cmp.Diff(all[0], all[1], cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+	if r := all[1]; !r.Hard || r.Violation.Share[1] <= .05 || r.Crossing.Single != 0 || r.Objective.Mean[1] < float64(r.BestSingle) {
+		t.Errorf("hard %v, broken in %v, above the best single arm from round %d on: want true, more than 0.05 and never", r.Hard, r.Violation.Share[1], r.Crossing.Single)
 	}
 }

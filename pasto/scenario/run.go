@@ -74,6 +74,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 		}
 		return nil, err
 	}
+	o.Hard = first.objective().HasHard()
 	out := make([]outcome, o.Runs)
 	var next atomic.Int64
 	var done int
@@ -144,7 +145,7 @@ type rounds struct {
 func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
 	q := w.groups()
 	r := &rounds{
-		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.Scenario, run)), noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.Scenario, run)),
+		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.stream, run)), noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.stream, run)),
 		arms: make([]int, q), obs: make([]pasto.Observation, q), values: make([]float64, q*metrics),
 	}
 	if _, ok := w.(controlled); ok {

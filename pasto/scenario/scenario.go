@@ -57,6 +57,8 @@ type Options struct {
 	Progress func(done, total int)
 	// New makes the learner in place of Algorithm, nil for the named one.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
+
+	stream string // of the scenario
 }
 
 // Result is what [Run] found; its JSON is the contract of noregret simulate --json.
@@ -68,7 +70,8 @@ type Result struct {
 	// Noise is σ, 0 for real data.
 	Noise float64 `json:"noise"`
 	Seed  uint64  `json:"seed"`
-	// Hard, Iterate ("deployed" or "serving"), Threshold (null for the scenario's) and Start are those of the options.
+	// Hard is whether a guardrail is hard, by the options or by a problem's file. Iterate ("deployed" or "serving"),
+	// Threshold (null for the scenario's) and Start are those of the options.
 	Hard      bool     `json:"hard"`
 	Iterate   string   `json:"iterate"`
 	Threshold *float64 `json:"threshold"`
@@ -221,8 +224,9 @@ type Spec struct {
 	Noise        float64
 	common       bool // all runs have the same arms
 	real         bool
-	fixed        bool // has thresholds of its own
-	drift        bool // the means change
+	fixed        bool   // has thresholds of its own
+	drift        bool   // the means change
+	stream       string // names the streams of random numbers, "" for Name: of a file they are the same wherever it is
 	prepare      func(o *Options) (build func(run int) (world, error), arms []string, data string, err error)
 }
 
@@ -254,7 +258,10 @@ func usage(place, format string, args ...any) error {
 
 // complete fills in and checks the options.
 func (o *Options) complete(s *Spec) error {
-	o.Scenario = s.Name
+	o.Scenario, o.stream = s.Name, s.stream
+	if o.stream == "" {
+		o.stream = s.Name
+	}
 	if o.Algorithm == "" {
 		o.Algorithm = "default"
 	}
