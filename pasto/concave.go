@@ -13,8 +13,24 @@ import (
 // finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points
 // of the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and
 // left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them,
-// are taken to be rounding. The same seed tests the same points.
+// are taken to be rounding. The same seed tests the same points. Learners of a [Utility] with a box do this with
+// 100 pairs when they are made, and take 1e-6 for rounding, as its gradient may be by differences.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
+	return checkConcave(f, lower, upper, n, seed, 1e-12)
+}
+
+// boxed reports whether the utility has a box that points can be drawn from.
+func (u *Utility) boxed() bool {
+	for i := range u.Metrics {
+		if lower, upper := u.bounds(i); !(math.Abs(lower) <= largest && math.Abs(upper) <= largest) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkConcave is [CheckConcave] with so much of the terms' size taken for rounding.
+func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, rounding float64) error {
 	if err := validate(f); err != nil {
 		return err
 	}
@@ -61,25 +77,25 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 			tangent += float64(ga[i] * (b[i] - a[i]))
 			size += float64(math.Abs(ga[i]) * (math.Abs(a[i]) + math.Abs(b[i])))
 		}
-		slack := float64(1e-12 * size)
+		slack := float64(rounding * size)
 		switch {
 		case !(fb <= fa+tangent+slack):
 			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
 			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
-		case convex.Norm2(ga) > lipschitz*(1+1e-9):
+		case convex.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
 			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
 		}
-		if err := checkSmooth(a, b, ga, gb, smooth); err != nil {
+		if err := checkSmooth(a, b, ga, gb, smooth, rounding); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkSmooth tests ‖∇f(a) − ∇f(b)‖ ≤ smooth·‖a − b‖, to within 1e-12 of the sizes of the
+// checkSmooth tests ‖∇f(a) − ∇f(b)‖ ≤ smooth·‖a − b‖, to within rounding of the sizes of the
 // gradients and, as they move with the rounding of a and b, of smooth times those of the points.
-func checkSmooth(a, b, ga, gb []float64, smooth float64) error {
+func checkSmooth(a, b, ga, gb []float64, smooth, rounding float64) error {
 	if math.IsInf(smooth, 1) {
 		return nil
 	}
@@ -89,8 +105,8 @@ func checkSmooth(a, b, ga, gb []float64, smooth float64) error {
 	}
 	distance, norm := convex.Norm2(apart), convex.Norm2(moved)
 	points := float64(smooth * (convex.Norm2(a) + convex.Norm2(b)))
-	slack := float64(1e-12*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
-	if norm > float64(float64(smooth*distance)*(1+1e-9))+slack {
+	slack := float64(rounding*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
+	if norm > float64(float64(smooth*distance)*(1+float64(1e3*rounding)))+slack {
 		return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
 	}
 	return nil

@@ -92,6 +92,9 @@ func checkProblem(f Objective, arms int) error {
 	if arms < 1 {
 		return bad("arms", "%d: want at least 1", arms)
 	}
+	if u, ok := f.(*Utility); ok && u.boxed() {
+		return checkConcave(u, u.Lower, u.Upper, 100, 0, 1e-6)
+	}
 	return nil
 }
 

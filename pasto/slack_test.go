@@ -3,6 +3,7 @@ package pasto
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
@@ -310,5 +311,27 @@ func TestSlackOfSingleArms(t *testing.T) {
 	}
 	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .2}), []int{0, 2}, 3); e == nil || e.Mixture[2] != 1 || math.Abs(e.Violation-.1) > 1e-12 {
 		t.Error(e)
+	}
+}
+
+// A utility that is not concave in its box is refused by every learner before it learns; one whose gradient is by
+// differences is not.
+func TestLearnersRefuseConvexUtility(t *testing.T) {
+	square := func(theta []float64) float64 { return theta[0] * theta[0] }
+	u := &Utility{Name: "square", Metrics: 1, U: square, DU: func(dst, theta []float64) { dst[0] = 2 * theta[0] }, Lower: []float64{-1}, Upper: []float64{1}}
+	rough := &Utility{
+		Name: "rough", Metrics: 1, U: func(theta []float64) float64 { return -square(theta) },
+		DU: func(dst, theta []float64) {
+			dst[0] = (square([]float64{theta[0] - 1e-6}) - square([]float64{theta[0] + 1e-6})) / 2e-6
+		},
+		Lower: []float64{-1}, Upper: []float64{1},
+	}
+	for _, a := range Algorithms() {
+		if _, err := NewByName(a.Name, u, 2, 100, nil); err == nil || !strings.Contains(err.Error(), "objective: it is not concave") {
+			t.Errorf("%s: %v", a.Name, err)
+		}
+		if _, err := NewByName(a.Name, rough, 2, 100, nil); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f and L_f;
-// 0 means unknown (+Inf). Check it with [CheckConcave]. The functions must be pure and fast: they are
+// 0 means unknown (+Inf). The functions must be pure and fast: they are
 // called every round.
 type Utility struct {
 	// Name is what messages and snapshots call it: functions cannot be compared, so give each its own.
@@ -20,7 +20,8 @@ type Utility struct {
 	// for all.
 	Directions []Direction
 	// Lower and Upper are the box of values on which U and DU are finite, nil for all numbers. Observations outside
-	// are refused, and learners that move estimates stay in it. A utility such as √x, which has no gradient at 0,
+	// are refused, and learners that move estimates stay in it, and refuse a utility that is not concave in it by
+	// [CheckConcave]. A utility such as √x, which has no gradient at 0,
 	// wants √(x + ε) and a Lower of 0.
 	Lower, Upper []float64
 }

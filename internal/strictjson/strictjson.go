@@ -38,8 +38,8 @@ func Decode(raw []byte, v any, rules Rules) error {
 	var whole json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if err := dec.Decode(&whole); err != nil {
-		if e, ok := errors.AsType[*json.SyntaxError](err); ok && int(e.Offset) < len(raw) {
-			return fault("", "it is no JSON at byte %d", e.Offset)
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return fault("", "it is no JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
 		}
 		return fault("", "it is no JSON: it ends too early")
 	}
@@ -51,6 +51,29 @@ func Decode(raw []byte, v any, rules Rules) error {
 		return fault("", "text after the value's end, at byte %d", len(raw)-rest+1)
 	}
 	return nil
+}
+
+// culprit is the line of byte at, which is counted from 1, with what is there, and a word of advice where that is a
+// number that JSON does not have.
+func culprit(raw []byte, at int, rules Rules) string {
+	const most = 20
+	at = min(max(at, 1), len(raw))
+	line := 1 + bytes.Count(raw[:at-1], []byte("\n"))
+	if rules.Hide {
+		return fmt.Sprintf(", in line %d", line)
+	}
+	rest := raw[at-1:]
+	text := string(bytes.ToValidUTF8(rest[:min(len(rest), most)], nil))
+	advice := ""
+	for _, word := range []string{"NaN", "Inf", "nan", "inf"} {
+		if strings.HasPrefix(text, word) {
+			advice = ": there is no such number in JSON, want a finite one"
+		}
+	}
+	if len(rest) > most {
+		text += "..."
+	}
+	return fmt.Sprintf(", in line %d at %q%s", line, text, advice)
 }
 
 func fault(path, format string, args ...any) error {

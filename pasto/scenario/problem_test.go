@@ -62,7 +62,7 @@ func TestProblemRefused(t *testing.T) {
 		{`"name": "b"`, `"name": ""`, "arms[1]: it has no name"},
 		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: want at least one"},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
-		{`[0, 2]`, `[0, NaN]`, "it is no JSON at byte 165"},
+		{`[0, 2]`, `[0, NaN]`, "it is no JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": there is no such number in JSON, want a finite one"},
 		{`[0, 2]`, `[0, 1e400]`, "arms[1].means[1]: it is 1e400, want a number in the range of float64"},
 		{`"role": "guardrail"`, `"role": "wish"`, `metrics[1].role: "wish": role: "wish": want primary, guardrail or report`},
 		{`"role": "guardrail"`, `"direction": "left"`, `metrics[1].direction: "left": direction: "left": want up or down`},
