@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,13 +35,21 @@ func TestMeasure(t *testing.T) {
 		if len(f) > 6 {
 			o.Start, _ = strconv.ParseFloat(f[6], 64)
 		}
-		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // confident:optimism:caution:explore:shrink
+		var learners []*pasto.Confident
+		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // optimism:caution:explore:shrink, then alarm:hard caution
 			var c pasto.ConfidentOptions
-			if _, err := fmt.Sscanf(z, "%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink); err != nil {
+			n, err := fmt.Sscanf(z, "%g:%g:%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink, &c.Alarm, &c.HardCaution)
+			if n < 4 {
 				t.Fatal(err)
 			}
+			o.Hard = n == 6
+			var mu sync.Mutex
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				return pasto.NewConfident(f, arms, c)
+				l, err := pasto.NewConfident(f, arms, c)
+				mu.Lock()
+				defer mu.Unlock()
+				learners = append(learners, l)
+				return l, err
 			}
 		}
 		begin := time.Now()
@@ -48,6 +57,11 @@ func TestMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("%s: single %.4f optimum %.4f, %v\n  at   %7d\n  mean %7.3f\n  q25  %7.3f\n  q75  %7.3f\n  R    %7.3f\n  med  %7.3f\n  viol %7.3f\n", line, r.BestSingle, r.Optimum, time.Since(begin).Round(time.Millisecond), r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio, r.Gain.Median, r.Violation.Mean)
+		fmt.Printf("%s: single %.4f optimum %.4f, %v\n  at   %7d\n  mean %7.3f\n  q25  %7.3f\n  q75  %7.3f\n  R    %7.3f\n  med  %7.3f\n  viol %7.3f\n  brok %7.3f\n  dist %7.4f\n", line, r.BestSingle, r.Optimum, time.Since(begin).Round(time.Millisecond), r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio, r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean)
+		changes := 0
+		for _, l := range learners {
+			changes += l.Changes()
+		}
+		fmt.Printf("  changes found %d\n", changes)
 	}
 }
