@@ -2,6 +2,7 @@ package pasto
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -65,4 +66,39 @@ func TestEstimatesByHand(t *testing.T) {
 			near(t, fmt.Sprintf("%v, n0 = %v: V̂ of round %d", c.form, c.n0, n+1), e.value(0, 0), r.want, 1e-14)
 		}
 	}
+}
+
+// Spec T6b, after 10.2: of N = 1000 units with μ = 10 and s² = 1, each drawn for the arm with p = 0.1, importance
+// weights estimate μ with a variance of 0.91, summed over the binomial number of units drawn, and the arm's mean
+// with 0.01 where 100 units are. What a unit adds is read off the estimate: it is linear in the units' values.
+func TestVarianceOfUnits(t *testing.T) {
+	const units, p, mu, noise = 1000, .1, 10.0, 1.0
+	value := func(form Estimator, drawn int, rest float64) float64 { // where the first unit has 1, the others rest
+		obs := make([]Observation, units)
+		for i := range obs {
+			obs[i] = Observation{Arm: 1, Metrics: []float64{-3}}
+			if i < drawn {
+				obs[i] = Observation{Arm: 0, Metrics: []float64{rest}}
+			}
+		}
+		obs[0].Metrics = []float64{1}
+		e := newEstimate(form, 2, 1, nil, 0)
+		e.add([]float64{p, 1 - p}, obs, 0)
+		return e.value(0, 0)
+	}
+	variance, bias := 0.0, 0.0
+	for c := 1; c <= 250; c++ { // 251 units and more have a probability of 1e-40
+		all, _ := math.Lgamma(units + 1)
+		in, _ := math.Lgamma(float64(c) + 1)
+		out, _ := math.Lgamma(units - float64(c) + 1)
+		chance := math.Exp(all - in - out + float64(c)*math.Log(p) + (units-float64(c))*math.Log1p(-p))
+		each, sum := value(IPW(), c, 0), value(IPW(), c, 1)
+		variance += chance * (math.Pow(mu*sum-mu, 2) + float64(c)*noise*each*each)
+		bias += chance * mu * (sum - 1)
+	}
+	near(t, "bias of importance weights", bias, 0, 1e-9)
+	near(t, "variance of importance weights", variance, .91, 1e-9)
+	each := value(ArmMeans(), 100, 0)
+	near(t, "variance of the arm's mean", 100*noise*each*each, .01, 1e-15)
+	near(t, "sum of its weights", value(ArmMeans(), 100, 1), 1, 1e-12)
 }
