@@ -60,6 +60,31 @@ func TestScheduleOutOfRange(t *testing.T) {
 	}
 }
 
+// A horizon below one round is refused where the schedule needs one, and is nothing to the others.
+func TestHorizon(t *testing.T) {
+	f := goals(t, 5, false, 0)
+	for _, e := range Algorithms() {
+		for rounds, want := range map[int]string{
+			0:       "rounds: 0: this algorithm's step is 1/√T: want a horizon T of at least 1 round",
+			-7:      "rounds: -7: this algorithm's step is 1/√T: want a horizon T of at least 1 round",
+			1:       "",
+			1 << 30: "",
+		} {
+			l, err := NewByName(e.Name, f, 2, rounds, nil)
+			if want != "" && e.Name == "theorem" {
+				same(t, err, want)
+			} else if err != nil || l.Arms() != 2 {
+				t.Errorf("%s, %d rounds: %v", e.Name, rounds, err)
+			}
+		}
+	}
+	for _, rounds := range []int{0, -1} {
+		if _, err := New(f, 2, TheoremOptions(1, rounds)); err == nil {
+			t.Errorf("the theorem's options for %d rounds are taken", rounds)
+		}
+	}
+}
+
 // A share of 0 to start from is refused: with ε = 0 the arm would have a propensity of nothing.
 func TestStartOfNothing(t *testing.T) {
 	for _, explore := range []Schedule{Constant(0), PaperExploration()} {

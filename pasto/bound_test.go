@@ -117,6 +117,44 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
+// The mended bound is the formula of spec 5.1, summed here as it stands there, and for one round by hand; the
+// printed one is C/√T for the rounds so far.
+func TestBoundValue(t *testing.T) {
+	value := func(b Supported) float64 {
+		v, err := SupportedBound(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	b := Supported{
+		Arms: 7, Groups: 3, Rounds: 40, Gamma: .02, Explore: PaperExploration(),
+		Constants: Constants{Gradient: 1.5, Smooth: 2, Means: .7}, Noise: 3, Spread: 5,
+	}
+	eps := func(t int) float64 { return .1 / math.Sqrt(float64(t)+10) }
+	explored, weighed := 0.0, 0.0
+	for n := 1; n <= 40; n++ {
+		explored += eps(n)
+		inverse := 0.0
+		for s := 1; s <= n; s++ {
+			inverse += 1 / eps(s)
+		}
+		weighed += math.Sqrt(inverse) / float64(n)
+	}
+	near(t, "bound", value(b), math.Log(7)/(.02*40)+.02*25/8+5./40*explored+math.Sqrt2*(1.5+.7*2)*3*math.Sqrt(7./3)*weighed/40, 1e-12)
+	// T = 1, ε = ¼: ln 2/½ + ½·4²/8 + 4·¼ + √2·(1 + 2·3)·5·√(2/8)·√4 = 2·ln 2 + 2 + 35·√2.
+	b = Supported{Arms: 2, Groups: 8, Rounds: 1, Gamma: .5, Explore: Constant(.25), Constants: Constants{Gradient: 1, Smooth: 3, Means: 2}, Noise: 5, Spread: 4}
+	near(t, "bound of one round", value(b), 2*math.Ln2+2+35*math.Sqrt2, 1e-12)
+
+	a := newAlgorithm(t, goals(t, 5, false, 0), 2, PaperOptions(2))
+	play(t, a, toy(t), 1, 9, 0, random.New(1, "bound"))
+	printed, err := a.Bound(Constants{1, 3, 2, .5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "printed bound", printed, (math.Ln2+math.E+32*(1+4*9)*4/.5)/3, 1e-9)
+}
+
 // Constants and horizons of which no bound can be made are refused.
 func TestBoundRefused(t *testing.T) {
 	ok := Supported{Arms: 2, Groups: 1, Rounds: 10, Gamma: .1, Explore: PaperExploration(), Constants: Constants{1, 1, 1, 1}, Noise: 1, Spread: 1}

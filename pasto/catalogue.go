@@ -10,8 +10,8 @@ type Entry struct {
 	Name string
 	// Doc is one sentence.
 	Doc string
-	// New makes it for the objective, K arms and a horizon of T rounds (which only "theorem" uses). Start is
-	// π_1, nil for uniform; algorithms that have no starting mixture refuse one.
+	// New makes it for the objective, K arms and a horizon of T rounds, which only "theorem" uses: it refuses
+	// one below 1. Start is π_1, nil for uniform; algorithms that have no starting mixture refuse one.
 	New func(f Objective, arms, rounds int, start []float64) (Learner, error)
 }
 
@@ -47,7 +47,10 @@ func Algorithms() []Entry {
 		{Name: "paper", Doc: "Algorithm 1 with the settings of the paper's experiments, average of what was served", New: paper(func(*Options, int, int) {})},
 		{Name: "paper-last", Doc: "the same, the last serving distribution", New: paper(func(o *Options, _, _ int) { o.Ship = ShipServing })},
 		{Name: "theorem", Doc: "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon", New: func(f Objective, arms, rounds int, start []float64) (Learner, error) {
-			o := TheoremOptions(1, max(rounds, 1))
+			if rounds < 1 {
+				return nil, bad("rounds", "%d: this algorithm's step is 1/√T: want a horizon T of at least 1 round", rounds)
+			}
+			o := TheoremOptions(1, rounds)
 			o.Start = start
 			return New(f, arms, o)
 		}},

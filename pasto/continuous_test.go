@@ -128,3 +128,43 @@ func TestContinuousManyDimensions(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 }
+
+// The search ends when no candidate promises more than the tolerance, and not before: until then each search that
+// promises more adds a node, from then on nothing is searched. With a tolerance of 0 it never ends.
+func TestContinuousTolerance(t *testing.T) {
+	f := goals(t, 5, false, 0)
+	const every, rounds, nodes = 50, 1500, 6
+	run := func(tolerance float64) (searches int, c *Continuous) {
+		c, err := NewContinuous(f, []float64{0, -1}, []float64{2, 1}, ContinuousOptions{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, ended := random.New(1, "tolerance"), false
+		for range rounds / every {
+			before, gap, draws := c.Arms(), c.Gap(), c.c.Random
+			playBox(t, c, wave, every, r)
+			if searched := c.c.Random != draws; searched == ended || ended && (c.Arms() != before || c.Gap() != gap) {
+				t.Fatalf("tolerance %v, after a gap of %v: searched %v, %d nodes, before %d", tolerance, gap, searched, c.Arms(), before)
+			}
+			if ended {
+				continue
+			}
+			searches++
+			ended = tolerance > 0 && c.Gap() <= tolerance
+			if grown := c.Arms() - before; (grown == 0) != (c.Gap() <= tolerance) || grown > 1 {
+				t.Fatalf("tolerance %v: a gap of %v and %d new nodes", tolerance, c.Gap(), grown)
+			}
+		}
+		return searches, c
+	}
+	all, _ := run(0)
+	if all != rounds/every {
+		t.Errorf("%d searches in %d rounds", all, rounds)
+	}
+	if n, _ := run(1e6); n != 1 {
+		t.Errorf("%d searches until a gap of at most a million", n)
+	}
+	if n, c := run(.7); n < 3 || n > all/2 {
+		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
+	}
+}

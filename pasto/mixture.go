@@ -125,9 +125,8 @@ func (c *mirror) mix() {
 	c.sampler.ready = false
 }
 
-// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max|γ·g_k − γ·g_j| ≤
-// clip, if clip > 0, and adds p_t and π_t to the averages. The range is that of the active arms. On error
-// nothing has changed.
+// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip over the
+// active arms, if clip > 0 (spec 4.4), and adds p_t and π_t to the averages. On error nothing has changed.
 func (c *mirror) step(g []float64, gamma, clip float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {

@@ -88,8 +88,17 @@ func TestFourArms(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, "soft value", s.Value, want, 2e-9)
-		// Section 1.3: the soft optimum is the hard one and Σν²/(4λ).
+		// Section 1.3: the soft optimum is the hard one and Σν²/(4λ), with violations of ν/(2λ).
 		near(t, "soft by duals", s.Value, o.Value+(15.0*15+3*3)/(19*19*4*lambda), 2e-9)
+		for j, price := range []float64{0, 15.0 / 19, 3.0 / 19} {
+			near(t, "violation by duals", s.Violations[j], price/(2*lambda), 1e-9)
+		}
+		if lambda != 5 {
+			continue
+		}
+		for k, p := range []float64{0.4330563250, 0.2156048015, 0.3513388735, 0} {
+			near(t, "soft p", s.Mixture[k], p, 1e-9)
+		}
 	}
 	arm, v, err := BestSingle(goals(t, 5, false, .2, .1), m)
 	if err != nil || arm != 2 || math.Abs(v+0.2) > 1e-12 {
