@@ -219,3 +219,20 @@ func TestContinuousEnormous(t *testing.T) {
 		}
 	}
 }
+
+// A tolerance is of the objective: while no mixture of the nodes holds the hard guardrails the search goes on, whatever it is.
+func TestToleranceWaitsForGuardrails(t *testing.T) {
+	b := hardBoxes()[1]
+	for _, tolerance := range []float64{.3, 1, 1e6} {
+		o := b.options
+		o.Tolerance = tolerance
+		c, err := NewContinuous(boxGoals(t), b.lower, b.upper, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		playBox(t, c, b.world, 5000, random.New(1, "box"))
+		if least, _ := c.Infeasible(); least != nil {
+			t.Errorf("tolerance %v: after 5,000 rounds and %d nodes: %v", tolerance, c.Arms(), least)
+		}
+	}
+}

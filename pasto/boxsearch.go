@@ -149,8 +149,12 @@ func (c *Continuous) search() {
 	}
 	x, promise := c.candidate(best, &c.c.Halton, &c.c.Random, c.c.Width)
 	c.c.Gap = promise
-	if promise <= c.options.Tolerance {
-		c.c.Done = c.options.Tolerance > 0 && best.lack == 0
+	if best.lack > 0 { // the promise is of the guardrails, as is the gap
+		if promise <= 0 {
+			return
+		}
+	} else if promise <= c.options.Tolerance {
+		c.c.Done = c.options.Tolerance > 0
 		return
 	}
 	if !c.room(best.nodes, best.score, best.noise) {

@@ -1,4 +1,4 @@
-package pasto_test
+package experiment_test
 
 import (
 	"math"
