@@ -41,7 +41,7 @@ pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenar
 	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
 
 .PHONY: pasto-tables
-pasto-tables: ## re-measure tables 9.1, 9.2, 9.3 and 9.5 of the specification of PASTO, cell by cell, an hour or two
+pasto-tables: ## re-measure tables 9.1 to 9.5 of the specification of PASTO, cell by cell, an hour or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(Table9|Crossings9|Rest9)' ./pasto/scenario
 
 .PHONY: pasto-floors
