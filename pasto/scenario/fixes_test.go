@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string)
 			t.Errorf("%s: %.3f, the spec has %v to %v, %.1f standard errors apart", name, v, from[i], to[i], max(from[i]-v, v-to[i])/se)
 		}
 	}
-	t.Logf("%-34s ours %.3f, spec %s ... %s", name, c.Mean, low, high)
+	t.Logf("%-34s ours %.3f, spec %s", name, c.Mean, strings.Join(slices.Compact([]string{low, high}), " to "))
 }
 
 // look begins Algorithm 1 with one noisy look at each arm as U_0, made from the first random numbers of the run.
@@ -73,12 +74,20 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 }
 
 // Spec table 9.4: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10², 10³, 10⁴ and 10⁵ of
-// 1,000 runs; the short form has 300 runs to 10³.
+// 1,000 runs. Ours are 4,000 at the first two: single runs are far below the mean there, and 1,000 of them do not
+// tell the deviation that the errors are made of (0.96 with seed 1 for γ=0.005 at 10², 1.36 of 20,000 runs). The
+// short form has 300 runs to 10³.
 func TestTable94(t *testing.T) {
-	runs, at := 300, []int{100, 1000}
-	if full() {
-		runs, at = 1000, []int{100, 1000, 10_000, 100_000}
+	if !full() {
+		table94(t, 300, []int{100, 1000}, 0)
+		return
 	}
+	t.Run("1000", func(t *testing.T) { table94(t, 4000, []int{100, 1000}, 0) })
+	t.Run("100000", func(t *testing.T) { table94(t, 1000, []int{10_000, 100_000}, 2) })
+}
+
+// table94 measures the columns from one on.
+func table94(t *testing.T, runs int, at []int, column int) {
 	more := func(o *pasto.Options) { o.Exploration = pasto.InverseRoot(1, 10) }
 	form := func(e pasto.Estimator) func(o *pasto.Options) { return func(o *pasto.Options) { o.Estimator = e } }
 	for _, c := range []struct {
@@ -102,7 +111,8 @@ func TestTable94(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, Options{Noise: sigma(5), New: c.make, Runs: runs, Rounds: at[len(at)-1], Seed: 1, Checkpoints: at})
-			near(t, c.name, &r.Objective, runs, 1000, c.want, c.want)
+			want := strings.Join(strings.Fields(c.want)[column:column+len(at)], " ")
+			near(t, c.name, &r.Objective, runs, 1000, want, want)
 		})
 	}
 }
