@@ -83,7 +83,7 @@ func TestTable91(t *testing.T) {
 
 // The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5 the mean
 // never falls below the best single arm, with standard deviation 5 it is negative for t = 4 ... 275 (p̄) and
-// 2 ... 1382 (p_t).
+// 2 ... 1382 (p_t). The spec has no errors of these rounds, hence the wide limits by hand.
 func TestCrossings91(t *testing.T) {
 	onlyFull(t)
 	var at []int
@@ -140,10 +140,8 @@ func TestRest91(t *testing.T) {
 		for _, start := range []float64{.02, .98} {
 			r := run(t, Options{Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start, Checkpoints: []int{1, 10, 100, 1000, 10_000}})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean, r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
-			// The spec has a range for both starts, not which is which, of the 1,000 runs of its table 9.4.
-			se := r.Objective.SD[4] * math.Sqrt(2.0/1000)
-			if v := r.Objective.Mean[4]; s < 3 && (v < .977-.0005-4*se || v > .999+.0005+4*se) {
-				t.Errorf("start %v: %v ± %v, the spec has 0.977 to 0.999", start, v, se)
+			if s < 3 { // the spec has a range for both starts, not which is which, of the 1,000 runs of its table 9.4
+				near(t, fmt.Sprintf("start %v", start), &r.Objective, 1000, 1000, "– – – – 0.977", "– – – – 0.999")
 			}
 		}
 	}
