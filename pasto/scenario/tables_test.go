@@ -362,7 +362,7 @@ func TestTable95(t *testing.T) {
 		low, high      string
 	}{
 		{"a-drift", "cumulative IPW (paper)", func(*pasto.Options) {}, "1.000 -0.49 -0.05", ""},
-		{"a-drift", "cumulative per arm", means, "0.991 -0.40 0.04", ""},
+		{"a-drift", "cumulative per arm", means, "– -0.40 0.04", ""}, // before: below
 		{"a-drift", "discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, "0.860 0.294 0.299", ""},
 		{"a-drift", "discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, "0.969 0.401 0.401", ""},
 		{"a-drift", "discounted per arm 0.01", discounted(.01), "0.912 0.322 0.326", ""},
@@ -378,6 +378,10 @@ func TestTable95(t *testing.T) {
 		r := run(t, Options{Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving"})
 		near(t, c.scenario+" "+c.name, &r.Objective, 300, 300, c.low, c.high)
 	}
+	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which makes the deviation: of 300
+	// runs there may be none (ours have none, deviation 0.009 in place of 0.054).
+	r := run(t, Options{Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving"})
+	near(t, "a-drift cumulative per arm, before", &r.Objective, 10_000, 300, "0.991", "0.991")
 }
 
 // The default beside them: its deployed mixture comes within 0.05 of the new optimum.
