@@ -134,50 +134,105 @@ func TestCatalogueIsTheTables(t *testing.T) {
 	}
 }
 
-// plugIn deploys what is best by the arm means, each metric of an arm raised by optimism/√n for its n groups.
+// plugIn deploys what is best by the arm means.
 type plugIn struct {
 	*pasto.Algorithm
-	f        pasto.Objective
-	optimism float64
-	n        []float64
+	f pasto.Objective
 }
 
-func (l *plugIn) Observe(obs []pasto.Observation) error {
-	for _, o := range obs {
-		l.n[o.Arm]++
-	}
-	return l.Algorithm.Observe(obs)
-}
+func (l *plugIn) Deployed() []float64 { return plugged(l.f, l.Estimate()) }
 
-func (l *plugIn) Deployed() []float64 {
-	v := l.Estimate()
-	if l.optimism > 0 {
-		for k, n := range l.n {
-			for m := range v.Metrics() {
-				v.Arm(k)[m] += l.optimism / math.Sqrt(max(n, 1))
-			}
-		}
-	}
-	best, err := pasto.Maximize(l.f, v, pasto.SolverOptions{})
+func plugged(f pasto.Objective, v *pasto.Table) []float64 {
+	best, err := pasto.Maximize(f, v, pasto.SolverOptions{})
 	if err != nil {
 		panic(err) // finite means and soft guardrails
 	}
 	return best.Mixture
 }
 
+// optimist is the same with each metric of an arm raised by a standard error, 1/√n for its n groups with noise of
+// 1, both where Algorithm 1 follows the gradient and in what is deployed: a small Algorithm 1 of its own, as that of
+// package pasto takes its estimate as it is. Of the embedded one only the parts that no run uses are left.
+type optimist struct {
+	*pasto.Algorithm
+	f           pasto.Objective
+	rounds      int
+	n, lw, p, d []float64
+	mean        *pasto.Table
+}
+
+func (l *optimist) raised() *pasto.Table {
+	v := l.mean.Clone()
+	for k, n := range l.n {
+		for m := range v.Metrics() {
+			v.Arm(k)[m] += 1 / math.Sqrt(max(n, 1))
+		}
+	}
+	return v
+}
+
+func (l *optimist) Serving() []float64 {
+	epsilon, top, sum := 1/math.Sqrt(float64(l.rounds+1)+10), slices.Max(l.lw), 0.0
+	for k, w := range l.lw {
+		l.p[k] = math.Exp(w - top)
+		sum += l.p[k]
+	}
+	for k := range l.p {
+		l.p[k] = (1-epsilon)*l.p[k]/sum + epsilon/float64(len(l.p))
+	}
+	return l.p
+}
+
+func (l *optimist) Draw(r pasto.Rand, arms []int) {
+	p := l.Serving()
+	for i := range arms {
+		u := r.Float64()
+		for arms[i] = 0; arms[i] < len(p)-1 && u >= p[arms[i]]; arms[i]++ {
+			u -= p[arms[i]]
+		}
+	}
+}
+
+func (l *optimist) Observe(obs []pasto.Observation) error {
+	p := l.Serving()
+	for _, o := range obs {
+		l.n[o.Arm]++
+		for m, x := range o.Metrics {
+			l.mean.Arm(o.Arm)[m] += (x - l.mean.Arm(o.Arm)[m]) / l.n[o.Arm]
+		}
+	}
+	v, theta := l.raised(), make([]float64, len(l.d))
+	v.Mean(theta, p)
+	l.f.Gradient(l.d, theta)
+	for k := range l.lw {
+		for m, x := range v.Arm(k) {
+			l.lw[k] += .01 * l.d[m] * x
+		}
+	}
+	l.rounds++
+	return nil
+}
+
+func (l *optimist) Deployed() []float64 { return plugged(l.f, l.raised()) }
+
 // What spec 9.3 says below its table: the average of the exploit distributions recovers what a constant
 // exploration costs, and the plug-in optimum of arm means (γ=0.01, ε=1/√(t+10)) is good with noise of 1, better
 // with optimism of a standard error, and much worse than the best single arm with noise of 5: the winner's curse.
+// The spec does not say where its optimism is. In what is deployed alone it gives R = −11 at 10³, in the gradient
+// alone 0.86, in both 0.39 ± 0.10, which fits the spec's 0.58.
 func TestTable93Text(t *testing.T) {
 	onlyFull(t)
-	plug := func(optimism float64) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-			o := pasto.PaperOptions(arms)
-			means(&o)
-			o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
-			a, err := pasto.New(f, arms, o)
-			return &plugIn{a, f, optimism, make([]float64, arms)}, err
-		}
+	plug := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+		o := pasto.PaperOptions(arms)
+		means(&o)
+		o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
+		a, err := pasto.New(f, arms, o)
+		return &plugIn{a, f}, err
+	}
+	optimistic := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+		a, err := pasto.New(f, arms, pasto.PaperOptions(arms))
+		zero := func() []float64 { return make([]float64, arms) }
+		return &optimist{Algorithm: a, f: f, n: zero(), lw: zero(), p: zero(), d: make([]float64, 3), mean: mustTable(zero(), zero(), zero())}, err
 	}
 	exploit := algorithm(func(o *pasto.Options) { o.Exploration, o.Ship = pasto.Constant(.05), pasto.ShipAverageExploit })
 	for _, c := range []struct {
@@ -189,12 +244,12 @@ func TestTable93Text(t *testing.T) {
 		want  []float64
 	}{
 		{"π̄ of IPW, ε=0.05", 1, exploit, 60, []int{300_000}, []float64{.82}},
-		{"plug-in", 1, plug(0), 200, []int{1000, 10_000}, []float64{.03, .87}},
-		{"plug-in", 1, plug(0), 60, []int{100_000}, []float64{.94}},
-		{"plug-in with optimism", 1, plug(1), 200, []int{1000, 10_000}, []float64{.58, .98}},
-		{"plug-in with optimism", 1, plug(1), 60, []int{100_000}, []float64{.99}},
-		{"plug-in, σ=5", 5, plug(0), 200, []int{1000, 10_000}, []float64{-38, -25}},
-		{"plug-in, σ=5", 5, plug(0), 60, []int{100_000}, []float64{-7.5}},
+		{"plug-in", 1, plug, 200, []int{1000, 10_000}, []float64{.03, .87}},
+		{"plug-in", 1, plug, 60, []int{100_000}, []float64{.94}},
+		{"plug-in with optimism", 1, optimistic, 200, []int{1000, 10_000}, []float64{.58, .98}},
+		{"plug-in with optimism", 1, optimistic, 60, []int{100_000}, []float64{.99}},
+		{"plug-in, σ=5", 5, plug, 200, []int{1000, 10_000}, []float64{-38, -25}},
+		{"plug-in, σ=5", 5, plug, 60, []int{100_000}, []float64{-7.5}},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.name, c.at[0]), func(t *testing.T) {
 			r := run(t, Options{Scenario: "b", Noise: &c.sigma, New: c.make, Runs: c.runs, Rounds: c.at[len(c.at)-1], Seed: 1, Checkpoints: c.at})
