@@ -10,8 +10,8 @@ import (
 )
 
 // The customers to learn from and those kept back are two halves of all, with none in common; what is learned is
-// learned from the former, and the policies are valued on the latter: each single arm's visits are the share of them who visit, with the interval of a mean
-// of 0/1 values.
+// learned from the former, and the policies are valued on the latter: each single arm's visits are the share of them
+// who visit, with the interval of a mean of 0/1 values.
 func TestReplayHalves(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		e, err := loadEmails(dir, 1)
