@@ -67,7 +67,7 @@ func Algorithms() []Entry {
 		{Name: "discounted", Doc: "Algorithm 1 with discounted arm means (ρ = 0.002), exploration of 0.1, |γg| clipped at 0.1, last exploit distribution", New: paper(func(o *Options, _, _ int) {
 			o.Estimator, o.Pseudo, o.MinExploration, o.StepClip, o.Ship = DiscountedMeans(0.002), 0, 0.1, 0.1, ShipExploit
 		})},
-		{Name: "doubly-robust", Doc: "Algorithm 1 with the doubly robust estimate", New: paper(func(o *Options, _, _ int) { o.Estimator = DoublyRobust() })},
+		{Name: "doubly-robust", Doc: "Algorithm 1 with the doubly robust estimate", New: paper(func(o *Options, _, _ int) { o.Estimator, o.Pseudo = DoublyRobust(), 0 })},
 		{Name: "snips", Doc: "Algorithm 1 with self-normalized weights", New: paper(func(o *Options, _, _ int) { o.Estimator, o.Pseudo = SelfNormalized(), 0 })},
 		{Name: "s-scgd", Doc: "stochastic compositional gradient descent, the paper's baseline", New: func(f Objective, arms, _ int, start []float64) (Learner, error) {
 			return NewSCGD(f, arms, SCGDOptions{Start: start})

@@ -16,13 +16,18 @@ func (r *ratings) measure(settings []float64, each func(u, a, found, wanted int,
 		r.logScores(logs1, p1, u)
 		r.logScores(logs2, p2, u)
 		for a, alpha := range settings {
-			for i := range score {
-				score[i] = float64(alpha*logs1[i]) + float64((1-alpha)*logs2[i])
-			}
+			blend(score, alpha, logs1, logs2)
 			top = r.best(top, score, u)
 			all, genre := r.hits(top, u)
 			each(u, a, r.documentaries(top, u), r.genreTest[u], all, genre)
 		}
+	}
+}
+
+// blend writes ln s = α·ln p1 + (1−α)·ln p2.
+func blend(dst []float64, alpha float64, logs1, logs2 []float64) {
+	for i := range dst {
+		dst[i] = float64(alpha*logs1[i]) + float64((1-alpha)*logs2[i])
 	}
 }
 

@@ -75,6 +75,22 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 		return nil, err
 	}
 	o.Hard = first.objective().HasHard()
+	out, err := playAll(ctx, &o, build, spec.common)
+	if err != nil {
+		return nil, err
+	}
+	r := summarize(&o, out)
+	r.Data = data
+	r.Mixture.Of, r.Mixture.Arms = "first run", arms
+	if spec.common {
+		r.Mixture.Of = "mean"
+	}
+	return r, nil
+}
+
+// playAll plays all runs, several at a time, and returns their outcomes in order. Mixtures are kept of all runs
+// where these have the same arms in common, and of the first otherwise.
+func playAll(ctx context.Context, o *Options, build func(run int) (world, error), common bool) ([]outcome, error) {
 	out := make([]outcome, o.Runs)
 	var next atomic.Int64
 	var done int
@@ -87,7 +103,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 				if run >= o.Runs || ctx.Err() != nil {
 					return
 				}
-				out[run] = play(ctx, &o, build, run, spec.common || run == 0)
+				out[run] = play(ctx, o, build, run, common || run == 0)
 				mu.Lock()
 				done++
 				if o.Progress != nil {
@@ -106,13 +122,7 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 			return nil, fmt.Errorf("run %d: %w", i, out[i].err)
 		}
 	}
-	r := summarize(&o, out)
-	r.Data = data
-	r.Mixture.Of, r.Mixture.Arms = "first run", arms
-	if spec.common {
-		r.Mixture.Of = "mean"
-	}
-	return r, nil
+	return out, nil
 }
 
 // learner makes the learner of a run.

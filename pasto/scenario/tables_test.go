@@ -83,7 +83,7 @@ func TestTable91(t *testing.T) {
 
 // The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5 the mean
 // never falls below the best single arm, with standard deviation 5 it is negative for t = 4 ... 275 (p̄) and
-// 2 ... 1382 (p_t).
+// 2 ... 1382 (p_t). The spec has no errors of these rounds, hence the wide limits by hand.
 func TestCrossings91(t *testing.T) {
 	onlyFull(t)
 	var at []int
@@ -113,7 +113,8 @@ func TestCrossings91(t *testing.T) {
 }
 
 // S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four steps;
-// and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴. 1,000 runs.
+// and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴, of variance 5 only: with standard deviation 5 the
+// spec has no number. 1,000 runs.
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -139,8 +140,8 @@ func TestRest91(t *testing.T) {
 		for _, start := range []float64{.02, .98} {
 			r := run(t, Options{Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start, Checkpoints: []int{1, 10, 100, 1000, 10_000}})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean, r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
-			if v := r.Objective.Mean[4]; s < 3 && (v < .965 || v > 1.005) {
-				t.Errorf("start %v: %v, the spec has 0.977 to 0.999", start, v)
+			if s < 3 { // the spec has a range for both starts, not which is which, of the 1,000 runs of its table 9.4
+				near(t, fmt.Sprintf("start %v", start), &r.Objective, 1000, 1000, "– – – – 0.977", "– – – – 0.999")
 			}
 		}
 	}
@@ -181,8 +182,52 @@ func cell(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
+// outcomes are those of the runs, with their summary.
+func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
+	t.Helper()
+	spec, err := find(o.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.complete(&spec); err != nil {
+		t.Fatal(err)
+	}
+	build, _, _, err := spec.prepare(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := playAll(t.Context(), &o, build, spec.common)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, summarize(&o, out)
+}
+
+// medians compares the median r of p̄ with the spec's, of so many instances, by the order statistics around
+// ours: the share of our ratios that are below the spec's median is ½ but for four standard errors of the
+// difference of two such shares.
+func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
+	t.Helper()
+	values, rounding := numbers(want)
+	for i := range r.At {
+		var ratios []float64
+		for j := range out {
+			if gap := out[j].best[i] - out[j].single[i]; gap > 1e-3 {
+				ratios = append(ratios, (out[j].value[i]-out[j].single[i])/gap)
+			}
+		}
+		slices.Sort(ratios)
+		by := 4 * .5 * math.Sqrt(1/float64(len(ratios))+1/float64(spec))
+		low, high := quantile(ratios, .5-by), quantile(ratios, .5+by)
+		t.Logf("median r of p̄ at %d: %.2f [%.2f, %.2f], spec %v", r.At[i], r.Gain.Median[i], low, high, values[i])
+		if r.Gain.Median[i] != quantile(ratios, .5) || values[i] < low-rounding[i] || values[i] > high+rounding[i] {
+			t.Errorf("median r at %d: %v, want one from %v to %v and the result's %v", r.At[i], values[i], low, high, r.Gain.Median[i])
+		}
+	}
+}
+
 // Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 60 to
-// 3·10⁵.
+// 3·10⁵; and the medians below it.
 func TestTable92(t *testing.T) {
 	onlyFull(t)
 	at := []int{1000, 10_000, 30_000, 100_000, 300_000}
@@ -196,8 +241,13 @@ func TestTable92(t *testing.T) {
 			{1, []float64{-13.6, -2.38, -.47, -1.56, -2.51}, []float64{-7.4, .15, -.09, -4.5, -3.9}},
 			{5, []float64{-24.8, -30.8, -39.3, -37.6, -32.5}, []float64{-15.2, -70, -51, -52, -42}},
 		} {
-			r := run(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: n.runs, Rounds: at[n.cells-1], Seed: 1, Checkpoints: at[:n.cells]})
-			gains(t, fmt.Sprintf("σ=%v, %d instances", c.sigma, n.runs), r, 200, c.average, c.last)
+			t.Run(fmt.Sprintf("%v %d", c.sigma, n.runs), func(t *testing.T) {
+				out, r := outcomes(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: n.runs, Rounds: at[n.cells-1], Seed: 1, Checkpoints: at[:n.cells]})
+				gains(t, fmt.Sprintf("σ=%v, %d instances", c.sigma, n.runs), r, 200, c.average, c.last)
+				if c.sigma == .1 {
+					medians(t, out, r, 200, "-19 -3.6 -0.91 0.33 0.44")
+				}
+			})
 		}
 	}
 }
@@ -228,8 +278,10 @@ func table93(t *testing.T, runs, rounds int, cells []int) {
 		return out
 	}
 	for _, c := range table93Rows() {
-		r := run(t, Options{Scenario: "b", New: algorithm(c.change), Noise: &c.sigma, Runs: runs, Rounds: rounds, Seed: 1, Checkpoints: checkpoints})
-		gains(t, c.name, r, c.spec, pick(c.average), pick(c.last))
+		t.Run(c.name, func(t *testing.T) { // of its own, so that -run can choose a row
+			r := run(t, Options{Scenario: "b", New: algorithm(c.change), Noise: &c.sigma, Runs: runs, Rounds: rounds, Seed: 1, Checkpoints: checkpoints})
+			gains(t, c.name, r, c.spec, pick(c.average), pick(c.last))
+		})
 	}
 }
 
@@ -285,7 +337,7 @@ func table93Rows() []row93 {
 			o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
 		}, []float64{-3.4, .22, .82, none}, []float64{-.48, .79, .92, none}},
 		{"IPW, γ=0.01", 1, 100, func(o *pasto.Options) { o.Step = pasto.Constant(.01) }, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}},
-		{"doubly robust", 1, 60, func(o *pasto.Options) { o.Estimator = pasto.DoublyRobust() }, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
+		{"doubly robust", 1, 60, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0 }, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
 		{"SNIPS", 1, 60, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 }, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}},
 		{"IPW, ε=0.05", 1, 100, func(o *pasto.Options) { o.Exploration = pasto.Constant(.05) }, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}},
 	}
@@ -294,7 +346,9 @@ func table93Rows() []row93 {
 func means(o *pasto.Options)   { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }
 func clipped(o *pasto.Options) { o.Estimator = pasto.Clipped(1000) }
 
-// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs.
+// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, within four
+// standard errors of the difference of two such means. Below it, the two arms swap roles instead: cumulative
+// means collapse, discounted ones are at 0.98 to 1.00 for ρ of 0.0005 to 0.002.
 func TestTable95(t *testing.T) {
 	onlyFull(t)
 	discounted := func(rho float64) func(o *pasto.Options) {
@@ -303,26 +357,31 @@ func TestTable95(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name   string
-		change func(o *pasto.Options)
-		want   [3]float64
-		tol    [3]float64
+		scenario, name string
+		change         func(o *pasto.Options)
+		low, high      string
 	}{
-		{"cumulative IPW (paper)", func(*pasto.Options) {}, [3]float64{1, -.49, -.05}, [3]float64{.03, .08, .06}},
-		{"cumulative per arm", means, [3]float64{.991, -.40, .04}, [3]float64{.04, .08, .06}},
-		{"discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, [3]float64{.860, .294, .299}, [3]float64{.06, .06, .06}},
-		{"discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, [3]float64{.969, .401, .401}, [3]float64{.02, .02, .02}},
-		{"discounted per arm 0.01", discounted(.01), [3]float64{.912, .322, .326}, [3]float64{.03, .03, .03}},
-		{"discounted per arm 0.002", discounted(.002), [3]float64{.990, .406, .406}, [3]float64{.02, .02, .02}},
+		{"a-drift", "cumulative IPW (paper)", func(*pasto.Options) {}, "1.000 -0.49 -0.05", ""},
+		{"a-drift", "cumulative per arm", means, "– -0.40 0.04", ""}, // before: below
+		{"a-drift", "discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, "0.860 0.294 0.299", ""},
+		{"a-drift", "discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, "0.969 0.401 0.401", ""},
+		{"a-drift", "discounted per arm 0.01", discounted(.01), "0.912 0.322 0.326", ""},
+		{"a-drift", "discounted per arm 0.002", discounted(.002), "0.990 0.406 0.406", ""},
+		{"a-swap", "cumulative per arm", means, "– -0.73 -1.98", ""},
+		{"a-swap", "discounted per arm 0.0005", discounted(.0005), "– 0.98 0.98", "– 1.00 1.00"},
+		{"a-swap", "discounted per arm 0.001", discounted(.001), "– 0.98 0.98", "– 1.00 1.00"},
+		{"a-swap", "discounted per arm 0.002", discounted(.002), "– 0.98 0.98", "– 1.00 1.00"},
 	} {
-		r := run(t, Options{Scenario: "a-drift", Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving"})
-		t.Logf("%-26s ours %.3f, spec %.3f", c.name, r.Objective.Mean, c.want)
-		for i, want := range c.want {
-			if math.Abs(r.Objective.Mean[i]-want) > c.tol[i] {
-				t.Errorf("%s: %.3f, the spec has %.3f", c.name, r.Objective.Mean, c.want)
-			}
+		if c.high == "" {
+			c.high = c.low
 		}
+		r := run(t, Options{Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving"})
+		near(t, c.scenario+" "+c.name, &r.Objective, 300, 300, c.low, c.high)
 	}
+	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which makes the deviation: of 300
+	// runs there may be none (ours have none, deviation 0.009 in place of 0.054).
+	r := run(t, Options{Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving"})
+	near(t, "a-drift cumulative per arm, before", &r.Objective, 10_000, 300, "0.991", "0.991")
 }
 
 // The default beside them: its deployed mixture comes within 0.05 of the new optimum.

@@ -1,0 +1,191 @@
+package scenario
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+)
+
+// built is a run's world of a scenario with its usual options.
+func built(t *testing.T, name string, run int) (world, Options) {
+	t.Helper()
+	spec, err := find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Seed: 1}
+	if err := o.complete(&spec); err != nil {
+		t.Fatal(err)
+	}
+	build, _, _, err := spec.prepare(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := build(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, o
+}
+
+// rows are the means by metric.
+func rows(t *pasto.Table) [][]float64 {
+	out := make([][]float64, t.Metrics())
+	for k := range t.Arms() {
+		for m, v := range t.Arm(k) {
+			out[m] = append(out[m], v)
+		}
+	}
+	return out
+}
+
+// Scenarios a, a-drift and a-swap are those of spec 7 (A) and 9.5: arms, noise, groups, runs, the means before and
+// after the change, and the two optima of each (T3, 9.5). Standard deviation 5 is one reading of the paper's noise,
+// √5 the other (E4), which drift is measured with.
+func TestToysArePinned(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		runs          int
+		noise         float64
+		before, after [][]float64
+		best, share   [2]float64 // before and after: the optimum, and arm 1's share in it
+		single        [2]float64
+	}{
+		{"a", 1000, 5, [][]float64{{2, 0}, {-2, 2}}, [][]float64{{2, 0}, {-2, 2}}, [2]float64{1.0125, 1.0125}, [2]float64{.5125, .5125}, [2]float64{}},
+		{"a-drift", 300, math.Sqrt(5), [][]float64{{2, 0}, {-2, 2}}, [][]float64{{2, 0}, {-2, .5}}, [2]float64{1.0125, .432}, [2]float64{.5125, .232}, [2]float64{}},
+		{"a-swap", 300, math.Sqrt(5), [][]float64{{2, 0}, {-2, 2}}, [][]float64{{0, 2}, {2, -2}}, [2]float64{1.0125, 1.0125}, [2]float64{.5125, .4875}, [2]float64{}},
+	} {
+		w, o := built(t, c.name, 0)
+		if math.Abs(*o.Noise-c.noise) > 1e-12 || o.Runs != c.runs || w.groups() != 1 || w.(*synthetic).sigma != *o.Noise {
+			t.Errorf("%s: noise %v, %d runs, %d groups", c.name, *o.Noise, o.Runs, w.groups())
+		}
+		if (w.changes() > 0) != (c.name != "a") || w.changes() > 0 && w.changes() != o.Rounds/2 {
+			t.Errorf("%s: it changes at %d of %d rounds", c.name, w.changes(), o.Rounds)
+		}
+		for i, want := range [][][]float64{c.before, c.after} {
+			mu := w.means(w.changes() + i)
+			if diff := cmp.Diff(want, rows(mu)); diff != "" {
+				t.Errorf("%s: means: %s", c.name, diff)
+			}
+			best, err := pasto.Maximize(w.objective(), mu, pasto.SolverOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, single, err := pasto.BestSingle(w.objective(), mu)
+			if err != nil || math.Abs(best.Value-c.best[i]) > 5e-5 || math.Abs(best.Mixture[0]-c.share[i]) > 5e-4 || single != c.single[i] {
+				t.Errorf("%s: optimum %v at %v, best single %v (%v)", c.name, best.Value, best.Mixture, single, err)
+			}
+		}
+		// f = x − 5·((y − 0)₋)².
+		for _, v := range [][3]float64{{1, 0, 1}, {1, -1, -4}, {.5, 3, .5}} {
+			if got := w.objective().Reward(v[:2]); got != v[2] {
+				t.Errorf("%s: f%v = %v, want %v", c.name, v[:2], got, v[2])
+			}
+		}
+		scatter(t, c.name, w, c.noise)
+	}
+	// What the drift costs who stays: F of the old optimum under the new means is −2.03.
+	w, _ := built(t, "a-drift", 0)
+	theta := make([]float64, 2)
+	w.means(w.changes()+1).Mean(theta, []float64{.5125, .4875})
+	if v := w.objective().Reward(theta); math.Abs(v+2.03) > .005 {
+		t.Errorf("staying gives %v", v)
+	}
+}
+
+// scatter asks that what is observed of arm 0 has the mean of the arm and the standard deviation sigma, to within
+// five standard errors of each, in the first metric and the last.
+func scatter(t *testing.T, name string, w world, sigma float64) {
+	t.Helper()
+	const n = 20_000
+	mu := w.means(1)
+	m := mu.Metrics()
+	dst := make([]float64, n*m)
+	w.observe(1, make([]int, n), dst, random.New(1, "scatter"))
+	for _, j := range []int{0, m - 1} {
+		sum, square := 0.0, 0.0
+		for i := range n {
+			d := dst[i*m+j] - mu.Arm(0)[j]
+			sum += d / n
+			square += d * d / n
+		}
+		if math.Abs(sum) > 5*sigma/math.Sqrt(n) || math.Abs(math.Sqrt(square)/sigma-1) > 5/math.Sqrt(2*n) {
+			t.Errorf("%s: metric %d is %v off with a deviation of %v, want %v", name, j, sum, math.Sqrt(square), sigma)
+		}
+	}
+}
+
+// Scenario b is that of spec 7 (B): 100 arms, three metrics uniform on [−1, 1], two thresholds of 0.5, ten groups,
+// 1,000 runs with means of their own; over 300 instances the best single arm, the optimum, the gap and the share of
+// instances without any are the spec's of its own 1,000, within four standard errors of the difference. In b-drift a
+// random half of the arms is drawn anew.
+func TestRandomIsPinned(t *testing.T) {
+	const n = 300
+	var single, best, gap, none, values Curve
+	var out []outcome
+	var all []float64
+	for i := range n {
+		w, o := built(t, "b", i)
+		mu := w.means(1)
+		if mu.Arms() != 100 || mu.Metrics() != 3 || w.groups() != 10 || w.changes() != 0 || o.Runs != 1000 || *o.Noise != 1 {
+			t.Fatalf("%d arms, %d metrics, %d groups, %d runs, noise %v", mu.Arms(), mu.Metrics(), w.groups(), o.Runs, *o.Noise)
+		}
+		for _, row := range rows(mu) {
+			all = append(all, row...)
+		}
+		truth, err := newTruth(t.Context(), w.objective(), mu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := outcome{single: []float64{truth.single}, best: []float64{truth.best}, value: []float64{0}}
+		if truth.best-truth.single < 1e-8 {
+			x.value[0] = 1
+		}
+		out = append(out, x)
+		if i == 0 {
+			scatter(t, "b", w, 1)
+			// f = x − 5·Σ((y_j − 0.5)₋)².
+			for _, v := range [][4]float64{{.3, .5, .5, .3}, {.3, .4, .9, .25}, {.3, .9, .4, .25}, {.3, .3, .3, -.1}} {
+				if got := w.objective().Reward(v[:3]); math.Abs(got-v[3]) > 1e-12 {
+					t.Errorf("f%v = %v, want %v", v[:3], got, v[3])
+				}
+			}
+		}
+	}
+	values.add(make([]outcome, len(all)), func() func(*outcome) float64 {
+		i := -1
+		return func(*outcome) float64 { i++; return all[i] }
+	}())
+	if m, sd := values.Mean[0], values.SD[0]; math.Abs(m) > 5*sd/math.Sqrt(float64(len(all))) || math.Abs(sd-1/math.Sqrt(3)) > .005 ||
+		math.Abs(values.Q25[0]+.5) > .02 || math.Abs(values.Q75[0]-.5) > .02 {
+		t.Errorf("means: %v ± %v, quartiles %v and %v, want those of a uniform on [−1, 1]", m, sd, values.Q25, values.Q75)
+	}
+	single.add(out, func(x *outcome) float64 { return x.single[0] })
+	best.add(out, func(x *outcome) float64 { return x.best[0] })
+	gap.add(out, func(x *outcome) float64 { return x.best[0] - x.single[0] })
+	none.add(out, func(x *outcome) float64 { return x.value[0] })
+	near(t, "b, best single", &single, n, 1000, "0.810", "0.810")
+	near(t, "b, optimum", &best, n, 1000, "0.886", "0.886")
+	near(t, "b, gap", &gap, n, 1000, "0.076", "0.076")
+	near(t, "b, no gap", &none, n, 1000, "0.075", "0.075")
+
+	w, o := built(t, "b-drift", 3)
+	other, _ := built(t, "b", 3)
+	before, after := w.means(w.changes()), w.means(w.changes()+1)
+	drawn := 0
+	for k := range 100 {
+		if !cmp.Equal(before.Arm(k), other.means(1).Arm(k)) {
+			t.Errorf("arm %d differs from that of b before the change", k)
+		}
+		if !cmp.Equal(before.Arm(k), after.Arm(k)) {
+			drawn++
+		}
+	}
+	if drawn != 50 || w.changes() != o.Rounds/2 || w.groups() != 10 || w.objective().Reward([]float64{.3, .9, .4}) >= .26 {
+		t.Errorf("%d arms change at %d of %d rounds, %d groups", drawn, w.changes(), o.Rounds, w.groups())
+	}
+}
