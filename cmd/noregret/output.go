@@ -38,7 +38,7 @@ func (n number) String() string {
 	return strconv.FormatFloat(float64(n), 'f', 4, 64)
 }
 
-// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell them, else with six
+// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell them, else with four
 // digits.
 func inUnitsOf(of ...scenario.Series) func(float64) string {
 	top := 0.0
@@ -56,7 +56,7 @@ func inUnitsOf(of ...scenario.Series) func(float64) string {
 		if v-v != 0 {
 			return "-"
 		}
-		return short(v)
+		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 }
 
