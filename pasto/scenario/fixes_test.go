@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -78,6 +79,7 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 // tell the deviation that the errors are made of (0.96 with seed 1 for γ=0.005 at 10², 1.36 of 20,000 runs). The
 // short form has 300 runs to 10³.
 func TestTable94(t *testing.T) {
+	testsize.NoRace(t)
 	if !full() {
 		table94(t, 300, []int{100, 1000}, 0)
 		return
