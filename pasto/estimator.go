@@ -14,7 +14,7 @@ import (
 //	form                bias                      noise, seldom served    use
 //	IPW                 0 (n0 = 0)                (σ²+μ²)/p               paper's; unstable, many arms
 //	Centred             0                         (σ²+(μ−b)²)/p           means far from 0
-//	DoublyRobust        0                         σ²/p and more           means far from 0, unknown b
+//	DoublyRobust        0 (n0 = 0)                σ²/p and more           means far from 0, unknown b
 //	Clipped(w)          towards b, 1 − min(1, wp) at most w·(σ²+μ²)       many arms; w ≈ 10·K
 //	ImplicitExploration towards b, ζ/(p + ζ)      at most (σ²+μ²)/4ζ      the same, smoother
 //	SelfNormalized      O(1/n)                    σ²/p                    bounded by the data's range
