@@ -288,8 +288,13 @@ func (l *Confident) optimize(p []float64) (feasible bool, err error) {
 		return l.program(p), nil
 	}
 	l.solver.err = nil
-	l.solver.settle(p, 1e-6, solverSteps)
+	l.solver.settle(p, 1e-6, steps(len(p), len(l.sign)))
 	return true, l.solver.err
+}
+
+// steps is the number of passes over all arms that a solution of so many arms and metrics may take.
+func steps(arms, metrics int) int {
+	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
 }
 
 // program sets p to the linear program's solution on the usable arms, or to the mixture of least violation

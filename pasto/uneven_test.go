@@ -404,3 +404,41 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 		}
 	})
 }
+
+// Solutions of problems of up to 7.5 million numbers are as exact as can be, and larger ones take turns.
+func TestStepsOfLargeProblems(t *testing.T) {
+	for _, c := range [][3]int{{1, 1, 400}, {100, 3, 400}, {75_000, 100, 400}, {100_000, 100, 300}, {1_000_000, 3, 400}, {1_000_000, 100, 30}, {10_000_000, 100, 30}} {
+		if n := steps(c[0], c[1]); n != c[2] {
+			t.Errorf("%d arms, %d metrics: %d passes, want %d", c[0], c[1], n, c[2])
+		}
+	}
+}
+
+// A learner whose solutions end early goes on from where they ended: it comes to the mixture of one that is not cut.
+func TestSolutionsGoOn(t *testing.T) {
+	const arms, metrics = 400, 40
+	list := []Metric{{Name: "x"}}
+	for i := 1; i < metrics; i++ {
+		list = append(list, Metric{Name: fmt.Sprint("y", i), Role: Guardrail, Threshold: -.5})
+	}
+	f := one(t, list...)
+	means, err := UniformTable(arms, metrics, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSolver(f, means)
+	whole, cut := slices.Repeat([]float64{1. / arms}, arms), slices.Repeat([]float64{1. / arms}, arms)
+	s.settle(whole, 1e-6, solverSteps)
+	passes := s.passes
+	turns, worth := 0, func(p []float64) float64 {
+		theta := make([]float64, metrics)
+		means.Mean(theta, p)
+		return f.Value(theta)
+	}
+	for want := worth(whole); worth(cut) < want-1e-6*math.Abs(want) && turns < 100; turns++ {
+		s.settle(cut, 1e-6, 2)
+	}
+	if passes < 6 || turns < 3 || turns > passes {
+		t.Errorf("%d passes, or %d turns of 2", passes, turns)
+	}
+}
