@@ -103,7 +103,7 @@ func TestNamedOptions(t *testing.T) {
 	weights.Estimator, weights.Step, weights.StepClip = Clipped(80), Constant(.01), .1
 	means.Estimator, means.Pseudo = ArmMeans(), 0
 	discounted.Estimator, discounted.Pseudo, discounted.MinExploration, discounted.StepClip, discounted.Ship = DiscountedMeans(.002), 0, .1, .1, ShipExploit
-	robust.Estimator = DoublyRobust()
+	robust.Estimator, robust.Pseudo = DoublyRobust(), 0
 	snips.Estimator, snips.Pseudo = SelfNormalized(), 0
 	last.Ship = ShipServing
 	f := goals(t, 5, false, 0)
