@@ -13,7 +13,7 @@ import (
 // finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points
 // of the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and
 // left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them,
-// are taken to be rounding. The same seed tests the same points. Learners of a [Utility] with a box do this with
+// are taken to be rounding. The same seed tests the same points. Learners of a [Utility] with a finite box do this with
 // 100 pairs when they are made, and take 1e-6 for rounding, as its gradient may be by differences.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	return checkConcave(f, lower, upper, n, seed, 1e-12)

@@ -53,8 +53,8 @@ type ConfidentOptions struct {
 // deployed (the winner's curse). The result does not depend on the units of the metrics.
 //
 // Of what is served arms without a group have all at first, and later their number's share; of the rest those of one
-// or two groups have half of their number's share, alike: nearly half of all until each arm has three groups. An arm's
-// scatter may differ from the others': optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
+// or two groups have half of their number's share: nearly half of all while that is every arm, and none once each has
+// three. An arm's scatter may differ from the others': optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
 // than so many times an arm's own where that has some groups. An arm that is useless and some hundred times as noisy as
 // the others still misleads optimism for thousands of rounds.
 //
@@ -86,8 +86,8 @@ type ConfidentOptions struct {
 // stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
 // for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
 // tells whether they can be held at all. After a change p⁻ stays until each arm has three groups again and a mixture
-// holds them with all that caution, unless the estimates say that it no longer holds them, or that it is surely worse
-// than what there is room for. What is served to learn is under no such promise.
+// holds them with all that caution, unless the estimates say that it no longer holds them; and once each arm has three
+// groups, unless what there is room for is surely better. What is served to learn is under no such promise.
 //
 // Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
 // pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
@@ -97,7 +97,7 @@ type ConfidentOptions struct {
 // A round costs O(Q·(M + log K)), and O(K) more where an arm was served for the first or the third time, a round with a solution O(K·M) for
 // each arm that enters, one with a change O(K·M); memory is nine tables of K·M numbers (7.2 GB for a million arms and 100
 // metrics), and seven more once a change was found. A solution takes at most 400 passes over the arms; where K·M is above
-// 7.5 million 3·10⁹/(K·M), but 30, and the next goes on from where it ended. Observe allocates nothing once its buffers have grown.
+// 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -142,7 +142,7 @@ const (
 	firstBlock  = 16  // rounds of a segment: after each there is a test for a change
 	keptFreedom = 100 // of the noise after a change
 	// A solution takes at most solverSteps passes over all arms, and of large problems so many that mostNumbers are looked
-	// at, but fewestSteps; the next goes on from there.
+	// at, or fewestSteps; the next goes on from what it found.
 	solverSteps = 400
 	mostNumbers = 3_000_000_000
 	fewestSteps = 30

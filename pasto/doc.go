@@ -18,7 +18,7 @@
 //
 //   - [Metric] and [Goals] say what is wanted: goals with weights or their soft minimum, guardrails as
 //     squared penalties, hard, or relative to a control group, each of its own kind. [Utility] is any other
-//     concave objective; [CheckConcave] tries to refute that, and learners do where it has a box.
+//     concave objective; [CheckConcave] tries to refute that, and learners do where it has a finite box.
 //   - [BestSingle], [Maximize] and [MaximizeHard] solve the problem for known means, with a certificate;
 //     [CheckFeasible] tells whether guardrails can be held at all, and what is missing if not.
 //   - [Learner] is an experiment: draw arms, observe groups, deploy a mixture. [NewByName] makes one,

@@ -72,26 +72,28 @@ func (l *Confident) cautious(p []float64) error {
 		s.Kept = false
 		return nil
 	}
-	if err := l.roomFor(solve); err != nil {
+	feasible, err = l.roomFor(solve)
+	if err != nil {
 		return err
 	}
-	if s.Kept = kept && !l.surelyBetter(p, l.down); s.Kept {
+	if s.Kept = kept && !(feasible && l.surelyBetter(p, l.down)); s.Kept {
 		copy(p, l.down)
 	}
 	return nil
 }
 
-// roomFor solves with as much of the caution of hard guardrails as there is room for.
-func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error)) error {
+// roomFor solves with as much of the caution of hard guardrails as there is room for, and reports whether there is any
+// without it.
+func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
 	if feasible, err := solve(0); err != nil || !feasible {
-		return err
+		return false, err
 	}
 	low, high, at := 0.0, 1.0, 0.0
 	for range roomSteps {
 		mid := (low + high) / 2
 		feasible, err := solve(mid)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if at = mid; feasible {
 			low = mid
@@ -101,9 +103,9 @@ func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error))
 	}
 	if at != low {
 		_, err := solve(low)
-		return err
+		return true, err
 	}
-	return nil
+	return true, nil
 }
 
 // mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than its caution of

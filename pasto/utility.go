@@ -20,8 +20,8 @@ type Utility struct {
 	// for all.
 	Directions []Direction
 	// Lower and Upper are the box of values on which U and DU are finite, nil for all numbers. Observations outside
-	// are refused, and learners that move estimates stay in it, and refuse a utility that is not concave in it by
-	// [CheckConcave]. A utility such as √x, which has no gradient at 0,
+	// are refused, and learners that move estimates stay in it. Where all its sides are finite every learner refuses a
+	// utility that [CheckConcave] refutes in it. A utility such as √x, which has no gradient at 0,
 	// wants √(x + ε) and a Lower of 0.
 	Lower, Upper []float64
 }

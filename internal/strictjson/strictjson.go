@@ -58,6 +58,9 @@ func Decode(raw []byte, v any, rules Rules) error {
 func culprit(raw []byte, at int, rules Rules) string {
 	const most = 20
 	at = min(max(at, 1), len(raw))
+	if at > 1 && raw[at-2] == 'n' && bytes.HasPrefix(raw[at-1:], []byte("an")) { // it began like null
+		at--
+	}
 	line := 1 + bytes.Count(raw[:at-1], []byte("\n"))
 	if rules.Hide {
 		return fmt.Sprintf(", in line %d", line)

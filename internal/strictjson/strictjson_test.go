@@ -70,6 +70,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"name" "a"}`, `it is no JSON at byte 9, in line 1 at "\"a\"}"`},
 		{"{\"name\":\n [1, -Infinity, 2, 3, 4]}", `it is no JSON at byte 16, in line 2 at "Infinity, 2, 3, 4]}": there is no such number in JSON, want a finite one`},
 		{`{"name": NaN, "other": "and much more"}`, `it is no JSON at byte 10, in line 1 at "NaN, \"other\": \"and m...": there is no such number in JSON, want a finite one`},
+		{`{"name": nan}`, `it is no JSON at byte 11, in line 1 at "nan}": there is no such number in JSON, want a finite one`},
 		{`{"name": x`, `it is no JSON at byte 10, in line 1 at "x"`},
 		{``, "it is no JSON: it ends too early"},
 		{"{\"name\": \"\xff\"}", "it is not UTF-8 text"},
