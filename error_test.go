@@ -14,7 +14,10 @@ func TestErrorText(t *testing.T) {
 		err  *noregret.Error
 		want string
 	}{
-		{noregret.Errorf(noregret.BadInput, "a.svm:3", "index %d is not allowed", 0), "a.svm:3: index 0 is not allowed"},
+		{
+			noregret.Errorf(noregret.BadInput, "a.svm:3", "index %d is not allowed", 0),
+			"a.svm:3: index 0 is not allowed",
+		},
 		{noregret.Errorf(noregret.Usage, "", "passes is 0, want at least 1"), "passes is 0, want at least 1"},
 	} {
 		if got := tc.err.Error(); got != tc.want {

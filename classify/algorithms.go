@@ -47,21 +47,27 @@ func isEither(m measure.Measure) bool { return isConcave(m) || isRatio(m) }
 var algorithms = []Algorithm{
 	{
 		Name: "spade", Description: "SPADE: stochastic primal-dual ascent on a concave measure",
-		trains: isConcave, wants: "a concave measure (min, hmean, qmean, gmean, balanced_accuracy, youden, recalls:C1,C2)",
+		trains: isConcave, wants: "a concave measure (min, hmean, qmean, gmean, balanced_accuracy, youden, " +
+			"recalls:C1,C2)",
 		online: true, run: runSPADE,
 	},
 	{
-		Name: "stamp", Description: "STAMP: stochastic alternating maximization of a pseudo-linear measure, model and threshold chosen on held-out data",
-		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)",
+		Name: "stamp", Description: "STAMP: stochastic alternating maximization of a pseudo-linear measure, model " +
+			"and threshold chosen on held-out data",
+		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, " +
+			"kappa, accuracy, ...)",
 		online: true, selects: true, run: runSTAMP,
 	},
 	{
-		Name: "amp", Description: "AMP: batch alternating maximization of a pseudo-linear measure, logistic model steps by L-BFGS",
-		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)",
+		Name: "amp", Description: "AMP: batch alternating maximization of a pseudo-linear measure, logistic model " +
+			"steps by L-BFGS",
+		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, " +
+			"kappa, accuracy, ...)",
 		selects: true, run: runAMP,
 	},
 	{
-		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for any measure",
+		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for " +
+			"any measure",
 		TunesThreshold: true, trains: anyMeasure, needsHoldout: true, sharesModel: true, run: runLogistic,
 	},
 	{
@@ -69,23 +75,31 @@ var algorithms = []Algorithm{
 		trains: anyMeasure, sharesModel: true, run: runLogistic,
 	},
 	{
-		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, threshold 0",
+		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, " +
+			"threshold 0",
 		trains: anyMeasure, sharesModel: true, run: runBalancedLogistic,
 	},
 	{
-		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and threshold on held-out data",
-		TunesThreshold: true, trains: isEither, wants: "a concave or pseudo-linear measure", online: true, selects: true, needsHoldout: true, run: runCostSearch,
+		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and " +
+			"threshold on held-out data",
+		TunesThreshold: true, trains: isEither, wants: "a concave or pseudo-linear measure", online: true,
+		selects: true, needsHoldout: true, run: runCostSearch,
 	},
 	{
 		Name: "sgd-logistic", Description: "logistic regression by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, loss.Logistic{}, false) },
+		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error {
+			return runSGD(t, loss.Logistic{}, false)
+		},
 	},
 	{
 		Name: "sgd-hinge", Description: "linear support vector machine by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, loss.Hinge{}, false) },
+		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error {
+			return runSGD(t, loss.Hinge{}, false)
+		},
 	},
 	{
-		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held at (½, ½))",
+		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held " +
+			"at (½, ½))",
 		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, nil, true) },
 	},
 }
@@ -102,7 +116,8 @@ func AlgorithmNames() []string {
 	return names
 }
 
-// DefaultAlgorithm is the algorithm that "auto" means for a measure: spade for concave ones, else stamp.
+// DefaultAlgorithm is the algorithm that "auto" means for a measure: spade for concave ones, else
+// stamp.
 func DefaultAlgorithm(m measure.Measure) string {
 	if isConcave(m) {
 		return "spade"
@@ -110,10 +125,10 @@ func DefaultAlgorithm(m measure.Measure) string {
 	return "stamp"
 }
 
-// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP, unless the
-// options have a ball, regularisation or a step of their own; else StepsSqrt. STAMP chooses its model on
-// held-out data, so that what counts is how far it gets in few passes; SPADE's certificate is that of
-// StepsSqrt.
+// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP,
+// unless the options have a ball, regularisation or a step of their own; else StepsSqrt. STAMP
+// chooses its model on held-out data, so that what counts is how far it gets in few passes; SPADE's
+// certificate is that of StepsSqrt.
 func DefaultSteps(algorithm string, c Config) Steps {
 	if c.Steps != StepsDefault {
 		return c.Steps
@@ -133,7 +148,8 @@ func (o Options) StageEnd() int {
 	return max(o.LevelPositives, 0)
 }
 
-// findAlgorithm returns the algorithm of the given name and checks that it can train for the measure.
+// findAlgorithm returns the algorithm of the given name and checks that it can train for the
+// measure.
 func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algorithm, error) {
 	if m == nil {
 		return nil, usage("no measure is given; there are %s", strings.Join(measure.Names(), ", "))
@@ -147,14 +163,16 @@ func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algor
 		if a.Name != name {
 			continue
 		}
-		if a.trains == nil || a.Name == "plugin" || strings.HasPrefix(a.Name, "logistic") || strings.HasPrefix(a.Name, "sgd-") {
+		if a.trains == nil || a.Name == "plugin" || strings.HasPrefix(a.Name, "logistic") ||
+			strings.HasPrefix(a.Name, "sgd-") {
 			return a, nil // these do not train for the measure, or only tune a threshold for it
 		}
 		if err := measure.Trainable(m); err != nil && !(allowDegenerate && isEither(m)) {
 			return nil, err
 		}
 		if !a.trains(m) {
-			return nil, usage("algorithm %s cannot maximize %s: it needs %s; try %s", a.Name, m.Name(), a.wants, DefaultAlgorithm(m))
+			return nil, usage("algorithm %s cannot maximize %s: it needs %s; try %s", a.Name, m.Name(), a.wants,
+				DefaultAlgorithm(m))
 		}
 		return a, nil
 	}
@@ -162,7 +180,11 @@ func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algor
 }
 
 func runSPADE(t *task) error {
-	l, err := NewSPADE(SPADEConfig{Config: t.config, Measure: t.opt.Measure.(measure.Concave), DualScale: t.opt.DualScale})
+	l,
+		err := NewSPADE(SPADEConfig{
+		Config: t.config, Measure: t.opt.Measure.(measure.Concave),
+		DualScale: t.opt.DualScale,
+	})
 	if err != nil {
 		return err
 	}
@@ -183,7 +205,8 @@ func runSGD(t *task, reward loss.Reward, balanced bool) error {
 
 func runSTAMP(t *task) error {
 	l, err := NewSTAMP(STAMPConfig{
-		Config: t.config, LevelPositives: t.opt.StageEnd(), Measure: t.opt.Measure.(measure.Ratio), FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
+		Config: t.config, LevelPositives: t.opt.StageEnd(), Measure: t.opt.Measure.(measure.Ratio),
+		FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
 		PriorPositives: t.opt.PriorPositives, AllowDegenerate: t.opt.AllowDegenerate,
 	})
 	if err != nil {
@@ -201,7 +224,10 @@ func runSTAMP(t *task) error {
 			continue
 		}
 		level := c.Level
-		e := Entry{Candidate: fmt.Sprintf("epoch %d", i+1), Examples: min(examples, int64(t.result.Passes)*t.classes.Rows()), Level: &level}
+		e := Entry{
+			Candidate: fmt.Sprintf("epoch %d", i+1),
+			Examples:  min(examples, int64(t.result.Passes)*t.classes.Rows()), Level: &level,
+		}
 		if c.Counts != (measure.Confusion{}) {
 			e.Progressive = t.value(c.Counts)
 		}
@@ -211,9 +237,9 @@ func runSTAMP(t *task) error {
 	return err
 }
 
-// isCandidate reports whether epoch i of n, which ended after the given number of examples, is a candidate:
-// the last one without held-out data; all with a threshold of 0, where the level decides; with a tuned
-// threshold see [Options.AllEpochs].
+// isCandidate reports whether epoch i of n, which ended after the given number of examples, is a
+// candidate: the last one without held-out data; all with a threshold of 0, where the level
+// decides; with a tuned threshold see [Options.AllEpochs].
 func (t *task) isCandidate(i, n int, examples int64) bool {
 	switch {
 	case i == n-1:
@@ -227,48 +253,50 @@ func (t *task) isCandidate(i, n int, examples int64) bool {
 	}
 }
 
-// logisticIterations and ampIterations bound the iterations of L-BFGS in one model: AMP's model steps
-// are warm-started and need not be exact.
+// logisticIterations and ampIterations bound the iterations of L-BFGS in one model: AMP's model
+// steps are warm-started and need not be exact.
 const (
 	logisticIterations = 1000
 	ampIterations      = 100
 )
 
-// runAMP is alternating maximization with the logistic reward: the model step is a weighted logistic
-// regression, started where the last one ended, and the level the 0/1 measure on the training part. It starts
-// from the level of the classifier that calls everything positive.
+// runAMP is alternating maximization with the logistic reward: the model step is a weighted
+// logistic regression, started where the last one ended, and the level the 0/1 measure on the
+// training part. It starts from the level of the classifier that calls everything positive.
 func runAMP(t *task) error {
 	m := t.opt.Measure.(measure.Ratio)
 	p, coef := t.classes.Share(), t.coefficients(m)
 	var start []float64
 	i, best := 0, math.Inf(-1)
 	const mostModels, tolerance = 20, 1e-6
-	_, err := measure.Alternate(coef, coef.Of(1, 0), tolerance, mostModels, func(level float64) (pr, nr float64, err error) {
-		i++
-		kPos, kNeg := coef.StreamWeights(level, t.theta())
-		kPos, kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
-		model, r, err := t.solve(t.logistic(kPos, kNeg), start, ampIterations)
-		if err != nil {
-			return 0, 0, err
-		}
-		start = r.w
-		counts, err := Evaluate(t.ctx, t.train, &model)
-		if err != nil {
-			return 0, 0, err
-		}
-		pr, nr = counts.Rates()
-		value := coef.Of(pr, nr)
-		if t.opt.Progress != nil {
-			t.report(i, 0, t.steps, -1, value)
-		}
-		if t.valid != nil || value > best { // without held-out data: the better of the last two
-			best = value
-			_, err = t.propose(model, Entry{
-				Candidate: fmt.Sprintf("iteration %d", i), Examples: t.steps, Level: &level, Progressive: t.value(counts),
-			})
-		}
-		return pr, nr, err
-	})
+	_, err := measure.Alternate(coef, coef.Of(1, 0), tolerance, mostModels,
+		func(level float64) (pr, nr float64, err error) {
+			i++
+			kPos, kNeg := coef.StreamWeights(level, t.theta())
+			kPos, kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
+			model, r, err := t.solve(t.logistic(kPos, kNeg), start, ampIterations)
+			if err != nil {
+				return 0, 0, err
+			}
+			start = r.w
+			counts, err := Evaluate(t.ctx, t.train, &model)
+			if err != nil {
+				return 0, 0, err
+			}
+			pr, nr = counts.Rates()
+			value := coef.Of(pr, nr)
+			if t.opt.Progress != nil {
+				t.report(i, 0, t.steps, -1, value)
+			}
+			if t.valid != nil || value > best { // without held-out data: the better of the last two
+				best = value
+				_, err = t.propose(model, Entry{
+					Candidate: fmt.Sprintf("iteration %d", i), Examples: t.steps, Level: &level,
+					Progressive: t.value(counts),
+				})
+			}
+			return pr, nr, err
+		})
 	return err
 }
 
@@ -289,9 +317,9 @@ func (t *task) batchLogistic(kPos, kNeg float64) error {
 	return err
 }
 
-// runCostSearch trains with each of 19 class weights. For pseudo-linear measures they are the weights of the
-// levels 0.05, 0.10, ..., 0.95 (Parambath, Usunier and Grandvalet 2014); for concave ones c/p : (1-c)/(1-p)
-// for the same c.
+// runCostSearch trains with each of 19 class weights. For pseudo-linear measures they are the
+// weights of the levels 0.05, 0.10, ..., 0.95 (Parambath, Usunier and Grandvalet 2014); for concave
+// ones c/p : (1-c)/(1-p) for the same c.
 func runCostSearch(t *task) error {
 	p := t.classes.Share()
 	passes := max(1, t.passes/5)
@@ -313,7 +341,8 @@ func runCostSearch(t *task) error {
 		}
 		level := c
 		if _, err := t.propose(l.Model(), Entry{
-			Candidate: fmt.Sprintf("weight %.2f", c), Examples: t.steps, Level: &level, Progressive: t.value(l.Progressive()),
+			Candidate: fmt.Sprintf("weight %.2f", c), Examples: t.steps, Level: &level,
+			Progressive: t.value(l.Progressive()),
 		}); err != nil {
 			return err
 		}

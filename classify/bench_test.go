@@ -53,7 +53,8 @@ func BenchmarkPass(b *testing.B) {
 			n := 0
 			const passes = 10
 			for b.Loop() {
-				r, err := Fit(context.Background(), data, Options{Algorithm: bm.algorithm, Measure: bm.m, Passes: passes, NoHoldout: true})
+				r, err := Fit(context.Background(), data,
+					Options{Algorithm: bm.algorithm, Measure: bm.m, Passes: passes, NoHoldout: true})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -83,8 +84,9 @@ func BenchmarkObserve(b *testing.B) {
 	}
 }
 
-// One training pass straight from a file, text and cache, as "noregret train --stream" makes it: run with -cpu 1,2. Allocations per
-// example are allocs/op divided by the number of examples, which allocs/example reports.
+// One training pass straight from a file, text and cache, as "noregret train --stream" makes it:
+// run with -cpu 1,2. Allocations per example are allocs/op divided by the number of examples, which
+// allocs/example reports.
 func BenchmarkTrainFromFile(b *testing.B) {
 	dir := b.TempDir()
 	text, cache := filepath.Join(dir, "ijcnn1.svm"), filepath.Join(dir, "ijcnn1.cache")
@@ -114,7 +116,8 @@ func BenchmarkTrainFromFile(b *testing.B) {
 }
 
 func trainStream(b *testing.B, path string) {
-	r, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Base: dataset.BaseOne, Workers: runtime.GOMAXPROCS(0)})
+	r, err := dataset.Open(context.Background(), []string{path},
+		dataset.Options{Base: dataset.BaseOne, Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// MeanRewards returns P and N of a model for a reward: its weighted mean over the positives and over the
-// negatives of data. One pass.
+// MeanRewards returns P and N of a model for a reward: its weighted mean over the positives and
+// over the negatives of data. One pass.
 func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n float64, err error) {
 	c, err := data.Classes()
 	if err != nil {
@@ -29,12 +29,12 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 
 // BoundOptions are the options of [UpperBound].
 type BoundOptions struct {
-	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run gives a good
-	// bound.
+	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run
+	// gives a good bound.
 	Alpha, Beta float64
-	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept together, in
-	// standardised units; 0 means 1000. Where no model separates the classes it hardly matters; where one does,
-	// models go on improving as they grow.
+	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept
+	// together, in standardised units; 0 means 1000. Where no model separates the classes it hardly
+	// matters; where one does, models go on improving as they grow.
 	Radius float64
 	// Scaling standardises the features; nil leaves them as they are.
 	Scaling *Scaling
@@ -46,27 +46,27 @@ type BoundOptions struct {
 type Bound struct {
 	// Value is the bound.
 	Value float64
-	// Slack is how far Value lies above what the last model of the search reaches in αP + βN - Ψ*(α, β),
-	// and so the most by which a better search could lower it.
+	// Slack is how far Value lies above what the last model of the search reaches in αP + βN -
+	// Ψ*(α, β), and so the most by which a better search could lower it.
 	Slack float64
 }
 
-// UpperBound bounds from above what any linear model of norm at most R = opt.Radius can reach: for every such
-// w, with P and N its mean [loss.Logistic] rewards on data,
+// UpperBound bounds from above what any linear model of norm at most R = opt.Radius can reach: for
+// every such w, with P and N its mean [loss.Logistic] rewards on data,
 //
 //	Ψ_A(P, N) ≤ αP + βN - Ψ*(α, β) ≤ α + β - l/ln 2 - Ψ*(α, β)
 //
 // where l ≥ 0 is a lower bound of the weighted logistic loss f, of which αP + βN = α + β - f/ln 2.
-// L-BFGS brings f down to a point v with gradient g, and f is convex and not negative, so that for all w of
-// norm at most R
+// L-BFGS brings f down to a point v with gradient g, and f is convex and not negative, so that for
+// all w of norm at most R
 //
 //	f(w) ≥ f(v) + ⟨g, w - v⟩ ≥ l = max(0, f(v) - ⟨g, v⟩ - R·‖g‖).
 //
-// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the thirteenth
-// digit. A search that ends early costs tightness: see [Bound.Slack]. The difference of the bound and Ψ_A of
-// a model is a certificate of how far the model is from the best. It fails with an error of code usage for a
-// point outside the dual region and for options out of their range. Some hundred passes over the data, O(d)
-// memory.
+// This holds wherever the search ends, in exact arithmetic; the sums here are rounded in about the
+// thirteenth digit. A search that ends early costs tightness: see [Bound.Slack]. The difference of
+// the bound and Ψ_A of a model is a certificate of how far the model is from the best. It fails
+// with an error of code usage for a point outside the dual region and for options out of their
+// range. Some hundred passes over the data, O(d) memory.
 func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOptions) (Bound, error) {
 	c, err := data.Classes()
 	if err != nil {
@@ -75,7 +75,8 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	if err := opt.check(m, data.Set.Info().Dim); err != nil {
 		return Bound{}, err
 	}
-	// The point as near as rounding lets an average of points of the region be: the projection is in it.
+	// The point as near as rounding lets an average of points of the region be: the projection is
+	// in it.
 	alpha, beta := m.Project(opt.Alpha, opt.Beta, math.Inf(1))
 	lin := newDescent(&Config{BiasFeature: opt.BiasFeature, Radius: math.Inf(1)})
 	lin.Standardize(opt.Scaling.Center, opt.Scaling.Inverse)
@@ -122,10 +123,12 @@ func (opt *BoundOptions) check(m measure.Concave, dim int) error {
 	case math.IsNaN(opt.BiasFeature) || math.IsInf(opt.BiasFeature, 0):
 		return usage("bias feature is %v, want a finite number (0 is 1)", opt.BiasFeature)
 	case len(opt.Scaling.Inverse) < dim || len(opt.Scaling.Center) != len(opt.Scaling.Inverse):
-		return usage("scaling has %d features, the data have %d", min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)
+		return usage("scaling has %d features, the data have %d",
+			min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)
 	}
 	if pa, pb := m.Project(a, b, math.Inf(1)); !(math.Hypot(pa-a, pb-b) <= 1e-9*math.Hypot(a, b)) {
-		return usage("dual point is (%v, %v), want one in the dual region of %s: (%v, %v) is the nearest", a, b, m.Name(), pa, pb)
+		return usage("dual point is (%v, %v), want one in the dual region of %s: (%v, %v) is the nearest", a, b,
+			m.Name(), pa, pb)
 	}
 	return nil
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// No model within the radius reaches more than the bound: neither on separable data, where the best model is infinitely far away, nor
-// for a dual point that asks for one class alone, nor where the search for the maximum has not converged.
+// No model within the radius reaches more than the bound: neither on separable data, where the best
+// model is infinitely far away, nor for a dual point that asks for one class alone, nor where the
+// search for the maximum has not converged.
 func TestUpperBoundHolds(t *testing.T) {
 	two := []Example{{[]uint32{0}, []float32{1}, true, 1}, {[]uint32{0}, []float32{-1}, false, 1}}
 	src := random.New(5, "test")
@@ -28,7 +29,8 @@ func TestUpperBoundHolds(t *testing.T) {
 				duals = append(duals, [2]float64{a, b})
 			}
 			for _, d := range duals {
-				bound, err := UpperBound(context.Background(), data, m, BoundOptions{Alpha: d[0], Beta: d[1], Radius: 300, Scaling: scaling})
+				bound, err := UpperBound(context.Background(), data, m,
+					BoundOptions{Alpha: d[0], Beta: d[1], Radius: 300, Scaling: scaling})
 				if err != nil {
 					t.Fatalf("%s, %s, %v: %v", name, m.Name(), d, err)
 				}
@@ -48,7 +50,8 @@ func TestUpperBoundHolds(t *testing.T) {
 							t.Fatal(err)
 						}
 						if v := m.Extended(p, n, math.Inf(1)); v > bound.Value {
-							t.Errorf("%s, %s, dual %v: a model of norm %v reaches %.17g, the bound is %.17g", name, m.Name(), d, norm, v, bound.Value)
+							t.Errorf("%s, %s, dual %v: a model of norm %v reaches %.17g, the bound is %.17g", name,
+								m.Name(), d, norm, v, bound.Value)
 						}
 					}
 				}
@@ -93,7 +96,8 @@ func direction(src *random.Source, n, i int) []float64 {
 // On data that no model separates the bound is tight: its slack is far below what a table shows.
 func TestUpperBoundIsTight(t *testing.T) {
 	data := asData(t, stream(61, 2000))
-	bound, err := UpperBound(context.Background(), data, measure.QMean{}, BoundOptions{Alpha: 0.5, Beta: 0.5, Scaling: scalingOf(t, data)})
+	bound, err := UpperBound(context.Background(), data, measure.QMean{},
+		BoundOptions{Alpha: 0.5, Beta: 0.5, Scaling: scalingOf(t, data)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +115,10 @@ func TestUpperBoundRefuses(t *testing.T) {
 		"dual point is (0, 0)":                                           {},
 		"radius is -1, want":                                             {Alpha: 0.5, Beta: 0.5, Radius: -1},
 		"scaling has 1 features, the data":                               {Alpha: 0.5, Beta: 0.5, Scaling: Identity(1)},
-		"bias feature is +Inf":                                           {Alpha: 0.5, Beta: 0.5, BiasFeature: math.Inf(1)},
+		"bias feature is +Inf": {
+			Alpha: 0.5, Beta: 0.5,
+			BiasFeature: math.Inf(1),
+		},
 	} {
 		_, err := UpperBound(context.Background(), data, measure.QMean{}, opt)
 		if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {

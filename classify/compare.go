@@ -16,10 +16,10 @@ import (
 type CompareOptions struct {
 	// Measures are the measures to train for and to compare on. At least one, none twice.
 	Measures []measure.Measure
-	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto" stands for the
-	// [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to train for a measure (of the
-	// wrong family, or degenerate without Fit.AllowDegenerate) is left out of that measure's cells, and one that
-	// needs held-out data is left out with Fit.NoHoldout.
+	// Algorithms are names as [Algorithms] lists them, none twice; empty means all, and "auto"
+	// stands for the [DefaultAlgorithm] of each of the measures. An algorithm that [Fit] refuses to
+	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
+	// out of that measure's cells, and one that needs held-out data is left out with Fit.NoHoldout.
 	Algorithms []string
 	// Splits is the number of random splits; 0 means 5.
 	Splits int
@@ -27,9 +27,9 @@ type CompareOptions struct {
 	TrainShare float64
 	// Fit holds the options of every fit; its Algorithm, Measure and Seed are set by Compare.
 	Fit Options
-	// Seed determines the splits and every fit. Split k, counted from 0, and all fits on it have the seed
-	// mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons of different seeds
-	// share no split, as they would with Seed + k.
+	// Seed determines the splits and every fit. Split k, counted from 0, and all fits on it have
+	// the seed mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons
+	// of different seeds share no split, as they would with Seed + k.
 	Seed uint64
 	// Clock tells the time for the training seconds; nil leaves them 0.
 	Clock func() time.Time
@@ -37,8 +37,8 @@ type CompareOptions struct {
 	Progress func(done, total int, algorithm, measure string)
 }
 
-// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which knows no
-// NaN.
+// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which
+// knows no NaN.
 type Cell struct {
 	Measure, Algorithm string
 	// Values are the measures on the test parts, by split; NaN where undefined.
@@ -51,7 +51,8 @@ type Cell struct {
 	Passes float64
 }
 
-// Comparison is the result of [Compare]: cells by measure, then by algorithm, in the order of the options.
+// Comparison is the result of [Compare]: cells by measure, then by algorithm, in the order of the
+// options.
 type Comparison struct {
 	Cells []Cell
 	// Train and Test are the class sizes of the first split.
@@ -60,8 +61,8 @@ type Comparison struct {
 	Warnings    []string
 }
 
-// Best is the measure's cell with the largest mean among those that keep allows, the first of equal ones, or
-// nil when there is none. A cell whose mean is undefined is best only where all are.
+// Best is the measure's cell with the largest mean among those that keep allows, the first of equal
+// ones, or nil when there is none. A cell whose mean is undefined is best only where all are.
 func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
 	var best *Cell
 	for i := range c.Cells {
@@ -76,12 +77,12 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 	return best
 }
 
-// Over is by how much c is above another cell of the same comparison and measure, split by split: the mean
-// difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to train on and n₂ to test
-// on, s² being the sample variance of the differences. The second term is for what the splits have in common
-// (Nadeau and Bengio 2003, Machine Learning 52, the corrected resampled t-test): without it the error of many
-// splits of the same rows would be far too small. Both numbers are NaN when a value of either cell is, and the
-// error with fewer than two splits.
+// Over is by how much c is above another cell of the same comparison and measure, split by split:
+// the mean difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to
+// train on and n₂ to test on, s² being the sample variance of the differences. The second term is
+// for what the splits have in common (Nadeau and Bengio 2003, Machine Learning 52, the corrected
+// resampled t-test): without it the error of many splits of the same rows would be far too small.
+// Both numbers are NaN when a value of either cell is, and the error with fewer than two splits.
 func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError float64) {
 	n := len(c.Values)
 	if n == 0 || n != len(other.Values) || train <= 0 {
@@ -101,12 +102,12 @@ func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError f
 	return difference, math.Sqrt((1/float64(n) + float64(test)/float64(train)) * variance)
 }
 
-// Compare trains every algorithm for every measure on the same random splits of data and evaluates it on the
-// rest. Training time includes the choice of model and threshold on held-out data, and not evaluation on the
-// test part. A model in which the measure has no say (logistic regression; SGD, unless one of several models
-// is chosen on held-out data) is trained once a split and evaluated on all measures, with its threshold tuned
-// for each where it is to be tuned. What an algorithm reaches for a measure is the same as with this measure
-// alone.
+// Compare trains every algorithm for every measure on the same random splits of data and evaluates
+// it on the rest. Training time includes the choice of model and threshold on held-out data, and
+// not evaluation on the test part. A model in which the measure has no say (logistic regression;
+// SGD, unless one of several models is chosen on held-out data) is trained once a split and
+// evaluated on all measures, with its threshold tuned for each where it is to be tuned. What an
+// algorithm reaches for a measure is the same as with this measure alone.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	return &run.out, nil
 }
 
-// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail before the
-// data are read.
+// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail
+// before the data are read.
 func (o *CompareOptions) Validate() error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
@@ -165,7 +166,8 @@ func (o *CompareOptions) checkMeasures() error {
 	for _, m := range o.Measures {
 		switch {
 		case m == nil:
-			return usage("no measure is given in one of the %d places; there are %s", len(o.Measures), strings.Join(measure.Names(), ", "))
+			return usage("no measure is given in one of the %d places; there are %s", len(o.Measures),
+				strings.Join(measure.Names(), ", "))
 		case seen[m.Name()]:
 			return usage("measure %s is given twice", m.Name())
 		}
@@ -174,8 +176,8 @@ func (o *CompareOptions) checkMeasures() error {
 	return nil
 }
 
-// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when there is
-// nothing to train.
+// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when
+// there is nothing to train.
 func (o *CompareOptions) checkAlgorithms() error {
 	if len(o.Algorithms) == 0 {
 		o.Algorithms = AlgorithmNames()
@@ -213,7 +215,8 @@ func (o *CompareOptions) checkAlgorithms() error {
 			}
 		}
 	}
-	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w", refused)
+	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w",
+		refused)
 }
 
 // trainable returns the algorithm, or why Fit refuses to train it for the measure.
@@ -299,7 +302,9 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 }
 
 // fit trains one algorithm for one measure and keeps its warnings.
-func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64, err error) {
+func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64,
+	err error,
+) {
 	o := c.opt.Fit
 	if !alg.online {
 		o.Config.Steps = StepsDefault
@@ -322,8 +327,9 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	return r, seconds, nil
 }
 
-// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the algorithm
-// trains without looking at the measure, and there was no choice among several models for it to make.
+// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the
+// algorithm trains without looking at the measure, and there was no choice among several models for
+// it to make.
 func isShared(a *Algorithm, r *Result) bool {
 	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// What an algorithm reaches for a measure does not depend on the other measures of the comparison, nor on their order.
+// What an algorithm reaches for a measure does not depend on the other measures of the comparison,
+// nor on their order.
 func TestCompareMeasuresApart(t *testing.T) {
 	data := asData(t, stream(43, 1200))
 	measures := []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
@@ -24,15 +25,18 @@ func TestCompareMeasuresApart(t *testing.T) {
 	}
 	valid := asData(t, stream(44, 300))
 	for name, fit := range map[string]Options{
-		"default": {}, "tuned steps": {TuneSteps: true}, "tuned threshold": {Threshold: ThresholdTuned}, "threshold 0": {Threshold: ThresholdZero},
-		"held out": {Holdout: 0.2}, "held out and tuned": {Holdout: 0.2, Threshold: ThresholdTuned, TuneSteps: true},
-		"one pass, tuned": {Passes: 1, Threshold: ThresholdTuned}, "nothing held out": {NoHoldout: true}, "held out apart": {Valid: &valid},
+		"default": {}, "tuned steps": {TuneSteps: true}, "tuned threshold": {Threshold: ThresholdTuned},
+		"threshold 0": {Threshold: ThresholdZero},
+		"held out":    {Holdout: 0.2}, "held out and tuned": {Holdout: 0.2, Threshold: ThresholdTuned, TuneSteps: true},
+		"one pass, tuned": {Passes: 1, Threshold: ThresholdTuned}, "nothing held out": {NoHoldout: true},
+		"held out apart": {Valid: &valid},
 	} {
 		if fit.Passes == 0 {
 			fit.Passes = 6
 		}
 		run := func(ms []measure.Measure) map[string][]float64 {
-			c, err := Compare(context.Background(), data, CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, Seed: 4, Fit: fit})
+			c, err := Compare(context.Background(), data,
+				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, Seed: 4, Fit: fit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +102,8 @@ func TestCompareLeavesOut(t *testing.T) {
 	data := asData(t, stream(42, 600))
 	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
 		fit.Passes = 2
-		c, err := Compare(context.Background(), data, CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, Fit: fit})
+		c, err := Compare(context.Background(), data,
+			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, Fit: fit})
 		if err != nil {
 			return "", err
 		}
@@ -114,11 +119,21 @@ func TestCompareLeavesOut(t *testing.T) {
 		algorithms []string
 		want       string
 	}{
-		{[]measure.Measure{precision, f1}, Options{}, []string{"stamp", "amp", "cost-search", "logistic"}, "precision logistic, f1 stamp, f1 amp, f1 cost-search, f1 logistic"},
+		{
+			[]measure.Measure{precision, f1},
+			Options{},
+			[]string{"stamp", "amp", "cost-search", "logistic"},
+			"precision logistic, f1 stamp, f1 amp, f1 cost-search, f1 logistic",
+		},
 		{[]measure.Measure{precision}, Options{AllowDegenerate: true}, []string{"stamp"}, "precision stamp"},
 		{[]measure.Measure{f1}, Options{NoHoldout: true}, []string{"plugin", "logistic"}, "f1 logistic"},
 		{[]measure.Measure{f1, measure.QMean{}}, Options{}, []string{"auto"}, "f1 stamp, qmean spade"},
-		{[]measure.Measure{measure.QMean{}, measure.Min{}}, Options{}, []string{"auto", "spade"}, "qmean spade, min spade"},
+		{
+			[]measure.Measure{measure.QMean{}, measure.Min{}},
+			Options{},
+			[]string{"auto", "spade"},
+			"qmean spade, min spade",
+		},
 	} {
 		got, err := names(tc.measures, tc.fit, tc.algorithms...)
 		if err != nil || got != tc.want {
@@ -138,7 +153,8 @@ func TestCompareLeavesOut(t *testing.T) {
 		{[]measure.Measure{f1, nil}, []string{"logistic"}, "no measure is given"},
 		{[]measure.Measure{f1}, []string{"spade"}, "none of the algorithms"},
 	} {
-		if _, err := names(tc.measures, Options{}, tc.algorithms...); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), tc.want) {
+		if _, err := names(tc.measures, Options{}, tc.algorithms...); noregret.CodeOf(err) != noregret.Usage ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v %v: got %v, want a usage error with %q", tc.measures, tc.algorithms, err, tc.want)
 		}
 	}
@@ -159,7 +175,10 @@ func TestCompareValidateFillsIn(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(func() []string {
-		o := CompareOptions{Measures: []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}}, Algorithms: []string{"logistic", "auto"}}
+		o := CompareOptions{
+			Measures:   []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}},
+			Algorithms: []string{"logistic", "auto"},
+		}
 		_ = o.Validate()
 		return o.Algorithms
 	}()); got != "[logistic spade stamp]" {

@@ -30,8 +30,8 @@ func (c Classes) Rows() int64 { return c.Positives + c.Negatives }
 // Share is p, the weighted share of positives.
 func (c Classes) Share() float64 { return c.PositiveWeight / (c.PositiveWeight + c.NegativeWeight) }
 
-// Classes counts the classes in O(number of labels). It fails with an error of code bad_input when a class is
-// missing or weighs nothing, or when rows lack a label.
+// Classes counts the classes in O(number of labels). It fails with an error of code bad_input when
+// a class is missing or weighs nothing, or when rows lack a label.
 func (d Data) Classes() (Classes, error) {
 	var c Classes
 	if err := d.check(); err != nil {
@@ -54,9 +54,12 @@ func (d Data) Classes() (Classes, error) {
 	case c.PositiveWeight+c.NegativeWeight == 0:
 		return c, badInput("the weights of all %d rows add up to 0", c.Rows())
 	case c.Positives == 0 || c.PositiveWeight == 0:
-		return c, badInput("need both classes: there is no positive example (label %q) of positive weight among %d rows", c.PositiveLabel, c.Rows())
+		return c,
+			badInput("need both classes: there is no positive example (label %q) of positive weight among %d rows",
+				c.PositiveLabel, c.Rows())
 	case c.Negatives == 0 || c.NegativeWeight == 0:
-		return c, badInput("need both classes: there is no negative example of positive weight among %d rows (positive label %q)", c.Rows(), c.PositiveLabel)
+		return c, badInput("need both classes: there is no negative example of positive weight among %d rows "+
+			"(positive label %q)", c.Rows(), c.PositiveLabel)
 	}
 	return c, nil
 }
@@ -80,8 +83,9 @@ func badInput(format string, args ...any) error {
 	return noregret.Errorf(noregret.BadInput, "", format, args...)
 }
 
-// visit calls f for every row of positive weight that r hands out, and closes r. It asks ctx once a block. Blocks are
-// read ahead by a goroutine that ends with visit, so that copying rows together and learning from them share two cores.
+// visit calls f for every row of positive weight that r hands out, and closes r. It asks ctx once a
+// block. Blocks are read ahead by a goroutine that ends with visit, so that copying rows together
+// and learning from them share two cores.
 func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) (err error) {
 	if open != nil {
 		return open

@@ -1,54 +1,55 @@
-// Package classify trains linear classifiers that maximize a performance measure of the whole confusion
-// matrix, such as F1, G-mean, Q-mean or the worse of the two class accuracies, directly, one example at a
-// time.
+// Package classify trains linear classifiers that maximize a performance measure of the whole
+// confusion matrix, such as F1, G-mean, Q-mean or the worse of the two class accuracies, directly,
+// one example at a time.
 //
-// With rare positives (fraud, churn, abuse, defects) accuracy is the wrong goal: a model that calls nothing
-// positive has an excellent one. The usual way out is to train a logistic model and then to look for a
-// threshold. This package trains for the measure itself (Narasimhan, Kar and Jain, "Optimizing
-// Non-decomposable Performance Measures: A Tale of Two Classes", ICML 2015):
+// With rare positives (fraud, churn, abuse, defects) accuracy is the wrong goal: a model that calls
+// nothing positive has an excellent one. The usual way out is to train a logistic model and then to
+// look for a threshold. This package trains for the measure itself (Narasimhan, Kar and Jain,
+// "Optimizing Non-decomposable Performance Measures: A Tale of Two Classes", ICML 2015):
 //
 //   - [SPADE] for concave measures of the two class accuracies: G-mean, Q-mean, H-mean, min, balanced accuracy.
 //   - [STAMP] for pseudo-linear ones: F-beta, Jaccard, Tversky, Cohen's kappa; AMP is its batch form.
 //
 // # Training on data
 //
-// [Fit] is the whole job: it takes a [Data], holds a part out where the algorithm needs one, standardises the
-// features, makes shuffled passes, chooses model and threshold on the held-out part, and returns a [Linear]
-// on raw features with its history. [Algorithms] lists the algorithms it knows, the baselines among them:
-// plug-in logistic regression, plain and balanced logistic regression by L-BFGS, class-weighted search, plain
-// stochastic gradient. [Compare] runs all of them on random splits; [Evaluate] counts a confusion matrix;
-// [Model] is the file format. Data may be larger than memory: memory is O(number of features) and the scores
-// of the held-out examples, a million at most unless asked for more.
+// [Fit] is the whole job: it takes a [Data], holds a part out where the algorithm needs one,
+// standardises the features, makes shuffled passes, chooses model and threshold on the held-out
+// part, and returns a [Linear] on raw features with its history. [Algorithms] lists the algorithms
+// it knows, the baselines among them: plug-in logistic regression, plain and balanced logistic
+// regression by L-BFGS, class-weighted search, plain stochastic gradient. [Compare] runs all of
+// them on random splits; [Evaluate] counts a confusion matrix; [Model] is the file format. Data may
+// be larger than memory: memory is O(number of features) and the scores of the held-out examples, a
+// million at most unless asked for more.
 //
 // # Learning on a stream
 //
-// [SPADE], [STAMP] and [SGD] are online learners ([Learner]): they see one example at a time and keep O(d)
-// numbers. The first examples are held back until the scales of the features are known (see [Scaling],
-// [Config.BurnIn]); after that an update costs O(number of non-zeros) and allocates nothing. A learner has no
-// clock, no goroutine and no randomness; its state can be saved and restored, and continuing is
-// bit-identical. They want examples in random order: data sorted by label must be shuffled first, with a
-// buffer of at least 50/p examples.
+// [SPADE], [STAMP] and [SGD] are online learners ([Learner]): they see one example at a time and
+// keep O(d) numbers. The first examples are held back until the scales of the features are known
+// (see [Scaling], [Config.BurnIn]); after that an update costs O(number of non-zeros) and allocates
+// nothing. A learner has no clock, no goroutine and no randomness; its state can be saved and
+// restored, and continuing is bit-identical. They want examples in random order: data sorted by
+// label must be shuffled first, with a buffer of at least 50/p examples.
 //
 // # Guarantees and their limits
 //
-// SPADE's average iterate is within O(1/√T) of the best surrogate measure; [UpperBound] turns its average
-// dual into a certificate for the model at hand. The bound is on the concave surrogate, a lower bound of the
-// measure, not on the measure. With well-specified data a logistic model with a tuned threshold is just as
-// good, and for G-, H- and Q-mean plain class-balanced training is close; the gain is on misspecified data,
-// on min(P, N), and in time.
+// SPADE's average iterate is within O(1/√T) of the best surrogate measure; [UpperBound] turns its
+// average dual into a certificate for the model at hand. The bound is on the concave surrogate, a
+// lower bound of the measure, not on the measure. With well-specified data a logistic model with a
+// tuned threshold is just as good, and for G-, H- and Q-mean plain class-balanced training is
+// close; the gain is on misspecified data, on min(P, N), and in time.
 //
 // # Steps
 //
-// The papers' steps are η₀/√t for all weights ([StepsSqrt]). Where columns span powers of ten or are
-// rare, some weights are still far off after many passes; [StepsAdaptive] gives every weight its own schedule
-// (AdaGrad). [Fit] trains STAMP with it, tries two rates, and ends level stages early; the options bring the
-// paper's form back ([Config.Steps], [NewSTAMP]).
+// The papers' steps are η₀/√t for all weights ([StepsSqrt]). Where columns span powers of ten or
+// are rare, some weights are still far off after many passes; [StepsAdaptive] gives every weight
+// its own schedule (AdaGrad). [Fit] trains STAMP with it, tries two rates, and ends level stages
+// early; the options bring the paper's form back ([Config.Steps], [NewSTAMP]).
 //
 // # Same bytes
 //
-// The same data, options and seed give the same model, bit for bit, for any number of cores, and on any
-// architecture: products are rounded explicitly so that no compiler fuses them, sums have a fixed order, and
-// elementary functions come from internal/portable. The batch algorithms (plugin, logistic,
-// logistic-balanced, amp) run under gonum/optimize's driver with an L-BFGS of this package's own, because
-// gonum's rounds otherwise on other architectures.
+// The same data, options and seed give the same model, bit for bit, for any number of cores, and on
+// any architecture: products are rounded explicitly so that no compiler fuses them, sums have a
+// fixed order, and elementary functions come from internal/portable. The batch algorithms (plugin,
+// logistic, logistic-balanced, amp) run under gonum/optimize's driver with an L-BFGS of this
+// package's own, because gonum's rounds otherwise on other architectures.
 package classify

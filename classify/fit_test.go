@@ -38,7 +38,8 @@ func asData(t testing.TB, xs []Example) Data {
 	return Data{Set: s, Positive: 1}
 }
 
-// Every algorithm, for a measure of each family that it can train for: well above plain logistic's starting point, twice the same.
+// Every algorithm, for a measure of each family that it can train for: well above plain logistic's
+// starting point, twice the same.
 func TestFitEveryAlgorithm(t *testing.T) {
 	train, test := asData(t, stream(31, 4000)), asData(t, stream(32, 4000))
 	ctx := context.Background()
@@ -79,7 +80,8 @@ func TestFitEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines; without standardisation they are not.
+// Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines;
+// without standardisation they are not.
 func TestDefaultsOnRawUnits(t *testing.T) {
 	testsize.NoRace(t)
 	train, test := asData(t, stream(33, 6000)), asData(t, stream(34, 6000))
@@ -96,7 +98,8 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 		return opt.Measure.Value(c)
 	}
 	for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}} {
-		own, plugin := value(Options{Measure: m, Folds: testsize.Of(0, 1)}), value(Options{Measure: m, Algorithm: "plugin"})
+		own, plugin := value(Options{Measure: m, Folds: testsize.Of(0, 1)}),
+			value(Options{Measure: m, Algorithm: "plugin"})
 		if own < plugin-0.015 {
 			t.Errorf("%s: %.4f, plug-in %.4f", m.Name(), own, plugin)
 		}
@@ -106,7 +109,8 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 	}
 }
 
-// Data sorted by label, which ruins unshuffled passes (spec 6.1), do no harm: every pass is shuffled.
+// Data sorted by label, which ruins unshuffled passes (spec 6.1), do no harm: every pass is
+// shuffled.
 func TestSortedDataAreShuffled(t *testing.T) {
 	xs := stream(35, 5000)
 	test := asData(t, stream(36, 5000))
@@ -152,7 +156,8 @@ func TestSortedDataAreShuffled(t *testing.T) {
 
 // The last iterate is worse than the average (spec 2.5), and STAMP without held-out data says so.
 func TestAverageAndWarnings(t *testing.T) {
-	r, err := Fit(context.Background(), asData(t, stream(37, 2000)), Options{Measure: measure.FBeta{B: 1}, NoHoldout: true})
+	r, err := Fit(context.Background(), asData(t, stream(37, 2000)),
+		Options{Measure: measure.FBeta{B: 1}, NoHoldout: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,22 +197,52 @@ func TestFitRefuses(t *testing.T) {
 		code noregret.Code
 		want string
 	}{
-		"no measure":      {ok, Options{}, noregret.Usage, "no measure is given"},
-		"algorithm":       {ok, Options{Measure: f1, Algorithm: "svm"}, noregret.Usage, `no algorithm is named "svm"`},
-		"family":          {ok, Options{Measure: f1, Algorithm: "spade"}, noregret.Usage, "algorithm spade cannot maximize f1"},
-		"other family":    {ok, Options{Measure: measure.GMean{}, Algorithm: "stamp"}, noregret.Usage, "algorithm stamp cannot maximize gmean"},
-		"degenerate":      {ok, Options{Measure: measure.Precision{}}, noregret.Usage, "degenerate maximiser"},
-		"mcc":             {ok, Options{Measure: measure.MCC{}}, noregret.Usage, "neither concave nor pseudo-linear"},
-		"passes":          {ok, Options{Measure: f1, Passes: -1}, noregret.Usage, "passes is -1"},
-		"holdout":         {ok, Options{Measure: f1, Holdout: 1}, noregret.Usage, "holdout is 1"},
-		"both holdouts":   {ok, Options{Measure: f1, Holdout: 0.1, NoHoldout: true}, noregret.Usage, "exclude each other"},
-		"tuned, none":     {ok, Options{Measure: f1, NoHoldout: true, Threshold: ThresholdTuned}, noregret.Usage, "needs held-out data"},
-		"plugin, none":    {ok, Options{Measure: f1, NoHoldout: true, Algorithm: "plugin"}, noregret.Usage, "needs held-out data"},
-		"patience":        {ok, Options{Measure: f1, Patience: -1}, noregret.Usage, "patience is -1"},
-		"prior":           {ok, Options{Measure: f1, PriorPositives: 1}, noregret.Usage, "prior share"},
-		"one class":       {asData(t, onlyNo), Options{Measure: f1}, noregret.BadInput, "there is no positive example"},
-		"no weight":       {asData(t, weightless), Options{Measure: f1}, noregret.BadInput, "add up to 0"},
-		"no held-out one": {asData(t, stream(40, 12)), Options{Measure: f1, Holdout: 0.05}, noregret.BadInput, "leaves no example of one class"},
+		"no measure": {ok, Options{}, noregret.Usage, "no measure is given"},
+		"algorithm":  {ok, Options{Measure: f1, Algorithm: "svm"}, noregret.Usage, `no algorithm is named "svm"`},
+		"family": {
+			ok,
+			Options{Measure: f1, Algorithm: "spade"},
+			noregret.Usage,
+			"algorithm spade cannot maximize f1",
+		},
+		"other family": {
+			ok,
+			Options{Measure: measure.GMean{}, Algorithm: "stamp"},
+			noregret.Usage,
+			"algorithm stamp cannot maximize gmean",
+		},
+		"degenerate": {ok, Options{Measure: measure.Precision{}}, noregret.Usage, "degenerate maximiser"},
+		"mcc":        {ok, Options{Measure: measure.MCC{}}, noregret.Usage, "neither concave nor pseudo-linear"},
+		"passes":     {ok, Options{Measure: f1, Passes: -1}, noregret.Usage, "passes is -1"},
+		"holdout":    {ok, Options{Measure: f1, Holdout: 1}, noregret.Usage, "holdout is 1"},
+		"both holdouts": {
+			ok,
+			Options{Measure: f1, Holdout: 0.1, NoHoldout: true},
+			noregret.Usage,
+			"exclude each other",
+		},
+		"tuned, none": {
+			ok,
+			Options{Measure: f1, NoHoldout: true, Threshold: ThresholdTuned},
+			noregret.Usage,
+			"needs held-out data",
+		},
+		"plugin, none": {
+			ok,
+			Options{Measure: f1, NoHoldout: true, Algorithm: "plugin"},
+			noregret.Usage,
+			"needs held-out data",
+		},
+		"patience":  {ok, Options{Measure: f1, Patience: -1}, noregret.Usage, "patience is -1"},
+		"prior":     {ok, Options{Measure: f1, PriorPositives: 1}, noregret.Usage, "prior share"},
+		"one class": {asData(t, onlyNo), Options{Measure: f1}, noregret.BadInput, "there is no positive example"},
+		"no weight": {asData(t, weightless), Options{Measure: f1}, noregret.BadInput, "add up to 0"},
+		"no held-out one": {
+			asData(t, stream(40, 12)),
+			Options{Measure: f1, Holdout: 0.05},
+			noregret.BadInput,
+			"leaves no example of one class",
+		},
 	} {
 		_, err := Fit(context.Background(), tc.data, tc.opt)
 		if noregret.CodeOf(err) != tc.code || err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -242,7 +277,8 @@ func TestTuneThresholdIsExact(t *testing.T) {
 		xs := make([]Scored, n)
 		for i := range xs {
 			xs[i] = Scored{
-				Score: float64(rapid.IntRange(-3, 3).Draw(t, "score")), Weight: float64(rapid.IntRange(1, 3).Draw(t, "weight")),
+				Score:    float64(rapid.IntRange(-3, 3).Draw(t, "score")),
+				Weight:   float64(rapid.IntRange(1, 3).Draw(t, "weight")),
 				Positive: rapid.Bool().Draw(t, "positive"),
 			}
 		}
@@ -280,7 +316,8 @@ func TestThresholdConventions(t *testing.T) {
 		t.Error("a score equal to the threshold was called positive")
 	}
 	xs := []Scored{{3, 1, true}, {1, 1, false}, {0, 1, true}, {-1, 1, false}}
-	// Cuts: none 0, {3} P=.5 N=1, ...: balanced accuracy .75 at {3} and at {3,1,0}; the higher cut wins.
+	// Cuts: none 0, {3} P=.5 N=1, ...: balanced accuracy .75 at {3} and at {3,1,0}; the higher cut
+	// wins.
 	if th, v := TuneThreshold(xs, measure.BalancedAccuracy()); th != 2 || v != 0.75 {
 		t.Errorf("threshold %v, value %v; want 2, 0.75", th, v)
 	}
@@ -303,7 +340,8 @@ func TestTuneThresholdAdjacentScores(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	c, err := Compare(context.Background(), asData(t, stream(42, 3000)), CompareOptions{
-		Measures: []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}}, Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, Seed: 9,
+		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, Seed: 9,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -319,18 +357,28 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	if best := c.Best("f1", func(a string) bool { return a != "logistic" }); best == nil || best.Algorithm == "logistic" {
+	if best := c.Best("f1", func(a string) bool {
+		return a != "logistic"
+	}); best == nil || best.Algorithm == "logistic" {
 		t.Errorf("best %+v", best)
 	}
-	if _, err := Compare(context.Background(), asData(t, stream(42, 100)), CompareOptions{Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"nope"}}); noregret.CodeOf(err) != noregret.Usage {
+	if _, err := Compare(context.Background(), asData(t, stream(42, 100)),
+		CompareOptions{
+			Measures:   []measure.Measure{measure.QMean{}},
+			Algorithms: []string{"nope"},
+		}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("unknown algorithm: %v", err)
 	}
 }
 
-// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its own.
+// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its
+// own.
 func TestCompareSharesModelsRightly(t *testing.T) {
 	data := asData(t, stream(43, 3000))
-	opt := CompareOptions{Measures: []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}}, Algorithms: []string{"plugin"}, Splits: 1, Seed: 4}
+	opt := CompareOptions{
+		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Algorithms: []string{"plugin"}, Splits: 1, Seed: 4,
+	}
 	both, err := Compare(context.Background(), data, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +395,8 @@ func TestCompareSharesModelsRightly(t *testing.T) {
 
 func TestDefaultPasses(t *testing.T) {
 	for n, want := range map[int64]int{
-		1: 100, 1000: 100, 5000: 100, 10_000: 50, 35_000: 15, 100_000: 10, 345_000: 10, 1_000_000: 5, 2_000_000: 2, 5_000_000: 1, 1e12: 1,
+		1: 100, 1000: 100, 5000: 100, 10_000: 50, 35_000: 15, 100_000: 10, 345_000: 10, 1_000_000: 5, 2_000_000: 2,
+		5_000_000: 1, 1e12: 1,
 	} {
 		if got := defaultPasses(n, 1); got != want {
 			t.Errorf("%d rows: %d passes, want %d", n, got, want)

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// defaultFolds is the number of folds for data with few positives, and the other constants say what few are,
-// and for how many examples and features scores and models of several folds are still small.
+// defaultFolds is the number of folds for data with few positives, and the other constants say what
+// few are, and for how many examples and features scores and models of several folds are still
+// small.
 const (
 	defaultFolds      = 5
 	fewPositives      = 2_000
@@ -154,8 +155,8 @@ func crossFit(ctx context.Context, data Data, alg *Algorithm, opt Options, k int
 	return run.choose()
 }
 
-// newWhole is the task of all data: what they say on scales holds for every fold, and the choice is made for
-// their class ratio.
+// newWhole is the task of all data: what they say on scales holds for every fold, and the choice is
+// made for their class ratio.
 func newWhole(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
 	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1, valid: &data, runBest: math.Inf(-1)}
 	t.result.Algorithm = alg.Name
@@ -168,7 +169,8 @@ func newWhole(ctx context.Context, data Data, alg *Algorithm, opt Options) (*tas
 	}
 	t.result.Train, t.negatives, t.tuned = t.classes, t.negativeWeight(), t.tunes()
 	if t.classes.Positives < minHoldoutPositives {
-		t.warn("there are only %d positives, fewer than %d: the choice of model and threshold is uncertain", t.classes.Positives, minHoldoutPositives)
+		t.warn("there are only %d positives, fewer than %d: the choice of model and threshold is uncertain",
+			t.classes.Positives, minHoldoutPositives)
 	}
 	return t, t.prepare()
 }
@@ -188,7 +190,8 @@ type crossFitting struct {
 func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task, error) {
 	o := c.whole.opt
 	o.Valid, o.Folds, o.Progress = &part, 1, c.progress.of(j)
-	o.Config.Scaling, o.Config.MeanSquare, o.Config.Dim = c.whole.config.Scaling, c.whole.config.MeanSquare, c.whole.config.Dim
+	o.Config.Scaling, o.Config.MeanSquare, o.Config.Dim = c.whole.config.Scaling, c.whole.config.MeanSquare,
+		c.whole.config.Dim
 	t, err := newTask(ctx, train, c.whole.alg, o)
 	if err != nil {
 		return nil, err
@@ -200,7 +203,8 @@ func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task
 	return t, t.run()
 }
 
-// finish merges the folds that are ready, in their order, so that sums do not depend on which ended first.
+// finish merges the folds that are ready, in their order, so that sums do not depend on which ended
+// first.
 func (c *crossFitting) finish(j int, t *task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,7 +238,8 @@ func (c *crossFitting) choose() (*Result, error) {
 		t.consider(x, 0)
 	}
 	if t.best < 0 {
-		return nil, fmt.Errorf("classify: algorithm %s proposed no model that all %d folds have", t.alg.Name, len(c.done))
+		return nil, fmt.Errorf("classify: algorithm %s proposed no model that all %d folds have", t.alg.Name,
+			len(c.done))
 	}
 	return t.finished(len(c.done)), nil
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// With folds the model is the mean of the folds' models and its threshold the best one on the scores that
-// every example has from the model that did not see it: put together here from single fits.
+// With folds the model is the mean of the folds' models and its threshold the best one on the
+// scores that every example has from the model that did not see it: put together here from single
+// fits.
 func TestCrossFitByHand(t *testing.T) {
 	ctx, data := context.Background(), asData(t, stream(71, 900))
 	for _, alg := range []string{"plugin", "stamp", "cost-search"} {
@@ -160,7 +161,12 @@ func TestFoldsFor(t *testing.T) {
 		{"and a share", few, Options{Measure: f1, Folds: 3, Holdout: 0.1}, 0, "exclude each other"},
 		{"and none", few, Options{Measure: f1, Folds: 3, NoHoldout: true}, 0, "exclude each other"},
 		{"and data apart", few, Options{Measure: f1, Folds: 3, Valid: &many}, 0, "exclude each other"},
-		{"nothing to choose", few, Options{Measure: f1, Algorithm: "logistic", Folds: 3}, 0, "logistic holds nothing out"},
+		{
+			"nothing to choose", few,
+			Options{Measure: f1, Algorithm: "logistic", Folds: 3},
+			0,
+			"logistic holds nothing out",
+		},
 		{"too many", few, Options{Measure: f1, Folds: 5000}, 0, "want at most the"},
 	} {
 		alg, err := findAlgorithm(c.opt.Algorithm, c.opt.Measure, false)
@@ -200,7 +206,11 @@ func TestCrossFitThreePositives(t *testing.T) {
 // An error of one fold ends the fit and names the fold; so does a context that ends.
 func TestCrossFitFails(t *testing.T) {
 	data := asData(t, stream(76, 600))
-	_, err := Fit(context.Background(), data, Options{Measure: measure.FBeta{B: 1}, Folds: 2, Config: Config{StepScale: 1e300, Steps: StepsSqrt}})
+	_,
+		err := Fit(context.Background(), data, Options{
+		Measure: measure.FBeta{B: 1}, Folds: 2,
+		Config: Config{StepScale: 1e300, Steps: StepsSqrt},
+	})
 	if noregret.CodeOf(err) != noregret.Diverged || !strings.Contains(err.Error(), "of 2: ") {
 		t.Errorf("error %v, want one of code diverged that names the fold", err)
 	}
@@ -231,8 +241,8 @@ func TestCrossFitProgress(t *testing.T) {
 	}
 }
 
-// By hand: differences .1, .3, .2 have mean .2 and variance .01; with tests half as large as training parts
-// the standard error is √((1/3 + 1/2)·.01).
+// By hand: differences .1, .3, .2 have mean .2 and variance .01; with tests half as large as
+// training parts the standard error is √((1/3 + 1/2)·.01).
 func TestCellOver(t *testing.T) {
 	a, b := Cell{Values: []float64{.5, .6, .7}}, Cell{Values: []float64{.4, .3, .5}}
 	d, se := a.Over(&b, 200, 100)

@@ -16,8 +16,8 @@ import (
 //
 //	minimise (1/W)·Σ ω·k_y·log(1 + exp(-y·z)) + (λ/2)·‖w‖²,   z = ⟨w, x̂⟩ + b·x_b,
 //
-// with W = Σ ω·k_y and the intercept free. A pass over the data gives value and gradient at a point, so
-// that memory stays O(d) for data of any length. The last coordinate is b.
+// with W = Σ ω·k_y and the intercept free. A pass over the data gives value and gradient at a
+// point, so that memory stays O(d) for data of any length. The last coordinate is b.
 type logisticProblem struct {
 	ctx        context.Context
 	data       Data
@@ -129,8 +129,8 @@ type lbfgsResult struct {
 	converged  bool
 }
 
-// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient coordinate
-// is at most precision·max(1, that at the start), or for maxIterations.
+// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient
+// coordinate is at most precision·max(1, that at the start), or for maxIterations.
 func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {

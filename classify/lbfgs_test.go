@@ -19,8 +19,8 @@ func gonumLBFGS() optimize.Method {
 	return &optimize.LBFGS{Store: lbfgsMemory, Linesearcher: &optimize.MoreThuente{}}
 }
 
-// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for all of
-// them and fails when one is stuck.
+// minimize runs a method and sees to it that it leaves no goroutine behind: synctest.Test waits for
+// all of them and fails when one is stuck.
 func minimize(t *testing.T, p optimize.Problem, start []float64, threshold float64, m optimize.Method) (
 	r *optimize.Result, err error,
 ) {
@@ -97,7 +97,10 @@ func TestLBFGSOnLogisticRegression(t *testing.T) {
 		}
 		lin := newDescent(&Config{Dim: d, BiasFeature: 1, Radius: math.Inf(1)})
 		problem := func() *logisticProblem {
-			return &logisticProblem{ctx: context.Background(), data: asData(t, xs), lin: lin, kPos: 3, kNeg: 1, lambda: 1e-4}
+			return &logisticProblem{
+				ctx: context.Background(), data: asData(t, xs), lin: lin, kPos: 3, kNeg: 1,
+				lambda: 1e-4,
+			}
 		}
 		p := problem()
 		got, err := p.solve(make([]float64, d+1), 2000, 1e-9)
@@ -162,9 +165,9 @@ func TestLBFGSOnQuadratic(t *testing.T) {
 	}
 }
 
-// At the start's minimum there is nothing to do, a threshold below what the arithmetic can reach ends in a
-// failure of the line search with the best point kept, and a function without a minimum ends at the limit of
-// iterations.
+// At the start's minimum there is nothing to do, a threshold below what the arithmetic can reach
+// ends in a failure of the line search with the best point kept, and a function without a minimum
+// ends at the limit of iterations.
 func TestLBFGSEnds(t *testing.T) {
 	square := optimize.Problem{
 		Func: func(x []float64) float64 { return 1 + x[0]*x[0]/3 + x[1]*x[1]*7 },
@@ -174,8 +177,8 @@ func TestLBFGSEnds(t *testing.T) {
 	if err != nil || r.Status != optimize.GradientThreshold {
 		t.Error("at the minimum:", r.Status, err)
 	}
-	// Values are rounded at 1e-9 and the gradient never falls below 1e-5: near the minimum no descent is to be
-	// found.
+	// Values are rounded at 1e-9 and the gradient never falls below 1e-5: near the minimum no
+	// descent is to be found.
 	rough := square
 	rough.Grad = func(g, x []float64) {
 		square.Grad(g, x)
@@ -262,8 +265,8 @@ func TestCubicMinimum(t *testing.T) {
 	}
 }
 
-// Every step that is taken meets the conditions, along functions of one variable on which line searches are
-// tested (Moré and Thuente 1994, 5.1 to 5.3), from first steps of 1e-3 to 1e3.
+// Every step that is taken meets the conditions, along functions of one variable on which line
+// searches are tested (Moré and Thuente 1994, 5.1 to 5.3), from first steps of 1e-3 to 1e3.
 func TestLineSearchConditions(t *testing.T) {
 	for name, phi := range map[string]func(s float64) (f, g float64){
 		"5.1": func(s float64) (f, g float64) {

@@ -11,16 +11,17 @@ import (
 // lbfgsMemory is the number of past steps that the inverse Hessian is built of.
 const lbfgsMemory = 10
 
-// lbfgs is an [optimize.Method]: limited-memory BFGS (Liu and Nocedal 1989; Nocedal and Wright, Numerical
-// Optimization, algorithm 7.4), each step found by [lineSearch]. It differs from gonum's own method of that
-// name in the arithmetic: gonum's inner products are assembly on some machines and fusable Go on others, and
-// end in other last bits; here they are sums in the order of the coordinates with every product rounded, so
-// that a run has the same bits everywhere. What is left to gonum is the driver: evaluations, limits, the test
-// of the gradient's largest coordinate. One task is under way at any time, so that nothing depends on how
-// goroutines are scheduled.
+// lbfgs is an [optimize.Method]: limited-memory BFGS (Liu and Nocedal 1989; Nocedal and Wright,
+// Numerical Optimization, algorithm 7.4), each step found by [lineSearch]. It differs from gonum's
+// own method of that name in the arithmetic: gonum's inner products are assembly on some machines
+// and fusable Go on others, and end in other last bits; here they are sums in the order of the
+// coordinates with every product rounded, so that a run has the same bits everywhere. What is left
+// to gonum is the driver: evaluations, limits, the test of the gradient's largest coordinate. One
+// task is under way at any time, so that nothing depends on how goroutines are scheduled.
 //
-// A line search that fails is tried once more along the gradient with the memory emptied. The method ends with
-// [optimize.Failure] when that fails too: no further progress can be told from rounding.
+// A line search that fails is tried once more along the gradient with the memory emptied. The
+// method ends with [optimize.Failure] when that fails too: no further progress can be told from
+// rounding.
 type lbfgs struct {
 	status optimize.Status
 	err    error
@@ -79,7 +80,8 @@ func (m *lbfgs) Run(operation chan<- optimize.Task, result <-chan optimize.Task,
 	close(operation)
 }
 
-// ask hands the task to the driver and waits for it to come back. It reports false when the driver ends the run.
+// ask hands the task to the driver and waits for it to come back. It reports false when the driver
+// ends the run.
 func (m *lbfgs) ask(op optimize.Operation) bool {
 	m.task.Op = op
 	m.operation <- m.task
@@ -132,7 +134,8 @@ func (m *lbfgs) accept() {
 	m.f = m.task.F
 }
 
-// remember keeps the step from the current point to the task's, unless rounding has left it no positive curvature.
+// remember keeps the step from the current point to the task's, unless rounding has left it no
+// positive curvature.
 func (m *lbfgs) remember() {
 	c := m.spare
 	if len(m.steps) == lbfgsMemory {
@@ -155,7 +158,8 @@ func (m *lbfgs) remember() {
 	}
 }
 
-// direct sets the direction -H·∇f by the two-loop recursion and returns the first step to try along it.
+// direct sets the direction -H·∇f by the two-loop recursion and returns the first step to try along
+// it.
 func (m *lbfgs) direct() (step float64) {
 	for i, g := range m.grad {
 		m.dir[i] = -g
@@ -180,8 +184,8 @@ func (m *lbfgs) direct() (step float64) {
 	return 1
 }
 
-// advance looks for the next point and leaves it, evaluated, in the task. It reports whether there is one and
-// whether the driver wants the run to go on.
+// advance looks for the next point and leaves it, evaluated, in the task. It reports whether there
+// is one and whether the driver wants the run to go on.
 func (m *lbfgs) advance() (found, goOn bool) {
 	step := m.direct()
 	slope := dotOf(m.grad, m.dir)

@@ -16,8 +16,12 @@ import (
 
 // learners makes one of each online learner with the shared options.
 var learners = map[string]func(c Config) (Learner, error){
-	"spade qmean": func(c Config) (Learner, error) { return NewSPADE(SPADEConfig{Config: c, Measure: measure.QMean{}}) },
-	"spade gmean": func(c Config) (Learner, error) { return NewSPADE(SPADEConfig{Config: c, Measure: measure.GMean{}}) },
+	"spade qmean": func(c Config) (Learner, error) {
+		return NewSPADE(SPADEConfig{Config: c, Measure: measure.QMean{}})
+	},
+	"spade gmean": func(c Config) (Learner, error) {
+		return NewSPADE(SPADEConfig{Config: c, Measure: measure.GMean{}})
+	},
 	"spade min, fixed dual": func(c Config) (Learner, error) {
 		return NewSPADE(SPADEConfig{Config: c, Measure: measure.Min{}, FixedDual: true})
 	},
@@ -39,8 +43,8 @@ var learners = map[string]func(c Config) (Learner, error){
 	"sgd balanced": func(c Config) (Learner, error) { return NewSGD(SGDConfig{Config: c, Balanced: true}) },
 }
 
-// adaptive is c with adaptive steps; the options that these exclude become others, so that different options
-// stay so.
+// adaptive is c with adaptive steps; the options that these exclude become others, so that
+// different options stay so.
 func adaptive(c Config) Config {
 	if c.Radius > 0 || c.Lambda > 0 {
 		c.MaxExampleWeight = 1000*c.Radius + 20_000*c.Lambda
@@ -104,8 +108,8 @@ func sameModel(a, b Linear) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Every learner learns: its model is far better than chance on fresh examples of the stream, for raw columns
-// from 1e-6 to 1e6.
+// Every learner learns: its model is far better than chance on fresh examples of the stream, for
+// raw columns from 1e-6 to 1e6.
 func TestLearnersLearn(t *testing.T) {
 	test := stream(2, 4000)
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
@@ -122,8 +126,8 @@ func TestLearnersLearn(t *testing.T) {
 	})
 }
 
-// A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at its end,
-// later.
+// A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at
+// its end, later.
 func TestRestoreContinues(t *testing.T) {
 	xs := stream(3, 3000)
 	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {
@@ -163,7 +167,8 @@ func TestSnapshotRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, bad := range map[string][]byte{
-			"empty": nil, "cut": state[:len(state)/2], "newer": append([]byte("noregret-learner-2\n"), state[19:]...), "garbage": []byte("hello"),
+			"empty": nil, "cut": state[:len(state)/2], "newer": append([]byte("noregret-learner-2\n"), state[19:]...),
+			"garbage": []byte("hello"),
 		} {
 			if err := a.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
 				t.Errorf("%s: got %v, want an error of code bad_input", name, err)
@@ -190,7 +195,10 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 		{Example{[]uint32{0, 1}, []float32{1}, true, 1}, "2 indices and 1 values, want as many of each"},
 		{Example{[]uint32{0, 20}, []float32{1, 1}, true, 1}, "entry 1: index is 20, want one below the dimension 13"},
 		{Example{[]uint32{2, 2}, []float32{1, 1}, true, 1}, "entry 1: index 2 appears twice, want each at most once"},
-		{Example{[]uint32{3, 2, 3}, []float32{1, 1, 1}, true, 1}, "entry 2: index 3 appears twice, want each at most once"},
+		{
+			Example{[]uint32{3, 2, 3}, []float32{1, 1, 1}, true, 1},
+			"entry 2: index 3 appears twice, want each at most once",
+		},
 		{Example{[]uint32{1}, []float32{1}, true, -1}, "weight is -1, want a finite number ≥ 0"},
 		{Example{[]uint32{1}, []float32{1}, true, math.NaN()}, "weight is NaN, want a finite number ≥ 0"},
 		{Example{[]uint32{1}, []float32{1}, true, math.Inf(1)}, "weight is +Inf, want a finite number ≥ 0"},
@@ -206,7 +214,8 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 			for _, tc := range bad {
 				err := l.Observe(tc.x)
 				want := fmt.Sprintf("example %d", warm+1)
-				if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), tc.want) || noregret.CodeOf(err) != noregret.BadInput {
+				if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), tc.want) ||
+					noregret.CodeOf(err) != noregret.BadInput {
 					t.Errorf("got %v, want %s ... %s", err, want, tc.want)
 				}
 			}
@@ -232,7 +241,8 @@ func TestBadExamplesChangeNothing(t *testing.T) {
 	})
 }
 
-// Unsorted entries are allowed and mean the same; explicit zeros mean nothing; empty rows are valid.
+// Unsorted entries are allowed and mean the same; explicit zeros mean nothing; empty rows are
+// valid.
 func TestRowForms(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		a, b := build(), build()
@@ -266,8 +276,8 @@ func TestRowForms(t *testing.T) {
 	})
 }
 
-// The unit of a column does not matter: scaling columns by powers of two, which is exact in floating point,
-// changes no score at all.
+// The unit of a column does not matter: scaling columns by powers of two, which is exact in
+// floating point, changes no score at all.
 func TestUnitsDoNotMatter(t *testing.T) {
 	xs := stream(7, 3000)
 	probe := stream(8, 50)
@@ -307,10 +317,15 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	})
 }
 
-// The averaged score of the learner is the score of its model, also while features keep appearing and being
-// rescaled.
+// The averaged score of the learner is the score of its model, also while features keep appearing
+// and being rescaled.
 func TestScoreIsModelScore(t *testing.T) {
-	for _, c := range []Config{{}, {Averaging: AverageNone}, {Averaging: AverageLastPass, Lambda: 0.1}, {NoIntercept: true, Radius: 1}} {
+	for _, c := range []Config{
+		{},
+		{Averaging: AverageNone},
+		{Averaging: AverageLastPass, Lambda: 0.1},
+		{NoIntercept: true, Radius: 1},
+	} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {
 			l := build()
 			xs := stream(9, 1500)
@@ -329,7 +344,8 @@ func TestScoreIsModelScore(t *testing.T) {
 						continue
 					}
 				}
-				// Centring costs digits: ‖μ/σ‖² is 1e6 here, for a column 1000 standard deviations away from 0.
+				// Centring costs digits: ‖μ/σ‖² is 1e6 here, for a column 1000 standard deviations
+				// away from 0.
 				for _, x := range xs[:20] {
 					near(t, "score", l.Score(x.Index, x.Value), m.Score(x.Index, x.Value), 1e-12*1e6)
 				}
@@ -339,7 +355,8 @@ func TestScoreIsModelScore(t *testing.T) {
 	}
 }
 
-// Scoring takes entries in any order and passes over features never seen, at any moment, and changes nothing.
+// Scoring takes entries in any order and passes over features never seen, at any moment, and
+// changes nothing.
 func TestScoreUnseen(t *testing.T) {
 	for _, c := range []Config{{}, {Averaging: AverageNone}} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {
@@ -372,7 +389,11 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	eachLearner(t, Config{Dim: 13, Radius: 3, Lambda: 1e-4}, func(t *testing.T, build func() Learner) {
 		if strings.Contains(t.Name(), "stamp") {
 			build = func() Learner { // one epoch longer than the run
-				l, err := NewSTAMP(STAMPConfig{Config: Config{Dim: 13}, Measure: measure.FBeta{B: 1}, FirstEpoch: 100_000})
+				l,
+					err := NewSTAMP(STAMPConfig{
+					Config: Config{Dim: 13}, Measure: measure.FBeta{B: 1},
+					FirstEpoch: 100_000,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -398,7 +419,11 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 
 // A step size that is far too large is an error, not a NaN model.
 func TestDivergence(t *testing.T) {
-	l, err := NewSGD(SGDConfig{Config: Config{Step: 1e80, Reward: loss.SquaredHinge{}, Scaling: Identity(13), MeanSquare: 1}})
+	l,
+		err := NewSGD(SGDConfig{Config: Config{
+		Step: 1e80, Reward: loss.SquaredHinge{}, Scaling: Identity(13),
+		MeanSquare: 1,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,34 +504,50 @@ func TestWeightsAsDuplicates(t *testing.T) {
 func TestConstructorsRefuse(t *testing.T) {
 	q, f := measure.QMean{}, measure.FBeta{B: 1}
 	for name, build := range map[string]func() (any, error){
-		"no measure":        func() (any, error) { return NewSPADE(SPADEConfig{}) },
-		"no ratio":          func() (any, error) { return NewSTAMP(STAMPConfig{}) },
-		"dual scale":        func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, DualScale: -1}) },
-		"eps":               func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, EpsExponent: 1}) },
-		"dual reward":       func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, DualReward: 9}) },
-		"step scale":        func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, Config: Config{StepScale: -1}}) },
-		"step NaN":          func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, Config: Config{Step: math.NaN()}}) },
-		"radius":            func() (any, error) { return NewSGD(SGDConfig{Config: Config{Radius: -1}}) },
-		"lambda":            func() (any, error) { return NewSGD(SGDConfig{Config: Config{Lambda: -1}}) },
-		"p":                 func() (any, error) { return NewSGD(SGDConfig{Config: Config{Positives: 1}}) },
-		"reward":            func() (any, error) { return NewSGD(SGDConfig{Config: Config{Reward: loss.ZeroOne{}}}) },
-		"class weights":     func() (any, error) { return NewSGD(SGDConfig{PositiveWeight: -1, NegativeWeight: 1}) },
-		"averaging":         func() (any, error) { return NewSGD(SGDConfig{Config: Config{Averaging: 7}}) },
-		"burn-in":           func() (any, error) { return NewSGD(SGDConfig{Config: Config{BurnIn: -1}}) },
-		"dimension":         func() (any, error) { return NewSGD(SGDConfig{Config: Config{Dim: -1}}) },
-		"scaling too large": func() (any, error) { return NewSGD(SGDConfig{Config: Config{Dim: 1, Scaling: Identity(2)}}) },
-		"growth":            func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, Growth: 0.5}) },
-		"first epoch":       func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, FirstEpoch: -1}) },
-		"min positives":     func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, MinPositives: -1}) },
-		"level positives":   func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, LevelPositives: -1}) },
-		"steps":             func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: 3}}) },
-		"adaptive, ball":    func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Radius: 1}}) },
-		"adaptive, lambda":  func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Lambda: 1}}) },
+		"no measure":  func() (any, error) { return NewSPADE(SPADEConfig{}) },
+		"no ratio":    func() (any, error) { return NewSTAMP(STAMPConfig{}) },
+		"dual scale":  func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, DualScale: -1}) },
+		"eps":         func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, EpsExponent: 1}) },
+		"dual reward": func() (any, error) { return NewSPADE(SPADEConfig{Measure: q, DualReward: 9}) },
+		"step scale": func() (any, error) {
+			return NewSPADE(SPADEConfig{Measure: q, Config: Config{StepScale: -1}})
+		},
+		"step NaN": func() (any, error) {
+			return NewSPADE(SPADEConfig{Measure: q, Config: Config{Step: math.NaN()}})
+		},
+		"radius":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Radius: -1}}) },
+		"lambda":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Lambda: -1}}) },
+		"p":             func() (any, error) { return NewSGD(SGDConfig{Config: Config{Positives: 1}}) },
+		"reward":        func() (any, error) { return NewSGD(SGDConfig{Config: Config{Reward: loss.ZeroOne{}}}) },
+		"class weights": func() (any, error) { return NewSGD(SGDConfig{PositiveWeight: -1, NegativeWeight: 1}) },
+		"averaging":     func() (any, error) { return NewSGD(SGDConfig{Config: Config{Averaging: 7}}) },
+		"burn-in":       func() (any, error) { return NewSGD(SGDConfig{Config: Config{BurnIn: -1}}) },
+		"dimension":     func() (any, error) { return NewSGD(SGDConfig{Config: Config{Dim: -1}}) },
+		"scaling too large": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Dim: 1, Scaling: Identity(2)}})
+		},
+		"growth":          func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, Growth: 0.5}) },
+		"first epoch":     func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, FirstEpoch: -1}) },
+		"min positives":   func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, MinPositives: -1}) },
+		"level positives": func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, LevelPositives: -1}) },
+		"steps":           func() (any, error) { return NewSGD(SGDConfig{Config: Config{Steps: 3}}) },
+		"adaptive, ball": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Radius: 1}})
+		},
+		"adaptive, lambda": func() (any, error) {
+			return NewSGD(SGDConfig{Config: Config{Steps: StepsAdaptive, Lambda: 1}})
+		},
 		"adaptive, classes": func() (any, error) {
-			return NewMulticlassSPADE(MulticlassConfig{Config: Config{Steps: StepsAdaptive}, Measure: measure.MulticlassMin{}, Classes: 3})
+			return NewMulticlassSPADE(MulticlassConfig{
+				Config:  Config{Steps: StepsAdaptive},
+				Measure: measure.MulticlassMin{}, Classes: 3,
+			})
 		},
 		"adaptive, micro": func() (any, error) {
-			return NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f, Config: Config{Steps: StepsAdaptive}}, Labels: 3, Average: MicroAverage})
+			return NewMultilabel(MultilabelConfig{
+				STAMPConfig: STAMPConfig{Measure: f, Config: Config{Steps: StepsAdaptive}}, Labels: 3,
+				Average: MicroAverage,
+			})
 		},
 		"prior":      func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, PriorPositives: 1}) },
 		"warm start": func() (any, error) { return NewSTAMP(STAMPConfig{Measure: f, WarmStart: 2}) },

@@ -11,7 +11,8 @@ const (
 	wolfeRounding = 0x1p-50
 	// mostTrials bounds the points that one search looks at.
 	mostTrials = 20
-	// leastGrowth and mostGrowth bound the next step, in units of the last advance, while no minimum is bracketed.
+	// leastGrowth and mostGrowth bound the next step, in units of the last advance, while no
+	// minimum is bracketed.
 	leastGrowth, mostGrowth = 1.1, 4
 	// margin is the share of an interval that the next point keeps from its ends.
 	margin = 0.1
@@ -20,11 +21,11 @@ const (
 // trial is a point of a line search: the step, and value and slope there.
 type trial struct{ s, f, g float64 }
 
-// lineSearch finds a step s > 0 along a descent direction, φ(s) = f(x + s·d), that meets the strong Wolfe
-// conditions (Nocedal and Wright, algorithms 3.5 and 3.6, with cubic interpolation). Near the minimum, where
-// the difference of two values is lost in rounding, the condition of decrease is replaced by one on slopes that
-// is the same for a quadratic, φ'(s) ≤ (2c₁ - 1)φ'(0) (Hager and Zhang 2005). Its arithmetic has the same
-// bits on every machine.
+// lineSearch finds a step s > 0 along a descent direction, φ(s) = f(x + s·d), that meets the strong
+// Wolfe conditions (Nocedal and Wright, algorithms 3.5 and 3.6, with cubic interpolation). Near the
+// minimum, where the difference of two values is lost in rounding, the condition of decrease is
+// replaced by one on slopes that is the same for a quadratic, φ'(s) ≤ (2c₁ - 1)φ'(0) (Hager and
+// Zhang 2005). Its arithmetic has the same bits on every machine.
 type lineSearch struct {
 	start  trial
 	step   float64 // the next one to look at
@@ -41,7 +42,8 @@ func newLineSearch(f, slope, step float64) *lineSearch {
 	return &lineSearch{start: s, low: s, step: step, widths: [2]float64{math.Inf(1), math.Inf(1)}}
 }
 
-// judge takes value and slope at the step and reports whether it will do; if not, it sets the next one.
+// judge takes value and slope at the step and reports whether it will do; if not, it sets the next
+// one.
 func (l *lineSearch) judge(f, slope float64) bool {
 	l.trials++
 	at := trial{l.step, f, slope}
@@ -78,8 +80,8 @@ func (l *lineSearch) judge(f, slope float64) bool {
 	return false
 }
 
-// bracket sets the interval and the next step in it: the minimum of the cubic through its ends, kept from
-// these, or the middle when the interval has not shrunk to two thirds within two points.
+// bracket sets the interval and the next step in it: the minimum of the cubic through its ends,
+// kept from these, or the middle when the interval has not shrunk to two thirds within two points.
 func (l *lineSearch) bracket(low, high trial) {
 	l.low, l.high, l.bracketed = low, high, true
 	span := high.s - low.s
@@ -95,8 +97,8 @@ func (l *lineSearch) bracket(low, high trial) {
 	l.widths[0], l.widths[1] = l.widths[1], width
 }
 
-// cubicMinimum is the minimiser of the cubic with the values and slopes of a and b (Nocedal and Wright, 3.59), NaN
-// when it has none.
+// cubicMinimum is the minimiser of the cubic with the values and slopes of a and b (Nocedal and
+// Wright, 3.59), NaN when it has none.
 func cubicMinimum(a, b trial) float64 {
 	d := a.g + b.g - float64(3*(a.f-b.f))/(a.s-b.s)
 	// √(d² - a.g·b.g), scaled so that nothing over- or underflows

@@ -11,10 +11,11 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Model is a trained classifier with everything that later use needs: the weights, what the features and
-// labels are called, and how it came about. It is what a model file holds; docs/formats/model.md describes
-// the file. It depends on the data, the options and the seed alone: it has no dates, durations, paths or
-// machine in it. A Model is not written to by this package; it is safe for concurrent reading.
+// Model is a trained classifier with everything that later use needs: the weights, what the
+// features and labels are called, and how it came about. It is what a model file holds;
+// docs/formats/model.md describes the file. It depends on the data, the options and the seed alone:
+// it has no dates, durations, paths or machine in it. A Model is not written to by this package; it
+// is safe for concurrent reading.
 type Model struct {
 	// Measure is the name of the measure it was trained for, and Algorithm that of the algorithm.
 	Measure, Algorithm string
@@ -22,8 +23,8 @@ type Model struct {
 	Labels ModelLabels
 	// Weights are the weights of raw features that are not zero.
 	Weights SparseVector
-	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds Threshold,
-	// strictly.
+	// Intercept and Threshold: the label is positive when ⟨weights, x⟩ + Intercept exceeds
+	// Threshold, strictly.
 	Intercept, Threshold float64
 	// Schema is the feature space and how inputs map to it.
 	Schema *dataset.Schema
@@ -58,9 +59,9 @@ type ModelScaling struct {
 	Inverse []float64 `json:"inverse"`
 }
 
-// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those of the
-// fields of the same name in [Options] and [Config], with defaults filled in where they do not depend on the
-// data.
+// ModelOptions are the options of [Fit] as a model keeps them; their meaning and ranges are those
+// of the fields of the same name in [Options] and [Config], with defaults filled in where they do
+// not depend on the data.
 type ModelOptions struct {
 	Seed            uint64   `json:"seed"`
 	Stream          bool     `json:"stream"`  // one pass straight from the reader
@@ -93,7 +94,8 @@ type ModelOptions struct {
 
 // ModelData says what a model was trained on.
 type ModelData struct {
-	Digest   string       `json:"digest"` // "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a stream
+	// "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a stream
+	Digest   string       `json:"digest"`
 	Rows     int64        `json:"rows"`
 	NonZeros int64        `json:"nonzeros"`
 	BadLines int64        `json:"bad_lines"` // lines that were skipped
@@ -117,13 +119,14 @@ type ModelTraining struct {
 	Chosen  int     `json:"chosen"`  // the place in History of this model
 }
 
-// NewModel puts together the model of a result of [Fit] for the options and the data that it had. positive is
-// the class number of the positive label. It fails with an error of code diverged when a weight is not
-// finite, of code bad_input when a name is not valid UTF-8, which a model file cannot hold, and of code
-// internal when the parts do not fit together. O(d).
+// NewModel puts together the model of a result of [Fit] for the options and the data that it had.
+// positive is the class number of the positive label. It fails with an error of code diverged when
+// a weight is not finite, of code bad_input when a name is not valid UTF-8, which a model file
+// cannot hold, and of code internal when the parts do not fit together. O(d).
 func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
 	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
-		return nil, noregret.Errorf(noregret.Internal, "model", "a model needs a result, a measure, a schema and the positive class, one is missing")
+		return nil, noregret.Errorf(noregret.Internal, "model",
+			"a model needs a result, a measure, a schema and the positive class, one is missing")
 	}
 	m := &Model{
 		Measure: opt.Measure.Name(), Algorithm: r.Algorithm,
@@ -136,7 +139,10 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			Digest: info.Digest, Rows: info.Rows, NonZeros: info.NonZeros, BadLines: info.BadLines,
 			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
 		},
-		Training: ModelTraining{Passes: r.Passes, Folds: max(1, r.Folds), History: make([]Entry, len(r.History)), Chosen: r.Chosen},
+		Training: ModelTraining{
+			Passes: r.Passes, Folds: max(1, r.Folds), History: make([]Entry, len(r.History)),
+			Chosen: r.Chosen,
+		},
 		Warnings: append([]string{}, r.Warnings...),
 	}
 	m.Options.TuneSteps = len(r.StepScales) > 1
@@ -151,7 +157,8 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 	m.Weights = SparseVector{Index: []uint32{}, Value: []float64{}}
 	for i, w := range r.Model.Weights {
 		if w-w != 0 {
-			return nil, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i), "the weight is %v: diverged; lower the step scale", w)
+			return nil, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i),
+				"the weight is %v: diverged; lower the step scale", w)
 		}
 		if w != 0 {
 			m.Weights.Index = append(m.Weights.Index, uint32(i))
@@ -176,7 +183,8 @@ func finite(v *float64) *float64 {
 
 func modelClasses(c Classes) ModelClasses {
 	return ModelClasses{
-		Positives: c.Positives, Negatives: c.Negatives, PositiveWeight: c.PositiveWeight, NegativeWeight: c.NegativeWeight,
+		Positives: c.Positives, Negatives: c.Negatives, PositiveWeight: c.PositiveWeight,
+		NegativeWeight: c.NegativeWeight,
 	}
 }
 
@@ -225,8 +233,10 @@ func modelOptions(o Options) ModelOptions {
 		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
 		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
-		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience, AllowDegenerate: o.AllowDegenerate,
-		AllEpochs: o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature, MaxWeight: o.Config.MaxExampleWeight,
+		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
+		AllowDegenerate: o.AllowDegenerate,
+		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
+		MaxWeight: o.Config.MaxExampleWeight,
 	}
 	if s := int(o.Config.Steps); s >= 0 && s < len(stepRules) {
 		out.Steps = stepRules[s]
@@ -271,7 +281,8 @@ func modelOptions(o Options) ModelOptions {
 // Dim is the number of features.
 func (m *Model) Dim() int { return m.Schema.Dim }
 
-// Linear returns the classifier itself. It takes memory for the features up to the last one with a weight.
+// Linear returns the classifier itself. It takes memory for the features up to the last one with a
+// weight.
 func (m *Model) Linear() Linear {
 	l := Linear{Intercept: m.Intercept, Threshold: m.Threshold}
 	if n := len(m.Weights.Index); n > 0 {
@@ -294,8 +305,8 @@ func (m *Model) FeatureName(i uint32) string {
 	return strconv.FormatUint(uint64(i), 10)
 }
 
-// NegativeName is what a negative prediction is called: the other label, or "not " and the positive one where
-// there were several others.
+// NegativeName is what a negative prediction is called: the other label, or "not " and the positive
+// one where there were several others.
 func (m *Model) NegativeName() string {
 	if len(m.Labels.Negatives) == 1 {
 		return m.Labels.Negatives[0]
@@ -303,7 +314,8 @@ func (m *Model) NegativeName() string {
 	return "not " + m.Labels.Positive
 }
 
-// HoldoutValue is the measure on held-out data; ok is false when there were none or it was undefined.
+// HoldoutValue is the measure on held-out data; ok is false when there were none or it was
+// undefined.
 func (m *Model) HoldoutValue() (value float64, ok bool) {
 	if v := m.Training.History[m.Training.Chosen].Holdout; v != nil {
 		return *v, true
@@ -311,9 +323,9 @@ func (m *Model) HoldoutValue() (value float64, ok bool) {
 	return 0, false
 }
 
-// CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm exists and
-// can train for the measure, and that options are in range and do not exclude each other. The error is of
-// code usage.
+// CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm
+// exists and can train for the measure, and that options are in range and do not exclude each
+// other. The error is of code usage.
 func CheckOptions(opt Options) error {
 	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
 	if err != nil {

@@ -34,7 +34,10 @@ func modelData(t testing.TB) Data {
 		case i%10 == 1:
 			class = 2
 		}
-		x := []float32{float32(src.Float64() + shift), float32(1000 * (src.Float64() + shift)), 3, 0, float32(src.Float64())}
+		x := []float32{
+			float32(src.Float64() + shift), float32(1000 * (src.Float64() + shift)), 3, 0,
+			float32(src.Float64()),
+		}
 		if err := b.Add([]uint32{0, 1, 2, 3, 4}, x, class, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -108,12 +111,14 @@ func TestModelLinear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Labels.Positive != "spam" || !reflect.DeepEqual(m.Labels.Negatives, []string{"ham", "eggs"}) || m.NegativeName() != "not spam" {
+	if m.Labels.Positive != "spam" || !reflect.DeepEqual(m.Labels.Negatives, []string{"ham", "eggs"}) ||
+		m.NegativeName() != "not spam" {
 		t.Errorf("labels %+v, negative %q", m.Labels, m.NegativeName())
 	}
 	lin := m.Linear()
 	if lin.Intercept != r.Model.Intercept || lin.Threshold != r.Model.Threshold {
-		t.Errorf("intercept and threshold %v, %v; want %v, %v", lin.Intercept, lin.Threshold, r.Model.Intercept, r.Model.Threshold)
+		t.Errorf("intercept and threshold %v, %v; want %v, %v", lin.Intercept, lin.Threshold, r.Model.Intercept,
+			r.Model.Threshold)
 	}
 	index, value := []uint32{0, 1, 2, 3, 4, 9}, []float32{0.1, 1234.5, 3, 7, -2, 5}
 	if got, want := lin.Score(index, value), r.Model.Score(index, value); got != want {
@@ -124,7 +129,8 @@ func TestModelLinear(t *testing.T) {
 			t.Errorf("weight %d is %v, want %v and not 0", i, m.Weights.Value[j], r.Model.Weights[i])
 		}
 	}
-	if m.Data.Rows != 600 || m.Data.Train.Positives+m.Data.Holdout.Positives != 60 || m.Data.Digest != d.Set.Info().Digest {
+	if m.Data.Rows != 600 || m.Data.Train.Positives+m.Data.Holdout.Positives != 60 ||
+		m.Data.Digest != d.Set.Info().Digest {
 		t.Errorf("data %+v", m.Data)
 	}
 }
@@ -134,12 +140,21 @@ func handMade() *Model {
 	level := 0.25
 	return &Model{
 		Measure: "f1", Algorithm: "stamp", Labels: ModelLabels{Positive: "1", Negatives: []string{"-1"}},
-		Weights:   SparseVector{Index: []uint32{0, 3, 4}, Value: []float64{math.SmallestNonzeroFloat64, -math.MaxFloat64, 0.1}},
+		Weights: SparseVector{
+			Index: []uint32{0, 3, 4},
+			Value: []float64{math.SmallestNonzeroFloat64, -math.MaxFloat64, 0.1},
+		},
 		Intercept: math.Copysign(0, -1), Threshold: 1.0 / 3,
-		Schema:  &dataset.Schema{Format: dataset.JSONL, Dim: 5, Label: "label", Weight: "weight", Features: []string{"a<b>", "é", `"`, "\u2028", ""}},
+		Schema: &dataset.Schema{
+			Format: dataset.JSONL, Dim: 5, Label: "label", Weight: "weight",
+			Features: []string{"a<b>", "é", `"`, "\u2028", ""},
+		},
 		Scaling: &ModelScaling{Index: []uint32{1}, Center: []float64{-1e-310}, Inverse: []float64{1e300}},
-		Options: ModelOptions{Threshold: "tuned", Steps: "default", StepScale: 1, DualScale: 1, Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all"},
-		Data:    ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
+		Options: ModelOptions{
+			Threshold: "tuned", Steps: "default", StepScale: 1, DualScale: 1,
+			Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all",
+		},
+		Data: ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
 		Training: ModelTraining{Folds: 1, History: []Entry{
 			{Candidate: "epoch 1", Level: &level, StepScale: 1},
 		}},
@@ -186,8 +201,14 @@ func TestModelEveryByteCounts(t *testing.T) {
 func TestModelRefuses(t *testing.T) {
 	text := string(written(t, handMade()))
 	for _, tc := range []struct{ old, new, want string }{
-		{`"format": "noregret-model"`, `"format": "model"`, `m.json: format: it is no noregret model: want "noregret-model"`},
-		{`"version": 1`, `"version": 7`, `m.json: version: it is 7, this program reads version 1; train the model again or use the program that made it`},
+		{
+			`"format": "noregret-model"`, `"format": "model"`,
+			`m.json: format: it is no noregret model: want "noregret-model"`,
+		},
+		{
+			`"version": 1`, `"version": 7`,
+			`m.json: version: it is 7, this program reads version 1; train the model again or use the program that made it`,
+		},
 		{`"version": 1`, `"version": 1.5`, `m.json: version: it is 1.5, this program reads version 1`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
@@ -198,7 +219,10 @@ func TestModelRefuses(t *testing.T) {
 		{`"dim": 5`, `"dim": 6`, `m.json: dim: it is 6, but schema.dim is 5`},
 		{`"index":[0,3,4]`, `"index":[0,4,3]`, `m.json: weights.index[2]: the index is 3 after 4`},
 		{`"index":[0,3,4]`, `"index":[0,3,3]`, `m.json: weights.index[2]: the index is 3 after 3`},
-		{`"index":[0,3,4]`, `"index":[0,3,5]`, `m.json: weights.index[2]: the index is 5, want one below the dimension 5`},
+		{
+			`"index":[0,3,4]`, `"index":[0,3,5]`,
+			`m.json: weights.index[2]: the index is 5, want one below the dimension 5`,
+		},
 		{`"index":[0,3,4]`, `"index":[0,3]`, `m.json: weights: 2 indices and 3 values`},
 		{`"index":[0,3,4]`, `"index":[0,3,-4]`, `m.json: weights.index[2]: it is -4, want a whole number at least 0`},
 		{`"index":[0,3,4]`, `"index":[null,3,4]`, `m.json: weights.index[0]: it is null`},
@@ -215,8 +239,14 @@ func TestModelRefuses(t *testing.T) {
 		{`"seed":0,`, ``, `m.json: options.seed: the field is missing`},
 		{`"seed":0`, `"seed":-1`, `m.json: options.seed: it is -1, want a whole number at least 0`},
 		{`"threshold":"tuned"`, `"threshold":"best"`, `m.json: options.threshold: no threshold rule is named "best"`},
-		{`"reward":"smoothed-hinge:0.5"`, `"reward":"zero-one"`, `m.json: options.reward: no reward is named "zero-one"`},
-		{`"step_scale":1,"dual_scale"`, `"step_scale":0,"dual_scale"`, `m.json: options.step_scale: 0, want a finite number above 0`},
+		{
+			`"reward":"smoothed-hinge:0.5"`, `"reward":"zero-one"`,
+			`m.json: options.reward: no reward is named "zero-one"`,
+		},
+		{
+			`"step_scale":1,"dual_scale"`, `"step_scale":0,"dual_scale"`,
+			`m.json: options.step_scale: 0, want a finite number above 0`,
+		},
 		{`"holdout":null`, `"holdout":1`, `m.json: options.holdout: 1, want null or a share in [0, 1)`},
 		{`"digest":"sha256:0a`, `"digest":"sha256:0A`, `m.json: data.digest: `},
 		{`"bad_lines":0`, `"bad_lines":-1`, `m.json: data.bad_lines: -1, want a finite number at least 0`},
@@ -367,7 +397,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and what is taken for a model is written and read back the same.
+// FuzzModel reads anything: nothing panics, and what is taken for a model is written and read back
+// the same.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f)))

@@ -60,8 +60,8 @@ func (d *modelDoc) model() *Model {
 	}
 }
 
-// encode writes the document canonically: one top-level field per line, no other white space, numbers with the
-// fewest digits that read back the same.
+// encode writes the document canonically: one top-level field per line, no other white space,
+// numbers with the fewest digits that read back the same.
 func (d *modelDoc) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -95,8 +95,8 @@ func (d *modelDoc) sum() (string, error) {
 	return "sha256:" + hex.EncodeToString(h[:]), nil
 }
 
-// WriteModel writes the model as one JSON document. Equal models give equal bytes. It fails when the
-// model breaks a rule (see [Model.Validate]) or w does.
+// WriteModel writes the model as one JSON document. Equal models give equal bytes. It fails when
+// the model breaks a rule (see [Model.Validate]) or w does.
 func WriteModel(w io.Writer, m *Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -126,10 +126,10 @@ func SaveModel(path string, m *Model) error {
 	return nil
 }
 
-// ReadModel reads a model file. It refuses, with an error of code bad_input that says the name and the JSON
-// path, everything that it does not know: another format or version, unknown, repeated or missing fields, a wrong
-// checksum, an unknown measure or algorithm, indices that do not ascend or exceed the dimension,
-// numbers out of their range.
+// ReadModel reads a model file. It refuses, with an error of code bad_input that says the name and
+// the JSON path, everything that it does not know: another format or version, unknown, repeated or
+// missing fields, a wrong checksum, an unknown measure or algorithm, indices that do not ascend or
+// exceed the dimension, numbers out of their range.
 func ReadModel(r io.Reader, name string) (*Model, error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {
@@ -150,7 +150,8 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 	return nil, &noregret.Error{Code: noregret.BadInput, Place: place, Message: e.Message, Err: err}
 }
 
-// LoadModel reads the model file of the given name; see [ReadModel]. A missing file is an error of code not_found.
+// LoadModel reads the model file of the given name; see [ReadModel]. A missing file is an error of
+// code not_found.
 func LoadModel(path string) (*Model, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,7 +189,8 @@ func decodeModel(raw []byte) (*Model, error) {
 	return m, nil
 }
 
-// checkHead looks at format and version before all else: a newer file has fields that are not known here.
+// checkHead looks at format and version before all else: a newer file has fields that are not known
+// here.
 func checkHead(raw []byte) error {
 	var head struct {
 		Format  *string         `json:"format"`
@@ -205,7 +207,8 @@ func checkHead(raw []byte) error {
 		return badModel("version", "the field is missing")
 	}
 	if v, err := strconv.Atoi(string(head.Version)); err != nil || v != modelVersion {
-		return badModel("version", "it is %s, this program reads version %d; train the model again or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion)
+		return badModel("version", "it is %s, this program reads version %d; train the model again or use the "+
+			"program that made it", head.Version[:min(len(head.Version), 40)], modelVersion)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Validate checks the rules that a model file must keep. The error, of code bad_input, says the JSON
-// path, what is there and what is allowed. O(size).
+// Validate checks the rules that a model file must keep. The error, of code bad_input, says the
+// JSON path, what is there and what is allowed. O(size).
 func (m *Model) Validate() error {
 	if _, err := measure.Parse(m.Measure); err != nil {
 		return badModel("measure", "%w", err)
@@ -27,7 +27,10 @@ func (m *Model) Validate() error {
 	if err := m.Schema.Validate(); err != nil {
 		return noregret.Errorf(noregret.BadInput, "", "%w", err) // it says "schema" itself
 	}
-	for _, check := range []func() error{m.checkLabels, m.checkNames, m.checkVectors, m.checkOptions, m.checkData, m.checkTraining} {
+	for _, check := range []func() error{
+		m.checkLabels, m.checkNames, m.checkVectors, m.checkOptions, m.checkData,
+		m.checkTraining,
+	} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -68,12 +71,14 @@ func (m *Model) checkLabels() error {
 func (m *Model) checkNames() error {
 	for i, f := range m.Schema.Features {
 		if !utf8.ValidString(f) {
-			return badModel(fmt.Sprintf("schema.features[%d]", i), "the name %q is not valid UTF-8, which a model file cannot hold", f)
+			return badModel(fmt.Sprintf("schema.features[%d]", i),
+				"the name %q is not valid UTF-8, which a model file cannot hold", f)
 		}
 	}
 	for i, c := range m.Schema.Columns {
 		if !utf8.ValidString(c.Name) {
-			return badModel(fmt.Sprintf("schema.columns[%d].name", i), "the name %q is not valid UTF-8, which a model file cannot hold", c.Name)
+			return badModel(fmt.Sprintf("schema.columns[%d].name", i),
+				"the name %q is not valid UTF-8, which a model file cannot hold", c.Name)
 		}
 	}
 	return nil
@@ -85,7 +90,8 @@ func (m *Model) checkVectors() error {
 	}
 	for i, v := range m.Weights.Value {
 		if v == 0 || v-v != 0 {
-			return badModel(fmt.Sprintf("weights.value[%d]", i), "the weight is %v, want a finite number that is not 0", v)
+			return badModel(fmt.Sprintf("weights.value[%d]", i), "the weight is %v, want a finite number that is not 0",
+				v)
 		}
 	}
 	for _, n := range []struct {
@@ -105,14 +111,15 @@ func (m *Model) checkVectors() error {
 	}
 	for i := range s.Index {
 		if c, v := s.Center[i], s.Inverse[i]; c-c != 0 || !(v > 0) || math.IsInf(v, 1) {
-			return badModel(fmt.Sprintf("scaling.inverse[%d]", i), "centre %v and inverse %v, want finite numbers, the inverse positive", c, v)
+			return badModel(fmt.Sprintf("scaling.inverse[%d]", i),
+				"centre %v and inverse %v, want finite numbers, the inverse positive", c, v)
 		}
 	}
 	return nil
 }
 
-// checkIndex checks that indices ascend below the dimension and that there is one value of each kind for
-// each.
+// checkIndex checks that indices ascend below the dimension and that there is one value of each
+// kind for each.
 func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
@@ -240,10 +247,13 @@ func (m *Model) checkTraining() error {
 	}
 	for i, e := range t.History {
 		if e.Threshold-e.Threshold != 0 || e.StepScale-e.StepScale != 0 {
-			return badModel(fmt.Sprintf("training.history[%d]", i), "threshold %v and step scale %v, want finite numbers", e.Threshold, e.StepScale)
+			return badModel(fmt.Sprintf("training.history[%d]", i),
+				"threshold %v and step scale %v, want finite numbers", e.Threshold, e.StepScale)
 		}
-		if finite(e.Progressive) == nil && e.Progressive != nil || finite(e.Level) == nil && e.Level != nil || finite(e.Holdout) == nil && e.Holdout != nil {
-			return badModel(fmt.Sprintf("training.history[%d]", i), "a value is not finite, want a finite number or null")
+		if finite(e.Progressive) == nil && e.Progressive != nil || finite(e.Level) == nil && e.Level != nil ||
+			finite(e.Holdout) == nil && e.Holdout != nil {
+			return badModel(fmt.Sprintf("training.history[%d]", i),
+				"a value is not finite, want a finite number or null")
 		}
 	}
 	return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// ClassExample is one row of a single-label problem: a sparse feature vector, its class and its weight.
+// ClassExample is one row of a single-label problem: a sparse feature vector, its class and its
+// weight.
 type ClassExample struct {
 	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
 	Index []uint32
@@ -22,46 +23,49 @@ type ClassExample struct {
 
 // MulticlassConfig holds the options of [MulticlassSPADE]. Classes and Measure are required.
 type MulticlassConfig struct {
-	// Config holds the options shared with the two-class learners. Its Positives must be 0: see Shares. Radius
-	// bounds each class's weights by themselves.
+	// Config holds the options shared with the two-class learners. Its Positives must be 0: see
+	// Shares. Radius bounds each class's weights by themselves.
 	Config
 	// Classes is C ≥ 2.
 	Classes int
 	// Measure is the concave measure of the class recalls to maximize.
 	Measure measure.MulticlassConcave
-	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates them on the
-	// stream, the current example counted first.
+	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates
+	// them on the stream, the current example counted first.
 	Shares []float64
-	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to hold the dual still.
+	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to hold the dual
+	// still.
 	DualScale float64
 	// DualStep, when positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
-	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region reaches beyond
-	// the norm 2 (G-mean, and H-mean of more than two classes), else DualSurrogate: negative rewards of rare
-	// classes would drive a far-reaching dual to its end, and with it the primal steps.
+	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region
+	// reaches beyond the norm 2 (G-mean, and H-mean of more than two classes), else DualSurrogate:
+	// negative rewards of rare classes would drive a far-reaching dual to its end, and with it the
+	// primal steps.
 	DualReward DualReward
-	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means
-	// ½.
+	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
+	// get; 0 means ½.
 	EpsExponent float64
 }
 
-// MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual steps:
-// the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of which ties go to
-// the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain (2015); the extension is this
-// project's. With j = argmax over j ≠ k of z_j (lowest on ties), m = z_k - z_j and q = p_k, an example (x,
-// k) makes the steps
+// MulticlassSPADE maximizes a concave measure of the recalls of C classes by stochastic primal-dual
+// steps: the extension of [SPADE] to single-label problems with decisions argmax_k ⟨w_k, x⟩, of
+// which ties go to the lowest class. The two-class algorithm is that of Narasimhan, Kar and Jain
+// (2015); the extension is this project's. With j = argmax over j ≠ k of z_j (lowest on ties), m =
+// z_k - z_j and q = p_k, an example (x, k) makes the steps
 //
 //	w_k ← w_k + η_t·α_k·(r'(m)/q)·x,   w_j ← w_j - η_t·α_k·(r'(m)/q)·x
 //	α   ← Π_A(α + η'_t·∇Ψ*(α) - η'_t·(r(m)/q)·e_k)
 //
 // with η_t = η₀/√t and η'_t = η'₀/√t; all use the values before the step. For the rewards of
-// package loss that bound 1{m > 0} from below, the mean reward of a class bounds its recall from below.
+// package loss that bound 1{m > 0} from below, the mean reward of a class bounds its recall from
+// below.
 //
 // Default steps. With S² = Σ_k 1/p_k the gradient at α = 1/C has mean square 2m̄₂S²/C², and a
-// comparator whose C classes have norms like those of two has one of order √C. In the form of SPADE's
-// defaults,
+// comparator whose C classes have norms like those of two has one of order √C. In the form of
+// SPADE's defaults,
 //
 //	η₀ = (5/m̄₂)·√(C/8)·C/S,   η'₀ = 1/S.
 //
@@ -69,8 +73,8 @@ type MulticlassConfig struct {
 // classes move, so that w₁ = -w₀ and z₁ - z₀ is the score of SPADE with twice the step, half the λ
 // and twice the radius.
 //
-// Cost: O(C·nnz) time per example, O(C·d + C²) memory, no allocation in steady state. A MulticlassSPADE is
-// deterministic and not safe for concurrent use.
+// Cost: O(C·nnz) time per example, O(C·d + C²) memory, no allocation in steady state. A
+// MulticlassSPADE is deterministic and not safe for concurrent use.
 type MulticlassSPADE struct {
 	*outputs
 	opt         MulticlassConfig
@@ -85,8 +89,8 @@ type MulticlassSPADE struct {
 	progressive      measure.MulticlassConfusion
 }
 
-// NewMulticlassSPADE returns a learner for the given options. It fails with an error of code usage when
-// the measure is missing or an option is out of its range.
+// NewMulticlassSPADE returns a learner for the given options. It fails with an error of code usage
+// when the measure is missing or an option is out of its range.
 func NewMulticlassSPADE(opt MulticlassConfig) (*MulticlassSPADE, error) {
 	opt, err := opt.check()
 	if err != nil {
@@ -138,7 +142,8 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 	case opt.Classes < 2:
 		return opt, usage("number of classes is %d, want at least 2", opt.Classes)
 	case opt.Measure == nil:
-		return opt, usage("multi-class SPADE needs a concave measure of the class recalls: min, hmean, qmean, gmean or macro_recall")
+		return opt, usage("multi-class SPADE needs a concave measure of the class recalls: min, hmean, qmean, gmean " +
+			"or macro_recall")
 	case opt.Positives != 0:
 		return opt, usage("share of positives is %v, but there are classes: give their shares, or none", opt.Positives)
 	case !(opt.DualScale > 0) || math.IsInf(opt.DualScale, 0):
@@ -189,15 +194,17 @@ func (s *MulticlassSPADE) start() {
 	}
 }
 
-// Observe learns from one example. A bad one (a class out of range, an index out of range or repeated, a
-// value or weight that is not finite, a negative weight) is refused with an error of code bad_input and
-// leaves the learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
+// Observe learns from one example. A bad one (a class out of range, an index out of range or
+// repeated, a value or weight that is not finite, a negative weight) is refused with an error of
+// code bad_input and leaves the learner as it was. An error of code diverged ends the learner's
+// use. The slices are not kept.
 func (s *MulticlassSPADE) Observe(x ClassExample) error {
 	if s.front.failed != nil {
 		return s.front.failed
 	}
 	if x.Class < 0 || x.Class >= s.opt.Classes {
-		return noregret.Errorf(noregret.BadInput, following(s.front.rows), "class is %d, want one in 0..%d", x.Class, s.opt.Classes-1)
+		return noregret.Errorf(noregret.BadInput, following(s.front.rows), "class is %d, want one in 0..%d", x.Class,
+			s.opt.Classes-1)
 	}
 	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
 	if err != nil {
@@ -213,8 +220,8 @@ func (s *MulticlassSPADE) Observe(x ClassExample) error {
 	return s.learn(x)
 }
 
-// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a fifth of it
-// with five of each class.
+// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a
+// fifth of it with five of each class.
 func (s *MulticlassSPADE) hold(x ClassExample) error {
 	if s.front.moments != nil {
 		s.front.moments.observe(x.Index, x.Value, x.Weight)
@@ -383,13 +390,14 @@ func (s *MulticlassSPADE) Finish() error {
 	return nil
 }
 
-// Scores appends the C scores of a row under the averaged models to dst. Features never seen count as absent.
-// O(C·nnz).
+// Scores appends the C scores of a row under the averaged models to dst. Features never seen count
+// as absent. O(C·nnz).
 func (s *MulticlassSPADE) Scores(dst []float64, index []uint32, value []float32) []float64 {
 	return s.scores(dst, index, value)
 }
 
-// Predict is the class of the largest score under the averaged models, the lowest on ties. O(C·nnz).
+// Predict is the class of the largest score under the averaged models, the lowest on ties.
+// O(C·nnz).
 func (s *MulticlassSPADE) Predict(index []uint32, value []float32) int {
 	s.z = s.scores(s.z[:0], index, value)
 	return argmax(s.z)
@@ -398,18 +406,19 @@ func (s *MulticlassSPADE) Predict(index []uint32, value []float32) int {
 // Model is the averaged model on raw features. O(C·d).
 func (s *MulticlassSPADE) Model() MulticlassLinear { return MulticlassLinear{Classes: s.models()} }
 
-// Progressive is a copy of the confusion of the predictions made before each step of the running pass.
+// Progressive is a copy of the confusion of the predictions made before each step of the running
+// pass.
 func (s *MulticlassSPADE) Progressive() measure.MulticlassConfusion { return s.progressive.Clone() }
 
-// Seen appends the weight of the examples of each class learned from to dst. A model of a stream that lacked
-// a class is of little use; check here.
+// Seen appends the weight of the examples of each class learned from to dst. A model of a stream
+// that lacked a class is of little use; check here.
 func (s *MulticlassSPADE) Seen(dst []float64) []float64 { return append(dst, s.weights...) }
 
 // Dual appends the current dual point α to dst.
 func (s *MulticlassSPADE) Dual(dst []float64) []float64 { return append(dst, s.alpha...) }
 
-// AverageDual appends the average of the dual points that the steps so far used to dst; before the first step
-// it is the initial one.
+// AverageDual appends the average of the dual points that the steps so far used to dst; before the
+// first step it is the initial one.
 func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
 	if s.front.t == 0 {
 		return append(dst, s.alpha...)
@@ -422,12 +431,13 @@ func (s *MulticlassSPADE) AverageDual(dst []float64) []float64 {
 
 // MulticlassLinear classifies by the largest of C linear scores.
 type MulticlassLinear struct {
-	// Classes holds the linear model of each class. The decision subtracts each one's Threshold from its score.
+	// Classes holds the linear model of each class. The decision subtracts each one's Threshold
+	// from its score.
 	Classes []Linear
 }
 
-// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension count as
-// absent. O(C·nnz). It is safe for concurrent use.
+// Scores appends the C scores less their thresholds to dst; entries beyond a model's dimension
+// count as absent. O(C·nnz). It is safe for concurrent use.
 func (m *MulticlassLinear) Scores(dst []float64, index []uint32, value []float32) []float64 {
 	for k := range m.Classes {
 		dst = append(dst, m.Classes[k].Score(index, value)-m.Classes[k].Threshold)

@@ -7,7 +7,8 @@ import (
 
 // OneVsRestConfig holds the options of [OneVsRest]. Classes and Measure are required.
 type OneVsRestConfig struct {
-	// STAMPConfig holds the options of each class's learner. Positives and PriorPositives must be 0: see Shares.
+	// STAMPConfig holds the options of each class's learner. Positives and PriorPositives must be
+	// 0: see Shares.
 	STAMPConfig
 	// Classes is C ≥ 2.
 	Classes int
@@ -15,12 +16,14 @@ type OneVsRestConfig struct {
 	Shares []float64
 }
 
-// OneVsRest is a heuristic for the macro average of a pseudo-linear measure, such as macro-F₁, in a single-label problem of C
-// classes. With one decision per example the macro average is a sum of C ratios of counts that depend on each other; it
-// is neither pseudo-linear nor concave in the recalls, and no learner here maximizes it with a guarantee. OneVsRest trains one [STAMP] for
-// each class against the rest, which would be right if an example could get several classes or none, gives each
-// class its own threshold on held-out data ([OneVsRest.Choose]), and predicts the class whose score exceeds its
-// threshold by the most or falls short of it by the least. Micro-F₁ needs none of this: it is plain accuracy.
+// OneVsRest is a heuristic for the macro average of a pseudo-linear measure, such as macro-F₁, in a
+// single-label problem of C classes. With one decision per example the macro average is a sum of C
+// ratios of counts that depend on each other; it is neither pseudo-linear nor concave in the
+// recalls, and no learner here maximizes it with a guarantee. OneVsRest trains one [STAMP] for each
+// class against the rest, which would be right if an example could get several classes or none,
+// gives each class its own threshold on held-out data ([OneVsRest.Choose]), and predicts the class
+// whose score exceeds its threshold by the most or falls short of it by the least. Micro-F₁ needs
+// none of this: it is plain accuracy.
 //
 // Cost: O(C·nnz) time per example, O(C·d·log T) memory. Deterministic; not safe for concurrent use.
 type OneVsRest struct {
@@ -28,7 +31,8 @@ type OneVsRest struct {
 	one     [1]int
 }
 
-// NewOneVsRest returns a learner for the given options. It fails with an error of code usage when one is missing or out of its range.
+// NewOneVsRest returns a learner for the given options. It fails with an error of code usage when
+// one is missing or out of its range.
 func NewOneVsRest(opt OneVsRestConfig) (*OneVsRest, error) {
 	if opt.Classes < 2 {
 		return nil, usage("number of classes is %d, want at least 2", opt.Classes)
@@ -43,11 +47,12 @@ func NewOneVsRest(opt OneVsRestConfig) (*OneVsRest, error) {
 // Class is the learner of class k against the rest, for its checkpoints and its level.
 func (s *OneVsRest) Class(k int) *STAMP { return s.classes.Label(k) }
 
-// Observe learns from one example. A bad one is refused with an error of code bad_input and leaves the learner as it was. An
-// error of code diverged ends the learner's use.
+// Observe learns from one example. A bad one is refused with an error of code bad_input and leaves
+// the learner as it was. An error of code diverged ends the learner's use.
 func (s *OneVsRest) Observe(x ClassExample) error {
 	if n := len(s.classes.labels); x.Class < 0 || x.Class >= n {
-		return noregret.Errorf(noregret.BadInput, following(s.classes.labels[0].rows), "class is %d, want one in 0..%d", x.Class, n-1)
+		return noregret.Errorf(noregret.BadInput, following(s.classes.labels[0].rows), "class is %d, want one in 0..%d",
+			x.Class, n-1)
 	}
 	s.one[0] = x.Class
 	return s.classes.Observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: s.one[:], Weight: x.Weight})
@@ -64,8 +69,9 @@ func (s *OneVsRest) Model() MulticlassLinear {
 	return MulticlassLinear{Classes: s.classes.Model().Labels}
 }
 
-// Choose gives each class the checkpoint and the threshold that are best for it against the rest on held-out examples. A class that no
-// held-out example has keeps its last checkpoint and threshold 0. O(epochs · C · (n log n + nnz)).
+// Choose gives each class the checkpoint and the threshold that are best for it against the rest on
+// held-out examples. A class that no held-out example has keeps its last checkpoint and threshold
+// 0. O(epochs · C · (n log n + nnz)).
 func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
 	if err := checkClasses(valid, len(s.classes.labels)); err != nil {
 		return MulticlassLinear{}, err
@@ -87,7 +93,8 @@ func checkClasses(rows []ClassExample, classes int) error {
 	front := &online{}
 	for _, x := range rows {
 		if x.Class < 0 || x.Class >= classes {
-			return noregret.Errorf(noregret.BadInput, following(front.rows), "class is %d, want one in 0..%d", x.Class, classes-1)
+			return noregret.Errorf(noregret.BadInput, following(front.rows), "class is %d, want one in 0..%d", x.Class,
+				classes-1)
 		}
 		if _, err := front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight}); err != nil {
 			return err
@@ -97,8 +104,8 @@ func checkClasses(rows []ClassExample, classes int) error {
 	return nil
 }
 
-// Evaluate counts the confusion matrix of the model. It refuses bad examples with an error of code bad_input, and a model of
-// fewer than two classes with one of code usage. O(n·C·nnz).
+// Evaluate counts the confusion matrix of the model. It refuses bad examples with an error of code
+// bad_input, and a model of fewer than two classes with one of code usage. O(n·C·nnz).
 func (m *MulticlassLinear) Evaluate(rows []ClassExample) (measure.MulticlassConfusion, error) {
 	c, err := measure.NewMulticlassConfusion(len(m.Classes))
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// outputs is what the learners of several linear models share: validation, burn-in, scales and one descent
-// per output (a class or a label), all on the same features. The fields of front that belong to a single
-// linear are not used.
+// outputs is what the learners of several linear models share: validation, burn-in, scales and one
+// descent per output (a class or a label), all on the same features. The fields of front that
+// belong to a single linear are not used.
 type outputs struct {
 	front *online // validation, moments, the frozen scales, t and the failure
 	lins  []*oco.LinearDescent
@@ -60,7 +60,8 @@ func (o *outputs) replay(f func() error) error {
 	return f()
 }
 
-// admit makes room for the row's features and follows the scales of the sparse ones, as online.follow does.
+// admit makes room for the row's features and follows the scales of the sparse ones, as
+// online.follow does.
 func (o *outputs) admit(index []uint32, value []float32, weight float64) {
 	if n := len(index); n > 0 && int(index[n-1]) >= o.lins[0].Dim() {
 		for _, l := range o.lins {
@@ -78,7 +79,8 @@ func (o *outputs) admit(index []uint32, value []float32, weight float64) {
 	})
 }
 
-// dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any more.
+// dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any
+// more.
 func (o *outputs) dots(index []uint32, value []float32) error {
 	for k, l := range o.lins {
 		o.d[k] = l.Products(index, value)
@@ -101,7 +103,8 @@ func (o *outputs) accumulate() {
 	}
 }
 
-// ascend moves output k by c·x̂ after the decay of the regularisation. The dots must be those of the row.
+// ascend moves output k by c·x̂ after the decay of the regularisation. The dots must be those of
+// the row.
 func (o *outputs) ascend(k int, index []uint32, value []float32, eta, c float64) {
 	l := o.lins[k]
 	if lambda := o.front.cfg.Lambda; lambda > 0 {

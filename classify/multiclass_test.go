@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// gaussianClasses draws n examples of classes with the given shares, centres and one common spread per class.
+// gaussianClasses draws n examples of classes with the given shares, centres and one common spread
+// per class.
 func gaussianClasses(seed uint64, n int, shares []float64, centre [][]float64, spread []float64) []ClassExample {
 	r := random.New(seed, "classes")
 	rows := make([]ClassExample, n)
@@ -65,10 +66,10 @@ func multiSPADE(t *testing.T, opt MulticlassConfig, rows []ClassExample) *Multic
 	return s
 }
 
-// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half the
-// λ (the default η₀ is half of SPADE's), and the dual is SPADE's. With the dual fixed and known shares
-// that is so bit for bit, without averaging as with it; with a moving dual, whose projections round
-// differently, to 1e-9.
+// With two classes, w₁ = -w₀ exactly, z₁ - z₀ is the score of SPADE with twice the step and half
+// the λ (the default η₀ is half of SPADE's), and the dual is SPADE's. With the dual fixed and known
+// shares that is so bit for bit, without averaging as with it; with a moving dual, whose
+// projections round differently, to 1e-9.
 func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 	rows, fresh := twoClasses(1, 3000), twoClasses(2, 2000)
 	for _, tc := range []struct {
@@ -113,7 +114,8 @@ func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 		if !(math.Abs(dual[0]-al) <= tc.tol && math.Abs(dual[1]-be) <= tc.tol) {
 			t.Errorf("%s: dual %v, want (%v, %v)", tc.multi.Name(), dual, al, be)
 		}
-		// The confusion before each step: the ties z = 0 of the first steps go to class 0, as to SPADE's negative.
+		// The confusion before each step: the ties z = 0 of the first steps go to class 0, as to
+		// SPADE's negative.
 		if got, want := b.Progressive().OneVsRest(1), a.Progressive(); got != want {
 			t.Errorf("%s: progressive %v, want %v", tc.multi.Name(), got, want)
 		}
@@ -137,20 +139,25 @@ func TestMulticlassOfTwoRunningAndBall(t *testing.T) {
 
 var threeShares = []float64{.8, .15, .05}
 
-// threeClasses is imbalanced and misspecified: the rare classes differ in spread, so that balanced training
-// sacrifices one of them.
+// threeClasses is imbalanced and misspecified: the rare classes differ in spread, so that balanced
+// training sacrifices one of them.
 func threeClasses(seed uint64, n int) []ClassExample {
-	return gaussianClasses(seed, n, threeShares, [][]float64{{0, 0, 0, 0}, {1.5, 0, .5, 0}, {.5, 1.2, 0, 0}}, []float64{1, 2, .6})
+	return gaussianClasses(seed, n, threeShares, [][]float64{{0, 0, 0, 0}, {1.5, 0, .5, 0}, {.5, 1.2, 0, 0}},
+		[]float64{1, 2, .6})
 }
 
-// On an imbalanced problem of three classes the moving dual beats the fixed one on the recall of the worst
-// class, and its training reaches equal mean rewards where the dual mass is.
+// On an imbalanced problem of three classes the moving dual beats the fixed one on the recall of
+// the worst class, and its training reaches equal mean rewards where the dual mass is.
 func TestMulticlassSPADEBeatsFixedDualOnMin(t *testing.T) {
 	test := threeClasses(12, 40_000)
 	var value [2]float64
 	for i, fixed := range []bool{true, false} {
 		for seed := uint64(20); seed < 23; seed++ {
-			s, err := NewMulticlassSPADE(MulticlassConfig{Classes: 3, Measure: measure.MulticlassMin{}, FixedDual: fixed})
+			s,
+				err := NewMulticlassSPADE(MulticlassConfig{
+				Classes: 3, Measure: measure.MulticlassMin{},
+				FixedDual: fixed,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +237,13 @@ func TestRival(t *testing.T) {
 		z       []float64
 		k, want int
 		best    int
-	}{{[]float64{1, 2, 3}, 2, 1, 2}, {[]float64{3, 2, 3}, 0, 2, 0}, {[]float64{3, 2, 3}, 1, 0, 0}, {[]float64{0, 0, 0}, 0, 1, 0}, {[]float64{-1, -2, -2}, 0, 1, 0}} {
+	}{
+		{[]float64{1, 2, 3}, 2, 1, 2},
+		{[]float64{3, 2, 3}, 0, 2, 0},
+		{[]float64{3, 2, 3}, 1, 0, 0},
+		{[]float64{0, 0, 0}, 0, 1, 0},
+		{[]float64{-1, -2, -2}, 0, 1, 0},
+	} {
 		if got := rival(tc.z, tc.k); got != tc.want {
 			t.Errorf("rival of %d in %v is %d, want %d", tc.k, tc.z, got, tc.want)
 		}
@@ -238,7 +251,11 @@ func TestRival(t *testing.T) {
 			t.Errorf("argmax of %v is %d, want %d", tc.z, got, tc.best)
 		}
 	}
-	m := MulticlassLinear{Classes: []Linear{{Intercept: 1, Threshold: 1}, {Intercept: 2, Threshold: 2}, {Intercept: 3, Threshold: 4}}}
+	m := MulticlassLinear{Classes: []Linear{
+		{Intercept: 1, Threshold: 1},
+		{Intercept: 2, Threshold: 2},
+		{Intercept: 3, Threshold: 4},
+	}}
 	if got := m.Predict(nil, nil); got != 0 {
 		t.Errorf("decision %d, want 0", got)
 	}
@@ -261,7 +278,8 @@ func TestMulticlassRefusals(t *testing.T) {
 	} {
 		opt := ok
 		change(&opt)
-		if _, err := NewMulticlassSPADE(opt); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), name) {
+		if _, err := NewMulticlassSPADE(opt); noregret.CodeOf(err) != noregret.Usage ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("want %q, got %v", name, err)
 		}
 	}
@@ -284,13 +302,14 @@ func TestMulticlassRefusals(t *testing.T) {
 	if err := a.Observe(ClassExample{Class: 1}); err != nil { // of weight 0: skipped
 		t.Error(err)
 	}
-	if fmt.Sprint(a.Model()) != fmt.Sprint(b.Model()) || fmt.Sprint(a.Dual(nil), a.Seen(nil)) != fmt.Sprint(b.Dual(nil), b.Seen(nil)) {
+	if fmt.Sprint(a.Model()) != fmt.Sprint(b.Model()) ||
+		fmt.Sprint(a.Dual(nil), a.Seen(nil)) != fmt.Sprint(b.Dual(nil), b.Seen(nil)) {
 		t.Error("refused examples must not change the learner")
 	}
 }
 
-// With surrogate rewards the dual of the H-mean of three classes runs to the end of its region at large
-// steps; the default clips them, but not for two classes, where it is SPADE's.
+// With surrogate rewards the dual of the H-mean of three classes runs to the end of its region at
+// large steps; the default clips them, but not for two classes, where it is SPADE's.
 func TestMulticlassDualRewardDefault(t *testing.T) {
 	for _, tc := range []struct {
 		m       measure.MulticlassConcave
@@ -347,8 +366,8 @@ func TestMulticlassDiverges(t *testing.T) {
 	}
 }
 
-// The learner is deterministic, a short stream is learned from on Finish, unseen features count as absent,
-// and unsorted rows are as sorted ones.
+// The learner is deterministic, a short stream is learned from on Finish, unseen features count as
+// absent, and unsorted rows are as sorted ones.
 func TestMulticlassStream(t *testing.T) {
 	opt := MulticlassConfig{Classes: 3, Measure: measure.MulticlassHMean{}}
 	rows := threeClasses(5, 100)
@@ -413,7 +432,11 @@ func TestMulticlassAllocations(t *testing.T) {
 // One against the rest with thresholds gives a better macro-F₁ than with threshold 0, and equals L
 // independent learners by construction.
 func TestOneVsRest(t *testing.T) {
-	s, err := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Classes: 3, Shares: threeShares})
+	s,
+		err := NewOneVsRest(OneVsRestConfig{
+		STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Classes: 3,
+		Shares: threeShares,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +472,11 @@ func TestOneVsRest(t *testing.T) {
 	if _, err := NewOneVsRest(OneVsRestConfig{Classes: 1}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("one class: %v", err)
 	}
-	for _, bad := range [][]ClassExample{nil, {{Class: -1}}, {{Index: []uint32{0}, Value: []float32{float32(math.NaN())}}}} {
+	for _, bad := range [][]ClassExample{
+		nil,
+		{{Class: -1}},
+		{{Index: []uint32{0}, Value: []float32{float32(math.NaN())}}},
+	} {
 		if _, err := s.Choose(bad); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%v: %v", bad, err)
 		}

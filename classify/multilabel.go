@@ -7,12 +7,14 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// LabelsExample is one row of a multi-label problem: a sparse feature vector, the labels it has and its weight.
+// LabelsExample is one row of a multi-label problem: a sparse feature vector, the labels it has and
+// its weight.
 type LabelsExample struct {
 	// Index holds the feature numbers, from 0, without repeats, and Value their finite values.
 	Index []uint32
 	Value []float32
-	// Labels holds the labels of the example, each in 0..L-1 and at most once, in any order. The example lacks all others.
+	// Labels holds the labels of the example, each in 0..L-1 and at most once, in any order. The
+	// example lacks all others.
 	Labels []int
 	// Weight is ω ≥ 0, finite; an example of weight 0 is skipped entirely.
 	Weight float64
@@ -23,34 +25,39 @@ type LabelAverage int
 
 // The averages.
 const (
-	// MacroAverage is the mean of the measure over the labels; it decomposes into L problems of one label.
+	// MacroAverage is the mean of the measure over the labels; it decomposes into L problems of one
+	// label.
 	MacroAverage LabelAverage = iota
 	// MicroAverage is the measure on the counts pooled over the labels, itself pseudo-linear.
 	MicroAverage
-	// InstanceAverage is the mean of the measure over the examples. It is no function of the counts of any classifier, and
-	// [NewMultilabel] refuses it.
+	// InstanceAverage is the mean of the measure over the examples. It is no function of the counts
+	// of any classifier, and [NewMultilabel] refuses it.
 	InstanceAverage
 )
 
 // MultilabelConfig holds the options of [NewMultilabel]. Labels and Measure are required.
 type MultilabelConfig struct {
-	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the common one: then Positives
-	// and PriorPositives are shares of the (example, label) pairs, and MinPositives counts pairs. With MacroAverage these two must be 0.
+	// STAMPConfig holds the options of each label's learner or, with MicroAverage, of the common
+	// one: then Positives and PriorPositives are shares of the (example, label) pairs, and
+	// MinPositives counts pairs. With MacroAverage these two must be 0.
 	STAMPConfig
 	// Labels is L ≥ 1.
 	Labels int
 	// Average says which average of the measure is the objective.
 	Average LabelAverage
-	// Shares holds the known shares of the examples that have each label, in (0, 1), with MacroAverage only; nil estimates them.
+	// Shares holds the known shares of the examples that have each label, in (0, 1), with
+	// MacroAverage only; nil estimates them.
 	Shares []float64
 }
 
 // MultilabelLearner learns one linear classifier per label, one example at a time. It is
-// deterministic and not safe for concurrent use. Observe costs O(L·nnz) time and allocates nothing within an epoch.
+// deterministic and not safe for concurrent use. Observe costs O(L·nnz) time and allocates nothing
+// within an epoch.
 type MultilabelLearner interface {
-	// Observe learns from one example. A bad one (a label out of range or repeated, an index out of range or repeated, a
-	// value or weight that is not finite, a negative weight) is refused with an error of code bad_input and
-	// leaves the learner as it was. An error of code diverged ends the learner's use. The slices are not kept.
+	// Observe learns from one example. A bad one (a label out of range or repeated, an index out of
+	// range or repeated, a value or weight that is not finite, a negative weight) is refused with
+	// an error of code bad_input and leaves the learner as it was. An error of code diverged ends
+	// the learner's use. The slices are not kept.
 	Observe(x LabelsExample) error
 	// NextPass tells the learner that a pass over the data has ended.
 	NextPass()
@@ -60,15 +67,16 @@ type MultilabelLearner interface {
 	Scores(dst []float64, index []uint32, value []float32) []float64
 	// Model holds the model of the last checkpoint of each label, on raw features. O(L·d).
 	Model() MultilabelLinear
-	// Progressive is the confusion of each label of the predictions made before each model step since the last NextPass.
+	// Progressive is the confusion of each label of the predictions made before each model step
+	// since the last NextPass.
 	Progressive() measure.MultilabelConfusion
-	// Choose returns the model with the best value of the objective on held-out examples among all checkpoints and
-	// thresholds, with that value. O(epochs · L · (n log n + nnz)).
+	// Choose returns the model with the best value of the objective on held-out examples among all
+	// checkpoints and thresholds, with that value. O(epochs · L · (n log n + nnz)).
 	Choose(valid []LabelsExample) (MultilabelLinear, float64, error)
 }
 
-// NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average asked for. It fails with an error of code usage for
-// InstanceAverage, and when an option is missing or out of its range.
+// NewMultilabel returns a [MacroSTAMP] or a [MicroSTAMP] for the average asked for. It fails with
+// an error of code usage for InstanceAverage, and when an option is missing or out of its range.
 func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 	if opt.Labels < 1 {
 		return nil, usage("number of labels is %d, want at least 1", opt.Labels)
@@ -79,7 +87,8 @@ func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 	case MicroAverage:
 		return newMicroSTAMP(opt)
 	case InstanceAverage:
-		return nil, usage("the measure averaged over examples is no function of the confusion counts and cannot be trained for; use the macro or the micro average")
+		return nil, usage("the measure averaged over examples is no function of the confusion counts and cannot be " +
+			"trained for; use the macro or the micro average")
 	default:
 		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
 	}
@@ -91,7 +100,8 @@ type labelChecker struct {
 	set   []int // what is marked
 }
 
-// mark checks the labels of the example after the first rows and sets their marks, in place of those of the last call. On an error no mark is set.
+// mark checks the labels of the example after the first rows and sets their marks, in place of
+// those of the last call. On an error no mark is set.
 func (c *labelChecker) mark(labels []int, rows float64) error {
 	for _, k := range c.set {
 		c.marks[k] = false
@@ -117,9 +127,9 @@ func (c *labelChecker) mark(labels []int, rows float64) error {
 	return nil
 }
 
-// MacroSTAMP maximizes the mean of a pseudo-linear measure over L labels, such as macro-averaged F_B. The mean decomposes: it is
-// L independent [STAMP] learners, each with its own share of positives, its own scales and its own level.
-// Make one with [NewMultilabel].
+// MacroSTAMP maximizes the mean of a pseudo-linear measure over L labels, such as macro-averaged
+// F_B. The mean decomposes: it is L independent [STAMP] learners, each with its own share of
+// positives, its own scales and its own level. Make one with [NewMultilabel].
 //
 // Cost: O(L·nnz) time per example, O(L·d·log T) memory.
 type MacroSTAMP struct {
@@ -134,7 +144,8 @@ var _ MultilabelLearner = (*MacroSTAMP)(nil)
 func newMacroSTAMP(opt MultilabelConfig) (*MacroSTAMP, error) {
 	switch {
 	case opt.Positives != 0 || opt.PriorPositives != 0:
-		return nil, usage("one share of positives (%v, prior %v) is given for the macro average of %d labels; give the shares of all labels, or none", opt.Positives, opt.PriorPositives, opt.Labels)
+		return nil, usage("one share of positives (%v, prior %v) is given for the macro average of %d labels; give "+
+			"the shares of all labels, or none", opt.Positives, opt.PriorPositives, opt.Labels)
 	case opt.Shares != nil && len(opt.Shares) != opt.Labels:
 		return nil, usage("there are %d shares, want one for each of the %d labels", len(opt.Shares), opt.Labels)
 	}
@@ -226,8 +237,9 @@ func (s *MacroSTAMP) Progressive() measure.MultilabelConfusion {
 	return c
 }
 
-// Choose implements [MultilabelLearner]: each label gets the checkpoint and the threshold that are best for it. A label for which
-// nothing is defined, as for one that no held-out example has, keeps its last checkpoint and threshold 0 and counts 0.
+// Choose implements [MultilabelLearner]: each label gets the checkpoint and the threshold that are
+// best for it. A label for which nothing is defined, as for one that no held-out example has, keeps
+// its last checkpoint and threshold 0 and counts 0.
 func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
 	if err := checkLabels(valid, len(s.labels)); err != nil {
 		return MultilabelLinear{}, 0, err
@@ -238,7 +250,10 @@ func (s *MacroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, e
 		best := math.Inf(-1)
 		for _, c := range l.Checkpoints() {
 			for i, x := range valid {
-				scored[i] = Scored{Score: c.Model.Score(x.Index, x.Value), Weight: x.Weight, Positive: hasLabel(x.Labels, k)}
+				scored[i] = Scored{
+					Score: c.Model.Score(x.Index, x.Value), Weight: x.Weight,
+					Positive: hasLabel(x.Labels, k),
+				}
 			}
 			if th, v := TuneThreshold(scored, s.measure); v > best {
 				best, out.Labels[k] = v, c.Model
@@ -286,8 +301,8 @@ type MultilabelLinear struct {
 	Labels []Linear
 }
 
-// Predict appends for each label whether its score exceeds its threshold, strictly, to dst. O(L·nnz), safe for
-// concurrent use.
+// Predict appends for each label whether its score exceeds its threshold, strictly, to dst.
+// O(L·nnz), safe for concurrent use.
 func (m *MultilabelLinear) Predict(dst []bool, index []uint32, value []float32) []bool {
 	for k := range m.Labels {
 		dst = append(dst, m.Labels[k].Predict(index, value))
@@ -295,7 +310,8 @@ func (m *MultilabelLinear) Predict(dst []bool, index []uint32, value []float32) 
 	return dst
 }
 
-// Evaluate counts the confusion of each label. It refuses bad examples with an error of code bad_input. O(n·L·nnz).
+// Evaluate counts the confusion of each label. It refuses bad examples with an error of code
+// bad_input. O(n·L·nnz).
 func (m *MultilabelLinear) Evaluate(rows []LabelsExample) (measure.MultilabelConfusion, error) {
 	if err := checkLabels(rows, len(m.Labels)); err != nil {
 		return nil, err

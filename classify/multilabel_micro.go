@@ -7,13 +7,14 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// MicroSTAMP maximizes a pseudo-linear measure of the counts pooled over L labels, such as micro-averaged F_B
-// = (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP). It is [STAMP] on the (example, label) pairs with one shared
-// level v: a model step moves the weights of all labels for one example, with weight k₊(v) on the labels it
-// has and k₋(v) on the others (1+B²-v and v for F_B; both normalised by their root mean square over the
-// pairs); a level stage pools the labels' counts. p, θ, the stages' smallest number of positives and the
-// share that the scales come from count pairs, the lengths of stages and t count examples. With one label it
-// is STAMP, bit for bit. Make one with [NewMultilabel].
+// MicroSTAMP maximizes a pseudo-linear measure of the counts pooled over L labels, such as
+// micro-averaged F_B = (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP). It is [STAMP] on the (example, label)
+// pairs with one shared level v: a model step moves the weights of all labels for one example, with
+// weight k₊(v) on the labels it has and k₋(v) on the others (1+B²-v and v for F_B; both normalised
+// by their root mean square over the pairs); a level stage pools the labels' counts. p, θ, the
+// stages' smallest number of positives and the share that the scales come from count pairs, the
+// lengths of stages and t count examples. With one label it is STAMP, bit for bit. Make one with
+// [NewMultilabel].
 //
 // Cost: O(L·nnz) time per example, O(L·d·log T) memory, no allocation within an epoch.
 type MicroSTAMP struct {
@@ -31,7 +32,8 @@ var _ MultilabelLearner = (*MicroSTAMP)(nil)
 
 // MultilabelCheckpoint is what [MicroSTAMP] had at the end of an epoch: see [Checkpoint].
 type MultilabelCheckpoint struct {
-	// Level is v, the level that the epoch's models were trained for, and NextLevel the measure they reached.
+	// Level is v, the level that the epoch's models were trained for, and NextLevel the measure
+	// they reached.
 	Level, NextLevel float64
 	// Stage is the number of examples of each of the epoch's two stages.
 	Stage int
@@ -43,7 +45,8 @@ type MultilabelCheckpoint struct {
 
 func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 	if opt.Shares != nil {
-		return nil, usage("shares of %d labels are given for the micro average; give the share of positive pairs, or none", len(opt.Shares))
+		return nil, usage("shares of %d labels are given for the micro average; give the share of positive pairs, or "+
+			"none", len(opt.Shares))
 	}
 	core, err := NewSTAMP(opt.STAMPConfig)
 	if err != nil {
@@ -279,9 +282,9 @@ func (s *MicroSTAMP) Finish() error {
 // Progressive implements [MultilabelLearner].
 func (s *MicroSTAMP) Progressive() measure.MultilabelConfusion { return slices.Clone(s.labels) }
 
-// Choose implements [MultilabelLearner]: all labels share the checkpoint and the threshold for which the
-// measure of the pooled counts is largest. Where it is undefined for all, it is the last checkpoint with
-// threshold 0 and the value is NaN.
+// Choose implements [MultilabelLearner]: all labels share the checkpoint and the threshold for
+// which the measure of the pooled counts is largest. Where it is undefined for all, it is the last
+// checkpoint with threshold 0 and the value is NaN.
 func (s *MicroSTAMP) Choose(valid []LabelsExample) (MultilabelLinear, float64, error) {
 	if err := checkLabels(valid, len(s.lins)); err != nil {
 		return MultilabelLinear{}, 0, err

@@ -66,7 +66,8 @@ func bits(models []Linear) string {
 	return b.String()
 }
 
-// With one label the micro average is STAMP, bit for bit: models, levels, counts and checkpoints, with burn-in and without.
+// With one label the micro average is STAMP, bit for bit: models, levels, counts and checkpoints,
+// with burn-in and without.
 func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
 	rows := labelRows(1, 20_000, 1)
 	for _, cfg := range []Config{
@@ -105,7 +106,8 @@ func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
 			t.Fatalf("%d checkpoints, want %d and at least 5", len(b), len(a))
 		}
 		for i := range a {
-			if a[i].Level != b[i].Level || a[i].Stage != b[i].Stage || a[i].Counts != b[i].Counts || bits([]Linear{a[i].Model}) != bits(b[i].Models) {
+			if a[i].Level != b[i].Level || a[i].Stage != b[i].Stage || a[i].Counts != b[i].Counts ||
+				bits([]Linear{a[i].Model}) != bits(b[i].Models) {
 				t.Errorf("checkpoint %d: %+v, want %+v", i, b[i], a[i])
 			}
 		}
@@ -115,7 +117,8 @@ func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
 		if bits(micro.Model().Labels) != bits([]Linear{single.Model()}) {
 			t.Error("models differ")
 		}
-		if got, want := micro.Scores(nil, rows[3].Index, rows[3].Value)[0], single.Score(rows[3].Index, rows[3].Value); got != want {
+		if got, want := micro.Scores(nil, rows[3].Index, rows[3].Value)[0],
+			single.Score(rows[3].Index, rows[3].Value); got != want {
 			t.Errorf("score %v, want %v", got, want)
 		}
 	}
@@ -126,7 +129,10 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 	const labels = 3
 	rows := labelRows(2, 8000, labels)
 	for _, shares := range [][]float64{nil, {.3, .15, .06}} {
-		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: labels, Shares: shares}).(*MacroSTAMP)
+		s := newLabels(t, MultilabelConfig{
+			STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: labels,
+			Shares: shares,
+		}).(*MacroSTAMP)
 		observeLabels(t, s, rows)
 		for k := range labels {
 			one := STAMPConfig{Measure: measure.FBeta{B: 1}}
@@ -142,7 +148,8 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if bits([]Linear{s.Model().Labels[k]}) != bits([]Linear{single.Model()}) || s.Label(k).Level() != single.Level() {
+			if bits([]Linear{s.Model().Labels[k]}) != bits([]Linear{single.Model()}) ||
+				s.Label(k).Level() != single.Level() {
 				t.Errorf("label %d differs from a STAMP of its own", k)
 			}
 			if got, want := s.Progressive()[k], single.Progressive(); got != want {
@@ -155,7 +162,8 @@ func TestMacroIsIndependentSTAMPs(t *testing.T) {
 	}
 }
 
-// The levels of the micro average are F_B of the pooled counts by the formula, and one level is shared.
+// The levels of the micro average are F_B of the pooled counts by the formula, and one level is
+// shared.
 func TestMicroLevelIsPooledF(t *testing.T) {
 	const labels, b2 = 4, 4.
 	rows := labelRows(3, 30_000, labels)
@@ -175,7 +183,8 @@ func TestMicroLevelIsPooledF(t *testing.T) {
 		if got := k.TP + k.FN + k.TN + k.FP; got < labels*float64(c.Stage) {
 			t.Errorf("epoch %d counts %v pairs of %d examples", i, got, c.Stage)
 		}
-		// θ is the stream's, not the stage's: the canonical form at the global share of positive pairs.
+		// θ is the stream's, not the stage's: the canonical form at the global share of positive
+		// pairs.
 		p, n := k.Rates()
 		theta := s.core.coef.Theta
 		want := (1 + b2) * p / (b2 + theta + p - theta*n)
@@ -189,12 +198,14 @@ func TestMicroLevelIsPooledF(t *testing.T) {
 	near(t, "ratio of the weights", s.core.kPos/s.core.kNeg, (1+b2-v)/v, 1e-12)
 }
 
-// A brute-force, dense form of one micro model stage without averaging: all labels move at every example.
+// A brute-force, dense form of one micro model stage without averaging: all labels move at every
+// example.
 func TestMicroModelStepIsDenseForm(t *testing.T) {
 	const labels = 3
 	cfg := Config{Positives: .2, Scaling: Identity(labels + 2), MeanSquare: 4, MeanWeight: 1, Averaging: AverageNone}
 	s := newLabels(t, MultilabelConfig{
-		STAMPConfig: STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, WarmStart: .4, FirstEpoch: 1000}, Labels: labels, Average: MicroAverage,
+		STAMPConfig: STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, WarmStart: .4, FirstEpoch: 1000},
+		Labels:      labels, Average: MicroAverage,
 	}).(*MicroSTAMP)
 	rows := labelRows(4, 900, labels)
 	observeLabels(t, s, rows)
@@ -229,7 +240,8 @@ func TestMicroModelStepIsDenseForm(t *testing.T) {
 	}
 }
 
-// Micro-F of the chosen model beats that of labels trained for the macro average, on the micro measure, and Choose's value is that on the examples it was given.
+// Micro-F of the chosen model beats that of labels trained for the macro average, on the micro
+// measure, and Choose's value is that on the examples it was given.
 func TestMultilabelChoose(t *testing.T) {
 	const labels = 4
 	train, valid, test := labelRows(5, 40_000, labels), labelRows(6, 8000, labels), labelRows(7, 20_000, labels)
@@ -282,10 +294,13 @@ func TestMultilabelRefusals(t *testing.T) {
 		"give the shares of all labels":       with(func(c *MultilabelConfig) { c.Positives = .5 }),
 		"one for each of the 2":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5} }),
 		"share of label 1 is 1":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5, 1} }),
-		"give the share of positive pairs":    with(func(c *MultilabelConfig) { c.Average, c.Shares = MicroAverage, []float64{.5, .5} }),
-		"growth of the epochs is 0.5":         with(func(c *MultilabelConfig) { c.Average, c.Growth = MicroAverage, .5 }),
+		"give the share of positive pairs": with(func(c *MultilabelConfig) {
+			c.Average, c.Shares = MicroAverage, []float64{.5, .5}
+		}),
+		"growth of the epochs is 0.5": with(func(c *MultilabelConfig) { c.Average, c.Growth = MicroAverage, .5 }),
 	} {
-		if _, err := NewMultilabel(opt); noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
+		if _, err := NewMultilabel(opt); noregret.CodeOf(err) != noregret.Usage ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -299,8 +314,11 @@ func TestMultilabelRefusals(t *testing.T) {
 			"example 2001: label is 2, want one in 0..1": {Labels: []int{0, 2}, Weight: 1},
 			"label 1 appears twice":                      {Labels: []int{1, 0, 1}, Weight: 1},
 			"label is -1":                                {Labels: []int{-1}, Weight: 1},
-			"example 2001, entry 0: value is NaN":        {Labels: []int{0}, Index: []uint32{1}, Value: []float32{float32(math.NaN())}, Weight: 1},
-			"weight is -2":                               {Weight: -2},
+			"example 2001, entry 0: value is NaN": {
+				Labels: []int{0}, Index: []uint32{1},
+				Value: []float32{float32(math.NaN())}, Weight: 1,
+			},
+			"weight is -2": {Weight: -2},
 		} {
 			if err := a.Observe(x); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), want) {
 				t.Errorf("want %q, got %v", want, err)
@@ -338,7 +356,10 @@ func TestMultilabelAllocations(t *testing.T) {
 
 func TestMultilabelShortStream(t *testing.T) {
 	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
-		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: 2, Average: average})
+		s := newLabels(t, MultilabelConfig{
+			STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Labels: 2,
+			Average: average,
+		})
 		observeLabels(t, s, labelRows(11, 60, 2))
 		if err := s.Finish(); err != nil {
 			t.Fatal(err)

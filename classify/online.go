@@ -11,21 +11,21 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// Learner learns a linear classifier one example at a time. A learner is deterministic: the same examples in
-// the same order give the same model, bit for bit. It is not safe for concurrent use. Observe costs O(nnz)
-// time, with adaptive steps what there are centred columns too, and after the first examples allocates
-// nothing.
+// Learner learns a linear classifier one example at a time. A learner is deterministic: the same
+// examples in the same order give the same model, bit for bit. It is not safe for concurrent use.
+// Observe costs O(nnz) time, with adaptive steps what there are centred columns too, and after the
+// first examples allocates nothing.
 type Learner interface {
-	// Observe learns from one example. A bad one (an index out of range or repeated, a value or weight
-	// that is not finite, a negative weight) is refused with an error of code bad_input and leaves
-	// the learner as it was. An error of code diverged ends the learner's use.
+	// Observe learns from one example. A bad one (an index out of range or repeated, a value or
+	// weight that is not finite, a negative weight) is refused with an error of code bad_input and
+	// leaves the learner as it was. An error of code diverged ends the learner's use.
 	Observe(x Example) error
 	// ResetAverage makes the model the average of the iterates from here on.
 	ResetAverage()
 	// NextPass tells the learner that a pass over the data has ended.
 	NextPass()
-	// Finish ends the stream: a learner still holding back its first examples learns from them. Call it before
-	// Model when the stream may have been shorter than the burn-in.
+	// Finish ends the stream: a learner still holding back its first examples learns from them.
+	// Call it before Model when the stream may have been shorter than the burn-in.
 	Finish() error
 	// Score is the score of a row under the averaged model, in O(nnz); 0 during the burn-in.
 	Score(index []uint32, value []float32) float64
@@ -111,8 +111,8 @@ func (o *online) start() {
 	o.algo.begin()
 }
 
-// freezeShare fixes the share of positives that the step scales are made with: the known one, or that of the
-// burn-in with half an example added to each class.
+// freezeShare fixes the share of positives that the step scales are made with: the known one, or
+// that of the burn-in with half an example added to each class.
 func (o *online) freezeShare() {
 	o.share = o.cfg.Positives
 	if o.share == 0 {
@@ -151,8 +151,8 @@ func (o *online) rowWeight() float64 {
 // maxWeight is the largest example weight: sums of weights and their squares stay finite.
 const maxWeight = 1e100
 
-// trusted returns Observe without its checks, for rows of a data set, which are known to be good. During the
-// burn-in it is Observe itself.
+// trusted returns Observe without its checks, for rows of a data set, which are known to be good.
+// During the burn-in it is Observe itself.
 func (o *online) trusted() func(Example) error {
 	if !o.ready {
 		return o.Observe
@@ -292,8 +292,8 @@ func (o *online) learn(x Example) error {
 	return nil
 }
 
-// follow keeps learning the scales of features that are not centred (see [Scaling]); the weights are rescaled
-// with them, so that the function they compute stays.
+// follow keeps learning the scales of features that are not centred (see [Scaling]); the weights
+// are rescaled with them, so that the function they compute stays.
 func (o *online) follow(x Example) {
 	l := o.lin
 	o.moments.follow(x.Index, x.Value, x.Weight, l.Centred, l.Rescale)
@@ -322,8 +322,8 @@ func (o *online) Finish() error {
 	return nil
 }
 
-// ResetAverage forgets the past iterates and keeps the current one: the model is then the average of the
-// iterates from here on.
+// ResetAverage forgets the past iterates and keeps the current one: the model is then the average
+// of the iterates from here on.
 func (o *online) ResetAverage() { o.lin.ResetAverage() }
 
 // Score implements [Learner].
@@ -334,16 +334,16 @@ func (o *online) Score(index []uint32, value []float32) float64 {
 // Model implements [Learner].
 func (o *online) Model() Linear { return averaged(o.lin) }
 
-// Progressive is the confusion of the predictions made before each step since the last NextPass: every
-// example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It is that
-// of the current iterates, which are worse than their average.
+// Progressive is the confusion of the predictions made before each step since the last NextPass:
+// every example is a test example first (progressive validation, Blum, Kalai and Langford 1999). It
+// is that of the current iterates, which are worse than their average.
 func (o *online) Progressive() measure.Confusion { return o.progressive }
 
 // Seen implements [Learner].
 func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
 
-// shares are the shares of the two classes, known or running. Each is computed of its own, since 1 - p may
-// round to 0.
+// shares are the shares of the two classes, known or running. Each is computed of its own, since 1
+// - p may round to 0.
 func (o *online) shares() (p, n float64) {
 	if p = o.cfg.Positives; p > 0 {
 		return p, 1 - p
@@ -391,8 +391,8 @@ func (o *online) stepSize(base float64) float64 {
 	return o.cfg.StepScale * base / o.meanSquare
 }
 
-// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the adaptive
-// step in that direction.
+// ascend moves the weights by η·factor·y·x̂ after the decay of the regularisation, or by the
+// adaptive step in that direction.
 func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta, factor float64, positive bool) error {
 	if o.cfg.Steps == StepsAdaptive {
 		if factor != 0 {
@@ -417,17 +417,19 @@ func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta,
 	return o.checkState(o.lin.Bias())
 }
 
-// judge counts the prediction made before a step and refuses to go on with a state whose numbers mean nothing
-// any more.
+// judge counts the prediction made before a step and refuses to go on with a state whose numbers
+// mean nothing any more.
 func (o *online) judge(z float64, positive bool, weight float64) error {
 	o.progressive.Add(positive, z > 0, weight)
 	return o.checkState(z)
 }
 
-// checkState refuses to go on when z or the weights have left the range in which they mean anything.
+// checkState refuses to go on when z or the weights have left the range in which they mean
+// anything.
 func (o *online) checkState(z float64) error {
 	if o.lin.Diverged(z) {
-		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t), "the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
+		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t),
+			"the score is %v: diverged; lower the step scale (now %v)", z, o.cfg.StepScale)
 	}
 	return nil
 }

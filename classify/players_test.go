@@ -29,15 +29,19 @@ func (s dualSet) Minimize([]float64, []float64) (float64, error) { return 0, con
 func (s dualSet) Diameter() float64                              { return 2 * s.m.DualRadius() }
 func (s dualSet) String() string                                 { return s.m.Name() }
 
-// TestSPADEIsTwoGradientPlayers holds SPADE to what it is: online subgradient descent of package oco on the weights, averaged
-// by its online-to-batch conversion, against online subgradient descent on the dual region, both with rate 1/√t. The
-// sparse, scaled representation of this package is the same thing in O(nnz).
+// TestSPADEIsTwoGradientPlayers holds SPADE to what it is: online subgradient descent of package
+// oco on the weights, averaged by its online-to-batch conversion, against online subgradient
+// descent on the dual region, both with rate 1/√t. The sparse, scaled representation of this
+// package is the same thing in O(nnz).
 func TestSPADEIsTwoGradientPlayers(t *testing.T) {
 	const dim, rounds, share, radius = 6, 400, 0.2, 1.5
 	for _, m := range []measure.Concave{measure.Min{}, measure.QMean{}} {
 		t.Run(m.Name(), func(t *testing.T) {
 			config := SPADEConfig{
-				Config:  Config{NoIntercept: true, Positives: share, Step: 0.3, Radius: radius, Scaling: Identity(dim), MeanSquare: 1, MeanWeight: 1},
+				Config: Config{
+					NoIntercept: true, Positives: share, Step: 0.3, Radius: radius, Scaling: Identity(dim),
+					MeanSquare: 1, MeanWeight: 1,
+				},
 				Measure: m, DualStep: 0.4, DualReward: DualSurrogate,
 			}
 			spade, err := NewSPADE(config)
@@ -76,7 +80,8 @@ func TestSPADEIsTwoGradientPlayers(t *testing.T) {
 						index, value, z[i] = append(index, uint32(i)), append(value, v), float64(v)
 					}
 				}
-				// The loss of a round, ⟨dual, rewards⟩ - Ψ*: the weights' player descends on its negative.
+				// The loss of a round, ⟨dual, rewards⟩ - Ψ*: the weights' player descends on its
+				// negative.
 				x := weights.Predict()
 				margin, q, weight := convex.Dot(z, x), share, dual.Predict()[0]
 				if !positive {

@@ -33,9 +33,9 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 	return population, balanced
 }
 
-// Spec 9: θ from the prior, class shares from the stream. A model trained on a balanced subsample with the
-// prior is level with one trained on the whole, for every algorithm that looks at θ; without the prior it is
-// not.
+// Spec 9: θ from the prior, class shares from the stream. A model trained on a balanced subsample
+// with the prior is level with one trained on the whole, for every algorithm that looks at θ;
+// without the prior it is not.
 func TestPriorPositives(t *testing.T) {
 	testsize.NoRace(t)
 	const p = 0.02
@@ -58,7 +58,8 @@ func TestPriorPositives(t *testing.T) {
 	for _, algorithm := range []string{"stamp", "amp", "plugin", "cost-search"} {
 		with, without := value(balanced, algorithm, p), value(balanced, algorithm, 0)
 		if with < whole-0.05 || without > whole-0.1 {
-			t.Errorf("%s on the subsample: F1 %.3f with the prior, %.3f without, %.3f on the whole", algorithm, with, without, whole)
+			t.Errorf("%s on the subsample: F1 %.3f with the prior, %.3f without, %.3f on the whole", algorithm, with,
+				without, whole)
 		}
 	}
 	l := newSTAMP(t, STAMPConfig{Measure: f1, PriorPositives: p, Config: Config{BurnIn: 100}})
@@ -75,7 +76,8 @@ func TestPriorPositives(t *testing.T) {
 	}
 }
 
-// θ and the class weights follow the whole stream, not its first examples, which here are all negative.
+// θ and the class weights follow the whole stream, not its first examples, which here are all
+// negative.
 func TestRunningClassShares(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	stamp := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 500})
@@ -84,7 +86,10 @@ func TestRunningClassShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 40_000 {
-		x := Example{Index: []uint32{0}, Value: []float32{float32(r.NormFloat64())}, Weight: 1, Positive: i >= 1000 && r.Float64() < 0.3}
+		x := Example{
+			Index: []uint32{0}, Value: []float32{float32(r.NormFloat64())}, Weight: 1,
+			Positive: i >= 1000 && r.Float64() < 0.3,
+		}
 		if x.Positive {
 			x.Value[0] += 2
 		}
@@ -99,7 +104,8 @@ func TestRunningClassShares(t *testing.T) {
 	}
 }
 
-// The cap holds for the factor of one example's gradient and leaves plain SGD, whose factors are 1, alone.
+// The cap holds for the factor of one example's gradient and leaves plain SGD, whose factors are 1,
+// alone.
 func TestMaxExampleWeight(t *testing.T) {
 	build := func(limit float64, balanced bool) *SGD {
 		l, err := NewSGD(SGDConfig{Balanced: balanced, Config: Config{
@@ -132,7 +138,8 @@ func TestNoInterceptMeansNone(t *testing.T) {
 			t.Errorf("an empty row scores %v", z)
 		}
 	})
-	r, err := Fit(context.Background(), asData(t, stream(51, 1000)), Options{Measure: measure.GMean{}, Algorithm: "logistic", Config: Config{NoIntercept: true}})
+	r, err := Fit(context.Background(), asData(t, stream(51, 1000)),
+		Options{Measure: measure.GMean{}, Algorithm: "logistic", Config: Config{NoIntercept: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +166,8 @@ func TestRecallsAreScaleFree(t *testing.T) {
 	}
 }
 
-// A given scaling may be shorter than the data, whose further features then stay as they are; a broken one is
-// refused.
+// A given scaling may be shorter than the data, whose further features then stay as they are; a
+// broken one is refused.
 func TestGivenScaling(t *testing.T) {
 	eachLearner(t, Config{Scaling: Identity(0)}, func(t *testing.T, build func() Learner) {
 		l := build()
@@ -186,14 +193,17 @@ func TestGivenScaling(t *testing.T) {
 	}
 }
 
-// Absurd examples are refused or end the learner with an error; none brings a NaN model or takes all memory.
+// Absurd examples are refused or end the learner with an error; none brings a NaN model or takes
+// all memory.
 func TestAbsurdExamples(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		l := build()
-		if err := l.Observe(Example{[]uint32{4294967295}, []float32{1}, true, 1}); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "largest dimension") {
+		if err := l.Observe(Example{[]uint32{4294967295}, []float32{1}, true, 1}); noregret.CodeOf(
+			err) != noregret.BadInput || !strings.Contains(err.Error(), "largest dimension") {
 			t.Errorf("a huge index: %v", err)
 		}
-		if err := l.Observe(Example{[]uint32{0}, []float32{1}, true, 1e308}); noregret.CodeOf(err) != noregret.BadInput {
+		if err := l.Observe(Example{[]uint32{0}, []float32{1}, true, 1e308}); noregret.CodeOf(
+			err) != noregret.BadInput {
 			t.Errorf("a huge weight: %v", err)
 		}
 	})
@@ -231,7 +241,8 @@ func TestAllWeightsZero(t *testing.T) {
 	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
 		l := build()
 		feed(t, l, []Example{{Index: []uint32{0}, Value: []float32{1}}, {Index: []uint32{1}, Value: []float32{1}}})
-		if err := l.Finish(); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "all 2 examples have weight 0") {
+		if err := l.Finish(); noregret.CodeOf(err) != noregret.BadInput ||
+			!strings.Contains(err.Error(), "all 2 examples have weight 0") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -274,7 +285,10 @@ func TestStagesGrow(t *testing.T) {
 	if n := len(l.Checkpoints()); n > maxCheckpoints+1 {
 		t.Errorf("growth 1: %d checkpoints kept", n)
 	}
-	newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, Config: Config{Positives: 1e-300, Scaling: Identity(1), MeanSquare: 1}})
+	newSTAMP(t, STAMPConfig{
+		Measure: measure.FBeta{B: 1},
+		Config:  Config{Positives: 1e-300, Scaling: Identity(1), MeanSquare: 1},
+	})
 }
 
 func TestTuneThresholdRefusesNonFinite(t *testing.T) {
@@ -290,7 +304,10 @@ func TestDataIsChecked(t *testing.T) {
 	ctx := context.Background()
 	good := asData(t, stream(56, 100))
 	m := Linear{Weights: make([]float64, 13)}
-	for name, d := range map[string]Data{"no set": {}, "no such label": {good.Set, 7}, "negative label": {good.Set, -1}} {
+	for name, d := range map[string]Data{
+		"no set": {}, "no such label": {good.Set, 7},
+		"negative label": {good.Set, -1},
+	} {
 		if _, err := Evaluate(ctx, d, &m); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("Evaluate, %s: %v", name, err)
 		}
@@ -305,8 +322,15 @@ func TestDataIsChecked(t *testing.T) {
 
 // Measures made without their constructors are checked where they are used.
 func TestInvalidMeasures(t *testing.T) {
-	for _, m := range []measure.Measure{measure.FBeta{}, measure.FBeta{B: math.NaN()}, measure.GowerLegendre{}, measure.Tversky{}, measure.WeightedRecall{}} {
-		if _, err := Fit(context.Background(), asData(t, stream(57, 200)), Options{Measure: m}); noregret.CodeOf(err) != noregret.Usage {
+	for _, m := range []measure.Measure{
+		measure.FBeta{},
+		measure.FBeta{B: math.NaN()},
+		measure.GowerLegendre{},
+		measure.Tversky{},
+		measure.WeightedRecall{},
+	} {
+		if _, err := Fit(context.Background(), asData(t, stream(57, 200)),
+			Options{Measure: m}); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%#v: %v", m, err)
 		}
 	}
@@ -315,8 +339,8 @@ func TestInvalidMeasures(t *testing.T) {
 	}
 }
 
-// The average of the last half is better than that of all when the start was bad, and each step scale has its
-// own patience.
+// The average of the last half is better than that of all when the start was bad, and each step
+// scale has its own patience.
 func TestLastHalfAndPatience(t *testing.T) {
 	train := asData(t, stream(58, 3000))
 	opt := Options{Measure: measure.GMean{}, Passes: 4, Config: Config{Averaging: AverageLastHalf}}
@@ -349,7 +373,11 @@ func TestLastHalfAndPatience(t *testing.T) {
 	if !sameModel(l.Model(), r.Model) {
 		t.Error("the model is not the average of the last half")
 	}
-	r, err = Fit(context.Background(), train, Options{Measure: measure.GMean{}, Passes: 12, TuneSteps: true, Holdout: 0.2, Patience: 3})
+	r,
+		err = Fit(context.Background(), train, Options{
+		Measure: measure.GMean{}, Passes: 12, TuneSteps: true,
+		Holdout: 0.2, Patience: 3,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +390,11 @@ func TestLastHalfAndPatience(t *testing.T) {
 			t.Errorf("step scale %v: ended after %d passes, before its own patience of 3 could", s, passes[s])
 		}
 	}
-	if _, err := Fit(context.Background(), train, Options{Measure: measure.GMean{}, TuneSteps: true, Config: Config{Step: 1}}); noregret.CodeOf(err) != noregret.Usage {
+	if _, err := Fit(context.Background(), train,
+		Options{
+			Measure: measure.GMean{}, TuneSteps: true,
+			Config: Config{Step: 1},
+		}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("an absolute step with TuneSteps: %v", err)
 	}
 }

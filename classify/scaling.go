@@ -7,12 +7,13 @@ import (
 // Scaling is the affine map x ↦ (x - Center)·Inverse that puts every feature on a common scale
 // before learning. It is folded into the weights of the finished model.
 //
-// A feature that is non-zero on at least half of the examples is centred at its mean and
-// divided by its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by
-// σ = √(r₊·r), the geometric mean of the root mean square r₊ of its non-zero values and that of all its
-// values, r = r₊·√f with f the share of non-zeros (taken as at least 1/1000): the unit goes, the sparsity stays, and
-// rare features learn faster than by r₊ without being blown up as by r. A feature that has not
-// varied is centred and divided by its magnitude: it gets no weight until it does vary.
+// A feature that is non-zero on at least half of the examples is centred at its mean and divided by
+// its standard deviation. A rarer one is not centred, which would gain nothing, and is divided by σ
+// = √(r₊·r), the geometric mean of the root mean square r₊ of its non-zero values and that of all
+// its values, r = r₊·√f with f the share of non-zeros (taken as at least 1/1000): the unit goes,
+// the sparsity stays, and rare features learn faster than by r₊ without being blown up as by r. A
+// feature that has not varied is centred and divided by its magnitude: it gets no weight until it
+// does vary.
 type Scaling struct {
 	// Center is μ, in raw units.
 	Center []float64
@@ -32,11 +33,12 @@ func Identity(dim int) *Scaling {
 // denseShare is the share of non-zero values from which on a feature is centred.
 const denseShare = 0.5
 
-// minRelativeSpread is the standard deviation relative to the mean under which a feature counts as constant: values are float32,
-// so a smaller spread is rounding.
+// minRelativeSpread is the standard deviation relative to the mean under which a feature counts as
+// constant: values are float32, so a smaller spread is rounding.
 const minRelativeSpread = 1e-7
 
-// moments gathers per-feature moments of the non-zero values, by West's weighted form of Welford's update.
+// moments gathers per-feature moments of the non-zero values, by West's weighted form of Welford's
+// update.
 type moments struct {
 	total float64 // weight of all rows
 	rows  int64   // their number
@@ -76,9 +78,12 @@ func (f *featureMoments) add(x, weight float64) {
 	f.m2 += float64(weight * d * (x - f.mean))
 }
 
-// follow counts a row after the scales were frozen, calls rescale with the new inverse scale of each feature that
-// is not centred (those that are sparse or that the burn-in did not show), and leaves the centred ones as they are.
-func (m *moments) follow(index []uint32, value []float32, weight float64, centred func(i uint32) bool, rescale func(i uint32, inverse float64)) {
+// follow counts a row after the scales were frozen, calls rescale with the new inverse scale of
+// each feature that is not centred (those that are sparse or that the burn-in did not show), and
+// leaves the centred ones as they are.
+func (m *moments) follow(index []uint32, value []float32, weight float64, centred func(i uint32) bool,
+	rescale func(i uint32, inverse float64),
+) {
 	m.total += weight
 	for j, i := range index {
 		for len(m.f) <= int(i) {
@@ -124,8 +129,8 @@ func (m *moments) sparseInverse(f *featureMoments) float64 {
 	return 1 / math.Sqrt((float64(f.mean*f.mean)+f.m2/f.weight)*math.Sqrt(share))
 }
 
-// scaling returns the scaling of all features up to dim; those never seen are left as they are. Without an intercept, which centring
-// would bring back, nothing is centred.
+// scaling returns the scaling of all features up to dim; those never seen are left as they are.
+// Without an intercept, which centring would bring back, nothing is centred.
 func (m *moments) scaling(dim int, intercept bool) *Scaling {
 	s := Identity(max(dim, len(m.f)))
 	for i := range m.f {
@@ -137,18 +142,20 @@ func (m *moments) scaling(dim int, intercept bool) *Scaling {
 // check refuses a scaling that is not one.
 func (s *Scaling) check() error {
 	if len(s.Center) != len(s.Inverse) {
-		return usage("scaling has %d centres and %d inverse scales, want as many of each", len(s.Center), len(s.Inverse))
+		return usage("scaling has %d centres and %d inverse scales, want as many of each", len(s.Center),
+			len(s.Inverse))
 	}
 	for i, inv := range s.Inverse {
 		if !(inv > 0) || math.IsInf(inv, 0) || s.Center[i]-s.Center[i] != 0 {
-			return usage("scaling of feature %d is (x - %v)·%v, want a finite centre and a finite inverse scale > 0", i, s.Center[i], inv)
+			return usage("scaling of feature %d is (x - %v)·%v, want a finite centre and a finite inverse scale > 0", i,
+				s.Center[i], inv)
 		}
 	}
 	return nil
 }
 
-// meanSquare is the mean of ‖x̂‖² over the rows seen, the constant feature x_b included: the m̄₂ of the default step sizes.
-// It follows from the moments; no second pass is needed.
+// meanSquare is the mean of ‖x̂‖² over the rows seen, the constant feature x_b included: the m̄₂ of
+// the default step sizes. It follows from the moments; no second pass is needed.
 func (m *moments) meanSquare(s *Scaling, biasFeature float64) float64 {
 	sum := float64(biasFeature * biasFeature)
 	for i := range m.f {

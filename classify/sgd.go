@@ -19,9 +19,9 @@ type SGDConfig struct {
 //
 //	w ← w + η_t·k_y·r'(y⟨w, x⟩)·y·x,   η_t = (5/m̄₂)/√t,
 //
-// (Robbins and Monro 1951, with Polyak–Ruppert averaging): with the hinge reward a linear support vector
-// machine, with the logistic reward logistic regression. It is the baseline that SPADE and STAMP must beat,
-// and STAMP's model step.
+// (Robbins and Monro 1951, with Polyak–Ruppert averaging): with the hinge reward a linear support
+// vector machine, with the logistic reward logistic regression. It is the baseline that SPADE and
+// STAMP must beat, and STAMP's model step.
 //
 // Cost: O(nnz) time per example, O(d) memory, no allocation.
 type SGD struct {
@@ -31,8 +31,8 @@ type SGD struct {
 	kPos, kNeg float64
 }
 
-// NewSGD returns a learner for the given options. It fails with an error of code usage when one is out of its
-// range.
+// NewSGD returns a learner for the given options. It fails with an error of code usage when one is
+// out of its range.
 func NewSGD(opt SGDConfig) (*SGD, error) {
 	cfg, err := opt.withDefaults()
 	if err != nil {
@@ -44,7 +44,8 @@ func NewSGD(opt SGDConfig) (*SGD, error) {
 	}
 	sum := opt.PositiveWeight + opt.NegativeWeight
 	if !(opt.PositiveWeight >= 0 && opt.NegativeWeight >= 0) || math.IsInf(sum, 0) {
-		return nil, usage("class weights are %v and %v, want finite numbers ≥ 0", opt.PositiveWeight, opt.NegativeWeight)
+		return nil, usage("class weights are %v and %v, want finite numbers ≥ 0", opt.PositiveWeight,
+			opt.NegativeWeight)
 	}
 	s := &SGD{opt: opt}
 	s.online = newOnline(cfg, s)

@@ -17,8 +17,8 @@ const snapshotMagic = "noregret-learner-1\n"
 // seal writes a snapshot.
 func seal(kind string, state any) ([]byte, error) { return snapshot.Seal(snapshotMagic, kind, state) }
 
-// unseal reads a snapshot into state. It refuses one that is damaged, or of another version, learner or set
-// of options.
+// unseal reads a snapshot into state. It refuses one that is damaged, or of another version,
+// learner or set of options.
 func unseal(data []byte, kind string, state any) error {
 	return snapshot.Open(data, snapshotMagic, kind, state)
 }
@@ -66,9 +66,12 @@ type stampState struct {
 // kind identifies a learner and its options in a snapshot.
 func (o *online) kind(extra string) string {
 	c := o.cfg
-	return fmt.Sprintf("%s dim=%d<=%d reward=%s steps=%d step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
-		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.Steps, c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature, c.Averaging, c.Positives,
-		c.PriorWeight, c.PriorShare, c.Decay, c.BurnIn, c.MaxExampleWeight, c.Scaling.digest(), c.MeanWeight, c.MeanSquare)
+	return fmt.Sprintf("%s dim=%d<=%d reward=%s steps=%d step=%v*%v radius=%v lambda=%v bias=%v average=%d p=%v "+
+		"prior=%v*%v decay=%v burnin=%d cap=%v scaling=%s weight=%v square=%v",
+		extra, c.Dim, c.MaxDim, c.Reward.Name(), c.Steps, c.StepScale, c.Step, c.Radius, c.Lambda, c.BiasFeature,
+		c.Averaging, c.Positives,
+		c.PriorWeight, c.PriorShare, c.Decay, c.BurnIn, c.MaxExampleWeight, c.Scaling.digest(), c.MeanWeight,
+		c.MeanSquare)
 }
 
 // digest is short text that differs between scalings, "learned" for none. O(d).
@@ -90,7 +93,8 @@ func (s *Scaling) digest() string {
 // saveFront refuses a learner that has failed: its numbers mean nothing any more.
 func (o *online) saveFront() (frontState, error) {
 	s := frontState{
-		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share, Ready: o.ready,
+		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share,
+		Ready: o.ready,
 	}
 	if m := o.moments; m != nil {
 		s.Moments = &momentsState{Total: m.total, Rows: m.rows}
@@ -152,12 +156,13 @@ func (o *online) decode(data []byte, kind string) (*learnerState, error) {
 
 func (s *SPADE) kind() string {
 	o := s.opt
-	return s.online.kind(fmt.Sprintf("spade %s dual=%v*%v fixed=%t reward=%d eps=%v", o.Measure.Name(), o.DualScale, o.DualStep, o.FixedDual, o.DualReward, o.EpsExponent))
+	return s.online.kind(fmt.Sprintf("spade %s dual=%v*%v fixed=%t reward=%d eps=%v", o.Measure.Name(), o.DualScale,
+		o.DualStep, o.FixedDual, o.DualReward, o.EpsExponent))
 }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]: the whole state, but not the options. Continuing after
-// UnmarshalBinary into a learner made with the same options is bit-identical. A learner that has diverged has
-// no snapshot: MarshalBinary returns its error.
+// MarshalBinary implements [encoding.BinaryMarshaler]: the whole state, but not the options.
+// Continuing after UnmarshalBinary into a learner made with the same options is bit-identical. A
+// learner that has diverged has no snapshot: MarshalBinary returns its error.
 func (s *SPADE) MarshalBinary() ([]byte, error) {
 	st, err := s.save()
 	if err != nil {
@@ -167,9 +172,9 @@ func (s *SPADE) MarshalBinary() ([]byte, error) {
 	return seal(s.kind(), st)
 }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged (it ends with a
-// checksum), of another version or of a learner with other options is refused with an error of code
-// bad_input, and the learner is as it was.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A snapshot that is damaged (it ends with
+// a checksum), of another version or of a learner with other options is refused with an error of
+// code bad_input, and the learner is as it was.
 func (s *SPADE) UnmarshalBinary(data []byte) error {
 	st, err := s.decode(data, s.kind())
 	if err != nil {
@@ -211,7 +216,8 @@ func (s *SGD) UnmarshalBinary(data []byte) error {
 // options are STAMP's own options as text.
 func (s *STAMP) options() string {
 	o := s.opt
-	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d level=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch, o.Growth, o.MinPositives, o.LevelPositives, o.PriorPositives, o.WarmStart)
+	return fmt.Sprintf("stamp %s first=%d growth=%v min=%d level=%d prior=%v warm=%v", o.Measure.Name(), o.FirstEpoch,
+		o.Growth, o.MinPositives, o.LevelPositives, o.PriorPositives, o.WarmStart)
 }
 
 func (s *STAMP) kind() string { return s.online.kind(s.options()) }
@@ -219,7 +225,8 @@ func (s *STAMP) kind() string { return s.online.kind(s.options()) }
 // saveStages is the state of levels and stages, without models.
 func (s *STAMP) saveStages() stampState {
 	return stampState{
-		Level: s.level, KPos: s.kPos, KNeg: s.kNeg, Coef: s.coef, Stage: s.stage, Done: s.done, LevelStage: s.levelStage, Counts: s.counts,
+		Level: s.level, KPos: s.kPos, KNeg: s.kNeg, Coef: s.coef, Stage: s.stage, Done: s.done,
+		LevelStage: s.levelStage, Counts: s.counts,
 		Positives: s.positives, Negatives: s.negatives,
 	}
 }
@@ -266,7 +273,8 @@ func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
 		return nil, err
 	}
 	if len(a.Points) > maxCheckpoints {
-		return nil, badSnapshot("it is damaged: it has %d checkpoints, at most %d are kept", len(a.Points), maxCheckpoints)
+		return nil, badSnapshot("it is damaged: it has %d checkpoints, at most %d are kept", len(a.Points),
+			maxCheckpoints)
 	}
 	models := []*Linear{}
 	for i := range a.Points {

@@ -57,7 +57,8 @@ func (s *learnerState) check(o *online) error {
 // check refuses counters out of range and moments that are missing or misshapen.
 func (s *frontState) check(o *online) error {
 	switch {
-	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) || min(s.T, s.Skipped) < 0:
+	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) ||
+		min(s.T, s.Skipped) < 0:
 		return badSnapshot("it is damaged: its counts are %v, %v, %v, %d, %d", s.Pos, s.Neg, s.Rows, s.T, s.Skipped)
 	case s.Ready && !(s.MeanSquare > 0):
 		return badSnapshot("it is damaged: its mean square is %v", s.MeanSquare)
@@ -82,7 +83,8 @@ func (s *frontState) check(o *online) error {
 	return nil
 }
 
-// checkLinear refuses vectors of unequal lengths, of another dimension or with numbers that are none.
+// checkLinear refuses vectors of unequal lengths, of another dimension or with numbers that are
+// none.
 func checkLinear(s *oco.LinearDescentState, o *online) error {
 	if err := s.Check(); err != nil {
 		return badSnapshot("it is damaged: %w", err)
@@ -101,10 +103,12 @@ func checkLinear(s *oco.LinearDescentState, o *online) error {
 func checkBurnIn(o *online, s *frontState, held int) error {
 	wrong := s.Ready && held > 0
 	if !s.Ready { // counts that decay fall short of the number of examples
-		wrong = held >= o.cfg.BurnIn || float64(held) < s.Rows || (held > 0) != (s.Rows > 0) || (o.cfg.Decay == 0 && float64(held) > s.Rows)
+		wrong = held >= o.cfg.BurnIn || float64(held) < s.Rows || (held > 0) != (s.Rows > 0) ||
+			(o.cfg.Decay == 0 && float64(held) > s.Rows)
 	}
 	if wrong {
-		return badSnapshot("it is damaged: %d examples of %v are held back (burn-in %d, over: %t)", held, s.Rows, o.cfg.BurnIn, s.Ready)
+		return badSnapshot("it is damaged: %d examples of %v are held back (burn-in %d, over: %t)", held, s.Rows,
+			o.cfg.BurnIn, s.Ready)
 	}
 	return nil
 }
@@ -116,7 +120,8 @@ func checkHeld(o *online, index []uint32, value []float32, weight float64) error
 		ok = ok && int64(i) < int64(o.snapshotDim()) && (j == 0 || index[j-1] < i) && value[j]-value[j] == 0
 	}
 	if !ok {
-		return badSnapshot("it is damaged: an example held back has indices %d, values %v and weight %v", index, value, weight)
+		return badSnapshot("it is damaged: an example held back has indices %d, values %v and weight %v", index, value,
+			weight)
 	}
 	return nil
 }
@@ -128,10 +133,13 @@ func (a *stampState) check(ready bool) error {
 	}
 	c := a.Counts
 	switch {
-	case !(a.Level >= 0 && a.Level <= 1), !(a.KPos >= 0 && a.KNeg >= 0), !allFinite(a.KPos, a.KNeg, a.Coef.Theta), !allFinite(a.Coef.A[:]...), !allFinite(a.Coef.B[:]...):
-		return badSnapshot("it is damaged: its level is %v, with weights %v and %v and coefficients %v", a.Level, a.KPos, a.KNeg, a.Coef)
+	case !(a.Level >= 0 && a.Level <= 1), !(a.KPos >= 0 && a.KNeg >= 0), !allFinite(a.KPos, a.KNeg, a.Coef.Theta),
+		!allFinite(a.Coef.A[:]...), !allFinite(a.Coef.B[:]...):
+		return badSnapshot("it is damaged: its level is %v, with weights %v and %v and coefficients %v", a.Level,
+			a.KPos, a.KNeg, a.Coef)
 	case a.Done < 0, a.Positives < 0, a.Negatives < 0, ready && a.Stage < 1, !ready && a.LevelStage:
-		return badSnapshot("it is damaged: it is at example %d of a stage of %d with %d positives and %d negatives", a.Done, a.Stage, a.Positives, a.Negatives)
+		return badSnapshot("it is damaged: it is at example %d of a stage of %d with %d positives and %d negatives",
+			a.Done, a.Stage, a.Positives, a.Negatives)
 	case !allFinite(c.TP, c.FN, c.FP, c.TN) || !(min(c.TP, c.FN, c.FP, c.TN) >= 0):
 		return badSnapshot("it is damaged: its counts are %+v", c)
 	}

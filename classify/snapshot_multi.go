@@ -130,7 +130,9 @@ func (st *multiclassState) check(s *MulticlassSPADE) error {
 		return badSnapshot("it is damaged: it has a burn-in, this learner has none")
 	}
 	if len(st.Alpha) != n || len(st.Sum) != n || len(st.Weight) != n || len(st.Seen) != n*n {
-		return badSnapshot("it is damaged: it has duals, sums and weights of %d, %d and %d classes, this learner has %d", len(st.Alpha), len(st.Sum), len(st.Weight), n)
+		return badSnapshot(
+			"it is damaged: it has duals, sums and weights of %d, %d and %d classes, this learner has %d",
+			len(st.Alpha), len(st.Sum), len(st.Weight), n)
 	}
 	for _, v := range [][]float64{st.Alpha, st.Sum, st.Weight, st.Seen, {st.Eta0, st.Dual0}} {
 		for _, x := range v {

@@ -17,19 +17,25 @@ type manyLearner interface {
 	Finish() error
 }
 
-// manyLearners makes one of each, and says how it learns from a two-class row, whose class and feature 2 make
-// three classes.
+// manyLearners makes one of each, and says how it learns from a two-class row, whose class and
+// feature 2 make three classes.
 var manyLearners = map[string]func(c Config) (manyLearner, func(x Example, class int) error, error){
 	"multiclass min": func(c Config) (manyLearner, func(Example, int) error, error) {
 		return newManyClasses(MulticlassConfig{Config: c, Classes: 3, Measure: measure.MulticlassMin{}})
 	},
 	"multiclass gmean, known shares": func(c Config) (manyLearner, func(Example, int) error, error) {
-		return newManyClasses(MulticlassConfig{Config: c, Classes: 3, Measure: measure.MulticlassGMean{}, Shares: []float64{0.2, 0.3, 0.5}})
+		return newManyClasses(MulticlassConfig{
+			Config: c, Classes: 3, Measure: measure.MulticlassGMean{},
+			Shares: []float64{0.2, 0.3, 0.5},
+		})
 	},
 	"micro": func(c Config) (manyLearner, func(Example, int) error, error) { return newManyLabels(c, MicroAverage) },
 	"macro": func(c Config) (manyLearner, func(Example, int) error, error) { return newManyLabels(c, MacroAverage) },
 	"one versus rest": func(c Config) (manyLearner, func(Example, int) error, error) {
-		l, err := NewOneVsRest(OneVsRestConfig{STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Classes: 3})
+		l,
+			err := NewOneVsRest(OneVsRestConfig{
+			STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Classes: 3,
+		})
 		return l, func(x Example, class int) error {
 			return l.Observe(ClassExample{Index: x.Index, Value: x.Value, Class: class, Weight: x.Weight})
 		}, err
@@ -44,12 +50,19 @@ func newManyClasses(opt MulticlassConfig) (manyLearner, func(Example, int) error
 }
 
 func newManyLabels(c Config, average LabelAverage) (manyLearner, func(Example, int) error, error) {
-	l, err := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{Config: c, Measure: measure.FBeta{B: 1}, FirstEpoch: 20}, Labels: 3, Average: average})
+	l,
+		err := NewMultilabel(MultilabelConfig{STAMPConfig: STAMPConfig{
+		Config: c, Measure: measure.FBeta{B: 1},
+		FirstEpoch: 20,
+	}, Labels: 3, Average: average})
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.(manyLearner), func(x Example, class int) error {
-		return l.Observe(LabelsExample{Index: x.Index, Value: x.Value, Labels: []int{class, (class + 1) % 3}[:1+class%2], Weight: x.Weight})
+		return l.Observe(LabelsExample{
+			Index: x.Index, Value: x.Value,
+			Labels: []int{class, (class + 1) % 3}[:1+class%2], Weight: x.Weight,
+		})
 	}, nil
 }
 
@@ -68,12 +81,16 @@ func manyRows(seed uint64, n int) (rows []Example, classes []int) {
 	return rows, classes
 }
 
-// A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is somewhere
-// else.
+// A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is
+// somewhere else.
 func TestManyRestoreContinues(t *testing.T) {
 	rows, classes := manyRows(8, 420)
 	others, otherClasses := manyRows(9, 300)
-	for _, c := range []Config{{BurnIn: 60}, {BurnIn: 60, Averaging: AverageLastPass, Lambda: 0.01}, {MeanSquare: 2, Scaling: Identity(13), BurnIn: 60}} {
+	for _, c := range []Config{
+		{BurnIn: 60},
+		{BurnIn: 60, Averaging: AverageLastPass, Lambda: 0.01},
+		{MeanSquare: 2, Scaling: Identity(13), BurnIn: 60},
+	} {
 		for name, build := range manyLearners {
 			fresh := func() (manyLearner, func(Example, int) error) {
 				l, observe, err := build(c)
@@ -138,7 +155,8 @@ func TestManyBadSnapshotsAreRefused(t *testing.T) {
 			if n == 6 { // the others are larger, and the checksum does not care
 				allDamage(state, func(bad []byte, what string, at int) {
 					if err := l.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
-						t.Fatalf("%s, %s %d of %d bytes: got %v, want an error of code bad_input", name, what, at, len(state), err)
+						t.Fatalf("%s, %s %d of %d bytes: got %v, want an error of code bad_input", name, what, at,
+							len(state), err)
 					}
 				})
 			}
@@ -226,7 +244,9 @@ func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 		"labels missing":       {400, func(s *microState) { s.Seen = s.Seen[:1] }},
 		"a level of -1":        {400, func(s *microState) { s.Stages.Level = -1 }},
 		"a share of 0":         {400, func(s *microState) { s.Outputs.Front.Share = 0 }},
-		"checkpoints":          {400, func(s *microState) { s.Points = make([]MultilabelCheckpoint, maxCheckpoints+1) }},
+		"checkpoints": {400, func(s *microState) {
+			s.Points = make([]MultilabelCheckpoint, maxCheckpoints+1)
+		}},
 	} {
 		l := build("micro", tc.n).(*MicroSTAMP)
 		var s microState
@@ -244,7 +264,8 @@ func TestManyImpossibleSnapshotsAreRefused(t *testing.T) {
 	before := mustMarshal(t, l)
 	refused(l, "macro-stamp of 3", "a label missing", macroState{s.Labels[:2]})
 	first := mustMarshal(t, build("macro", 6).(*MacroSTAMP).labels[0])
-	refused(l, "macro-stamp of 3", "a damaged label after a good one", macroState{[][]byte{first, s.Labels[1], s.Labels[2][:50]}})
+	refused(l, "macro-stamp of 3", "a damaged label after a good one",
+		macroState{[][]byte{first, s.Labels[1], s.Labels[2][:50]}})
 	if string(mustMarshal(t, l)) != string(before) {
 		t.Error("a refused snapshot changed the learner")
 	}

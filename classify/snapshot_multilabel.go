@@ -26,7 +26,8 @@ func (s *MicroSTAMP) MarshalBinary() ([]byte, error) {
 		return nil, err
 	}
 	return seal(s.kind(), microState{
-		Outputs: out, Stages: s.core.saveStages(), Current: s.current, Points: s.points, Buffer: s.buffer, Seen: s.labels,
+		Outputs: out, Stages: s.core.saveStages(), Current: s.current, Points: s.points, Buffer: s.buffer,
+		Seen: s.labels,
 	})
 }
 

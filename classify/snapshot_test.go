@@ -21,7 +21,8 @@ func mustMarshal(t *testing.T, l encoding.BinaryMarshaler) []byte {
 	return state
 }
 
-// Every single-bit flip of a snapshot, every cut and every addition is refused, and leaves the learner as it was.
+// Every single-bit flip of a snapshot, every cut and every addition is refused, and leaves the
+// learner as it was.
 func TestDamagedSnapshotsAreRefused(t *testing.T) {
 	eachLearner(t, Config{BurnIn: 60}, func(t *testing.T, build func() Learner) {
 		for _, n := range []int{20, 400} {
@@ -30,7 +31,8 @@ func TestDamagedSnapshotsAreRefused(t *testing.T) {
 			state := mustMarshal(t, a)
 			allDamage(state, func(bad []byte, what string, at int) {
 				if err := a.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
-					t.Fatalf("after %d examples, %s %d of %d bytes: got %v, want an error of code bad_input", n, what, at, len(state), err)
+					t.Fatalf("after %d examples, %s %d of %d bytes: got %v, want an error of code bad_input", n, what,
+						at, len(state), err)
 				}
 			})
 			if string(mustMarshal(t, a)) != string(state) {
@@ -108,10 +110,15 @@ func TestSnapshotsOfOtherOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// A snapshot with a right checksum whose state no learner can be in is refused as well: none makes a method panic later.
+// A snapshot with a right checksum whose state no learner can be in is refused as well: none makes
+// a method panic later.
 func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 	newSTAMP := func() *STAMP {
-		l, err := NewSTAMP(STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 20, Config: Config{BurnIn: 60, MaxDim: 40}})
+		l,
+			err := NewSTAMP(STAMPConfig{
+			Measure: measure.FBeta{B: 1}, FirstEpoch: 20,
+			Config: Config{BurnIn: 60, MaxDim: 40},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +132,11 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"no moments in the burn-in":  {20, func(s *learnerState) { s.Front.Moments = nil }},
 		"no moments later":           {600, func(s *learnerState) { s.Front.Moments = nil }},
 		"moments of unequal lengths": {20, func(s *learnerState) { s.Front.Moments.M2 = nil }},
-		"too many moments":           {20, func(s *learnerState) { m := s.Front.Moments; m.M2 = make([]float64, 41); m.Mean, m.Weight = m.M2, m.M2 }},
+		"too many moments": {20, func(s *learnerState) {
+			m := s.Front.Moments
+			m.M2 = make([]float64, 41)
+			m.Mean, m.Weight = m.M2, m.M2
+		}},
 		"a moment that is none":      {20, func(s *learnerState) { s.Front.Moments.Mean[0] = nan }},
 		"ready at once":              {20, func(s *learnerState) { s.Front.Ready = true }},
 		"not ready any more":         {600, func(s *learnerState) { s.Front.Ready = false }},
@@ -143,27 +154,33 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 			l.V = make([]float64, 41)
 			l.U, l.Inv, l.Mean, l.Acc = l.V, l.V, l.V, nil
 		}},
-		"a weight that is none":        {600, func(s *learnerState) { s.Linear.V[2] = nan }},
-		"a scale of 0":                 {600, func(s *learnerState) { s.Linear.Inv[2] = 0 }},
-		"another constant feature":     {600, func(s *learnerState) { s.Linear.BiasFeature = 7 }},
-		"another radius":               {600, func(s *learnerState) { s.Linear.Ball = 7 }},
-		"a negative time":              {600, func(s *learnerState) { s.Front.T = -1 }},
-		"a share of 1":                 {600, func(s *learnerState) { s.Front.Share = 1 }},
-		"no mean square":               {600, func(s *learnerState) { s.Front.MeanSquare = 0 }},
-		"a count that is none":         {600, func(s *learnerState) { s.Front.Pos = nan }},
-		"no STAMP part":                {600, func(s *learnerState) { s.STAMP = nil }},
-		"a level of 2":                 {600, func(s *learnerState) { s.STAMP.Level = 2 }},
-		"a level that is none":         {600, func(s *learnerState) { s.STAMP.Level = nan }},
-		"a stage of 0":                 {600, func(s *learnerState) { s.STAMP.Stage = 0 }},
-		"an example of -1":             {600, func(s *learnerState) { s.STAMP.Done = -1 }},
-		"a level stage without model":  {600, func(s *learnerState) { s.STAMP.LevelStage, s.STAMP.Current = true, nil }},
-		"a level stage in the burn-in": {20, func(s *learnerState) { s.STAMP.LevelStage, s.STAMP.Current = true, &Linear{} }},
-		"a model of many features":     {600, func(s *learnerState) { s.STAMP.Current.Weights = make([]float64, 99) }},
-		"a checkpoint that is none":    {600, func(s *learnerState) { s.STAMP.Points[0].Model.Intercept = nan }},
-		"too many checkpoints":         {600, func(s *learnerState) { s.STAMP.Points = make([]Checkpoint, maxCheckpoints+1) }},
-		"coefficients that are none":   {600, func(s *learnerState) { s.STAMP.Coef.A[0] = nan }},
-		"a negative weight":            {600, func(s *learnerState) { s.STAMP.KPos = -1 }},
-		"a negative count":             {600, func(s *learnerState) { s.STAMP.Counts.TP = -1 }},
+		"a weight that is none":    {600, func(s *learnerState) { s.Linear.V[2] = nan }},
+		"a scale of 0":             {600, func(s *learnerState) { s.Linear.Inv[2] = 0 }},
+		"another constant feature": {600, func(s *learnerState) { s.Linear.BiasFeature = 7 }},
+		"another radius":           {600, func(s *learnerState) { s.Linear.Ball = 7 }},
+		"a negative time":          {600, func(s *learnerState) { s.Front.T = -1 }},
+		"a share of 1":             {600, func(s *learnerState) { s.Front.Share = 1 }},
+		"no mean square":           {600, func(s *learnerState) { s.Front.MeanSquare = 0 }},
+		"a count that is none":     {600, func(s *learnerState) { s.Front.Pos = nan }},
+		"no STAMP part":            {600, func(s *learnerState) { s.STAMP = nil }},
+		"a level of 2":             {600, func(s *learnerState) { s.STAMP.Level = 2 }},
+		"a level that is none":     {600, func(s *learnerState) { s.STAMP.Level = nan }},
+		"a stage of 0":             {600, func(s *learnerState) { s.STAMP.Stage = 0 }},
+		"an example of -1":         {600, func(s *learnerState) { s.STAMP.Done = -1 }},
+		"a level stage without model": {600, func(s *learnerState) {
+			s.STAMP.LevelStage, s.STAMP.Current = true, nil
+		}},
+		"a level stage in the burn-in": {20, func(s *learnerState) {
+			s.STAMP.LevelStage, s.STAMP.Current = true, &Linear{}
+		}},
+		"a model of many features":  {600, func(s *learnerState) { s.STAMP.Current.Weights = make([]float64, 99) }},
+		"a checkpoint that is none": {600, func(s *learnerState) { s.STAMP.Points[0].Model.Intercept = nan }},
+		"too many checkpoints": {600, func(s *learnerState) {
+			s.STAMP.Points = make([]Checkpoint, maxCheckpoints+1)
+		}},
+		"coefficients that are none": {600, func(s *learnerState) { s.STAMP.Coef.A[0] = nan }},
+		"a negative weight":          {600, func(s *learnerState) { s.STAMP.KPos = -1 }},
+		"a negative count":           {600, func(s *learnerState) { s.STAMP.Counts.TP = -1 }},
 	} {
 		a := newSTAMP()
 		feed(t, a, stream(4, tc.n))
@@ -208,15 +225,21 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 	// A checksum over something else entirely.
 	junk := []byte(snapshotMagic + "junk")
 	sum := sha256.Sum256(junk)
-	if err := spade.UnmarshalBinary(append(junk, sum[:]...)); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "damaged") {
+	if err := spade.UnmarshalBinary(append(junk, sum[:]...)); noregret.CodeOf(err) != noregret.BadInput ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("junk: got %v", err)
 	}
 }
 
-// Restoring continues bit for bit from any example of a short run, in every state of a stage, also over a learner that is somewhere else.
+// Restoring continues bit for bit from any example of a short run, in every state of a stage, also
+// over a learner that is somewhere else.
 func TestRestoreContinuesFromAnywhere(t *testing.T) {
 	xs := stream(8, 420)
-	for _, c := range []Config{{BurnIn: 50}, {Positives: 0.2, MeanSquare: 2, Scaling: Identity(13)}, {BurnIn: 50, Decay: 0.01, PriorWeight: 3, PriorShare: 0.3}} {
+	for _, c := range []Config{
+		{BurnIn: 50},
+		{Positives: 0.2, MeanSquare: 2, Scaling: Identity(13)},
+		{BurnIn: 50, Decay: 0.01, PriorWeight: 3, PriorShare: 0.3},
+	} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {
 			whole := build()
 			feed(t, whole, xs)

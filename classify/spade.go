@@ -12,7 +12,8 @@ type DualReward int
 
 // The rewards for the dual.
 const (
-	// DualDefault is DualClipped for measures with an unbounded dual region (G-mean), else DualSurrogate.
+	// DualDefault is DualClipped for measures with an unbounded dual region (G-mean), else
+	// DualSurrogate.
 	DualDefault DualReward = iota
 	// DualSurrogate feeds the training reward r.
 	DualSurrogate
@@ -27,8 +28,8 @@ type SPADEConfig struct {
 	Config
 	// Measure is the concave measure to maximize.
 	Measure measure.Concave
-	// DualScale multiplies the default dual step η'₀ = √(p(1-p)); 0 means 1. Use FixedDual to hold the dual
-	// still.
+	// DualScale multiplies the default dual step η'₀ = √(p(1-p)); 0 means 1. Use FixedDual to hold
+	// the dual still.
 	DualScale float64
 	// DualStep, when positive, replaces η'₀.
 	DualStep float64
@@ -36,22 +37,23 @@ type SPADEConfig struct {
 	FixedDual bool
 	// DualReward says what the dual is fed with.
 	DualReward DualReward
-	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards get; 0 means
-	// ½.
+	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
+	// get; 0 means ½.
 	EpsExponent float64
 }
 
-// SPADE maximizes a concave measure Ψ(P, N) by stochastic primal ascent on the weights and dual descent on
-// the measure's conjugate (Narasimhan, Kar and Jain, "Optimizing Non-decomposable Performance Measures: A
-// Tale of Two Classes", ICML 2015, algorithm 1, with the sign of the conjugate's gradient corrected). For
-// example (x, y) at step t, with q the share of the example's class, μ its dual and r its reward,
+// SPADE maximizes a concave measure Ψ(P, N) by stochastic primal ascent on the weights and dual
+// descent on the measure's conjugate (Narasimhan, Kar and Jain, "Optimizing Non-decomposable
+// Performance Measures: A Tale of Two Classes", ICML 2015, algorithm 1, with the sign of the
+// conjugate's gradient corrected). For example (x, y) at step t, with q the share of the example's
+// class, μ its dual and r its reward,
 //
 //	w ← Π_W(w + η_t·μ·(r'/q)·y·x)
 //	(α, β) ← Π_A((α, β) + η'_t·∇Ψ*(α, β) - η'_t·(r/q on the example's own coordinate))
 //
 // with η_t = η₀/√t and η'_t = η'₀/√t; both use the values before the step. The defaults η₀ =
-// 10·√(p(1-p))/m̄₂ and η'₀ = √(p(1-p)), m̄₂ the mean of ‖x̂‖², are invariant to the scale
-// of x. The average iterate is within O(1/√T) of the best surrogate measure (theorem 4; O(T^(-1/4)) for
+// 10·√(p(1-p))/m̄₂ and η'₀ = √(p(1-p)), m̄₂ the mean of ‖x̂‖², are invariant to the scale of x. The
+// average iterate is within O(1/√T) of the best surrogate measure (theorem 4; O(T^(-1/4)) for
 // G-mean, theorem 5).
 //
 // Cost: O(nnz) time per example, O(d) memory, no allocation.
@@ -193,9 +195,9 @@ func (s *SPADE) epsilon() float64 {
 // Dual is the current dual point (α, β).
 func (s *SPADE) Dual() (alpha, beta float64) { return s.alpha, s.beta }
 
-// AverageDual is the average of the dual points that the steps so far used; before the first step it is the
-// initial one. With it, sup_w Ψ_A ≤ max_w {ᾱP + β̄N} - Ψ*(ᾱ, β̄): a certificate of how far the
-// model is from the best.
+// AverageDual is the average of the dual points that the steps so far used; before the first step
+// it is the initial one. With it, sup_w Ψ_A ≤ max_w {ᾱP + β̄N} - Ψ*(ᾱ, β̄): a certificate of how
+// far the model is from the best.
 func (s *SPADE) AverageDual() (alpha, beta float64) {
 	if s.t == 0 {
 		return s.alpha, s.beta

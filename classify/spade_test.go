@@ -23,8 +23,8 @@ func traceConfig(m measure.Concave) SPADEConfig {
 	}
 }
 
-// Spec 8.3: scores, weights and duals of five steps. It fails with the paper's printed sign of ∇Ψ*, with
-// the dual updated by post-update scores, and with an average taken after the update.
+// Spec 8.3: scores, weights and duals of five steps. It fails with the paper's printed sign of ∇Ψ*,
+// with the dual updated by post-update scores, and with an average taken after the update.
 func TestSPADETrace(t *testing.T) {
 	const tol = 6e-9 // float32 features: .2 and .4 are not exact
 	for _, tc := range []struct {
@@ -32,10 +32,32 @@ func TestSPADETrace(t *testing.T) {
 		dual [5][2]float64
 		w    [2]float64
 	}{
-		{measure.Min{}, [5][2]float64{{.5, .5}, {1, 0}, {1, 0}, {.375, .625}, {.4879226431, .5120773569}}, [2]float64{.8412641206, -1.4110639266}},
-		{measure.HMean{}, [5][2]float64{{.5, .5}, {1.9897490598, .2022342185}, {1.9913902651, .0000092859}, {.8639262480, .2349701845}, {.9477188047, .1942209497}}, [2]float64{.8994063326, -1.2947795024}},
-		{measure.QMean{}, [5][2]float64{{.5, .5}, {.6913748727, .1483266174}, {.7071067812, 0}, {0, .5}, {.3725816969, .6009849242}}, [2]float64{.8598980204, -1.3737961269}},
-		{measure.GMean{}, [5][2]float64{{.5, .5}, {.7768869870, .3217971265}, {.8264458251, .3025001669}, {.3794304498, .6588822804}, {.4834037835, .5171659977}}, [2]float64{.8362132484, -1.4211656708}},
+		{
+			measure.Min{},
+			[5][2]float64{{.5, .5}, {1, 0}, {1, 0}, {.375, .625}, {.4879226431, .5120773569}},
+			[2]float64{.8412641206, -1.4110639266},
+		},
+		{measure.HMean{}, [5][2]float64{
+			{.5, .5},
+			{1.9897490598, .2022342185},
+			{1.9913902651, .0000092859},
+			{.8639262480, .2349701845},
+			{.9477188047, .1942209497},
+		}, [2]float64{.8994063326, -1.2947795024}},
+		{measure.QMean{}, [5][2]float64{
+			{.5, .5},
+			{.6913748727, .1483266174},
+			{.7071067812, 0},
+			{0, .5},
+			{.3725816969, .6009849242},
+		}, [2]float64{.8598980204, -1.3737961269}},
+		{measure.GMean{}, [5][2]float64{
+			{.5, .5},
+			{.7768869870, .3217971265},
+			{.8264458251, .3025001669},
+			{.3794304498, .6588822804},
+			{.4834037835, .5171659977},
+		}, [2]float64{.8362132484, -1.4211656708}},
 	} {
 		t.Run(tc.m.Name(), func(t *testing.T) {
 			s, err := NewSPADE(traceConfig(tc.m))
@@ -43,7 +65,12 @@ func TestSPADETrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			scores := []float64{0, -2.5, -2.1591585481, 1.6919417382, -.3030032474}
-			mid := [][2]float64{{-.8333333333, -1.6666666667}, {.9344336196, -1.2247249284}, {.9344336196, -1.2247249284}, {.9344336196, -1.2247249284}}
+			mid := [][2]float64{
+				{-.8333333333, -1.6666666667},
+				{.9344336196, -1.2247249284},
+				{.9344336196, -1.2247249284},
+				{.9344336196, -1.2247249284},
+			}
 			for i, x := range traceStream {
 				near(t, "score", s.lin.Score(s.lin.Products(x.Index, x.Value)), scores[i], tol)
 				if err := s.Observe(x); err != nil {

@@ -13,18 +13,19 @@ type STAMPConfig struct {
 	Measure measure.Ratio
 	// FirstEpoch is s₀, the number of examples of the first stage; 0 means max(100, ⌈10/p⌉).
 	FirstEpoch int
-	// Growth is the factor ≥ 1 by which the stages grow, by one example at least where it exceeds 1; 0 means
-	// 2.
+	// Growth is the factor ≥ 1 by which the stages grow, by one example at least where it exceeds
+	// 1; 0 means 2.
 	Growth float64
-	// MinPositives is the number of positives that a level stage waits for, for up to ten times its length; 0
-	// means 5.
+	// MinPositives is the number of positives that a level stage waits for, for up to ten times its
+	// length; 0 means 5.
 	MinPositives int
-	// LevelPositives, when positive, ends a level stage early: once it has seen that many positives, a negative,
-	// and an eighth of its examples. A level is good to a few hundredths with a hundred positives, and the rest
-	// goes into the model. 0 gives both stages of an epoch the same length, as the paper does.
+	// LevelPositives, when positive, ends a level stage early: once it has seen that many
+	// positives, a negative, and an eighth of its examples. A level is good to a few hundredths
+	// with a hundred positives, and the rest goes into the model. 0 gives both stages of an epoch
+	// the same length, as the paper does.
 	LevelPositives int
-	// PriorPositives is the share of positives in the population that θ is taken from, when the stream is a
-	// subsample with another share; 0 uses the stream's own.
+	// PriorPositives is the share of positives in the population that θ is taken from, when the
+	// stream is a subsample with another share; 0 uses the stream's own.
 	PriorPositives float64
 	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
 	AllowDegenerate bool
@@ -34,10 +35,11 @@ type STAMPConfig struct {
 
 // Checkpoint is a model that [STAMP] had at the end of an epoch.
 type Checkpoint struct {
-	// Level is v, the level that the epoch's model was trained for, and NextLevel the measure it reached.
+	// Level is v, the level that the epoch's model was trained for, and NextLevel the measure it
+	// reached.
 	Level, NextLevel float64
-	// Stage is the number of examples of the epoch's model stage, and that of its level stage unless it was
-	// ended early.
+	// Stage is the number of examples of the epoch's model stage, and that of its level stage
+	// unless it was ended early.
 	Stage int
 	// LevelStage is the number of examples of the level stage so far.
 	LevelStage int
@@ -47,20 +49,21 @@ type Checkpoint struct {
 	Model Linear
 }
 
-// STAMP maximizes a pseudo-linear measure by alternating, in epochs of growing length, between a model stage,
-// which trains with the class weights k₊ = a₁ - v·b₁ and k₋ = (a₂ - v·b₂)/θ of the level v,
-// and a level stage, which sets v to the measure that the stage's average model reaches on fresh examples
-// (Narasimhan, Kar and Jain 2015, algorithm 3, in the form that holds for every measure of the family and
-// every class ratio). The weights are normalised by their root mean square and the steps are η_t =
-// (5/m̄₂)/√t with t counted over all model stages. Levels come from 0/1 predictions, gradients from the
-// concave reward: levels from hinge rewards freeze far too low.
+// STAMP maximizes a pseudo-linear measure by alternating, in epochs of growing length, between a
+// model stage, which trains with the class weights k₊ = a₁ - v·b₁ and k₋ = (a₂ - v·b₂)/θ of the
+// level v, and a level stage, which sets v to the measure that the stage's average model reaches on
+// fresh examples (Narasimhan, Kar and Jain 2015, algorithm 3, in the form that holds for every
+// measure of the family and every class ratio). The weights are normalised by their root mean
+// square and the steps are η_t = (5/m̄₂)/√t with t counted over all model stages. Levels come from
+// 0/1 predictions, gradients from the concave reward: levels from hinge rewards freeze far too low.
 //
-// At extreme imbalance the weighted hinge problem at the right level can collapse to the constant classifier,
-// after which the level falls and the model recovers: the last model is a lottery. [STAMP.Checkpoints]
-// therefore keeps the model of each of the O(log T) epochs; choose one, with a threshold, on held-out data.
+// At extreme imbalance the weighted hinge problem at the right level can collapse to the constant
+// classifier, after which the level falls and the model recovers: the last model is a lottery.
+// [STAMP.Checkpoints] therefore keeps the model of each of the O(log T) epochs; choose one, with a
+// threshold, on held-out data.
 //
-// Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last 64
-// checkpoints are kept, which matters for growth factors close to 1 only.
+// Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last
+// 64 checkpoints are kept, which matters for growth factors close to 1 only.
 type STAMP struct {
 	*online
 	opt   STAMPConfig
@@ -105,7 +108,8 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	case !(opt.Growth >= 1) || math.IsInf(opt.Growth, 0):
 		return nil, usage("growth of the epochs is %v, want a finite number ≥ 1", opt.Growth)
 	case opt.LevelPositives < 0:
-		return nil, usage("number of positives that end a level stage is %d, want at least 1 (0 is never)", opt.LevelPositives)
+		return nil, usage("number of positives that end a level stage is %d, want at least 1 (0 is never)",
+			opt.LevelPositives)
 	case opt.MinPositives < 1:
 		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
 	case !(opt.PriorPositives >= 0 && opt.PriorPositives < 1):
@@ -129,15 +133,15 @@ func (s *STAMP) begin() {
 	s.setLevel(s.level)
 }
 
-// maxStage bounds the examples of a stage, and maxCheckpoints the number of models kept: with a growth of 1
-// there is no end of them.
+// maxStage bounds the examples of a stage, and maxCheckpoints the number of models kept: with a
+// growth of 1 there is no end of them.
 const (
 	maxStage       = 1 << 30
 	maxCheckpoints = 64
 )
 
-// weigh sets the coefficients of the population, whose θ is the stream's unless a prior says otherwise, and
-// the weights of the level for examples with the stream's class shares.
+// weigh sets the coefficients of the population, whose θ is the stream's unless a prior says
+// otherwise, and the weights of the level for examples with the stream's class shares.
 func (s *STAMP) weigh(p, n float64) {
 	if p <= 0 || n <= 0 {
 		return // a class is still missing: what was set before stays
@@ -152,7 +156,8 @@ func (s *STAMP) weigh(p, n float64) {
 	s.kPos, s.kNeg = normalizeWeights(max(kPos, 0), max(kNeg, 0), p)
 }
 
-// setLevel clamps a level to [0, 1] and to where both weights are non-negative, and sets the weights for it.
+// setLevel clamps a level to [0, 1] and to where both weights are non-negative, and sets the
+// weights for it.
 func (s *STAMP) setLevel(v float64) {
 	s.level = s.coef.Clamp(v)
 	if s.cfg.Positives > 0 || s.rows == 0 {
@@ -204,12 +209,13 @@ func (s *STAMP) countLevel(positive, predicted bool, weight float64) {
 	}
 }
 
-// levelDone reports whether the level stage has seen enough: its length, and enough of both classes or ten
-// times its length; or the positives that end it early.
+// levelDone reports whether the level stage has seen enough: its length, and enough of both classes
+// or ten times its length; or the positives that end it early.
 func (s *STAMP) levelDone() bool {
 	if s.done < s.stage {
 		early := s.opt.LevelPositives
-		return early > 0 && s.positives >= max(early, s.opt.MinPositives) && s.negatives >= 1 && 8*int64(s.done) >= int64(s.stage)
+		return early > 0 && s.positives >= max(early, s.opt.MinPositives) && s.negatives >= 1 &&
+			8*int64(s.done) >= int64(s.stage)
 	}
 	return (s.positives >= s.opt.MinPositives && s.negatives >= 1) || s.done >= 10*s.stage
 }
@@ -226,8 +232,8 @@ func (s *STAMP) endLevelStage() {
 	s.lin.ResetAverage()
 }
 
-// nextEpoch sets the level to the measure reached, if there is one, grows the stage and goes to the model
-// stage. It returns the level.
+// nextEpoch sets the level to the measure reached, if there is one, grows the stage and goes to the
+// model stage. It returns the level.
 func (s *STAMP) nextEpoch() float64 {
 	if s.positives > 0 && s.negatives > 0 {
 		p, n := s.counts.Rates()
@@ -242,8 +248,8 @@ func (s *STAMP) nextEpoch() float64 {
 	return s.level
 }
 
-// Checkpoints returns the models of the epochs so far, oldest first, together with that of the running epoch
-// if its model stage has seen at least half of its examples.
+// Checkpoints returns the models of the epochs so far, oldest first, together with that of the
+// running epoch if its model stage has seen at least half of its examples.
 func (s *STAMP) Checkpoints() []Checkpoint {
 	out := make([]Checkpoint, 0, len(s.points)+1)
 	for _, c := range s.points {
@@ -267,8 +273,8 @@ func (s *STAMP) runningCounts() bool {
 	return s.done > 0 && (2*s.done >= s.stage || len(s.points) == 0)
 }
 
-// Current is the average model of the running model stage, however short it is; during a level stage the
-// model being measured, and before the first example the zero model.
+// Current is the average model of the running model stage, however short it is; during a level
+// stage the model being measured, and before the first example the zero model.
 func (s *STAMP) Current() Linear {
 	if s.levelStage {
 		return s.current.clone()

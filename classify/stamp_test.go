@@ -9,12 +9,15 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// TestLevelPositives ends level stages early, with enough positives and an eighth of their examples, and
-// never the model stages.
+// TestLevelPositives ends level stages early, with enough positives and an eighth of their
+// examples, and never the model stages.
 func TestLevelPositives(t *testing.T) {
 	xs := stream(61, 4000)
 	full := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100, Config: Config{BurnIn: 50}})
-	early := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100, LevelPositives: 30, Config: Config{BurnIn: 50}})
+	early := newSTAMP(t, STAMPConfig{
+		Measure: measure.FBeta{B: 1}, FirstEpoch: 100, LevelPositives: 30,
+		Config: Config{BurnIn: 50},
+	})
 	for _, x := range xs {
 		for _, l := range []*STAMP{full, early} {
 			if err := l.Observe(x); err != nil {
@@ -34,15 +37,17 @@ func TestLevelPositives(t *testing.T) {
 		positives := c.Counts.TP + c.Counts.FN
 		switch {
 		case c.LevelStage < c.Stage && (positives < 30 || 8*c.LevelStage < c.Stage):
-			t.Errorf("epoch %d: the level stage ended after %d of %d examples with %v positives", i, c.LevelStage, c.Stage, positives)
+			t.Errorf("epoch %d: the level stage ended after %d of %d examples with %v positives", i, c.LevelStage,
+				c.Stage, positives)
 		case positives > 30 && 8*(c.LevelStage-1) >= c.Stage:
-			t.Errorf("epoch %d: the level stage went on to %d of %d examples with %v positives", i, c.LevelStage, c.Stage, positives)
+			t.Errorf("epoch %d: the level stage went on to %d of %d examples with %v positives", i, c.LevelStage,
+				c.Stage, positives)
 		}
 	}
 }
 
-// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step scales,
-// and ends level stages early. The model file says so.
+// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step
+// scales, and ends level stages early. The model file says so.
 func TestDefaultSteps(t *testing.T) {
 	train := modelData(t)
 	f1 := measure.FBeta{B: 1}
@@ -70,13 +75,18 @@ func TestDefaultSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) || m.Options.LevelPositives != tc.opt.LevelPositives {
+		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) ||
+			m.Options.LevelPositives != tc.opt.LevelPositives {
 			t.Errorf("%+v: the model file has %+v", tc.opt, m.Options)
 		}
 	}
 	epochs := map[int]int{}
 	for _, level := range []int{-1, 0, 5} {
-		r, err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: level, Growth: 1.1, FirstEpoch: 2000, AllEpochs: true, Config: Config{Steps: StepsSqrt}})
+		r,
+			err := Fit(t.Context(), train, Options{
+			Measure: f1, LevelPositives: level, Growth: 1.1, FirstEpoch: 2000,
+			AllEpochs: true, Config: Config{Steps: StepsSqrt},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,10 +95,16 @@ func TestDefaultSteps(t *testing.T) {
 	if !(epochs[-1] < epochs[0] && epochs[0] < epochs[5]) {
 		t.Errorf("epochs by the positives that end a level stage: %v", epochs)
 	}
-	if _, err := Fit(t.Context(), train, Options{Measure: f1, Algorithm: "logistic", Config: Config{Steps: StepsAdaptive}}); noregret.CodeOf(err) != noregret.Usage {
+	if _,
+		err := Fit(t.Context(), train, Options{
+		Measure: f1, Algorithm: "logistic",
+		Config: Config{Steps: StepsAdaptive},
+	}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("a batch algorithm with steps: %v", err)
 	}
-	if _, err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: -2}); noregret.CodeOf(err) != noregret.Usage {
+	if _,
+		err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: -2}); noregret.CodeOf(
+		err) != noregret.Usage {
 		t.Errorf("level positives of -2: %v", err)
 	}
 	for _, tc := range []struct {
@@ -120,8 +136,8 @@ func newSTAMP(t *testing.T, opt STAMPConfig) *STAMP {
 	return l
 }
 
-// Spec spade-stamp 8.2: STAMP on F1 and on Jaccard, same stream, take the same path; levels are related by F
-// = 2J/(1+J). It fails without the normalisation of the weights.
+// Spec spade-stamp 8.2: STAMP on F1 and on Jaccard, same stream, take the same path; levels are
+// related by F = 2J/(1+J). It fails without the normalisation of the weights.
 func TestSTAMPF1AndJaccardTakeTheSamePath(t *testing.T) {
 	xs := stream(21, 20_000)
 	cfg := Config{Dim: 13, Positives: 0.2}
@@ -151,10 +167,14 @@ func TestNormalizedWeights(t *testing.T) {
 	near(t, "k₋", kn, .7559289460, 6e-11)
 }
 
-// Spec 3.2 (i)–(ii): the level is the measure itself, computed with θ from the population, not the printed
-// 2v₊/(2+v₊-v₋), which is right for θ = 1 only: TP=30 FN=20 FP=40 TN=910 gives 0.5, not 0.7307692308.
+// Spec 3.2 (i)–(ii): the level is the measure itself, computed with θ from the population, not the
+// printed 2v₊/(2+v₊-v₋), which is right for θ = 1 only: TP=30 FN=20 FP=40 TN=910 gives 0.5, not
+// 0.7307692308.
 func TestLevelFromCounts(t *testing.T) {
-	l := newSTAMP(t, STAMPConfig{Config: Config{Dim: 1, Positives: 0.05, Scaling: Identity(1), MeanSquare: 1}, Measure: measure.FBeta{B: 1}, FirstEpoch: 1})
+	l := newSTAMP(t, STAMPConfig{
+		Config:  Config{Dim: 1, Positives: 0.05, Scaling: Identity(1), MeanSquare: 1},
+		Measure: measure.FBeta{B: 1}, FirstEpoch: 1,
+	})
 	feed(t, l, []Example{{Positive: true, Weight: 1}}) // ends the model stage
 	l.stage = 1000
 	l.counts, l.positives, l.negatives = measure.Confusion{TP: 30, FN: 20, FP: 40, TN: 910}, 50, 950
@@ -163,14 +183,16 @@ func TestLevelFromCounts(t *testing.T) {
 	p, n := measure.Confusion{TP: 30, FN: 20, FP: 40, TN: 910}.Rates()
 	near(t, "the printed form", 2*p/(2+p-n), .7307692308, 6e-11)
 
-	// θ is the population's: with 100 positives among 1000 in the stage the level is still that of θ = 19.
+	// θ is the population's: with 100 positives among 1000 in the stage the level is still that of
+	// θ = 19.
 	l.levelStage = true
 	l.counts, l.positives, l.negatives = measure.Confusion{TP: 60, FN: 40, FP: 90, TN: 810}, 100, 900
 	l.endLevelStage()
 	near(t, "level with θ from p", l.Level(), 2*0.6/(1+19+0.6-19*0.9), 1e-12)
 }
 
-// A level stage without a positive keeps the level; one with few goes on, for up to ten times its length.
+// A level stage without a positive keeps the level; one with few goes on, for up to ten times its
+// length.
 func TestLevelStageWaitsForPositives(t *testing.T) {
 	cfg := Config{Dim: 1, Positives: 0.01, Scaling: Identity(1), MeanSquare: 1}
 	l := newSTAMP(t, STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, FirstEpoch: 10, WarmStart: 0.3})
@@ -185,7 +207,8 @@ func TestLevelStageWaitsForPositives(t *testing.T) {
 		feed(t, l, []Example{neg})
 	}
 	if l.levelStage || l.Level() != 0.3 {
-		t.Errorf("after ten times its length: in the level stage %t, level %v; want ended, 0.3 kept", l.levelStage, l.Level())
+		t.Errorf("after ten times its length: in the level stage %t, level %v; want ended, 0.3 kept", l.levelStage,
+			l.Level())
 	}
 	for range 20 { // the next epoch's model stage
 		feed(t, l, []Example{pos})
@@ -212,7 +235,17 @@ func TestLevelStageWaitsForPositives(t *testing.T) {
 func TestTruncatedStage(t *testing.T) {
 	cfg := Config{Dim: 13, Positives: 0.2, Scaling: Identity(13), MeanSquare: 1e12}
 	xs := stream(22, 1000)
-	for _, tc := range []struct{ n, want int }{{99, 1}, {100, 1}, {150, 1}, {200, 1}, {299, 1}, {300, 2}, {400, 2}, {600, 2}, {800, 3}} {
+	for _, tc := range []struct{ n, want int }{
+		{99, 1},
+		{100, 1},
+		{150, 1},
+		{200, 1},
+		{299, 1},
+		{300, 2},
+		{400, 2},
+		{600, 2},
+		{800, 3},
+	} {
 		l := newSTAMP(t, STAMPConfig{Config: cfg, Measure: measure.FBeta{B: 1}, FirstEpoch: 100})
 		feed(t, l, xs[:tc.n])
 		if got := len(l.Checkpoints()); got != tc.want {
@@ -221,7 +254,8 @@ func TestTruncatedStage(t *testing.T) {
 	}
 }
 
-// Levels come from 0/1 predictions: a hinge-reward level of the same classifier is far too low (spec 3.3).
+// Levels come from 0/1 predictions: a hinge-reward level of the same classifier is far too low
+// (spec 3.3).
 func TestLevelIsNotFromHingeRewards(t *testing.T) {
 	l := newSTAMP(t, STAMPConfig{Config: Config{Dim: 13}, Measure: measure.FBeta{B: 1}})
 	xs := stream(23, 30_000)

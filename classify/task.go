@@ -28,8 +28,8 @@ type task struct {
 	stale  int // candidates since the best one of this run
 	// runBest is the best held-out value of this run (of one step scale).
 	runBest float64
-	// negatives is the factor for the weights of held-out negatives that makes their class ratio the
-	// population's.
+	// negatives is the factor for the weights of held-out negatives that makes their class ratio
+	// the population's.
 	negatives float64
 	result    Result
 }
@@ -62,7 +62,8 @@ func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task
 // theta is n₋/n₊ of the training part.
 func (t *task) theta() float64 { return t.classes.NegativeWeight / t.classes.PositiveWeight }
 
-// negativeWeight is the factor for the weights of negatives that makes their class ratio the population's.
+// negativeWeight is the factor for the weights of negatives that makes their class ratio the
+// population's.
 func (t *task) negativeWeight() float64 {
 	if p := t.opt.PriorPositives; p > 0 {
 		return ((1 - p) / p) / t.theta()
@@ -98,7 +99,8 @@ func (t *task) checkOptions() error {
 	case o.Folds > 1 && (o.Holdout > 0 || o.NoHoldout || o.Valid != nil):
 		return usage("%d folds and another rule on what to hold out exclude each other", o.Folds)
 	case o.Folds > 1 && !t.judges():
-		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on held-out data", t.alg.Name)
+		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on "+
+			"held-out data", t.alg.Name)
 	case o.NoHoldout && t.alg.needsHoldout:
 		return usage("algorithm %s needs held-out data", t.alg.Name)
 	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
@@ -114,9 +116,11 @@ func (t *task) checkOptions() error {
 	case !(o.DualScale >= 0) || math.IsInf(o.DualScale, 0):
 		return usage("dual scale is %v, want a finite number > 0 (0 is the default)", o.DualScale)
 	case o.LevelPositives < -1:
-		return usage("number of positives that end a level stage is %d, want at least 1 (0 is the default, -1 never)", o.LevelPositives)
+		return usage("number of positives that end a level stage is %d, want at least 1 (0 is the default, -1 never)",
+			o.LevelPositives)
 	case o.Config.Steps != StepsDefault && !t.alg.online:
-		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and cost-search", t.alg.Name)
+		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and "+
+			"cost-search", t.alg.Name)
 	case o.Patience < 0:
 		return usage("patience is %d passes, want at least 1 (0 is the default)", o.Patience)
 	}
@@ -135,7 +139,8 @@ func (t *task) checkOptions() error {
 
 // tunes reports whether the threshold is tuned.
 func (t *task) tunes() bool {
-	return t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold && !t.opt.NoHoldout)
+	return t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold &&
+		!t.opt.NoHoldout)
 }
 
 // judges reports whether the algorithm holds anything out by itself.
@@ -155,7 +160,8 @@ func (t *task) split(all Classes) error {
 	wanted := share > 0 || t.judges()
 	if t.opt.NoHoldout || !wanted {
 		if t.alg.selects {
-			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare positives is a lottery", t.alg.Name)
+			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+
+				"positives is a lottery", t.alg.Name)
 		}
 		return nil
 	}
@@ -170,10 +176,12 @@ func (t *task) split(all Classes) error {
 	valid := Data{Set: part, Positive: t.train.Positive}
 	c, err := valid.Classes()
 	if err != nil {
-		return badInput("the held-out share of %.3g leaves no example of one class among %d positives and %d negatives: give more data, another share, or hold nothing out", share, all.Positives, all.Negatives)
+		return badInput("the held-out share of %.3g leaves no example of one class among %d positives and %d "+
+			"negatives: give more data, another share, or hold nothing out", share, all.Positives, all.Negatives)
 	}
 	if c.Positives < minHoldoutPositives {
-		t.warn("only %d positives are held out, fewer than %d: the choice of model and threshold is uncertain", c.Positives, minHoldoutPositives)
+		t.warn("only %d positives are held out, fewer than %d: the choice of model and threshold is uncertain",
+			c.Positives, minHoldoutPositives)
 	}
 	t.train.Set, t.valid = rest, &valid
 	t.result.Holdout = c
@@ -184,8 +192,8 @@ func (t *task) warn(format string, args ...any) {
 	t.result.Warnings = append(t.result.Warnings, fmt.Sprintf(format, args...))
 }
 
-// prepare learns what the algorithms need to know of the training part in one pass: class share, scales, mean
-// square.
+// prepare learns what the algorithms need to know of the training part in one pass: class share,
+// scales, mean square.
 func (t *task) prepare() error {
 	m, err := t.train.moments(t.ctx)
 	if err != nil {
@@ -224,8 +232,8 @@ func (t *task) prepare() error {
 type candidate struct {
 	model Linear
 	entry Entry
-	// key, where it is not "", is the name by which the candidates of several folds are the same, in the place
-	// of the entry's.
+	// key, where it is not "", is the name by which the candidates of several folds are the same,
+	// in the place of the entry's.
 	key string
 }
 
@@ -234,12 +242,12 @@ func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
 
-// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it is large:
-// together no more than maxHoldoutRows scores are held.
+// scoredAtOnce is how many candidates are scored in one pass over the held-out part, fewer when it
+// is large: together no more than maxHoldoutRows scores are held.
 const scoredAtOnce = 4
 
-// proposeAll offers several candidates, which costs fewer passes over the held-out part than one after the
-// other.
+// proposeAll offers several candidates, which costs fewer passes over the held-out part than one
+// after the other.
 func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	for len(all) > 0 {
 		most := scoredAtOnce
@@ -264,7 +272,8 @@ func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	return t.valid == nil || t.stale < t.opt.Patience, nil
 }
 
-// consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the best.
+// consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the
+// best.
 func (t *task) consider(c candidate, i int) {
 	c.entry.StepScale = t.config.StepScale
 	if t.pool != nil {
@@ -311,7 +320,8 @@ func (t *task) judge(e *Entry, scores []Scored) float64 {
 	return t.opt.Measure.Value(c)
 }
 
-// drive runs an online learner over the passes and calls after at the end of each, until it says stop.
+// drive runs an online learner over the passes and calls after at the end of each, until it says
+// stop.
 func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err error)) error {
 	total := int64(passes) * t.classes.Rows()
 	var done int64
@@ -357,7 +367,8 @@ func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err
 
 func (t *task) report(pass, passes int, done, total int64, value float64) {
 	t.opt.Progress(Progress{
-		Algorithm: t.alg.Name, Pass: pass, Passes: passes, Examples: done, Total: total, Measure: t.opt.Measure.Name(), Value: value,
+		Algorithm: t.alg.Name, Pass: pass, Passes: passes, Examples: done, Total: total, Measure: t.opt.Measure.Name(),
+		Value: value,
 	})
 }
 
@@ -369,7 +380,8 @@ func (t *task) perPass(l Learner) error {
 			return true, nil
 		}
 		return t.propose(l.Model(), Entry{
-			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(), Progressive: t.value(l.Progressive()),
+			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(),
+			Progressive: t.value(l.Progressive()),
 		})
 	})
 }
@@ -412,7 +424,8 @@ func (t *task) solve(p *logisticProblem, start []float64, maxIterations int) (Li
 	t.result.Passes += r.passes
 	t.steps += int64(r.passes) * t.classes.Rows()
 	if !r.converged && maxIterations == logisticIterations {
-		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations, r.gradient)
+		t.warn("L-BFGS ended after %d iterations with a gradient of %.2g, above its tolerance", r.iterations,
+			r.gradient)
 	}
 	d := t.config.Dim
 	return rawModel(p.lin, r.w[:d], r.w[d]), r, nil

@@ -16,13 +16,13 @@ type Scored struct {
 	Positive bool
 }
 
-// TuneThreshold finds the threshold τ for which predicting "positive iff score > τ" has the largest value
-// of m on the given examples, and that value. The search is exact: the scores are sorted and equal ones are
-// moved together. Candidates are the largest score (nothing is predicted positive), the midpoints between
-// consecutive distinct scores, and one below the smallest (everything is); of equal values
-// the highest threshold wins. Undefined values are passed over; when all are undefined the value is NaN and the threshold
-// is the largest score. It works for every measure and reorders examples. With no example or a score that is not finite the
-// result is (0, NaN). O(n log n).
+// TuneThreshold finds the threshold τ for which predicting "positive iff score > τ" has the largest
+// value of m on the given examples, and that value. The search is exact: the scores are sorted and
+// equal ones are moved together. Candidates are the largest score (nothing is predicted positive),
+// the midpoints between consecutive distinct scores, and one below the smallest (everything is); of
+// equal values the highest threshold wins. Undefined values are passed over; when all are undefined
+// the value is NaN and the threshold is the largest score. It works for every measure and reorders
+// examples. With no example or a score that is not finite the result is (0, NaN). O(n log n).
 func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float64) {
 	if len(examples) == 0 || slices.ContainsFunc(examples, func(e Scored) bool { return e.Score-e.Score != 0 }) {
 		return 0, math.NaN()
@@ -92,7 +92,8 @@ func Evaluate(ctx context.Context, d Data, m *Linear) (measure.Confusion, error)
 	return c, err
 }
 
-// Tune tunes the threshold of a classifier for m on data, in one pass: see [TuneThreshold]. O(n) memory.
+// Tune tunes the threshold of a classifier for m on data, in one pass: see [TuneThreshold]. O(n)
+// memory.
 func Tune(ctx context.Context, d Data, model *Linear, m measure.Measure) (threshold, value float64, err error) {
 	scores, err := d.scores(ctx, []*Linear{model}, nil)
 	if err != nil {

@@ -25,16 +25,18 @@ type Options struct {
 	Token string
 	// HTTP makes the requests; nil is a client of its own with a time limit of 30 s for each.
 	HTTP *http.Client
-	// Attempts is how often a request that can be repeated is sent before its failure is told: default 4.
+	// Attempts is how often a request that can be repeated is sent before its failure is told:
+	// default 4.
 	Attempts int
-	// Pause is the first one between attempts, doubled each time, with a random half: default 100 ms.
+	// Pause is the first one between attempts, doubled each time, with a random half: default 100
+	// ms.
 	Pause time.Duration
 }
 
-// Client calls the service. It is safe for concurrent use. Requests that may be repeated without harm
-// (decisions, reports, feedback, which counts once) are sent again after failures of the network and the
-// statuses 429, 502, 503 and 504, with growing pauses, as long as the context allows; changes of
-// experiments are not.
+// Client calls the service. It is safe for concurrent use. Requests that may be repeated without
+// harm (decisions, reports, feedback, which counts once) are sent again after failures of the
+// network and the statuses 429, 502, 503 and 504, with growing pauses, as long as the context
+// allows; changes of experiments are not.
 type Client struct {
 	base     string
 	token    string
@@ -50,9 +52,13 @@ func New(o Options) (*Client, error) {
 		return nil, noregret.Errorf(noregret.Usage, "URL", "%q: want http://HOST:PORT or https://HOST:PORT", o.URL)
 	}
 	if o.Attempts < 0 || o.Pause < 0 {
-		return nil, noregret.Errorf(noregret.Usage, "attempts", "%d with pauses of %v: want at least 1 and 0s", o.Attempts, o.Pause)
+		return nil, noregret.Errorf(noregret.Usage, "attempts", "%d with pauses of %v: want at least 1 and 0s",
+			o.Attempts, o.Pause)
 	}
-	c := &Client{base: strings.TrimRight(o.URL, "/"), token: o.Token, http: o.HTTP, attempts: o.Attempts, pause: o.Pause}
+	c := &Client{
+		base: strings.TrimRight(o.URL, "/"), token: o.Token, http: o.HTTP, attempts: o.Attempts,
+		pause: o.Pause,
+	}
 	if c.http == nil {
 		c.http = &http.Client{Timeout: 30 * time.Second}
 	}
@@ -96,7 +102,8 @@ func (e *Error) temporary() bool {
 	return false
 }
 
-// send sends a request, again where that helps, and returns the answer, whose body the caller closes.
+// send sends a request, again where that helps, and returns the answer, whose body the caller
+// closes.
 func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
 	p := pauses{c.pause, longestPause}
 	for attempt := 1; ; attempt++ {
@@ -151,7 +158,10 @@ func refusal(resp *http.Response) error {
 	}
 	var p experiment.Problem
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
-		p = experiment.Problem{Code: string(noregret.Internal), Detail: fmt.Sprintf("the service answered %s", resp.Status)}
+		p = experiment.Problem{
+			Code:   string(noregret.Internal),
+			Detail: fmt.Sprintf("the service answered %s", resp.Status),
+		}
 	}
 	e.Err = &noregret.Error{Code: noregret.Code(p.Code), Place: p.Place, Message: p.Detail}
 	return e
@@ -160,7 +170,8 @@ func refusal(resp *http.Response) error {
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 128 << 20
 
-// json sends a request with a JSON body (nil for none) and reads the JSON answer into out (nil for none).
+// json sends a request with a JSON body (nil for none) and reads the JSON answer into out (nil for
+// none).
 func (c *Client) json(ctx context.Context, q call, in, out any) error {
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -199,26 +210,29 @@ func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]ex
 	var out struct {
 		Decisions []experiment.Decided `json:"decisions"`
 	}
-	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true}, map[string]any{"units": units}, &out)
+	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true},
+		map[string]any{"units": units}, &out)
 	if err == nil && len(out.Decisions) != len(units) {
 		err = noregret.Errorf(noregret.Internal, c.base, "%d decisions for %d units", len(out.Decisions), len(units))
 	}
 	return out.Decisions, err
 }
 
-// Exposures reports that the units of tokens saw what was decided. A nil error means that it is durable; the
-// fates say what each item counted for.
+// Exposures reports that the units of tokens saw what was decided. A nil error means that it is
+// durable; the fates say what each item counted for.
 func (c *Client) Exposures(ctx context.Context, items ...experiment.Reported) (experiment.Fates, error) {
 	return c.report(ctx, "/v1/exposures", items)
 }
 
-// Feedback reports metrics of the units of tokens. A nil error means that it is durable; the fates say what
-// each item counted for.
+// Feedback reports metrics of the units of tokens. A nil error means that it is durable; the fates
+// say what each item counted for.
 func (c *Client) Feedback(ctx context.Context, items ...experiment.Reported) (experiment.Fates, error) {
 	return c.report(ctx, "/v1/feedback", items)
 }
 
-func (c *Client) report(ctx context.Context, path string, items []experiment.Reported) (out experiment.Fates, err error) {
+func (c *Client) report(ctx context.Context, path string, items []experiment.Reported) (out experiment.Fates,
+	err error,
+) {
 	err = c.json(ctx, call{method: "POST", path: path, repeat: true}, map[string]any{"items": items}, &out)
 	return out, err
 }
@@ -229,8 +243,8 @@ func (c *Client) Aggregate(ctx context.Context, a experiment.AggregateEvent) (ou
 	return out, err
 }
 
-// Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for a
-// change, and returns nil if there is none.
+// Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for
+// a change, and returns nil if there is none.
 func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Duration) (*experiment.Policy, error) {
 	q := call{method: "GET", path: pathOf(name, "/policy"), repeat: true, long: wait > 0}
 	if digest != "" {
@@ -279,7 +293,8 @@ func (c *Client) Report(ctx context.Context, name string) (*experiment.Report, e
 // Explain asks why a decision was what it was.
 func (c *Client) Explain(ctx context.Context, name, token string) (*experiment.Explanation, error) {
 	var out experiment.Explanation
-	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true}, nil, &out)
+	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true},
+		nil, &out)
 	return &out, err
 }
 
@@ -300,8 +315,8 @@ func (c *Client) State(ctx context.Context) (out experiment.StateName, err error
 	return out, err
 }
 
-// Snapshot is the state from which the most of the service's log can be folded again: nil where all events are
-// there. [experiment.State.UnmarshalBinary] reads it.
+// Snapshot is the state from which the most of the service's log can be folded again: nil where all
+// events are there. [experiment.State.UnmarshalBinary] reads it.
 func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	resp, err := c.send(ctx, call{method: "GET", path: "/v1/snapshot", repeat: true, long: true})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
@@ -314,8 +329,8 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
-// Export opens the log as JSON lines, from a position on (0: the first one kept), of one experiment or, with
-// "", of all. The caller closes it.
+// Export opens the log as JSON lines, from a position on (0: the first one kept), of one experiment
+// or, with "", of all. The caller closes it.
 func (c *Client) Export(ctx context.Context, from uint64, name string) (io.ReadCloser, error) {
 	v := url.Values{}
 	if from > 0 {

@@ -28,13 +28,21 @@ func TestCalls(t *testing.T) {
 	if f, err := c.Exposures(ctx, experiment.Reported{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
 		t.Errorf("%+v %v", f, err)
 	}
-	if f, err := c.Feedback(ctx, experiment.Reported{Token: ds[0].Token, Metrics: map[string]float64{"x": 1}}); err != nil || f.Accepted != 1 {
+	if f,
+		err := c.Feedback(ctx, experiment.Reported{
+		Token:   ds[0].Token,
+		Metrics: map[string]float64{"x": 1},
+	}); err != nil || f.Accepted != 1 {
 		t.Errorf("%+v %v", f, err)
 	}
 	if e, err := c.Explain(ctx, "toy", ds[0].Token); err != nil || !e.Consistent {
 		t.Errorf("%+v %v", e, err)
 	}
-	for _, step := range []struct{ what, state string }{{"pause", "paused"}, {"resume", "running"}, {"rollback", "rolled_back"}} {
+	for _, step := range []struct{ what, state string }{
+		{"pause", "paused"},
+		{"resume", "running"},
+		{"rollback", "rolled_back"},
+	} {
 		if v, err := c.Change(ctx, "toy", step.what, "a test"); err != nil || string(v.State) != step.state {
 			t.Errorf("%+v %v", v, err)
 		}
@@ -99,7 +107,13 @@ func TestRetries(t *testing.T) {
 	if _, err := s.client.Decide(ended, "toy", "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	for _, o := range []client.Options{{}, {URL: "ftp://x"}, {URL: "127.0.0.1:80"}, {URL: "http://x?y"}, {URL: "http://x", Attempts: -1}} {
+	for _, o := range []client.Options{
+		{},
+		{URL: "ftp://x"},
+		{URL: "127.0.0.1:80"},
+		{URL: "http://x?y"},
+		{URL: "http://x", Attempts: -1},
+	} {
 		if _, err := client.New(o); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -115,14 +129,18 @@ func TestReporter(t *testing.T) {
 	}
 	var total experiment.Fates
 	batches := 0
-	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 50, Every: time.Hour, Queue: 10, Done: func(_ bool, _ []experiment.Reported, f experiment.Fates, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-		batches++
-		total.Accepted += f.Accepted
-		total.Duplicate += f.Duplicate
-	}})
+	r,
+		err := s.client.NewReporter(client.ReporterOptions{
+		Batch: 50, Every: time.Hour, Queue: 10,
+		Done: func(_ bool, _ []experiment.Reported, f experiment.Fates, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			batches++
+			total.Accepted += f.Accepted
+			total.Duplicate += f.Duplicate
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +149,8 @@ func TestReporter(t *testing.T) {
 	for w := range 4 {
 		wg.Go(func() {
 			for _, d := range ds[w*100 : (w+1)*100] {
-				if err := errors.Join(r.Exposure(ctx, d.Token), r.Feedback(ctx, d.Token, map[string]float64{"x": 1})); err != nil {
+				if err := errors.Join(r.Exposure(ctx, d.Token),
+					r.Feedback(ctx, d.Token, map[string]float64{"x": 1})); err != nil {
 					t.Error(err)
 				}
 			}
@@ -145,7 +164,8 @@ func TestReporter(t *testing.T) {
 		t.Error(err)
 	}
 	report, err := s.Report("toy")
-	if err != nil || total.Accepted != 800 || total.Duplicate != 0 || report.Feedback.Accepted != 400 || report.Health.Exposures.Accepted != 400 || batches > 20 {
+	if err != nil || total.Accepted != 800 || total.Duplicate != 0 || report.Feedback.Accepted != 400 ||
+		report.Health.Exposures.Accepted != 400 || batches > 20 {
 		t.Errorf("%+v in %d batches; %+v, %v", total, batches, report.Feedback, err)
 	}
 	if err := r.Exposure(ctx, "x"); err == nil {
@@ -184,7 +204,9 @@ func TestReporterHoldsBack(t *testing.T) {
 func TestLocalSameArm(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	renewed := make(chan uint64, 10)
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *experiment.Policy) { renewed <- p.Version }})
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *experiment.Policy) {
+		renewed <- p.Version
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,13 +232,17 @@ func TestLocalSameArm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version || !bytes.Equal(got.Value, d.Value) {
+			if got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
+				!bytes.Equal(got.Value, d.Value) {
 				t.Fatalf("round %d, %s: here %+v, the service %+v", round, names[i], got, d)
 			}
 			if got.HeldBack {
 				held++
 			}
-			if err := l.Record(got, map[string]float64{"x": map[string]float64{"gain": 2}[got.Name] + float64(i%7), "shown": 3}); err != nil {
+			if err := l.Record(got, map[string]float64{
+				"x":     map[string]float64{"gain": 2}[got.Name] + float64(i%7),
+				"shown": 3,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -232,7 +258,9 @@ func TestLocalSameArm(t *testing.T) {
 		case 1:
 			_, err = s.client.Change(ctx, "toy", "resume", "")
 		case 2:
-			_, err = s.client.Apply(ctx, "toy", bytes.Replace([]byte(toy), []byte("share: 0.2"), []byte("share: 0.4"), 1))
+			_,
+				err = s.client.Apply(ctx, "toy",
+				bytes.Replace([]byte(toy), []byte("share: 0.2"), []byte("share: 0.4"), 1))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -243,16 +271,21 @@ func TestLocalSameArm(t *testing.T) {
 	}
 }
 
-// TestLocalSums: the sums that arrive are those of what was recorded, once, though the service was away.
+// TestLocalSums: the sums that arrive are those of what was recorded, once, though the service was
+// away.
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	var fates []experiment.Fates
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Source: "test", Every: time.Hour, Done: func(_ experiment.AggregateEvent, f experiment.Fates, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-		fates = append(fates, f)
-	}})
+	l,
+		err := s.client.NewLocal(ctx, "toy", client.LocalOptions{
+		Source: "test", Every: time.Hour,
+		Done: func(_ experiment.AggregateEvent, f experiment.Fates, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			fates = append(fates, f)
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +335,8 @@ func TestLocalSums(t *testing.T) {
 	for arm, a := range r.Arms {
 		x, shown, rate, clicks := a.Metrics["x"], a.Metrics["shown"], a.Metrics["rate"], a.Metrics["clicks"]
 		// Metrics with a default, and ratios, count when the window has closed.
-		if a.N != n[arm] || math.Abs(*x.Mean-sum[arm]/float64(n[arm])) > 1e-9 || shown.N >= a.N || shown.N < a.N/2 || *shown.Mean != 2 || clicks.N != 0 || rate.N != 0 {
+		if a.N != n[arm] || math.Abs(*x.Mean-sum[arm]/float64(n[arm])) > 1e-9 || shown.N >= a.N || shown.N < a.N/2 ||
+			*shown.Mean != 2 || clicks.N != 0 || rate.N != 0 {
 			t.Errorf("%s: %+v, want %d units with the sum %v", arm, a, n[arm], sum[arm])
 		}
 	}
@@ -316,7 +350,8 @@ func TestLocalSums(t *testing.T) {
 	}
 }
 
-// TestLocalTellsRefused: Flush says which sums the service has refused, and does not send them again.
+// TestLocalTellsRefused: Flush says which sums the service has refused, and does not send them
+// again.
 func TestLocalTellsRefused(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour})
@@ -336,10 +371,13 @@ func TestLocalTellsRefused(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no reason"}]}`)
+		_,
+			_ = io.WriteString(w,
+			`{"accepted": 0, "duplicate": 0, "late": 0, "rejected": 1, "items": [{"status": "rejected", "error": "no reason"}]}`)
 	})
 	s.answer.Store(&refuse)
-	if err := l.Flush(ctx); noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "the sums of 1 units are rejected: no reason") {
+	if err := l.Flush(ctx); noregret.CodeOf(err) != noregret.BadInput ||
+		!strings.Contains(err.Error(), "the sums of 1 units are rejected: no reason") {
 		t.Errorf("flush: %v", err)
 	}
 	if err := l.Flush(ctx); err != nil {
@@ -369,7 +407,8 @@ func BenchmarkLocalDecide(b *testing.B) {
 	}
 }
 
-// TestReporterRefuses: what could never be sent is refused when it is given, and does not hold up the rest.
+// TestReporterRefuses: what could never be sent is refused when it is given, and does not hold up
+// the rest.
 func TestReporterRefuses(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", "ann")
@@ -385,12 +424,16 @@ func TestReporterRefuses(t *testing.T) {
 			t.Errorf("%v: %v", v, err)
 		}
 	}
-	for _, err := range []error{r.Feedback(ctx, "", map[string]float64{"x": 1}), r.Feedback(ctx, "t", nil), r.Exposure(ctx, "")} {
+	for _, err := range []error{
+		r.Feedback(ctx, "", map[string]float64{"x": 1}), r.Feedback(ctx, "t", nil),
+		r.Exposure(ctx, ""),
+	} {
 		if noregret.CodeOf(err) != noregret.BadInput {
 			t.Error(err)
 		}
 	}
-	if err := errors.Join(r.Exposure(ctx, ds[0].Token), r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}), r.Close(ctx)); err != nil {
+	if err := errors.Join(r.Exposure(ctx, ds[0].Token), r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}),
+		r.Close(ctx)); err != nil {
 		t.Error(err)
 	}
 	report, err := s.Report("toy")
@@ -404,8 +447,8 @@ func TestReporterRefuses(t *testing.T) {
 	}
 }
 
-// TestReporterSplits: a batch that is too large for the service is sent in halves, and what cannot be sent
-// even alone is told by Flush and Close.
+// TestReporterSplits: a batch that is too large for the service is sent in halves, and what cannot
+// be sent even alone is told by Flush and Close.
 func TestReporterSplits(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(40)...)
@@ -462,7 +505,8 @@ func TestPatience(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.answer.Store(&answer)
-		if err := errors.Join(r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}), r.Flush(ctx), r.Close(ctx)); err != nil {
+		if err := errors.Join(r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1}), r.Flush(ctx),
+			r.Close(ctx)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if waits != 6 {
@@ -475,8 +519,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestReporterCloses: with the service away and the queue full, Close keeps to its context and lets those go
-// who wait for room.
+// TestReporterCloses: with the service away and the queue full, Close keeps to its context and lets
+// those go who wait for room.
 func TestReporterCloses(t *testing.T) {
 	s := newService(t)
 	s.refuse.Store(1 << 40)

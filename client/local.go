@@ -26,17 +26,19 @@ type LocalOptions struct {
 	Every time.Duration
 	// Wait is how long one poll for a new policy waits: default 30 s, at most 1 m.
 	Wait time.Duration
-	// Renewed is told of each new policy after the first. It is called by the Local's goroutine and may be nil.
-	Renewed func(p *experiment.Policy)
-	// Done is told what became of each report of sums. It is called by the Local's goroutine and may be nil.
-	Done func(sums experiment.AggregateEvent, fates experiment.Fates, err error)
-	// Waiting is told of each failure in sending them that is waited for. It is called by the Local's goroutine and
+	// Renewed is told of each new policy after the first. It is called by the Local's goroutine and
 	// may be nil.
+	Renewed func(p *experiment.Policy)
+	// Done is told what became of each report of sums. It is called by the Local's goroutine and
+	// may be nil.
+	Done func(sums experiment.AggregateEvent, fates experiment.Fates, err error)
+	// Waiting is told of each failure in sending them that is waited for. It is called by the
+	// Local's goroutine and may be nil.
 	Waiting func(err error)
 }
 
-// Local decides in the process for one experiment, and sends sums of what is recorded. Its methods are safe
-// for concurrent use; deciding takes no lock.
+// Local decides in the process for one experiment, and sends sums of what is recorded. Its methods
+// are safe for concurrent use; deciding takes no lock.
 type Local struct {
 	client  *Client
 	name    string
@@ -73,14 +75,19 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 		o.Wait = 30 * time.Second
 	}
 	if len(o.Source) > 100 || o.Every < 0 || o.Wait < 0 || o.Wait > time.Minute {
-		return nil, noregret.Errorf(noregret.Usage, "local", "source of %d bytes, sums every %v, polls of %v: want at most 100, lengths of time, at most 1m", len(o.Source), o.Every, o.Wait)
+		return nil, noregret.Errorf(noregret.Usage, "local",
+			"source of %d bytes, sums every %v, polls of %v: want at most 100, lengths of time, at most 1m",
+			len(o.Source), o.Every, o.Wait)
 	}
 	p, err := c.Policy(ctx, name, "", 0)
 	if err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.Background())
-	l := &Local{client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(), sums: map[sumKey]*experiment.AggregateItem{}}
+	l := &Local{
+		client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(),
+		sums: map[sumKey]*experiment.AggregateItem{},
+	}
 	l.policy.Store(p)
 	l.done.Add(2)
 	go l.poll(run)
@@ -91,8 +98,9 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 // Policy is the policy in force.
 func (l *Local) Policy() *experiment.Policy { return l.policy.Load() }
 
-// Decide is the decision for a unit: the service's own, as long as both have the same policy. It refuses what
-// the service refuses, a name that [experiment.CheckUnit] does not allow, and allocates nothing.
+// Decide is the decision for a unit: the service's own, as long as both have the same policy. It
+// refuses what the service refuses, a name that [experiment.CheckUnit] does not allow, and
+// allocates nothing.
 func (l *Local) Decide(unit string) (experiment.Decision, error) {
 	if err := experiment.CheckUnit("unit", unit); err != nil {
 		return experiment.Decision{}, err
@@ -133,9 +141,10 @@ func (l *Local) poll(ctx context.Context) {
 	}
 }
 
-// Record counts a unit as exposed, with its metrics: once for each unit and policy version, when they are
-// known. A metric that is left out counts as its default, or not at all. It refuses what the service would.
-// Nothing counts as exposed without it: the definition's "exposure: immediate" is of decisions that the service makes.
+// Record counts a unit as exposed, with its metrics: once for each unit and policy version, when
+// they are known. A metric that is left out counts as its default, or not at all. It refuses what
+// the service would. Nothing counts as exposed without it: the definition's "exposure: immediate"
+// is of decisions that the service makes.
 func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error {
 	p := l.policy.Load()
 	for name, v := range metrics {
@@ -148,7 +157,10 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 	key := sumKey{d.Version, d.Name, d.HeldBack}
 	s := l.sums[key]
 	if s == nil {
-		s = &experiment.AggregateItem{Version: d.Version, Arm: d.Name, HeldBack: d.HeldBack, Metrics: map[string]experiment.Sums{}}
+		s = &experiment.AggregateItem{
+			Version: d.Version, Arm: d.Name, HeldBack: d.HeldBack,
+			Metrics: map[string]experiment.Sums{},
+		}
 		l.sums[key] = s
 	}
 	s.Units++
@@ -225,9 +237,10 @@ func (l *Local) report(ctx context.Context) {
 	}
 }
 
-// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what could
-// not be sent then waits for the next Flush, with its sequence number, and sums that come meanwhile for the
-// one after it, so that memory does not grow. Sums that the service refuses, or has got too late, are in the error.
+// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what
+// could not be sent then waits for the next Flush, with its sequence number, and sums that come
+// meanwhile for the one after it, so that memory does not grow. Sums that the service refuses, or
+// has got too late, are in the error.
 func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -255,7 +268,9 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 	for i, f := range fates.Items {
 		if err == nil && (f.Status == experiment.Rejected || f.Status == experiment.Late) && i < len(l.pending.Items) {
 			it := l.pending.Items[i]
-			refused = errors.Join(refused, noregret.Errorf(noregret.BadInput, fmt.Sprintf("version %d, arm %s", it.Version, it.Arm), "the sums of %d units are %s: %s", it.Units, f.Status, f.Error))
+			refused = errors.Join(refused, noregret.Errorf(noregret.BadInput,
+				fmt.Sprintf("version %d, arm %s", it.Version, it.Arm), "the sums of %d units are %s: %s", it.Units,
+				f.Status, f.Error))
 		}
 	}
 	if err == nil || !passes(err) {

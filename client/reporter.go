@@ -14,24 +14,25 @@ import (
 
 // ReporterOptions tune a [Reporter]. The zero value of each field is its default.
 type ReporterOptions struct {
-	// Batch is how many items are sent at once: default 500, 1 to 10,000. A batch that the service finds too
-	// large is sent in halves.
+	// Batch is how many items are sent at once: default 500, 1 to 10,000. A batch that the service
+	// finds too large is sent in halves.
 	Batch int
 	// Every is how long an item waits for company: default 1 s.
 	Every time.Duration
 	// Queue bounds the items that wait; who reports more waits, too: default ten batches.
 	Queue int
-	// Done is told what became of each batch: the items, exposures or feedback, and the fates or the error
-	// with which they were given up. It is called by the Reporter's goroutine and may be nil.
+	// Done is told what became of each batch: the items, exposures or feedback, and the fates or
+	// the error with which they were given up. It is called by the Reporter's goroutine and may be
+	// nil.
 	Done func(exposures bool, items []experiment.Reported, fates experiment.Fates, err error)
-	// Waiting is told of each failure that is waited for: the service is away, or refuses the access token. It
-	// is called by the Reporter's goroutine and may be nil.
+	// Waiting is told of each failure that is waited for: the service is away, or refuses the
+	// access token. It is called by the Reporter's goroutine and may be nil.
 	Waiting func(err error)
 }
 
-// Reporter sends exposures and feedback in batches. While the service is away, or does not know the access
-// token, it tries on with growing pauses, up to 30 s: the queue fills meanwhile, and holds the program back.
-// Its methods are safe for concurrent use.
+// Reporter sends exposures and feedback in batches. While the service is away, or does not know the
+// access token, it tries on with growing pauses, up to 30 s: the queue fills meanwhile, and holds
+// the program back. Its methods are safe for concurrent use.
 type Reporter struct {
 	client  *Client
 	options ReporterOptions
@@ -63,7 +64,8 @@ func (l *lost) err() error {
 	if l.items == 0 {
 		return nil
 	}
-	return noregret.Errorf(noregret.Internal, "reporter", "%d items were given up, the first ones as: %w", l.items, l.first)
+	return noregret.Errorf(noregret.Internal, "reporter", "%d items were given up, the first ones as: %w", l.items,
+		l.first)
 }
 
 // NewReporter starts a reporter, which [Reporter.Close] ends.
@@ -78,7 +80,9 @@ func (c *Client) NewReporter(o ReporterOptions) (*Reporter, error) {
 		o.Queue = 10 * o.Batch
 	}
 	if o.Batch < 1 || o.Batch > 10_000 || o.Every < 0 || o.Queue < 1 {
-		return nil, noregret.Errorf(noregret.Usage, "reporter", "batches of %d every %v, a queue of %d: want 1 to 10000, a length of time, at least 1", o.Batch, o.Every, o.Queue)
+		return nil, noregret.Errorf(noregret.Usage, "reporter",
+			"batches of %d every %v, a queue of %d: want 1 to 10000, a length of time, at least 1", o.Batch, o.Every,
+			o.Queue)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Reporter{
@@ -91,7 +95,8 @@ func (c *Client) NewReporter(o ReporterOptions) (*Reporter, error) {
 
 var errClosed = noregret.Errorf(noregret.Usage, "reporter", "it is closed")
 
-// Exposure takes an exposure. It waits while the queue is full, until ctx ends or the reporter is closed.
+// Exposure takes an exposure. It waits while the queue is full, until ctx ends or the reporter is
+// closed.
 func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -99,8 +104,8 @@ func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	return r.put(ctx, queued{exposure: true, item: experiment.Reported{Token: token}})
 }
 
-// TryExposure is [Reporter.Exposure] that does not wait: where the queue is full it is an error, and the
-// exposure is lost.
+// TryExposure is [Reporter.Exposure] that does not wait: where the queue is full it is an error,
+// and the exposure is lost.
 func (r *Reporter) TryExposure(token string) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -117,8 +122,8 @@ func (r *Reporter) TryExposure(token string) error {
 	}
 }
 
-// Feedback takes a unit's metrics, finite numbers. It waits while the queue is full, until ctx ends or the
-// reporter is closed. The map must not be changed afterwards.
+// Feedback takes a unit's metrics, finite numbers. It waits while the queue is full, until ctx ends
+// or the reporter is closed. The map must not be changed afterwards.
 func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[string]float64) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -181,8 +186,8 @@ func (r *Reporter) leave() {
 	}
 }
 
-// Flush sends what waits and returns when it was sent. The error says how many items were given up since the
-// last one.
+// Flush sends what waits and returns when it was sent. The error says how many items were given up
+// since the last one.
 func (r *Reporter) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	if err := r.put(ctx, queued{flush: done}); err != nil {
@@ -196,9 +201,9 @@ func (r *Reporter) Flush(ctx context.Context) error {
 	}
 }
 
-// Close sends what waits, for as long as ctx allows, and ends the reporter; calls that wait for room in the
-// queue return. The error says how many items were given up since the last [Reporter.Flush]; Done was told
-// of each.
+// Close sends what waits, for as long as ctx allows, and ends the reporter; calls that wait for
+// room in the queue return. The error says how many items were given up since the last
+// [Reporter.Flush]; Done was told of each.
 func (r *Reporter) Close(ctx context.Context) error {
 	r.mu.Lock()
 	if r.closed {

@@ -16,7 +16,8 @@ const longestPause = 30 * time.Second
 // pauses are growing ones, each with a random half.
 type pauses struct{ next, longest time.Duration }
 
-// wait waits for the next pause, or for at least as long as the failure says. It reports whether ctx still allows to go on.
+// wait waits for the next pause, or for at least as long as the failure says. It reports whether
+// ctx still allows to go on.
 func (p *pauses) wait(ctx context.Context, failure error) bool {
 	wait := p.next/2 + rand.N(p.next/2+1)
 	if e, ok := errors.AsType[*Error](failure); ok {
@@ -33,8 +34,9 @@ func (p *pauses) wait(ctx context.Context, failure error) bool {
 	}
 }
 
-// passes reports whether a failure may pass with time: the network's, a service that is away or has too much
-// to do, an access token that is being changed. What cannot be written or is refused does not.
+// passes reports whether a failure may pass with time: the network's, a service that is away or has
+// too much to do, an access token that is being changed. What cannot be written or is refused does
+// not.
 func passes(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.temporary() || e.Status == http.StatusUnauthorized
@@ -42,8 +44,8 @@ func passes(err error) bool {
 	return noregret.CodeOf(err) == noregret.Internal
 }
 
-// persist calls send until it succeeds, fails for good or ctx ends, with growing pauses. failed is told of
-// each failure that is waited for, unless it is nil.
+// persist calls send until it succeeds, fails for good or ctx ends, with growing pauses. failed is
+// told of each failure that is waited for, unless it is nil.
 func (c *Client) persist(ctx context.Context, failed func(error), send func() error) error {
 	p := pauses{c.pause, longestPause}
 	for {

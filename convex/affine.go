@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Affine is the affine subspace {x : Ax = b}, kept as Qx = b' with orthonormal rows Q. An equation is understood up to its rounding,
-// (d+4)·2⁻⁵² of |b'_k| + ‖x‖₂.
+// Affine is the affine subspace {x : Ax = b}, kept as Qx = b' with orthonormal rows Q. An equation
+// is understood up to its rounding, (d+4)·2⁻⁵² of |b'_k| + ‖x‖₂.
 type Affine struct {
 	d     int
 	rows  [][]float64 // of Q
@@ -18,9 +18,10 @@ type Affine struct {
 	point []float64   // Qᵀb', the point nearest to 0
 }
 
-// NewAffine makes {x : Ax = b}. The rows are orthonormalised once, by Gram–Schmidt with a second pass, at O(k²d) for k rows. A row that
-// depends on the ones before it to 1e-10 of its norm is dropped when its equation follows from theirs, and refused when it contradicts
-// them. With no row left (A = 0, b = 0) the set is ℝ^d.
+// NewAffine makes {x : Ax = b}. The rows are orthonormalised once, by Gram–Schmidt with a second
+// pass, at O(k²d) for k rows. A row that depends on the ones before it to 1e-10 of its norm is
+// dropped when its equation follows from theirs, and refused when it contradicts them. With no row
+// left (A = 0, b = 0) the set is ℝ^d.
 func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 	const what = "affine set"
 	if a == nil {
@@ -85,7 +86,8 @@ func (s *Affine) Dim() int { return s.d }
 // Rank is the number of independent equations.
 func (s *Affine) Rank() int { return len(s.rows) }
 
-// Project writes v − Qᵀ(Qv − b'), row by row, twice, so that rounding from a distant v is taken back. O(kd).
+// Project writes v − Qᵀ(Qv − b'), row by row, twice, so that rounding from a distant v is taken
+// back. O(kd).
 func (s *Affine) Project(dst, v []float64) {
 	copy(dst, v)
 	for range 3 {
@@ -98,8 +100,8 @@ func (s *Affine) Project(dst, v []float64) {
 	}
 }
 
-// Minimize has a minimum only where c is in the span of the rows (to 1e-12 of its norm): ⟨c, x⟩ is then constant and the point is the one
-// nearest to 0. O(kd).
+// Minimize has a minimum only where c is in the span of the rows (to 1e-12 of its norm): ⟨c, x⟩ is
+// then constant and the point is the one nearest to 0. O(kd).
 func (s *Affine) Minimize(dst, c []float64) (float64, error) {
 	if !s.Attains(c) {
 		return 0, ErrUnbounded
@@ -109,7 +111,8 @@ func (s *Affine) Minimize(dst, c []float64) (float64, error) {
 	return v, nil
 }
 
-// Attains implements [Attainer]. The part of c outside the span is formed in blocks of 128 coordinates: O(kd·⌈d/128⌉).
+// Attains implements [Attainer]. The part of c outside the span is formed in blocks of 128
+// coordinates: O(kd·⌈d/128⌉).
 func (s *Affine) Attains(c []float64) bool {
 	tol := float64(1e-12 * Norm2(c))
 	var block [128]float64

@@ -20,7 +20,8 @@ func NewBall(center []float64, r float64) (*Ball, error) { return NewLpBall(cent
 // NewCenteredBall makes the Euclidean ball of radius r > 0 around the origin of ℝ^d.
 func NewCenteredBall(d int, r float64) (*Ball, error) { return NewCenteredLpBall(d, 2, r) }
 
-// NewCenteredLpBall makes the ball of radius r > 0 around the origin of ℝ^d in the norm of exponent p in [1, +Inf].
+// NewCenteredLpBall makes the ball of radius r > 0 around the origin of ℝ^d in the norm of exponent
+// p in [1, +Inf].
 func NewCenteredLpBall(d int, p, r float64) (*Ball, error) {
 	if err := checkDim("ball", d); err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func NewCenteredLpBall(d int, p, r float64) (*Ball, error) {
 	return &Ball{d: d, norm: norm, radius: r}, nil
 }
 
-// NewLpBall makes the ball of radius r > 0 around the center, which is copied, in the norm of exponent p in [1, +Inf].
+// NewLpBall makes the ball of radius r > 0 around the center, which is copied, in the norm of
+// exponent p in [1, +Inf].
 func NewLpBall(center []float64, p, r float64) (*Ball, error) {
 	b, err := NewCenteredLpBall(len(center), p, r)
 	if err != nil {
@@ -77,10 +79,11 @@ func (b *Ball) at(i int) float64 {
 	return b.center[i]
 }
 
-// Project implements [Set]. p = 2: x0 + (v−x0)·r/‖v−x0‖; p = ∞: clipping; p = 1: soft thresholding at the level found as for
-// [Simplex]; any other p: the multiplier λ of x_i + λ·sgn(x_i)|x_i|^{p−1} = v_i by a safeguarded Newton method to full precision, with an inner
-// one for each coordinate. The result has norm at most r as computed by [Lp.Of]: rounding is taken back by shrinking. O(d) each pass: 2 for 2
-// and ∞, at most 66 for 1, up to some hundreds for the others.
+// Project implements [Set]. p = 2: x0 + (v−x0)·r/‖v−x0‖; p = ∞: clipping; p = 1: soft thresholding
+// at the level found as for [Simplex]; any other p: the multiplier λ of x_i + λ·sgn(x_i)|x_i|^{p−1}
+// = v_i by a safeguarded Newton method to full precision, with an inner one for each coordinate.
+// The result has norm at most r as computed by [Lp.Of]: rounding is taken back by shrinking. O(d)
+// each pass: 2 for 2 and ∞, at most 66 for 1, up to some hundreds for the others.
 func (b *Ball) Project(dst, v []float64) {
 	n := b.norm.distance(v, b.center)
 	if n <= b.radius {
@@ -126,7 +129,8 @@ func (b *Ball) projectL1(dst, v []float64) {
 	}
 }
 
-// shrink moves dst towards the center until its computed distance is at most r: by 2⁻⁵² of itself, then twice that, and so on.
+// shrink moves dst towards the center until its computed distance is at most r: by 2⁻⁵² of itself,
+// then twice that, and so on.
 func (b *Ball) shrink(dst []float64) {
 	for by := eps / 2; by < 2; by *= 2 {
 		if b.norm.distance(dst, b.center) <= b.radius {
@@ -144,7 +148,8 @@ func (b *Ball) shrink(dst []float64) {
 	}
 }
 
-// projectLp solves for exponents other than 1, 2 and ∞ in units of r: x + λx^{p−1} = a for each a = |v_i − x0_i|/r, Σx^p = 1.
+// projectLp solves for exponents other than 1, 2 and ∞ in units of r: x + λx^{p−1} = a for each a =
+// |v_i − x0_i|/r, Σx^p = 1.
 func (b *Ball) projectLp(dst, v []float64) {
 	p, q := b.norm.p, b.norm.q
 	m := maxDistance(v, b.center)
@@ -193,8 +198,8 @@ func (b *Ball) projectLp(dst, v []float64) {
 	}
 }
 
-// lpRoot is the x > 0 with x + λx^{p−1} = a, for a > 0 and λ ≥ 0. In x for p > 2 and in z = x^{p−1} for p < 2 the left side is convex, so
-// Newton's method comes down on the root from the right.
+// lpRoot is the x > 0 with x + λx^{p−1} = a, for a > 0 and λ ≥ 0. In x for p > 2 and in z = x^{p−1}
+// for p < 2 the left side is convex, so Newton's method comes down on the root from the right.
 func lpRoot(a, lambda, p float64) float64 {
 	if lambda == 0 {
 		return a
@@ -219,8 +224,9 @@ func lpRoot(a, lambda, p float64) float64 {
 	return z
 }
 
-// Minimize returns x0 − r·∇‖c‖*: for p = 2 that is x0 − r·c/‖c‖, for p = 1 one vertex, that of the lowest index among the largest |c_i|, for
-// p = ∞ the corner x0 − r·sgn(c), with -r where c_i = 0. At c = 0 it is the center, but for p = ∞ the lowest corner. O(d).
+// Minimize returns x0 − r·∇‖c‖*: for p = 2 that is x0 − r·c/‖c‖, for p = 1 one vertex, that of the
+// lowest index among the largest |c_i|, for p = ∞ the corner x0 − r·sgn(c), with -r where c_i = 0.
+// At c = 0 it is the center, but for p = ∞ the lowest corner. O(d).
 func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	n := b.norm
 	sum, m := 0.0, maxDistance(c, nil)
@@ -269,7 +275,8 @@ func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	return sum, nil
 }
 
-// Contains implements [Set]; the scale is r, or the modulus of the center where that is larger. O(d).
+// Contains implements [Set]; the scale is r, or the modulus of the center where that is larger.
+// O(d).
 func (b *Ball) Contains(x []float64, tol float64) bool {
 	n := b.norm.distance(x, b.center)
 	return n <= b.radius+float64(tol*max(b.radius, maxDistance(b.center, nil)))

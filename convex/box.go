@@ -15,8 +15,8 @@ type Box struct {
 	bounded      bool
 }
 
-// NewBox makes the box lower ≤ x ≤ upper. A lower side is finite or -Inf, an upper side finite or +Inf, and lower ≤ upper. The slices
-// are copied.
+// NewBox makes the box lower ≤ x ≤ upper. A lower side is finite or -Inf, an upper side finite or
+// +Inf, and lower ≤ upper. The slices are copied.
 func NewBox(lower, upper []float64) (*Box, error) {
 	if err := checkDim("box", len(lower)); err != nil {
 		return nil, err
@@ -33,7 +33,8 @@ func NewBox(lower, upper []float64) (*Box, error) {
 			return nil, noregret.Errorf(noregret.BadInput, "box", "upper[%d] is %v, want a finite number or +Inf", i, b)
 		}
 		if a > b {
-			return nil, noregret.Errorf(noregret.BadInput, "box", "lower[%d] is %v and upper[%d] is %v, want lower at most upper", i, a, i, b)
+			return nil, noregret.Errorf(noregret.BadInput, "box",
+				"lower[%d] is %v and upper[%d] is %v, want lower at most upper", i, a, i, b)
 		}
 	}
 	return newBox(slices.Clone(lower), slices.Clone(upper)), nil
@@ -54,9 +55,9 @@ func newBox(lower, upper []float64) *Box {
 	return b
 }
 
-// NewOpenBox makes the box lower < x < upper. Among float64s an open side is the closed one a unit in the last place further in
-// ([math.Nextafter]), and so it is stored; an infinite side stays. A box with only some open sides is made by
-// moving those sides and [NewBox].
+// NewOpenBox makes the box lower < x < upper. Among float64s an open side is the closed one a unit
+// in the last place further in ([math.Nextafter]), and so it is stored; an infinite side stays. A
+// box with only some open sides is made by moving those sides and [NewBox].
 func NewOpenBox(lower, upper []float64) (*Box, error) {
 	b, err := NewBox(lower, upper)
 	if err != nil {
@@ -115,8 +116,9 @@ func clip(x, a, b float64) float64 {
 	return x
 }
 
-// Minimize takes the lower side where c_i ≥ 0 and the upper side elsewhere; where c_i = 0 and the lower side is infinite, the point of the
-// side nearest to 0. It returns [ErrUnbounded] when c_i points to an infinite side. O(d).
+// Minimize takes the lower side where c_i ≥ 0 and the upper side elsewhere; where c_i = 0 and the
+// lower side is infinite, the point of the side nearest to 0. It returns [ErrUnbounded] when c_i
+// points to an infinite side. O(d).
 func (b *Box) Minimize(dst, c []float64) (float64, error) {
 	if !b.Attains(c) {
 		return 0, ErrUnbounded
@@ -149,7 +151,8 @@ func (b *Box) Attains(c []float64) bool {
 	return true
 }
 
-// Contains implements [Set]; the scale of a coordinate is the larger modulus of its finite sides, or 1 when that is 0. O(d).
+// Contains implements [Set]; the scale of a coordinate is the larger modulus of its finite sides,
+// or 1 when that is 0. O(d).
 func (b *Box) Contains(x []float64, tol float64) bool {
 	for i, v := range x {
 		lo, hi := b.lower[i], b.upper[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum is understood up
-// to the rounding of d additions, (d+4)·2⁻⁵² of Σmax(|l_i|, |u_i|).
+// CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum is
+// understood up to the rounding of d additions, (d+4)·2⁻⁵² of Σmax(|l_i|, |u_i|).
 type CappedSimplex struct {
 	lower, upper []float64 // all finite
 	sum          float64
@@ -60,7 +60,8 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.spare = 0
 	}
 	if c.spare < 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
+		return nil, noregret.Errorf(noregret.BadInput, what,
+			"the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
 	}
 	most := 0.0
 	for i, l := range c.lower { // no coordinate can be more than this above its lower side
@@ -69,15 +70,16 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.scale += max(math.Abs(l), math.Abs(c.upper[i]))
 	}
 	if most < sum-float64(slack(d)*c.scale) {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v and the upper sides sum to %v, want the sum at most that", sum, most)
+		return nil, noregret.Errorf(noregret.BadInput, what,
+			"the sum is %v and the upper sides sum to %v, want the sum at most that", sum, most)
 	}
 	c.scale = max(c.scale, math.Abs(sum))
 	c.diameter = c.diameterBound(max(0, min(c.spare, most-sum)))
 	return c, nil
 }
 
-// diameterBound fills |x−y| from the widest coordinate down: no coordinate differs by more than its width,
-// and the positive and the negative differences both sum to at most room.
+// diameterBound fills |x−y| from the widest coordinate down: no coordinate differs by more than its
+// width, and the positive and the negative differences both sum to at most room.
 func (c *CappedSimplex) diameterBound(room float64) float64 {
 	widths := make([]float64, len(c.lower))
 	for i := range widths {
@@ -101,10 +103,10 @@ func (c *CappedSimplex) Bounds(i int) (lower, upper float64) { return c.lower[i]
 // Sum is s.
 func (c *CappedSimplex) Sum() float64 { return c.sum }
 
-// Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and without
-// scratch by Newton's method with a bracket on that decreasing, piecewise linear function: at most 100 passes
-// (10 to 30 are usual). Where v is large beside the sides, at most 220 more find τ beside one of the v_i, so
-// that the accuracy is that of the sides and not of v. O(d).
+// Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and
+// without scratch by Newton's method with a bracket on that decreasing, piecewise linear function:
+// at most 100 passes (10 to 30 are usual). Where v is large beside the sides, at most 220 more find
+// τ beside one of the v_i, so that the accuracy is that of the sides and not of v. O(d).
 func (c *CappedSimplex) Project(dst, v []float64) {
 	if c.Contains(v, 0) {
 		copy(dst, v)
@@ -116,7 +118,8 @@ func (c *CappedSimplex) Project(dst, v []float64) {
 	}
 }
 
-// excess is Σclip(v − base − τ, l, u) − s and the number of coordinates strictly between their sides.
+// excess is Σclip(v − base − τ, l, u) − s and the number of coordinates strictly between their
+// sides.
 func (c *CappedSimplex) excess(v []float64, base, tau float64) (f float64, free int) {
 	for i, x := range v {
 		x = (x - base) - tau
@@ -146,9 +149,9 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 	})
 }
 
-// refined finds the root base + tau of a decreasing, piecewise linear function f with f ≥ 0 at lo and f ≤
-// 0 at hi, given with minus its slope: first to the precision of a float64 near the root, which becomes the
-// base, then relative to it.
+// refined finds the root base + tau of a decreasing, piecewise linear function f with f ≥ 0 at lo
+// and f ≤ 0 at hi, given with minus its slope: first to the precision of a float64 near the root,
+// which becomes the base, then relative to it.
 func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slope float64)) (base, tau float64) {
 	base = newton(lo, hi, guess, 0, small, f)
 	if v, _ := f(base, 0); math.Abs(v) <= small {
@@ -157,7 +160,8 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	below, above := bisect(lo, hi, func(x float64) bool { v, _ := f(x, 0); return v >= 0 })
 	best := math.Inf(1)
 	for _, at := range [2]float64{below, above} {
-		// Breakpoints lie beside the two, so that a float64 is fine enough for the root seen from one of them.
+		// Breakpoints lie beside the two, so that a float64 is fine enough for the root seen from
+		// one of them.
 		t, next := bisect(-math.MaxFloat64, math.MaxFloat64, func(x float64) bool { v, _ := f(at, x); return v >= 0 })
 		for _, t := range [2]float64{t, next} {
 			t = polish(at, t, f)
@@ -169,9 +173,9 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	return base, tau
 }
 
-// bisect returns neighbouring float64s in [lo, hi] at the first of which holds is true, for a condition that
-// is true up to some place and lo at least: at most 64 steps, as it halves the bits. They are equal if it is
-// true at hi.
+// bisect returns neighbouring float64s in [lo, hi] at the first of which holds is true, for a
+// condition that is true up to some place and lo at least: at most 64 steps, as it halves the bits.
+// They are equal if it is true at hi.
 func bisect(lo, hi float64, holds func(x float64) bool) (below, above float64) {
 	if holds(hi) {
 		return hi, hi
@@ -188,8 +192,8 @@ func bisect(lo, hi float64, holds func(x float64) bool) (below, above float64) {
 	return fromOrderedBits(a), fromOrderedBits(b)
 }
 
-// newton is Newton's method in a bracket, which is bisected where a step leaves it or four passes did not
-// halve it.
+// newton is Newton's method in a bracket, which is bisected where a step leaves it or four passes
+// did not halve it.
 func newton(lo, hi, tau, base, small float64, f func(base, tau float64) (value, slope float64)) float64 {
 	if !(tau > lo && tau < hi) {
 		tau = lo + float64(0.5*(hi-lo))
@@ -239,9 +243,9 @@ func polish(base, tau float64, f func(base, tau float64) (value, slope float64))
 	return tau
 }
 
-// Minimize fills the coordinates from the smallest c_i up, ties from the lowest index up, until the sum is
-// reached. The c_i at which it is reached is found by bisection on the bits of a float64: at most 66 passes.
-// O(d).
+// Minimize fills the coordinates from the smallest c_i up, ties from the lowest index up, until the
+// sum is reached. The c_i at which it is reached is found by bisection on the bits of a float64: at
+// most 66 passes. O(d).
 func (c *CappedSimplex) Minimize(dst, cost []float64) (float64, error) {
 	_, most := argmax(cost)
 	_, least := argmin(cost)
@@ -326,8 +330,8 @@ func (c *CappedSimplex) Contains(x []float64, tol float64) bool {
 	return math.Abs(sum-c.sum) <= float64((tol+slack(len(x)))*c.scale)
 }
 
-// Diameter is exact where the spare sum s − Σl is an even number of equal caps or all of one, and an upper
-// bound in general.
+// Diameter is exact where the spare sum s − Σl is an even number of equal caps or all of one, and
+// an upper bound in general.
 func (c *CappedSimplex) Diameter() float64 { return c.diameter }
 
 // Moved implements [Mover]: the moved capped simplex.

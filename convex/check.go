@@ -16,7 +16,8 @@ const maxDim = 1 << 40
 
 func checkDim(what string, d int) error {
 	if d < 1 || d > maxDim {
-		return noregret.Errorf(noregret.BadInput, what, "the dimension is %d, want at least 1 and at most %d", d, maxDim)
+		return noregret.Errorf(noregret.BadInput, what, "the dimension is %d, want at least 1 and at most %d", d,
+			maxDim)
 	}
 	return nil
 }
@@ -44,7 +45,8 @@ func checkLen(what, field string, got, want int) error {
 	return nil
 }
 
-// formatVector writes all of a short vector, one number of a constant one and a digest of a long one.
+// formatVector writes all of a short vector, one number of a constant one and a digest of a long
+// one.
 func formatVector(x []float64) string {
 	constant := true
 	for _, v := range x {

@@ -8,10 +8,11 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// The factorizations are written out because those of gonum sum in an order that depends on the machine.
+// The factorizations are written out because those of gonum sum in an order that depends on the
+// machine.
 
-// cholesky overwrites the row-major n×n matrix with R in its upper triangle, A = RᵀR, and 0 below. It reads the upper triangle
-// and reports whether A is positive definite.
+// cholesky overwrites the row-major n×n matrix with R in its upper triangle, A = RᵀR, and 0 below.
+// It reads the upper triangle and reports whether A is positive definite.
 func cholesky(a []float64, n int) bool {
 	for k := range n {
 		row := a[k*n : (k+1)*n]
@@ -51,7 +52,8 @@ func solveR(r []float64, n int, x []float64) {
 // denseSPD copies a symmetric positive definite matrix and its factor, row-major.
 func denseSPD(what string, a *mat.SymDense) (s, r []float64, n int, err error) {
 	if a == nil || a.IsEmpty() {
-		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what, "the matrix is empty, want a symmetric positive definite one")
+		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+			"the matrix is empty, want a symmetric positive definite one")
 	}
 	n = a.SymmetricDim()
 	s = make([]float64, n*n)
@@ -59,14 +61,16 @@ func denseSPD(what string, a *mat.SymDense) (s, r []float64, n int, err error) {
 		for j := range n {
 			v := a.At(i, j)
 			if v-v != 0 {
-				return nil, nil, 0, noregret.Errorf(noregret.BadInput, what, "entry [%d][%d] is %v, want a finite number", i, j, v)
+				return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+					"entry [%d][%d] is %v, want a finite number", i, j, v)
 			}
 			s[i*n+j] = v
 		}
 	}
 	r = append([]float64(nil), s...)
 	if !cholesky(r, n) {
-		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what, "the matrix of dimension %d is not positive definite", n)
+		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+			"the matrix of dimension %d is not positive definite", n)
 	}
 	return s, r, n, nil
 }
@@ -79,7 +83,8 @@ func symmetricMul(dst, s, x []float64) {
 	}
 }
 
-// tridiagonal is S = QTQᵀ with T tridiagonal and Q a product of Householder reflections I − β_k v_k v_kᵀ.
+// tridiagonal is S = QTQᵀ with T tridiagonal and Q a product of Householder reflections I − β_k v_k
+// v_kᵀ.
 type tridiagonal struct {
 	n         int
 	v         []float64 // n×n; row k holds v_k from column k+1 on
@@ -170,9 +175,9 @@ func (t *tridiagonal) solve(x, pivots []float64, nu float64) {
 	}
 }
 
-// onBall overwrites x, which holds θ, with the minimizer of ½xᵀSx − ⟨θ,x⟩ over ‖x‖₂ ≤ r: x = (S+νI)⁻¹θ, where ν ≥ 0 is 0 or the
-// root of ‖x‖ = r. Newton's method on 1/r − 1/‖x(ν)‖, convex and decreasing, rises to the root from ν = 0. z, w and
-// pivots have length n.
+// onBall overwrites x, which holds θ, with the minimizer of ½xᵀSx − ⟨θ,x⟩ over ‖x‖₂ ≤ r: x =
+// (S+νI)⁻¹θ, where ν ≥ 0 is 0 or the root of ‖x‖ = r. Newton's method on 1/r − 1/‖x(ν)‖, convex and
+// decreasing, rises to the root from ν = 0. z, w and pivots have length n.
 func (t *tridiagonal) onBall(x []float64, r float64, z, w, pivots []float64) {
 	t.mulQT(x)
 	nu, hi := 0.0, Norm2(x)/r

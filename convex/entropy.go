@@ -7,9 +7,10 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// NegativeEntropy is ψ(x) = Σ x_i ln x_i on x ≥ 0, with 0 ln 0 = 0 (spec P.H): gradient 1 + ln x_i, inverse e^{θ_i−1}, conjugate Σe^{θ_i−1},
-// divergence Σ x_i ln(x_i/y_i) − x_i + y_i, which is the Kullback–Leibler divergence when both sums are 1. It is not strongly
-// convex on the orthant; on the simplex {Σx = s} it is 1/s-strongly convex in L1 (L 6.15). Each operation is O(d).
+// NegativeEntropy is ψ(x) = Σ x_i ln x_i on x ≥ 0, with 0 ln 0 = 0 (spec P.H): gradient 1 + ln x_i,
+// inverse e^{θ_i−1}, conjugate Σe^{θ_i−1}, divergence Σ x_i ln(x_i/y_i) − x_i + y_i, which is the
+// Kullback–Leibler divergence when both sums are 1. It is not strongly convex on the orthant; on
+// the simplex {Σx = s} it is 1/s-strongly convex in L1 (L 6.15). Each operation is O(d).
 type NegativeEntropy struct{ d int }
 
 // NewNegativeEntropy makes Σ x ln x on the orthant of ℝ^d.
@@ -82,9 +83,9 @@ func allPositive(x []float64) bool {
 	return true
 }
 
-// KL is Σ x_i ln(x_i/y_i) − x_i + y_i for x, y ≥ 0: the Kullback–Leibler divergence where both sums are 1. 0 ln 0 is 0 and
-// it is +Inf where x_i > 0 = y_i or an argument is negative. Each term is formed without cancellation, so the
-// result is accurate for x near y. O(d).
+// KL is Σ x_i ln(x_i/y_i) − x_i + y_i for x, y ≥ 0: the Kullback–Leibler divergence where both sums
+// are 1. 0 ln 0 is 0 and it is +Inf where x_i > 0 = y_i or an argument is negative. Each term is
+// formed without cancellation, so the result is accurate for x near y. O(d).
 func KL(x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -93,7 +94,8 @@ func KL(x, y []float64) float64 {
 	return sum
 }
 
-// klTerm is x ln(x/y) − x + y. With s = (x−y)/(x+y), ln(x/y) = 2·artanh(s) and the term is (x+y)·(s² + (1+s)(s³/3 + s⁵/5 + ...)).
+// klTerm is x ln(x/y) − x + y. With s = (x−y)/(x+y), ln(x/y) = 2·artanh(s) and the term is
+// (x+y)·(s² + (1+s)(s³/3 + s⁵/5 + ...)).
 func klTerm(x, y float64) float64 {
 	switch {
 	case x < 0 || y < 0:
@@ -138,7 +140,8 @@ func (e *NegativeEntropy) restrict(s Set) (pair, error) {
 	return out, err
 }
 
-const entropyPairs = "Space, Simplex, CappedSimplex and Box with upper sides above 0 (and lower bounds at least 0 for CappedSimplex), Product of these"
+const entropyPairs = "Space, Simplex, CappedSimplex and Box with upper sides above 0 (and lower bounds at least 0 " +
+	"for CappedSimplex), Product of these"
 
 // restrictEntropy is the oracle of Σ x ln x + (shift−1)·x: the free maximizer is e^{θ−shift}.
 func restrictEntropy(s Set, shift float64) (pair, error) {
@@ -176,8 +179,8 @@ func restrictEntropy(s Set, shift float64) (pair, error) {
 	return pair{}, errPair
 }
 
-// entropyArgmax writes clip(e^{θ_i−ν}, l_i, u_i) with the ν for which it sums to s: Newton's method on ν ↦ ln of the free part, kept in a
-// bracket. At most 100 passes, about 6 are usual.
+// entropyArgmax writes clip(e^{θ_i−ν}, l_i, u_i) with the ν for which it sums to s: Newton's method
+// on ν ↦ ln of the free part, kept in a bracket. At most 100 passes, about 6 are usual.
 func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 	_, top := argmax(theta)
 	lo, hi := math.Inf(-1), math.Inf(1)

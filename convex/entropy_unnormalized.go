@@ -6,8 +6,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// UnnormalizedEntropy is ψ(x) = Σ(x_i ln x_i − x_i) on x ≥ 0 (spec P.H+): gradient ln x_i, inverse e^{θ_i}, conjugate Σe^{θ_i}, divergence
-// [KL]. It differs from [NegativeEntropy] by a linear term, so they have one divergence. Each operation is O(d).
+// UnnormalizedEntropy is ψ(x) = Σ(x_i ln x_i − x_i) on x ≥ 0 (spec P.H+): gradient ln x_i, inverse
+// e^{θ_i}, conjugate Σe^{θ_i}, divergence [KL]. It differs from [NegativeEntropy] by a linear term,
+// so they have one divergence. Each operation is O(d).
 type UnnormalizedEntropy struct{ d int }
 
 // NewUnnormalizedEntropy makes Σ(x ln x − x) on the orthant of ℝ^d.

@@ -6,17 +6,18 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Cholesky is the upper triangular factor R of a positive definite matrix S = RᵀR that grows by rank one,
-// row by row. Its fields are exported so that it can be saved; make one with [NewCholesky]. An update costs
-// O(d²) and does not drift as an updated inverse does (Gill, Golub, Murray and Saunders 1974, method C1).
-// Sums are in a fixed order, so that the bits are the same on every machine. Not safe for concurrent use; no
-// method allocates.
+// Cholesky is the upper triangular factor R of a positive definite matrix S = RᵀR that grows by
+// rank one, row by row. Its fields are exported so that it can be saved; make one with
+// [NewCholesky]. An update costs O(d²) and does not drift as an updated inverse does (Gill, Golub,
+// Murray and Saunders 1974, method C1). Sums are in a fixed order, so that the bits are the same on
+// every machine. Not safe for concurrent use; no method allocates.
 type Cholesky struct {
 	D int
 	R []float64 // d×d; the lower part is 0
 }
 
-// NewCholesky is the factor of diagonal·I in dimension d, for a diagonal above 0, which callers check.
+// NewCholesky is the factor of diagonal·I in dimension d, for a diagonal above 0, which callers
+// check.
 func NewCholesky(d int, diagonal float64) Cholesky {
 	c := Cholesky{D: d, R: make([]float64, d*d)}
 	for i := range d {
@@ -25,7 +26,8 @@ func NewCholesky(d int, diagonal float64) Cholesky {
 	return c
 }
 
-// Add makes the factor that of S + v·vᵀ; v is destroyed. O(d²), less for a v that begins with zeros.
+// Add makes the factor that of S + v·vᵀ; v is destroyed. O(d²), less for a v that begins with
+// zeros.
 func (c *Cholesky) Add(v []float64) {
 	d := c.D
 	for k := range d {
@@ -46,8 +48,8 @@ func (c *Cholesky) Add(v []float64) {
 	}
 }
 
-// Factorize makes the factor that of the positive definite matrix s, given row by row (d² numbers), and
-// reports whether it is one; if not, the factor is void. O(d³).
+// Factorize makes the factor that of the positive definite matrix s, given row by row (d² numbers),
+// and reports whether it is one; if not, the factor is void. O(d³).
 func (c *Cholesky) Factorize(s []float64) bool {
 	copy(c.R, s)
 	return cholesky(c.R, c.D)

@@ -37,7 +37,8 @@ func TestSection2(t *testing.T) {
 	nearAll(t, "KL projection", x, []float64{.125, .25, .625}, 1e-15)
 }
 
-// Iterates of chapters 6 and 7 that are one argmax: N.7 and N.11 (Hedge), N.8 (p-norm), N.9 and N.10 (lazy projection).
+// Iterates of chapters 6 and 7 that are one argmax: N.7 and N.11 (Hedge), N.8 (p-norm), N.9 and
+// N.10 (lazy projection).
 func TestArgmaxFixtures(t *testing.T) {
 	simplex := must(convex.Restrict(must(convex.NewNegativeEntropy(3)), must(convex.NewSimplex(3))))
 	pnorm := must(convex.Restrict(must(convex.NewPNorm(3, 1.5)), must(convex.NewSpace(3))))

@@ -8,15 +8,16 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Halfspace is {x : ⟨a, x⟩ ≤ b}. The product is understood up to its rounding, (d+4)·2⁻⁵² of |b| + Σ|a_i x_i|.
+// Halfspace is {x : ⟨a, x⟩ ≤ b}. The product is understood up to its rounding, (d+4)·2⁻⁵² of |b| +
+// Σ|a_i x_i|.
 type Halfspace struct {
 	a      []float64
 	b      float64
 	square float64 // ‖a‖²
 }
 
-// NewHalfspace makes {x : ⟨a, x⟩ ≤ b} for a finite a that is not 0 (and neither tiny nor huge: ‖a‖² is within 1e±200) and a finite b. a
-// is copied.
+// NewHalfspace makes {x : ⟨a, x⟩ ≤ b} for a finite a that is not 0 (and neither tiny nor huge: ‖a‖²
+// is within 1e±200) and a finite b. a is copied.
 func NewHalfspace(a []float64, b float64) (*Halfspace, error) {
 	const what = "halfspace"
 	if err := checkDim(what, len(a)); err != nil {
@@ -72,8 +73,8 @@ func (h *Halfspace) boundary(dst []float64) {
 	}
 }
 
-// Minimize has a minimum for c = −t·a, t ≥ 0, only (up to rounding): b·⟨a,c⟩/‖a‖² at the boundary's point nearest to 0. For c = 0 it
-// returns the point of the set nearest to 0. O(d).
+// Minimize has a minimum for c = −t·a, t ≥ 0, only (up to rounding): b·⟨a,c⟩/‖a‖² at the boundary's
+// point nearest to 0. For c = 0 it returns the point of the set nearest to 0. O(d).
 func (h *Halfspace) Minimize(dst, c []float64) (float64, error) {
 	if !h.Attains(c) {
 		return 0, ErrUnbounded

@@ -41,7 +41,8 @@ func nearAll(t reporter, what string, got, want []float64, tol float64) {
 	}
 }
 
-// source draws a seed and returns a generator for it, so that vectors are cheap and a failure can be replayed.
+// source draws a seed and returns a generator for it, so that vectors are cheap and a failure can
+// be replayed.
 func source(t *rapid.T) *rand.Rand {
 	return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
 }
@@ -54,7 +55,8 @@ func normals(r *rand.Rand, d int, scale float64) []float64 {
 	return x
 }
 
-// awkward is a vector with a random scale, ties, zeros and now and then a single huge or tiny coordinate.
+// awkward is a vector with a random scale, ties, zeros and now and then a single huge or tiny
+// coordinate.
 func awkward(r *rand.Rand, d int) []float64 {
 	x := normals(r, d, math.Pow(10, float64(r.IntN(9)-4)))
 	for i := range x {
@@ -117,7 +119,9 @@ var setKinds = []struct {
 		return must(convex.NewBall(awkward(r, d), math.Exp(3*r.NormFloat64())))
 	}},
 	{"l1 ball", func(r *rand.Rand, d int) convex.Set { return must(convex.NewL1Ball(d, math.Exp(r.NormFloat64()))) }},
-	{"l1 ball off center", func(r *rand.Rand, d int) convex.Set { return must(convex.NewLpBall(normals(r, d, 2), 1, 0.5)) }},
+	{"l1 ball off center", func(r *rand.Rand, d int) convex.Set {
+		return must(convex.NewLpBall(normals(r, d, 2), 1, 0.5))
+	}},
 	{"linf ball", func(r *rand.Rand, d int) convex.Set {
 		return must(convex.NewLpBall(normals(r, d, 2), math.Inf(1), math.Exp(r.NormFloat64())))
 	}},

@@ -7,9 +7,10 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// LogBarrier is ψ(x) = −Σ ln x_i on x > 0: gradient −1/x_i, inverse −1/θ_i and conjugate −d − Σ ln(−θ_i) for θ < 0 (+Inf elsewhere),
-// divergence Σ x_i/y_i − ln(x_i/y_i) − 1 (Itakura–Saito). On the simplex {Σx = s} it is 1/s²-strongly convex in L1, on the orthant
-// not at all. Each operation is O(d).
+// LogBarrier is ψ(x) = −Σ ln x_i on x > 0: gradient −1/x_i, inverse −1/θ_i and conjugate −d − Σ
+// ln(−θ_i) for θ < 0 (+Inf elsewhere), divergence Σ x_i/y_i − ln(x_i/y_i) − 1 (Itakura–Saito). On
+// the simplex {Σx = s} it is 1/s²-strongly convex in L1, on the orthant not at all. Each operation
+// is O(d).
 type LogBarrier struct{ d int }
 
 // NewLogBarrier makes −Σ ln x on the positive orthant of ℝ^d.
@@ -68,7 +69,8 @@ func (m *LogBarrier) Conjugate(theta []float64) float64 {
 	return sum
 }
 
-// Divergence implements [MirrorMap]. With s = (x−y)/(x+y) a term is 2s²/(1−s) − 2s(s²/3 + s⁴/5 + ...), used for x near y.
+// Divergence implements [MirrorMap]. With s = (x−y)/(x+y) a term is 2s²/(1−s) − 2s(s²/3 + s⁴/5 +
+// ...), used for x near y.
 func (m *LogBarrier) Divergence(x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -127,8 +129,8 @@ func (m *LogBarrier) restrict(s Set) (pair, error) {
 	return pair{}, errPair
 }
 
-// barrierSimplexArgmax solves Σ 1/(w+δ_i) = s, δ_i = max θ − θ_i, for w in [1/s, d/s] by Newton's method on 1/Σ(·), which is concave in w: from
-// 1/s it rises without overshooting.
+// barrierSimplexArgmax solves Σ 1/(w+δ_i) = s, δ_i = max θ − θ_i, for w in [1/s, d/s] by Newton's
+// method on 1/Σ(·), which is concave in w: from 1/s it rises without overshooting.
 func barrierSimplexArgmax(dst, theta []float64, s float64) {
 	_, top := argmax(theta)
 	w, most := 1/s, float64(len(theta))/s

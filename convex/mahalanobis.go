@@ -6,9 +6,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Mahalanobis is a workspace for projections in the norm ‖·‖_S of a matrix that changes from call to
-// call, as the online Newton step needs them. It is reused without allocating after the first call for a kind
-// of set, and is not safe for concurrent use.
+// Mahalanobis is a workspace for projections in the norm ‖·‖_S of a matrix that changes from call
+// to call, as the online Newton step needs them. It is reused without allocating after the first
+// call for a kind of set, and is not safe for concurrent use.
 //
 // The solvers, all finite or certified:
 //
@@ -33,8 +33,8 @@ type Mahalanobis struct {
 	onFree, onesOnFree, z []float64
 }
 
-// NewMahalanobis makes a workspace for dimension d. It holds 2d² numbers, and up to 3d² more once a kind of
-// set needs them.
+// NewMahalanobis makes a workspace for dimension d. It holds 2d² numbers, and up to 3d² more once a
+// kind of set needs them.
 func NewMahalanobis(d int) (*Mahalanobis, error) {
 	if err := checkDim("mahalanobis", d); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func newMahalanobis(d int) *Mahalanobis {
 // Dim is d.
 func (m *Mahalanobis) Dim() int { return m.d }
 
-// Project writes argmin_{x∈V} ½(x−c)ᵀS(x−c) to dst, for a symmetric positive definite S given row by
-// row (d² numbers). See Argmax for the gap, tol and the errors. dst may be c.
+// Project writes argmin_{x∈V} ½(x−c)ᵀS(x−c) to dst, for a symmetric positive definite S given row
+// by row (d² numbers). See Argmax for the gap, tol and the errors. dst may be c.
 func (m *Mahalanobis) Project(dst, s, c []float64, set Set, tol float64) (gap float64, err error) {
 	if err := m.check(s, c, set); err != nil {
 		return math.Inf(1), err
@@ -73,9 +73,9 @@ func (m *Mahalanobis) Project(dst, s, c []float64, set Set, tol float64) (gap fl
 // minimum is taken as r and adds ½rᵀS⁻¹r.) The call succeeds when gap ≤ tol·(½xᵀSx +
 // |⟨θ,x⟩|); 1e-10 is reached with ease, rounding sets in near 1e-15 times the condition of S.
 //
-// Errors: BadInput for wrong lengths, for an S that is not finite or not positive definite, and for an
-// unbounded set of another package; then dst is as it was. Diverged when tol was not reached: dst then holds
-// the best point found.
+// Errors: BadInput for wrong lengths, for an S that is not finite or not positive definite, and for
+// an unbounded set of another package; then dst is as it was. Diverged when tol was not reached:
+// dst then holds the best point found.
 func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap float64, err error) {
 	if err := m.check(s, theta, set); err != nil {
 		return math.Inf(1), err
@@ -83,14 +83,17 @@ func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap
 	return m.argmax(dst, s, theta, set, tol)
 }
 
-// ArgmaxFactored is Argmax for an S whose factor is known, of dimension d; it must be that of S. It works
-// where S is too close to singular to be factored anew.
-func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta []float64, set Set, tol float64) (gap float64, err error) {
+// ArgmaxFactored is Argmax for an S whose factor is known, of dimension d; it must be that of S. It
+// works where S is too close to singular to be factored anew.
+func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta []float64, set Set,
+	tol float64,
+) (gap float64, err error) {
 	if err := m.check(s, theta, set); err != nil {
 		return math.Inf(1), err
 	}
 	if factor == nil || !factor.Valid(m.d) || !allFinite(s) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis", "the matrix is not finite and positive definite, or its factor is none of dimension %d", m.d)
+		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
+			"the matrix is not finite and positive definite, or its factor is none of dimension %d", m.d)
 	}
 	copy(m.own, s)
 	copy(m.ownFactor, factor.R)
@@ -119,7 +122,8 @@ func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (flo
 	copy(m.ownFactor, s)
 	m.s, m.r, m.tri = m.own, m.ownFactor, nil
 	if !allFinite(s) || !cholesky(m.r, m.d) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis", "the matrix is not finite and positive definite")
+		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
+			"the matrix is not finite and positive definite")
 	}
 	return m.solve(dst, theta, set, tol)
 }
@@ -197,7 +201,8 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 	}
 	if !unbounded {
 		if _, err := set.Minimize(m.v, m.p); err != nil {
-			return math.Inf(1), scale, noregret.Errorf(noregret.BadInput, "mahalanobis", "the set %s is unbounded and not one of this package: %w", set, err)
+			return math.Inf(1), scale, noregret.Errorf(noregret.BadInput, "mahalanobis",
+				"the set %s is unbounded and not one of this package: %w", set, err)
 		}
 		for i, x := range m.x {
 			gap += float64(m.p[i] * (x - m.v[i]))
@@ -305,8 +310,8 @@ func (m *Mahalanobis) grow() {
 	}
 }
 
-// bounded solves over l ≤ x ≤ u, with Σx fixed where sum is set. The objective falls with every step,
-// and the steps on the free coordinates end at the minimizer once the active set is right.
+// bounded solves over l ≤ x ≤ u, with Σx fixed where sum is set. The objective falls with every
+// step, and the steps on the free coordinates end at the minimizer once the active set is right.
 func (m *Mahalanobis) bounded(set Set, b sided, sum bool, tol float64) {
 	m.grow()
 	set.Project(m.x, m.x)
@@ -356,8 +361,8 @@ func (m *Mahalanobis) coordinateDescent(b sided) {
 	}
 }
 
-// pairDescent moves mass exactly, d times, from the coordinate with the largest slope that can fall to the
-// one with the smallest that can rise.
+// pairDescent moves mass exactly, d times, from the coordinate with the largest slope that can fall
+// to the one with the smallest that can rise.
 func (m *Mahalanobis) pairDescent(b sided) {
 	d := m.d
 	for range d {
@@ -395,8 +400,8 @@ func (m *Mahalanobis) pairDescent(b sided) {
 	}
 }
 
-// faceStep goes towards the minimizer over the free coordinates, the others held, as far as the sides allow,
-// and reports whether it got there.
+// faceStep goes towards the minimizer over the free coordinates, the others held, as far as the
+// sides allow, and reports whether it got there.
 func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	d := m.d
 	m.free = m.free[:0]
@@ -455,8 +460,8 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	return hit < 0
 }
 
-// accelerated is the projected gradient method with Nesterov's momentum, restarted when the momentum points
-// uphill; the step is one over the largest row sum of |S|.
+// accelerated is the projected gradient method with Nesterov's momentum, restarted when the
+// momentum points uphill; the step is one over the largest row sum of |S|.
 func (m *Mahalanobis) accelerated(set Set, tol float64) error {
 	top := 0.0
 	for i := range m.d {

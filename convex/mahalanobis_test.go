@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// For every set: the certificate holds, nothing is better, and the specialised solvers agree with the general one.
+// For every set: the certificate holds, nothing is better, and the specialised solvers agree with
+// the general one.
 func TestMahalanobis(t *testing.T) {
 	for _, kind := range setKinds {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
@@ -138,8 +139,14 @@ func TestMahalanobisRefuses(t *testing.T) {
 	eye := []float64{1, 0, 0, 1}
 	box := must(convex.NewCube(2, 0, 1))
 	for name, call := range map[string]func() error{
-		"short vector": func() error { _, err := w.Project(make([]float64, 2), eye, []float64{1}, box, 1e-9); return err },
-		"short matrix": func() error { _, err := w.Project(make([]float64, 2), eye[:3], []float64{1, 1}, box, 1e-9); return err },
+		"short vector": func() error {
+			_, err := w.Project(make([]float64, 2), eye, []float64{1}, box, 1e-9)
+			return err
+		},
+		"short matrix": func() error {
+			_, err := w.Project(make([]float64, 2), eye[:3], []float64{1, 1}, box, 1e-9)
+			return err
+		},
 		"other dimension": func() error {
 			_, err := w.Project(make([]float64, 2), eye, []float64{1, 1}, must(convex.NewSpace(3)), 1)
 			return err
@@ -158,7 +165,8 @@ func TestMahalanobisRefuses(t *testing.T) {
 			return err
 		},
 		"unbounded, foreign": func() error {
-			_, err := w.Argmax(make([]float64, 2), []float64{1, 0, 0, 2}, []float64{3, 3}, plain{must(convex.NewHalfspace([]float64{1, 1}, 1))}, 1e-9)
+			_, err := w.Argmax(make([]float64, 2), []float64{1, 0, 0, 2}, []float64{3, 3},
+				plain{must(convex.NewHalfspace([]float64{1, 1}, 1))}, 1e-9)
 			return err
 		},
 	} {
@@ -172,7 +180,8 @@ func TestMahalanobisRefuses(t *testing.T) {
 	s := spd(r, d, 6)
 	c := normals(r, d, 3)
 	x := make([]float64, d)
-	gap, err := must(convex.NewMahalanobis(d)).Project(x, rowMajor(s), c, must(convex.NewBall(normals(r, d, 1), 0.7)), 1e-11)
+	gap, err := must(convex.NewMahalanobis(d)).Project(x, rowMajor(s), c, must(convex.NewBall(normals(r, d, 1), 0.7)),
+		1e-11)
 	if err != nil {
 		t.Errorf("gap %v: %v", gap, err)
 	}
@@ -184,7 +193,8 @@ func TestMahalanobisRefuses(t *testing.T) {
 	nearAll(t, "S⁻¹c", x, inverse.RawVector().Data, 1e-8)
 }
 
-// TestMahalanobisTinyOffDiagonal reduces a matrix whose off-diagonal part is below what can be inverted.
+// TestMahalanobisTinyOffDiagonal reduces a matrix whose off-diagonal part is below what can be
+// inverted.
 func TestMahalanobisTinyOffDiagonal(t *testing.T) {
 	m, err := convex.NewMahalanobis(3)
 	if err != nil {

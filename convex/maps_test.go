@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// mapKinds makes a random map of each kind on ℝ^d; positive maps live on the positive orthant, negative ones have a conjugate for θ < 0 only.
+// mapKinds makes a random map of each kind on ℝ^d; positive maps live on the positive orthant,
+// negative ones have a conjugate for θ < 0 only.
 var mapKinds = []struct {
 	name               string
 	positive, negative bool
@@ -21,14 +22,24 @@ var mapKinds = []struct {
 	{"diagonal", false, false, func(r *rand.Rand, d int) convex.MirrorMap {
 		return must(convex.NewDiagonalQuadratic(positives(r, d)))
 	}},
-	{"matrix", false, false, func(r *rand.Rand, d int) convex.MirrorMap { return must(convex.NewMatrixQuadratic(spd(r, d, 3))) }},
+	{"matrix", false, false, func(r *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewMatrixQuadratic(spd(r, d, 3)))
+	}},
 	{"p-norm", false, false, func(r *rand.Rand, d int) convex.MirrorMap {
 		return must(convex.NewPNorm(d, 1.1+0.9*r.Float64()))
 	}},
-	{"p-norm near l1", false, false, func(_ *rand.Rand, d int) convex.MirrorMap { return must(convex.NewPNorm(d, convex.NearL1(d+20))) }},
-	{"negative entropy", true, false, func(_ *rand.Rand, d int) convex.MirrorMap { return must(convex.NewNegativeEntropy(d)) }},
-	{"unnormalized entropy", true, false, func(_ *rand.Rand, d int) convex.MirrorMap { return must(convex.NewUnnormalizedEntropy(d)) }},
-	{"tsallis", true, true, func(r *rand.Rand, d int) convex.MirrorMap { return must(convex.NewTsallis(d, 0.1+0.8*r.Float64())) }},
+	{"p-norm near l1", false, false, func(_ *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewPNorm(d, convex.NearL1(d+20)))
+	}},
+	{"negative entropy", true, false, func(_ *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewNegativeEntropy(d))
+	}},
+	{"unnormalized entropy", true, false, func(_ *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewUnnormalizedEntropy(d))
+	}},
+	{"tsallis", true, true, func(r *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewTsallis(d, 0.1+0.8*r.Float64()))
+	}},
 	{"log barrier", true, true, func(_ *rand.Rand, d int) convex.MirrorMap { return must(convex.NewLogBarrier(d)) }},
 }
 
@@ -135,7 +146,8 @@ func TestDivergence(t *testing.T) {
 		if math.Abs(left-right) > 1e-11*size {
 			t.Fatalf("%s: three points: %v, want %v", m, left, right)
 		}
-		// Near y the definition has no digits left; the divergence is ½⟨∇ψ(x)−∇ψ(y), x−y⟩ up to the third order.
+		// Near y the definition has no digits left; the divergence is ½⟨∇ψ(x)−∇ψ(y), x−y⟩ up to the
+		// third order.
 		for i := range x {
 			x[i] = y[i] * (1 + 1e-7*r.NormFloat64())
 		}
@@ -180,7 +192,8 @@ func TestKL(t *testing.T) {
 
 func TestDomains(t *testing.T) {
 	for _, m := range []convex.MirrorMap{
-		must(convex.NewNegativeEntropy(2)), must(convex.NewUnnormalizedEntropy(2)), must(convex.NewTsallis(2, .5)), must(convex.NewLogBarrier(2)),
+		must(convex.NewNegativeEntropy(2)), must(convex.NewUnnormalizedEntropy(2)), must(convex.NewTsallis(2, .5)),
+		must(convex.NewLogBarrier(2)),
 	} {
 		if !math.IsInf(m.Value([]float64{1, -0.1}), 1) || m.Interior([]float64{1, 0}) || !m.Interior([]float64{1, 2}) {
 			t.Errorf("%s: wrong domain", m)
@@ -200,7 +213,8 @@ func TestDomains(t *testing.T) {
 	near(t, "0 ln 0", must(convex.NewNegativeEntropy(2)).Value([]float64{0, 1}), 0, 0)
 }
 
-// E15: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here against a supremum by search.
+// E15: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here against a supremum
+// by search.
 func TestErratumE15(t *testing.T) {
 	m := must(convex.NewUnnormalizedEntropy(1)) // its value is the conjugate of e^x, as its conjugate is e^θ
 	for _, theta := range []float64{0, 0.2, 1, 2.5} {
@@ -216,7 +230,8 @@ func TestErratumE15(t *testing.T) {
 	near(t, "e^1", m.Conjugate([]float64{1}), math.E, 1e-15)
 }
 
-// E20: on the unit ball the conjugate of ½‖x‖² is ½‖θ‖² up to 1 and ‖θ‖−½ beyond; the printed minimum of the two is -½ at 0.
+// E20: on the unit ball the conjugate of ½‖x‖² is ½‖θ‖² up to 1 and ‖θ‖−½ beyond; the printed
+// minimum of the two is -½ at 0.
 func TestErratumE20(t *testing.T) {
 	reg := must(convex.Restrict(must(convex.NewQuadratic(2)), must(convex.NewCenteredBall(2, 1))))
 	near(t, "at 0", reg.Conjugate([]float64{0, 0}), 0, 0)

@@ -6,15 +6,17 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Mover is a set that knows its own images under scaling and shifting. Every set of this package does.
+// Mover is a set that knows its own images under scaling and shifting. Every set of this package
+// does.
 type Mover interface {
 	Set
-	// Moved is {c·x + x0 : x ∈ V}. The arguments are valid: c is finite and positive, x0 has length d and is finite, or is nil for 0.
+	// Moved is {c·x + x0 : x ∈ V}. The arguments are valid: c is finite and positive, x0 has length
+	// d and is finite, or is nil for 0.
 	Moved(c float64, x0 []float64) (Set, error)
 }
 
-// NewScaled is the set cV = {c·x : x ∈ V} for a finite c > 0. The result is of the same family where that is closed under
-// scaling, so it costs what V costs. V is a [Mover].
+// NewScaled is the set cV = {c·x : x ∈ V} for a finite c > 0. The result is of the same family
+// where that is closed under scaling, so it costs what V costs. V is a [Mover].
 func NewScaled(v Set, c float64) (Set, error) {
 	if err := checkPositive("scaled set", "the scale", c); err != nil {
 		return nil, err
@@ -22,8 +24,9 @@ func NewScaled(v Set, c float64) (Set, error) {
 	return moved("scaled set", v, c, nil)
 }
 
-// NewShifted is the set V + x0. The result is of the same family where that is closed under shifting (a shifted simplex is a
-// [CappedSimplex] with lower bounds), so it costs what V costs. V is a [Mover].
+// NewShifted is the set V + x0. The result is of the same family where that is closed under
+// shifting (a shifted simplex is a [CappedSimplex] with lower bounds), so it costs what V costs. V
+// is a [Mover].
 func NewShifted(v Set, x0 []float64) (Set, error) {
 	if v == nil {
 		return nil, noregret.Errorf(noregret.BadInput, "shifted set", "the set is nil")
@@ -40,7 +43,8 @@ func NewShifted(v Set, x0 []float64) (Set, error) {
 func moved(what string, v Set, c float64, x0 []float64) (Set, error) {
 	m, ok := v.(Mover)
 	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, what, "a set of type %T cannot be moved, want one with the method Moved", v)
+		return nil, noregret.Errorf(noregret.BadInput, what,
+			"a set of type %T cannot be moved, want one with the method Moved", v)
 	}
 	return m.Moved(c, x0)
 }

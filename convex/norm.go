@@ -6,7 +6,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Lp is the norm ‖x‖_p = (Σ|x_i|^p)^{1/p}, p in [1, ∞]. Make one with [NewLp] or take [L1], [L2], [LInf]; the zero value is not a norm.
+// Lp is the norm ‖x‖_p = (Σ|x_i|^p)^{1/p}, p in [1, ∞]. Make one with [NewLp] or take [L1], [L2],
+// [LInf]; the zero value is not a norm.
 type Lp struct{ p, q float64 } // q is the exponent of the dual, 1/p + 1/q = 1
 
 // The norms that everybody uses.
@@ -20,7 +21,8 @@ var (
 func NewLp(p float64) (*Lp, error) {
 	switch {
 	case !(p >= 1):
-		return nil, noregret.Errorf(noregret.BadInput, "lp norm", "the exponent is %v, want at least 1 (+Inf is allowed)", p)
+		return nil, noregret.Errorf(noregret.BadInput, "lp norm",
+			"the exponent is %v, want at least 1 (+Inf is allowed)", p)
 	case p == 1:
 		return L1, nil
 	case p == 2:
@@ -34,7 +36,8 @@ func NewLp(p float64) (*Lp, error) {
 // P is the exponent.
 func (n *Lp) P() float64 { return n.p }
 
-// Of is ‖x‖_p: max|x_i| times the norm of the quotients, so that nothing overflows on the way. O(d).
+// Of is ‖x‖_p: max|x_i| times the norm of the quotients, so that nothing overflows on the way.
+// O(d).
 func (n *Lp) Of(x []float64) float64 { return n.distance(x, nil) }
 
 // distance is ‖x−y‖_p; a nil y is the origin.
@@ -82,8 +85,9 @@ func (n *Lp) Dual() Norm {
 	return &Lp{n.q, n.p}
 }
 
-// Regularity is the λ for which ½‖·‖² is λ-strongly convex with respect to this norm: p−1 for 1 < p ≤ 2 (L 6.17), and 0, for none, elsewhere.
-// For gradients that are bounded in L∞ use the norm of [NearL1] in place of L1.
+// Regularity is the λ for which ½‖·‖² is λ-strongly convex with respect to this norm: p−1 for 1 < p
+// ≤ 2 (L 6.17), and 0, for none, elsewhere. For gradients that are bounded in L∞ use the norm of
+// [NearL1] in place of L1.
 func (n *Lp) Regularity() float64 {
 	if n.p > 1 && n.p <= 2 {
 		return n.p - 1
@@ -102,12 +106,14 @@ func (n *Lp) String() string {
 // Regular is a norm whose half square has a known constant of strong convexity.
 type Regular interface {
 	Norm
-	// Regularity is the λ ≥ 0 for which ½‖·‖² is λ-strongly convex with respect to the norm, 0 when there is none.
+	// Regularity is the λ ≥ 0 for which ½‖·‖² is λ-strongly convex with respect to the norm, 0 when
+	// there is none.
 	Regularity() float64
 }
 
-// NearL1 is the exponent that stands in for 1 in dimension d: p with the dual q = 2 ln d (6.7), so that ‖·‖_q ≤ √e·‖·‖∞ while ½‖·‖_p² is
-// 1/(2 ln d − 1)-strongly convex. For d ≤ 2, where 2 ln d < 2, it is 2.
+// NearL1 is the exponent that stands in for 1 in dimension d: p with the dual q = 2 ln d (6.7), so
+// that ‖·‖_q ≤ √e·‖·‖∞ while ½‖·‖_p² is 1/(2 ln d − 1)-strongly convex. For d ≤ 2, where 2 ln d <
+// 2, it is 2.
 func NearL1(d int) float64 {
 	if d <= 2 {
 		return 2
@@ -116,7 +122,8 @@ func NearL1(d int) float64 {
 	return q / (q - 1)
 }
 
-// dualMap writes the gradient of ½‖x‖_q² at θ, ‖θ‖_q^{2−q}·sgn(θ_j)·|θ_j|^{q−1}, in the safe form of section 4. dst may be theta.
+// dualMap writes the gradient of ½‖x‖_q² at θ, ‖θ‖_q^{2−q}·sgn(θ_j)·|θ_j|^{q−1}, in the safe form
+// of section 4. dst may be theta.
 func dualMap(dst, theta []float64, q float64) {
 	m := maxDistance(theta, nil)
 	if m == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// MatrixNorm is the Mahalanobis norm ‖x‖_A = √(xᵀAx) of a symmetric positive definite A, for vectors of A's dimension only (Rem 7.19).
+// MatrixNorm is the Mahalanobis norm ‖x‖_A = √(xᵀAx) of a symmetric positive definite A, for
+// vectors of A's dimension only (Rem 7.19).
 type MatrixNorm struct {
 	n       int
 	f       []float64 // ‖x‖ = ‖Fx‖₂, row-major, F triangular
@@ -99,7 +100,8 @@ func NewDiagonalNorm(a []float64) (*DiagonalNorm, error) {
 	}
 	for i, v := range a {
 		if !(v > 0) || math.IsInf(v, 1) || math.IsInf(1/v, 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "diagonal norm", "a[%d] is %v, want a finite number above 0", i, v)
+			return nil, noregret.Errorf(noregret.BadInput, "diagonal norm", "a[%d] is %v, want a finite number above 0",
+				i, v)
 		}
 	}
 	return &DiagonalNorm{slices.Clone(a)}, nil
@@ -134,8 +136,8 @@ func (n *DiagonalNorm) Regularity() float64 { return 1 }
 // String describes it in one line, all parameters included.
 func (n *DiagonalNorm) String() string { return "diagonal(" + formatVector(n.a) + ")" }
 
-// GroupNorm is the sum of the Euclidean norms of consecutive blocks (the norm of the group lasso), or its dual, the largest of
-// them. It is for vectors of the sum of the block sizes only.
+// GroupNorm is the sum of the Euclidean norms of consecutive blocks (the norm of the group lasso),
+// or its dual, the largest of them. It is for vectors of the sum of the block sizes only.
 type GroupNorm struct {
 	sizes []int
 	max   bool

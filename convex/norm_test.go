@@ -106,14 +106,18 @@ func TestNormValues(t *testing.T) {
 		{must(convex.NewGroupNorm(2)), 5, "group[2]"},
 		{must(convex.NewGroupNorm(1, 1)).Dual(), 4, "group-max[1 1]"},
 		{must(convex.NewDiagonalNorm([]float64{1, 4})), math.Sqrt(73), "diagonal([1 4])"},
-		{must(convex.NewMatrixNorm(mat.NewSymDense(2, []float64{2, 1, 1, 3}))), math.Sqrt(18 - 24 + 48), "mahalanobis([2 1 1 3])"},
+		{
+			must(convex.NewMatrixNorm(mat.NewSymDense(2, []float64{2, 1, 1, 3}))), math.Sqrt(18 - 24 + 48),
+			"mahalanobis([2 1 1 3])",
+		},
 	} {
 		near(t, tc.name, tc.n.Of(x), tc.want, 1e-13)
 		if tc.n.String() != tc.name {
 			t.Errorf("name %q, want %q", tc.n, tc.name)
 		}
 	}
-	if convex.L1.Regularity() != 0 || must(convex.NewLp(1.25)).Regularity() != 0.25 || must(convex.NewLp(3)).Regularity() != 0 {
+	if convex.L1.Regularity() != 0 || must(convex.NewLp(1.25)).Regularity() != 0.25 ||
+		must(convex.NewLp(3)).Regularity() != 0 {
 		t.Error("wrong constants of regularity")
 	}
 	// 6.7: with q = 2 ln d the dual norm is within √e of the largest modulus.

@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1 (spec P.p): gradient sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q²,
-// inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q} (the exponents printed in 6.7 are wrong, E22), and ψ is (p−1)-strongly convex in Lp (L 6.17). Each
+// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1 (spec P.p): gradient
+// sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q², inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q} (the
+// exponents printed in 6.7 are wrong, E22), and ψ is (p−1)-strongly convex in Lp (L 6.17). Each
 // operation is O(d).
 type PNorm struct {
 	d    int
@@ -102,8 +103,9 @@ func (m *PNorm) restrict(s Set) (pair, error) {
 	return out, nil
 }
 
-// Divergence is ½(a−b)² + a·b·Σγ_i with a = ‖x‖_p, b = ‖y‖_p and γ_i = |u_i|^p/p + |w_i|^p/q − sgn(w_i)|w_i|^{p−1}u_i ≥ 0 for u = x/a, w = y/b: a sum
-// of terms that are not negative, and a−b and each γ_i are formed from x_i − y_i where that is small. O(d).
+// Divergence is ½(a−b)² + a·b·Σγ_i with a = ‖x‖_p, b = ‖y‖_p and γ_i = |u_i|^p/p + |w_i|^p/q −
+// sgn(w_i)|w_i|^{p−1}u_i ≥ 0 for u = x/a, w = y/b: a sum of terms that are not negative, and a−b
+// and each γ_i are formed from x_i − y_i where that is small. O(d).
 func (m *PNorm) Divergence(x, y []float64) float64 {
 	b := m.norm.Of(y)
 	if b == 0 {
@@ -144,7 +146,8 @@ func (m *PNorm) Divergence(x, y []float64) float64 {
 	return float64(b*b) * (float64(0.5*float64(rho*rho)) + float64((1+rho)*gap))
 }
 
-// binomialGap is ((1+s)^p − 1 − p·s)/p for |s| < ½, by the binomial series without its first two terms.
+// binomialGap is ((1+s)^p − 1 − p·s)/p for |s| < ½, by the binomial series without its first two
+// terms.
 func binomialGap(s, p float64) float64 {
 	sum, term := 0.0, s
 	for k := 2.0; k < 60; k++ {

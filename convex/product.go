@@ -15,8 +15,8 @@ type Product struct {
 	diameter float64
 }
 
-// NewProduct makes the product of at least one set. An unbounded factor must be an [Attainer], as every set of this package is, so that
-// Minimize can keep the destination as it was.
+// NewProduct makes the product of at least one set. An unbounded factor must be an [Attainer], as
+// every set of this package is, so that Minimize can keep the destination as it was.
 func NewProduct(sets ...Set) (*Product, error) {
 	if len(sets) == 0 {
 		return nil, noregret.Errorf(noregret.BadInput, "product", "there are 0 sets, want at least 1")
@@ -29,7 +29,8 @@ func NewProduct(sets ...Set) (*Product, error) {
 		}
 		diameters[k] = s.Diameter()
 		if _, ok := s.(Attainer); !ok && math.IsInf(diameters[k], 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "product", "sets[%d] is unbounded and of type %T, want one with the method Attains", k, s)
+			return nil, noregret.Errorf(noregret.BadInput, "product",
+				"sets[%d] is unbounded and of type %T, want one with the method Attains", k, s)
 		}
 		p.starts = append(p.starts, p.starts[k]+s.Dim())
 	}
@@ -116,8 +117,9 @@ func (p *Product) String() string {
 	return "product(" + strings.Join(names, ", ") + ")"
 }
 
-// restrictProduct splits a separable map over the factors. Strong convexity adds up in two cases: all factors in L2 (the least λ), or all in
-// L1, where (Σ‖h_k‖₁)² ≤ Σ(1/λ_k)·Σλ_k‖h_k‖₁² gives 1/Σ(1/λ_k).
+// restrictProduct splits a separable map over the factors. Strong convexity adds up in two cases:
+// all factors in L2 (the least λ), or all in L1, where (Σ‖h_k‖₁)² ≤ Σ(1/λ_k)·Σλ_k‖h_k‖₁² gives
+// 1/Σ(1/λ_k).
 func restrictProduct(m separable, p *Product) (pair, error) {
 	pairs := make([]pair, len(p.sets))
 	out := pair{lambda: math.Inf(1)}

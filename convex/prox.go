@@ -2,8 +2,8 @@ package convex
 
 import "math"
 
-// The proximal maps Prox_f(v) = argmin_x f(x) + ½‖x−v‖² (Rem 7.14; the one of a set's indicator is its [Set.Project]). dst may be v, k ≥ 0, and each
-// is O(d), exact and free of allocation.
+// The proximal maps Prox_f(v) = argmin_x f(x) + ½‖x−v‖² (Rem 7.14; the one of a set's indicator is
+// its [Set.Project]). dst may be v, k ≥ 0, and each is O(d), exact and free of allocation.
 
 // SoftThreshold is sgn(v)·max(|v|−k, 0), the proximal map of k|x|.
 func SoftThreshold(v, k float64) float64 {
@@ -43,16 +43,18 @@ func ProxSquaredL2(dst, v []float64, k float64) {
 	}
 }
 
-// ProxElasticNet is the proximal map of k1‖x‖₁ + (k2/2)‖x‖₂²: soft thresholding, then division by 1+k2.
+// ProxElasticNet is the proximal map of k1‖x‖₁ + (k2/2)‖x‖₂²: soft thresholding, then division by
+// 1+k2.
 func ProxElasticNet(dst, v []float64, k1, k2 float64) {
 	for i, x := range v {
 		dst[i] = SoftThreshold(x, k1) / (1 + k2)
 	}
 }
 
-// ProxGroup is the proximal map of k·Σ‖x_g‖₂ over the blocks of the norm (see [NewGroupNorm]): each block as in [ProxL2]. For the dual norm, the
-// largest block norm, all blocks longer than a common level t are shortened to it, with Σmax(‖v_g‖−t, 0) = k, found by bisection of the norms to
-// full precision.
+// ProxGroup is the proximal map of k·Σ‖x_g‖₂ over the blocks of the norm (see [NewGroupNorm]): each
+// block as in [ProxL2]. For the dual norm, the largest block norm, all blocks longer than a common
+// level t are shortened to it, with Σmax(‖v_g‖−t, 0) = k, found by bisection of the norms to full
+// precision.
 func ProxGroup(dst, v []float64, g *GroupNorm, k float64) {
 	if !g.max {
 		for _, n := range g.sizes {

@@ -10,7 +10,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// Every proximal map against the definition: no nearby and no random point has a smaller f(x) + ½‖x−v‖².
+// Every proximal map against the definition: no nearby and no random point has a smaller f(x) +
+// ½‖x−v‖².
 func TestProximalMaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := source(t)
@@ -25,14 +26,24 @@ func TestProximalMaps(t *testing.T) {
 			prox func(dst, v []float64)
 			f    func(x []float64) float64
 		}{
-			"l1":         {func(dst, v []float64) { convex.ProxL1(dst, v, k) }, func(x []float64) float64 { return k * convex.L1.Of(x) }},
-			"l2":         {func(dst, v []float64) { convex.ProxL2(dst, v, 3*k) }, func(x []float64) float64 { return 3 * k * convex.Norm2(x) }},
-			"squared l2": {func(dst, v []float64) { convex.ProxSquaredL2(dst, v, k) }, func(x []float64) float64 { return k / 2 * convex.Dot(x, x) }},
+			"l1": {func(dst, v []float64) {
+				convex.ProxL1(dst, v, k)
+			}, func(x []float64) float64 { return k * convex.L1.Of(x) }},
+			"l2": {func(dst, v []float64) {
+				convex.ProxL2(dst, v, 3*k)
+			}, func(x []float64) float64 { return 3 * k * convex.Norm2(x) }},
+			"squared l2": {func(dst, v []float64) {
+				convex.ProxSquaredL2(dst, v, k)
+			}, func(x []float64) float64 { return k / 2 * convex.Dot(x, x) }},
 			"elastic net": {func(dst, v []float64) { convex.ProxElasticNet(dst, v, k, k2) }, func(x []float64) float64 {
 				return k*convex.L1.Of(x) + k2/2*convex.Dot(x, x)
 			}},
-			"group":     {func(dst, v []float64) { convex.ProxGroup(dst, v, group, k) }, func(x []float64) float64 { return k * group.Of(x) }},
-			"group max": {func(dst, v []float64) { convex.ProxGroup(dst, v, most, 2*k) }, func(x []float64) float64 { return 2 * k * most.Of(x) }},
+			"group": {func(dst, v []float64) {
+				convex.ProxGroup(dst, v, group, k)
+			}, func(x []float64) float64 { return k * group.Of(x) }},
+			"group max": {func(dst, v []float64) {
+				convex.ProxGroup(dst, v, most, 2*k)
+			}, func(x []float64) float64 { return 2 * k * most.Of(x) }},
 			"box": {func(dst, v []float64) { convex.ProxBox(dst, v, box) }, func(x []float64) float64 {
 				if !box.Contains(x, 0) {
 					return math.Inf(1)

@@ -2,8 +2,9 @@ package convex
 
 import "math"
 
-// DiagonalQuadratic is ψ(x) = ½Σ a_i x_i² on ℝ^d, all a_i > 0: gradient a_i x_i, inverse θ_i/a_i, conjugate ½Σθ_i²/a_i, divergence
-// ½Σa_i(x_i−y_i)², 1-strongly convex in [DiagonalNorm]. Each operation is O(d).
+// DiagonalQuadratic is ψ(x) = ½Σ a_i x_i² on ℝ^d, all a_i > 0: gradient a_i x_i, inverse θ_i/a_i,
+// conjugate ½Σθ_i²/a_i, divergence ½Σa_i(x_i−y_i)², 1-strongly convex in [DiagonalNorm]. Each
+// operation is O(d).
 type DiagonalQuadratic struct {
 	norm *DiagonalNorm
 }
@@ -131,8 +132,8 @@ type sided interface {
 	Bounds(i int) (lower, upper float64)
 }
 
-// boundedArgmax writes clip((θ_i−τ)/a_i, l_i, u_i) with the τ for which it sums to s: Newton's method with a bracket as in
-// [CappedSimplex.Project].
+// boundedArgmax writes clip((θ_i−τ)/a_i, l_i, u_i) with the τ for which it sums to s: Newton's
+// method with a bracket as in [CappedSimplex.Project].
 func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scale float64) {
 	a := q.norm.a
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -169,8 +170,9 @@ func (q *DiagonalQuadratic) excess(theta []float64, b sided, s, base, tau float6
 	return f - s, slope
 }
 
-// ballArgmax writes x0 + y with y_i = (θ_i − a_i x0_i)/(a_i + ν), where ν ≥ 0 is 0 or the root of ‖y‖ = r: Newton's method on 1/r − 1/‖y(ν)‖,
-// convex and decreasing, rises to the root from ν = 0. Some 5 to 10 passes.
+// ballArgmax writes x0 + y with y_i = (θ_i − a_i x0_i)/(a_i + ν), where ν ≥ 0 is 0 or the root of
+// ‖y‖ = r: Newton's method on 1/r − 1/‖y(ν)‖, convex and decreasing, rises to the root from ν = 0.
+// Some 5 to 10 passes.
 func (q *DiagonalQuadratic) ballArgmax(dst, theta []float64, s *Ball) {
 	a := q.norm.a
 	top := 0.0 // overflow guard: y in units of its largest numerator

@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MatrixQuadratic is ψ(x) = ½xᵀSx on ℝ^d for a symmetric positive definite S (spec P.S): gradient Sx, inverse S⁻¹θ, conjugate ½θᵀS⁻¹θ,
-// divergence ½(x−y)ᵀS(x−y), 1-strongly convex in the norm ‖·‖_S. Each operation is O(d²), by the Cholesky factor made at construction.
+// MatrixQuadratic is ψ(x) = ½xᵀSx on ℝ^d for a symmetric positive definite S (spec P.S): gradient
+// Sx, inverse S⁻¹θ, conjugate ½θᵀS⁻¹θ, divergence ½(x−y)ᵀS(x−y), 1-strongly convex in the norm
+// ‖·‖_S. Each operation is O(d²), by the Cholesky factor made at construction.
 type MatrixQuadratic struct {
 	n    int
 	s, r []float64
@@ -100,7 +101,8 @@ func (q *MatrixQuadratic) restrict(s Set) (pair, error) {
 	}}
 	out.argmax = func(dst, theta []float64) {
 		w := pool.Get().(*Mahalanobis)
-		// The certificate can fail to reach 1e-12 only by rounding; the point is the best found either way.
+		// The certificate can fail to reach 1e-12 only by rounding; the point is the best found
+		// either way.
 		_, _ = w.solve(dst, theta, s, 1e-12)
 		pool.Put(w)
 	}

@@ -2,5 +2,6 @@
 
 package convex_test
 
-// raceEnabled: under the race detector a sync.Pool drops a quarter of what it is given, so pooled workspaces are made anew.
+// raceEnabled: under the race detector a sync.Pool drops a quarter of what it is given, so pooled
+// workspaces are made anew.
 const raceEnabled = true

@@ -31,7 +31,10 @@ func TestConstructorsRefuse(t *testing.T) {
 		{refuse(convex.NewLpBall([]float64{0}, 0.5, 1)), "the exponent is 0.5, want at least 1"},
 		{refuse(convex.NewL1Ball(2, -1)), "the radius is -1"},
 		{refuse(convex.NewBox([]float64{0}, []float64{1, 2})), "upper has length 2, want 1"},
-		{refuse(convex.NewBox([]float64{0, 2}, []float64{1, 1})), "lower[1] is 2 and upper[1] is 1, want lower at most upper"},
+		{
+			refuse(convex.NewBox([]float64{0, 2}, []float64{1, 1})),
+			"lower[1] is 2 and upper[1] is 1, want lower at most upper",
+		},
 		{refuse(convex.NewBox([]float64{nan}, []float64{1})), "lower[0] is NaN"},
 		{refuse(convex.NewBox([]float64{inf}, []float64{inf})), "lower[0] is +Inf, want a finite number or -Inf"},
 		{refuse(convex.NewBox([]float64{-inf}, []float64{-inf})), "upper[0] is -Inf, want a finite number or +Inf"},
@@ -41,7 +44,10 @@ func TestConstructorsRefuse(t *testing.T) {
 		{refuse(convex.NewScaledSimplex(2, -1)), "the sum is -1"},
 		{refuse(convex.NewCappedSimplex(2, 0.4, 1)), "the upper sides sum to 0.8, want the sum at most that"},
 		{refuse(convex.NewCappedSimplex(2, nan, 1)), "the cap is NaN"},
-		{refuse(convex.NewBoundedSimplex([]float64{1, 1}, []float64{2, 2}, 1)), "the lower sides sum to 2, want the sum at least that"},
+		{
+			refuse(convex.NewBoundedSimplex([]float64{1, 1}, []float64{2, 2}, 1)),
+			"the lower sides sum to 2, want the sum at least that",
+		},
 		{refuse(convex.NewBoundedSimplex([]float64{-inf, 1}, []float64{2, 2}, 1)), "lower[0] is -Inf"},
 		{refuse(convex.NewBoundedSimplex([]float64{0}, []float64{2}, inf)), "the sum is +Inf"},
 		{refuse(convex.NewHalfspace([]float64{0, 0}, 1)), "the norm of a is 0"},
@@ -92,7 +98,8 @@ func TestRedundantRows(t *testing.T) {
 	x := []float64{0, 0, 0}
 	a.Project(x, x)
 	nearAll(t, "projection", x, []float64{.5, .5, 2}, 1e-15)
-	if free := must(convex.NewAffine(mat.NewDense(1, 2, nil), []float64{0})); free.Rank() != 0 || !free.Contains([]float64{5, 6}, 0) {
+	if free := must(convex.NewAffine(mat.NewDense(1, 2, nil), []float64{0})); free.Rank() != 0 ||
+		!free.Contains([]float64{5, 6}, 0) {
 		t.Error("no equation is left, but the set is not all of ℝ²")
 	}
 }

@@ -64,18 +64,28 @@ type pairKind struct {
 func pairKinds() []pairKind {
 	var out []pairKind
 	add := func(mapName, setName string, m func(*rand.Rand, int) convex.MirrorMap, s func(*rand.Rand, int) convex.Set) {
-		out = append(out, pairKind{mapName + " on " + setName, func(r *rand.Rand, d int) (convex.MirrorMap, convex.Set) {
-			set := s(r, d)
-			return m(r, set.Dim()), set
-		}})
+		out = append(out, pairKind{
+			mapName + " on " + setName,
+			func(r *rand.Rand, d int) (convex.MirrorMap, convex.Set) {
+				set := s(r, d)
+				return m(r, set.Dim()), set
+			},
+		})
 	}
 	for _, kind := range setKinds {
-		add("quadratic", kind.name, func(_ *rand.Rand, d int) convex.MirrorMap { return must(convex.NewQuadratic(d)) }, kind.make)
+		add("quadratic", kind.name, func(_ *rand.Rand, d int) convex.MirrorMap {
+			return must(convex.NewQuadratic(d))
+		}, kind.make)
 		if !strings.Contains(kind.name, "product") {
-			add("matrix", kind.name, func(r *rand.Rand, d int) convex.MirrorMap { return must(convex.NewMatrixQuadratic(spd(r, d, 4))) }, kind.make)
+			add("matrix", kind.name, func(r *rand.Rand, d int) convex.MirrorMap {
+				return must(convex.NewMatrixQuadratic(spd(r, d, 4)))
+			}, kind.make)
 		}
-		if !strings.Contains(kind.name, "l") && kind.name != "affine" || strings.HasPrefix(kind.name, "ball") || strings.Contains(kind.name, "simplex") || kind.name == "halfspace" {
-			add("diagonal", kind.name, func(r *rand.Rand, d int) convex.MirrorMap { return must(convex.NewDiagonalQuadratic(positives(r, d))) },
+		if !strings.Contains(kind.name, "l") && kind.name != "affine" || strings.HasPrefix(kind.name, "ball") ||
+			strings.Contains(kind.name, "simplex") || kind.name == "halfspace" {
+			add("diagonal", kind.name, func(r *rand.Rand, d int) convex.MirrorMap {
+				return must(convex.NewDiagonalQuadratic(positives(r, d)))
+			},
 				func(r *rand.Rand, d int) convex.Set {
 					if strings.Contains(kind.name, "product") {
 						return simplices(r, d)
@@ -114,8 +124,8 @@ func pairKinds() []pairKind {
 	return out
 }
 
-// For every pair: the argmax is a member and no member is better (Theorem 2.8), the conjugate is attained and no member exceeds it, ψ is
-// λ-strongly convex between members, L 5.8.
+// For every pair: the argmax is a member and no member is better (Theorem 2.8), the conjugate is
+// attained and no member exceeds it, ψ is λ-strongly convex between members, L 5.8.
 func TestRegularizers(t *testing.T) {
 	t.Run("l1 product", func(t *testing.T) { // two simplices of sum 1 and 2: λ = 1/(1+2)
 		p := must(convex.NewProduct(must(convex.NewSimplex(2)), must(convex.NewScaledSimplex(2, 2))))
@@ -163,7 +173,8 @@ func TestRegularizers(t *testing.T) {
 				if kind.name != "p-norm on space" && math.IsInf(reg.Value(v), 1) {
 					continue // outside the domain of the map
 				}
-				if got := convex.Dot(theta, v) - m.Value(v); got > value+1e-10*(scale+convex.Norm2(theta)*convex.Norm2(v)+math.Abs(m.Value(v))) {
+				if got := convex.Dot(theta, v) -
+					m.Value(v); got > value+1e-10*(scale+convex.Norm2(theta)*convex.Norm2(v)+math.Abs(m.Value(v))) {
 					t.Fatalf("%s: %v at %v, but %v at the argmax %v of %v", reg, got, v, value, x, theta)
 				}
 				if m.Value(v) < reg.Min()-1e-10*(1+math.Abs(reg.Min())) {
@@ -199,7 +210,8 @@ func TestRegularizers(t *testing.T) {
 	}
 }
 
-// A separable regularizer on a product is the sum of its parts; here P.H on a simplex against softmax and LSE, and P.2V against ½‖θ‖²−½dist².
+// A separable regularizer on a product is the sum of its parts; here P.H on a simplex against
+// softmax and LSE, and P.2V against ½‖θ‖²−½dist².
 func TestRegularizerForms(t *testing.T) {
 	theta := []float64{0.3, -1, 2}
 	x := make([]float64, 3)
@@ -220,7 +232,8 @@ func TestRegularizerForms(t *testing.T) {
 	reg.Argmax(x, theta)
 	dist := convex.Norm2(sub(x, theta))
 	near(t, "P.2V", reg.Conjugate(theta), 0.5*convex.Dot(theta, theta)-0.5*dist*dist, 1e-14)
-	// Table of 4.4: the step of INF with q = ½ has x_i = (Λ+ηG_i)^{−2}; Λ after 4 rounds and the weights.
+	// Table of 4.4: the step of INF with q = ½ has x_i = (Λ+ηG_i)^{−2}; Λ after 4 rounds and the
+	// weights.
 	for q, want := range map[float64][]float64{
 		.5:   {0.07086744405, 0.5972669428, 0.3318656132},
 		.75:  {0.07092493083, 0.5771502033, 0.3519248659},

@@ -40,7 +40,8 @@ type restricted struct {
 	scratch sync.Pool // of *[]float64, for Conjugate, which has no destination
 }
 
-// Restrict makes ψ_V = ψ + ind_V for a map and a set of the same dimension, with exact oracles. These pairs are known:
+// Restrict makes ψ_V = ψ + ind_V for a map and a set of the same dimension, with exact oracles.
+// These pairs are known:
 //
 //   - [Quadratic] with any set: Argmax is the Euclidean projection;
 //   - [DiagonalQuadratic] with [Space], [Box], [Simplex], [CappedSimplex], [Halfspace] and a Euclidean [Ball];
@@ -50,23 +51,27 @@ type restricted struct {
 //   - [Tsallis] and [LogBarrier] with [Simplex] and a [Box] with finite upper sides;
 //   - every map but PNorm and MatrixQuadratic with a [Product] whose factors are known to it.
 //
-// Any other pair is an error that names the ones known for the map. The methods of the result cost what the projection of that
-// kind costs. Conjugate keeps a pool of vectors of length d where it has no closed form.
+// Any other pair is an error that names the ones known for the map. The methods of the result cost
+// what the projection of that kind costs. Conjugate keeps a pool of vectors of length d where it
+// has no closed form.
 func Restrict(m MirrorMap, s Set) (Regularizer, error) {
 	if m == nil || s == nil {
 		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the map is %v and the set %v, want both", m, s)
 	}
 	if m.Dim() != s.Dim() {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the map %s has dimension %d and the set %s has %d, want the same",
+		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+			"the map %s has dimension %d and the set %s has %d, want the same",
 			m, m.Dim(), s, s.Dim())
 	}
 	known, ok := m.(restrictable)
 	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict", "no pair is known for a map of type %T, want one of this package", m)
+		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+			"no pair is known for a map of type %T, want one of this package", m)
 	}
 	p, err := restrictAny(known, s)
 	if errors.Is(err, errPair) {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the pair of %s and %s is not known, want one of these sets: %s",
+		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+			"the pair of %s and %s is not known, want one of these sets: %s",
 			m, s, known.pairs())
 	}
 	if err != nil {

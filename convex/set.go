@@ -39,8 +39,8 @@ type Norm interface {
 	String() string
 }
 
-// MirrorMap is a function ψ that is strictly convex and continuously differentiable in the interior of its domain X.
-// Implementations are immutable and safe for concurrent use; no method allocates.
+// MirrorMap is a function ψ that is strictly convex and continuously differentiable in the interior
+// of its domain X. Implementations are immutable and safe for concurrent use; no method allocates.
 type MirrorMap interface {
 	// Dim is d, at least 1.
 	Dim() int
@@ -52,10 +52,11 @@ type MirrorMap interface {
 	Inverse(dst, theta []float64)
 	// Conjugate is ψ*(θ) = sup_x ⟨θ, x⟩ − ψ(x), +Inf where that is infinite.
 	Conjugate(theta []float64) float64
-	// Divergence is B_ψ(x; y) = ψ(x) − ψ(y) − ⟨∇ψ(y), x−y⟩, in the form that loses no digits for x near y; +Inf when y is on the
-	// boundary of the domain and x is not reached from it.
+	// Divergence is B_ψ(x; y) = ψ(x) − ψ(y) − ⟨∇ψ(y), x−y⟩, in the form that loses no digits for x
+	// near y; +Inf when y is on the boundary of the domain and x is not reached from it.
 	Divergence(x, y []float64) float64
-	// StrongConvexity is the λ ≥ 0 and the norm for which B_ψ(x; y) ≥ (λ/2)‖x−y‖² on the whole domain; 0 when there is none.
+	// StrongConvexity is the λ ≥ 0 and the norm for which B_ψ(x; y) ≥ (λ/2)‖x−y‖² on the whole
+	// domain; 0 when there is none.
 	StrongConvexity() (float64, Norm)
 	// Interior reports whether x is in the interior of the domain, where Gradient is defined.
 	Interior(x []float64) bool
@@ -63,8 +64,9 @@ type MirrorMap interface {
 	String() string
 }
 
-// Regularizer is ψ_V = ψ + ind_V: a mirror map restricted to a set that meets the interior of its domain. Get one from
-// [Restrict]. Implementations are immutable and safe for concurrent use; no method allocates.
+// Regularizer is ψ_V = ψ + ind_V: a mirror map restricted to a set that meets the interior of its
+// domain. Get one from [Restrict]. Implementations are immutable and safe for concurrent use; no
+// method allocates.
 type Regularizer interface {
 	// Map is ψ.
 	Map() MirrorMap
@@ -78,8 +80,9 @@ type Regularizer interface {
 	Conjugate(theta []float64) float64
 	// Min is min_V ψ, attained at Argmax(0).
 	Min() float64
-	// StrongConvexity is the λ and the norm for which ψ is λ-strongly convex on V. On a bounded V it may be larger than the map's own
-	// (negative entropy has none on the orthant and 1 in l1 on the simplex).
+	// StrongConvexity is the λ and the norm for which ψ is λ-strongly convex on V. On a bounded V
+	// it may be larger than the map's own (negative entropy has none on the orthant and 1 in l1 on
+	// the simplex).
 	StrongConvexity() (float64, Norm)
 	// String describes map and set in one line.
 	String() string

@@ -37,7 +37,8 @@ func TestProjection(t *testing.T) {
 			for range 5 {
 				y := member(s, r)
 				move := sub(y, x)
-				scale := (convex.Norm2(v) + convex.Norm2(x) + convex.Norm2(y)) * (convex.Norm2(move) + convex.Norm2(back))
+				scale := (convex.Norm2(v) + convex.Norm2(x) + convex.Norm2(y)) *
+					(convex.Norm2(move) + convex.Norm2(back))
 				if g := convex.Dot(back, move); g < -1e-12*scale {
 					t.Fatalf("%s: ⟨Π(v)−v, y−Π(v)⟩ = %v < 0 at v = %v, Π(v) = %v, y = %v", s, g, v, x, y)
 				}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Simplex is the simplex {x ≥ 0 : Σx = s}, the probability simplex for s = 1 (spec V.S). The sum is understood up to the rounding of d
-// additions, (d+4)·2⁻⁵² of s.
+// Simplex is the simplex {x ≥ 0 : Σx = s}, the probability simplex for s = 1 (spec V.S). The sum is
+// understood up to the rounding of d additions, (d+4)·2⁻⁵² of s.
 type Simplex struct {
 	d int
 	s float64
@@ -35,9 +35,10 @@ func (s *Simplex) Sum() float64 { return s.s }
 // Bounds returns the sides 0 and s of every coordinate.
 func (s *Simplex) Bounds(int) (lower, upper float64) { return 0, s.s }
 
-// Project writes max(v − τ, 0) with the τ for which it sums to s. τ is found without sorting and without scratch, by Newton's method on
-// the convex, piecewise linear Σmax(v − τ, 0), which ends at the exact active set; a bracket keeps it to at most 64 passes
-// over v (5 to 10 are usual), whatever the input. O(d).
+// Project writes max(v − τ, 0) with the τ for which it sums to s. τ is found without sorting and
+// without scratch, by Newton's method on the convex, piecewise linear Σmax(v − τ, 0), which ends at
+// the exact active set; a bracket keeps it to at most 64 passes over v (5 to 10 are usual),
+// whatever the input. O(d).
 func (s *Simplex) Project(dst, v []float64) {
 	if s.Contains(v, 0) {
 		copy(dst, v)
@@ -46,8 +47,9 @@ func (s *Simplex) Project(dst, v []float64) {
 	ProjectOnSimplex(dst, v, s.s)
 }
 
-// ProjectOnSimplex writes the projection of v on {x ≥ 0 : Σx = sum}, sum > 0, to dst, for callers that have no [Simplex] at hand. A
-// point of the simplex may come back with other last bits. dst may be v.
+// ProjectOnSimplex writes the projection of v on {x ≥ 0 : Σx = sum}, sum > 0, to dst, for callers
+// that have no [Simplex] at hand. A point of the simplex may come back with other last bits. dst
+// may be v.
 func ProjectOnSimplex(dst, v []float64, sum float64) {
 	top, tau := simplexThreshold(v, sum, false)
 	for i, x := range v {
@@ -55,8 +57,8 @@ func ProjectOnSimplex(dst, v []float64, sum float64) {
 	}
 }
 
-// simplexThreshold returns top = max v_i and the tau ≤ 0 with Σ max((v_i − top) − tau, 0) = s; with abs it does so for |v|. The shift by
-// the maximum keeps full accuracy where v is large beside s.
+// simplexThreshold returns top = max v_i and the tau ≤ 0 with Σ max((v_i − top) − tau, 0) = s; with
+// abs it does so for |v|. The shift by the maximum keeps full accuracy where v is large beside s.
 func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
 	top = math.Inf(-1)
 	for _, x := range v {
@@ -72,7 +74,8 @@ func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
 		}
 		sum += x - top
 	}
-	// The function is at least s at lo and at most s at hi: the largest term alone gives s at -s, and d equal ones at -s/d.
+	// The function is at least s at lo and at most s at hi: the largest term alone gives s at -s,
+	// and d equal ones at -s/d.
 	lo, hi := -s, -s/float64(len(v))
 	if t := (sum - s) / float64(len(v)); t > lo && t < hi {
 		lo = t // the root when no term is cut off
@@ -103,7 +106,8 @@ func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
 		} else {
 			hi = min(hi, tau)
 		}
-		// Newton's step from the left never passes the root; where the bracket did not halve in four passes, bisect.
+		// Newton's step from the left never passes the root; where the bracket did not halve in
+		// four passes, bisect.
 		if pass%4 == 3 {
 			if hi-lo > 0.5*width {
 				if mid := 0.5 * (lo + hi); mid > next {

@@ -152,7 +152,8 @@ func BenchmarkArgmax(b *testing.B) {
 func BenchmarkMahalanobis(b *testing.B) {
 	for _, d := range []int{10, 100} {
 		for _, set := range []convex.Set{
-			must(convex.NewCenteredBall(d, 1)), must(convex.NewCube(d, -0.3, 0.3)), must(convex.NewSimplex(d)), must(convex.NewL1Ball(d, 1)),
+			must(convex.NewCenteredBall(d, 1)), must(convex.NewCube(d, -0.3, 0.3)), must(convex.NewSimplex(d)),
+			must(convex.NewL1Ball(d, 1)),
 		} {
 			b.Run(fmt.Sprintf("%T/%s", set, set), func(b *testing.B) {
 				r := newRand(6)

@@ -8,10 +8,11 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (chapter 10, 4.4 of the specification): gradient −q·x_i^{q−1}/(1−q), inverse
-// (−(1−q)θ_i/q)^{−1/(1−q)} for θ < 0, conjugate Σx_i^q − 1/(1−q) at that x and +Inf where a θ_i > 0. For q → 1 it tends to the negative entropy on the
-// probability simplex. The Hessian is diag(q·x^{q−2}): on the simplex {Σx = s} it is q·s^{q−2}-strongly convex in L1, on
-// the orthant not at all. Each operation is O(d).
+// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (chapter 10, 4.4 of the specification):
+// gradient −q·x_i^{q−1}/(1−q), inverse (−(1−q)θ_i/q)^{−1/(1−q)} for θ < 0, conjugate Σx_i^q −
+// 1/(1−q) at that x and +Inf where a θ_i > 0. For q → 1 it tends to the negative entropy on the
+// probability simplex. The Hessian is diag(q·x^{q−2}): on the simplex {Σx = s} it is
+// q·s^{q−2}-strongly convex in L1, on the orthant not at all. Each operation is O(d).
 type Tsallis struct {
 	d int
 	q float64
@@ -23,7 +24,8 @@ func NewTsallis(d int, q float64) (*Tsallis, error) {
 		return nil, err
 	}
 	if !(q > 0 && q < 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "tsallis", "the exponent is %v, want above 0 and below 1 (at 1 it is the negative entropy)", q)
+		return nil, noregret.Errorf(noregret.BadInput, "tsallis",
+			"the exponent is %v, want above 0 and below 1 (at 1 it is the negative entropy)", q)
 	}
 	return &Tsallis{d, q}, nil
 }
@@ -34,7 +36,8 @@ func (m *Tsallis) Dim() int { return m.d }
 // Q is the exponent.
 func (m *Tsallis) Q() float64 { return m.q }
 
-// Value implements [MirrorMap]: (1−Σx)/(1−q) − Σx·expm1(−(1−q)ln x)/(1−q), which keeps its digits for q near 1.
+// Value implements [MirrorMap]: (1−Σx)/(1−q) − Σx·expm1(−(1−q)ln x)/(1−q), which keeps its digits
+// for q near 1.
 func (m *Tsallis) Value(x []float64) float64 {
 	r := 1 - m.q
 	mass, sum := 1.0, 0.0
@@ -156,8 +159,9 @@ func barrierBox(b *Box) (float64, error) {
 	return top, nil
 }
 
-// simplexArgmax solves Σ(1+v+δ_i)^{−1/r} = 1, r = 1−q, δ_i = s^r·(r/q)·(max θ − θ_i), for v in [0, d^r − 1] by Newton's method on
-// (Σ(·)^{−1/r})^{−r}, which is concave in v: from 0 it rises without overshooting, in fewer than 10 steps. O(d) each.
+// simplexArgmax solves Σ(1+v+δ_i)^{−1/r} = 1, r = 1−q, δ_i = s^r·(r/q)·(max θ − θ_i), for v in [0,
+// d^r − 1] by Newton's method on (Σ(·)^{−1/r})^{−r}, which is concave in v: from 0 it rises without
+// overshooting, in fewer than 10 steps. O(d) each.
 func (m *Tsallis) simplexArgmax(dst, theta []float64, s float64) {
 	r := 1 - m.q
 	_, top := argmax(theta)

@@ -9,10 +9,12 @@ import (
 // eps is the distance from 1 to the next float64, 2⁻⁵².
 const eps = 0x1p-52
 
-// slack is the relative rounding error that a sum of d terms may carry; sums in the definition of a set (Σx = 1) hold up to it.
+// slack is the relative rounding error that a sum of d terms may carry; sums in the definition of a
+// set (Σx = 1) hold up to it.
 func slack(d int) float64 { return float64(float64(d+4) * eps) }
 
-// Dot is ⟨x, y⟩, summed in a fixed order (four interleaved partial sums), the same on every machine. y is at least as long as x.
+// Dot is ⟨x, y⟩, summed in a fixed order (four interleaved partial sums), the same on every
+// machine. y is at least as long as x.
 func Dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64
@@ -45,7 +47,8 @@ func Sum(x []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// Norm2 is ‖x‖₂ without overflow or underflow on the way, summed in a fixed order. It is +Inf where an x_i is infinite. O(d).
+// Norm2 is ‖x‖₂ without overflow or underflow on the way, summed in a fixed order. It is +Inf where
+// an x_i is infinite. O(d).
 func Norm2(x []float64) float64 {
 	if s := Dot(x, x); s > 1e-280 && s < 1e300 {
 		return math.Sqrt(s)
@@ -101,8 +104,8 @@ func maxDistance(x, y []float64) float64 {
 	return m
 }
 
-// LogSumExp is ln Σ e^{θ_i}, with the largest term taken out: no overflow, and exact where one term carries
-// the sum. It is -Inf when all θ_i are. O(d).
+// LogSumExp is ln Σ e^{θ_i}, with the largest term taken out: no overflow, and exact where one term
+// carries the sum. It is -Inf when all θ_i are. O(d).
 func LogSumExp(theta []float64) float64 {
 	k, m := argmax(theta)
 	if math.IsInf(m, 0) {
@@ -117,7 +120,8 @@ func LogSumExp(theta []float64) float64 {
 	return m + portable.Log1p(rest)
 }
 
-// Softmax writes e^{θ_i}/Σe^{θ_j} to dst, which may be theta. At least one θ_i is finite and none is +Inf. O(d).
+// Softmax writes e^{θ_i}/Σe^{θ_j} to dst, which may be theta. At least one θ_i is finite and none
+// is +Inf. O(d).
 func Softmax(dst, theta []float64) { softmax(dst, theta, 1) }
 
 // softmax writes s·softmax(θ).
@@ -162,7 +166,8 @@ func argmin(x []float64) (int, float64) {
 	return k, m
 }
 
-// pow is x^y for x ≥ 0, the same on every machine, with a relative error of about (1 + |y·ln x|)·1e-16.
+// pow is x^y for x ≥ 0, the same on every machine, with a relative error of about (1 + |y·ln
+// x|)·1e-16.
 func pow(x, y float64) float64 {
 	switch {
 	case y == 0 || x == 1:

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// benchText returns a file of svmlight text: ijcnn1's training part when the shared data are there, else
-// generated text of its shape (50,000 rows of 13 nonzeros).
+// benchText returns a file of svmlight text: ijcnn1's training part when the shared data are there,
+// else generated text of its shape (50,000 rows of 13 nonzeros).
 func benchText(b *testing.B) (path string, size int64) {
 	b.Helper()
 	var text []byte

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Builder makes a [Set] in memory from rows that a program has: tests, generators, other sources. It
-// is not safe for concurrent use.
+// Builder makes a [Set] in memory from rows that a program has: tests, generators, other sources.
+// It is not safe for concurrent use.
 type Builder struct {
 	info   Info
 	dim    int
@@ -35,7 +35,8 @@ func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxIndex+1)
 	}
 	if len(labelNames) > maxLabels {
-		return nil, noregret.Errorf(noregret.Usage, "", "%d labels: at most %d are possible", len(labelNames), maxLabels)
+		return nil, noregret.Errorf(noregret.Usage, "", "%d labels: at most %d are possible", len(labelNames),
+			maxLabels)
 	}
 	b := &Builder{dim: dim, hash: sha256.New()}
 	seen := map[string]bool{}
@@ -55,13 +56,14 @@ func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 	return b, nil
 }
 
-// Add adds a copy of a row. index holds feature numbers in [0, dim) in any order, each at most once, with
-// one finite value each; zeros are dropped. class is a place in the builder's labels or [NoClass];
-// weight is finite and not negative. A row that breaks a rule is a [noregret.BadInput]
+// Add adds a copy of a row. index holds feature numbers in [0, dim) in any order, each at most
+// once, with one finite value each; zeros are dropped. class is a place in the builder's labels or
+// [NoClass]; weight is finite and not negative. A row that breaks a rule is a [noregret.BadInput]
 // error that names the row, the place in it and the rule, and leaves the builder as it was.
 func (b *Builder) Add(index []uint32, value []float32, class int, weight float64) error {
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, "row "+strconv.FormatInt(b.info.Rows+int64(b.cur.Len()), 10), format, args...)
+		return noregret.Errorf(noregret.BadInput, "row "+strconv.FormatInt(b.info.Rows+int64(b.cur.Len()), 10), format,
+			args...)
 	}
 	if b.done {
 		return noregret.Errorf(noregret.Usage, "", "the builder has made its set")

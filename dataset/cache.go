@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// The cache format, version 1. docs/formats/cache.md describes it byte by byte; change both together.
+// The cache format, version 1. docs/formats/cache.md describes it byte by byte; change both
+// together.
 const (
 	cacheMagic    = "NRDATA\r\n" // the line end betrays a copy that was "repaired" as text
 	cacheEndMagic = "NRDATEND"
@@ -34,8 +35,8 @@ func (r blockRef) size() int {
 	return n
 }
 
-// encodeBlock appends the file form of b to buf: the header, the length of each row,
-// the classes, the weights if any, the indices (plus shift), the values, and the CRC-32C of all that.
+// encodeBlock appends the file form of b to buf: the header, the length of each row, the classes,
+// the weights if any, the indices (plus shift), the values, and the CRC-32C of all that.
 func encodeBlock(buf []byte, b *Block) []byte {
 	start := len(buf)
 	le := binary.LittleEndian
@@ -74,7 +75,8 @@ func decodeBlock(buf []byte, ref blockRef, b *Block) error {
 	}
 	rows, nnz, flags := le.Uint32(body), le.Uint32(body[4:]), le.Uint32(body[8:])
 	if rows != ref.rows || nnz != ref.nonZeros || flags > flagWeighted || flags == flagWeighted != ref.weighted {
-		return fmt.Errorf("%d rows, %d nonzeros, flags %d differ from the file's index: the file is corrupt", rows, nnz, flags)
+		return fmt.Errorf("%d rows, %d nonzeros, flags %d differ from the file's index: the file is corrupt", rows, nnz,
+			flags)
 	}
 	body = body[blockHeaderSize:]
 	b.Offset = append(slices.Grow(b.Offset, int(rows)+1), 0)

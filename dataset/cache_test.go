@@ -47,13 +47,14 @@ func TestCacheRoundTrip(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("streamed info (-want +got):\n%s", d)
 	}
-	if _, err := Load(t.Context(), []string{path}, Options{}); err == nil || err.Error() != path+": 1 rows of the cache have no label" {
+	if _, err := Load(t.Context(), []string{path}, Options{}); err == nil ||
+		err.Error() != path+": 1 rows of the cache have no label" {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A cache whose base was decided at the end holds indices as written; a reader must shift them, also
-// when the rows did not fit into memory.
+// A cache whose base was decided at the end holds indices as written; a reader must shift them,
+// also when the rows did not fit into memory.
 func TestCacheOfLateBase(t *testing.T) {
 	text := writeFile(t, "a.svm", "1 1:1 5:2\n-1 2:3\n")
 	for _, limit := range []int64{1, 1 << 20} {
@@ -95,7 +96,8 @@ func TestCacheCorruptionIsFound(t *testing.T) {
 		if err := os.WriteFile(broken, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := readCacheFile(broken); noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), broken) {
+		if err := readCacheFile(broken); noregret.CodeOf(err) != noregret.BadInput ||
+			!strings.HasPrefix(err.Error(), broken) {
 			t.Errorf("%s %d of %d: %v", what, at, len(good), err)
 		}
 	}
@@ -126,7 +128,8 @@ func TestCacheVersion(t *testing.T) {
 	binary.LittleEndian.PutUint32(data[12:], crc32.Checksum(data[:12], castagnoli))
 	newer := writeFile(t, "newer", string(data))
 	_, err = Load(t.Context(), []string{newer}, Options{})
-	if want := newer + ": cache version 9: this program reads version 1; make the cache again"; err == nil || err.Error() != want {
+	if want := newer + ": cache version 9: this program reads version 1; make the cache again"; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -142,7 +145,8 @@ func TestCacheWithSchema(t *testing.T) {
 	}
 	set := load(t, Options{Schema: schema, Unseen: UnseenIgnore}, cache)
 	r, err := set.Read()
-	if d := cmp.Diff([]string{"0 0:20 1:10 3:1", "1 0:40 1:30"}, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != 1 || set.Info().Dim != 4 {
+	if d := cmp.Diff([]string{"0 0:20 1:10 3:1", "1 0:40 1:30"}, show(t, r, err)); d != "" ||
+		set.Info().IgnoredFeatures != 1 || set.Info().Dim != 4 {
 		t.Errorf("%d ignored, dim %d, rows (-want +got):\n%s", set.Info().IgnoredFeatures, set.Info().Dim, d)
 	}
 
@@ -152,7 +156,8 @@ func TestCacheWithSchema(t *testing.T) {
 		m := &Schema{Format: SVMLight, Base: BaseOne, Dim: dim}
 		i, err := readAll(Options{Schema: m}, svm)
 		if dim == 2 {
-			if want := svm + ": row 1: the model has no feature 3; --unseen ignore drops such values"; err == nil || err.Error() != want {
+			if want := svm + ": row 1: the model has no feature 3; --unseen ignore drops such values"; err == nil ||
+				err.Error() != want {
 				t.Errorf("got %v", err)
 			}
 		} else if err != nil || i.Dim != dim {
@@ -218,7 +223,8 @@ func mendChecksums(data []byte) {
 	if foot < uint64(trail) && blocks*blockRefSize <= uint64(trail)-foot {
 		for at := trail - int(blocks)*blockRefSize; at < trail; at += blockRefSize {
 			r := blockRef{rows: le.Uint32(data[at+8:]), nonZeros: le.Uint32(data[at+12:]), weighted: data[at+16]&1 != 0}
-			if off := le.Uint64(data[at:]); off < uint64(n) && r.rows < 1<<20 && r.nonZeros < 1<<20 && int(off)+r.size() <= n {
+			if off := le.Uint64(data[at:]); off < uint64(n) && r.rows < 1<<20 && r.nonZeros < 1<<20 &&
+				int(off)+r.size() <= n {
 				sum(int(off), int(off)+r.size()-4, int(off)+r.size()-4)
 			}
 		}
@@ -233,12 +239,27 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 		block Block
 		want  string
 	}{
-		{Block{Offset: []uint32{0, 2}, Index: []uint32{1, 1}, Value: []float32{1, 1}, Class: []uint16{0}}, "block 0: row 0: index 1 is not in [2, 5) or does not ascend"},
-		{Block{Offset: []uint32{0, 1}, Index: []uint32{5}, Value: []float32{1}, Class: []uint16{0}}, "block 0: row 0: index 5 is not in [0, 5) or does not ascend"},
-		{Block{Offset: []uint32{0, 1}, Index: []uint32{4}, Value: []float32{0}, Class: []uint16{0}}, "block 0: row 0, index 4: value 0 is not finite or is zero"},
+		{
+			Block{Offset: []uint32{0, 2}, Index: []uint32{1, 1}, Value: []float32{1, 1}, Class: []uint16{0}},
+			"block 0: row 0: index 1 is not in [2, 5) or does not ascend",
+		},
+		{
+			Block{Offset: []uint32{0, 1}, Index: []uint32{5}, Value: []float32{1}, Class: []uint16{0}},
+			"block 0: row 0: index 5 is not in [0, 5) or does not ascend",
+		},
+		{
+			Block{Offset: []uint32{0, 1}, Index: []uint32{4}, Value: []float32{0}, Class: []uint16{0}},
+			"block 0: row 0, index 4: value 0 is not finite or is zero",
+		},
 		{Block{Offset: []uint32{0, 0}, Class: []uint16{1}}, "block 0: row 0: class 1 of 1 labels"},
-		{Block{Offset: []uint32{0, 0}, Class: []uint16{0}, Weight: []float32{-1}}, "block 0: row 0: weight -1 is not finite and 0 or more"},
-		{Block{Offset: []uint32{0, 0}, Class: []uint16{NoClass}}, "block 0: row 0: it has no label, but the footer says that all have one"},
+		{
+			Block{Offset: []uint32{0, 0}, Class: []uint16{0}, Weight: []float32{-1}},
+			"block 0: row 0: weight -1 is not finite and 0 or more",
+		},
+		{
+			Block{Offset: []uint32{0, 0}, Class: []uint16{NoClass}},
+			"block 0: row 0: it has no label, but the footer says that all have one",
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "x.cache")
 		k := &keeper{opt: Options{CachePath: path, MemoryLimit: 1 << 20}}
@@ -248,7 +269,10 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 		if err := k.add(&c.block); err != nil {
 			t.Fatal(err)
 		}
-		info := Info{Rows: 1, NonZeros: int64(len(c.block.Index)), Dim: 5, Labels: []Label{{Name: "a", Rows: 1}}, Schema: &Schema{Format: SVMLight, Base: BaseZero, Dim: 5}}
+		info := Info{
+			Rows: 1, NonZeros: int64(len(c.block.Index)), Dim: 5, Labels: []Label{{Name: "a", Rows: 1}},
+			Schema: &Schema{Format: SVMLight, Base: BaseZero, Dim: 5},
+		}
 		if _, err := k.finish(info, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +282,8 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 	}
 }
 
-// A footer whose labels do not add up, or could not come from data, is refused before a row is read.
+// A footer whose labels do not add up, or could not come from data, is refused before a row is
+// read.
 func TestCacheFooterRules(t *testing.T) {
 	for _, c := range []struct {
 		labels  []Label

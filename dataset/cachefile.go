@@ -228,8 +228,10 @@ func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFo
 			offset: int64(le.Uint64(refs)), rows: le.Uint32(refs[8:]), nonZeros: le.Uint32(refs[12:]),
 			weighted: le.Uint32(refs[16:])&flagWeighted != 0,
 		}
-		if r.offset != off || r.rows == 0 || r.rows > blockRows || off+int64(r.size()) > end || le.Uint32(refs[16:]) > flagWeighted {
-			return bad("block %d: offset %d, %d rows, %d nonzeros do not fit: the file is corrupt", len(st.index), r.offset, r.rows, r.nonZeros)
+		if r.offset != off || r.rows == 0 || r.rows > blockRows || off+int64(r.size()) > end ||
+			le.Uint32(refs[16:]) > flagWeighted {
+			return bad("block %d: offset %d, %d rows, %d nonzeros do not fit: the file is corrupt", len(st.index),
+				r.offset, r.rows, r.nonZeros)
 		}
 		off += int64(r.size())
 		rows, nnz = rows+int64(r.rows), nnz+int64(r.nonZeros)
@@ -248,7 +250,8 @@ func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFo
 	return &foot, st, nil
 }
 
-// checkFooterLabels checks that the labels could come from data and that their rows add up. The error is a plain sentence.
+// checkFooterLabels checks that the labels could come from data and that their rows add up. The
+// error is a plain sentence.
 func checkFooterLabels(foot *cacheFooter) error {
 	sum := foot.NoLabel
 	seen := map[string]bool{}
@@ -267,7 +270,8 @@ func checkFooterLabels(foot *cacheFooter) error {
 		sum += l.Rows
 	}
 	if foot.NoLabel < 0 || sum != foot.Rows {
-		return fmt.Errorf("the labels have %d rows and %d rows have none; there are %d rows", sum-foot.NoLabel, foot.NoLabel, foot.Rows)
+		return fmt.Errorf("the labels have %d rows and %d rows have none; there are %d rows", sum-foot.NoLabel,
+			foot.NoLabel, foot.Rows)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 		return noregret.Errorf(noregret.BadInput, in.name, "it is a binary cache: a cache must be the only input")
 	}
 	if in.file == nil || in.packed {
-		return noregret.Errorf(noregret.BadInput, in.name, "a binary cache must be a plain file: not compressed, not standard input")
+		return noregret.Errorf(noregret.BadInput, in.name,
+			"a binary cache must be a plain file: not compressed, not standard input")
 	}
 	set, err := openCacheSet(in.name, s.opt.WindowBytes, s.info.Inputs)
 	if err != nil {
@@ -106,7 +107,8 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	return nil
 }
 
-// agrees checks that what the options ask of columns and keys is what the cache's schema has. The error is a plain sentence.
+// agrees checks that what the options ask of columns and keys is what the cache's schema has. The
+// error is a plain sentence.
 func (s *Schema) agrees(opt *Options) error {
 	switch s.Format {
 	case CSV:
@@ -218,7 +220,8 @@ func (c *cacheStream) fitRows(s *Stream, b *Block) error {
 			if f >= c.dim {
 				if s.opt.Unseen == UnseenError {
 					return noregret.Errorf(noregret.BadInput, s.info.place(),
-						"row %d: the model has no feature %s; --unseen ignore drops such values", c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
+						"row %d: the model has no feature %s; --unseen ignore drops such values",
+						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}
 				s.info.IgnoredFeatures++
 				continue

@@ -100,9 +100,10 @@ func (p *csvParser) parse(c *chunk) {
 	}
 }
 
-// rows parses what rowEnd takes for a row and returns the number of its lines. Where the quotes do not pair up, that may be
-// many rows that one stray quote holds together: then only the first line is bad, and the rest is taken apart anew, within
-// the same bounds, so that the outcome does not depend on where the chunks were cut. stop is that of addBad.
+// rows parses what rowEnd takes for a row and returns the number of its lines. Where the quotes do
+// not pair up, that may be many rows that one stray quote holds together: then only the first line
+// is bad, and the rest is taken apart anew, within the same bounds, so that the outcome does not
+// depend on where the chunks were cut. stop is that of addBad.
 func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bool) {
 	total := countLines(row)
 	for from := line; len(row) > 0; {
@@ -203,11 +204,13 @@ func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 		if _, ok := number(cell); ok || isNonFinite(cell) {
 			return valueFault("cell "+quote(cell), cell)
 		}
-		return fmt.Errorf("cell %s is not a number, but the column's first value is one; a column of names can be declared (--categorical)", quote(cell))
+		return fmt.Errorf("cell %s is not a number, but the column's first value is one; a column of names can be "+
+			"declared (--categorical)", quote(cell))
 	}
 	switch p.opt.Missing {
 	case MissingError:
-		return fmt.Errorf("cell %s: the value is missing; --missing zero or --missing indicator allow that", quote(cell))
+		return fmt.Errorf("cell %s: the value is missing; --missing zero or --missing indicator allow that",
+			quote(cell))
 	case MissingZero:
 		return nil
 	}

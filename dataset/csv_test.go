@@ -18,24 +18,132 @@ func TestCSVRows(t *testing.T) {
 		labels     []string
 		features   []string
 	}{
-		{"header, label last", "a,b,y\n1,2,yes\n0,-3.5,no\n", Options{}, []string{"0 0:1 1:2", "1 1:-3.5"}, []string{"yes", "no"}, []string{"a", "b"}},
-		{"no header", "1,2,yes\n3,4,no\n", Options{}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"yes", "no"}, []string{"c1", "c2"}},
-		{"a trailing full stop is part of a name", "0,tcp,normal.\n1,udp,smurf.\n", Options{}, []string{"0 1:1", "1 0:1 2:1"}, []string{"normal.", "smurf."}, []string{"c1", "c2=tcp", "c2=udp"}},
-		{"one-hot in order of appearance", "k,x,c,y\nq,1,red,1\nr,2,blue,0\nq,3,red,0\n", Options{}, []string{"0 0:1 1:1 2:1", "1 0:2 3:1 4:1", "1 0:3 1:1 2:1"}, []string{"1", "0"}, []string{"x", "k=q", "c=red", "k=r", "c=blue"}},
-		{"label by name, semicolons", "y;a\n1;7\n2;8\n", Options{LabelColumn: "y"}, []string{"0 0:7", "1 0:8"}, []string{"1", "2"}, []string{"a"}},
-		{"label by number, tabs", "p\t1\t2\nq\t3\t4\n", Options{LabelColumn: "1", Header: HeaderNo}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"p", "q"}, []string{"c2", "c3"}},
-		{"quotes, commas, newlines, doubled quotes", "a,c,y\n1,\"x, \"\"y\"\"\nz\",\"p\"\r\n2,w,q\r\n", Options{}, []string{"0 0:1 1:1", "1 0:2 2:1"}, []string{"p", "q"}, []string{"a", "c=x, \"y\"\nz", "c=w"}},
-		{"no quotes", "5\" pipe,\"x,p\n6\",y\",q\n", Options{NoQuotes: true, Header: HeaderNo}, []string{"0 0:1 1:1", "1 2:1 3:1"}, []string{"p", "q"}, []string{`c1=5" pipe`, `c2="x`, `c1=6"`, `c2=y"`}},
-		{"blanks around cells", "1 , 2,a\n 3,4 , b\n", Options{}, []string{"0 0:1 1:2", "1 0:3 1:4"}, []string{"a", "b"}, []string{"c1", "c2"}},
-		{"weights and ignored columns", "id,a,w,y\n9,1,2.5,p\n8,2,1,q\n", Options{WeightColumn: "w", IgnoreColumns: []string{"id"}}, []string{"0*2.5 0:1", "1 0:2"}, []string{"p", "q"}, []string{"a"}},
-		{"forced categorical", "a,y\n1,p\n2,q\n", Options{Categorical: []string{"a"}}, []string{"0 0:1", "1 1:1"}, []string{"p", "q"}, []string{"a=1", "a=2"}},
-		{"missing as zero", "a,y\n1,p\n,q\nNA,p\n?,p\nNull,q\nn/a,q\nNaN,q\n", Options{Missing: MissingZero}, []string{"0 0:1", "1", "0", "0", "1", "1", "1"}, []string{"p", "q"}, []string{"a"}},
-		{"missing indicator", "a,b,y\n1,2,p\n,3,q\n", Options{Missing: MissingIndicator}, []string{"0 0:1 1:2", "1 1:3 2:1"}, []string{"p", "q"}, []string{"a", "b", "a=missing"}},
-		{"a missing category is a level", "c,y\nx,p\n,q\n?,q\n", Options{Header: HeaderYes}, []string{"0 0:1", "1 1:1", "1 1:1"}, []string{"p", "q"}, []string{"c=x", "c="}},
-		{"kind by the first value that is there", "a,c,y\n?,?,p\n1,z,q\n", Options{Missing: MissingZero, Header: HeaderYes}, []string{"0 1:1", "1 0:1 2:1"}, []string{"p", "q"}, []string{"a", "c=", "c=z"}},
-		{"no label", "a,y\n1,\n2,p\n", Options{AllowNoLabel: true}, []string{"- 0:1", "0 0:2"}, []string{"p"}, []string{"a"}},
-		{"bad rows let through", "a,y\n1,p\n2\nx,ghost\n3,p\n", Options{MaxBadLines: 2}, []string{"0 0:1", "0 0:3"}, []string{"p"}, []string{"a"}},
-		{"an unnamed column", ",a,y\n5,1,p\n6,2,p\n", Options{}, []string{"0 0:5 1:1", "0 0:6 1:2"}, []string{"p"}, []string{"c1", "a"}},
+		{
+			"header, label last", "a,b,y\n1,2,yes\n0,-3.5,no\n",
+			Options{},
+			[]string{"0 0:1 1:2", "1 1:-3.5"},
+			[]string{"yes", "no"},
+			[]string{"a", "b"},
+		},
+		{
+			"no header", "1,2,yes\n3,4,no\n",
+			Options{},
+			[]string{"0 0:1 1:2", "1 0:3 1:4"},
+			[]string{"yes", "no"},
+			[]string{"c1", "c2"},
+		},
+		{
+			"a trailing full stop is part of a name", "0,tcp,normal.\n1,udp,smurf.\n",
+			Options{},
+			[]string{"0 1:1", "1 0:1 2:1"},
+			[]string{"normal.", "smurf."},
+			[]string{"c1", "c2=tcp", "c2=udp"},
+		},
+		{
+			"one-hot in order of appearance", "k,x,c,y\nq,1,red,1\nr,2,blue,0\nq,3,red,0\n",
+			Options{},
+			[]string{"0 0:1 1:1 2:1", "1 0:2 3:1 4:1", "1 0:3 1:1 2:1"},
+			[]string{"1", "0"},
+			[]string{"x", "k=q", "c=red", "k=r", "c=blue"},
+		},
+		{
+			"label by name, semicolons", "y;a\n1;7\n2;8\n",
+			Options{LabelColumn: "y"},
+			[]string{"0 0:7", "1 0:8"},
+			[]string{"1", "2"},
+			[]string{"a"},
+		},
+		{
+			"label by number, tabs", "p\t1\t2\nq\t3\t4\n",
+			Options{LabelColumn: "1", Header: HeaderNo},
+			[]string{"0 0:1 1:2", "1 0:3 1:4"},
+			[]string{"p", "q"},
+			[]string{"c2", "c3"},
+		},
+		{
+			"quotes, commas, newlines, doubled quotes", "a,c,y\n1,\"x, \"\"y\"\"\nz\",\"p\"\r\n2,w,q\r\n",
+			Options{},
+			[]string{"0 0:1 1:1", "1 0:2 2:1"},
+			[]string{"p", "q"},
+			[]string{"a", "c=x, \"y\"\nz", "c=w"},
+		},
+		{
+			"no quotes", "5\" pipe,\"x,p\n6\",y\",q\n",
+			Options{NoQuotes: true, Header: HeaderNo},
+			[]string{"0 0:1 1:1", "1 2:1 3:1"},
+			[]string{"p", "q"},
+			[]string{`c1=5" pipe`, `c2="x`, `c1=6"`, `c2=y"`},
+		},
+		{
+			"blanks around cells", "1 , 2,a\n 3,4 , b\n",
+			Options{},
+			[]string{"0 0:1 1:2", "1 0:3 1:4"},
+			[]string{"a", "b"},
+			[]string{"c1", "c2"},
+		},
+		{
+			"weights and ignored columns", "id,a,w,y\n9,1,2.5,p\n8,2,1,q\n",
+			Options{WeightColumn: "w", IgnoreColumns: []string{"id"}},
+			[]string{"0*2.5 0:1", "1 0:2"},
+			[]string{"p", "q"},
+			[]string{"a"},
+		},
+		{
+			"forced categorical", "a,y\n1,p\n2,q\n",
+			Options{Categorical: []string{"a"}},
+			[]string{"0 0:1", "1 1:1"},
+			[]string{"p", "q"},
+			[]string{"a=1", "a=2"},
+		},
+		{
+			"missing as zero", "a,y\n1,p\n,q\nNA,p\n?,p\nNull,q\nn/a,q\nNaN,q\n",
+			Options{Missing: MissingZero},
+			[]string{"0 0:1", "1", "0", "0", "1", "1", "1"},
+			[]string{"p", "q"},
+			[]string{"a"},
+		},
+		{
+			"missing indicator", "a,b,y\n1,2,p\n,3,q\n",
+			Options{Missing: MissingIndicator},
+			[]string{"0 0:1 1:2", "1 1:3 2:1"},
+			[]string{"p", "q"},
+			[]string{"a", "b", "a=missing"},
+		},
+		{
+			"a missing category is a level", "c,y\nx,p\n,q\n?,q\n",
+			Options{Header: HeaderYes},
+			[]string{"0 0:1", "1 1:1", "1 1:1"},
+			[]string{"p", "q"},
+			[]string{"c=x", "c="},
+		},
+		{
+			"kind by the first value that is there", "a,c,y\n?,?,p\n1,z,q\n",
+			Options{Missing: MissingZero, Header: HeaderYes},
+			[]string{"0 1:1", "1 0:1 2:1"},
+			[]string{"p", "q"},
+			[]string{"a", "c=", "c=z"},
+		},
+		{
+			"no label", "a,y\n1,\n2,p\n",
+			Options{AllowNoLabel: true},
+			[]string{"- 0:1", "0 0:2"},
+			[]string{"p"},
+			[]string{"a"},
+		},
+		{
+			"bad rows let through", "a,y\n1,p\n2\nx,ghost\n3,p\n",
+			Options{MaxBadLines: 2},
+			[]string{"0 0:1", "0 0:3"},
+			[]string{"p"},
+			[]string{"a"},
+		},
+		{
+			"an unnamed column", ",a,y\n5,1,p\n6,2,p\n",
+			Options{},
+			[]string{"0 0:5 1:1", "0 0:6 1:2"},
+			[]string{"p"},
+			[]string{"c1", "a"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeFile(t, "a.csv", c.text)
@@ -67,24 +175,85 @@ func TestCSVErrors(t *testing.T) {
 		opt        Options
 		want       string
 	}{
-		{"cells", "a,b,y\n1,2,p\n1,2\n", Options{}, ":3: 2 cells, but there are 3 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)"},
-		{"word in a numeric column", "a,y\n1,p\ntwo,p\n", Options{}, `:3: column "a": cell "two" is not a number, but the column's first value is one; a column of names can be declared (--categorical)`},
+		{
+			"cells", "a,b,y\n1,2,p\n1,2\n",
+			Options{},
+			":3: 2 cells, but there are 3 columns (the delimiter ',' was found in the first line; --delimiter says " +
+				"otherwise)",
+		},
+		{
+			"word in a numeric column", "a,y\n1,p\ntwo,p\n",
+			Options{},
+			`:3: column "a": cell "two" is not a number, but the column's first value is one; a column of names can be declared (--categorical)`,
+		},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
-		{"too large", "a,y\n1,p\n1e39,p\n", Options{}, `:3: column "a": cell "1e39": the value must lie in the range of float32, ±3.4028235e38`},
-		{"missing", "a,y\n1,p\n,p\n", Options{}, `:3: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`},
+		{
+			"too large", "a,y\n1,p\n1e39,p\n",
+			Options{},
+			`:3: column "a": cell "1e39": the value must lie in the range of float32, ±3.4028235e38`,
+		},
+		{
+			"missing", "a,y\n1,p\n,p\n",
+			Options{},
+			`:3: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`,
+		},
 		{"missing label", "a,y\n1,p\n1,\n", Options{}, `:3: column "y": cell "": the label is missing`},
-		{"infinite label", "a,y\n1,p\n1,inf\n", Options{}, `:3: column "y": label "inf": a label must be a finite number or a name`},
-		{"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n", Options{}, `:5: 1 cells, but there are 2 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)`},
-		{"bare quote", "a,y\n1,p\n1,x\"y\n", Options{}, `:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it`},
-		{"after a quote", "a,y\n1,p\n1,\"x\"y\n", Options{}, `:3: column 2: "y" follows a closing quote; a quote inside a quoted cell must be doubled`},
+		{
+			"infinite label", "a,y\n1,p\n1,inf\n",
+			Options{},
+			`:3: column "y": label "inf": a label must be a finite number or a name`,
+		},
+		{
+			"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n",
+			Options{},
+			`:5: 1 cells, but there are 2 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)`,
+		},
+		{
+			"bare quote", "a,y\n1,p\n1,x\"y\n",
+			Options{},
+			`:3: column 2: cell "x\"y": a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it`,
+		},
+		{
+			"after a quote", "a,y\n1,p\n1,\"x\"y\n",
+			Options{},
+			`:3: column 2: "y" follows a closing quote; a quote inside a quoted cell must be doubled`,
+		},
 		{"open quote", "a,y\n1,p\n1,\"x\n", Options{}, `:3: column 2: the quote that opens the cell is never closed`},
-		{"weight", "a,w,y\n1,1,p\n1,-2,p\n", Options{WeightColumn: "w"}, `:3: column "w": weight "-2": it must be a number from 0 to 3.4028234663852886e+38`},
-		{"no such column", "a,y\n1,p\n", Options{LabelColumn: "z"}, `:1: there is no label column "z"; the 2 columns are a, y`},
-		{"no such column, after blank lines", "\n\na,y\n1,p\n", Options{LabelColumn: "z"}, `:3: there is no label column "z"; the 2 columns are a, y`},
-		{"too many names", "c,y\nu,p\nv,p\n\nw,p\nx,p\n", Options{MaxDim: 2}, `:5: feature "c=w": there are more than 2 features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)`},
-		{"two roles", "a,y\n1,p\n", Options{IgnoreColumns: []string{"y"}}, `:1: column "y" cannot be both label and ignored`},
-		{"two columns of one name", "a,a,y\n1,2,p\n", Options{}, `:1: two columns are named "a": the names must differ`},
-		{"ambiguous names", "a,a=x,y\nz,2,p\n", Options{}, `:1: column "a=x": its name starts with "a=", as do the features of the column "a"; rename one`},
+		{
+			"weight", "a,w,y\n1,1,p\n1,-2,p\n",
+			Options{WeightColumn: "w"},
+			`:3: column "w": weight "-2": it must be a number from 0 to 3.4028234663852886e+38`,
+		},
+		{
+			"no such column", "a,y\n1,p\n",
+			Options{LabelColumn: "z"},
+			`:1: there is no label column "z"; the 2 columns are a, y`,
+		},
+		{
+			"no such column, after blank lines", "\n\na,y\n1,p\n",
+			Options{LabelColumn: "z"},
+			`:3: there is no label column "z"; the 2 columns are a, y`,
+		},
+		{
+			"too many names", "c,y\nu,p\nv,p\n\nw,p\nx,p\n",
+			Options{MaxDim: 2},
+			`:5: feature "c=w": there are more than 2 features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)`,
+		},
+		{
+			"two roles", "a,y\n1,p\n",
+			Options{IgnoreColumns: []string{"y"}},
+			`:1: column "y" cannot be both label and ignored`,
+		},
+		{
+			"two columns of one name", "a,a,y\n1,2,p\n",
+			Options{},
+			`:1: two columns are named "a": the names must differ`,
+		},
+		{
+			"ambiguous names", "a,a=x,y\nz,2,p\n",
+			Options{},
+			`:1: column "a=x": its name starts with "a=", as do the features of the column "a"; rename one`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeFile(t, "a.csv", c.text)
@@ -114,8 +283,17 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 		rows       []string
 		ignored    int64
 	}{
-		{"a,c,b,y\n1,green,2,p\n", `:2: column "c": the model has no feature "c=green"; --unseen ignore drops such values`, []string{"0 0:1 1:2"}, 1},
-		{"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" was not there in training; --unseen ignore drops it`, []string{"0 0:1 1:2 2:1"}, 1},
+		{
+			"a,c,b,y\n1,green,2,p\n",
+			`:2: column "c": the model has no feature "c=green"; --unseen ignore drops such values`,
+			[]string{"0 0:1 1:2"},
+			1,
+		},
+		{
+			"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" was not there in training; --unseen ignore drops it`,
+			[]string{"0 0:1 1:2 2:1"},
+			1,
+		},
 		{"1,red,2,p\n", "", []string{"0 0:1 1:2 2:1"}, 0},
 	} {
 		path := writeFile(t, "x.csv", c.text)
@@ -130,7 +308,8 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 		}
 	}
 	path := writeFile(t, "x.csv", "a,c,y\n1,red,p\n")
-	if _, err := readAll(Options{Schema: schema}, path); err == nil || err.Error() != path+`:1: the numeric column "b" is missing` {
+	if _, err := readAll(Options{Schema: schema}, path); err == nil ||
+		err.Error() != path+`:1: the numeric column "b" is missing` {
 		t.Errorf("got %v", err)
 	}
 	path = writeFile(t, "x.csv", "a,c,b\n1,red,2\n")
@@ -139,9 +318,11 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 	}
 }
 
-// Options beside a schema may repeat what the model does, or say what it cannot know; they cannot contradict it.
+// Options beside a schema may repeat what the model does, or say what it cannot know; they cannot
+// contradict it.
 func TestCSVSchemaAndOptions(t *testing.T) {
-	schema := load(t, Options{WeightColumn: "w"}, writeFile(t, "train.csv", "a,c,w,y\n1,red,1,p\n3,blue,1,q\n")).Info().Schema
+	schema := load(t, Options{WeightColumn: "w"},
+		writeFile(t, "train.csv", "a,c,w,y\n1,red,1,p\n3,blue,1,q\n")).Info().Schema
 	same := writeFile(t, "x.csv", "a,c,w,y\n1,red,2,p\n")
 	renamed := writeFile(t, "x.csv", "a,c,w,truth,id\n,red,2,p,7\n")
 	for _, c := range []struct {
@@ -157,11 +338,16 @@ func TestCSVSchemaAndOptions(t *testing.T) {
 		{same, Options{Categorical: []string{"a"}}, `:1: column "a" is numeric in the model, it cannot be categorical`},
 		{same, Options{IgnoreColumns: []string{"a"}}, `:1: column "a" is numeric in the model, it cannot be ignored`},
 		{renamed, Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}, Missing: MissingZero}, ""},
-		{renamed, Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}}, `:2: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`},
+		{
+			renamed,
+			Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}},
+			`:2: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`,
+		},
 	} {
 		c.opt.Schema = schema
 		i, err := readAll(c.opt, c.path)
-		if c.want == "" && (err != nil || i.Rows != 1 || i.Weight != 2 || i.IgnoredFeatures != 0) || c.want != "" && (err == nil || err.Error() != c.path+c.want) {
+		if c.want == "" && (err != nil || i.Rows != 1 || i.Weight != 2 || i.IgnoredFeatures != 0) || c.want != "" &&
+			(err == nil || err.Error() != c.path+c.want) {
 			t.Errorf("%+v: got %v, %d rows; want %s", c.opt, err, i.Rows, c.want)
 		}
 	}
@@ -223,7 +409,8 @@ func TestCSVWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
-// A stray quote costs its own line only, wherever the text is cut, if the next quoted cell ends on its line; a well quoted row over several lines counts them all.
+// A stray quote costs its own line only, wherever the text is cut, if the next quoted cell ends on
+// its line; a well quoted row over several lines counts them all.
 func TestCSVStrayQuote(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,c,y\n1,u,p\n2,\"x,q\n")

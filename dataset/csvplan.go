@@ -127,7 +127,10 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 			delim = '\t'
 		}
 	}
-	h := &headRows{cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole, line: 1}
+	h := &headRows{
+		cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole,
+		line: 1,
+	}
 	first, err := h.next()
 	if err != nil {
 		return nil, err
@@ -137,7 +140,8 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 			return nil, errPlanLater
 		}
 		if len(h.rest) > 0 {
-			return nil, noregret.Errorf(noregret.BadInput, place(file, h.line), "the first row is longer than %d bytes; is a quote left open?", peekBytes)
+			return nil, noregret.Errorf(noregret.BadInput, place(file, h.line),
+				"the first row is longer than %d bytes; is a quote left open?", peekBytes)
 		}
 		return &csvPlan{delim: delim}, nil
 	}
@@ -226,8 +230,8 @@ func (p *csvPlanner) hasHeader(first, second []string) (bool, error) {
 	return looksLikeHeader(first, second, label), nil
 }
 
-// looksLikeHeader is the automatic rule: no cell but the label's is a number, or one is none where the
-// second row has a number. Missing cells do not count.
+// looksLikeHeader is the automatic rule: no cell but the label's is a number, or one is none where
+// the second row has a number. Missing cells do not count.
 func looksLikeHeader(first, second []string, label int) bool {
 	words, numbers := 0, 0
 	for i, cell := range first {
@@ -272,7 +276,8 @@ func findColumn(columns []Column, ref, what string) (int, error) {
 		}
 		list = append(list, c.Name)
 	}
-	return 0, fmt.Errorf("there is no %s column %q; the %d columns are %s", what, ref, len(columns), strings.Join(list, ", "))
+	return 0, fmt.Errorf("there is no %s column %q; the %d columns are %s", what, ref, len(columns),
+		strings.Join(list, ", "))
 }
 
 // giveRoles sets the kinds that options name.
@@ -313,9 +318,9 @@ func (p *csvPlanner) giveRoles(columns []Column) error {
 	return nil
 }
 
-// giveKinds makes the other columns numeric or categorical by their first value that is not missing, in
-// the first data row, the second row, or the rows that follow in the head. It reports whether these said enough; a column of
-// which they do not is numeric.
+// giveKinds makes the other columns numeric or categorical by their first value that is not
+// missing, in the first data row, the second row, or the rows that follow in the head. It reports
+// whether these said enough; a column of which they do not is numeric.
 func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []string) (settled bool) {
 	for row != nil {
 		open := 0
@@ -442,8 +447,8 @@ func (p *csvPlanner) checkRoles(plan *csvPlan) error {
 	return nil
 }
 
-// isHeader decides whether the first row of a file whose columns have been settled names them. Where the settled names do
-// not come from a header, no row does: a row of words may be data.
+// isHeader decides whether the first row of a file whose columns have been settled names them.
+// Where the settled names do not come from a header, no row does: a row of words may be data.
 func (p *csvPlanner) isHeader(first, second []string) bool {
 	if !p.header {
 		return false
@@ -485,7 +490,8 @@ func (p *csvPlanner) namesAllFeatures(row []string) bool {
 func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 	known := map[string]Column{}
 	for _, c := range p.columns {
-		if c.Kind == LabelKind && p.opt.LabelColumn != "" && !isNumber(p.opt.LabelColumn) && p.opt.LabelColumn != "last" {
+		if c.Kind == LabelKind && p.opt.LabelColumn != "" && !isNumber(p.opt.LabelColumn) &&
+			p.opt.LabelColumn != "last" {
 			c.Name = p.opt.LabelColumn
 		}
 		known[c.Name] = c
@@ -529,7 +535,8 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 	return plan, nil
 }
 
-// matchPlaces takes the columns in their settled order; the label may be left out where none is needed.
+// matchPlaces takes the columns in their settled order; the label may be left out where none is
+// needed.
 func (p *csvPlanner) matchPlaces(cells int) (*csvPlan, error) {
 	columns := p.columnsOf(cells)
 	if columns == nil {
@@ -538,8 +545,8 @@ func (p *csvPlanner) matchPlaces(cells int) (*csvPlan, error) {
 	return p.planOf(columns), nil
 }
 
-// columnsOf returns the settled columns that a row of so many cells has, without the label's where that may be left out; nil
-// when no row can have so many.
+// columnsOf returns the settled columns that a row of so many cells has, without the label's where
+// that may be left out; nil when no row can have so many.
 func (p *csvPlanner) columnsOf(cells int) []Column {
 	if cells == len(p.columns)-1 && p.opt.AllowNoLabel {
 		return slices.DeleteFunc(slices.Clone(p.columns), func(c Column) bool { return c.Kind == LabelKind })

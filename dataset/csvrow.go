@@ -105,8 +105,9 @@ func (e *quoteError) Error() string { return e.sentence }
 
 func badQuote(format string, args ...any) error { return &quoteError{fmt.Sprintf(format, args...)} }
 
-// split fills cells with those of a row (as found by rowEnd). Blanks around unquoted cells are not part
-// of them. It reports blank rows by having no cells. The error, a *quoteError, is a plain sentence.
+// split fills cells with those of a row (as found by rowEnd). Blanks around unquoted cells are not
+// part of them. It reports blank rows by having no cells. The error, a *quoteError, is a plain
+// sentence.
 func (r *cellReader) split(row []byte) error {
 	r.cells, r.buf = r.cells[:0], r.buf[:0]
 	row = bytes.TrimSuffix(row, []byte("\n"))
@@ -134,7 +135,8 @@ func (r *cellReader) split(row []byte) error {
 			cell = row[:i]
 		}
 		if quotes && bytes.IndexByte(cell, '"') >= 0 {
-			return badQuote("column %d: cell %s: a quote inside a cell that does not start with one; quote the whole cell and double the quotes in it", len(r.cells)+1, quote(cell))
+			return badQuote("column %d: cell %s: a quote inside a cell that does not start with one; quote the whole "+
+				"cell and double the quotes in it", len(r.cells)+1, quote(cell))
 		}
 		r.cells = append(r.cells, trimBlanks(cell))
 		if i < 0 {
@@ -156,7 +158,8 @@ func (r *cellReader) unquote(row []byte) (cell []byte, n int, err error) {
 			return r.buf[from:len(r.buf):len(r.buf)], i + 1, nil
 		}
 		if i++; row[i] != '"' {
-			return nil, 0, badQuote("column %d: %s follows a closing quote; a quote inside a quoted cell must be doubled", len(r.cells)+1, quote(row[i:i+1]))
+			return nil, 0, badQuote("column %d: %s follows a closing quote; a quote inside a quoted cell must be "+
+				"doubled", len(r.cells)+1, quote(row[i:i+1]))
 		}
 		r.buf = append(r.buf, '"')
 	}

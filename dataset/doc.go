@@ -30,24 +30,24 @@
 // # Formats
 //
 // svmlight/libsvm, CSV, JSON lines and IDX (MNIST), plain, gzip or zstd, from files or standard
-// input; what they are is recognised by their content. docs/formats/inputs.md states the rules of each. All
-// of them are strict: a line that breaks a rule ends the reading with an error "file:line: ..." that shows the
-// token and the rule. Options.MaxBadLines lets some lines through; they are counted in
-// Info.BadLines and the first few are kept in Info.FirstBad.
+// input; what they are is recognised by their content. docs/formats/inputs.md states the rules of
+// each. All of them are strict: a line that breaks a rule ends the reading with an error
+// "file:line: ..." that shows the token and the rule. Options.MaxBadLines lets some lines through;
+// they are counted in Info.BadLines and the first few are kept in Info.FirstBad.
 //
 // # Labels
 //
-// A label is a token. Two tokens that are numbers are one label if the numbers are equal (+1, 1 and 1.0);
-// its name is the shortest decimal. Every other token is a name. Labels are numbered in order of first
-// appearance: that is the class number in a Block. Which one is positive is said by
+// A label is a token. Two tokens that are numbers are one label if the numbers are equal (+1, 1 and
+// 1.0); its name is the shortest decimal. Every other token is a name. Labels are numbered in order
+// of first appearance: that is the class number in a Block. Which one is positive is said by
 // [Info.Positive].
 //
 // # Feature spaces
 //
 // A [Schema] says what the feature numbers mean. Without one the space is learned: svmlight and IDX
-// number their features themselves, CSV and JSON lines get numbers in order of first
-// appearance (numeric CSV columns first). With Options.Schema, the one of a trained model, the space is fixed: a
-// feature it lacks makes the line bad or is ignored and counted, by Options.Unseen. For names
+// number their features themselves, CSV and JSON lines get numbers in order of first appearance
+// (numeric CSV columns first). With Options.Schema, the one of a trained model, the space is fixed:
+// a feature it lacks makes the line bad or is ignored and counted, by Options.Unseen. For names
 // without bound, Options.Bits hashes features into 2^Bits slots; values that meet are summed.
 //
 // # Determinism
@@ -58,10 +58,10 @@
 //
 // # Memory
 //
-// A stream holds workers+2 pieces of 1 MiB of text with what was parsed of them, about 5 MiB per piece.
-// A loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and
-// 8 bytes per row of the window, a view one bit per row of its parent. A CSV or JSON lines input needs
-// its dictionary of names besides, an IDX input one byte per row for the labels. The input's
+// A stream holds workers+2 pieces of 1 MiB of text with what was parsed of them, about 5 MiB per
+// piece. A loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and
+// 8 bytes per row of the window, a view one bit per row of its parent. A CSV or JSON lines input
+// needs its dictionary of names besides, an IDX input one byte per row for the labels. The input's
 // length does not matter.
 //
 // # The cache

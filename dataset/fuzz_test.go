@@ -37,7 +37,10 @@ func fuzzText(t *testing.T, data []byte, opt Options) {
 }
 
 func FuzzSVMLight(f *testing.F) {
-	for _, s := range []string{"+1 1:0.5 3:2 # c\r\n-1 2:1e1\n", "1 qid:3 0:1\n", "? 1:1\n3:4\n", "1 1:nan\n2 2:1 2:1\n", "\xef\xbb\xbf1 9:9"} {
+	for _, s := range []string{
+		"+1 1:0.5 3:2 # c\r\n-1 2:1e1\n", "1 qid:3 0:1\n", "? 1:1\n3:4\n",
+		"1 1:nan\n2 2:1 2:1\n", "\xef\xbb\xbf1 9:9",
+	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))
 	}
@@ -51,7 +54,10 @@ func FuzzSVMLight(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"a,b,y\n1,2,p\n0,-3.5,q\n", "1;x;p\n2;y;q\n", "c,y\n\"u\n\"\"v\",p\nw,q\n", "a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n"} {
+	for _, s := range []string{
+		"a,b,y\n1,2,p\n0,-3.5,q\n", "1;x;p\n2;y;q\n", "c,y\n\"u\n\"\"v\",p\nw,q\n",
+		"a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n",
+	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))
 	}
@@ -63,7 +69,10 @@ func FuzzCSV(f *testing.F) {
 }
 
 func FuzzJSONL(f *testing.F) {
-	for _, s := range []string{`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`, `{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`} {
+	for _, s := range []string{
+		`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`,
+		`{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`,
+	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))
 	}
@@ -87,7 +96,8 @@ func FuzzIDX(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := readAll(Options{Format: IDX, lineLimit: 1 << 20}, i, l); err != nil && noregret.CodeOf(err) != noregret.BadInput && noregret.CodeOf(err) != noregret.NotFound {
+		if _, err := readAll(Options{Format: IDX, lineLimit: 1 << 20}, i, l); err != nil &&
+			noregret.CodeOf(err) != noregret.BadInput && noregret.CodeOf(err) != noregret.NotFound {
 			t.Fatalf("code %q: %v", noregret.CodeOf(err), err)
 		}
 	})
@@ -111,7 +121,8 @@ func FuzzCache(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readAll(Options{Format: Cache, AllowNoLabel: true}, path); err != nil && noregret.CodeOf(err) != noregret.BadInput {
+		if _, err := readAll(Options{Format: Cache, AllowNoLabel: true}, path); err != nil &&
+			noregret.CodeOf(err) != noregret.BadInput {
 			t.Fatalf("code %q: %v", noregret.CodeOf(err), err)
 		}
 	})

@@ -35,7 +35,8 @@ type idxSource struct {
 // startIDX pairs the inputs and opens the first images.
 func (s *Stream) startIDX(ctx context.Context, in *input, inputs []string) error {
 	if s.opt.Bits > 0 {
-		return noregret.Errorf(noregret.Usage, "", "hashing (%d bits) makes no sense for idx: its features are the pixels", s.opt.Bits)
+		return noregret.Errorf(noregret.Usage, "",
+			"hashing (%d bits) makes no sense for idx: its features are the pixels", s.opt.Bits)
 	}
 	src := &idxSource{opt: &s.opt, digest: s.digest, dim: -1}
 	if err := src.pair(inputs); err != nil {
@@ -67,7 +68,8 @@ func (s *idxSource) pair(inputs []string) error {
 	for i, name := range inputs {
 		if name == stdinName {
 			if len(inputs) > 1 || !s.opt.AllowNoLabel {
-				return noregret.Errorf(noregret.Usage, "", "idx from standard input has no labels; name the image and the label file")
+				return noregret.Errorf(noregret.Usage, "",
+					"idx from standard input has no labels; name the image and the label file")
 			}
 			continue
 		}
@@ -84,14 +86,17 @@ func (s *idxSource) pair(inputs []string) error {
 			p.images, p.labels = inputs[i+1], inputs[i]
 			i++
 		case vector[i]:
-			return noregret.Errorf(noregret.BadInput, inputs[i], "it is a label file, but no image file stands beside it in the inputs")
+			return noregret.Errorf(noregret.BadInput, inputs[i],
+				"it is a label file, but no image file stands beside it in the inputs")
 		case i+1 < len(inputs) && vector[i+1]:
 			p.labels = inputs[i+1]
 			i++
 		default:
 			p.labels = labelFileOf(inputs[i])
 			if p.labels == "" && !s.opt.AllowNoLabel {
-				return noregret.Errorf(noregret.NotFound, inputs[i], "its label file is not there: name it after the images, or keep it beside them with \"images-idx3\" replaced by \"labels-idx1\"")
+				return noregret.Errorf(noregret.NotFound, inputs[i],
+					"its label file is not there: name it after the images, or keep it beside them with "+
+						"\"images-idx3\" replaced by \"labels-idx1\"")
 			}
 		}
 		s.pairs = append(s.pairs, p)
@@ -108,7 +113,10 @@ func labelFileOf(images string) string {
 			if name == base {
 				continue
 			}
-			for _, z := range []string{name, strings.TrimSuffix(name, filepath.Ext(name)), name + ".gz", name + ".zst"} {
+			for _, z := range []string{
+				name, strings.TrimSuffix(name, filepath.Ext(name)), name + ".gz",
+				name + ".zst",
+			} {
 				if st, err := os.Stat(dir + z); err == nil && st.Mode().IsRegular() {
 					return dir + z
 				}
@@ -136,10 +144,13 @@ func readIDXHeader(in *input) (dims []uint32, head []byte, err error) {
 		return nil, nil, err
 	}
 	if head[0] != 0 || head[1] != 0 {
-		return nil, nil, noregret.Errorf(noregret.BadInput, in.name, "magic number %#08x: an idx file starts with 0x0000", binary.BigEndian.Uint32(head))
+		return nil, nil, noregret.Errorf(noregret.BadInput, in.name,
+			"magic number %#08x: an idx file starts with 0x0000", binary.BigEndian.Uint32(head))
 	}
 	if head[2] != 8 || head[3] == 0 || head[3] > 8 {
-		return nil, nil, noregret.Errorf(noregret.BadInput, in.name, "magic number %#08x: only unsigned bytes (type 0x08) in 1 to 8 dimensions are read", binary.BigEndian.Uint32(head))
+		return nil, nil, noregret.Errorf(noregret.BadInput, in.name,
+			"magic number %#08x: only unsigned bytes (type 0x08) in 1 to 8 dimensions are read",
+			binary.BigEndian.Uint32(head))
 	}
 	sizes := make([]byte, 4*int(head[3]))
 	if err := in.full(sizes); err != nil {
@@ -159,7 +170,8 @@ func (in *input) full(b []byte) error {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			return noregret.Errorf(noregret.BadInput, in.name, "the file is cut off: it ends %d bytes early, or more", len(b)-n)
+			return noregret.Errorf(noregret.BadInput, in.name, "the file is cut off: it ends %d bytes early, or more",
+				len(b)-n)
 		}
 		if err != nil {
 			return in.fail(err)
@@ -187,14 +199,16 @@ func (s *idxSource) begin(in *input) error {
 	dim := uint64(1)
 	for _, d := range dims[1:] {
 		if dim *= uint64(d); dim > math.MaxInt32 || d == 0 {
-			return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row must have 1 to %d values", dims, math.MaxInt32)
+			return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row must have 1 to %d values", dims,
+				math.MaxInt32)
 		}
 	}
 	if len(dims) == 1 {
 		return noregret.Errorf(noregret.BadInput, in.name, "it is a label file, not images")
 	}
 	if dim > uint64(s.opt.lineLimit) {
-		return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row is longer than %d bytes", dims, s.opt.lineLimit)
+		return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row is longer than %d bytes", dims,
+			s.opt.lineLimit)
 	}
 	if s.dim >= 0 && int(dim) != s.dim {
 		return noregret.Errorf(noregret.BadInput, in.name, "its rows have %d values, %d are expected", dim, s.dim)
@@ -222,14 +236,16 @@ func (s *idxSource) readLabels(p idxPair) error {
 		return noregret.Errorf(noregret.BadInput, p.labels, "%d dimensions: a label file has 1", len(dims))
 	}
 	if int64(dims[0]) != s.rows {
-		return noregret.Errorf(noregret.BadInput, p.labels, "%d labels for the %d rows of %s", dims[0], s.rows, p.images)
+		return noregret.Errorf(noregret.BadInput, p.labels, "%d labels for the %d rows of %s", dims[0], s.rows,
+			p.images)
 	}
 	labels, err := io.ReadAll(io.LimitReader(in.r, s.rows+1))
 	if err != nil {
 		return in.fail(err)
 	}
 	if int64(len(labels)) != s.rows {
-		return noregret.Errorf(noregret.BadInput, p.labels, "it does not hold the %d labels that its header promises", s.rows)
+		return noregret.Errorf(noregret.BadInput, p.labels, "it does not hold the %d labels that its header promises",
+			s.rows)
 	}
 	s.before += in.raw.n.Load()
 	s.labels = append(head, labels...)
@@ -275,7 +291,8 @@ func (s *idxSource) end() error {
 		return nil
 	}
 	if _, err := s.images.r.ReadByte(); err == nil {
-		return noregret.Errorf(noregret.BadInput, s.images.name, "bytes follow the %d rows that its header promises", s.rows)
+		return noregret.Errorf(noregret.BadInput, s.images.name, "bytes follow the %d rows that its header promises",
+			s.rows)
 	} else if !errors.Is(err, io.EOF) {
 		return s.images.fail(err)
 	}

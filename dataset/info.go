@@ -18,16 +18,18 @@ type Label struct {
 	Weight float64 `json:"weight"` // sum of the rows' weights
 }
 
-// Info says what a set of examples holds. It is a value: changing it changes nothing else, save that
-// Schema is shared and must not be written to.
+// Info says what a set of examples holds. It is a value: changing it changes nothing else, save
+// that Schema is shared and must not be written to.
 type Info struct {
-	Rows            int64    // number of rows
-	NonZeros        int64    // number of stored values
-	Dim             int      // number of features; every index is below it
-	Labels          []Label  // in order of first appearance; the class number is the place in it
-	NoLabel         int64    // number of rows without a label
-	Weight          float64  // sum of all weights
-	Digest          string   // "sha256:" and the hex digest of the unpacked input bytes in order; "" until the end of a stream
+	Rows     int64   // number of rows
+	NonZeros int64   // number of stored values
+	Dim      int     // number of features; every index is below it
+	Labels   []Label // in order of first appearance; the class number is the place in it
+	NoLabel  int64   // number of rows without a label
+	Weight   float64 // sum of all weights
+	// "sha256:" and the hex digest of the unpacked input bytes in order; "" until the end of a
+	// stream
+	Digest          string
 	Schema          *Schema  // the feature space, with what was decided on the way
 	BadLines        int64    // number of lines that were skipped
 	FirstBad        []error  // why, for the first few of them
@@ -57,7 +59,8 @@ func (i Info) Positive(name string) (class int, err error) {
 			"no row has the label %q that was named positive; the labels are %s", name, i.listLabels())
 	}
 	if len(i.Labels) == 1 {
-		return 0, noregret.Errorf(noregret.BadInput, i.place(), "every row has the label %q; two classes are needed", i.Labels[0].Name)
+		return 0, noregret.Errorf(noregret.BadInput, i.place(), "every row has the label %q; two classes are needed",
+			i.Labels[0].Name)
 	}
 	if len(i.Labels) != 2 {
 		return 0, noregret.Errorf(noregret.BadInput, i.place(),

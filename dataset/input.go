@@ -91,7 +91,8 @@ func (in *input) decompress() error {
 		in.unpack, r = z, z
 	case string(magic) == "\x28\xb5\x2f\xfd":
 		in.packed = true
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return in.fail(err)
 		}
@@ -102,8 +103,9 @@ func (in *input) decompress() error {
 }
 
 // peek returns the first bytes of the unpacked input, peekBytes unless it is shorter. whole says
-// that they are all of it. A read error is found again by the reads that follow. Of a live input it waits for
-// no more than what is enough, which must be a matter of the bytes alone: more of them must not change what is read off them.
+// that they are all of it. A read error is found again by the reads that follow. Of a live input it
+// waits for no more than what is enough, which must be a matter of the bytes alone: more of them
+// must not change what is read off them.
 func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 	for in.live {
 		head, _ := in.r.Peek(in.r.Buffered())
@@ -151,13 +153,15 @@ func openError(name string, err error) error {
 // before anything is read. It returns the sum of the sizes, -1 when unknown.
 func checkInputs(inputs []string) (total int64, err error) {
 	if len(inputs) == 0 {
-		return 0, noregret.Errorf(noregret.Usage, "", "no input: name at least one file, or %q for standard input", stdinName)
+		return 0, noregret.Errorf(noregret.Usage, "", "no input: name at least one file, or %q for standard input",
+			stdinName)
 	}
 	stdins := 0
 	for _, name := range inputs {
 		if name == stdinName {
 			if stdins++; stdins > 1 {
-				return 0, noregret.Errorf(noregret.Usage, "", "standard input (%q) is named twice: it can be read once", stdinName)
+				return 0, noregret.Errorf(noregret.Usage, "", "standard input (%q) is named twice: it can be read once",
+					stdinName)
 			}
 			total = -1
 			continue

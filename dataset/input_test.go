@@ -64,14 +64,16 @@ func TestCompressedFaults(t *testing.T) {
 		for _, n := range []int{6, len(data) / 2, len(data) - 1} {
 			path := writeFile(t, "x", data[:n])
 			_, err := readAll(Options{Format: SVMLight}, path)
-			if noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), path+": the compressed file is ") {
+			if noregret.CodeOf(err) != noregret.BadInput ||
+				!strings.HasPrefix(err.Error(), path+": the compressed file is ") {
 				t.Errorf("%s cut at %d of %d: %v", name, n, len(data), err)
 			}
 		}
 		broken := []byte(data)
 		broken[len(broken)/2] ^= 0x55
 		path := writeFile(t, "x", string(broken))
-		if _, err := readAll(Options{Format: SVMLight, MaxBadLines: 1 << 40}, path); noregret.CodeOf(err) != noregret.BadInput {
+		if _, err := readAll(Options{Format: SVMLight, MaxBadLines: 1 << 40},
+			path); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%s with a wrong byte: %v", name, err)
 		}
 	}
@@ -98,7 +100,8 @@ func TestFormatByContent(t *testing.T) {
 	}
 	path := writeFile(t, "x", "some words here\n")
 	_, err := readAll(Options{}, path)
-	if want := path + `: the format cannot be told from the first line "some words here"; name it (--format svmlight, csv, jsonl, idx or cache)`; err == nil || err.Error() != want {
+	if want := path +
+		`: the format cannot be told from the first line "some words here"; name it (--format svmlight, csv, jsonl, idx or cache)`; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -114,17 +117,52 @@ func TestInputErrors(t *testing.T) {
 	}{
 		{nil, Options{}, `no input: name at least one file, or "-" for standard input`, noregret.Usage},
 		{[]string{"-", "-"}, Options{}, `standard input ("-") is named twice: it can be read once`, noregret.Usage},
-		{[]string{filepath.Join(dir, "no")}, Options{}, filepath.Join(dir, "no") + ": there is no such file", noregret.NotFound},
+		{
+			[]string{filepath.Join(dir, "no")},
+			Options{},
+			filepath.Join(dir, "no") + ": there is no such file",
+			noregret.NotFound,
+		},
 		{[]string{dir}, Options{}, dir + ": it is a directory; name a file", noregret.BadInput},
-		{[]string{here}, Options{CachePath: here}, "cache path \"" + here + "\": it is an input and would be overwritten; name another", noregret.Usage},
+		{
+			[]string{here},
+			Options{CachePath: here},
+			"cache path \"" + here + "\": it is an input and would be overwritten; name another", noregret.Usage,
+		},
 		{[]string{"-"}, Options{Bits: 32}, "number of hash bits 32: it must be 0 to 31", noregret.Usage},
-		{[]string{"-"}, Options{Format: "xml"}, `format "xml": it must be one of ["auto" "svmlight" "csv" "jsonl" "idx" "cache"]`, noregret.Usage},
+		{
+			[]string{"-"},
+			Options{Format: "xml"},
+			`format "xml": it must be one of ["auto" "svmlight" "csv" "jsonl" "idx" "cache"]`, noregret.Usage,
+		},
 		{[]string{"-"}, Options{Base: "2"}, `index base "2": it must be one of ["auto" "0" "1"]`, noregret.Usage},
-		{[]string{"-"}, Options{MaxBadLines: -1}, "number of allowed bad lines -1: it must be 0 to 4611686018427387904", noregret.Usage},
-		{[]string{"-"}, Options{LabelKey: "weight"}, `label key and weight key are both "weight": they must differ`, noregret.Usage},
-		{[]string{"-"}, Options{Schema: &Schema{Format: CSV}}, "schema: missing \"\": it must be one of [\"error\" \"zero\" \"indicator\"]", noregret.BadInput},
-		{[]string{"-"}, Options{Bits: 4, Schema: &Schema{Format: SVMLight, Base: BaseOne, Dim: 3}}, "4 hash bits: the model was trained with 0; leave it out or give the same", noregret.Usage},
-		{[]string{"-"}, Options{Stdin: strings.NewReader("\n# nothing\n"), Format: SVMLight}, "standard input: there is not a single example in it", noregret.BadInput},
+		{
+			[]string{"-"},
+			Options{MaxBadLines: -1},
+			"number of allowed bad lines -1: it must be 0 to 4611686018427387904",
+			noregret.Usage,
+		},
+		{
+			[]string{"-"},
+			Options{LabelKey: "weight"},
+			`label key and weight key are both "weight": they must differ`,
+			noregret.Usage,
+		},
+		{
+			[]string{"-"},
+			Options{Schema: &Schema{Format: CSV}},
+			"schema: missing \"\": it must be one of [\"error\" \"zero\" \"indicator\"]", noregret.BadInput,
+		},
+		{
+			[]string{"-"},
+			Options{Bits: 4, Schema: &Schema{Format: SVMLight, Base: BaseOne, Dim: 3}},
+			"4 hash bits: the model was trained with 0; leave it out or give the same", noregret.Usage,
+		},
+		{
+			[]string{"-"},
+			Options{Stdin: strings.NewReader("\n# nothing\n"), Format: SVMLight},
+			"standard input: there is not a single example in it", noregret.BadInput,
+		},
 	} {
 		_, err := Load(t.Context(), c.inputs, c.opt)
 		if err == nil || err.Error() != c.want || noregret.CodeOf(err) != c.code {
@@ -166,7 +204,10 @@ func TestIDX(t *testing.T) {
 		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{3}, 1, 2, 3), "LAB: 3 labels for the 2 rows of IMG"},
 		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{2}, 1), "LAB: it does not hold the 2 labels that its header promises"},
 		{idx([]int{2, 0}), idx([]int{2}, 1, 2), "IMG: sizes [2 0]: a row must have 1 to 2147483647 values"},
-		{"\x00\x00\x0d\x02aaaabbbb", idx([]int{2}, 1, 2), "IMG: magic number 0x00000d02: only unsigned bytes (type 0x08) in 1 to 8 dimensions are read"},
+		{
+			"\x00\x00\x0d\x02aaaabbbb", idx([]int{2}, 1, 2),
+			"IMG: magic number 0x00000d02: only unsigned bytes (type 0x08) in 1 to 8 dimensions are read",
+		},
 	} {
 		img, lab := writeFile(t, "i", c.images), writeFile(t, "l", c.labels)
 		_, err := readAll(Options{}, img, lab)

@@ -18,12 +18,13 @@ type jsonParser struct {
 	cur   uint32
 	path  []byte // of the key being read, with the dots of nesting
 
-	class    uint16
-	weight   float32
-	naming   map[string]string // features of the row to the keys they came from; used only where two keys may make the same
-	check    bool              // it is used
-	flat     []byte            // name of a feature key beside "features", to report it
-	wrapped  bool              // the row has a "features" object
+	class  uint16
+	weight float32
+	// features of the row to the keys they came from; used only where two keys may make the same
+	naming   map[string]string
+	check    bool   // it is used
+	flat     []byte // name of a feature key beside "features", to report it
+	wrapped  bool   // the row has a "features" object
 	hasLabel bool
 	seen     [2]bool // label key, weight key
 }
@@ -84,7 +85,8 @@ func (p *jsonParser) line(r *result, l []byte) error {
 		return fmt.Errorf("%s follows the object; a line holds one object", quote(l[s.at:]))
 	}
 	if p.wrapped && len(p.flat) > 0 {
-		return fmt.Errorf("key %s beside \"features\": put it into \"features\", or have it ignored by name", quote(p.flat))
+		return fmt.Errorf("key %s beside \"features\": put it into \"features\", or have it ignored by name",
+			quote(p.flat))
 	}
 	if !p.hasLabel && !p.opt.AllowNoLabel {
 		return fmt.Errorf("the row has no label (key %q)", p.opt.LabelKey)
@@ -270,13 +272,15 @@ func (p *jsonParser) value(r *result) error {
 	return nil
 }
 
-// distinct refuses the feature in the table's buffer if another key of the row has made it: "a":"x" and "a=x":1 do.
+// distinct refuses the feature in the table's buffer if another key of the row has made it: "a":"x"
+// and "a=x":1 do.
 func (p *jsonParser) distinct() error {
 	if p.naming == nil {
 		p.naming = map[string]string{}
 	}
 	if other, ok := p.naming[string(p.table.buf)]; ok {
-		return fmt.Errorf("its feature %s is also that of the key %s; rename one", quote(p.table.buf), quote([]byte(other)))
+		return fmt.Errorf("its feature %s is also that of the key %s; rename one", quote(p.table.buf),
+			quote([]byte(other)))
 	}
 	p.naming[string(p.table.buf)] = string(p.path)
 	return nil

@@ -75,7 +75,10 @@ func TestJSONLErrors(t *testing.T) {
 		{`{"label":{},"a":1}`, `key "label": expected a string, a number, true, false or null, found "{},\"a\":1}"`},
 		{`{"label":1,"weight":-1}`, `key "weight": weight "-1": it must be a number from 0 to 3.4028234663852886e+38`},
 		{`{"label":1,"weight":"1"}`, `key "weight": expected a number, found "\"1\"}"`},
-		{`{"label":1,"id":4,"features":{"a":1}}`, `key "id" beside "features": put it into "features", or have it ignored by name`},
+		{
+			`{"label":1,"id":4,"features":{"a":1}}`,
+			`key "id" beside "features": put it into "features", or have it ignored by name`,
+		},
 		{`{"label":1} x`, `"x" follows the object; a line holds one object`},
 		{`{"label":1,"a":"` + "\x01" + `"}`, `key "a": control character 0x01 in a string`},
 		{`{"label":1,"a":"x}`, `key "a": string "\"x}" is not closed`},
@@ -100,7 +103,8 @@ func TestJSONLErrors(t *testing.T) {
 }
 
 func TestJSONLIgnoredKeys(t *testing.T) {
-	text := `{"label":true,"id":{"a":[1,"]",{"b":"}"}]},"features":{"x":1,"t":"skip"}}` + "\n" + `{"label":false,"id":3,"features":{"x":2}}`
+	text := `{"label":true,"id":{"a":[1,"]",{"b":"}"}]},"features":{"x":1,"t":"skip"}}` + "\n" +
+		`{"label":false,"id":3,"features":{"x":2}}`
 	set := load(t, Options{IgnoreColumns: []string{"id", "t"}}, writeFile(t, "a.jsonl", text))
 	r, err := set.Read()
 	if d := cmp.Diff([]string{"0 0:1", "1 0:2"}, show(t, r, err)); d != "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A stream hands out the rows of a pipe as they come: the writer below waits for them before it writes on.
+// A stream hands out the rows of a pipe as they come: the writer below waits for them before it
+// writes on.
 func TestLivePipe(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -16,10 +17,30 @@ func TestLivePipe(t *testing.T) {
 		pieces []string
 		rows   [][]string
 	}{
-		{"svmlight", Options{}, []string{"1 1:1\n-1 2:1\n", "1 3:1\n", "-1 1:2\n1"}, [][]string{{"0 0:1", "1 1:1"}, {"0 2:1"}, {"1 0:2"}, {"0"}}},
-		{"jsonl", Options{}, []string{"{\"label\":1,\"a\":1}\n", "{\"label\":0,\"b\":1}\n"}, [][]string{{"0 0:1"}, {"1 1:1"}}},
-		{"csv", Options{Format: CSV}, []string{"a,c,y\n1,\"u\nv\",p\n", "2,w,q\n"}, [][]string{{"0 0:1 1:1"}, {"1 0:2 2:1"}}},
-		{"csv with kinds to come", Options{Format: CSV, Missing: MissingZero}, []string{"a,y\n,p\n?,p\n3,q\n", "4,q\n"}, [][]string{{"0", "0", "1 0:3"}, {"1 0:4"}}},
+		{
+			"svmlight",
+			Options{},
+			[]string{"1 1:1\n-1 2:1\n", "1 3:1\n", "-1 1:2\n1"},
+			[][]string{{"0 0:1", "1 1:1"}, {"0 2:1"}, {"1 0:2"}, {"0"}},
+		},
+		{
+			"jsonl",
+			Options{},
+			[]string{"{\"label\":1,\"a\":1}\n", "{\"label\":0,\"b\":1}\n"},
+			[][]string{{"0 0:1"}, {"1 1:1"}},
+		},
+		{
+			"csv",
+			Options{Format: CSV},
+			[]string{"a,c,y\n1,\"u\nv\",p\n", "2,w,q\n"},
+			[][]string{{"0 0:1 1:1"}, {"1 0:2 2:1"}},
+		},
+		{
+			"csv with kinds to come",
+			Options{Format: CSV, Missing: MissingZero},
+			[]string{"a,y\n,p\n?,p\n3,q\n", "4,q\n"},
+			[][]string{{"0", "0", "1 0:3"}, {"1 0:4"}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, w := io.Pipe()
@@ -68,7 +89,8 @@ func TestLivePipe(t *testing.T) {
 			c.opt.Stdin = nil
 			i, err := readAll(c.opt, file)
 			if err != nil || i.Digest != s.Info().Digest || i.Rows != s.Info().Rows {
-				t.Errorf("of a file: %v, %d rows, digest %s; of the pipe %d, %s", err, i.Rows, i.Digest, s.Info().Rows, s.Info().Digest)
+				t.Errorf("of a file: %v, %d rows, digest %s; of the pipe %d, %s", err, i.Rows, i.Digest, s.Info().Rows,
+					s.Info().Digest)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)

@@ -10,11 +10,11 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Load reads the inputs once, as [Open] does, and keeps the rows for several passes: in memory up to
-// opt.MemoryLimit, beyond that in a temporary binary file in opt.TempDir, which Close
-// removes (where the system allows it, the file has no name from the start, so that a killed
-// process leaves nothing). With opt.CachePath the binary cache is kept there as well. An input
-// that is such a cache is used in place, without a copy.
+// Load reads the inputs once, as [Open] does, and keeps the rows for several passes: in memory up
+// to opt.MemoryLimit, beyond that in a temporary binary file in opt.TempDir, which Close removes
+// (where the system allows it, the file has no name from the start, so that a killed process leaves
+// nothing). With opt.CachePath the binary cache is kept there as well. An input that is such a
+// cache is used in place, without a copy.
 //
 // A svmlight input under BaseAuto counts from 0 if the index 0 occurs anywhere in it, else from 1;
 // Info().Schema.Base says which. An input without a single row is a [noregret.BadInput] error.
@@ -23,7 +23,8 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 	if opt.CachePath != "" {
 		for _, in := range inputs {
 			if sameFile(in, opt.CachePath) {
-				return nil, noregret.Errorf(noregret.Usage, "", "cache path %q: it is an input and would be overwritten; name another", opt.CachePath)
+				return nil, noregret.Errorf(noregret.Usage, "",
+					"cache path %q: it is an input and would be overwritten; name another", opt.CachePath)
 			}
 		}
 	}

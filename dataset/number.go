@@ -53,7 +53,8 @@ func scanNumber(b []byte) (v float64, n int, ok bool) {
 	}
 	// 19 digits never overflow a uint64.
 	if digits > 19 || mant >= 1<<53 || exp < -22 || exp > 22 {
-		v, _ = strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), i), 64) // the syntax is right; a range error comes with ±Inf
+		// the syntax is right; a range error comes with ±Inf
+		v, _ = strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), i), 64)
 		return v, i, true
 	}
 	v = float64(mant)

@@ -61,19 +61,22 @@ const (
 	HeaderNo   Header = "no"
 )
 
-// DefaultMaxDim is the default of Options.MaxDim, 2^22: training takes some 180 bytes a feature, so less than a gigabyte. One
-// line with an absurd index, or a column of names that never repeat, must not exhaust the memory.
+// DefaultMaxDim is the default of Options.MaxDim, 2^22: training takes some 180 bytes a feature, so
+// less than a gigabyte. One line with an absurd index, or a column of names that never repeat, must
+// not exhaust the memory.
 const DefaultMaxDim = 1 << 22
 
 // Options says how inputs are read. The zero value reads any format by its content, strictly.
 type Options struct {
-	Format      Format    // format of the inputs; default Auto
-	Base        IndexBase // svmlight: number of the first feature; default BaseAuto
-	Bits        int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
-	MaxDim      int       // without Bits and Schema: the largest svmlight index, the largest number of CSV or JSONL features; default DefaultMaxDim
-	MaxBadLines int64     // number of lines that may break a rule; they are skipped and counted
-	Unseen      Unseen    // with Schema: what to do with a feature it lacks; default UnseenError
-	Schema      *Schema   // nil: learn the feature space; else the fixed one of a trained model
+	Format Format    // format of the inputs; default Auto
+	Base   IndexBase // svmlight: number of the first feature; default BaseAuto
+	Bits   int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
+	// without Bits and Schema: the largest svmlight index, the largest number of CSV or JSONL
+	// features; default DefaultMaxDim
+	MaxDim      int
+	MaxBadLines int64   // number of lines that may break a rule; they are skipped and counted
+	Unseen      Unseen  // with Schema: what to do with a feature it lacks; default UnseenError
+	Schema      *Schema // nil: learn the feature space; else the fixed one of a trained model
 
 	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
 	NoQuotes      bool     // CSV: a quote is a character like any other, every line is a row
@@ -96,8 +99,8 @@ type Options struct {
 	CachePath   string // Load: also keep the binary cache under this path, written atomically
 
 	// Progress, when not nil, is called after every piece of the input (about 1 MiB of text) by the
-	// goroutine that calls Next or Load: bytes read of the inputs as they are stored (compressed), the
-	// total of them or -1 when it is unknown, and the rows so far.
+	// goroutine that calls Next or Load: bytes read of the inputs as they are stored (compressed),
+	// the total of them or -1 when it is unknown, and the rows so far.
 	Progress func(bytesRead, bytesTotal, rows int64)
 
 	Stdin io.Reader // what the input "-" reads; nil: os.Stdin
@@ -190,7 +193,8 @@ func (opt Options) withDefaults() (Options, error) {
 		}
 	}
 	if opt.LabelKey == opt.WeightKey {
-		return opt, noregret.Errorf(noregret.Usage, "", "label key and weight key are both %q: they must differ", opt.LabelKey)
+		return opt, noregret.Errorf(noregret.Usage, "", "label key and weight key are both %q: they must differ",
+			opt.LabelKey)
 	}
 	return opt.withSchema()
 }
@@ -205,7 +209,8 @@ func (opt Options) withSchema() (Options, error) {
 		return opt, err
 	}
 	clash := func(what, given, fixed string) error {
-		return noregret.Errorf(noregret.Usage, "", "%s %q: the model was trained with %q; leave it out or give the same", what, given, fixed)
+		return noregret.Errorf(noregret.Usage, "",
+			"%s %q: the model was trained with %q; leave it out or give the same", what, given, fixed)
 	}
 	if opt.Format != Auto && opt.Format != Cache && opt.Format != s.Format {
 		return opt, clash("format", string(opt.Format), string(s.Format))
@@ -214,7 +219,8 @@ func (opt Options) withSchema() (Options, error) {
 		return opt, clash("index base", string(opt.Base), string(s.Base))
 	}
 	if opt.Bits != 0 && opt.Bits != s.Bits {
-		return opt, noregret.Errorf(noregret.Usage, "", "%d hash bits: the model was trained with %d; leave it out or give the same", opt.Bits, s.Bits)
+		return opt, noregret.Errorf(noregret.Usage, "",
+			"%d hash bits: the model was trained with %d; leave it out or give the same", opt.Bits, s.Bits)
 	}
 	if s.Format == SVMLight {
 		opt.Base = s.Base

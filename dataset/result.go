@@ -23,7 +23,8 @@ type result struct {
 	ignored  int64 // values dropped because the schema lacks their feature
 }
 
-// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only copies.
+// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only
+// copies.
 func (r *result) expect(n int) {
 	if cap(r.rows.Index) == 0 {
 		r.rows.Index = make([]uint32, 0, n)
@@ -57,7 +58,8 @@ func (r *result) label(tok []byte) (uint16, error) {
 		}
 	}
 	if id >= maxLabels {
-		return 0, fmt.Errorf("label %s: there are more than %d different labels; is this a real-valued target?", quote(tok), maxLabels)
+		return 0, fmt.Errorf("label %s: there are more than %d different labels; is this a real-valued target?",
+			quote(tok), maxLabels)
 	}
 	return uint16(id), nil
 }
@@ -83,7 +85,10 @@ func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 
 // addBadLines is addBad for a row of CSV that takes several lines, all of which count.
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
-	c.bad = append(c.bad, badLine{c.rows.Len(), lines, noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err)})
+	c.bad = append(c.bad, badLine{
+		c.rows.Len(), lines,
+		noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err),
+	})
 	c.badLines += lines
 	return c.badLines > allowed
 }

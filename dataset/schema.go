@@ -12,7 +12,8 @@ import (
 // maxIndex is the largest feature number that a file may use.
 const maxIndex = math.MaxInt32
 
-// maxHashedIndex is the largest feature number as written in a svmlight file whose features are hashed.
+// maxHashedIndex is the largest feature number as written in a svmlight file whose features are
+// hashed.
 const maxHashedIndex = 999_999_999_999_999_999
 
 // ColumnKind says what a CSV column is for.
@@ -105,11 +106,13 @@ func (s *Schema) validateColumns(features map[string]bool) error {
 		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
 	}
 	for _, c := range s.Columns {
-		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind, Ignored); err != nil {
+		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind,
+			Ignored); err != nil {
 			return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
 		}
 		if c.Kind == Numeric && s.Bits == 0 && !features[c.Name] {
-			return noregret.Errorf(noregret.BadInput, "schema", "column %q is numeric but no feature has its name", c.Name)
+			return noregret.Errorf(noregret.BadInput, "schema", "column %q is numeric but no feature has its name",
+				c.Name)
 		}
 	}
 	return nil
@@ -131,7 +134,8 @@ func checkColumns(columns []Column, missing Missing) error {
 		}
 		for _, other := range columns {
 			if strings.HasPrefix(other.Name, c.Name+"=") {
-				return fmt.Errorf("column %q: its name starts with %q, as do the features of the column %q; rename one", other.Name, c.Name+"=", c.Name)
+				return fmt.Errorf("column %q: its name starts with %q, as do the features of the column %q; rename one",
+					other.Name, c.Name+"=", c.Name)
 			}
 		}
 	}

@@ -38,8 +38,8 @@ func (s *Set) Info() Info { return s.info.clone() }
 // Read returns a Reader of the rows in stored order, one stored block at a time.
 func (s *Set) Read() (Reader, error) { return &setReader{set: s}, nil }
 
-// Close frees the storage and removes the temporary file. Readers and views of the set must not be used
-// afterwards. Closing a view, or closing twice, does nothing.
+// Close frees the storage and removes the temporary file. Readers and views of the set must not be
+// used afterwards. Closing a view, or closing twice, does nothing.
 func (s *Set) Close() error {
 	if s.view {
 		return nil
@@ -54,8 +54,8 @@ func (s *Set) has(i int) bool {
 	return s.keep == nil || s.keep.any(s.start[i], s.start[i+1])
 }
 
-// appendKept adds the rows of block i of the storage, which is b, from row lo on that are in the set
-// to dst until dst is full. It returns the first row that it did not look at.
+// appendKept adds the rows of block i of the storage, which is b, from row lo on that are in the
+// set to dst until dst is full. It returns the first row that it did not look at.
 func (s *Set) appendKept(dst, b *Block, i, lo int) int {
 	if s.keep == nil {
 		n := dst.room(b, lo, b.Len())

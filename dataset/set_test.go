@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// build makes a set of n rows; row i has the value i+1 at feature i mod 7, and the rows are sorted by
-// label: the first positives rows have label "1", the rest "0".
+// build makes a set of n rows; row i has the value i+1 at feature i mod 7, and the rows are sorted
+// by label: the first positives rows have label "1", the rest "0".
 func build(t testing.TB, n, positives int) *Set {
 	t.Helper()
 	b, err := NewBuilder(7, "1", "0")
@@ -252,7 +252,8 @@ func TestViews(t *testing.T) {
 	}
 	r, err = v.Read()
 	got, _ := ids(t, r, err)
-	if d := cmp.Diff([]int{p1[0], p1[7], p1[63], p1[64], p1[2499]}, got); d != "" || v.Info().Rows != 5 || v.Info().NonZeros != 5 {
+	if d := cmp.Diff([]int{p1[0], p1[7], p1[63], p1[64], p1[2499]}, got); d != "" || v.Info().Rows != 5 ||
+		v.Info().NonZeros != 5 {
 		t.Errorf("%d rows, (-want +got):\n%s", v.Info().Rows, d)
 	}
 	r, err = rest.Shuffle(1, 0)
@@ -333,7 +334,8 @@ func TestBuilderRefuses(t *testing.T) {
 		{nil, nil, 0, -1, "row 0: weight -1: it must be finite and 0 or more"},
 		{nil, nil, 0, math.NaN(), "row 0: weight NaN: it must be finite and 0 or more"},
 	} {
-		if err := b.Add(c.index, c.value, c.class, c.weight); err == nil || err.Error() != c.want || noregret.CodeOf(err) != noregret.BadInput {
+		if err := b.Add(c.index, c.value, c.class, c.weight); err == nil || err.Error() != c.want ||
+			noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
@@ -376,7 +378,11 @@ func TestPositive(t *testing.T) {
 		{[]Label{label("a", 5), label("1", 4)}, "", 1, ""},
 		{[]Label{label("0", 1), label("1", 2), label("2", 3)}, "+1.0", 1, ""},
 		{[]Label{label("normal.", 1), label("smurf.", 2)}, "normal.", 0, ""},
-		{[]Label{label("0", 1), label("1", 2), label("-1", 3)}, "", 0, `x: 3 labels where two are needed: "0" (1), "1" (2), "-1" (3); name the positive one (--positive)`},
+		{
+			[]Label{label("0", 1), label("1", 2), label("-1", 3)},
+			"", 0,
+			`x: 3 labels where two are needed: "0" (1), "1" (2), "-1" (3); name the positive one (--positive)`,
+		},
 		{[]Label{label("1", 3)}, "", 0, `x: every row has the label "1"; two classes are needed`},
 		{[]Label{label("1", 3)}, "7", 0, `x: no row has the label "7" that was named positive; the labels are "1" (3)`},
 	} {
@@ -404,7 +410,8 @@ func TestBitsAny(t *testing.T) {
 	})
 }
 
-// Every row is in the part of one fold and in the rest of all others, and each label is spread evenly.
+// Every row is in the part of one fold and in the rest of all others, and each label is spread
+// evenly.
 func TestFolds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(rt, "rows")
@@ -448,7 +455,8 @@ func TestFolds(t *testing.T) {
 			both := slices.Concat(part, rest)
 			slices.Sort(both)
 			sorted := slices.Sorted(slices.Values(all))
-			if !slices.Equal(both, sorted) || f.Part.Info().Rows != int64(len(part)) || f.Rest.Info().Rows != int64(len(rest)) {
+			if !slices.Equal(both, sorted) || f.Part.Info().Rows != int64(len(part)) ||
+				f.Rest.Info().Rows != int64(len(rest)) {
 				rt.Fatalf("fold %d: part %v and rest %v of %v", j, part, rest, all)
 			}
 			p := 0
@@ -457,8 +465,10 @@ func TestFolds(t *testing.T) {
 					p++
 				}
 			}
-			if p < positives/k || p > (positives+k-1)/k || len(part)-p < (len(all)-positives)/k || len(part)-p > (len(all)-positives+k-1)/k {
-				rt.Fatalf("fold %d of %d has %d of %d positives and %d rows of %d", j, k, p, positives, len(part), len(all))
+			if p < positives/k || p > (positives+k-1)/k || len(part)-p < (len(all)-positives)/k ||
+				len(part)-p > (len(all)-positives+k-1)/k {
+				rt.Fatalf("fold %d of %d has %d of %d positives and %d rows of %d", j, k, p, positives, len(part),
+					len(all))
 			}
 			parts = append(parts, part...)
 		}

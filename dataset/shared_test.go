@@ -52,7 +52,8 @@ func TestSharedSVMLight(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i.Rows != c.rows || i.Dim != c.dim || i.Labels[pos].Rows != c.positives || i.Labels[pos].Name != "1" {
-				t.Errorf("got %d rows, dim %d, labels %v; want %d, %d, %d positive", i.Rows, i.Dim, i.Labels, c.rows, c.dim, c.positives)
+				t.Errorf("got %d rows, dim %d, labels %v; want %d, %d, %d positive", i.Rows, i.Dim, i.Labels, c.rows,
+					c.dim, c.positives)
 			}
 			if i.Schema.Base != BaseOne {
 				t.Errorf("base %q, want %q", i.Schema.Base, BaseOne)
@@ -82,8 +83,17 @@ func TestSharedCSV(t *testing.T) {
 		{"uci-imbalanced/letter-standardized.csv.gz", Options{}, 20000, 16, "0", 789},
 		// 38 numeric columns and 3 + 66 + 11 categories.
 		{"kddcup99/kddcup.data_10_percent.gz", Options{}, 494021, 118, "normal.", 97278},
-		{"hillstrom/hillstrom.csv.gz", Options{LabelColumn: "visit", IgnoreColumns: []string{"conversion", "spend"}}, 64000, 21, "1", 9394},
-		{"obd/random-men.csv.gz", Options{LabelColumn: "click", IgnoreColumns: []string{"timestamp"}}, 10000, -1, "1", 46},
+		{
+			"hillstrom/hillstrom.csv.gz",
+			Options{LabelColumn: "visit", IgnoreColumns: []string{"conversion", "spend"}},
+			64000, 21, "1", 9394,
+		},
+		{
+			"obd/random-men.csv.gz",
+			Options{LabelColumn: "click", IgnoreColumns: []string{"timestamp"}},
+			10000, -1, "1",
+			46,
+		},
 	} {
 		t.Run(c.file+" "+c.positive, func(t *testing.T) {
 			i := load(t, c.opt, sharedFile(t, c.file)).Info()
@@ -92,7 +102,8 @@ func TestSharedCSV(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i.Rows != c.rows || c.dim >= 0 && i.Dim != c.dim || i.Labels[pos].Rows != c.positives {
-				t.Errorf("got %d rows, dim %d, %d positive; want %d, %d, %d", i.Rows, i.Dim, i.Labels[pos].Rows, c.rows, c.dim, c.positives)
+				t.Errorf("got %d rows, dim %d, %d positive; want %d, %d, %d", i.Rows, i.Dim, i.Labels[pos].Rows, c.rows,
+					c.dim, c.positives)
 			}
 			if i.Schema.Format != CSV {
 				t.Errorf("format %q", i.Schema.Format)
@@ -130,13 +141,15 @@ func TestSharedMNIST(t *testing.T) {
 			t.Errorf("digit %s: %v, %v", c.digit, i.Labels[p], err)
 		}
 	}
-	pair := load(t, Options{}, sharedFile(t, "mnist/t10k-images-idx3-ubyte.gz"), sharedFile(t, "mnist/t10k-labels-idx1-ubyte.gz"))
+	pair := load(t, Options{}, sharedFile(t, "mnist/t10k-images-idx3-ubyte.gz"),
+		sharedFile(t, "mnist/t10k-labels-idx1-ubyte.gz"))
 	if n := pair.Info().Rows; n != 10000 {
 		t.Errorf("%d rows in the test part", n)
 	}
 }
 
-// The whole of both ijcnn1 files is one set in order, the same for any number of workers, spooled or not.
+// The whole of both ijcnn1 files is one set in order, the same for any number of workers, spooled
+// or not.
 func TestSharedSeveralFiles(t *testing.T) {
 	files := []string{sharedFile(t, "ijcnn1/ijcnn1.libsvm.gz"), sharedFile(t, "ijcnn1/ijcnn1.t.libsvm.gz")}
 	a := load(t, Options{Workers: 1}, files...)

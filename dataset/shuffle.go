@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Shuffle returns a Reader of the rows in an order that depends on the rows, the seed and the number
-// of the pass alone: not on whether the rows are in memory or in a file, nor on the machine.
+// Shuffle returns a Reader of the rows in an order that depends on the rows, the seed and the
+// number of the pass alone: not on whether the rows are in memory or in a file, nor on the machine.
 //
 // The stored blocks (up to 4096 rows or 256 KiB each) are put in random order; then runs of
 // consecutive blocks of that order are loaded up to Options.WindowBytes (32 MiB; at least one
@@ -17,8 +17,8 @@ import (
 // window is thus in a uniformly random order; in a larger one neighbours in the file end
 // up in the same window but not side by side. Of a view only its own rows are shuffled.
 //
-// Cost per pass: every block is read once. Memory: the window, 8 bytes per row in it, and one block;
-// when the rows are kept in memory the window is not copied.
+// Cost per pass: every block is read once. Memory: the window, 8 bytes per row in it, and one
+// block; when the rows are kept in memory the window is not copied.
 func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 	if pass < 0 {
 		return nil, noregret.Errorf(noregret.Usage, "", "pass %d: it must not be negative", pass)

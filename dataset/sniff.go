@@ -41,7 +41,8 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 		return SVMLight, nil // rows without features
 	}
 	return "", noregret.Errorf(noregret.BadInput, in.name,
-		"the format cannot be told from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)", quote(line))
+		"the format cannot be told from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)",
+		quote(line))
 }
 
 // firstLine returns the first line that is neither blank nor a comment, without blanks around it.
@@ -67,7 +68,8 @@ func firstLineEnds(head []byte) bool {
 func looksLikeSVMLight(line []byte) bool {
 	f := bytes.Fields(line[:min(len(line), 4096)])
 	for _, tok := range f[:min(len(f), 2)] {
-		if i, _, ok := bytes.Cut(tok, []byte(":")); ok && (isDigits(i) || string(i) == "qid" || len(i) > 1 && i[0] == '-' && isDigits(i[1:])) {
+		if i, _, ok := bytes.Cut(tok, []byte(":")); ok &&
+			(isDigits(i) || string(i) == "qid" || len(i) > 1 && i[0] == '-' && isDigits(i[1:])) {
 			return !bytes.ContainsAny(tok, `,;"`)
 		}
 	}

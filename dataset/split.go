@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Select returns the view of the rows whose number, in the row order of s, is in keep. keep must be about
-// exactly as many rows as s has; it is not copied when s is no view, and must not be changed
+// Select returns the view of the rows whose number, in the row order of s, is in keep. keep must be
+// about exactly as many rows as s has; it is not copied when s is no view, and must not be changed
 // afterwards. Cost: one pass over s to count, n/8 bytes.
 func (s *Set) Select(keep *Bits) (*Set, error) {
 	if keep == nil || keep.Len() != s.info.Rows {
@@ -37,7 +37,8 @@ func (s *Set) Select(keep *Bits) (*Set, error) {
 // one more label). Both results are views in the order of s. The draw depends on the rows, the seed
 // and the name of the stream alone. fraction lies in [0, 1].
 //
-// It is selection sampling (Knuth, TAOCP 2, algorithm 3.4.2 S) in one pass, with n/8 bytes for each view.
+// It is selection sampling (Knuth, TAOCP 2, algorithm 3.4.2 S) in one pass, with n/8 bytes for each
+// view.
 func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool) (rest, part *Set, err error) {
 	if !(fraction >= 0 && fraction <= 1) {
 		return nil, nil, noregret.Errorf(noregret.Usage, "", "fraction %v: it must lie in [0, 1]", fraction)
@@ -74,10 +75,11 @@ func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool)
 // Fold is one of the parts that [Set.Folds] makes: Part, and Rest, all rows that are not in it.
 type Fold struct{ Rest, Part *Set }
 
-// Folds divides the rows at random into k parts whose sizes differ by at most the number of labels: among the
-// rows of each label (those without one count as one more label) the part sizes differ by at most one. Every
-// row is in the Part of exactly one fold and in the Rest of all others; all are views in the order of s. The
-// draw depends on the rows, the seed and the name of the stream alone. k is at least 2.
+// Folds divides the rows at random into k parts whose sizes differ by at most the number of labels:
+// among the rows of each label (those without one count as one more label) the part sizes differ by
+// at most one. Every row is in the Part of exactly one fold and in the Rest of all others; all are
+// views in the order of s. The draw depends on the rows, the seed and the name of the stream alone.
+// k is at least 2.
 //
 // One pass, with n/4 bytes for each fold.
 func (s *Set) Folds(seed uint64, stream string, k int) ([]Fold, error) {

@@ -37,10 +37,10 @@ type Stream struct {
 	firstAt []string // where each label came up first
 }
 
-// Open starts to read the inputs (file names, or "-" for standard input; several are one data
-// set) once, in order. Rows come in bounded blocks, so memory does not depend on the length of
-// the input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows,
-// their order and all numbers are the same for any number of them. Rows of standard input or a pipe are handed out
+// Open starts to read the inputs (file names, or "-" for standard input; several are one data set)
+// once, in order. Rows come in bounded blocks, so memory does not depend on the length of the
+// input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows, their order and
+// all numbers are the same for any number of them. Rows of standard input or a pipe are handed out
 // as they come: what the blocks are then depends on the writer, what the rows are does not.
 //
 // Wrong options are [noregret.Usage] errors, a missing file is [noregret.NotFound], and faults in
@@ -83,7 +83,8 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 		return err
 	}
 	if sch := s.opt.Schema; sch != nil && format != Cache && format != sch.Format {
-		return noregret.Errorf(noregret.BadInput, in.name, "it looks like %s, but the model was trained on %s; name the format if this is wrong", format, sch.Format)
+		return noregret.Errorf(noregret.BadInput, in.name,
+			"it looks like %s, but the model was trained on %s; name the format if this is wrong", format, sch.Format)
 	}
 	if s.opt.Schema != nil {
 		s.schema = *s.opt.Schema
@@ -268,7 +269,8 @@ func (s *Stream) takeLabels(c *chunk) error {
 			if class, ok = s.byLabel[name]; !ok {
 				if len(s.info.Labels) == maxLabels {
 					return noregret.Errorf(noregret.BadInput, c.file,
-						"label %q: there are more than %d different labels; is this a real-valued target?", name, maxLabels)
+						"label %q: there are more than %d different labels; is this a real-valued target?", name,
+						maxLabels)
 				}
 				class = uint16(len(s.info.Labels))
 				s.info.Labels = append(s.info.Labels, Label{Name: name})
@@ -326,8 +328,8 @@ func (s *Stream) takeFeatures(c *chunk) error {
 	return nil
 }
 
-// tooManyFeatures refuses name i of a chunk, which would be one feature too many, with the place of its first row. The rows
-// of the chunk are dropped.
+// tooManyFeatures refuses name i of a chunk, which would be one feature too many, with the place of
+// its first row. The rows of the chunk are dropped.
 func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 	row := -1
 	if at := slices.Index(c.rows.Index, c.direct+uint32(i)); at >= 0 {
@@ -335,13 +337,15 @@ func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 		row--
 	}
 	err := noregret.Errorf(noregret.BadInput, c.placeOf(row),
-		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features (--bits) or raise the largest dimension (--max-dim)",
+		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features "+
+			"(--bits) or raise the largest dimension (--max-dim)",
 		quote(c.feats.at(i)), s.opt.MaxDim)
 	c.rows.Reset()
 	return err
 }
 
-// LabelPlace says where the label of a class came up first, as "file:line"; only the file where lines are not known.
+// LabelPlace says where the label of a class came up first, as "file:line"; only the file where
+// lines are not known.
 func (s *Stream) LabelPlace(class int) string {
 	if class >= 0 && class < len(s.firstAt) {
 		return s.firstAt[class]

@@ -80,7 +80,8 @@ func (p *svmParser) line(r *result, l []byte) error {
 	switch {
 	case colon || len(tok) == 1 && tok[0] == '?':
 		if !p.opt.AllowNoLabel {
-			return fmt.Errorf("token %s: the line has no label; a line is a label and then index:value tokens", quote(tok))
+			return fmt.Errorf("token %s: the line has no label; a line is a label and then index:value tokens",
+				quote(tok))
 		}
 		if !colon {
 			i = end
@@ -137,12 +138,14 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 			return p.fault(l, start)
 		}
 		if idx <= prev {
-			return fmt.Errorf("token %s: index %d after index %d; indices must ascend and be unique within a line", quote(token(l, start)), idx, prev)
+			return fmt.Errorf("token %s: index %d after index %d; indices must ascend and be unique within a line",
+				quote(token(l, start)), idx, prev)
 		}
 		prev = idx
 		if idx == 0 {
 			if p.shift == 1 {
-				return fmt.Errorf("token %s: index 0 where features are numbered from 1; if the file counts from 0, say so (--base 0)", quote(token(l, start)))
+				return fmt.Errorf("token %s: index 0 where features are numbered from 1; if the file counts from 0, "+
+					"say so (--base 0)", quote(token(l, start)))
 			}
 			sawZero = true
 		}
@@ -150,7 +153,8 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 		f := idx - int64(p.shift)
 		if p.dim >= 0 && f >= p.dim {
 			if p.opt.Unseen == UnseenError {
-				return fmt.Errorf("token %s: the model has no such feature, its last index is %d; --unseen ignore drops such values", quote(token(l, start)), p.dim-1+int64(p.shift))
+				return fmt.Errorf("token %s: the model has no such feature, its last index is %d; --unseen ignore "+
+					"drops such values", quote(token(l, start)), p.dim-1+int64(p.shift))
 			}
 			ignored++
 			continue

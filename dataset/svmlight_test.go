@@ -25,17 +25,70 @@ func TestSVMLightRows(t *testing.T) {
 		dim        int
 		base       IndexBase
 	}{
-		{"one-based", "+1 1:0.5 3:2\n-1 2:1e1\n", Options{}, []string{"0 0:0.5 2:2", "1 1:10"}, []string{"1", "-1"}, 3, BaseOne},
-		{"zero-based anywhere", "1 1:1\n0 0:2\n", Options{}, []string{"0 1:1", "1 0:2"}, []string{"1", "0"}, 2, BaseZero},
+		{
+			"one-based", "+1 1:0.5 3:2\n-1 2:1e1\n",
+			Options{},
+			[]string{"0 0:0.5 2:2", "1 1:10"},
+			[]string{"1", "-1"},
+			3,
+			BaseOne,
+		},
+		{
+			"zero-based anywhere", "1 1:1\n0 0:2\n",
+			Options{},
+			[]string{"0 1:1", "1 0:2"},
+			[]string{"1", "0"},
+			2,
+			BaseZero,
+		},
 		{"zero-based by flag", "1 1:1\n", Options{Base: BaseZero}, []string{"0 1:1"}, []string{"1"}, 2, BaseZero},
-		{"crlf, blank lines, comments, qid, tabs", "# head\r\n\r\n1 qid:7 1:1 # x:y\r\n \t\r\n2\t2:3 \r\n# end", Options{}, []string{"0 0:1", "1 1:3"}, []string{"1", "2"}, 2, BaseOne},
-		{"equal numbers are one label", "+1 1:1\n1.0 1:1\n1e0 1:1\n-0 1:1\n0 1:1\n", Options{}, []string{"0 0:1", "0 0:1", "0 0:1", "1 0:1", "1 0:1"}, []string{"1", "0"}, 1, BaseOne},
-		{"named labels", "spam 1:1\nham\nspam 2:1", Options{}, []string{"0 0:1", "1", "0 1:1"}, []string{"spam", "ham"}, 2, BaseOne},
-		{"missing labels", "1:5\n? 2:1\n1 1:1\n", Options{AllowNoLabel: true}, []string{"- 0:5", "- 1:1", "0 0:1"}, []string{"1"}, 2, BaseOne},
-		{"zeros are dropped but count for the dimension", "1 1:0 2:-0 9:0.0\n", Options{}, []string{"0"}, []string{"1"}, 9, BaseOne},
+		{
+			"crlf, blank lines, comments, qid, tabs", "# head\r\n\r\n1 qid:7 1:1 # x:y\r\n \t\r\n2\t2:3 \r\n# end",
+			Options{},
+			[]string{"0 0:1", "1 1:3"},
+			[]string{"1", "2"},
+			2, BaseOne,
+		},
+		{
+			"equal numbers are one label", "+1 1:1\n1.0 1:1\n1e0 1:1\n-0 1:1\n0 1:1\n",
+			Options{},
+			[]string{"0 0:1", "0 0:1", "0 0:1", "1 0:1", "1 0:1"},
+			[]string{"1", "0"},
+			1, BaseOne,
+		},
+		{
+			"named labels", "spam 1:1\nham\nspam 2:1",
+			Options{},
+			[]string{"0 0:1", "1", "0 1:1"},
+			[]string{"spam", "ham"},
+			2, BaseOne,
+		},
+		{
+			"missing labels", "1:5\n? 2:1\n1 1:1\n",
+			Options{AllowNoLabel: true},
+			[]string{"- 0:5", "- 1:1", "0 0:1"},
+			[]string{"1"},
+			2, BaseOne,
+		},
+		{
+			"zeros are dropped but count for the dimension", "1 1:0 2:-0 9:0.0\n",
+			Options{},
+			[]string{"0"},
+			[]string{"1"},
+			9, BaseOne,
+		},
 		{"byte order mark", "\xef\xbb\xbf1 1:1\n", Options{}, []string{"0 0:1"}, []string{"1"}, 1, BaseOne},
-		{"bad lines let through", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n", Options{MaxBadLines: 2}, []string{"0 0:1", "1 0:1"}, []string{"1", "2"}, 1, BaseOne},
-		{"unseen ignored", "1 1:1 3:1 4:7\n", Options{Schema: &Schema{Format: SVMLight, Base: BaseOne, Dim: 3}, Unseen: UnseenIgnore}, []string{"0 0:1 2:1"}, []string{"1"}, 3, BaseOne},
+		{
+			"bad lines let through", "1 1:1\n1 2:x\nz 9:1 9:1\n2 1:1\n",
+			Options{MaxBadLines: 2},
+			[]string{"0 0:1", "1 0:1"},
+			[]string{"1", "2"},
+			1, BaseOne,
+		},
+		{"unseen ignored", "1 1:1 3:1 4:7\n", Options{
+			Schema: &Schema{Format: SVMLight, Base: BaseOne, Dim: 3},
+			Unseen: UnseenIgnore,
+		}, []string{"0 0:1 2:1"}, []string{"1"}, 3, BaseOne},
 		{"a label called like a feature word", "qid 1:1\n", Options{}, []string{"0 0:1"}, []string{"qid"}, 1, BaseOne},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,7 +108,8 @@ func TestSVMLightRows(t *testing.T) {
 	}
 }
 
-// Hashing takes feature numbers of up to eighteen digits, and --max-dim raises the limit without it.
+// Hashing takes feature numbers of up to eighteen digits, and --max-dim raises the limit without
+// it.
 func TestLargeIndices(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.svm")
 	if err := os.WriteFile(path, []byte("1 5:1 999999999999999999:2\n0 7:1 40000000:3\n"), 0o666); err != nil {
@@ -71,10 +125,12 @@ func TestLargeIndices(t *testing.T) {
 	if err := os.WriteFile(path, []byte("1 5:1\n0 7:1 40000000:3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(context.Background(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `:2: token "40000000:3": the index must be at most 4194304`) {
+	if _, err := Load(context.Background(), []string{path}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), `:2: token "40000000:3": the index must be at most 4194304`) {
 		t.Errorf("got %v, want the index refused", err)
 	}
-	if s, err = Load(context.Background(), []string{path}, Options{MaxDim: 50_000_000}); err != nil || s.Info().Dim != 40_000_000 {
+	if s, err = Load(context.Background(), []string{path}, Options{MaxDim: 50_000_000}); err != nil ||
+		s.Info().Dim != 40_000_000 {
 		t.Errorf("with a larger limit: %v", err)
 	}
 }
@@ -88,13 +144,25 @@ func TestSVMLightErrors(t *testing.T) {
 	}{
 		{"1 2:1 2:1", Options{}, `token "2:1": index 2 after index 2; indices must ascend and be unique within a line`},
 		{"1 3:1 2:5", Options{}, `token "2:5": index 2 after index 3; indices must ascend and be unique within a line`},
-		{"1 0:1", Options{}, `token "0:1": index 0 where features are numbered from 1; if the file counts from 0, say so (--base 0)`},
+		{
+			"1 0:1",
+			Options{},
+			`token "0:1": index 0 where features are numbered from 1; if the file counts from 0, say so (--base 0)`,
+		},
 		{"1 -3:1", Options{}, `token "-3:1": the index must not be negative`},
 		{"1 a:1", Options{}, `token "a:1": the index must be a whole number`},
 		{"1 1.5:1", Options{}, `token "1.5:1": the index must be a whole number`},
 		{"1 :1", Options{}, `token ":1": the index must be a whole number`},
-		{"1 2147483648:1", Options{}, `token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`},
-		{"1 99999999999999999999:1", Options{}, `token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`},
+		{
+			"1 2147483648:1",
+			Options{},
+			`token "2147483648:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+		},
+		{
+			"1 99999999999999999999:1",
+			Options{},
+			`token "99999999999999999999:1": the index must be at most 4194304; raise the largest dimension (--max-dim) or hash features (--bits)`,
+		},
 		{"1 7", Options{}, `token "7": expected index:value`},
 		{"1 7: 3", Options{}, `token "7:": the value must be a decimal number`},
 		{"1 7:0x10", Options{}, `token "7:0x10": the value must be a decimal number`},
@@ -110,7 +178,11 @@ func TestSVMLightErrors(t *testing.T) {
 		{"1e999 1:1", Options{}, `label "1e999": the number is out of the range of float64`},
 		{"1:5 2:1", Options{}, `token "1:5": the line has no label; a line is a label and then index:value tokens`},
 		{"? 2:1", Options{}, `token "?": the line has no label; a line is a label and then index:value tokens`},
-		{"1 4:1", Options{Schema: schema}, `token "4:1": the model has no such feature, its last index is 3; --unseen ignore drops such values`},
+		{
+			"1 4:1",
+			Options{Schema: schema},
+			`token "4:1": the model has no such feature, its last index is 3; --unseen ignore drops such values`,
+		},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			path := writeFile(t, "a.svm", "1 1:1\n\n"+c.line+"\n1 1:1\n")
@@ -128,7 +200,8 @@ func TestSVMLightErrors(t *testing.T) {
 			c.opt.MaxBadLines = 1
 			i, err = readAll(c.opt, path)
 			if err != nil || i.Rows != 2 || i.BadLines != 1 || len(i.FirstBad) != 1 || len(i.Labels) != 1 || i.Dim > 3 {
-				t.Errorf("with one bad line allowed: %v, %d rows, %d bad, labels %v, dim %d", err, i.Rows, i.BadLines, i.Labels, i.Dim)
+				t.Errorf("with one bad line allowed: %v, %d rows, %d bad, labels %v, dim %d", err, i.Rows, i.BadLines,
+					i.Labels, i.Dim)
 			}
 		})
 	}
@@ -168,7 +241,10 @@ func TestHashingSumsCollisions(t *testing.T) {
 
 // Pinned: a change of the hash would break every saved model that hashes.
 func TestHashIsPinned(t *testing.T) {
-	if got := [3]uint32{hashIndex(0, 18), hashIndex(1, 18), hashName([]byte("colour=red"), 18)}; got != ([3]uint32{0x38882, 0x24428, 0x188c5}) {
+	if got := [3]uint32{
+		hashIndex(0, 18), hashIndex(1, 18),
+		hashName([]byte("colour=red"), 18),
+	}; got != ([3]uint32{0x38882, 0x24428, 0x188c5}) {
 		t.Errorf("got %#v", got)
 	}
 }
@@ -200,14 +276,27 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		plan *csvPlan
 		text string
 	}{
-		{"svmlight", newSVMParser(mustOptions(t, Options{Base: BaseOne})), nil, strings.Repeat("+1 1:0.25 2:1e-3 7:0.123456789012345678\n-1 3:-4\n", 500)},
-		{"hashed svmlight", newSVMParser(mustOptions(t, Options{Bits: 4})), nil, strings.Repeat("+1 1:0.25 2:1e-3 7:0.5\n-1 3:-4\n", 500)},
+		{
+			"svmlight", newSVMParser(mustOptions(t, Options{Base: BaseOne})), nil,
+			strings.Repeat("+1 1:0.25 2:1e-3 7:0.123456789012345678\n-1 3:-4\n", 500),
+		},
+		{
+			"hashed svmlight", newSVMParser(mustOptions(t, Options{Bits: 4})), nil,
+			strings.Repeat("+1 1:0.25 2:1e-3 7:0.5\n-1 3:-4\n", 500),
+		},
 		{
 			"numeric csv", newCSVParser(mustOptions(t, Options{}), nil),
-			&csvPlan{delim: ',', labeled: true, columns: []csvColumn{{kind: Numeric}, {kind: Numeric, feature: 1}, {kind: LabelKind}}},
+			&csvPlan{delim: ',', labeled: true, columns: []csvColumn{
+				{kind: Numeric},
+				{kind: Numeric, feature: 1},
+				{kind: LabelKind},
+			}},
 			strings.Repeat("1.5,-2,a\n0,3e5,b\n", 500),
 		},
-		{"jsonl", newJSONParser(mustOptions(t, Options{}), nil), nil, strings.Repeat(`{"label":1,"features":{"a":1,"b":"x","c":{"d":2.5}}}`+"\n", 500)},
+		{
+			"jsonl", newJSONParser(mustOptions(t, Options{}), nil), nil,
+			strings.Repeat(`{"label":1,"features":{"a":1,"b":"x","c":{"d":2.5}}}`+"\n", 500),
+		},
 	} {
 		ch := &chunk{file: "x", data: []byte(c.text), line: 1, plan: c.plan}
 		run := func() { ch.reset(); c.p.parse(ch) }
@@ -260,7 +349,8 @@ func TestCancelled(t *testing.T) {
 
 // Closing in the middle must end all goroutines, which TestMain checks.
 func TestCloseEarly(t *testing.T) {
-	s, err := Open(context.Background(), []string{writeFile(t, "a.svm", generated(2000))}, Options{chunkBytes: 512, Workers: 3})
+	s, err := Open(context.Background(), []string{writeFile(t, "a.svm", generated(2000))},
+		Options{chunkBytes: 512, Workers: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

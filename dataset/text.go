@@ -9,8 +9,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the bytes and on the chunk
-// size alone, but for the live inputs of a stream: of them it takes what is there as soon as that holds a line.
+// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the bytes and on
+// the chunk size alone, but for the live inputs of a stream: of them it takes what is there as soon
+// as that holds a line.
 type textSource struct {
 	opt    *Options
 	inputs []string

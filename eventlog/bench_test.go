@@ -10,7 +10,10 @@ import (
 )
 
 // feedback is an event of a size that the decision service has.
-var feedback = Event{Kind: "feedback", Time: 1_700_000_000_000_000_000, Payload: fmt.Appendf(nil, `{"token":%q,"metrics":{"clicks":1,"seconds":12.5}}`, make([]byte, 20))}
+var feedback = Event{
+	Kind: "feedback", Time: 1_700_000_000_000_000_000,
+	Payload: fmt.Appendf(nil, `{"token":%q,"metrics":{"clicks":1,"seconds":12.5}}`, make([]byte, 20)),
+}
 
 func benchLog(b *testing.B, fs FS) (*Store, string) {
 	b.Helper()

@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// meddle writes into the store of a log behind its back, as a restored backup or a bug would: whole records, in wrong places.
+// meddle writes into the store of a log behind its back, as a restored backup or a bug would: whole
+// records, in wrong places.
 func meddle(t *testing.T, fs FS, change func(b *pebble.Batch) error) {
 	t.Helper()
 	db, err := pebble.Open("log/events", pebbleOptions(fs, 32<<20, false, func(error) {}))
@@ -39,21 +40,31 @@ func TestBrokenChain(t *testing.T) {
 		want   string
 		whole  uint64 // the last position before the damage
 	}{
-		{"a position is missing", func(b *pebble.Batch) error { return b.Delete(eventKey(4), nil) }, "position 4 is missing", 3},
+		{"a position is missing", func(b *pebble.Batch) error {
+			return b.Delete(eventKey(4), nil)
+		}, "position 4 is missing", 3},
 		{
 			"two are", func(b *pebble.Batch) error { return b.DeleteRange(eventKey(4), eventKey(6), nil) },
 			"the positions 4 to 5 are missing", 3,
 		},
 		{
-			"another record in its place", func(b *pebble.Batch) error { return b.Set(eventKey(4), encode(4, "x", 0), nil) },
+			"another record in its place", func(b *pebble.Batch) error {
+				return b.Set(eventKey(4), encode(4, "x", 0), nil)
+			},
 			"position 4 follows a record with the checksum 00000000, but that of position 3 is ", 3,
 		},
 		{
-			"a record of another position", func(b *pebble.Batch) error { return b.Set(eventKey(4), encode(5, "x", 0), nil) },
+			"a record of another position", func(b *pebble.Batch) error {
+				return b.Set(eventKey(4), encode(5, "x", 0), nil)
+			},
 			"position 4: it holds the record of position 5", 3,
 		},
-		{"no record", func(b *pebble.Batch) error { return b.Set(eventKey(4), []byte("x"), nil) }, "position 4: it is cut short", 3},
-		{"the first is missing", func(b *pebble.Batch) error { return b.Delete(eventKey(1), nil) }, "position 1 is missing", 0},
+		{"no record", func(b *pebble.Batch) error {
+			return b.Set(eventKey(4), []byte("x"), nil)
+		}, "position 4: it is cut short", 3},
+		{"the first is missing", func(b *pebble.Batch) error {
+			return b.Delete(eventKey(1), nil)
+		}, "position 1 is missing", 0},
 		{
 			"the last is another", func(b *pebble.Batch) error { return b.Set(eventKey(9), encode(9, "x", 0), nil) },
 			"position 9: its checksum is ", 8,
@@ -113,7 +124,8 @@ func TestSalvagePrefersTheNewer(t *testing.T) {
 	}
 }
 
-// After the first change of the disk that failed, nothing is written any more, though the disk be well again.
+// After the first change of the disk that failed, nothing is written any more, though the disk be
+// well again.
 func TestFenceStaysShut(t *testing.T) {
 	noLeaks(t)
 	mem := vfs.NewMem()
@@ -143,7 +155,8 @@ func TestFenceStaysShut(t *testing.T) {
 	for name, err := range map[string]error{
 		"write": write, "create": create, "reuse": reuse, "open": readWrite, "sync to": syncTo, "write at": writeAt,
 		"sync": file.Sync(), "sync data": file.SyncData(), "rename": f.Rename("a", "b"), "link": f.Link("a", "b"),
-		"mkdir": f.MkdirAll("d", 0o777), "remove": f.Remove("a"), "remove all": f.RemoveAll("a"), "preallocate": file.Preallocate(0, 1),
+		"mkdir": f.MkdirAll("d", 0o777), "remove": f.Remove("a"), "remove all": f.RemoveAll("a"),
+		"preallocate": file.Preallocate(0, 1),
 	} {
 		if !errors.Is(err, errorfs.ErrInjected) {
 			t.Errorf("%s: %v, want the first cause", name, err)

@@ -13,12 +13,13 @@ import (
 // Report is what [Check] found.
 type Report struct {
 	Dir string `json:"dir"`
-	// Base is the last position that was compacted away, Last the last one before the first damage: the
-	// events from Base+1 to Last are whole and follow each other.
+	// Base is the last position that was compacted away, Last the last one before the first damage:
+	// the events from Base+1 to Last are whole and follow each other.
 	Base uint64 `json:"base"`
 	Last uint64 `json:"last"`
-	// Acknowledged is the highest position that is known to have been acknowledged (after a power loss a
-	// higher one may have been). 0 when the mark file is lost, which is a finding of its own.
+	// Acknowledged is the highest position that is known to have been acknowledged (after a power
+	// loss a higher one may have been). 0 when the mark file is lost, which is a finding of its
+	// own.
 	Acknowledged uint64 `json:"acknowledged"`
 	// Bytes is the size of the whole records.
 	Bytes int64 `json:"bytes"`
@@ -43,7 +44,8 @@ type Finding struct {
 	Position uint64 `json:"position,omitempty"`
 	// Problem says what is wrong.
 	Problem string `json:"problem"`
-	// Harmless is true when no event and no state that is needed is lost: the log can be opened and used.
+	// Harmless is true when no event and no state that is needed is lost: the log can be opened and
+	// used.
 	Harmless bool `json:"harmless,omitempty"`
 }
 
@@ -60,13 +62,14 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error is
-// for what keeps it from reading: no log there (not_found), a log in use, a disk that answers with
-// errors, the end of ctx.
+// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error
+// is for what keeps it from reading: no log there (not_found), a log in use, a disk that answers
+// with errors, the end of ctx.
 //
-// It verifies every event's checksum, position and link to the one before; both ends against what was
-// acknowledged; and every snapshot. When pebble refuses to open its files, or stops in them, it looks for
-// records in the bytes themselves, so that the report always says up to where the log is whole.
+// It verifies every event's checksum, position and link to the one before; both ends against what
+// was acknowledged; and every snapshot. When pebble refuses to open its files, or stops in them, it
+// looks for records in the bytes themselves, so that the report always says up to where the log is
+// whole.
 func Check(ctx context.Context, fs FS, dir string) (*Report, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {
@@ -162,9 +165,11 @@ func (in *inspector) check(ctx context.Context) (*Report, error) {
 }
 
 // lostMark is a problem as a log that ends early looks like a whole one without its mark.
-const lostMark = "the mark file, which says what was acknowledged, is missing or holds no whole note: events at the end may be lost without a trace"
+const lostMark = "the mark file, which says what was acknowledged, is missing or holds no whole note: events at the " +
+	"end may be lost without a trace"
 
-// search makes the index of what the bytes hold, and moves the end to where the run of whole records ends.
+// search makes the index of what the bytes hold, and moves the end to where the run of whole
+// records ends.
 func (in *inspector) search(ctx context.Context) (err error) {
 	in.salvage = &salvage{pieces: map[uint64][]piece{}}
 	_, err = in.fence.Stat(in.path(eventsName))
@@ -252,7 +257,8 @@ func (in *inspector) readAll(ctx context.Context) error {
 				return err
 			}
 			if in.hasMark && r.Position == in.mark.position && c.last.sum != in.mark.sum {
-				return damaged(in.dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", r.Position, c.last.sum, in.mark.sum)
+				return damaged(in.dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", r.Position,
+					c.last.sum, in.mark.sum)
 			}
 			in.report.Last = r.Position
 			in.report.Bytes += int64(recordSize(r.Event))
@@ -303,7 +309,8 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 			in.find(0, "the snapshot %s: %s", snapshotFile(s.Position), s.Problem)
 			r.Findings[len(r.Findings)-1].Harmless = usable
 		} else if s.Position > r.Last {
-			in.find(r.Last+1, "the snapshot %s covers positions after %d, which are missing", snapshotFile(s.Position), r.Last)
+			in.find(r.Last+1, "the snapshot %s covers positions after %d, which are missing", snapshotFile(s.Position),
+				r.Last)
 		}
 	}
 	if !usable && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Harmless }) {

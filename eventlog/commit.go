@@ -117,14 +117,15 @@ func (s *Store) commit() {
 			r.err = err
 			close(r.done)
 		}
-		// Let the callers just answered bring their next events: else callers that append in a loop fall into two
-		// halves that wait for each other, and a flush carries only half of what it could.
+		// Let the callers just answered bring their next events: else callers that append in a loop
+		// fall into two halves that wait for each other, and a flush carries only half of what it
+		// could.
 		runtime.Gosched()
 	}
 }
 
-// takeGroup waits for requests and takes as many as a group may hold, or nil at the end. A log that has
-// failed answers all that wait.
+// takeGroup waits for requests and takes as many as a group may hold, or nil at the end. A log that
+// has failed answers all that wait.
 func (s *Store) takeGroup() (group []*request, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +156,8 @@ func (s *Store) takeGroup() (group []*request, size int) {
 	return group, size
 }
 
-// writeGroup makes a group durable and then visible. Only the committer calls it, so last stands still
-// meanwhile.
+// writeGroup makes a group durable and then visible. Only the committer calls it, so last stands
+// still meanwhile.
 func (s *Store) writeGroup(group []*request) error {
 	s.mu.Lock()
 	last := s.last

@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// TestCompactUnderReaders: readers that run while the log is compacted see the events, or that they were
-// compacted away, and never a damaged log.
+// TestCompactUnderReaders: readers that run while the log is compacted see the events, or that they
+// were compacted away, and never a damaged log.
 func TestCompactUnderReaders(t *testing.T) {
 	noLeaks(t)
 	fs := vfs.NewMem()
@@ -83,9 +83,9 @@ func (f *syncFaults) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// TestFailedSync: an append whose flush failed is never acknowledged, the log takes nothing more until it is
-// opened again, and then has everything that was acknowledged, though the disk kept nothing that was not
-// flushed.
+// TestFailedSync: an append whose flush failed is never acknowledged, the log takes nothing more
+// until it is opened again, and then has everything that was acknowledged, though the disk kept
+// nothing that was not flushed.
 func TestFailedSync(t *testing.T) {
 	for n := range int64(12) {
 		mem := vfs.NewCrashableMem()
@@ -130,8 +130,8 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// TestLostMark: without the mark file a log that was cut looks whole, so its loss is damage: opening and
-// Check say so, and a repair writes a new one and says what cannot be known.
+// TestLostMark: without the mark file a log that was cut looks whole, so its loss is damage:
+// opening and Check say so, and a repair writes a new one and says what cannot be known.
 func TestLostMark(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	cut := without(tr, markFileName)
@@ -143,7 +143,10 @@ func TestLostMark(t *testing.T) {
 	torn := append([]byte{}, tr["log/"+markFileName]...)
 	torn[5] ^= 1
 	torn[markSlot+5] ^= 1
-	for what, broken := range map[string]tree{"lost": without(tr, markFileName), "lost, the end cut": cut, "torn": tr.with("log/"+markFileName, torn)} {
+	for what, broken := range map[string]tree{
+		"lost": without(tr, markFileName), "lost, the end cut": cut,
+		"torn": tr.with("log/"+markFileName, torn),
+	} {
 		fs := broken.fs(t)
 		if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: open: %v", what, err)
@@ -184,8 +187,8 @@ func TestLostMark(t *testing.T) {
 	closeLog(t, s)
 }
 
-// TestDamageInSeveralFiles: damage in a table, the write-ahead log, a snapshot and the manifest at once is
-// mended up to the first event that is gone, and counted.
+// TestDamageInSeveralFiles: damage in a table, the write-ahead log, a snapshot and the manifest at
+// once is mended up to the first event that is gone, and counted.
 func TestDamageInSeveralFiles(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	snapshot := "log/snapshots/" + snapshotFile(20)

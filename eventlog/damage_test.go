@@ -11,14 +11,15 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every event
-// it yields is the one that was appended, and the end is either the real one or an error. It returns
-// whether all was there.
+// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every
+// event it yields is the one that was appended, and the end is either the real one or an error. It
+// returns whether all was there.
 func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
 	t.Helper()
 	s, err := Open(tr.fs(t), "log", Options{})
 	if err != nil {
-		if !errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.BadInput || !strings.HasPrefix(err.Error(), "log: ") {
+		if !errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.BadInput ||
+			!strings.HasPrefix(err.Error(), "log: ") {
 			t.Errorf("%s: open: %v, want ErrDamaged that names the place", what, err)
 		}
 		return false
@@ -37,14 +38,15 @@ func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) 
 		t.Errorf("%s: SILENT LOSS: %d events without an error, want %d to %d", what, len(got), first, last)
 	}
 	snap, serr := s.LatestSnapshot(t.Context())
-	if serr == nil && (snap.Position != 5 && snap.Position != 20 || string(snap.State) != fmt.Sprint("state ", snap.Position)) {
+	if serr == nil && (snap.Position != 5 && snap.Position != 20 ||
+		string(snap.State) != fmt.Sprint("state ", snap.Position)) {
 		t.Errorf("%s: snapshot %d %q", what, snap.Position, snap.State)
 	}
 	return err == nil && serr == nil
 }
 
-// mends checks that Check says what opening and reading said, and that Repair mends what it names and
-// counts it right.
+// mends checks that Check says what opening and reading said, and that Repair mends what it names
+// and counts it right.
 func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	t.Helper()
 	fs := tr.fs(t)
@@ -66,7 +68,8 @@ func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 			return
 		}
 		lost := repaired.Lost
-		if repaired, err = Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: lost}); err != nil || repaired.Lost != lost {
+		if repaired, err = Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: lost}); err != nil ||
+			repaired.Lost != lost {
 			t.Errorf("%s: repair: %v, %+v", what, err, repaired)
 			return
 		}
@@ -98,7 +101,8 @@ func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	}
 }
 
-// A test of every state that damage can leave goes through the files in steps; the long form takes each byte.
+// A test of every state that damage can leave goes through the files in steps; the long form takes
+// each byte.
 func step(short int) int {
 	if full() {
 		return 1
@@ -111,7 +115,8 @@ func unusedMark(name string, i int) bool {
 	return path.Base(name) == markFileName && i >= markBytes+20 && i < markSlot-20
 }
 
-// Every byte of every file of a small log is flipped in turn: what is damaged is detected, or harms nothing.
+// Every byte of every file of a small log is flipped in turn: what is damaged is detected, or harms
+// nothing.
 func TestEveryByteFlip(t *testing.T) {
 	tr, first, last := smallLog(t)
 	flips, found := 0, 0

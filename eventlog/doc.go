@@ -1,5 +1,5 @@
-// Package eventlog is a durable, totally ordered log of opaque events, on which a service's state is a
-// pure fold.
+// Package eventlog is a durable, totally ordered log of opaque events, on which a service's state
+// is a pure fold.
 //
 // # Use
 //
@@ -10,13 +10,13 @@
 //	err = log.SaveSnapshot(ctx, last, state)               // shortens the next fold
 //	err = log.Compact(ctx, last)                           // drops the events that it covers
 //
-// [Log] is the interface, of [Appender], [Reader] and [Snapshotter], so that a part can be handed to who
-// needs only that. [Store] implements it on one disk. A replicated log (NATS JetStream, say) can
-// implement it too: one total order, positions without gaps, several readers, nothing in it that only a
-// disk has.
+// [Log] is the interface, of [Appender], [Reader] and [Snapshotter], so that a part can be handed
+// to who needs only that. [Store] implements it on one disk. A replicated log (NATS JetStream, say)
+// can implement it too: one total order, positions without gaps, several readers, nothing in it
+// that only a disk has.
 //
-// The log has no clock and draws nothing at random: an event's time is what the caller says, and the
-// bytes on disk that matter are a function of the appends.
+// The log has no clock and draws nothing at random: an event's time is what the caller says, and
+// the bytes on disk that matter are a function of the appends.
 //
 // # What it promises
 //
@@ -38,21 +38,21 @@
 //     at the latest by the reader that comes to it, as [ErrDamaged] with the position and what is wrong.
 //     Checksums are CRC-32C: they find accidents, not forgers.
 //
-// It does not tell a repeated append from a new one: who retries an append that failed may append twice.
-// Events that must count once carry an identity of their own (a token; source and sequence number), which
-// the fold looks at: it has to, as the same event may also come from a client twice.
+// It does not tell a repeated append from a new one: who retries an append that failed may append
+// twice. Events that must count once carry an identity of their own (a token; source and sequence
+// number), which the fold looks at: it has to, as the same event may also come from a client twice.
 //
 // # Checking and repairing
 //
-// [Check] reads everything and changes nothing. [Repair] truncates the log before the first damage, or,
-// where a whole snapshot covers the damage, keeps what follows the snapshot. It works even when pebble
-// refuses its own files, as each record is known wherever its bytes stand. It drops acknowledged events
-// only with leave, counts them, and sets the old files aside.
+// [Check] reads everything and changes nothing. [Repair] truncates the log before the first damage,
+// or, where a whole snapshot covers the damage, keeps what follows the snapshot. It works even when
+// pebble refuses its own files, as each record is known wherever its bytes stand. It drops
+// acknowledged events only with leave, counts them, and sets the old files aside.
 //
 // [Export] and [Import] write and read the events as JSON lines.
 //
 // # On disk
 //
-// A directory holds the pebble store "events", the snapshots, and the file "mark", which says up to where
-// the log was acknowledged. DESIGN.md describes the formats and says why it is built so.
+// A directory holds the pebble store "events", the snapshots, and the file "mark", which says up to
+// where the log was acknowledged. DESIGN.md describes the formats and says why it is built so.
 package eventlog

@@ -19,7 +19,8 @@ func damaged(dir string, cause error, format string, args ...any) error {
 	}
 }
 
-// ends are the base, which is the last position that is not in the log any more, and the last one in it.
+// ends are the base, which is the last position that is not in the log any more, and the last one
+// in it.
 type ends struct{ base, last mark }
 
 // events returns an iterator over the events at the positions from to to.
@@ -129,7 +130,8 @@ func readEnds(db *pebble.DB, dir string) (e ends, err error) {
 	return e, nil
 }
 
-// against holds the ends against the mark: what was acknowledged must be there, and what follows it be whole.
+// against holds the ends against the mark: what was acknowledged must be there, and what follows it
+// be whole.
 func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 	switch {
 	case e.last.position < m.position:
@@ -139,7 +141,8 @@ func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 		return nil // the mark is older than a compaction
 	case m.position == e.base.position:
 		if m.sum != e.base.sum {
-			return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", m.position, e.base.sum, m.sum)
+			return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", m.position,
+				e.base.sum, m.sum)
 		}
 		return nil
 	}
@@ -156,7 +159,8 @@ func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 		return err
 	}
 	if l.position != m.position || l.sum != m.sum {
-		return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", l.position, l.sum, m.sum)
+		return damaged(dir, nil, "position %d: its checksum is %08x, but %08x was acknowledged", l.position, l.sum,
+			m.sum)
 	}
 	c := chain{dir: dir, last: m}
 	for it.Next() {
@@ -170,8 +174,8 @@ func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 	return nil
 }
 
-// chain verifies that records follow each other: positions one by one, each naming the checksum of the
-// one before.
+// chain verifies that records follow each other: positions one by one, each naming the checksum of
+// the one before.
 type chain struct {
 	dir     string
 	last    mark
@@ -194,7 +198,8 @@ func (c *chain) add(l link) error {
 	case l.position < want:
 		return damaged(c.dir, nil, "position %d comes again after %d", l.position, c.last.position)
 	case !c.unknown && l.previous != c.last.sum:
-		return damaged(c.dir, nil, "position %d follows a record with the checksum %08x, but that of position %d is %08x",
+		return damaged(c.dir, nil, "position %d follows a record with the checksum %08x, but that of position %d is "+
+			"%08x",
 			l.position, l.previous, c.last.position, c.last.sum)
 	}
 	c.last, c.unknown = mark{l.position, l.sum}, false

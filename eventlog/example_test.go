@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/eventlog"
 )
 
-// A counter whose state is a fold over the log: it survives a crash, and a snapshot shortens the fold.
+// A counter whose state is a fold over the log: it survives a crash, and a snapshot shortens the
+// fold.
 func Example() {
 	ctx := context.Background()
 	disk := vfs.NewMem() // nil is the machine's disk
@@ -23,7 +24,8 @@ func Example() {
 		return
 	}
 	for _, n := range []string{"5", "7", "30"} {
-		if _, _, err := log.Append(ctx, eventlog.Event{Kind: "add", Time: 1_700_000_000, Payload: []byte(n)}); err != nil {
+		if _, _,
+			err := log.Append(ctx, eventlog.Event{Kind: "add", Time: 1_700_000_000, Payload: []byte(n)}); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -111,7 +113,8 @@ func ExampleStore_Tail() {
 		}
 	}()
 	for _, text := range []string{"one", "two"} {
-		if _, _, err := log.Append(context.Background(), eventlog.Event{Kind: "word", Payload: []byte(text)}); err != nil {
+		if _, _, err := log.Append(context.Background(),
+			eventlog.Event{Kind: "word", Payload: []byte(text)}); err != nil {
 			fmt.Println(err)
 		}
 	}

@@ -12,17 +12,17 @@ import (
 // errAbandoned is what writes answer once the log has been given up by Close.
 var errAbandoned = errors.New("the log was closed after a failure")
 
-// fence is the file system that the log writes through. The first change of the disk that fails closes
-// the fence: from then on every change fails with that first cause, whoever asks for it. So nothing that
-// comes after a lost write can become durable.
+// fence is the file system that the log writes through. The first change of the disk that fails
+// closes the fence: from then on every change fails with that first cause, whoever asks for it. So
+// nothing that comes after a lost write can become durable.
 //
 // There are two views of one fence. The log's own code gets the errors. pebble does not: where its
-// write-ahead log or its manifest cannot be written it panics, ends the process, or tries again for ever,
-// each with locks held. So in its view a goroutine whose change fails stands still for good, and the log
-// goes on without it (see [Store.guard]).
+// write-ahead log or its manifest cannot be written it panics, ends the process, or tries again for
+// ever, each with locks held. So in its view a goroutine whose change fails stands still for good,
+// and the log goes on without it (see [Store.guard]).
 //
-// The fence also knows the files that are open, so that a log whose pebble cannot be closed any more
-// still gives its descriptors and its lock back.
+// The fence also knows the files that are open, so that a log whose pebble cannot be closed any
+// more still gives its descriptors and its lock back.
 type fence struct {
 	*fenceState
 	freeze bool
@@ -48,7 +48,8 @@ func newFence(fs vfs.FS, onFail func(error)) *fence {
 // forPebble is the view in which failures do not return.
 func (f *fence) forPebble() *fence { return &fence{f.fenceState, true} }
 
-// or freezes the goroutine when err is an error and this is pebble's view. The caller holds no lock.
+// or freezes the goroutine when err is an error and this is pebble's view. The caller holds no
+// lock.
 func (f *fence) or(err error) error {
 	if err != nil && f.freeze {
 		freeze()
@@ -83,7 +84,8 @@ func (f *fence) fail(err error) error {
 	return err
 }
 
-// reading notes an error of reading. The end of a file and a file that is not there are answers, not errors.
+// reading notes an error of reading. The end of a file and a file that is not there are answers,
+// not errors.
 func (f *fence) reading(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
 		f.mu.Lock()
@@ -188,7 +190,8 @@ func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
 	return f.do(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// Remove implements vfs.FS. That a file cannot be removed loses nothing; it does not close the fence.
+// Remove implements vfs.FS. That a file cannot be removed loses nothing; it does not close the
+// fence.
 func (f *fence) Remove(name string) error {
 	if err := f.or(f.check()); err != nil {
 		return err
@@ -246,8 +249,8 @@ func (l *fencedLock) Close() (err error) {
 	return err
 }
 
-// fencedFile is a file behind the fence. The read lock is held during a call, so that abandon does not
-// close a file under a running one.
+// fencedFile is a file behind the fence. The read lock is held during a call, so that abandon does
+// not close a file under a running one.
 type fencedFile struct {
 	vfs.File
 	fence *fence
@@ -308,7 +311,8 @@ func (f *fencedFile) Stat() (info vfs.FileInfo, err error) {
 	return info, err
 }
 
-// Prefetch implements vfs.File. It is a hint: its errors mean nothing (on Linux, "errno 0" may be one).
+// Prefetch implements vfs.File. It is a hint: its errors mean nothing (on Linux, "errno 0" may be
+// one).
 func (f *fencedFile) Prefetch(offset, length int64) error {
 	return f.read(func() error {
 		_ = f.File.Prefetch(offset, length)
@@ -328,7 +332,8 @@ func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Preallocate implements vfs.File. It is a hint that some file systems refuse: that does not close the fence.
+// Preallocate implements vfs.File. It is a hint that some file systems refuse: that does not close
+// the fence.
 func (f *fencedFile) Preallocate(offset, length int64) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

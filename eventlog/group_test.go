@@ -123,12 +123,13 @@ func TestAppendsShareFlushes(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A full queue holds further appends back; a context that ends takes back what is not on its way, and
-// nothing else.
+// A full queue holds further appends back; a context that ends takes back what is not on its way,
+// and nothing else.
 func TestBackPressure(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
-	s, err := Open(errorfs.Wrap(vfs.NewMem(), g), "log", Options{MaxEventBytes: 1000, GroupBytes: 2024, QueueBytes: 5000, FlushBytes: 1 << 20})
+	s, err := Open(errorfs.Wrap(vfs.NewMem(), g), "log",
+		Options{MaxEventBytes: 1000, GroupBytes: 2024, QueueBytes: 5000, FlushBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,8 @@ func TestCloseFinishesAppends(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	<-s.closed
-	if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrClosed) || noregret.CodeOf(err) != noregret.Usage {
+	if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrClosed) ||
+		noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("append while closing: %v", err)
 	}
 	g.set(false)
@@ -272,8 +274,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A failed write or flush is the end: the failed append and all that wait or come later answer with the
-// cause.
+// A failed write or flush is the end: the failed append and all that wait or come later answer with
+// the cause.
 func TestFailurePoisons(t *testing.T) {
 	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpFileWriteAt} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
@@ -297,7 +299,8 @@ func TestFailurePoisons(t *testing.T) {
 			for i := range 8 {
 				wg.Go(func() {
 					_, _, err := s.Append(context.Background(), event(uint64(i)))
-					if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) || noregret.CodeOf(err) != noregret.Internal {
+					if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) ||
+						noregret.CodeOf(err) != noregret.Internal {
 						t.Errorf("append: %v", err)
 					}
 				})

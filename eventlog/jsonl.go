@@ -21,9 +21,9 @@ import (
 //	{"position":1,"kind":"feedback","time":1700000000000000000,"payload":{"click":1}}
 //	{"position":2,"kind":"blob","time":1700000000000000001,"base64":"AAEC"}
 //
-// A payload that is compact JSON in valid UTF-8 stands there as it is, so that other programs can read
-// it; any other, JSON with white space between its tokens too, in base64. So [Import] gets every byte
-// back. Take the events from Read. Export returns how many it wrote.
+// A payload that is compact JSON in valid UTF-8 stands there as it is, so that other programs can
+// read it; any other, JSON with white space between its tokens too, in base64. So [Import] gets
+// every byte back. Take the events from Read. Export returns how many it wrote.
 func Export(w io.Writer, events iter.Seq2[Record, error]) (n uint64, err error) {
 	b := bufio.NewWriter(w)
 	var line []byte
@@ -81,10 +81,10 @@ const (
 	importBatch = 256 << 10 // bytes appended at once
 )
 
-// Import appends the events of an export to a log and returns how many it appended. The positions in the
-// file must go on from the log's last one, so that each event gets the position it had: an export that
-// begins at 1 goes into an empty log. An error names file and line (name is the file's); the events
-// before it are in the log.
+// Import appends the events of an export to a log and returns how many it appended. The positions
+// in the file must go on from the log's last one, so that each event gets the position it had: an
+// export that begins at 1 goes into an empty log. An error names file and line (name is the
+// file's); the events before it are in the log.
 func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	next := log.Stats().Last + 1
@@ -100,7 +100,8 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 		}
 		n += uint64(len(batch))
 		if want := next - uint64(len(batch)); first != want {
-			return noregret.Errorf(noregret.Usage, name, "something else appended to the log meanwhile: position %d became %d", want, first)
+			return noregret.Errorf(noregret.Usage, name,
+				"something else appended to the log meanwhile: position %d became %d", want, first)
 		}
 		batch, size = batch[:0], 0
 		return nil
@@ -116,7 +117,8 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 		}
 		rec, err := parseLine(text)
 		if err == nil && rec.Position != next {
-			err = fmt.Errorf("the position is %d, want %d, which follows the log's or the line's before", rec.Position, next)
+			err = fmt.Errorf("the position is %d, want %d, which follows the log's or the line's before", rec.Position,
+				next)
 		}
 		if err != nil {
 			return n, errors.Join(flush(), noregret.Errorf(noregret.BadInput, place, "%w", err))

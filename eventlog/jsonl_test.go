@@ -17,8 +17,10 @@ import (
 
 // payloads that tell a faithful export from a nearly faithful one.
 var payloads = []string{
-	"", "null", "{}", `{"a":1}`, `{"a": 1}`, `{"a":1}` + "\n", `[1,2.50,1e400]`, `12345678901234567890`, `{"a":1,"a":2}`,
-	`"<>&\u2028"`, "\"\u2028\"", "\"\xff\"", "\x00\x01", "nul", `{"a":`, `"\ud800"`, " 1", strings.Repeat("x", 70_000), `"` + strings.Repeat("y", 70_000) + `"`,
+	"", "null", "{}", `{"a":1}`, `{"a": 1}`, `{"a":1}` + "\n", `[1,2.50,1e400]`, `12345678901234567890`,
+	`{"a":1,"a":2}`,
+	`"<>&\u2028"`, "\"\u2028\"", "\"\xff\"", "\x00\x01", "nul", `{"a":`, `"\ud800"`, " 1", strings.Repeat("x", 70_000),
+	`"` + strings.Repeat("y", 70_000) + `"`,
 }
 
 func exported(t testing.TB, s *Store) string {
@@ -36,7 +38,11 @@ func TestExportImport(t *testing.T) {
 	noLeaks(t)
 	s := open(t, vfs.NewMem())
 	for i, p := range payloads {
-		if _, _, err := s.Append(t.Context(), Event{Kind: "a.B/c_1-x", Time: int64(1-i) << 62, Payload: []byte(p)}); err != nil {
+		if _, _,
+			err := s.Append(t.Context(), Event{
+			Kind: "a.B/c_1-x", Time: int64(1-i) << 62,
+			Payload: []byte(p),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +64,8 @@ func TestExportImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Import(t.Context(), o, "f", strings.NewReader(strings.TrimSuffix(text, "\n"))); err != nil || n != uint64(len(payloads)) {
+	if n, err := Import(t.Context(), o, "f", strings.NewReader(strings.TrimSuffix(text, "\n"))); err != nil ||
+		n != uint64(len(payloads)) {
 		t.Fatalf("imported %d, %v", n, err)
 	}
 	if again := exported(t, o); again != text {
@@ -84,16 +91,32 @@ func TestImportRefusals(t *testing.T) {
 		{"\n", "f:1: it is no line of an export: EOF"},
 		{good + "x", "f:2: it is no line of an export: invalid character 'x' looking for beginning of value"},
 		{good + good, "f:2: the position is 1, want 2, which follows the log's or the line's before"},
-		{`{"position":2,"kind":"k","time":0,"payload":{}}`, "f:1: the position is 2, want 1, which follows the log's or the line's before"},
-		{`{"position":-1,"kind":"k","time":0,"payload":{}}`, "f:1: it is no line of an export: json: cannot unmarshal number -1 into Go struct field line.position of type uint64"},
-		{`{"position":1,"kind":"k","payload":{}}`, "f:1: a field is missing, want position, kind, time and payload or base64"},
+		{
+			`{"position":2,"kind":"k","time":0,"payload":{}}`,
+			"f:1: the position is 2, want 1, which follows the log's or the line's before",
+		},
+		{
+			`{"position":-1,"kind":"k","time":0,"payload":{}}`,
+			"f:1: it is no line of an export: json: cannot unmarshal number -1 into Go struct field line.position of " +
+				"type uint64",
+		},
+		{
+			`{"position":1,"kind":"k","payload":{}}`,
+			"f:1: a field is missing, want position, kind, time and payload or base64",
+		},
 		{`{"position":1,"kind":"k","time":0}`, "f:1: want one of payload and base64"},
 		{`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`, "f:1: want one of payload and base64"},
 		{`{"position":1,"kind":"k","time":0,"base64":"?"}`, "f:1: base64: illegal base64 data at input byte 0"},
 		{`{"position":1,"kind":"k","time":0,"base64":"AB=="}`, "f:1: base64: illegal base64 data at input byte 2"},
-		{`{"position":1,"kind":"k k","time":0,"payload":1}`, `f:1: the kind is "k k", want letters, digits and . _ - /`},
+		{
+			`{"position":1,"kind":"k k","time":0,"payload":1}`,
+			`f:1: the kind is "k k", want letters, digits and . _ - /`,
+		},
 		{`{"position":1,"kind":"","time":0,"payload":1}`, `f:1: the kind is "", want 1 to 64 bytes`},
-		{`{"position":1,"kind":"k","time":0,"payload":1,"x":2}`, `f:1: it is no line of an export: json: unknown field "x"`},
+		{
+			`{"position":1,"kind":"k","time":0,"payload":1,"x":2}`,
+			`f:1: it is no line of an export: json: unknown field "x"`,
+		},
 		{strings.TrimSpace(good) + "{}", "f:1: there is more than one JSON value on the line"},
 	} {
 		s := open(t, vfs.NewMem())
@@ -138,7 +161,8 @@ func (m *memoryLog) all() iter.Seq2[Record, error] {
 
 // Whatever is imported is exported again so that a second import gives the same.
 func FuzzImport(f *testing.F) {
-	f.Add([]byte(`{"position":1,"kind":"k","time":0,"payload":{"a":[1,"x"]}}` + "\n" + `{"position":2,"kind":"b","time":-5,"base64":"AAEC"}`))
+	f.Add([]byte(`{"position":1,"kind":"k","time":0,"payload":{"a":[1,"x"]}}` + "\n" +
+		`{"position":2,"kind":"b","time":-5,"base64":"AAEC"}`))
 	for _, p := range payloads[:len(payloads)-2] {
 		f.Add(appendLine(nil, Record{1, Event{Kind: "k", Payload: []byte(p)}}))
 	}
@@ -172,7 +196,8 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, mend bool) {
 		if mend && len(data) >= recordHeader { // so that not every input fails at the checksum
 			copy(data, recordMagic)
-			data[4], data[5], data[6], data[7] = byte(len(data)), byte(len(data)>>8), byte(len(data)>>16), byte(len(data)>>24)
+			data[4], data[5], data[6], data[7] = byte(len(data)), byte(len(data)>>8), byte(len(data)>>16),
+				byte(len(data)>>24)
 			sum := recordSum(data)
 			data[8], data[9], data[10], data[11] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
 		}

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendUntilKilled appends from four goroutines, now and then takes a snapshot and compacts, and prints
-// the last position of each append that was acknowledged.
+// appendUntilKilled appends from four goroutines, now and then takes a snapshot and compacts, and
+// prints the last position of each append that was acknowledged.
 func appendUntilKilled(dir string) error {
 	s, err := Open(nil, dir, smallOptions())
 	if err != nil {
@@ -40,7 +40,10 @@ func appendUntilKilled(dir string) error {
 			for i := 0; ; i++ {
 				batch := make([]Event, 1+i%3)
 				for j := range batch {
-					batch[j] = Event{Kind: "kill", Time: int64(w), Payload: fmt.Appendf(nil, `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, w, i, j, len(batch))}
+					batch[j] = Event{
+						Kind: "kill", Time: int64(w),
+						Payload: fmt.Appendf(nil, `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, w, i, j, len(batch)),
+					}
 				}
 				first, last, err := s.Append(ctx, batch...)
 				if err != nil {
@@ -113,7 +116,8 @@ func wholeBatches(t *testing.T, s *Store) map[uint64]string {
 	for i, r := range records {
 		got[r.Position] = string(r.Payload)
 		var w, b, n, of int
-		if _, err := fmt.Sscanf(string(r.Payload), `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, &w, &b, &n, &of); err != nil {
+		if _, err := fmt.Sscanf(string(r.Payload), `{"writer":%d,"batch":%d,"n":%d,"of":%d}`, &w, &b, &n,
+			&of); err != nil {
 			t.Fatal(err)
 		}
 		if open > 0 && n != of-open || open == 0 && n != 0 && i > 0 && records[0].Position == 1 {
@@ -150,7 +154,8 @@ func TestKill(t *testing.T) {
 		got, first := wholeBatches(t, s), s.Stats().First
 		for _, a := range acks {
 			for p := max(a.first, first); p <= a.last; p++ {
-				want := fmt.Sprintf(`{"writer":%d,"batch":%d,"n":%d,"of":%d}`, a.writer, a.batch, p-a.first, a.last-a.first+1)
+				want := fmt.Sprintf(`{"writer":%d,"batch":%d,"n":%d,"of":%d}`, a.writer, a.batch, p-a.first,
+					a.last-a.first+1)
 				if got[p] != want {
 					t.Fatalf("kill %d: position %d is %q, acknowledged was %s", k, p, got[p], want)
 				}

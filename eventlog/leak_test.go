@@ -6,8 +6,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// noLeaks checks at the end of a test that it has ended its goroutines. Tests that inject failures of the
-// disk do not call it: a failed pebble cannot be ended, see fence.
+// noLeaks checks at the end of a test that it has ended its goroutines. Tests that inject failures
+// of the disk do not call it: a failed pebble cannot be ended, see fence.
 func noLeaks(t *testing.T) {
 	t.Helper()
 	running := goleak.IgnoreCurrent()

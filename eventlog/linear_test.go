@@ -50,7 +50,8 @@ func TestLinearizable(t *testing.T) {
 			var out logOutput
 			if in.value != "" {
 				var err error
-				if out.position, _, err = s.Append(context.Background(), Event{Kind: "v", Payload: []byte(in.value)}); err != nil {
+				if out.position, _, err = s.Append(context.Background(),
+					Event{Kind: "v", Payload: []byte(in.value)}); err != nil {
 					t.Error(err)
 				}
 			} else {
@@ -64,7 +65,10 @@ func TestLinearizable(t *testing.T) {
 			end := clock.Add(1)
 			mu.Lock()
 			defer mu.Unlock()
-			history = append(history, porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
+			history = append(history, porcupine.Operation{
+				ClientId: client, Input: in, Call: begin, Output: out,
+				Return: end,
+			})
 		}
 		var wg sync.WaitGroup
 		for client := range 6 {

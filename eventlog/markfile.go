@@ -8,11 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark file is the second witness of what was acknowledged. pebble takes a write-ahead log that ends
-// early for one that a crash cut, and cannot tell whether the missing end had been acknowledged. So each
-// group, once it is durable, is noted here by position and checksum, in one of two slots in turn, before
-// it is acknowledged. The note itself is not flushed: it survives kill -9, and after a power loss it may
-// be older than the log but never newer.
+// The mark file is the second witness of what was acknowledged. pebble takes a write-ahead log that
+// ends early for one that a crash cut, and cannot tell whether the missing end had been
+// acknowledged. So each group, once it is durable, is noted here by position and checksum, in one
+// of two slots in turn, before it is acknowledged. The note itself is not flushed: it survives kill
+// -9, and after a power loss it may be older than the log but never newer.
 const (
 	markFileName = "mark"
 	markSlot     = 4096 // from slot to slot, so that a torn page holds one of them
@@ -73,8 +73,8 @@ func (f *markFile) note(m mark) error {
 // close flushes the notes, so that after a regular end not even a power loss makes them older.
 func (f *markFile) close() error { return errors.Join(f.file.Sync(), f.file.Close()) }
 
-// writeFile makes the file dir/name with the data: whole or not at all, and durable when it returns nil.
-// It is internal/atomicfile on an [FS].
+// writeFile makes the file dir/name with the data: whole or not at all, and durable when it returns
+// nil. It is internal/atomicfile on an [FS].
 func writeFile(fs FS, dir, name string, data []byte) error {
 	path := fs.PathJoin(dir, name)
 	f, err := fs.Create(path+tempSuffix, vfs.WriteCategoryUnspecified)

@@ -121,8 +121,8 @@ func smallOptions() Options {
 	return Options{MaxEventBytes: 50_000, GroupBytes: 64_000, FlushBytes: 256_000, KeepSnapshots: 2}
 }
 
-// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died, every
-// later one or only that one.
+// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died,
+// every later one or only that one.
 type faults struct {
 	left   atomic.Int64 // 0: not armed
 	forced bool
@@ -286,7 +286,8 @@ func (p *player) compact() (failed bool) {
 	return false
 }
 
-// history plays one random history against the model and returns how many crash clones and faults it had.
+// history plays one random history against the model and returns how many crash clones and faults
+// it had.
 func history(t *testing.T, seed uint64, steps int) (clones, injected int) {
 	p := &player{T: t, seed: seed, rng: seeded(seed), mem: vfs.NewCrashableMem(), model: newModel(), faults: &faults{}}
 	p.log = mustOpen(t, errorfs.Wrap(p.mem, p.faults))
@@ -323,8 +324,8 @@ func mustOpen(t testing.TB, fs FS) *Store {
 	return s
 }
 
-// Random histories against the model: no acknowledged event is lost, none is there twice, the order is
-// kept, what was not acknowledged is there whole or not at all. A failure names its seed.
+// Random histories against the model: no acknowledged event is lost, none is there twice, the order
+// is kept, what was not acknowledged is there whole or not at all. A failure names its seed.
 func TestHistories(t *testing.T) {
 	n := 40
 	if full() {

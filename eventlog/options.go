@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// FS is the file system that a log lives on: pebble's, so that its fault injection (vfs/errorfs) and its
-// crash clones (vfs.NewCrashableMem) work on a log too. A nil FS is the machine's.
+// FS is the file system that a log lives on: pebble's, so that its fault injection (vfs/errorfs)
+// and its crash clones (vfs.NewCrashableMem) work on a log too. A nil FS is the machine's.
 type FS = vfs.FS
 
 // disk is fs, or the machine's file system.
@@ -18,22 +18,22 @@ func disk(fs FS) FS {
 	return fs
 }
 
-// Options tune a [Store]. The zero value of each field is its default. None changes the format on disk: a
-// log may be opened with other options each time.
+// Options tune a [Store]. The zero value of each field is its default. None changes the format on
+// disk: a log may be opened with other options each time.
 type Options struct {
 	// MaxEventBytes bounds the payload of one event: 1 to 16 MiB, default 1 MiB.
 	MaxEventBytes int
-	// GroupEvents and GroupBytes bound what is written with one flush of the disk, and so what one Append
-	// may hold: 1 to 65536 events, default 4096; MaxEventBytes plus 1 KiB to 64 MiB, default 4 MiB or the
-	// least that is allowed.
+	// GroupEvents and GroupBytes bound what is written with one flush of the disk, and so what one
+	// Append may hold: 1 to 65536 events, default 4096; MaxEventBytes plus 1 KiB to 64 MiB, default
+	// 4 MiB or the least that is allowed.
 	GroupEvents int
 	GroupBytes  int
-	// QueueBytes bounds the events that wait for their flush; further calls of Append block (that is the
-	// back-pressure). GroupBytes to 1 GiB, default four times GroupBytes.
+	// QueueBytes bounds the events that wait for their flush; further calls of Append block (that
+	// is the back-pressure). GroupBytes to 1 GiB, default four times GroupBytes.
 	QueueBytes int
-	// FlushBytes is the size at which pebble turns its write-ahead log into a table, and so the most that
-	// is replayed when the log is opened: four times GroupBytes to 1 GiB, default 32 MiB or the least
-	// that is allowed.
+	// FlushBytes is the size at which pebble turns its write-ahead log into a table, and so the
+	// most that is replayed when the log is opened: four times GroupBytes to 1 GiB, default 32 MiB
+	// or the least that is allowed.
 	FlushBytes int
 	// KeepSnapshots is how many snapshots are kept: 1 to 100, default 2.
 	KeepSnapshots int
@@ -75,7 +75,8 @@ func (o Options) resolve() (Options, error) {
 		{"KeepSnapshots", o.KeepSnapshots, 1, 100},
 	} {
 		if c.value < c.lo || c.value > c.top {
-			return o, noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d, want %d to %d", c.name, c.value, c.lo, c.top)
+			return o, noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d, want %d to %d", c.name, c.value,
+				c.lo, c.top)
 		}
 	}
 	return o, nil

@@ -8,14 +8,15 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// A reader takes this much at a time. It holds nothing of the store between two chunks, so that a reader that
-// waits or is slow keeps neither memory nor files of pebble's.
+// A reader takes this much at a time. It holds nothing of the store between two chunks, so that a
+// reader that waits or is slow keeps neither memory nor files of pebble's.
 const (
 	chunkEvents = 512
 	chunkBytes  = 1 << 20
 )
 
-// Read implements [Reader]. It is refused before the first event and beyond the one that comes next.
+// Read implements [Reader]. It is refused before the first event and beyond the one that comes
+// next.
 func (s *Store) Read(ctx context.Context, from uint64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s.mu.Lock()
@@ -119,9 +120,10 @@ func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) 
 	return err == nil
 }
 
-// take reads the next events, verifying the chain. Whole events before an error are returned with it. It looks
-// at one state of the store: what has been compacted away is asked of the same snapshot that the events are
-// read from, as a Compact that runs has made its deletion visible before anybody is told.
+// take reads the next events, verifying the chain. Whole events before an error are returned with
+// it. It looks at one state of the store: what has been compacted away is asked of the same
+// snapshot that the events are read from, as a Compact that runs has made its deletion visible
+// before anybody is told.
 func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 	from := c.last.position + 1
 	view := s.db.NewSnapshot()
@@ -131,7 +133,8 @@ func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 		return nil, err
 	}
 	if from <= base.position {
-		return nil, noregret.Errorf(noregret.NotFound, s.dir, "%w: %d, the first is %d", ErrCompacted, from, base.position+1)
+		return nil, noregret.Errorf(noregret.NotFound, s.dir, "%w: %d, the first is %d", ErrCompacted, from,
+			base.position+1)
 	}
 	if c.unknown && c.last.position == base.position {
 		c.last, c.unknown = base, false

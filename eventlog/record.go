@@ -33,7 +33,8 @@ func checkKind(kind string) string {
 	}
 	for i := range len(kind) {
 		c := kind[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' && c != '/' {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' &&
+			c != '/' {
 			return "want letters, digits and . _ - /"
 		}
 	}
@@ -69,7 +70,8 @@ type link struct {
 	previous, sum uint32
 }
 
-// decodeRecord reads a whole record. Kind and payload are copies. The problem is "" for a whole one.
+// decodeRecord reads a whole record. Kind and payload are copies. The problem is "" for a whole
+// one.
 func decodeRecord(data []byte) (r Record, l link, problem string) {
 	switch {
 	case len(data) < recordHeader:
@@ -114,8 +116,8 @@ func wholeRecord(data []byte) int {
 	return int(n)
 }
 
-// The keys of the store: one for the base, then 'e' and the position, big-endian, so that they sort as
-// positions do.
+// The keys of the store: one for the base, then 'e' and the position, big-endian, so that they sort
+// as positions do.
 var baseKey = []byte("base")
 
 const eventPrefix = 'e'
@@ -132,8 +134,8 @@ func keyPosition(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[1:]), true
 }
 
-// mark is a position with the sum of its record: where the log begins (the base) or up to where it was
-// acknowledged.
+// mark is a position with the sum of its record: where the log begins (the base) or up to where it
+// was acknowledged.
 type mark struct {
 	position uint64
 	sum      uint32
@@ -165,7 +167,8 @@ func decodeMark(magic string, b []byte) (mark, bool) {
 // checkEvents refuses events that break a rule, and returns their encoded size.
 func (o Options) checkEvents(events []Event) (int, error) {
 	if len(events) == 0 || len(events) > o.GroupEvents {
-		return 0, noregret.Errorf(noregret.Usage, "append", "there are %d events, want 1 to %d (Options.GroupEvents)", len(events), o.GroupEvents)
+		return 0, noregret.Errorf(noregret.Usage, "append", "there are %d events, want 1 to %d (Options.GroupEvents)",
+			len(events), o.GroupEvents)
 	}
 	size := 0
 	for i, e := range events {
@@ -173,13 +176,15 @@ func (o Options) checkEvents(events []Event) (int, error) {
 			return 0, noregret.Errorf(noregret.Usage, "append", "the kind of event %d is %.80q, %s", i, e.Kind, why)
 		}
 		if len(e.Payload) > o.MaxEventBytes {
-			return 0, noregret.Errorf(noregret.Usage, "append", "the payload of event %d has %d bytes, want at most %d (Options.MaxEventBytes)",
+			return 0, noregret.Errorf(noregret.Usage, "append",
+				"the payload of event %d has %d bytes, want at most %d (Options.MaxEventBytes)",
 				i, len(e.Payload), o.MaxEventBytes)
 		}
 		size += recordSize(e)
 	}
 	if size > o.GroupBytes {
-		return 0, noregret.Errorf(noregret.Usage, "append", "the %d events have %d bytes, want at most %d (Options.GroupBytes): split them",
+		return 0, noregret.Errorf(noregret.Usage, "append",
+			"the %d events have %d bytes, want at most %d (Options.GroupBytes): split them",
 			len(events), size, o.GroupBytes)
 	}
 	return size, nil

@@ -12,12 +12,12 @@ import (
 
 // RepairOptions say what [Repair] may do. The zero value drops nothing that was acknowledged.
 type RepairOptions struct {
-	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more would be,
-	// Repair changes nothing, and its error and report say how many.
+	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more
+	// would be, Repair changes nothing, and its error and report say how many.
 	AcceptLoss uint64
-	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the first
-	// damage. Use it when the damage lies in events that the snapshot covers: they are dropped, the state
-	// loses nothing.
+	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the
+	// first damage. Use it when the damage lies in events that the snapshot covers: they are
+	// dropped, the state loses nothing.
 	FromSnapshot bool
 }
 
@@ -29,15 +29,16 @@ type RepairReport struct {
 	Changed bool `json:"changed"`
 	// Kept are the positions that the log has now; Last is First-1 for none.
 	Kept Range `json:"kept"`
-	// Lost counts the positions after Kept that were acknowledged, or of which something is left; they
-	// are dropped.
+	// Lost counts the positions after Kept that were acknowledged, or of which something is left;
+	// they are dropped.
 	Lost uint64 `json:"lost"`
-	// Unknown is whether the mark file was lost: what was acknowledged after Kept, and left no trace, is then
-	// not known, and not in Lost.
+	// Unknown is whether the mark file was lost: what was acknowledged after Kept, and left no
+	// trace, is then not known, and not in Lost.
 	Unknown bool `json:"unknown,omitempty"`
 	// Covered counts the positions before Kept that were dropped as the snapshot covers them.
 	Covered uint64 `json:"covered"`
-	// Readable are the dropped positions whose records are whole. They remain in the files set aside.
+	// Readable are the dropped positions whose records are whole. They remain in the files set
+	// aside.
 	Readable []Range `json:"readable,omitempty"`
 	// SetAside are the names in the log's directory under which what was replaced is kept.
 	SetAside []string `json:"set_aside,omitempty"`
@@ -45,11 +46,11 @@ type RepairReport struct {
 
 const repairName = eventsName + ".repair"
 
-// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or, with
-// FromSnapshot, to the whole records behind the latest snapshot. It never drops silently: the report
-// counts what is gone, an acknowledged event goes only with leave (AcceptLoss), and the old files are
-// kept under another name beside the new ones. A sound log is left alone. A crash during a repair leaves
-// the old log or a repaired one; then repair again.
+// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or,
+// with FromSnapshot, to the whole records behind the latest snapshot. It never drops silently: the
+// report counts what is gone, an acknowledged event goes only with leave (AcceptLoss), and the old
+// files are kept under another name beside the new ones. A sound log is left alone. A crash during
+// a repair leaves the old log or a repaired one; then repair again.
 func Repair(ctx context.Context, fs FS, dir string, o RepairOptions) (*RepairReport, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {
@@ -90,7 +91,8 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 			}
 		}
 		if !ok {
-			return out, noregret.Errorf(noregret.Usage, in.dir, "there is no whole snapshot to keep the events behind of")
+			return out, noregret.Errorf(noregret.Usage, in.dir,
+				"there is no whole snapshot to keep the events behind of")
 		}
 		out.Covered = at.position - min(base.position, at.position)
 		base = at
@@ -230,7 +232,8 @@ func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end m
 	return createMark(in.fence, in.dir, end)
 }
 
-// setSnapshotsAside moves the snapshots away that are damaged or cover what the log does not have any more.
+// setSnapshotsAside moves the snapshots away that are damaged or cover what the log does not have
+// any more.
 func (in *inspector) setSnapshotsAside(out *RepairReport, end mark, base uint64) error {
 	for _, s := range in.report.Snapshots {
 		if s.Problem == "" && s.Position >= base && s.Position <= end.position {

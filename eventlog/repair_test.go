@@ -16,7 +16,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// flipped is a tree in which a bit of the payload of the event at a position is flipped wherever it stands.
+// flipped is a tree in which a bit of the payload of the event at a position is flipped wherever it
+// stands.
 func flipped(t *testing.T, tr tree, position uint64) tree {
 	t.Helper()
 	found := false
@@ -57,8 +58,24 @@ func TestRepair(t *testing.T) {
 		readable []Range
 		snapshot uint64 // the latest afterwards
 	}{
-		{"event in a table", flipped(t, tr, 8), RepairOptions{AcceptLoss: 17}, "missing or damaged is that of position 8", Range{6, 7}, 17, 0, []Range{{9, 24}}, 5},
-		{"event in the newer table", flipped(t, tr, 15), RepairOptions{AcceptLoss: 10}, "missing or damaged is that of position 15", Range{6, 14}, 10, 0, []Range{{16, 24}}, 5},
+		{
+			"event in a table", flipped(t, tr, 8),
+			RepairOptions{AcceptLoss: 17},
+			"missing or damaged is that of position 8",
+			Range{6, 7},
+			17, 0,
+			[]Range{{9, 24}},
+			5,
+		},
+		{
+			"event in the newer table", flipped(t, tr, 15),
+			RepairOptions{AcceptLoss: 10},
+			"missing or damaged is that of position 15",
+			Range{6, 14},
+			10, 0,
+			[]Range{{16, 24}},
+			5,
+		},
 		{
 			"event in a table, from the snapshot", flipped(t, tr, 8),
 			RepairOptions{FromSnapshot: true},
@@ -66,12 +83,51 @@ func TestRepair(t *testing.T) {
 			Range{21, 24},
 			0, 15, nil, 20,
 		},
-		{"last event in the write-ahead log", flipped(t, tr, 24), RepairOptions{AcceptLoss: 1}, "position 24 is missing", Range{6, 23}, 1, 0, nil, 20},
-		{"event in the write-ahead log", flipped(t, tr, 21), RepairOptions{AcceptLoss: 4}, "the positions 21 to 24 are missing", Range{6, 20}, 4, 0, []Range{{22, 24}}, 20},
-		{"no manifest", without(tr, "MANIFEST"), RepairOptions{}, "the records themselves are whole, up to position 24", Range{6, 24}, 0, 0, nil, 20},
-		{"no manifest marker", without(tr, "marker.manifest"), RepairOptions{}, "lost the name of its manifest", Range{6, 24}, 0, 0, nil, 20},
-		{"no write-ahead log", without(tr, ".log"), RepairOptions{AcceptLoss: 6}, "it ends at position 18, but 24 was acknowledged", Range{6, 18}, 6, 0, nil, 5},
-		{"no store", without(without(without(without(without(tr, ".log"), ".sst"), "MANIFEST"), "marker"), "OPTIONS"), RepairOptions{AcceptLoss: 24}, "", Range{1, 0}, 24, 0, nil, 0},
+		{
+			"last event in the write-ahead log", flipped(t, tr, 24),
+			RepairOptions{AcceptLoss: 1},
+			"position 24 is missing",
+			Range{6, 23},
+			1, 0, nil, 20,
+		},
+		{
+			"event in the write-ahead log", flipped(t, tr, 21),
+			RepairOptions{AcceptLoss: 4},
+			"the positions 21 to 24 are missing",
+			Range{6, 20},
+			4, 0,
+			[]Range{{22, 24}},
+			20,
+		},
+		{
+			"no manifest", without(tr, "MANIFEST"),
+			RepairOptions{},
+			"the records themselves are whole, up to position 24",
+			Range{6, 24},
+			0, 0, nil, 20,
+		},
+		{
+			"no manifest marker", without(tr, "marker.manifest"),
+			RepairOptions{},
+			"lost the name of its manifest",
+			Range{6, 24},
+			0, 0, nil, 20,
+		},
+		{
+			"no write-ahead log", without(tr, ".log"),
+			RepairOptions{AcceptLoss: 6},
+			"it ends at position 18, but 24 was acknowledged",
+			Range{6, 18},
+			6, 0, nil, 5,
+		},
+		{
+			"no store", without(without(without(without(without(tr, ".log"), ".sst"), "MANIFEST"), "marker"),
+				"OPTIONS"),
+			RepairOptions{AcceptLoss: 24},
+			"",
+			Range{1, 0},
+			24, 0, nil, 0,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fs := tc.broken.fs(t)
@@ -89,11 +145,14 @@ func TestRepair(t *testing.T) {
 				o := tc.options
 				o.AcceptLoss--
 				r, err := Repair(t.Context(), fs, "log", o)
-				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, and may drop %d", tc.lost, tc.kept.Last+1, tc.kept.Last+tc.lost, tc.lost-1)
-				if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(fmt.Sprint(err), want) || r.Lost != tc.lost || r.Changed {
+				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, and may drop %d", tc.lost,
+					tc.kept.Last+1, tc.kept.Last+tc.lost, tc.lost-1)
+				if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(fmt.Sprint(err), want) ||
+					r.Lost != tc.lost || r.Changed {
 					t.Errorf("repair with too little leave: %v, want %q", err, want)
 				}
-				if after := readTree(t, fs, "log"); !reflect.DeepEqual(without(before, lockName), without(after, lockName)) {
+				if after := readTree(t, fs, "log"); !reflect.DeepEqual(without(before, lockName),
+					without(after, lockName)) {
 					t.Error("a repair that was refused changed the files")
 				}
 			}
@@ -104,7 +163,8 @@ func TestRepair(t *testing.T) {
 			if len(r.Before.Findings) == 0 || !strings.Contains(r.Before.Findings[0].Problem, tc.problem) {
 				t.Errorf("findings %+v, want %q", r.Before.Findings, tc.problem)
 			}
-			if r.Kept != tc.kept || r.Lost != tc.lost || r.Covered != tc.covered || !slices.Equal(r.Readable, tc.readable) || !r.Changed {
+			if r.Kept != tc.kept || r.Lost != tc.lost || r.Covered != tc.covered ||
+				!slices.Equal(r.Readable, tc.readable) || !r.Changed {
 				t.Errorf("got %+v", r)
 			}
 			s := open(t, fs)
@@ -166,7 +226,8 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 	fs := flip(tr, 20).fs(t)
 	r, err := Check(t.Context(), fs, "log")
-	if err != nil || r.Damaged() || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Problem, "checksum is wrong") {
+	if err != nil || r.Damaged() || len(r.Findings) != 1 ||
+		!strings.Contains(r.Findings[0].Problem, "checksum is wrong") {
 		t.Errorf("check: %v, %+v", err, r)
 	}
 	s := open(t, fs)
@@ -188,7 +249,8 @@ func TestDamagedSnapshots(t *testing.T) {
 		t.Errorf("check: %v, %+v", err, r)
 	}
 	s = open(t, fs)
-	if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "1 to 5 were compacted") {
+	if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), "1 to 5 were compacted") {
 		t.Errorf("no whole snapshot: %v", err)
 	}
 	closeLog(t, s)
@@ -197,7 +259,10 @@ func TestDamagedSnapshots(t *testing.T) {
 // A disk that cannot be read is no damage: nothing may be dropped for it.
 func TestReadFaultIsNoDamage(t *testing.T) {
 	tr, first, last := smallLog(t)
-	for _, kind := range []errorfs.OpKind{errorfs.OpOpen, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpList, errorfs.OpStat} {
+	for _, kind := range []errorfs.OpKind{
+		errorfs.OpOpen, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpList,
+		errorfs.OpStat,
+	} {
 		for n := range int32(40) {
 			fs := tr.fs(t)
 			at := n
@@ -211,7 +276,8 @@ func TestReadFaultIsNoDamage(t *testing.T) {
 				return nil
 			}))
 			r, err := Repair(t.Context(), broken, "log", RepairOptions{AcceptLoss: 100})
-			if err == nil && (r.Changed || r.Before.Damaged()) || err != nil && (errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
+			if err == nil && (r.Changed || r.Before.Damaged()) || err != nil &&
+				(errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
 				t.Errorf("%v %d: repair: %v, %+v", kind, n, err, r)
 			}
 			if !holds(t, fmt.Sprint(kind, n), readTree(t, fs, "log"), first, last) {
@@ -221,7 +287,8 @@ func TestReadFaultIsNoDamage(t *testing.T) {
 	}
 }
 
-// A repair that is cut by a crash at any change of the disk leaves a log that the next repair mends.
+// A repair that is cut by a crash at any change of the disk leaves a log that the next repair
+// mends.
 func TestCrashDuringRepair(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	broken := flipped(t, tr, 15)
@@ -257,12 +324,14 @@ func TestCrashDuringRepair(t *testing.T) {
 	}
 }
 
-// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before the base.
+// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before
+// the base.
 func TestOldestSnapshot(t *testing.T) {
 	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
 	oldest := func(s *Store, want uint64) {
 		t.Helper()
-		if snap, err := s.OldestSnapshot(t.Context()); err != nil || snap.Position != want || want > 0 && len(snap.State) == 0 {
+		if snap, err := s.OldestSnapshot(t.Context()); err != nil || snap.Position != want || want > 0 &&
+			len(snap.State) == 0 {
 			t.Errorf("snapshot %d with %d bytes, %v; want %d", snap.Position, len(snap.State), err, want)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	walrecord "github.com/cockroachdb/pebble/v2/record"
 )
 
-// salvage is an index of the records that the bytes of a store hold, made without pebble's help: as every
-// record carries its length, position, checksum and that of the one before, it is known wherever it is
-// found.
+// salvage is an index of the records that the bytes of a store hold, made without pebble's help: as
+// every record carries its length, position, checksum and that of the one before, it is known
+// wherever it is found.
 type salvage struct {
 	fs     FS
 	dir    string // of the store
@@ -37,7 +37,8 @@ type piece struct {
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 
-// readSalvage makes the index. One file at a time is in memory; the index takes some 100 bytes a record.
+// readSalvage makes the index. One file at a time is in memory; the index takes some 100 bytes a
+// record.
 func readSalvage(ctx context.Context, fs FS, dir string) (*salvage, error) {
 	v := &salvage{fs: fs, dir: dir, pieces: map[uint64][]piece{}}
 	names, err := fs.List(dir)
@@ -88,7 +89,8 @@ func (v *salvage) scan(name string, number uint64, data []byte) {
 	}
 }
 
-// replay finds the records of the whole batches of a write-ahead log, where a record may be cut into pieces.
+// replay finds the records of the whole batches of a write-ahead log, where a record may be cut
+// into pieces.
 func (v *salvage) replay(name string, number uint64, data []byte) {
 	rr := openWAL(walrecord.NewReader, data, number)
 	for {
@@ -145,7 +147,8 @@ func (v *salvage) found(m mark) {
 	}
 }
 
-// start is where the log begins: the base, or, when its note is lost, the position before the first record.
+// start is where the log begins: the base, or, when its note is lost, the position before the first
+// record.
 func (v *salvage) start() mark {
 	if v.based || len(v.pieces) == 0 {
 		return v.base
@@ -160,8 +163,8 @@ func (v *salvage) start() mark {
 	return mark{low - 1, v.pieces[low][0].previous}
 }
 
-// walk returns the longest run of records that follow from, each naming the checksum of the one before.
-// Of several records of one position that do, the newest is taken.
+// walk returns the longest run of records that follow from, each naming the checksum of the one
+// before. Of several records of one position that do, the newest is taken.
 func (v *salvage) walk(from mark) (run []piece, end mark) {
 	for end = from; ; {
 		best := -1

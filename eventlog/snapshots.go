@@ -16,8 +16,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// The layout of a snapshot file: magic "NRS1", position uint64, the checksum uint32 of the record at the
-// position, the CRC-32C uint32 of all other bytes, the state.
+// The layout of a snapshot file: magic "NRS1", position uint64, the checksum uint32 of the record
+// at the position, the CRC-32C uint32 of all other bytes, the state.
 const (
 	snapshotMagic  = "NRS1"
 	snapshotHeader = 20
@@ -114,8 +114,8 @@ func (s *Store) openSnapshots() error {
 	return nil
 }
 
-// SaveSnapshot implements [Snapshotter]. The older ones beyond Options.KeepSnapshots are removed. The
-// state has at most 1 GiB.
+// SaveSnapshot implements [Snapshotter]. The older ones beyond Options.KeepSnapshots are removed.
+// The state has at most 1 GiB.
 func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -133,17 +133,20 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	case err != nil:
 		return err
 	case len(state) > maxState:
-		return noregret.Errorf(noregret.Usage, "snapshot", "the state has %d bytes, want at most %d", len(state), maxState)
+		return noregret.Errorf(noregret.Usage, "snapshot", "the state has %d bytes, want at most %d", len(state),
+			maxState)
 	case position < latest || position > last:
 		return noregret.Errorf(noregret.Usage, "snapshot",
-			"position %d, want %d (the latest snapshot's, or the first event's) to %d (the last event's)", position, latest, last)
+			"position %d, want %d (the latest snapshot's, or the first event's) to %d (the last event's)", position,
+			latest, last)
 	}
 	sum, err := s.sumAt(ctx, position)
 	if err != nil {
 		return err
 	}
 	err = s.guard(func() error {
-		return writeFile(s.fence, s.path(snapshotName), snapshotFile(position), encodeSnapshot(mark{position, sum}, state))
+		return writeFile(s.fence, s.path(snapshotName), snapshotFile(position),
+			encodeSnapshot(mark{position, sum}, state))
 	})
 	if err != nil {
 		err = s.ioError("saving a snapshot", err)
@@ -197,8 +200,8 @@ func (s *Store) sumAt(ctx context.Context, position uint64) (uint32, error) {
 	return *out, nil
 }
 
-// LatestSnapshot implements [Snapshotter]. A damaged one is passed over for the one before it, as long as the
-// events from there are still in the log; Check names it.
+// LatestSnapshot implements [Snapshotter]. A damaged one is passed over for the one before it, as
+// long as the events from there are still in the log; Check names it.
 func (s *Store) LatestSnapshot(ctx context.Context) (Snapshot, error) {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -226,8 +229,8 @@ func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
 	return s.firstWhole(ctx, positions)
 }
 
-// firstWhole reads the first of the snapshots that is whole and whose following events are in the log. None is
-// needed where all events are.
+// firstWhole reads the first of the snapshots that is whole and whose following events are in the
+// log. None is needed where all events are.
 func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, error) {
 	s.mu.Lock()
 	err, base := s.alive(), s.base.position
@@ -260,14 +263,16 @@ func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, e
 		problems += fmt.Sprintf("; snapshot %d: %s", p, problem)
 	}
 	if base > 0 {
-		return Snapshot{}, damaged(s.dir, nil, "the events 1 to %d were compacted away and no whole snapshot covers them%s", base, problems)
+		return Snapshot{}, damaged(s.dir, nil, "the events 1 to %d were compacted away and no whole snapshot covers "+
+			"them%s", base, problems)
 	}
 	return Snapshot{}, nil
 }
 
-// Compact implements [Snapshotter]. It gives the disk space back before it returns, or later when readers
-// still use it. Appends wait while the table of the newest events is written out. It reads the snapshot
-// that it relies on. To be able to go back one more snapshot, compact to the one before the latest.
+// Compact implements [Snapshotter]. It gives the disk space back before it returns, or later when
+// readers still use it. Appends wait while the table of the newest events is written out. It reads
+// the snapshot that it relies on. To be able to go back one more snapshot, compact to the one
+// before the latest.
 func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -277,7 +282,8 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	}
 	if upTo > snapshot.Position {
 		return noregret.Errorf(noregret.Usage, "compact",
-			"up to position %d, want at most %d, the latest whole snapshot's: later events would be lost", upTo, snapshot.Position)
+			"up to position %d, want at most %d, the latest whole snapshot's: later events would be lost", upTo,
+			snapshot.Position)
 	}
 	s.mu.Lock()
 	base := s.base.position
@@ -300,8 +306,8 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	return err
 }
 
-// drop moves the base. The tombstone gets a table of its own: in one with the newest events it would make
-// that table overlap all others, and giving the space back would rewrite the whole log.
+// drop moves the base. The tombstone gets a table of its own: in one with the newest events it
+// would make that table overlap all others, and giving the space back would rewrite the whole log.
 func (s *Store) drop(base uint64, to mark) error {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()

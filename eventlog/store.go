@@ -17,9 +17,9 @@ import (
 // Store is the [Log] on one disk: pebble behind a fence. Open makes one. All methods are safe for
 // concurrent use.
 //
-// One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the log has
-// failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until the process
-// ends; its files and its lock are given back all the same.
+// One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the
+// log has failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until
+// the process ends; its files and its lock are given back all the same.
 type Store struct {
 	dir   string
 	opts  Options
@@ -59,10 +59,10 @@ const (
 	snapshotName = "snapshots"
 )
 
-// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It first
-// reads without changing anything and refuses a damaged log with [ErrDamaged], naming what is wrong: see
-// [Check] and [Repair]. It does not read all events; a damaged one among them is found by the reader that
-// comes to it, or by Check.
+// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It
+// first reads without changing anything and refuses a damaged log with [ErrDamaged], naming what is
+// wrong: see [Check] and [Repair]. It does not read all events; a damaged one among them is found
+// by the reader that comes to it, or by Check.
 func Open(fs FS, dir string, o Options) (*Store, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -200,7 +200,8 @@ func refuseForeign(fs FS, dir string) error {
 		switch n {
 		case lockName, eventsName, snapshotName, markFileName + tempSuffix:
 		default:
-			return noregret.Errorf(noregret.Usage, dir, "the directory holds %q and no log, want an empty or a new one", n)
+			return noregret.Errorf(noregret.Usage, dir, "the directory holds %q and no log, want an empty or a new one",
+				n)
 		}
 	}
 	return nil
@@ -252,9 +253,9 @@ func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
 	return db, nil
 }
 
-// pebbleOptions are for a log: keys only grow, so tables never overlap and nothing is gained by compacting
-// them in the background; bytes are not compressed, so that a record can be found in a table that pebble
-// refuses to read.
+// pebbleOptions are for a log: keys only grow, so tables never overlap and nothing is gained by
+// compacting them in the background; bytes are not compressed, so that a record can be found in a
+// table that pebble refuses to read.
 func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebble.Options {
 	never := 1 << 20 // sublevels: tables overlap only for a moment, in Compact
 	o := &pebble.Options{
@@ -280,8 +281,8 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 	return o
 }
 
-// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the process
-// to end; here the log is poisoned and the goroutine stands still.
+// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the
+// process to end; here the log is poisoned and the goroutine stands still.
 type fatal struct{ fail func(error) }
 
 func (fatal) Infof(string, ...any)  {}
@@ -291,8 +292,8 @@ func (l fatal) Fatalf(format string, args ...any) {
 	freeze()
 }
 
-// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the disk
-// (see fence): then guard returns the failure. What f writes must not be read after that.
+// guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the
+// disk (see fence): then guard returns the failure. What f writes must not be read after that.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -338,7 +339,8 @@ func (s *Store) failure() error {
 
 func (s *Store) failureLocked() error {
 	return &noregret.Error{
-		Code: noregret.Internal, Place: s.dir, Message: fmt.Sprintf("%v: %v", ErrFailed, s.cause), Err: errors.Join(ErrFailed, s.cause),
+		Code: noregret.Internal, Place: s.dir, Message: fmt.Sprintf("%v: %v", ErrFailed, s.cause),
+		Err: errors.Join(ErrFailed, s.cause),
 	}
 }
 
@@ -384,7 +386,8 @@ func (s *Store) Stats() Stats {
 	return out
 }
 
-// Close implements [Log]. It returns the failure of a log that has failed. A second call does nothing.
+// Close implements [Log]. It returns the failure of a log that has failed. A second call does
+// nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closing {

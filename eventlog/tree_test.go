@@ -122,8 +122,8 @@ func readAll(s *Store) (out []Record, err error) {
 	return out, nil
 }
 
-// smallLog is a log of 24 events in two tables and a write-ahead log, compacted to 5, with snapshots at 5
-// and 20.
+// smallLog is a log of 24 events in two tables and a write-ahead log, compacted to 5, with
+// snapshots at 5 and 20.
 func smallLog(t testing.TB) (files tree, first, last uint64) {
 	t.Helper()
 	ctx := context.Background()

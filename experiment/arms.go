@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// expand lists the arms: those of the list, all points of the grid in the order of the parameters' names,
-// the last one fastest; none for a box, whose points the policy chooses. A control arm with a value of its
-// own is not among them.
+// expand lists the arms: those of the list, all points of the grid in the order of the parameters'
+// names, the last one fastest; none for a box, whose points the policy chooses. A control arm with
+// a value of its own is not among them.
 func (d *Definition) expand() ([]Arm, error) {
 	if d.Arms.Grid == nil {
 		return slices.Clone(d.Arms.List), nil

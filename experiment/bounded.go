@@ -6,21 +6,21 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// The confidence sequence of observations in [0, 1], from their number, mean and second moment alone, so that
-// it is the same for units and for sums, in whatever order and batches they come. It is exact: no sample
-// size, no distribution is asked for. Given the past, each observation X is to have the mean μ. Then for
-// each λ below
+// The confidence sequence of observations in [0, 1], from their number, mean and second moment
+// alone, so that it is the same for units and for sums, in whatever order and batches they come. It
+// is exact: no sample size, no distribution is asked for. Given the past, each observation X is to
+// have the mean μ. Then for each λ below
 //
 //	exp(λ·ΣX − n·ln(1 − μ + μ·e^λ))        λ > 0      (Hoeffding 1963: e^(λx) is convex)
 //	exp(λ·Σ(X−μ) − (−ln(1−λ)−λ)·Σ(X−μ)²)   0 ≤ λ < 1  (Fan, Grama and Liu 2015; Howard,
 //	                                       Ramdas, McAuliffe and Sekhon 2021, theorem 4)
 //
 // are supermartingales that begin at 1, and by Ville's inequality each ever reaches 4/(α·w) with
-// probability at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the two
-// kinds and the two sides (1 − X for the upper one) have a quarter of α each. Every μ at which one has
-// reached its bound is out. The first kind is the tight one for observations that are 0 or 1, the second
-// for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ itself as the
-// centre no observation is needed alone.
+// probability at most α·w/4. The values of λ are powers of two with weights w that sum to 1; the
+// two kinds and the two sides (1 − X for the upper one) have a quarter of α each. Every μ at which
+// one has reached its bound is out. The first kind is the tight one for observations that are 0 or
+// 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ
+// itself as the centre no observation is needed alone.
 
 // grid is the values of λ: top, top/2, top/4, ...
 const grid = 26
@@ -33,8 +33,8 @@ type rate struct {
 	expm1  float64 // e^λ − 1
 }
 
-// sharpRates are for the first kind, flatRates for the second: with λ ≤ 1/2 it rejects every μ beyond
-// the first that it rejects.
+// sharpRates are for the first kind, flatRates for the second: with λ ≤ 1/2 it rejects every μ
+// beyond the first that it rejects.
 var sharpRates, flatRates = rates(4), rates(0.5)
 
 func rates(top float64) (out [grid]rate) {
@@ -76,8 +76,8 @@ func expm1(x float64) float64 {
 	return sum
 }
 
-// lowerBound is the lower end of the sequence for n observations in [0, 1] with a mean and a sum of squared
-// deviations from it. logAlpha is ln α.
+// lowerBound is the lower end of the sequence for n observations in [0, 1] with a mean and a sum of
+// squared deviations from it. logAlpha is ln α.
 func lowerBound(n, mean, m2, logAlpha float64) float64 {
 	low := 0.0
 	for j := range sharpRates {

@@ -8,15 +8,18 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// TestLongLife bumps the version many times: what is kept stays bounded, streams begin anew when their chain
-// of links is long, old versions can no longer be explained, and all of it survives a snapshot.
+// TestLongLife bumps the version many times: what is kept stays bounded, streams begin anew when
+// their chain of links is long, old versions can no longer be explained, and all of it survives a
+// snapshot.
 func TestLongLife(t *testing.T) {
 	s := newScenario(t)
 	var arms strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&arms, "\n  - {name: a%d, value: %d}", i, i)
 	}
-	s.run("apply\nname: long\narms:" + arms.String() + "\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.3, a2: 0.2}}\nstickiness: unit\nround: {length: 1m}\nattribution_window: 1m")
+	s.run("apply\nname: long\narms:" + arms.String() +
+		"\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.3, a2: 0.2}}\nstickiness: unit\nround: " +
+		"{length: 1m}\nattribution_window: 1m")
 	x := s.state.live["long"]
 	if x.keepVersions() != 200 {
 		t.Fatalf("%d versions of 1000 arms are kept", x.keepVersions())
@@ -38,10 +41,12 @@ func TestLongLife(t *testing.T) {
 		}
 	}
 	if x = s.state.live["long"]; len(x.Versions) != 200 || len(x.Notes) != keepNotes || len(streams) != 3 || moved > 2 {
-		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.Versions), len(x.Notes), streams, moved)
+		t.Errorf("%d versions, %d notes, streams %v, the unit moved %d times", len(x.Versions), len(x.Notes), streams,
+			moved)
 	}
 	r, err := s.state.Report("long")
-	if err != nil || len(r.History) != 32 || r.History[31].Version != x.Version || r.History[0].Version != x.Versions[0].Version {
+	if err != nil || len(r.History) != 32 || r.History[31].Version != x.Version ||
+		r.History[0].Version != x.Versions[0].Version {
 		t.Errorf("%d versions in the report, %v", len(r.History), err)
 	}
 	for i := 1; i < len(r.History); i++ {
@@ -66,12 +71,13 @@ func TestLongLife(t *testing.T) {
 	}
 }
 
-// TestRecent lets many rounds pass: the rounds kept to teach a new learner are merged, not lost, and a
-// changed objective is learned from them at once.
+// TestRecent lets many rounds pass: the rounds kept to teach a new learner are merged, not lost,
+// and a changed objective is learned from them at once.
 func TestRecent(t *testing.T) {
 	s := newScenario(t)
 	definition := func(goal string) string {
-		return "apply\nname: recent\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: y}, {name: z}]\n" +
+		return "apply\nname: recent\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: y}, {name: " +
+			"z}]\n" +
 			"objective: {goals: [{metric: " + goal + "}]}\nround: {length: 1m}\nattribution_window: 1m"
 	}
 	s.run(definition("y"))
@@ -104,18 +110,23 @@ func TestSourcesBounded(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
 	for i := range keepSources + 1 {
-		o := s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1, Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1}}})
+		o := s.event(KindAggregate, AggregateEvent{
+			Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1,
+			Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1}},
+		})
 		if want := []ItemStatus{Accepted, Rejected}[i/keepSources]; o.Items[0].Status != want {
 			t.Fatalf("source %d: %+v", i, o.Items[0])
 		}
 	}
 }
 
-// TestFixedSplitMoves: a fixed split that gave one arm everything can give it to another, by one definition.
+// TestFixedSplitMoves: a fixed split that gave one arm everything can give it to another, by one
+// definition.
 func TestFixedSplitMoves(t *testing.T) {
 	s := newScenario(t)
 	definition := func(arm string, split string) string {
-		return "apply\nname: x\narms: [" + arm + "]\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {" + split + "}}"
+		return "apply\nname: x\narms: [" + arm + "]\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {" + split +
+			"}}"
 	}
 	for _, step := range []struct{ arms, split, want string }{
 		{"{name: a, value: 1}", "a: 1", "map[a:1]"},

@@ -6,12 +6,15 @@ import (
 	"slices"
 )
 
-// clone copies what a change may change. The original must not be used for anything after the copy has been.
+// clone copies what a change may change. The original must not be used for anything after the copy
+// has been.
 func (x *live) clone() (*live, error) {
 	y := *x
 	y.Arms, y.Learn, y.Guards = slices.Clone(x.Arms), slices.Clone(x.Learn), slices.Clone(x.Guards)
-	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected)
-	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent), slices.Clone(x.cohorts)
+	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen),
+		slices.Clone(x.Ratio.Expected)
+	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent),
+		slices.Clone(x.cohorts)
 	last := *x.cohorts[len(x.cohorts)-1]
 	y.cohorts[len(y.cohorts)-1] = &last
 	b, err := x.maker.MarshalBinary()
@@ -85,8 +88,9 @@ func (d *Definition) frozen() map[string]any {
 		control = d.Control.Arm
 	}
 	frozen := map[string]any{
-		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics, "hold_back": d.HoldBack, "stickiness": d.Stickiness,
-		"exposure": d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
+		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics, "hold_back": d.HoldBack,
+		"stickiness": d.Stickiness,
+		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
 	}
 	if d.Arms.Box != nil { // the points were chosen for it
 		frozen["objective"], frozen["guardrails"] = d.Objective, d.Guardrails
@@ -106,9 +110,9 @@ func sameJSON(a, b any) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// redefine takes a new definition of the running experiment, arms that come and go with it, as one change and
-// one policy version: units then move once, and no more of them than they must. What changes what has been
-// observed, or who gets what, is refused.
+// redefine takes a new definition of the running experiment, arms that come and go with it, as one
+// change and one policy version: units then move once, and no more of them than they must. What
+// changes what has been observed, or who gets what, is refused.
 func (x *live) redefine(d *Definition, now int64) error {
 	if err := x.room(); err != nil {
 		return err
@@ -116,7 +120,8 @@ func (x *live) redefine(d *Definition, now int64) error {
 	old, new := x.def.frozen(), d.frozen()
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
-			return bad(field, "it cannot change while the experiment runs: delete the experiment, or make one of another name")
+			return bad(field, "it cannot change while the experiment runs: delete the experiment, or make one of "+
+				"another name")
 		}
 	}
 	added, retired, err := x.armChanges(d)
@@ -183,11 +188,13 @@ func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error)
 		case !x.Arms[k].Active:
 			return nil, nil, bad("arms", "%q was retired: an arm does not come back, give a new one a new name", a.Name)
 		case !sameValue(x.Arms[k].Value, a.Value):
-			return nil, nil, bad("arms", "%q has another value: an arm is what it was, give the new value a new name", a.Name)
+			return nil, nil, bad("arms", "%q has another value: an arm is what it was, give the new value a new name",
+				a.Name)
 		}
 	}
 	if n := len(x.Arms) + len(added); n > 2*MaxArms {
-		return nil, nil, bad("arms", "there would have been %d arms in all, more than %d: make a new experiment", n, 2*MaxArms)
+		return nil, nil, bad("arms", "there would have been %d arms in all, more than %d: make a new experiment", n,
+			2*MaxArms)
 	}
 	for k := range x.Arms {
 		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
@@ -261,8 +268,8 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	return x.renewChanged(now, "arm retired", x.def, 0, []int{k})
 }
 
-// Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or none
-// where it is that already.
+// Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or
+// none where it is that already.
 func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
@@ -275,9 +282,13 @@ func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
 	return []Event{e}, err
 }
 
-// Try applies events of one experiment to a copy of it and reports why they would be refused, or nil.
+// Try applies events of one experiment to a copy of it and reports why they would be refused, or
+// nil.
 func (s *State) Try(name string, events []Event) error {
-	t := &State{position: s.position, time: s.time, before: s.before, jumped: s.jumped, live: maps.Clone(s.live), gone: maps.Clone(s.gone)}
+	t := &State{
+		position: s.position, time: s.time, before: s.before, jumped: s.jumped, live: maps.Clone(s.live),
+		gone: maps.Clone(s.gone),
+	}
 	if x := s.live[name]; x != nil {
 		y, err := x.deepClone()
 		if err != nil {

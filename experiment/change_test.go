@@ -11,22 +11,26 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestPointIsNoControl: a box's points cannot have the control's name, which once ended the process.
+// TestPointIsNoControl: a box's points cannot have the control's name, which once ended the
+// process.
 func TestPointIsNoControl(t *testing.T) {
 	for _, name := range []string{"point-1", "point-4", "point-99"} {
-		_, err := Parse("d", []byte(`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4},"control":{"arm":"`+name+
-			`","value":{"d":0},"share":0.2},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`))
+		_,
+			err := Parse("d",
+			[]byte(`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4},"control":{"arm":"`+name+
+				`","value":{"d":0},"share":0.2},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`))
 		if err == nil || !strings.Contains(err.Error(), "control.arm") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestDefectStopsTheFold: a panic in the fold is an error, and the state that it has left is used no more;
-// asked beforehand with Try, the event is refused and the state is as it was.
+// TestDefectStopsTheFold: a panic in the fold is an error, and the state that it has left is used
+// no more; asked beforehand with Try, the event is refused and the state is as it was.
 func TestDefectStopsTheFold(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
+		"{goals: [{metric: m}]}")
 	e, err := NewEvent(KindPause, s.now, NameEvent{Experiment: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -70,17 +74,19 @@ func definitionOf(arms map[string]float64, stickiness string) string {
 			split = append(split, fmt.Sprintf("%s: %v", name, p))
 		}
 	}
-	return "apply\nname: x\narms: [" + strings.Join(list, ", ") + "]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {" + strings.Join(split, ", ") +
+	return "apply\nname: x\narms: [" + strings.Join(list, ", ") +
+		"]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {" + strings.Join(split, ", ") +
 		"}}\nstickiness: " + stickiness
 }
 
-// TestOneApplyMovesLeast: one apply that retires an arm, adds one and changes shares is one version, and moves
-// half the sum of the differences of the shares, the least there can be.
+// TestOneApplyMovesLeast: one apply that retires an arm, adds one and changes shares is one
+// version, and moves half the sum of the differences of the shares, the least there can be.
 func TestOneApplyMovesLeast(t *testing.T) {
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))
 	before := s.state.Policy("x")
-	if out := s.run(definitionOf(map[string]float64{"a0": .5, "a2": .1, "a3": .4}, "unit")); strings.Contains(out, "error") {
+	if out := s.run(definitionOf(map[string]float64{"a0": .5, "a2": .1, "a3": .4}, "unit")); strings.Contains(out,
+		"error") {
 		t.Fatal(out)
 	}
 	after := s.state.Policy("x")
@@ -101,15 +107,16 @@ func TestOneApplyMovesLeast(t *testing.T) {
 	s.check()
 }
 
-// TestManyArmsAtOnce: an apply that changes hundreds of arms is one event and one version, so that deciding
-// stays one draw and one link, and nothing of the history goes.
+// TestManyArmsAtOnce: an apply that changes hundreds of arms is one event and one version, so that
+// deciding stays one draw and one link, and nothing of the history goes.
 func TestManyArmsAtOnce(t *testing.T) {
 	learned := func(n, from int) string {
 		var b strings.Builder
 		for k := range n {
 			fmt.Fprintf(&b, "\n  - {name: a%d, value: %d}", from+k, k)
 		}
-		return "apply\nname: x\nstickiness: unit\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\narms:" + b.String()
+		return "apply\nname: x\nstickiness: unit\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\narms:" +
+			b.String()
 	}
 	s := newScenario(t)
 	s.run(learned(300, 0))
@@ -125,13 +132,14 @@ func TestManyArmsAtOnce(t *testing.T) {
 	}
 	p := s.state.Policy("x")
 	if p.Version != first+1 || len(p.Links) != 2 || s.state.live["x"].Versions[0].Version != first {
-		t.Errorf("version %d, %d links, history from %d", p.Version, len(p.Links), s.state.live["x"].Versions[0].Version)
+		t.Errorf("version %d, %d links, history from %d", p.Version, len(p.Links),
+			s.state.live["x"].Versions[0].Version)
 	}
 	s.check()
 }
 
-// TestLongRound: many changes within one round cut the stream of links, with either stickiness, and every
-// version that is in the running stream can be explained.
+// TestLongRound: many changes within one round cut the stream of links, with either stickiness, and
+// every version that is in the running stream can be explained.
 func TestLongRound(t *testing.T) {
 	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {
@@ -150,19 +158,26 @@ func TestLongRound(t *testing.T) {
 		}
 		p := s.state.Policy("x")
 		if len(p.Links) > x.keepVersions()/2 || x.First < x.Versions[0].Version {
-			t.Errorf("%s: %d links, a stream from version %d, versions kept from %d", stickiness, len(p.Links), x.First, x.Versions[0].Version)
+			t.Errorf("%s: %d links, a stream from version %d, versions kept from %d", stickiness, len(p.Links), x.First,
+				x.Versions[0].Version)
 		}
 		d := p.Decide("u")
-		if e, err := s.state.Explain(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}); err != nil || !e.Consistent {
+		if e,
+			err := s.state.Explain(Token{
+			"x", d.Version, d.Arm, d.Propensity, d.Unit,
+			time.Unix(0, s.now),
+		}); err != nil || !e.Consistent {
 			t.Errorf("%s: %+v %v", stickiness, e, err)
 		}
 	}
 }
 
-// TestEqualValues: values that are one, or that would give two arms one name, are refused with their path.
+// TestEqualValues: values that are one, or that would give two arms one name, are refused with
+// their path.
 func TestEqualValues(t *testing.T) {
 	grid := func(values string) string {
-		return `{"name":"g","arms":{"grid":` + values + `},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`
+		return `{"name":"g","arms":{"grid":` + values +
+			`},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`
 	}
 	for values, place := range map[string]string{
 		`{"a":[1,"1"]}`:                         "arms.grid.a[1]",
@@ -182,14 +197,19 @@ func TestEqualValues(t *testing.T) {
 	if _, err := Parse("d", []byte(grid(`{"a":[1,"b",true,"c",[1],10]}`))); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse("d", []byte(`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
+	if _,
+		err := Parse("d",
+		[]byte(
+			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
 		t.Error("a box with sides beyond float64 was taken")
 	}
 }
 
-// TestLargeGridIsCheap: a definition is refused by its parameters, before the points' names are built.
+// TestLargeGridIsCheap: a definition is refused by its parameters, before the points' names are
+// built.
 func TestLargeGridIsCheap(t *testing.T) {
-	text := []byte(`{"name":"g","arms":{"grid":{"a":[` + strings.Repeat(`0,`, 30) + `1],"b":["` + strings.Repeat("x", 900_000) + `"]}},"metrics":[{"name":"m"}]}`)
+	text := []byte(`{"name":"g","arms":{"grid":{"a":[` + strings.Repeat(`0,`, 30) + `1],"b":["` +
+		strings.Repeat("x", 900_000) + `"]}},"metrics":[{"name":"m"}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := Parse("d", text); err == nil {
@@ -202,7 +222,8 @@ func TestLargeGridIsCheap(t *testing.T) {
 }
 
 // awkward are values that some writers of JSON escape and others do not.
-const awkward = "apply\nname: w\narms:\n  - {name: \"<a>&\", value: \"<b>&\\u2028\\u2029\"}\n  - {name: b, value: {\"<k>\": [1.50, \"\\u003c\", \"é\"]}}\n" +
+const awkward = "apply\nname: w\narms:\n  - {name: \"<a>&\", value: \"<b>&\\u2028\\u2029\"}\n  - {name: b, value: " +
+	"{\"<k>\": [1.50, \"\\u003c\", \"é\"]}}\n" +
 	"metrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m"
 
 // TestAwkwardValues: a restart after any event changes no byte, nor what is allowed afterwards.
@@ -222,7 +243,8 @@ func TestAwkwardValues(t *testing.T) {
 	}
 	policy, definition := s.state.Policy("w").Digest, string(s.state.Definition("w").Arms.List[0].Value)
 	restart()
-	if p := s.state.Policy("w").Digest; p != policy || string(s.state.Definition("w").Arms.List[0].Value) != definition {
+	if p := s.state.Policy("w").Digest; p != policy ||
+		string(s.state.Definition("w").Arms.List[0].Value) != definition {
 		t.Errorf("the policy %s became %s", policy, p)
 	}
 	if out := s.run(awkward); !strings.Contains(out, "no change") {
@@ -237,8 +259,8 @@ func TestAwkwardValues(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestExplainFits: an explanation does not contradict itself: the draw falls on the first step's arm in the
-// distribution, each step follows from its coin, and the last one is the decision.
+// TestExplainFits: an explanation does not contradict itself: the draw falls on the first step's
+// arm in the distribution, each step follows from its coin, and the last one is the decision.
 func TestExplainFits(t *testing.T) {
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// cohort are the units of one policy version and what was reported of them, until the version has ended and
-// the attribution window after it has closed.
+// cohort are the units of one policy version and what was reported of them, until the version has
+// ended and the attribution window after it has closed.
 type cohort struct {
 	Version uint64 `json:"version"`
 	Round   uint64 `json:"round"`
@@ -18,8 +18,8 @@ type cohort struct {
 	Mixture f64s `json:"mixture"`
 	// Stats are by arm, and at the end those of the units held back.
 	Stats []armStats `json:"stats"`
-	// Later are what sums have said that counts only when the window has closed, by slot; none without sums.
-	// Sums are the units of sums, and by metric those without a value.
+	// Later are what sums have said that counts only when the window has closed, by slot; none
+	// without sums. Sums are the units of sums, and by metric those without a value.
 	Later []armStats `json:"later,omitempty"`
 	Sums  maturity   `json:"sums"`
 	Test  ratioCount `json:"test"`
@@ -47,7 +47,8 @@ func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort 
 func (c *cohort) restore(d *Definition) error {
 	c.width = len(d.Metrics)
 	n := len(c.Unit)
-	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 && len(c.Test.Prior) == len(c.Mixture) &&
+	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
+		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
 	if !fits {
 		return bad("snapshot", "the columns of version %d do not fit", c.Version)
@@ -115,9 +116,11 @@ type maturity struct {
 	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
 }
 
-// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that counts only
-// now.
-func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64), pair func(slot, ratio int, x, y float64)) maturity {
+// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that
+// counts only now.
+func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64),
+	pair func(slot, ratio int, x, y float64),
+) maturity {
 	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
 	ratios := d.ratios()
 	for row := range c.Unit {

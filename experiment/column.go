@@ -7,7 +7,8 @@ import (
 	"math"
 )
 
-// Columns of a snapshot are base64 of their elements, little-endian: short, exact and the same everywhere.
+// Columns of a snapshot are base64 of their elements, little-endian: short, exact and the same
+// everywhere.
 type (
 	u64s []uint64
 	f64s []float64

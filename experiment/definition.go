@@ -7,15 +7,17 @@ import (
 	"time"
 )
 
-// Definition says what an experiment is. Read one with [Parse], which fills in the defaults and refuses what
-// breaks a rule; docs/formats/definition.md explains every field, and [Schema] is its JSON Schema.
+// Definition says what an experiment is. Read one with [Parse], which fills in the defaults and
+// refuses what breaks a rule; docs/formats/definition.md explains every field, and [Schema] is its
+// JSON Schema.
 type Definition struct {
 	// Name is the experiment's: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit.
 	Name string `json:"name"`
 	// Description is for people.
 	Description string `json:"description,omitempty"`
-	// Unit says what the units are: "user" by default, "session", "request", ... It is not interpreted. The
-	// unit is also what is counted: one observation for each unit and policy version.
+	// Unit says what the units are: "user" by default, "session", "request", ... It is not
+	// interpreted. The unit is also what is counted: one observation for each unit and policy
+	// version.
 	Unit string `json:"unit"`
 	// Salt keys the hash of the units; the name by default. Experiments of equal salt split alike.
 	Salt string `json:"salt"`
@@ -31,7 +33,8 @@ type Definition struct {
 	Guardrails []Guardrail `json:"guardrails,omitempty"`
 	// Policy says how the mixture is made.
 	Policy Rule `json:"policy"`
-	// ExplorationFloor is the share of the learned traffic that is spread evenly over all arms, in [0, 1].
+	// ExplorationFloor is the share of the learned traffic that is spread evenly over all arms, in
+	// [0, 1].
 	ExplorationFloor float64 `json:"exploration_floor"`
 	// Round says when a round ends.
 	Round Round `json:"round"`
@@ -39,13 +42,14 @@ type Definition struct {
 	AttributionWindow Duration `json:"attribution_window"`
 	// Drift says how the past is forgotten.
 	Drift Drift `json:"drift"`
-	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as long as
-	// the mixture allows).
+	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
+	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
-	// HoldBack is the share of units, in [0, 1), that get the control arm for good and are not learned from.
+	// HoldBack is the share of units, in [0, 1), that get the control arm for good and are not
+	// learned from.
 	HoldBack float64 `json:"hold_back"`
-	// Exposure is "reported" or "immediate": whether units count when their exposure is reported, or as soon
-	// as they are decided for.
+	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
+	// or as soon as they are decided for.
 	Exposure string `json:"exposure"`
 	// OpenTokens bounds how many units may wait for feedback at once.
 	OpenTokens int64 `json:"open_tokens"`
@@ -57,8 +61,8 @@ type Arm struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a box of
-// parameters, whose points the policy chooses itself.
+// Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
+// box of parameters, whose points the policy chooses itself.
 type Arms struct {
 	List  []Arm
 	Grid  map[string][]json.RawMessage
@@ -95,8 +99,8 @@ type Control struct {
 	Arm string `json:"arm"`
 	// Value is that of an arm that is not among the arms.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a fixed
-	// policy it stands in the split instead.
+	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
+	// fixed policy it stands in the split instead.
 	Share float64 `json:"share,omitempty"`
 }
 
@@ -110,7 +114,8 @@ type Metric struct {
 	Denominator string `json:"denominator,omitempty"`
 	// Range is the interval of one observation; one outside is refused.
 	Range []float64 `json:"range,omitempty"`
-	// Default is what a unit counts for when its window has closed without a value; nil: it does not count.
+	// Default is what a unit counts for when its window has closed without a value; nil: it does
+	// not count.
 	Default *float64 `json:"default,omitempty"`
 	// Direction is the good one, "up" or "down".
 	Direction string `json:"direction"`
@@ -131,7 +136,8 @@ type Goal struct {
 	Weight float64 `json:"weight"`
 }
 
-// Guardrail is a metric that must not pass a limit: exactly one of Min, Max, MinChange and MaxChange.
+// Guardrail is a metric that must not pass a limit: exactly one of Min, Max, MinChange and
+// MaxChange.
 type Guardrail struct {
 	Metric string   `json:"metric"`
 	Min    *float64 `json:"min,omitempty"`
@@ -145,8 +151,8 @@ type Guardrail struct {
 	Hard bool `json:"hard,omitempty"`
 	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
 	Alpha float64 `json:"alpha"`
-	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed) or
-	// "rollback" (to the control arm).
+	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
+	// or "rollback" (to the control arm).
 	Action string `json:"action"`
 }
 
@@ -166,9 +172,9 @@ type Round struct {
 
 // Drift says how the past is forgotten.
 type Drift struct {
-	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that it has
-	// changed), "window" (the last Rounds rounds count) or "discount" (a round's weight falls by Rate each
-	// round).
+	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that
+	// it has changed), "window" (the last Rounds rounds count) or "discount" (a round's weight
+	// falls by Rate each round).
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
@@ -217,7 +223,8 @@ func (d *Definition) defaults() {
 	text(&d.Salt, d.Name)
 }
 
-// presets are what counts where nothing is said; an explicit 0 or "" stays what it is and is judged as such.
+// presets are what counts where nothing is said; an explicit 0 or "" stays what it is and is judged
+// as such.
 func presets() Definition {
 	return Definition{
 		Policy:            Rule{Kind: "pasto"},

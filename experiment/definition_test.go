@@ -92,7 +92,8 @@ func TestParseFull(t *testing.T) {
 	if err != nil || len(arms) != 7 {
 		t.Fatalf("%d arms, %v", len(arms), err)
 	}
-	if got := arms[1].Name + " " + string(arms[1].Value) + " " + arms[6].Name; got != `mode=fast,weight=0 {"mode":"fast","weight":0} mode=slow,weight=1` {
+	if got := arms[1].Name + " " + string(arms[1].Value) + " " +
+		arms[6].Name; got != `mode=fast,weight=0 {"mode":"fast","weight":0} mode=slow,weight=1` {
 		t.Error(got)
 	}
 	// The JSON form says the same.
@@ -114,7 +115,10 @@ func TestParseFull(t *testing.T) {
 
 // TestDefaults pins what a short definition means.
 func TestDefaults(t *testing.T) {
-	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
+	d,
+		err := Parse("x",
+		[]byte(
+			`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +126,11 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
-		`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
-		`"policy":{"kind":"pasto"},"exploration_floor":0,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
-		`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+	want :=
+		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
+			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
+			`"policy":{"kind":"pasto"},"exploration_floor":0,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
+			`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
 	}
@@ -148,8 +153,8 @@ guardrails:
     max: 3
 `
 
-// TestParseRefuses changes the small definition in one place and wants the whole error. Where the schema can
-// know, it must refuse as well.
+// TestParseRefuses changes the small definition in one place and wants the whole error. Where the
+// schema can know, it must refuse as well.
 func TestParseRefuses(t *testing.T) {
 	schema := compileSchema(t)
 	if _, err := Parse("d.yaml", []byte(small)); err != nil {
@@ -173,30 +178,64 @@ func TestParseRefuses(t *testing.T) {
 		{"share: 0.5", "share: 1", `d.yaml:5: control.share: 1: want a share in [0, 1)`, true},
 		{"share: 0.5", "share: .nan", `d.yaml:5: .nan: want a finite number`, false},
 		{"share: 0.5", "share: 1e999", `d.yaml:5: control.share: "1e999" (a string): want a finite number`, true},
-		{"share: 0.5", "share: yes please", `d.yaml:5: control.share: "yes please" (a string): want a finite number`, true},
+		{
+			"share: 0.5", "share: yes please", `d.yaml:5: control.share: "yes please" (a string): want a finite number`,
+			true,
+		},
 		{"arm: a, share: 0.5", "arm: c, share: 0.5", `d.yaml:5: control.arm: "c" is not among the arms`, false},
 		{"arm: a, share: 0.5", "arm: a", `d.yaml:5: control.share: 0: want a share above 0`, false},
 		{"kind: count", "kind: sum", `d.yaml:8: metrics[1].kind: "sum": want mean or count or ratio`, true},
-		{"kind: count", "kind: count, default: 0.5", `d.yaml:8: metrics[1].default: 0.5: a count is a whole number`, false},
-		{"kind: count", "range: [3, 1]", `d.yaml:8: metrics[1].range: [3 1]: want two numbers of size at most 1e+15, the lower first`, false},
-		{"kind: count", "range: [3]", `d.yaml:8: metrics[1].range: [3]: want two numbers of size at most 1e+15, the lower first`, true},
-		{"numerator: m", "numerator: r", `d.yaml:9: metrics[2].numerator: "r": want the name of a mean or a count`, false},
-		{"- metric: m", "- metric: z", `d.yaml:12: objective.goals[0].metric: "z" is no metric: want one of m, n, r`, false},
-		{"- metric: m", "- metric: r", `d.yaml:12: objective.goals[0].metric: "r" is a ratio, which is not linear in the mixture`, false},
-		{"- metric: m", "- {metric: m, weight: 0}", `d.yaml:12: objective.goals[0].weight: 0: want a number in [1e-15, 1e+15]`, true},
+		{
+			"kind: count", "kind: count, default: 0.5", `d.yaml:8: metrics[1].default: 0.5: a count is a whole number`,
+			false,
+		},
+		{
+			"kind: count", "range: [3, 1]",
+			`d.yaml:8: metrics[1].range: [3 1]: want two numbers of size at most 1e+15, the lower first`, false,
+		},
+		{
+			"kind: count", "range: [3]",
+			`d.yaml:8: metrics[1].range: [3]: want two numbers of size at most 1e+15, the lower first`, true,
+		},
+		{
+			"numerator: m", "numerator: r", `d.yaml:9: metrics[2].numerator: "r": want the name of a mean or a count`,
+			false,
+		},
+		{
+			"- metric: m", "- metric: z", `d.yaml:12: objective.goals[0].metric: "z" is no metric: want one of m, n, r`,
+			false,
+		},
+		{
+			"- metric: m", "- metric: r",
+			`d.yaml:12: objective.goals[0].metric: "r" is a ratio, which is not linear in the mixture`, false,
+		},
+		{
+			"- metric: m", "- {metric: m, weight: 0}",
+			`d.yaml:12: objective.goals[0].weight: 0: want a number in [1e-15, 1e+15]`, true,
+		},
 		{"max: 3", "max: 3\n    min: 1", `d.yaml:14: guardrails[0]: 2 limits: want exactly one`, true},
 		{"    max: 3", "    alpha: 0.1", `d.yaml:14: guardrails[0]: 0 limits: want exactly one`, true},
 		{"max: 3", "max: 3\n    alpha: 0", `d.yaml:16: guardrails[0].alpha: 0: want a probability in (0, 1)`, true},
-		{"max: 3", "max: 3\n    action: panic", `d.yaml:16: guardrails[0].action: "panic": want alert or shrink or rollback`, true},
+		{
+			"max: 3", "max: 3\n    action: panic",
+			`d.yaml:16: guardrails[0].action: "panic": want alert or shrink or rollback`, true,
+		},
 		{"max: 3", "min_change: -1", `d.yaml:14: guardrails[0]: a change of -1: want one above -1`, true},
 		{"max: 3", "max: 3\n    max: 4", `d.yaml:16: the field "max" stands twice`, false},
 		{"max: 3", "max: 3\nround: {length: soon}", `d.yaml:16: round.length: "soon" is no length of time`, true},
 		{"max: 3", "max: 3\nround: {length: 0s}", `d.yaml:16: round.length: 0s: want 1ms to 8784h`, false},
-		{"max: 3", "max: 3\nround: {min_units: 1.5}", `d.yaml:16: round.min_units: 1.5 (a number): want a whole number`, true},
+		{
+			"max: 3", "max: 3\nround: {min_units: 1.5}",
+			`d.yaml:16: round.min_units: 1.5 (a number): want a whole number`,
+			true,
+		},
 		{"max: 3", "max: 3\nstickiness: always", `d.yaml:16: stickiness: "always": want round or unit`, true},
 		{"max: 3", "max: 3\nhold_back: 1", `d.yaml:16: hold_back: 1: want a share in [0, 1)`, true},
 		{"max: 3", "max: 3\ndrift: {kind: window}", `d.yaml:16: drift.rounds: 0 with kind window`, false},
-		{"max: 3", "max: 3\npolicy: {kind: fixed, split: {a: 0.5}}", `d.yaml:5: control.share: with a fixed policy the control's share stands in policy.split`, false},
+		{
+			"max: 3", "max: 3\npolicy: {kind: fixed, split: {a: 0.5}}",
+			`d.yaml:5: control.share: with a fixed policy the control's share stands in policy.split`, false,
+		},
 		{"max: 3", "max: 3\narms: 7", `d.yaml:16: the field "arms" stands twice`, true},
 		{"objective:\n  goals:\n    - metric: m\n", "", `d.yaml:1: objective: none: the policy pasto needs one`, false},
 		{"max: 3", "max: [3", `it is no YAML`, false},
@@ -342,7 +381,8 @@ func TestDocumentedDefinition(t *testing.T) {
 func FuzzDefinition(f *testing.F) {
 	f.Add(full)
 	f.Add(small)
-	f.Add(`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)
+	f.Add(
+		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse("f", []byte(text))
 		if err != nil {
@@ -377,7 +417,8 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// TestUnclearValues: a null value, which is of no type that a flag has, and names that do not show as they are.
+// TestUnclearValues: a null value, which is of no type that a flag has, and names that do not show
+// as they are.
 func TestUnclearValues(t *testing.T) {
 	for arms, want := range map[string]string{
 		`[{"name": "a", "value": null}]`:                             "arms[0].value: null: want a value",
@@ -387,7 +428,8 @@ func TestUnclearValues(t *testing.T) {
 		`[{"name": "a", "value": {"x": null}}]`:                      "",
 		"[{\"name\": \"grün – très 🙂 <b>\", \"value\": \"\u202e\"}]": "",
 	} {
-		text := `{"name": "x", "arms": ` + arms + `, "metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`
+		text := `{"name": "x", "arms": ` + arms +
+			`, "metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`
 		_, err := Parse("d", []byte(text))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arms, err)

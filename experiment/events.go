@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Event is what the state is folded from: what the host appends to its log and hands to [State.Apply], in
-// the log's order. docs/formats/events.md describes the payloads, which are JSON.
+// Event is what the state is folded from: what the host appends to its log and hands to
+// [State.Apply], in the log's order. docs/formats/events.md describes the payloads, which are JSON.
 type Event struct {
 	Kind    string
 	Time    int64 // nanoseconds since 1970
@@ -54,7 +54,8 @@ type DefinitionEvent struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// ArmEvent is the payload of [KindAddArm] and [KindRetireArm]; to retire an arm its value is left out.
+// ArmEvent is the payload of [KindAddArm] and [KindRetireArm]; to retire an arm its value is left
+// out.
 type ArmEvent struct {
 	Experiment string          `json:"experiment"`
 	Arm        string          `json:"arm"`
@@ -65,7 +66,8 @@ type ArmEvent struct {
 type UnitsEvent struct {
 	Experiment string      `json:"experiment"`
 	Items      []UnitEvent `json:"items"`
-	// Rejected counts items that named this experiment and were refused before they became an event.
+	// Rejected counts items that named this experiment and were refused before they became an
+	// event.
 	Rejected int64 `json:"rejected,omitempty"`
 }
 
@@ -84,8 +86,8 @@ func UnitOf(t Token, metrics map[string]float64) UnitEvent {
 	return UnitEvent{t.Version, t.Arm, t.Propensity, unitText(t.Unit), t.Time.UnixMilli(), metrics}
 }
 
-// AggregateEvent is the payload of [KindAggregate]: sums that a source formed itself. A source numbers its
-// reports upwards; one with a number not above the last is a duplicate.
+// AggregateEvent is the payload of [KindAggregate]: sums that a source formed itself. A source
+// numbers its reports upwards; one with a number not above the last is a duplicate.
 type AggregateEvent struct {
 	Experiment string          `json:"experiment"`
 	Source     string          `json:"source"`
@@ -103,7 +105,8 @@ type AggregateItem struct {
 	Units int64 `json:"units"`
 	// Metrics are by name; units without a value do not count in a metric.
 	Metrics map[string]Sums `json:"metrics,omitempty"`
-	// Pairs are of ratios: the units that have both parts, with a default in the place of one that is missing.
+	// Pairs are of ratios: the units that have both parts, with a default in the place of one that
+	// is missing.
 	Pairs map[string]PairSums `json:"pairs,omitempty"`
 }
 
@@ -114,8 +117,8 @@ type Sums struct {
 	Squares float64 `json:"squares"`
 }
 
-// PairSums are the number of units with both parts of a ratio, the numerator x and the denominator y, and their
-// sums, sums of squares and sum of products.
+// PairSums are the number of units with both parts of a ratio, the numerator x and the denominator
+// y, and their sums, sums of squares and sum of products.
 type PairSums struct {
 	N  int64   `json:"n"`
 	X  float64 `json:"x"`
@@ -144,8 +147,8 @@ func NewEvent(kind string, time int64, payload any) (Event, error) {
 	return Event{kind, time, b}, nil
 }
 
-// encode is the package's one way to write JSON: compact, and without the escapes for HTML, which would
-// change the values of arms from one reading to the next.
+// encode is the package's one way to write JSON: compact, and without the escapes for HTML, which
+// would change the values of arms from one reading to the next.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

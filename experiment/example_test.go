@@ -40,9 +40,18 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 
 	unit := state.Policy("checkout").Decide("ann")
 	fmt.Printf("%s %s with probability %v\n", unit.Name, unit.Value, unit.Propensity)
-	token := experiment.Token{Experiment: "checkout", Version: unit.Version, Arm: unit.Arm, Propensity: unit.Propensity, Unit: unit.Unit, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	apply(experiment.KindExposures, experiment.UnitsEvent{Experiment: "checkout", Items: []experiment.UnitEvent{experiment.UnitOf(token, nil)}})
-	feedback := experiment.UnitsEvent{Experiment: "checkout", Items: []experiment.UnitEvent{experiment.UnitOf(token, map[string]float64{"bought": 1})}}
+	token := experiment.Token{
+		Experiment: "checkout", Version: unit.Version, Arm: unit.Arm, Propensity: unit.Propensity,
+		Unit: unit.Unit, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	apply(experiment.KindExposures, experiment.UnitsEvent{
+		Experiment: "checkout",
+		Items:      []experiment.UnitEvent{experiment.UnitOf(token, nil)},
+	})
+	feedback := experiment.UnitsEvent{
+		Experiment: "checkout",
+		Items:      []experiment.UnitEvent{experiment.UnitOf(token, map[string]float64{"bought": 1})},
+	}
 	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)
 	fmt.Println(apply(experiment.KindFeedback, feedback).Items[0].Status)
 	r, _ := state.Report("checkout")
@@ -56,9 +65,12 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 
 // A client that has the policy decides as the server does.
 func ExampleParsePolicy() {
-	p, err := experiment.ParsePolicy([]byte(`{"experiment":"x","version":1,"round":1,"state":"running","salt":"x","exposure":"reported","control":-1,` +
-		`"arms":[{"name":"a","value":1},{"name":"b","value":2}],"hold_back":"0","stream":"arm","links":[{"version":1,"split":["9223372036854775808","9223372036854775808"]}],` +
-		`"metrics":null,"attribution_window":"24h0m0s","digest":"0"}`))
+	p,
+		err := experiment.ParsePolicy(
+		[]byte(
+			`{"experiment":"x","version":1,"round":1,"state":"running","salt":"x","exposure":"reported","control":-1,` +
+				`"arms":[{"name":"a","value":1},{"name":"b","value":2}],"hold_back":"0","stream":"arm","links":[{"version":1,"split":["9223372036854775808","9223372036854775808"]}],` +
+				`"metrics":null,"attribution_window":"24h0m0s","digest":"0"}`))
 	fmt.Println(p != nil, err != nil) // the digest is wrong
 	// Output: false true
 }

@@ -22,13 +22,14 @@ type Explanation struct {
 	Consistent bool   `json:"consistent"`
 	HeldBack   bool   `json:"held_back"`
 	Unit       string `json:"unit"` // the unit's hash, in hexadecimal
-	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1). Distribution is that of the
-	// version that began the draw, the first of Steps: in its order the fraction falls on the first step's arm.
+	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1). Distribution is
+	// that of the version that began the draw, the first of Steps: in its order the fraction falls
+	// on the first step's arm.
 	Hash         string  `json:"hash"`
 	Fraction     float64 `json:"fraction"`
 	Distribution []Share `json:"distribution"`
-	// Steps are what each version since has made of the unit; none for one that is held back. The last one's
-	// arm and share are the decision's.
+	// Steps are what each version since has made of the unit; none for one that is held back. The
+	// last one's arm and share are the decision's.
 	Steps []Step `json:"steps"`
 	// Served is the version's own distribution, of which Propensity is the arm's share.
 	Served []Share     `json:"served"`
@@ -42,20 +43,21 @@ type Share struct {
 	From float64 `json:"from"` // the part [From, From+P) of the unit interval
 }
 
-// Step is what a version of the policy made of a unit: the first by the draw, each further one by whether the
-// share of the arm that the unit had has shrunk.
+// Step is what a version of the policy made of a unit: the first by the draw, each further one by
+// whether the share of the arm that the unit had has shrunk.
 type Step struct {
 	Version uint64 `json:"version"`
 	// Arm is the arm after the step, P its share in the version.
 	Arm string  `json:"arm"`
 	P   float64 `json:"p"`
-	// Before and After are the shares of the arm that the unit had, in the version before and in this one; Coin
-	// decides: the unit keeps the arm when Coin·Before is below After. Null in the first step.
+	// Before and After are the shares of the arm that the unit had, in the version before and in
+	// this one; Coin decides: the unit keeps the arm when Coin·Before is below After. Null in the
+	// first step.
 	Before *float64 `json:"before"`
 	After  *float64 `json:"after"`
 	Coin   *float64 `json:"coin"`
-	// Draw is where among the growths of the arms that grew a unit fell that did not keep its arm, in [0, 1);
-	// null for one that did.
+	// Draw is where among the growths of the arms that grew a unit fell that did not keep its arm,
+	// in [0, 1); null for one that did.
 	Draw *float64 `json:"draw"`
 }
 
@@ -74,9 +76,9 @@ type KnownMetric struct {
 	Mean *float64 `json:"mean"`
 }
 
-// PolicyAt is the policy of an earlier version, as far back as they are kept: 64 to 2048 versions by the
-// number of arms, less those whose stream of links began before. Versions from before an experiment of the
-// same name was deleted are not kept.
+// PolicyAt is the policy of an earlier version, as far back as they are kept: 64 to 2048 versions
+// by the number of arms, less those whose stream of links began before. Versions from before an
+// experiment of the same name was deleted are not kept.
 func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 	x := s.live[name]
 	if x == nil {
@@ -95,11 +97,15 @@ func (s *State) PolicyAt(name string, n uint64) (*Policy, error) {
 func notKept(name string, n uint64, x *live) error {
 	first := x.Versions[0]
 	if first.State != RolledBack && first.First < first.Version { // its stream began before
-		if i := slices.IndexFunc(x.Versions, func(v *version) bool { return v.State == RolledBack || v.First == v.Version }); i >= 0 {
+		if i := slices.IndexFunc(x.Versions, func(v *version) bool {
+			return v.State == RolledBack || v.First == v.Version
+		}); i >= 0 {
 			first = x.Versions[i]
 		}
 	}
-	e := bad("version", "version %d of %q cannot be explained: those from %d to %d of the experiment as it is now can; noregret log replay makes older decisions anew, as far back as the log reaches", n, name, first.Version, x.Version)
+	e := bad("version", "version %d of %q cannot be explained: those from %d to %d of the experiment as it is now "+
+		"can; noregret log replay makes older decisions anew, as far back as the log reaches", n, name, first.Version,
+		x.Version)
 	e.Code = noregret.NotFound
 	return e
 }
@@ -115,10 +121,15 @@ func (s *State) Explain(t Token) (*Explanation, error) {
 	d := p.DecideHash(t.Unit)
 	hash := draw(t.Unit, p.armKey)
 	e := &Explanation{
-		Experiment: t.Experiment, Version: t.Version, Round: p.Round, Time: t.Time, Arm: d.Name, Value: d.Value, Propensity: d.Propensity,
+		Experiment: t.Experiment, Version: t.Version, Round: p.Round, Time: t.Time, Arm: d.Name, Value: d.Value,
+		Propensity: d.Propensity,
 		Consistent: d.Arm == t.Arm && d.Propensity == t.Propensity, HeldBack: d.HeldBack, Unit: unitText(t.Unit),
-		Hash: strconv.FormatUint(hash, 10), Fraction: unitFraction(hash), Distribution: p.listed(p.Links[0].Split), Steps: p.steps(d), Served: p.listed(p.split()),
-		Policy: PolicyFacts{Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{}, Known: map[string]map[string]KnownMetric{}},
+		Hash: strconv.FormatUint(hash, 10), Fraction: unitFraction(hash), Distribution: p.listed(p.Links[0].Split),
+		Steps: p.steps(d), Served: p.listed(p.split()),
+		Policy: PolicyFacts{
+			Made: stamp(v.Time), Cause: v.Cause, Value: v.Value, Units: map[string]uint64{},
+			Known: map[string]map[string]KnownMetric{},
+		},
 	}
 	m := len(x.def.Metrics)
 	for k := range v.Units {

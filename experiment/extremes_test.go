@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestExtremes: a definition that is taken, however large or small its numbers, never defeats the fold: its
-// rounds close, the report and the policies can be made, and a second fold is the same.
+// TestExtremes: a definition that is taken, however large or small its numbers, never defeats the
+// fold: its rounds close, the report and the policies can be made, and a second fold is the same.
 func TestExtremes(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,15 +22,22 @@ func TestExtremes(t *testing.T) {
 		if opposite {
 			ranges = []string{"[-1e15, 1e15]", "[0, 1e15]"}
 		}
-		arms := of("arms", "[{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]", "{box: {d: {low: -1e15, high: 1e15}, e: {low: 0, high: 1e-300}}, every: 1}")
+		arms := of("arms", "[{name: a, value: 1}, {name: b, value: 2}, {name: c, value: 3}]",
+			"{box: {d: {low: -1e15, high: 1e15}, e: {low: 0, high: 1e-300}}, every: 1}")
 		body := "name: x\narms: " + arms + "\ncontrol: {arm: none, value: {d: 0, e: 0}, share: 0.2}\n" +
-			"metrics: [{name: m, range: " + of("range of m", ranges...) + "}, {name: n" + of("range of n", "", ", range: "+of("its", ranges...)) + "}, {name: q, kind: ratio, numerator: m, denominator: n}]\n" +
-			"objective: {goals: [{metric: m, weight: " + of("weight", weights...) + "}, {metric: n, weight: " + of("other", weights...) + "}], soft: " + of("soft", "0", "0", "1e-15", "1e15") + "}\n" +
-			"round: {length: 1m}\nattribution_window: 1m\n" + of("drift", "", "drift: {kind: window, rounds: 2}\n", "drift: {kind: discount, rate: 0.1}\n")
+			"metrics: [{name: m, range: " + of("range of m", ranges...) + "}, {name: n" +
+			of("range of n", "", ", range: "+of("its", ranges...)) +
+			"}, {name: q, kind: ratio, numerator: m, denominator: n}]\n" +
+			"objective: {goals: [{metric: m, weight: " + of("weight", weights...) + "}, {metric: n, weight: " +
+			of("other", weights...) + "}], soft: " + of("soft", "0", "0", "1e-15", "1e15") + "}\n" +
+			"round: {length: 1m}\nattribution_window: 1m\n" +
+			of("drift", "", "drift: {kind: window, rounds: 2}\n", "drift: {kind: discount, rate: 0.1}\n")
 		if of("guarded", "no", "yes") == "yes" {
 			metric := of("guarded metric", "m", "n", "q")
-			body += "guardrails: [{metric: " + metric + ", " + of("bound", "min", "max", "min_change", "max_change") + ": " + of("limit", limits...) +
-				", penalty: " + of("penalty", weights...) + ", hard: " + of("hard", "true", "false") + ", action: " + of("action", "alert", "shrink", "rollback") + "}]\n"
+			body += "guardrails: [{metric: " + metric + ", " + of("bound", "min", "max", "min_change", "max_change") +
+				": " + of("limit", limits...) +
+				", penalty: " + of("penalty", weights...) + ", hard: " + of("hard", "true", "false") + ", action: " +
+				of("action", "alert", "shrink", "rollback") + "}]\n"
 		}
 		s := newScenario(t)
 		if out := s.run("apply\n" + body); strings.Contains(out, "error") {
@@ -91,11 +98,12 @@ func (s *scenario) writes(name, unit string) {
 	}
 }
 
-// TestRatioLeavesTheRange: a ratio whose denominator is too small for its numerator is not known, and nothing
-// that writes the state or shows it fails: not one item of feedback may do that.
+// TestRatioLeavesTheRange: a ratio whose denominator is too small for its numerator is not known,
+// and nothing that writes the state or shows it fails: not one item of feedback may do that.
 func TestRatioLeavesTheRange(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}, {name: y}, {name: r, kind: ratio, numerator: x, denominator: y}]\n" +
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}, {name: y}, {name: " +
+		"r, kind: ratio, numerator: x, denominator: y}]\n" +
 		"policy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 1s")
 	arm := s.decide("ann").Name
 	s.run("expose ann")

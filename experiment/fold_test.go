@@ -18,18 +18,24 @@ import (
 
 func init() { testsize.Rapid(25) }
 
-// TestFold applies random events, sensible and not, to two experiments. The state never fails, its counters
-// add up, and a second fold with snapshots in between is the same bit for bit.
+// TestFold applies random events, sensible and not, to two experiments. The state never fails, its
+// counters add up, and a second fold with snapshots in between is the same bit for bit.
 func TestFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScenario(t)
 		definition := func(name string) string {
-			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: \"<c>&\\u2028\"}]\n"+
-				"control: {arm: a, share: 0.2}\nmetrics: [{name: m, range: [-5, 5]}, {name: n, kind: count, default: 0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
-				"objective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max_change: 0.2, action: %s}, {metric: r, max: %d}]\n"+
-				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nstickiness: %s\nhold_back: 0.1\nopen_tokens: 60",
-				name, rapid.SampledFrom([]string{"alert", "shrink", "rollback"}).Draw(t, "action"), rapid.IntRange(1, 3).Draw(t, "max"),
-				rapid.IntRange(0, 3).Draw(t, "floor"), rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness"))
+			return fmt.Sprintf("apply\nname: %s\narms: [{name: a, value: 1}, {name: b, value: 2}, {name: c, value: "+
+				"\"<c>&\\u2028\"}]\n"+
+				"control: {arm: a, share: 0.2}\nmetrics: [{name: m, range: [-5, 5]}, {name: n, kind: count, default: "+
+				"0}, {name: r, kind: ratio, numerator: m, denominator: n}]\n"+
+				"objective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max_change: 0.2, action: %s}, {metric: "+
+				"r, max: %d}]\n"+
+				"exploration_floor: 0.%d\nround: {length: 1m, min_units: 3}\nattribution_window: 2m\nstickiness: "+
+				"%s\nhold_back: 0.1\nopen_tokens: 60",
+				name, rapid.SampledFrom([]string{"alert", "shrink", "rollback"}).Draw(t, "action"),
+				rapid.IntRange(1, 3).Draw(t, "max"),
+				rapid.IntRange(0, 3).Draw(t, "floor"),
+				rapid.SampledFrom([]string{"unit", "round"}).Draw(t, "stickiness"))
 		}
 		s.run(definition("one"))
 		s.run(definition("two"))
@@ -43,18 +49,27 @@ func TestFold(t *testing.T) {
 			switch rapid.IntRange(0, 12).Draw(t, "kind") {
 			case 0, 1, 2, 3, 4:
 				first := rapid.IntRange(0, 30).Draw(t, "first")
-				s.simulate([]string{"simulate", fmt.Sprint(first), fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "n")), "0", "m=a:.2,b:.9,c:.4", "n=a:.3,b:.6,c:.3"})
+				s.simulate([]string{
+					"simulate", fmt.Sprint(first), fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "n")), "0",
+					"m=a:.2,b:.9,c:.4", "n=a:.3,b:.6,c:.3",
+				})
 			case 5, 6, 7:
 				s.now += int64(time.Duration(rapid.IntRange(1, 90).Draw(t, "wait")) * time.Second)
 				s.run("due")
 			case 8:
-				s.run(rapid.SampledFrom([]string{"pause", "resume", "rollback", "clock", "round"}).Draw(t, "name event"))
+				s.run(rapid.SampledFrom([]string{"pause", "resume", "rollback", "clock", "round"}).Draw(t,
+					"name event"))
 			case 9:
-				s.run(fmt.Sprintf("aggregate src %d\n%d b 3 m=3/2/2 n=3/4/6 *r=3/2/4/2/6/2", rapid.IntRange(1, 9).Draw(t, "sequence"), rapid.IntRange(1, 9).Draw(t, "version")))
+				s.run(fmt.Sprintf("aggregate src %d\n%d b 3 m=3/2/2 n=3/4/6 *r=3/2/4/2/6/2",
+					rapid.IntRange(1, 9).Draw(t, "sequence"), rapid.IntRange(1, 9).Draw(t, "version")))
 			case 10:
-				s.run(rapid.SampledFrom([]string{"arm.add d 4", "arm.retire b", "arm.retire d", "arm.retire a"}).Draw(t, "arm"))
+				s.run(rapid.SampledFrom([]string{"arm.add d 4", "arm.retire b", "arm.retire d", "arm.retire a"}).Draw(t,
+					"arm"))
 			case 11:
-				s.apply(Event{rapid.SampledFrom([]string{"feedback", "nonsense", "definition"}).Draw(t, "bad"), s.now, []byte(`{"experiment":"one","x":1}`)})
+				s.apply(Event{
+					rapid.SampledFrom([]string{"feedback", "nonsense", "definition"}).Draw(t, "bad"), s.now,
+					[]byte(`{"experiment":"one","x":1}`),
+				})
 			case 12:
 				if rapid.IntRange(0, 5).Draw(t, "delete") == 0 {
 					s.run("delete")
@@ -114,7 +129,11 @@ func TestApplyPosition(t *testing.T) {
 	if err != nil || o.Err == nil || s.Position() != 1 || s.Time() != 5 {
 		t.Errorf("an unknown kind: %v %v", o.Err, err)
 	}
-	if o, _ := s.Apply(2, Event{Kind: KindPause, Time: 3, Payload: []byte(`{"experiment":"x"}`)}); noregret.CodeOf(o.Err) != noregret.NotFound || s.Time() != 5 {
+	if o,
+		_ := s.Apply(2, Event{
+		Kind: KindPause, Time: 3,
+		Payload: []byte(`{"experiment":"x"}`),
+	}); noregret.CodeOf(o.Err) != noregret.NotFound || s.Time() != 5 {
 		t.Errorf("an unknown experiment: %v", o.Err)
 	}
 }
@@ -122,7 +141,8 @@ func TestApplyPosition(t *testing.T) {
 // TestSnapshotRefuses: a damaged snapshot is refused, and the state it was to replace stays.
 func TestSnapshotRefuses(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
+		"{goals: [{metric: m}]}")
 	s.simulate([]string{"simulate", "0", "30", "1", "m=a:1,b:0"})
 	b, err := s.state.MarshalBinary()
 	if err != nil {
@@ -142,7 +162,8 @@ func TestSnapshotRefuses(t *testing.T) {
 		if !bytes.Contains(b, []byte(damage[0])) {
 			t.Fatalf("%s is not there", damage[0])
 		}
-		if err := n.UnmarshalBinary(bytes.Replace(b, []byte(damage[0]), []byte(damage[1]), 1)); err == nil || n.Position() != 0 {
+		if err := n.UnmarshalBinary(bytes.Replace(b, []byte(damage[0]), []byte(damage[1]), 1)); err == nil ||
+			n.Position() != 0 {
 			t.Errorf("%v was taken", damage)
 		}
 	}
@@ -154,7 +175,8 @@ func TestSnapshotRefuses(t *testing.T) {
 // TestMemoryPerToken measures what a unit that waits for feedback costs: docs/service.md states it.
 func TestMemoryPerToken(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}, {name: o}]\nobjective: {goals: [{metric: m}]}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}, {name: " +
+		"o}]\nobjective: {goals: [{metric: m}]}")
 	use := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -169,7 +191,8 @@ func TestMemoryPerToken(t *testing.T) {
 		e := UnitsEvent{Experiment: "x"}
 		for j := range 1000 {
 			d := p.Decide(fmt.Sprint("unit", i+j))
-			e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, nil))
+			e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+				nil))
 		}
 		ev, err := NewEvent(KindExposures, s.now, e)
 		if err != nil {
@@ -191,14 +214,17 @@ func BenchmarkApplyFeedback(b *testing.B) {
 	for _, batch := range []int{1, 100} {
 		b.Run(fmt.Sprint("items=", batch), func(b *testing.B) {
 			s := newScenario(b)
-			s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}]\nobjective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max: 3}]\nopen_tokens: 100000000")
+			s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: " +
+				"n}]\nobjective: {goals: [{metric: m}]}\nguardrails: [{metric: n, max: 3}]\nopen_tokens: 100000000")
 			p := s.state.Policy("x")
 			var events []Event
 			for i := range 2000 {
 				e := UnitsEvent{Experiment: "x"}
 				for j := range batch {
 					d := p.Decide(fmt.Sprint("unit", i*batch+j))
-					e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, map[string]float64{"m": 1, "n": 2}))
+					e.Items = append(e.Items,
+						UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+							map[string]float64{"m": 1, "n": 2}))
 				}
 				ev, err := NewEvent(KindFeedback, s.now, e)
 				if err != nil {

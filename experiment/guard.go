@@ -8,8 +8,8 @@ import (
 // GuardState is how a guardrail stands.
 type GuardState string
 
-// The states: nothing is known; the estimate holds the limit; it does not, but the confidence sequence
-// still allows that it does; it does not, with confidence.
+// The states: nothing is known; the estimate holds the limit; it does not, but the confidence
+// sequence still allows that it does; it does not, with confidence.
 const (
 	Unknown  GuardState = "unknown"
 	Ok       GuardState = "ok"
@@ -23,13 +23,14 @@ type slackBounds struct {
 	estimate float64
 	// low and high are the confidence sequence.
 	low, high float64
-	// open are the arms of some share, the control not among them, whose own sequence has no end yet.
+	// open are the arms of some share, the control not among them, whose own sequence has no end
+	// yet.
 	open []int
 }
 
-// armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have equal parts
-// of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum never exceeds alpha,
-// however many come.
+// armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have
+// equal parts of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum
+// never exceeds alpha, however many come.
 func (x *live) armAlpha(g *Guardrail, k int) float64 {
 	if k < x.Founders {
 		return g.Alpha / float64(2*x.Founders)
@@ -48,11 +49,11 @@ type armBound struct {
 // ofControl is what a limit relative to the control's mean y is compared with: y + change·|y|.
 func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y)) }
 
-// slack is by how much a mixture holds a guardrail: y − c for a lower limit, c − y for an upper one,
-// with the control's bound in place of c for a change. Each arm's sequence has a part of alpha of its own,
-// so that all hold at all times at once with probability 1 − alpha, for whatever mixture. An arm that
-// nothing is known of counts with its metric's range. Kept are the arms' bounds of the last call with the
-// same guardrail; nil for a caller that is not the only one.
+// slack is by how much a mixture holds a guardrail: y − c for a lower limit, c − y for an upper
+// one, with the control's bound in place of c for a change. Each arm's sequence has a part of alpha
+// of its own, so that all hold at all times at once with probability 1 − alpha, for whatever
+// mixture. An arm that nothing is known of counts with its metric's range. Kept are the arms'
+// bounds of the last call with the same guardrail; nil for a caller that is not the only one.
 func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 	limit, up, relative, _ := g.limit()
 	metric := x.def.metricIndex(g.Metric)
@@ -135,7 +136,8 @@ func (x *live) overControl(weight, change, from, to float64) (low, high float64)
 	return low, high
 }
 
-// sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a ratio.
+// sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
+// ratio.
 func (x *live) sequence(metric int, limit float64, a *armStats) Sequence {
 	if r := x.def.ratioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
@@ -143,8 +145,8 @@ func (x *live) sequence(metric int, limit float64, a *armStats) Sequence {
 	return a.Metrics[metric]
 }
 
-// span is where an observation of what a guardrail looks at lies: the metric's range, or for a ratio that of
-// x − c·y. Infinite ends are of metrics without a range.
+// span is where an observation of what a guardrail looks at lies: the metric's range, or for a
+// ratio that of x − c·y. Infinite ends are of metrics without a range.
 func (x *live) span(metric int, limit float64) (least, most float64) {
 	r := x.def.ratioIndex(metric)
 	if r < 0 {
@@ -188,8 +190,9 @@ func judge(estimate, high float64) GuardState {
 	return Ok
 }
 
-// watch looks at all guardrails and does what a new breach asks for. While the experiment is rolled back
-// they stay as they were, so that a breach that was answered acts again, after resume, only once it was over.
+// watch looks at all guardrails and does what a new breach asks for. While the experiment is rolled
+// back they stay as they were, so that a breach that was answered acts again, after resume, only
+// once it was over.
 func (x *live) watch(now int64) {
 	if len(x.Guards) == 0 || x.Status == RolledBack {
 		return
@@ -231,7 +234,8 @@ func (x *live) watch(now int64) {
 	}
 }
 
-// kept are the arms' bounds of a guardrail from the last look. Only what applies events may ask for them.
+// kept are the arms' bounds of a guardrail from the last look. Only what applies events may ask for
+// them.
 func (x *live) kept(i int) []armBound {
 	if len(x.bounds) != len(x.Guards) {
 		x.bounds = make([][]armBound, len(x.Guards))
@@ -242,15 +246,15 @@ func (x *live) kept(i int) []armBound {
 	return x.bounds[i]
 }
 
-// shrinkAllowance is the share that arms without any bound keep together while the mixture is shrunk: with
-// none they would never get one.
+// shrinkAllowance is the share that arms without any bound keep together while the mixture is
+// shrunk: with none they would never get one.
 const shrinkAllowance = 0.02
 
-// shrink moves p towards the control arm so far that the lower bounds of the guardrails that are being
-// shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y
-// (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself. Arms whose
-// metric has no range, and which are too new for a bound, are left out of that and get at most a 50th of the
-// units, until they have one.
+// shrink moves p towards the control arm so far that the lower bounds of the guardrails that are
+// being shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack
+// y (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
+// Arms whose metric has no range, and which are too new for a bound, are left out of that and get
+// at most a 50th of the units, until they have one.
 func (x *live) shrink(p []float64) {
 	open := x.openArms(p)
 	rest, aside := p, 0.0
@@ -288,7 +292,8 @@ func (x *live) shrink(p []float64) {
 	copy(p, rest)
 }
 
-// openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk for.
+// openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk
+// for.
 func (x *live) openArms(p []float64) (open []int) {
 	for i := range x.Guards {
 		if x.Guards[i].Shrinking {
@@ -302,8 +307,8 @@ func (x *live) openArms(p []float64) (open []int) {
 	return open
 }
 
-// shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more, unless some
-// arms were left out of the mixture.
+// shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more,
+// unless some arms were left out of the mixture.
 func (x *live) shrinkage(p []float64, partly bool) float64 {
 	rho := 1.0
 	for i := range x.Guards {

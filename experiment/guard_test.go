@@ -12,14 +12,16 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// guardRun plays an experiment whose arms have the guardrail's metric at the given means, in batches, with
-// a mixture that learns, and reports whether a guardrail at the limit was ever called breached, looked at
-// after every batch.
+// guardRun plays an experiment whose arms have the guardrail's metric at the given means, in
+// batches, with a mixture that learns, and reports whether a guardrail at the limit was ever called
+// breached, looked at after every batch.
 func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[string]float64) bool {
 	t.Helper()
 	s := newScenario(t)
-	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, share: 0.2}\n" +
-		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, " + limit + ", alpha: 0.2}]\n" +
+	s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, " +
+		"share: 0.2}\n" +
+		"metrics: [{name: x}, {name: y}]\nobjective: {goals: [{metric: x}]}\nguardrails: [{metric: y, " + limit +
+		", alpha: 0.2}]\n" +
 		"exploration_floor: 0.3\nround: {length: 1m}\nattribution_window: 1m")
 	r := random.New(seed, "guard")
 	for b := range batches {
@@ -28,7 +30,8 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 			unit := fmt.Sprint(seed, "-", b, "-", i)
 			d := s.state.Policy("g").Decide(unit)
 			tok := Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}
-			p.Items = append(p.Items, UnitOf(tok, map[string]float64{"x": pasto.Normal(r), "y": means[d.Name] + pasto.Normal(r)}))
+			p.Items = append(p.Items, UnitOf(tok,
+				map[string]float64{"x": pasto.Normal(r), "y": means[d.Name] + pasto.Normal(r)}))
 		}
 		q := UnitsEvent{Experiment: "g"}
 		for _, e := range p.Items {
@@ -46,9 +49,9 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 	return false
 }
 
-// TestGuardrailCalls: arms exactly at the limit are called breached in at most alpha = 20 % of the runs
-// though the guardrail is looked at after every batch and the mixture moves; arms beyond it are found, in
-// either direction and relative to the control.
+// TestGuardrailCalls: arms exactly at the limit are called breached in at most alpha = 20 % of the
+// runs though the guardrail is looked at after every batch and the mixture moves; arms beyond it
+// are found, in either direction and relative to the control.
 func TestGuardrailCalls(t *testing.T) {
 	testsize.NoRace(t)
 	const runs = 40
@@ -72,14 +75,16 @@ func TestGuardrailCalls(t *testing.T) {
 				t.Errorf("%s, seed %d: a breach was not found", limit, seed)
 			}
 		}
-		if guardRun(t, 9, 40, limit, map[string]float64{"c": 1, "a": 1, "b": 1}) && limit != "min: 1" && limit != "max: 1" {
+		if guardRun(t, 9, 40, limit, map[string]float64{"c": 1, "a": 1, "b": 1}) && limit != "min: 1" &&
+			limit != "max: 1" {
 			t.Errorf("%s: equal arms were called breached", limit)
 		}
 	}
 }
 
-// TestHealthyGuardrailStays: a rate of .10 held to at least .05, with a rollback at alpha .05, looked at after
-// every unit: at most 5 % of the runs are ever rolled back. (It was 118 of 200 by sample variances.)
+// TestHealthyGuardrailStays: a rate of .10 held to at least .05, with a rollback at alpha .05,
+// looked at after every unit: at most 5 % of the runs are ever rolled back. (It was 118 of 200 by
+// sample variances.)
 func TestHealthyGuardrailStays(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 200, 19 // 10 expected at the very most, 19 or more have probability .006
@@ -89,7 +94,8 @@ func TestHealthyGuardrailStays(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(runs) {
 		s := newScenario(t)
-		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.5}\nmetrics: [{name: x, range: [0, 1]}, {name: y, kind: count, range: [0, 1]}]\n" +
+		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
+			"0.5}\nmetrics: [{name: x, range: [0, 1]}, {name: y, kind: count, range: [0, 1]}]\n" +
 			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.05, alpha: 0.05, action: rollback}]")
 		r := random.New(seed, "healthy")
 		for i := range 400 {
@@ -98,7 +104,10 @@ func TestHealthyGuardrailStays(t *testing.T) {
 			if r.Float64() < .1 {
 				y = 1
 			}
-			p := UnitsEvent{Experiment: "g", Items: []UnitEvent{UnitOf(Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, map[string]float64{"y": y})}}
+			p := UnitsEvent{Experiment: "g", Items: []UnitEvent{
+				UnitOf(Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+					map[string]float64{"y": y}),
+			}}
 			s.event(KindFeedback, p)
 			p.Items[0].Metrics = nil
 			s.event(KindExposures, p)
@@ -112,13 +121,15 @@ func TestHealthyGuardrailStays(t *testing.T) {
 	}
 }
 
-// TestShrinkLetsArmsIn: an arm that nothing is known of keeps some traffic while the mixture is shrunk, with
-// a metric with a range by it, without one by an allowance; and the report says so.
+// TestShrinkLetsArmsIn: an arm that nothing is known of keeps some traffic while the mixture is
+// shrunk, with a metric with a range by it, without one by an allowance; and the report says so.
 func TestShrinkLetsArmsIn(t *testing.T) {
 	for _, ranged := range []string{", range: [0, 1]", ""} {
 		s := newScenario(t)
-		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: 0.3}\nmetrics: [{name: x" + ranged + "}, {name: y" + ranged + "}]\n" +
-			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, action: shrink}]\nround: {length: 1m}\nattribution_window: 1m")
+		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +
+			"0.3}\nmetrics: [{name: x" + ranged + "}, {name: y" + ranged + "}]\n" +
+			"objective: {goals: [{metric: x}]}\nguardrails: [{metric: y, min: 0.6, action: shrink}]\nround: {length: " +
+			"1m}\nattribution_window: 1m")
 		s.simulate([]string{"simulate", "0", "2000", "0", "x=a:.9,c:.1", "y=a:.2,c:.9"})
 		x := s.state.live["g"]
 		if !x.Guards[0].Shrinking {
@@ -132,11 +143,15 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		if b := r.Mixture["b"]; !(b > 0) || b > .2 || r.Mixture["c"] < .5 {
 			t.Errorf("%q: the new arm has %v of %v", ranged, b, r.Mixture)
 		}
-		if said := strings.Join(r.Health.Problems, "; "); !strings.Contains(said, "is shrunk") || ranged == "" && !strings.Contains(said, "too new for a bound") {
+		if said := strings.Join(r.Health.Problems, "; "); !strings.Contains(said, "is shrunk") || ranged == "" &&
+			!strings.Contains(said, "too new for a bound") {
 			t.Errorf("%q: it says %q", ranged, said)
 		}
 		for round := range testsize.Of(60, 25) { // the new arm is good, which is found out
-			s.simulate([]string{"simulate", fmt.Sprint(10_000 * (round + 1)), "500", "0", "x=a:.9,c:.1,b:.5", "y=a:.2,c:.9,b:.9"})
+			s.simulate([]string{
+				"simulate", fmt.Sprint(10_000 * (round + 1)), "500", "0", "x=a:.9,c:.1,b:.5",
+				"y=a:.2,c:.9,b:.9",
+			})
 			s.run("wait 61s")
 			s.run("due")
 		}
@@ -153,8 +168,10 @@ func TestNegativeControl(t *testing.T) {
 	testsize.NoRace(t)
 	run := func(limit, means string) (GuardState, float64) {
 		s := newScenario(t)
-		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, 10]}]\n" +
-			"policy: {kind: fixed, split: {c: 0.5, a: 0.5}}\ncontrol: {arm: c}\nguardrails: [{metric: y, " + limit + "}]")
+		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, " +
+			"10]}]\n" +
+			"policy: {kind: fixed, split: {c: 0.5, a: 0.5}}\ncontrol: {arm: c}\nguardrails: [{metric: y, " + limit +
+			"}]")
 		s.simulate([]string{"simulate", "0", fmt.Sprint(testsize.Of(20_000, 6000)), "0.5", "y=" + means})
 		r, err := s.state.Report("g")
 		if err != nil {
@@ -178,7 +195,10 @@ func TestNegativeControl(t *testing.T) {
 			t.Errorf("%s with %s: %s by %v, want %s by %v", c.limit, c.means, state, change, c.want, c.change)
 		}
 	}
-	d, err := Parse("d", []byte(`{"name":"g","arms":[{"name":"c","value":0},{"name":"a","value":1}],"control":{"arm":"c","share":0.1},"metrics":[{"name":"y"}],"objective":{"goals":[{"metric":"y"}]},"guardrails":[{"metric":"y","min_change":-0.1}]}`))
+	d,
+		err := Parse("d",
+		[]byte(
+			`{"name":"g","arms":[{"name":"c","value":0},{"name":"a","value":1}],"control":{"arm":"c","share":0.1},"metrics":[{"name":"y"}],"objective":{"goals":[{"metric":"y"}]},"guardrails":[{"metric":"y","min_change":-0.1}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

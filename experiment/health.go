@@ -2,8 +2,8 @@ package experiment
 
 // Health says whether the data can be trusted.
 type Health struct {
-	// SampleRatio is the sequential test of whether units are exposed as decided. Mismatch is an alarm at
-	// 1e-4; P is valid at all times.
+	// SampleRatio is the sequential test of whether units are exposed as decided. Mismatch is an
+	// alarm at 1e-4; P is valid at all times.
 	SampleRatio struct {
 		Mismatch bool    `json:"mismatch"`
 		P        float64 `json:"p"`
@@ -16,8 +16,8 @@ type Health struct {
 	Orphans int64 `json:"orphans"`
 	// Dead are arms with a share and no units although at least 20 were to be expected.
 	Dead []string `json:"dead"`
-	// Unlearned counts units that the policy has not learned from, as a metric was missing or the experiment
-	// was paused.
+	// Unlearned counts units that the policy has not learned from, as a metric was missing or the
+	// experiment was paused.
 	Unlearned int64 `json:"unlearned"`
 	// Open counts units that wait for feedback.
 	Open int64 `json:"open"`
@@ -28,7 +28,10 @@ type Health struct {
 }
 
 func (x *live) health() Health {
-	h := Health{Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans, Unlearned: x.Unlearned, DuplicateValues: x.Again, Exposures: x.Exposures}
+	h := Health{
+		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
+		Unlearned: x.Unlearned, DuplicateValues: x.Again, Exposures: x.Exposures,
+	}
 	h.SampleRatio.Mismatch, h.SampleRatio.P = x.Ratio.mismatch()
 	if h.SampleRatio.Mismatch {
 		h.Problems = append(h.Problems, "sample ratio mismatch: units are not exposed to the arms as decided")
@@ -56,7 +59,8 @@ func (x *live) health() Health {
 	h.Open = x.open()
 	h.Problems = append(h.Problems, x.shrunk()...)
 	if len(x.cohorts) >= x.maxOpen() {
-		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
+		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their "+
+			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
 	}
 	return h
 }
@@ -78,7 +82,8 @@ func (x *live) shrunk() (problems []string) {
 		}
 		text := "guardrail " + x.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
 		for at, k := range x.slack(&x.def.Guardrails[i], p, nil).open {
-			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] + x.Arms[k].Name
+			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] +
+				x.Arms[k].Name
 		}
 		problems = append(problems, text)
 	}

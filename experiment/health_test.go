@@ -11,7 +11,10 @@ import (
 
 // ratioLive is an experiment for its ratio test: versions with mixtures of their own.
 func ratioLive(t testing.TB, stickiness string) *live {
-	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}},"stickiness":"`+stickiness+`"}`))
+	d,
+		err := Parse("x",
+		[]byte(
+			`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}},"stickiness":"`+stickiness+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +52,8 @@ func pick(rng *random.Source, p, tilt []float64) int {
 	return k
 }
 
-// ratioRun counts units of a test with true shares while the policy says that they are those of mixtures, one
-// after the other, each a stream of its own.
+// ratioRun counts units of a test with true shares while the policy says that they are those of
+// mixtures, one after the other, each a stream of its own.
 func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
 	x, rng := ratioLive(t, "round"), random.New(seed, "ratio")
 	var c *cohort
@@ -64,8 +67,8 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 	return &x.Ratio
 }
 
-// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a mixture
-// that changes; and an alarm where one arm loses a tenth of its units.
+// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a
+// mixture that changes; and an alarm where one arm loses a tenth of its units.
 func TestRatioTest(t *testing.T) {
 	testsize.NoRace(t)
 	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}

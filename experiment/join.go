@@ -45,7 +45,8 @@ func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
 	case c == nil:
 		return nil, 0, Late, bad("version", "the window of version %d has closed", e.Version)
 	case c.Sealed > 0 && decided > c.Sealed+x.grace():
-		return nil, 0, Late, bad("version", "it was decided more than %v after version %d had ended", time.Duration(x.grace()), e.Version)
+		return nil, 0, Late, bad("version", "it was decided more than %v after version %d had ended",
+			time.Duration(x.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
 		return nil, 0, Rejected, bad("arm", "%d: version %d has %d arms", e.Arm, e.Version, len(c.Mixture))
@@ -54,7 +55,8 @@ func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
 		return c, i, Accepted, nil
 	}
 	if open := x.open(); open >= x.def.OpenTokens {
-		return nil, 0, Rejected, bad("open_tokens", "%d units wait for feedback already, which is the definition's bound", open)
+		return nil, 0, Rejected, bad("open_tokens",
+			"%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
 	if draw(unit, x.policy.holdKey) < x.policy.HoldBack {
@@ -174,14 +176,18 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		return o
 	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
-		return all(Rejected, bad("source", "%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1", p.Source, p.Sequence))
+		return all(Rejected, bad("source", "%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
+			p.Source, p.Sequence))
 	}
-	i, known := slices.BinarySearchFunc(x.Sources, p.Source, func(s source, name string) int { return strings.Compare(s.Name, name) })
+	i, known := slices.BinarySearchFunc(x.Sources, p.Source, func(s source, name string) int {
+		return strings.Compare(s.Name, name)
+	})
 	if known && p.Sequence <= x.Sources[i].Last {
 		return all(Duplicate, nil)
 	}
 	if !known && len(x.Sources) >= keepSources {
-		return all(Rejected, bad("source", "%d sources have reported within the attribution window, which is the most there may be", len(x.Sources)))
+		return all(Rejected, bad("source", "%d sources have reported within the attribution window, which is the "+
+			"most there may be", len(x.Sources)))
 	}
 	counted := false
 	for j := range p.Items {
@@ -283,8 +289,8 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 	return nil
 }
 
-// checkSums turns an item's sums into statistics, as if its units had come one by one: units without a
-// value of a metric with a default count as the default, in ratios too.
+// checkSums turns an item's sums into statistics, as if its units had come one by one: units
+// without a value of a metric with a default count as the default, in ratios too.
 func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
@@ -325,9 +331,9 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 	return out, nil
 }
 
-// pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a word of it, of
-// those with one part where the other was reported of none and has a default; and, where both have defaults, of
-// the units without either.
+// pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a
+// word of it, of those with one part where the other was reported of none and has a default; and,
+// where both have defaults, of the units without either.
 func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]

@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share has none.
+// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share
+// has none.
 func (x *live) value(p []float64) (v float64, ok bool) {
 	means, known := x.means()
 	return x.valueBy(p, means, known)
@@ -38,7 +39,8 @@ func (x *live) valueBy(p []float64, means [][]float64, known []bool) (v float64,
 	return v, finite(v)
 }
 
-// means are what the objective sees of each arm, by all that was ever observed; nil without an objective.
+// means are what the objective sees of each arm, by all that was ever observed; nil without an
+// objective.
 func (x *live) means() (means [][]float64, known []bool) {
 	if x.goals == nil {
 		return nil, nil
@@ -95,22 +97,24 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 	return unlearned
 }
 
-// grace is how long after a version's end units may still be decided for under it: by the service while the
-// event that ends the version is being made durable, and by a copy of its policy. A 20th of the attribution
-// window; at least five seconds, as a disk or a network may take that, or the window if that is shorter; and at most a
-// minute.
+// grace is how long after a version's end units may still be decided for under it: by the service
+// while the event that ends the version is being made durable, and by a copy of its policy. A 20th
+// of the attribution window; at least five seconds, as a disk or a network may take that, or the
+// window if that is shorter; and at most a minute.
 func (x *live) grace() int64 {
 	w := int64(x.def.AttributionWindow)
 	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
 }
 
-// matures is when a cohort's window has closed for every unit that may have been decided for under it.
+// matures is when a cohort's window has closed for every unit that may have been decided for under
+// it.
 func (x *live) matures(c *cohort) int64 {
 	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
-// advance lets the cohorts whose window has closed mature, and forgets sources whose last report was before
-// every version that is open: a report of theirs that came again would be late as a whole.
+// advance lets the cohorts whose window has closed mature, and forgets sources whose last report
+// was before every version that is open: a report of theirs that came again would be late as a
+// whole.
 func (x *live) advance(now int64) {
 	n := len(x.cohorts)
 	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
@@ -124,7 +128,9 @@ func (x *live) advance(now int64) {
 
 func (x *live) mature(c *cohort) {
 	x.Ratio.mature(x, c)
-	m := c.mature(x.def, func(slot, metric int, v float64) { x.count(c, slot, metric, v) }, func(slot, ratio int, a, b float64) {
+	m := c.mature(x.def, func(slot, metric int, v float64) {
+		x.count(c, slot, metric, v)
+	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
 		x.stats(c, slot).Pairs[ratio].Add(a, b)
 	})
@@ -162,7 +168,8 @@ func (x *live) mature(c *cohort) {
 	}
 }
 
-// remember keeps a matured version's statistics; the two oldest are merged where there are too many.
+// remember keeps a matured version's statistics; the two oldest are merged where there are too
+// many.
 func (x *live) remember(arms []armStats) {
 	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
 	keep := keepRecent

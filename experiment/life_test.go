@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-const pausable = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}]\n" +
+const pausable = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, " +
+	"1]}]\n" +
 	"objective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m\nopen_tokens: 500"
 
-// TestPauseKeepsGoing: while an experiment is paused its rows are freed in time, so that it never refuses all
-// traffic; what is served stays what it was; what came before the pause is learned from, what comes in it is
-// counted as not.
+// TestPauseKeepsGoing: while an experiment is paused its rows are freed in time, so that it never
+// refuses all traffic; what is served stays what it was; what came before the pause is learned
+// from, what comes in it is counted as not.
 func TestPauseKeepsGoing(t *testing.T) {
 	s := newScenario(t)
 	s.run(pausable)
@@ -57,8 +58,8 @@ func TestPauseKeepsGoing(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestTooFewUnitsAge: where a round never gets its units, or no exposure is ever reported, rows are freed all
-// the same.
+// TestTooFewUnitsAge: where a round never gets its units, or no exposure is ever reported, rows are
+// freed all the same.
 func TestTooFewUnitsAge(t *testing.T) {
 	s := newScenario(t)
 	s.run(strings.Replace(pausable, "length: 1m", "length: 1m, min_units: 1000000", 1))
@@ -77,11 +78,13 @@ func TestTooFewUnitsAge(t *testing.T) {
 	s.check()
 }
 
-// TestUnlearnedOnce: a new objective is taught from what was kept, and what cannot be used is not counted anew.
+// TestUnlearnedOnce: a new objective is taught from what was kept, and what cannot be used is not
+// counted anew.
 func TestUnlearnedOnce(t *testing.T) {
 	s := newScenario(t)
 	goal := func(m string) string {
-		return "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}]\nobjective: {goals: [{metric: " + m + "}]}\nround: {length: 1m}\nattribution_window: 1m"
+		return "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: " +
+			"n}]\nobjective: {goals: [{metric: " + m + "}]}\nround: {length: 1m}\nattribution_window: 1m"
 	}
 	s.run(goal("m"))
 	s.simulate([]string{"simulate", "0", "50", "1", "n=a:1,b:1"}) // nothing of m
@@ -101,13 +104,17 @@ func TestUnlearnedOnce(t *testing.T) {
 	}
 }
 
-// TestSourcesForgotten: a source is forgotten once all that its last report may have counted in has closed;
-// until then a report that comes again is a duplicate, and after it late.
+// TestSourcesForgotten: a source is forgotten once all that its last report may have counted in has
+// closed; until then a report that comes again is a duplicate, and after it late.
 func TestSourcesForgotten(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}\nround: {length: 1m}\nattribution_window: 1m")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +
+		"y}]}\nround: {length: 1m}\nattribution_window: 1m")
 	send := func(source int, version uint64) ItemStatus {
-		return s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: fmt.Sprint("s", source), Sequence: 1, Items: []AggregateItem{{Version: version, Arm: "a", Units: 1}}}).Items[0].Status
+		return s.event(KindAggregate, AggregateEvent{
+			Experiment: "x", Source: fmt.Sprint("s", source), Sequence: 1,
+			Items: []AggregateItem{{Version: version, Arm: "a", Units: 1}},
+		}).Items[0].Status
 	}
 	units, versions := 0, []uint64{}
 	for i := range 3 * keepSources / 1000 {
@@ -137,11 +144,12 @@ func TestSourcesForgotten(t *testing.T) {
 	s.check()
 }
 
-// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after its
-// version has ended, and such units have their whole window; later decisions under it are late.
+// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after
+// its version has ended, and such units have their whole window; later decisions under it are late.
 func TestStalePolicies(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nround: {length: 20m}\nattribution_window: 20m")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
+		"{goals: [{metric: m}]}\nround: {length: 20m}\nattribution_window: 20m")
 	s.decide("first")
 	s.run("expose first")
 	old := s.state.Policy("x")
@@ -168,15 +176,17 @@ func TestStalePolicies(t *testing.T) {
 	}
 }
 
-// TestOpenVersionsBounded: short rounds in a long window do not pile up versions that wait, and the memory of
-// those that may is what docs/service.md says.
+// TestOpenVersionsBounded: short rounds in a long window do not pile up versions that wait, and the
+// memory of those that may is what docs/service.md says.
 func TestOpenVersionsBounded(t *testing.T) {
 	s := newScenario(t)
 	var arms strings.Builder
 	for k := range 100 {
 		fmt.Fprintf(&arms, "\n  - {name: a%d, value: %d}", k, k)
 	}
-	s.run("apply\nname: x\narms:" + arms.String() + "\nmetrics: [{name: m}, {name: n}, {name: o}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.5}}\nround: {length: 1s}\nattribution_window: 24h")
+	s.run("apply\nname: x\narms:" + arms.String() +
+		"\nmetrics: [{name: m}, {name: n}, {name: o}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.5}}\nround: " +
+		"{length: 1s}\nattribution_window: 24h")
 	var before, after runtime.MemStats
 	use := func(m *runtime.MemStats) {
 		runtime.GC()
@@ -187,7 +197,10 @@ func TestOpenVersionsBounded(t *testing.T) {
 	p := uint64(1)
 	for i := range 4000 {
 		d := s.state.Policy("x").Decide(fmt.Sprint("u", i))
-		e, err := NewEvent(KindExposures, s.now, UnitsEvent{Experiment: "x", Items: []UnitEvent{UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, nil)}})
+		e, err := NewEvent(KindExposures, s.now,
+			UnitsEvent{Experiment: "x", Items: []UnitEvent{
+				UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, nil),
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,11 +215,14 @@ func TestOpenVersionsBounded(t *testing.T) {
 	use(&after)
 	x := s.state.live["x"]
 	per := float64(after.HeapAlloc-before.HeapAlloc) / float64(len(x.cohorts)) / 1024
-	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.cohorts), (after.HeapAlloc-before.HeapAlloc)>>20, per)
+	t.Logf("%d versions wait, %d MiB, %.0f KiB each with their history", len(x.cohorts),
+		(after.HeapAlloc-before.HeapAlloc)>>20, per)
 	if len(x.cohorts) > x.maxOpen() || (after.HeapAlloc-before.HeapAlloc)>>20 > 40 {
-		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.cohorts), (after.HeapAlloc-before.HeapAlloc)>>20, x.maxOpen())
+		t.Errorf("%d versions wait in %d MiB, want at most %d in 40", len(x.cohorts),
+			(after.HeapAlloc-before.HeapAlloc)>>20, x.maxOpen())
 	}
-	if r, err := s.state.Report("x"); err != nil || !strings.Contains(strings.Join(r.Health.Problems, ";"), "rounds wait") {
+	if r, err := s.state.Report("x"); err != nil ||
+		!strings.Contains(strings.Join(r.Health.Problems, ";"), "rounds wait") {
 		t.Errorf("it is not said: %v", err)
 	}
 	for i := 0; ; i++ { // nor do changes by hand
@@ -236,8 +252,8 @@ func (s *scenario) eventAt(position *uint64, kind string) Outcome {
 	return o
 }
 
-// TestClockLeaps: a clock that was ahead for an event and set right does not make everything late for ever;
-// one that is behind all that was seen changes nothing.
+// TestClockLeaps: a clock that was ahead for an event and set right does not make everything late
+// for ever; one that is behind all that was seen changes nothing.
 func TestClockLeaps(t *testing.T) {
 	s := newScenario(t)
 	s.run(pausable)
@@ -282,25 +298,32 @@ func TestClockLeaps(t *testing.T) {
 // TestDuplicateValues: a metric that comes again within an accepted item is counted and named.
 func TestDuplicateValues(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: p}, {name: q}]\nobjective: {goals: [{metric: p}]}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: p}, {name: q}]\nobjective: {goals: " +
+		"[{metric: p}]}")
 	s.decide("u")
 	s.run("expose u")
 	s.run("feedback u:p=1")
-	if out := s.run("feedback u:p=5,q=2"); !strings.Contains(out, "accepted") || !strings.Contains(out, "p") || strings.Contains(out, "q") {
+	if out := s.run("feedback u:p=5,q=2"); !strings.Contains(out, "accepted") || !strings.Contains(out, "p") ||
+		strings.Contains(out, "q") {
 		t.Errorf("it says %q", out)
 	}
 	r, err := s.state.Report("x")
-	if err != nil || r.Health.DuplicateValues != 1 || *r.Arms["a"].Metrics["p"].Mean != 1 || *r.Arms["a"].Metrics["q"].Mean != 2 {
+	if err != nil || r.Health.DuplicateValues != 1 || *r.Arms["a"].Metrics["p"].Mean != 1 ||
+		*r.Arms["a"].Metrics["q"].Mean != 2 {
 		t.Errorf("%+v %v", r.Health, err)
 	}
 }
 
-// TestUnitsAndSums: the same data, unit by unit or as sums in whatever parts, make the same arms, guardrails,
-// shares of missing values and mixture.
+// TestUnitsAndSums: the same data, unit by unit or as sums in whatever parts, make the same arms,
+// guardrails, shares of missing values and mixture.
 func TestUnitsAndSums(t *testing.T) {
-	const definition = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: a, share: 0.4}\n" +
-		"metrics: [{name: m, range: [-2, 2]}, {name: n, kind: count, range: [0, 3], default: 1}, {name: o, kind: count, default: 2}, {name: r, kind: ratio, numerator: n, denominator: o}, {name: q, kind: ratio, numerator: m, denominator: n}]\n" +
-		"objective: {goals: [{metric: m}]}\nguardrails: [{metric: r, max: 0.5}, {metric: n, max_change: 0.1}, {metric: m, min: -1}]\nround: {length: 1m}\nattribution_window: 1m"
+	const definition = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: a, share: " +
+		"0.4}\n" +
+		"metrics: [{name: m, range: [-2, 2]}, {name: n, kind: count, range: [0, 3], default: 1}, {name: o, kind: " +
+		"count, default: 2}, {name: r, kind: ratio, numerator: n, denominator: o}, {name: q, kind: ratio, numerator: " +
+		"m, denominator: n}]\n" +
+		"objective: {goals: [{metric: m}]}\nguardrails: [{metric: r, max: 0.5}, {metric: n, max_change: 0.1}, " +
+		"{metric: m, min: -1}]\nround: {length: 1m}\nattribution_window: 1m"
 	rapid.Check(t, func(t *rapid.T) {
 		one, two := newScenario(t), newScenario(t)
 		one.run(definition)
@@ -328,11 +351,15 @@ func TestUnitsAndSums(t *testing.T) {
 			d := one.decide(u)
 			it := sums[d.Name]
 			if it == nil {
-				it = &AggregateItem{Version: d.Version, Arm: d.Name, Metrics: map[string]Sums{}, Pairs: map[string]PairSums{}}
+				it = &AggregateItem{
+					Version: d.Version, Arm: d.Name, Metrics: map[string]Sums{},
+					Pairs: map[string]PairSums{},
+				}
 				sums[d.Name] = it
 			}
 			it.Units++
-			m, n, o := rapid.Float64Range(-2, 2).Draw(t, "m"), float64(rapid.IntRange(0, 3).Draw(t, "n")), float64(rapid.IntRange(1, 9).Draw(t, "o"))
+			m, n, o := rapid.Float64Range(-2, 2).Draw(t, "m"), float64(rapid.IntRange(0, 3).Draw(t, "n")),
+				float64(rapid.IntRange(1, 9).Draw(t, "o"))
 			one.run("expose " + u)
 			values := map[string]float64{"m": m, "n": n, "o": o}
 			var told []string
@@ -394,7 +421,11 @@ func same(t *rapid.T, one, two *scenario) {
 				g.State = ""
 			}
 		}
-		b, err := json.Marshal(map[string]any{"arms": r.Arms, "guardrails": r.Guardrails, "missing": r.Health.Missing, "mixture": r.Mixture, "unlearned": r.Health.Unlearned})
+		b,
+			err := json.Marshal(map[string]any{
+			"arms": r.Arms, "guardrails": r.Guardrails, "missing": r.Health.Missing,
+			"mixture": r.Mixture, "unlearned": r.Health.Unlearned,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -445,11 +476,13 @@ func differ(path string, a, b any) string {
 	return ""
 }
 
-// TestLateDecision: a unit that is decided for while the end of its version is still being made durable, or
-// by a copy of the policy that is some seconds old, counts like any other, however short the window.
+// TestLateDecision: a unit that is decided for while the end of its version is still being made
+// durable, or by a copy of the policy that is some seconds old, counts like any other, however
+// short the window.
 func TestLateDecision(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 10s")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: " +
+		"fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 10s")
 	old := s.state.Policy("x")
 	s.run("pause") // it ends the version
 	if s.state.Policy("x") == old {
@@ -466,7 +499,8 @@ func TestLateDecision(t *testing.T) {
 		s.tokens[unit] = Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
 		out := s.run("expose " + unit)
 		s.now = began
-		if (unit == "ann") != strings.HasPrefix(out, "0: accepted") || unit == "bob" && !strings.Contains(out, "it was decided more than 5s after version 1 had ended") {
+		if (unit == "ann") != strings.HasPrefix(out, "0: accepted") || unit == "bob" &&
+			!strings.Contains(out, "it was decided more than 5s after version 1 had ended") {
 			t.Errorf("%s: %s", unit, out)
 		}
 	}

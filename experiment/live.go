@@ -14,9 +14,9 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // Status is how an experiment stands.
 type Status string
 
-// The states. A paused experiment decides on by the mixture that it had; units that come meanwhile count, and
-// are held to the guardrails, but are not learned from. One that is rolled back gives every unit the control
-// arm.
+// The states. A paused experiment decides on by the mixture that it had; units that come meanwhile
+// count, and are held to the guardrails, but are not learned from. One that is rolled back gives
+// every unit the control arm.
 const (
 	Running    Status = "running"
 	Paused     Status = "paused"
@@ -42,13 +42,15 @@ type version struct {
 	Stream string `json:"stream"`
 	First  uint64 `json:"first"`
 	Split  *Split `json:"split"`
-	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics + metric).
+	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics
+	// + metric).
 	Units u64s `json:"units"`
 	N     u64s `json:"n"`
 	Mean  f64s `json:"mean"`
 	// Value is the objective of the mixture by what was known then, if that was enough.
 	Value *float64 `json:"value"`
-	// Seen are the units exposed under the version, Observed its traffic's metric means once it has matured.
+	// Seen are the units exposed under the version, Observed its traffic's metric means once it has
+	// matured.
 	Seen     int64      `json:"seen"`
 	Observed []*float64 `json:"observed"`
 }
@@ -59,8 +61,8 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Counts are the feedback counters of a report. Orphans are values whose unit's exposure was not reported
-// within the window.
+// Counts are the feedback counters of a report. Orphans are values whose unit's exposure was not
+// reported within the window.
 type Counts struct {
 	Accepted  int64 `json:"accepted"`
 	Duplicate int64 `json:"duplicate"`
@@ -81,7 +83,8 @@ func (c *Counts) add(s ItemStatus, n int64) {
 	}
 }
 
-// source is one that sends aggregates: the last sequence number, and the running version when it came.
+// source is one that sends aggregates: the last sequence number, and the running version when it
+// came.
 type source struct {
 	Name    string `json:"name"`
 	Last    uint64 `json:"last"`
@@ -120,8 +123,8 @@ type saved struct {
 	Control    int        `json:"control"`
 	Founders   int        `json:"founders"` // arms that it began with
 	Versions   []*version `json:"versions"`
-	// Stream is the units' running draw, First the version that began it, Epoch counts those that began as the
-	// one before was too long, in round StreamRound with stickiness round.
+	// Stream is the units' running draw, First the version that began it, Epoch counts those that
+	// began as the one before was too long, in round StreamRound with stickiness round.
 	Stream      string `json:"stream"`
 	First       uint64 `json:"first"`
 	Epoch       uint64 `json:"epoch"`
@@ -141,7 +144,8 @@ type saved struct {
 	Notes     []Note       `json:"notes"`
 }
 
-// roundStats are a matured version's statistics, kept to teach a new learner when the definition changes.
+// roundStats are a matured version's statistics, kept to teach a new learner when the definition
+// changes.
 type roundStats struct {
 	Stats []armStats `json:"stats"` // by arm
 }
@@ -165,7 +169,10 @@ func (x *live) note(t int64, format string, args ...any) {
 
 // newLive begins an experiment. The version is the last one that the name has had.
 func newLive(d *Definition, version uint64, now int64) (*live, error) {
-	x := &live{def: d, saved: saved{Created: now, Status: Running, Version: version, Control: -1, RoundStart: now, Round: 1}}
+	x := &live{def: d, saved: saved{
+		Created: now, Status: Running, Version: version, Control: -1, RoundStart: now,
+		Round: 1,
+	}}
 	arms, err := d.expand()
 	if err != nil {
 		return nil, err
@@ -195,8 +202,8 @@ func newGuards(n int, now int64) []guardState {
 	return g
 }
 
-// push adds an arm. Which one is the control is said by the caller, once: a later arm never is, whatever
-// its name.
+// push adds an arm. Which one is the control is said by the caller, once: a later arm never is,
+// whatever its name.
 func (x *live) push(a Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
@@ -274,8 +281,8 @@ func (x *live) grow() {
 	}
 }
 
-// mixture is what is to be served: the maker's distribution with the exploration floor, beside the control
-// arm's fixed share, shrunk where guardrails ask for it.
+// mixture is what is to be served: the maker's distribution with the exploration floor, beside the
+// control arm's fixed share, shrunk where guardrails ask for it.
 func (x *live) mixture() []float64 {
 	p := make([]float64, len(x.Arms))
 	if x.Status == RolledBack {
@@ -331,8 +338,8 @@ const (
 	openCells           = 200_000
 )
 
-// maxOpen is how many versions may wait at once before rounds wait, too: so many that their statistics have
-// at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
+// maxOpen is how many versions may wait at once before rounds wait, too: so many that their
+// statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
 func (x *live) maxOpen() int {
 	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)
@@ -341,7 +348,8 @@ func (x *live) maxOpen() int {
 // room refuses changes by hand while far too many versions wait.
 func (x *live) room() error {
 	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
-		return bad("version", "%d versions wait for their attribution window, which is the most that may: try again when some have closed", n)
+		return bad("version", "%d versions wait for their attribution window, which is the most that may: try again "+
+			"when some have closed", n)
 	}
 	return nil
 }
@@ -351,8 +359,8 @@ func (x *live) roundOver(now int64) bool {
 	return x.Status != Paused && now-x.RoundStart >= int64(x.def.Round.Length) && x.RoundSeen >= x.def.Round.MinUnits
 }
 
-// aged reports whether the running version is to end without its round: while the experiment is paused, or
-// too few units come, the rows of those that came must not wait for ever.
+// aged reports whether the running version is to end without its round: while the experiment is
+// paused, or too few units come, the rows of those that came must not wait for ever.
 func (x *live) aged(now int64) bool {
 	c := x.cohorts[len(x.cohorts)-1]
 	if now-c.Begun < int64(max(x.def.Round.Length, x.def.AttributionWindow)) {
@@ -366,11 +374,12 @@ func (x *live) due(now int64) bool {
 	return len(x.cohorts) < x.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
-// closeRound ends the round: the next version serves what was learned. A version that has only aged is
-// followed by one that serves the same.
+// closeRound ends the round: the next version serves what was learned. A version that has only aged
+// is followed by one that serves the same.
 func (x *live) closeRound(now int64) error {
 	if !x.due(now) {
-		return bad("round", "round %d has lasted %v with %d units: want %v and %d", x.Round, time.Duration(now-x.RoundStart), x.RoundSeen,
+		return bad("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
+			time.Duration(now-x.RoundStart), x.RoundSeen,
 			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
 	}
 	if !x.roundOver(now) {

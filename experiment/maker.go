@@ -7,14 +7,14 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on their own:
-// the control arm with its fixed share is not among them. A Maker is deterministic: no clock, no randomness
-// of its own.
+// Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
+// their own: the control arm with its fixed share is not among them. A Maker is deterministic: no
+// clock, no randomness of its own.
 type Maker interface {
 	// Mixture is the distribution to serve, over all arms, retired ones with 0. Do not write to it.
 	Mixture() []float64
-	// Observe ends a round with what each arm's units have shown: an observation for each arm with data,
-	// Size units each. What breaks a rule is refused and changes nothing.
+	// Observe ends a round with what each arm's units have shown: an observation for each arm with
+	// data, Size units each. What breaks a rule is refused and changes nothing.
 	Observe(round []pasto.Observation) error
 	// AddArm adds an arm at the end, RetireArm takes one out for good.
 	AddArm() error
@@ -40,7 +40,8 @@ func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.sides()
-		c, err := pasto.NewContinuous(f, low, high, pasto.ContinuousOptions{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
+		c, err := pasto.NewContinuous(f, low, high,
+			pasto.ContinuousOptions{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
 		if err != nil {
 			return nil, err
 		}
@@ -154,8 +155,8 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// goals is the objective of package pasto: the goals, then each guardrail as a number that is to be at
-// least 0 ([Guardrail] explains in which form).
+// goals is the objective of package pasto: the goals, then each guardrail as a number that is to be
+// at least 0 ([Guardrail] explains in which form).
 func (d *Definition) goals() (*pasto.Goals, error) {
 	if d.Objective == nil {
 		return nil, bad("objective", "there is none")
@@ -170,13 +171,16 @@ func (d *Definition) goals() (*pasto.Goals, error) {
 	}
 	for i := range d.Guardrails {
 		g := &d.Guardrails[i]
-		metrics = append(metrics, pasto.Metric{Name: "guardrail " + itoa(i) + " " + g.Metric, Role: pasto.Guardrail, Lambda: g.Penalty, Hard: g.Hard})
+		metrics = append(metrics, pasto.Metric{
+			Name: "guardrail " + itoa(i) + " " + g.Metric, Role: pasto.Guardrail,
+			Lambda: g.Penalty, Hard: g.Hard,
+		})
 	}
 	return pasto.NewGoals(metrics, d.Objective.Soft)
 }
 
-// vector is what the objective sees of an arm: its goals' means and its guardrails' slack. Control is nil
-// without a control group. Ok is false where something is not known.
+// vector is what the objective sees of an arm: its goals' means and its guardrails' slack. Control
+// is nil without a control group. Ok is false where something is not known.
 func (d *Definition) vector(dst []float64, a, control *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {
@@ -196,8 +200,8 @@ func (d *Definition) vector(dst []float64, a, control *armStats) bool {
 	return true
 }
 
-// slack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper one, with
-// numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
+// slack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper one,
+// with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
 func (d *Definition) slack(g *Guardrail, a, control *armStats) (z float64, ok bool) {
 	limit, up, relative, _ := g.limit()
 	m := d.metricIndex(g.Metric)

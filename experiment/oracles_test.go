@@ -7,8 +7,9 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// Spec T6b, after 10.3: from (.5, .3, .2) to (.3, .3, .4) a unit keeps its arm with probability 0.6, 1 and 1, by the
-// coin, else it goes to the arm that grew, and 0.2 of the units move, the total variation.
+// Spec T6b, after 10.3: from (.5, .3, .2) to (.3, .3, .4) a unit keeps its arm with probability
+// 0.6, 1 and 1, by the coin, else it goes to the arm that grew, and 0.2 of the units move, the
+// total variation.
 func TestKeepProbabilities(t *testing.T) {
 	before, err := experiment.NewSplit([]float64{.5, .3, .2})
 	if err != nil {
@@ -48,8 +49,9 @@ func TestKeepProbabilities(t *testing.T) {
 	}
 }
 
-// Spec T6b, after 10.7: the normal mixture's boundary is 0.0960640193 for n = 1000, s² = 1, ρ = 100 and α = 0.05.
-// [experiment.Sequence] has no option ρ: it has the same boundary with its own, stated in its comments.
+// Spec T6b, after 10.7: the normal mixture's boundary is 0.0960640193 for n = 1000, s² = 1, ρ = 100
+// and α = 0.05. [experiment.Sequence] has no option ρ: it has the same boundary with its own,
+// stated in its comments.
 func TestMixtureRadius(t *testing.T) {
 	boundary := func(n, variance, rho, alpha float64) float64 {
 		v := n * variance

@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a [Definition]. It knows the fields, their types and ranges;
-// what concerns several fields at once (a goal that is no metric) only [Parse] knows.
+// Schema is the JSON Schema (draft 2020-12) of a [Definition]. It knows the fields, their types and
+// ranges; what concerns several fields at once (a goal that is no metric) only [Parse] knows.
 //
 //go:embed definition.schema.json
 var Schema []byte
@@ -23,8 +23,9 @@ var Schema []byte
 // maxDefinition is the greatest size of a definition.
 const maxDefinition = 1 << 20
 
-// Parse reads a definition, YAML or JSON, fills in the defaults and validates it. File is the name for
-// errors, whose place is "file:line: path". Unknown fields, wrong types and repeated keys are refused.
+// Parse reads a definition, YAML or JSON, fills in the defaults and validates it. File is the name
+// for errors, whose place is "file:line: path". Unknown fields, wrong types and repeated keys are
+// refused.
 func Parse(file string, data []byte) (*Definition, error) {
 	if len(data) > maxDefinition {
 		return nil, bad(file, "it has %d bytes: want at most %d", len(data), maxDefinition)
@@ -66,7 +67,10 @@ func (r *reader) locate(err error) error {
 	path := e.Place
 	for {
 		if line, ok := r.lines[path]; ok {
-			return &noregret.Error{Code: e.Code, Place: at(r.file, line) + ": " + e.Place, Message: e.Message, Err: e.Err}
+			return &noregret.Error{
+				Code: e.Code, Place: at(r.file, line) + ": " + e.Place, Message: e.Message,
+				Err: e.Err,
+			}
 		}
 		if path == "" {
 			return e

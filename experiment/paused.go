@@ -2,8 +2,8 @@ package experiment
 
 import "slices"
 
-// renewChanged makes the version after a change of the definition or of the arms. While the experiment is
-// paused, what it serves stays, but for what the change itself says.
+// renewChanged makes the version after a change of the definition or of the arms. While the
+// experiment is paused, what it serves stays, but for what the change itself says.
 func (x *live) renewChanged(now int64, cause string, before *Definition, added int, retired []int) error {
 	switch {
 	case x.Status != Paused:
@@ -12,7 +12,8 @@ func (x *live) renewChanged(now int64, cause string, before *Definition, added i
 		if len(retired) > 0 || !sameJSON(before.Policy, x.def.Policy) {
 			return x.renew(now, cause) // it is what the definition says, not what was learned
 		}
-	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.def.ExplorationFloor || before.share() != x.def.share():
+	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.def.ExplorationFloor ||
+		before.share() != x.def.share():
 		return x.renewPaused(now, cause, x.carried(before, retired))
 	}
 	return x.renewWith(now, cause, x.served())
@@ -37,11 +38,11 @@ func (d *Definition) share() float64 {
 	return d.Control.Share
 }
 
-// carried is the mixture that is served, with a new share of the control arm, a new exploration floor, and
-// without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control arm's c, for
-// v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f and u are replaced;
-// what v gave to arms that go goes to the others in proportion. An arm that has come has no part in v
-// before the experiment is resumed.
+// carried is the mixture that is served, with a new share of the control arm, a new exploration
+// floor, and without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control
+// arm's c, for v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f
+// and u are replaced; what v gave to arms that go goes to the others in proportion. An arm that has
+// come has no part in v before the experiment is resumed.
 func (x *live) carried(before *Definition, retired []int) []float64 {
 	p := x.served().Shares()
 	mass, had, has := 0.0, 0, 0

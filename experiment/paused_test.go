@@ -12,12 +12,13 @@ import (
 )
 
 // pausedDefinition has a control arm with a tenth and two arms.
-const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: c, share: 0.1}\n" +
+const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
+	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
 	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
 
-// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are served
-// alike although the learner knows better when they have closed.
+// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are
+// served alike although the learner knows better when they have closed.
 func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
 	s := newScenario(t)
 	s.run(pausedDefinition)
@@ -30,7 +31,8 @@ func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
 				v = 1
 			}
 			seen = append(seen, u)
-			told = append(told, fmt.Sprintf("%s:x=%v,g=%d", u, map[string]float64{"c": .1, "a": .2, "b": .9}[d.Name], v))
+			told = append(told, fmt.Sprintf("%s:x=%v,g=%d", u, map[string]float64{"c": .1, "a": .2, "b": .9}[d.Name],
+				v))
 		}
 		s.run("expose " + strings.Join(seen, " "))
 		s.run("feedback " + strings.Join(told, " "))
@@ -67,8 +69,8 @@ func (s *scenario) mixtureIs(what string, want map[string]float64) {
 	}
 }
 
-// TestPausedShrink: a breach while the experiment is paused moves what is served towards the control arm, and
-// nothing else.
+// TestPausedShrink: a breach while the experiment is paused moves what is served towards the
+// control arm, and nothing else.
 func TestPausedShrink(t *testing.T) {
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
@@ -82,36 +84,48 @@ func TestPausedShrink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := r.Mixture; !(p["a"] < .4) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .2) || r.History[len(r.History)-1].Cause != "shrunk" {
+	if p := r.Mixture; !(p["a"] < .4) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .2) ||
+		r.History[len(r.History)-1].Cause != "shrunk" {
 		t.Errorf("after the breach %v is served: want a and b to have lost alike", p)
 	}
 	s.check()
 }
 
-// TestPausedChange: a change of the definition while the experiment is paused changes of what is served
-// what it says, and nothing else.
+// TestPausedChange: a change of the definition while the experiment is paused changes of what is
+// served what it says, and nothing else.
 func TestPausedChange(t *testing.T) {
 	apply := func(s *scenario, changes ...string) {
 		t.Helper()
-		if out := s.run(strings.NewReplacer(changes...).Replace(pausedDefinition)); strings.Contains(out, "error") || strings.Contains(out, "no change") {
+		if out := s.run(strings.NewReplacer(changes...).Replace(pausedDefinition)); strings.Contains(out, "error") ||
+			strings.Contains(out, "no change") {
 			t.Fatal(out)
 		}
 	}
 	const arms = "{name: b, value: 2}"
-	described, floor := []string{"name: e\n", "name: e\ndescription: other\n"}, []string{"attribution_window", "exploration_floor: 0.2\nattribution_window"}
+	described, floor := []string{"name: e\n", "name: e\ndescription: other\n"},
+		[]string{"attribution_window", "exploration_floor: 0.2\nattribution_window"}
 	for name, c := range map[string]struct {
 		change []string
 		want   map[string]float64
 	}{
 		"description": {described, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"objective":   {[]string{"{metric: x}", "{metric: x, weight: 3}"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"guardrail":   {[]string{"max: 0.3", "max: 0.4"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"window":      {[]string{"window: 10s", "window: 20s"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
-		"share":       {[]string{"share: 0.1", "share: 0.4"}, map[string]float64{"c": .4, "a": .3, "b": .3}},
-		"retired":     {[]string{", " + arms, ""}, map[string]float64{"c": .1, "a": .9}},
-		"added":       {[]string{arms, arms + ", {name: d, value: 4}"}, map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0}},
-		"replaced":    {[]string{"{name: a, value: 1}, {name: b, value: 2}", "{name: d, value: 4}, {name: f, value: 5}"}, map[string]float64{"c": .1, "d": .45, "f": .45}},
-		"floor":       {floor, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"objective": {
+			[]string{"{metric: x}", "{metric: x, weight: 3}"},
+			map[string]float64{"c": .1, "a": .45, "b": .45},
+		},
+		"guardrail": {[]string{"max: 0.3", "max: 0.4"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"window":    {[]string{"window: 10s", "window: 20s"}, map[string]float64{"c": .1, "a": .45, "b": .45}},
+		"share":     {[]string{"share: 0.1", "share: 0.4"}, map[string]float64{"c": .4, "a": .3, "b": .3}},
+		"retired":   {[]string{", " + arms, ""}, map[string]float64{"c": .1, "a": .9}},
+		"added": {
+			[]string{arms, arms + ", {name: d, value: 4}"},
+			map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0},
+		},
+		"replaced": {
+			[]string{"{name: a, value: 1}, {name: b, value: 2}", "{name: d, value: 4}, {name: f, value: 5}"},
+			map[string]float64{"c": .1, "d": .45, "f": .45},
+		},
+		"floor": {floor, map[string]float64{"c": .1, "a": .45, "b": .45}},
 		"floor and added": {
 			append([]string{arms, arms + ", {name: d, value: 4}"}, floor...),
 			map[string]float64{"c": .1, "a": .9 * (.4 + .2/3), "b": .9 * (.4 + .2/3), "d": .9 * .2 / 3},

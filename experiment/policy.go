@@ -11,17 +11,19 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Policy is one version of how an experiment decides: a pure function of the unit. It is immutable after
-// [Policy.Prepare] and [Policy.Seal] and safe for concurrent use. Its JSON form holds all that the function
-// needs, so that a client that has it decides as the server does (docs/formats/policy.md).
+// Policy is one version of how an experiment decides: a pure function of the unit. It is immutable
+// after [Policy.Prepare] and [Policy.Seal] and safe for concurrent use. Its JSON form holds all
+// that the function needs, so that a client that has it decides as the server does
+// (docs/formats/policy.md).
 //
-// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt, "")), which
-// is uniform for each purpose as U is:
+// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt,
+// "")), which is uniform for each purpose as U is:
 //
-//  1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1.
-//  2. Any other gets the arm of draw(Stream) in the first link's split.
-//  3. Each further link moves it by [Split.Move], with the coins draw("coin/V") and draw("move/V") of the
-//     link's version V.
+// 1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1. 2. Any
+// other gets the arm of draw(Stream) in the first link's split. 3. Each further link moves it by
+// [Split.Move], with the coins draw("coin/V") and draw("move/V") of the
+//
+//	link's version V.
 type Policy struct {
 	Experiment string `json:"experiment"`
 	Version    uint64 `json:"version"`
@@ -34,13 +36,15 @@ type Policy struct {
 	Arms    []Arm `json:"arms"`
 	// HoldBack is the share held back, in 2^-64ths.
 	HoldBack uint64 `json:"hold_back,string"`
-	// Stream is the purpose of the first draw: "arm", or "arm/R" where units are drawn anew in each round R.
+	// Stream is the purpose of the first draw: "arm", or "arm/R" where units are drawn anew in each
+	// round R.
 	Stream string `json:"stream"`
 	Links  []Link `json:"links"`
 	// Metrics are the names of the metrics that can be reported, Window the time for it.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
-	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before [Policy.Seal].
+	// Digest is the SHA-256, in hexadecimal, of the JSON form with an empty digest; empty before
+	// [Policy.Seal].
 	Digest string `json:"digest"`
 
 	holdKey, armKey uint64
@@ -92,10 +96,11 @@ func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
 // Prepare computes what deciding needs, in O(arms·links). It refuses a policy that cannot decide.
 func (p *Policy) Prepare() error { return p.prepare(nil) }
 
-// prepare is Prepare with another policy of the experiment, or nil, whose moves between links that are the
-// same are taken over.
+// prepare is Prepare with another policy of the experiment, or nil, whose moves between links that
+// are the same are taken over.
 func (p *Policy) prepare(old *Policy) error {
-	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 && p.Control < 0 {
+	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 &&
+		p.Control < 0 {
 		return bad("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links), len(p.Arms), p.Control)
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
@@ -108,7 +113,10 @@ func (p *Policy) prepare(old *Policy) error {
 			p.moves = append(p.moves, old.moves[i-1])
 		} else if i > 0 {
 			v := strconv.FormatUint(l.Version, 10)
-			p.moves = append(p.moves, &linkMove{newMove(p.Links[i-1].Split, l.Split), Hash("coin/"+v, p.Salt, ""), Hash("move/"+v, p.Salt, "")})
+			p.moves = append(p.moves, &linkMove{
+				newMove(p.Links[i-1].Split, l.Split), Hash("coin/"+v, p.Salt, ""),
+				Hash("move/"+v, p.Salt, ""),
+			})
 		}
 	}
 	p.names = make(map[string]int, len(p.Arms))
@@ -124,8 +132,8 @@ func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 // Decide is the decision for a unit.
 func (p *Policy) Decide(unit string) Decision { return p.DecideHash(p.Unit(unit)) }
 
-// DecideHash is the decision for the unit of a hash, in O(log arms) for the first link and for each that
-// moves the unit, and a few nanoseconds for each that does not.
+// DecideHash is the decision for the unit of a hash, in O(log arms) for the first link and for each
+// that moves the unit, and a few nanoseconds for each that does not.
 func (p *Policy) DecideHash(unit uint64) Decision {
 	d := Decision{Version: p.Version, Unit: unit}
 	if draw(unit, p.holdKey) < p.HoldBack {
@@ -165,10 +173,10 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// Seal computes the digest and returns the JSON form: the very bytes that the digest is of, with the digest
-// in its place, which is how a service hands the policy out. Policies of a [State] are not sealed; who
-// publishes one seals it before anybody else has it. It costs about half a microsecond for each arm
-// of each link.
+// Seal computes the digest and returns the JSON form: the very bytes that the digest is of, with
+// the digest in its place, which is how a service hands the policy out. Policies of a [State] are
+// not sealed; who publishes one seals it before anybody else has it. It costs about half a
+// microsecond for each arm of each link.
 func (p *Policy) Seal() ([]byte, error) {
 	const end = `""}` // the digest is the last field
 	p.Digest = ""
@@ -198,7 +206,8 @@ func ParsePolicy(data []byte) (*Policy, error) {
 		return nil, err
 	}
 	if p.Digest != want {
-		return nil, bad("policy", "its digest is %.12s…: %.12s… was expected, so that it is not what the server sent", p.Digest, want)
+		return nil, bad("policy", "its digest is %.12s…: %.12s… was expected, so that it is not what the server sent",
+			p.Digest, want)
 	}
 	return &p, p.Prepare()
 }

@@ -16,7 +16,10 @@ import (
 )
 
 func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Policy {
-	p := &Policy{Experiment: "x", Version: uint64(len(splits)), Salt: "salt", Control: 0, Stream: "arm", HoldBack: fraction(hold)}
+	p := &Policy{
+		Experiment: "x", Version: uint64(len(splits)), Salt: "salt", Control: 0, Stream: "arm",
+		HoldBack: fraction(hold),
+	}
 	for k := range splits[0].Len() {
 		p.Arms = append(p.Arms, Arm{fmt.Sprint("arm-", k), json.RawMessage(fmt.Sprint(k))})
 	}
@@ -32,10 +35,13 @@ func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Pol
 	return p
 }
 
-// TestPolicyShares draws many units through a chain of splits: each arm's share is its propensity, and as
-// few units as possible move from one version to the next.
+// TestPolicyShares draws many units through a chain of splits: each arm's share is its propensity,
+// and as few units as possible move from one version to the next.
 func TestPolicyShares(t *testing.T) {
-	splits := []*Split{mustSplit(t, .5, .3, .2), mustSplit(t, .2, .3, .5), mustSplit(t, .3, 0, .7), mustSplit(t, .3, .4, .3)}
+	splits := []*Split{
+		mustSplit(t, .5, .3, .2), mustSplit(t, .2, .3, .5), mustSplit(t, .3, 0, .7),
+		mustSplit(t, .3, .4, .3),
+	}
 	last, before := policyOf(t, .1, splits...), policyOf(t, .1, splits[:3]...)
 	const n = 200_000
 	var count [3]float64
@@ -105,7 +111,8 @@ func TestPolicyJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}, linkMove{}, move{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(p, q, cmp.AllowUnexported(Split{}, Policy{}, linkMove{}, move{}),
+			cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
 		for i := range 20 {
@@ -120,7 +127,10 @@ func TestPolicyJSON(t *testing.T) {
 			}
 		}
 	})
-	for _, text := range []string{"", "{}", `{"links":[{"version":1,"split":["1"]}]}`, `{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`} {
+	for _, text := range []string{
+		"", "{}", `{"links":[{"version":1,"split":["1"]}]}`,
+		`{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`,
+	} {
 		if _, err := ParsePolicy([]byte(text)); err == nil {
 			t.Errorf("%s was taken", text)
 		}
@@ -151,7 +161,8 @@ func TestPolicyContract(t *testing.T) {
 		d := p.Decide(u)
 		got = append(got, fmt.Sprintf("%s:%s/%016x/%v", u, d.Name, d.Unit, d.HeldBack))
 	}
-	want := ":arm-2/51bdf72e344a79cd/false a:arm-1/c7f22e1f7f138198/false b:arm-1/e4de7aa48b0064b6/false c:arm-0/331827a34197169b/true " +
+	want := ":arm-2/51bdf72e344a79cd/false a:arm-1/c7f22e1f7f138198/false b:arm-1/e4de7aa48b0064b6/false " +
+		"c:arm-0/331827a34197169b/true " +
 		"d:arm-1/1d936d75f462f19b/false ünit:arm-1/4b5ca75910a870f3/false f:arm-0/bac341f48a256f98/true"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("got %s", s)
@@ -207,8 +218,8 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many of them,
-// as a replay does, costs little more than one; also after an arm has come.
+// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many
+// of them, as a replay does, costs little more than one; also after an arm has come.
 func TestPoliciesShare(t *testing.T) {
 	s := newScenario(t)
 	shares := map[string]float64{"a0": .5, "a1": .5}
@@ -248,7 +259,8 @@ func TestPoliciesShare(t *testing.T) {
 func TestExplainReach(t *testing.T) {
 	s := newScenario(t)
 	for i := range 12 {
-		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)}, "round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
+		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)},
+			"round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
 		s.decide(fmt.Sprint("u", i+1))
 		if i == 5 { // a new round, and with it a new stream
 			s.run(fmt.Sprintf("expose u%d", i+1))
@@ -260,7 +272,9 @@ func TestExplainReach(t *testing.T) {
 	x.Versions = slices.Clone(x.Versions[3:])
 	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
 		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
-		if want && err != nil || !want && (err == nil || !strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log replay makes older decisions anew")) {
+		if want && err != nil || !want && (err == nil ||
+			!strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log "+
+				"replay makes older decisions anew")) {
 			t.Errorf("the decision for u%d: %v", i, err)
 		}
 	}

@@ -4,22 +4,24 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the policy
-// decided. It may be looked at all the time, and the mixture may change (specification 10.10 asks the same of
-// a fixed number of looks).
+// ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
+// policy decided. It may be looked at all the time, and the mixture may change (specification 10.10
+// asks the same of a fixed number of looks).
 //
-// Of each policy version it keeps the evidence E: the probability of the counts by arm when the shares are
-// Dirichlet, over that when they are the policy's p (Lindon and Malek 2022). The Dirichlet's mean is p tilted
-// by what was seen in versions before, and is fixed when the version begins. Under the null E is a martingale
-// that begins at 1. It depends on the counts alone, not on their order, so that units and sums, in whatever
-// batches, come to the same; it is looked at when an event is over, as the order within one is the client's.
+// Of each policy version it keeps the evidence E: the probability of the counts by arm when the
+// shares are Dirichlet, over that when they are the policy's p (Lindon and Malek 2022). The
+// Dirichlet's mean is p tilted by what was seen in versions before, and is fixed when the version
+// begins. Under the null E is a martingale that begins at 1. It depends on the counts alone, not on
+// their order, so that units and sums, in whatever batches, come to the same; it is looked at when
+// an event is over, as the order within one is the client's.
 //
-// Within a stream of draws the same units come again in the next version, which is no new evidence: a
-// stream's evidence is the weighted mean of its versions' (the weights sum to 1), not their product. Streams
-// are drawn independently: their evidence is multiplied. The product ever reaches 1/α with probability at
-// most α (Ville).
+// Within a stream of draws the same units come again in the next version, which is no new evidence:
+// a stream's evidence is the weighted mean of its versions' (the weights sum to 1), not their
+// product. Streams are drawn independently: their evidence is multiplied. The product ever reaches
+// 1/α with probability at most α (Ville).
 type ratioTest struct {
-	// LogE is ln of the evidence of streams that are over, Worst the largest that the whole has ever been.
+	// LogE is ln of the evidence of streams that are over, Worst the largest that the whole has
+	// ever been.
 	LogE     float64       `json:"log_e"`
 	Worst    float64       `json:"worst"`
 	Seen     f64s          `json:"seen"` // units by arm, and how many were to be expected
@@ -80,7 +82,8 @@ func (r *ratioTest) begin(c *cohort, first uint64) {
 	}
 }
 
-// weight is that of a version in its stream. Rounds have streams of their own, mostly of one version.
+// weight is that of a version in its stream. Rounds have streams of their own, mostly of one
+// version.
 func (x *live) ratioWeight(index int64) float64 {
 	i := float64(index)
 	switch {
@@ -107,7 +110,8 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 		return
 	}
 	before := c.Stats[arm].Units
-	t.LogE += logRising(t.Prior[arm]+float64(before), n) - logRising(t.Mass+float64(t.Units), n) - float64(float64(n)*portable.Log(p))
+	t.LogE += logRising(t.Prior[arm]+float64(before), n) - logRising(t.Mass+float64(t.Units), n) -
+		float64(float64(n)*portable.Log(p))
 	t.Units += n
 	t.fresh += n
 	r.Seen[arm] += float64(n)

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestRatioTestSums: sums by arm in one report are no evidence by their order, however large; and a lopsided
-// split in equal reports is found.
+// TestRatioTestSums: sums by arm in one report are no evidence by their order, however large; and a
+// lopsided split in equal reports is found.
 func TestRatioTestSums(t *testing.T) {
 	x := ratioLive(t, "round")
 	c := x.beginRatio([]float64{.5, .5, 0}, 1)
@@ -48,7 +48,10 @@ func TestRatioTestSums(t *testing.T) {
 // TestRatioTestOrder: units one by one or in sums, in any order, are the same evidence.
 func TestRatioTestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := []int64{int64(rapid.IntRange(1, 400).Draw(t, "a")), int64(rapid.IntRange(1, 400).Draw(t, "b")), int64(rapid.IntRange(1, 400).Draw(t, "c"))}
+		n := []int64{
+			int64(rapid.IntRange(1, 400).Draw(t, "a")), int64(rapid.IntRange(1, 400).Draw(t, "b")),
+			int64(rapid.IntRange(1, 400).Draw(t, "c")),
+		}
 		var logs []float64
 		for _, single := range []bool{true, false} {
 			x := &live{def: &Definition{Stickiness: "round", Metrics: []Metric{{Name: "m", Kind: "mean"}}}}
@@ -71,8 +74,8 @@ func TestRatioTestOrder(t *testing.T) {
 	})
 }
 
-// TestRatioTestSameUnits: units that come again in the next versions of one stream, with the arms that they
-// had, are no new evidence: no alarm, and p below .1 in at most a tenth of the runs.
+// TestRatioTestSameUnits: units that come again in the next versions of one stream, with the arms
+// that they had, are no new evidence: no alarm, and p below .1 in at most a tenth of the runs.
 func TestRatioTestSameUnits(t *testing.T) {
 	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {

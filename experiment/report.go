@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Report is how an experiment stands, in the form of the API (docs/formats/report.md). Numbers that are not
-// known are null.
+// Report is how an experiment stands, in the form of the API (docs/formats/report.md). Numbers that
+// are not known are null.
 type Report struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -46,7 +46,8 @@ type ArmReport struct {
 	Metrics map[string]MetricReport `json:"metrics"`
 }
 
-// MetricReport is a mean with a 95 % confidence sequence, of N units; of a ratio, that of the means.
+// MetricReport is a mean with a 95 % confidence sequence, of N units; of a ratio, that of the
+// means.
 type MetricReport struct {
 	Mean *float64 `json:"mean"`
 	Low  *float64 `json:"low"`
@@ -54,8 +55,8 @@ type MetricReport struct {
 	N    int64    `json:"n"`
 }
 
-// GuardrailReport is a guardrail by the served mixture: the value that the limit is for (a change relative to
-// the control arm for min_change and max_change), and its confidence sequence.
+// GuardrailReport is a guardrail by the served mixture: the value that the limit is for (a change
+// relative to the control arm for min_change and max_change), and its confidence sequence.
 type GuardrailReport struct {
 	Metric   string     `json:"metric"`
 	Kind     string     `json:"kind"` // min, max, min_change or max_change
@@ -69,15 +70,16 @@ type GuardrailReport struct {
 	Action   string     `json:"action"`
 }
 
-// Regret compares what was served with the best single arm, by the means as they are known now. The numbers
-// are of the objective per unit; a negative regret is a gain.
+// Regret compares what was served with the best single arm, by the means as they are known now. The
+// numbers are of the objective per unit; a negative regret is a gain.
 type Regret struct {
 	// BestSingle is the arm that would have been the best alone, and its value.
 	BestSingle struct {
 		Arm   string   `json:"arm"`
 		Value *float64 `json:"value"`
 	} `json:"best_single"`
-	// Mixture is the value of the mixture served now, Average that of all that was served and is kept.
+	// Mixture is the value of the mixture served now, Average that of all that was served and is
+	// kept.
 	Mixture *float64 `json:"mixture"`
 	Average *float64 `json:"average"`
 	// PerUnit is BestSingle − Average, Total that times Units.
@@ -86,7 +88,8 @@ type Regret struct {
 	Units   int64    `json:"units"`
 }
 
-// HistoryPoint is a policy version: what it served and, once its window has closed, what it brought.
+// HistoryPoint is a policy version: what it served and, once its window has closed, what it
+// brought.
 type HistoryPoint struct {
 	Version uint64             `json:"version"`
 	Round   uint64             `json:"round"`
@@ -95,11 +98,12 @@ type HistoryPoint struct {
 	Mixture map[string]float64 `json:"mixture"`
 	// Value is the objective of the mixture by what was known then.
 	Value *float64 `json:"value"`
-	// Units and Metrics are what was observed under the version; 0 and null until its window has closed.
+	// Units and Metrics are what was observed under the version; 0 and null until its window has
+	// closed.
 	Units   int64               `json:"units"`
 	Metrics map[string]*float64 `json:"metrics"`
-	// Regret is by how much a unit would have been better off with the best single arm, on average over all
-	// units so far, by the means as they are known now; null without an objective.
+	// Regret is by how much a unit would have been better off with the best single arm, on average
+	// over all units so far, by the means as they are known now; null without an objective.
 	Regret *float64 `json:"regret"`
 }
 
@@ -126,7 +130,8 @@ func (s *State) Report(name string) (*Report, error) {
 		return nil, notThere(name)
 	}
 	r := &Report{
-		Name: name, Description: x.def.Description, State: x.Status, Version: x.Version, Round: x.Round, Created: stamp(x.Created), Time: stamp(s.time),
+		Name: name, Description: x.def.Description, State: x.Status, Version: x.Version, Round: x.Round,
+		Created: stamp(x.Created), Time: stamp(s.time),
 		Mixture: x.shares(x.cohorts[len(x.cohorts)-1].Mixture), Arms: map[string]ArmReport{}, Feedback: x.Feedback,
 		Guardrails: []GuardrailReport{}, Health: x.health(), History: []HistoryPoint{}, Notes: []NoteReport{},
 	}
@@ -147,7 +152,8 @@ func (s *State) Report(name string) (*Report, error) {
 	}
 	for _, v := range x.thinned() {
 		p := HistoryPoint{
-			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause, Mixture: x.shares(v.Split.Shares()), Value: v.Value,
+			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
+			Mixture: x.shares(v.Split.Shares()), Value: v.Value,
 			Units: v.Seen, Metrics: map[string]*float64{}, Regret: regrets[v.Version],
 		}
 		for i, m := range v.Observed {
@@ -161,8 +167,8 @@ func (s *State) Report(name string) (*Report, error) {
 	return r, nil
 }
 
-// thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all that there
-// were, the older half are spread evenly over the rest.
+// thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all
+// that there were, the older half are spread evenly over the rest.
 func (x *live) thinned() []*version {
 	most := min(max(20_000/len(x.Arms), 32), 256)
 	n := len(x.Versions)
@@ -207,8 +213,9 @@ func (x *live) armReport(a *armStats) ArmReport {
 	return r
 }
 
-// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the quotients
-// of the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as [Pair.Interval].
+// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the
+// quotients of the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as
+// [Pair.Interval].
 func (x *live) ratioInterval(p *Pair, ratio int, alpha float64) (value, low, high float64, ok bool) {
 	if value, low, high, ok = p.Interval(alpha); !ok {
 		return value, low, high, ok
@@ -230,7 +237,10 @@ func (x *live) ratioInterval(p *Pair, ratio int, alpha float64) (value, low, hig
 func (x *live) guardrailReport(i int) GuardrailReport {
 	g, s := &x.def.Guardrails[i], &x.Guards[i]
 	limit, up, relative, _ := g.limit()
-	r := GuardrailReport{Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha, Action: g.Action}
+	r := GuardrailReport{
+		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
+		Action: g.Action,
+	}
 	r.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
 	b := x.slack(g, x.cohorts[len(x.cohorts)-1].Mixture, nil)
 	estimate, low, high := b.estimate, b.low, b.high
@@ -240,8 +250,8 @@ func (x *live) guardrailReport(i int) GuardrailReport {
 	if !up {
 		estimate, low, high = -estimate, -high, -low
 	}
-	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio of means
-	// slack/denominator + limit.
+	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
+	// of means slack/denominator + limit.
 	scale := 1.0
 	if relative {
 		scale = math.Abs(x.controlStats().Metrics[x.def.metricIndex(g.Metric)].Mean)
@@ -300,14 +310,16 @@ func (x *live) regret() (*Regret, map[uint64]*float64) {
 	}
 	if r.Units > 0 {
 		average := sum / float64(r.Units)
-		r.Average, r.PerUnit, r.Total = known(average), known(best-average), known(float64((best-average)*float64(r.Units)))
+		r.Average, r.PerUnit, r.Total = known(average), known(best-average),
+			known(float64((best-average)*float64(r.Units)))
 	}
 	return r, course
 }
 
-// Optimum is the best mixture of the active arms by the means as they are known now, with a certificate: no
-// mixture is better by more than its Gap. It is nil without an objective, with hard guardrails, or while
-// nothing is known. What solves for it takes its time, and does not look at the state any more.
+// Optimum is the best mixture of the active arms by the means as they are known now, with a
+// certificate: no mixture is better by more than its Gap. It is nil without an objective, with hard
+// guardrails, or while nothing is known. What solves for it takes its time, and does not look at
+// the state any more.
 func (s *State) Optimum(name string) (solve func() (*pasto.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {

@@ -19,9 +19,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testdata/scenario")
 
-// TestScenarios runs the texts of testdata/scenario: commands, a line of dashes, what they print. After each
-// the fold is repeated, and continued from a snapshot at every event. Run with -rewrite to take what is
-// printed for what is expected.
+// TestScenarios runs the texts of testdata/scenario: commands, a line of dashes, what they print.
+// After each the fold is repeated, and continued from a snapshot at every event. Run with -rewrite
+// to take what is printed for what is expected.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txt")
 	if err != nil || len(files) < 5 {
@@ -83,7 +83,10 @@ type tester interface {
 }
 
 func newScenario(t tester) *scenario {
-	return &scenario{t: t, state: NewState(), tokens: map[string]Token{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()}
+	return &scenario{
+		t: t, state: NewState(), tokens: map[string]Token{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
+	}
 }
 
 func (s *scenario) apply(e Event) Outcome {
@@ -106,8 +109,8 @@ func (s *scenario) apply(e Event) Outcome {
 	return o
 }
 
-// refused fails unless a refused event has left the state as an event that cannot be read would have, or one
-// that says nothing but the time.
+// refused fails unless a refused event has left the state as an event that cannot be read would
+// have, or one that says nothing but the time.
 func (s *scenario) refused(before []byte, e Event, o Outcome) {
 	s.t.Helper()
 	got, err := s.state.Digest()
@@ -250,7 +253,8 @@ func (s *scenario) run(command string) string {
 			fmt.Fprintf(&b, "error: %v\n", err)
 			break
 		}
-		fmt.Fprintf(&b, "%s p=%.4f at %.4f, consistent %v, %d steps, cause %s\n", e.Arm, e.Propensity, e.Fraction, e.Consistent, len(e.Steps), e.Policy.Cause)
+		fmt.Fprintf(&b, "%s p=%.4f at %.4f, consistent %v, %d steps, cause %s\n", e.Arm, e.Propensity, e.Fraction,
+			e.Consistent, len(e.Steps), e.Policy.Cause)
 	case "arm.add":
 		show(s.event(KindAddArm, ArmEvent{s.name, words[1], []byte(words[2])}))
 	case "arm.retire":
@@ -352,8 +356,8 @@ func (s *scenario) aggregate(words []string, body string) Outcome {
 	return s.event(KindAggregate, p)
 }
 
-// simulate is "simulate FIRST COUNT SD metric=arm:mean,arm:mean ...": each unit is decided, exposed and
-// reports a normal number around its arm's mean, or 1 with the probability "mean" for sd 0.
+// simulate is "simulate FIRST COUNT SD metric=arm:mean,arm:mean ...": each unit is decided, exposed
+// and reports a normal number around its arm's mean, or 1 with the probability "mean" for sd 0.
 func (s *scenario) simulate(words []string) {
 	first, _ := strconv.Atoi(words[1])
 	count, _ := strconv.Atoi(words[2])
@@ -423,12 +427,15 @@ func (s *scenario) report(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "  feedback %+v, exposures %+v\n", r.Feedback, r.Health.Exposures)
 	for _, g := range r.Guardrails {
-		fmt.Fprintf(b, "  guardrail %s %s %v: %s, %s [%s, %s], %s\n", g.Metric, g.Kind, g.Limit, g.State, number(g.Estimate), number(g.Low), number(g.High), g.Action)
+		fmt.Fprintf(b, "  guardrail %s %s %v: %s, %s [%s, %s], %s\n", g.Metric, g.Kind, g.Limit, g.State,
+			number(g.Estimate), number(g.Low), number(g.High), g.Action)
 	}
-	fmt.Fprintf(b, "  orphans %d, missing %v, dead %v, mismatch %v\n", r.Health.Orphans, r.Health.Missing, r.Health.Dead, r.Health.SampleRatio.Mismatch)
+	fmt.Fprintf(b, "  orphans %d, missing %v, dead %v, mismatch %v\n", r.Health.Orphans, r.Health.Missing,
+		r.Health.Dead, r.Health.SampleRatio.Mismatch)
 	if g := r.Regret; g != nil {
 		fmt.Fprintf(b, "  best single %s %s, mixture %s, average %s, regret per unit %s of %d\n",
-			g.BestSingle.Arm, number(g.BestSingle.Value), number(g.Mixture), number(g.Average), number(g.PerUnit), g.Units)
+			g.BestSingle.Arm, number(g.BestSingle.Value), number(g.Mixture), number(g.Average), number(g.PerUnit),
+			g.Units)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(b, "  %s %s\n", n.Time.Format("01-02 15:04"), n.Text)

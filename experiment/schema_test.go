@@ -27,22 +27,32 @@ var bases = []string{
 
 // replacements are values, as JSON, that a field is given.
 var replacements = []string{
-	`null`, `true`, `false`, `""`, `" "`, `"x"`, `"é"`, `"a\u0000b"`, `"1h"`, `"-1h"`, `".s"`, `"1."`, `"1.s"`, `"0"`, `"0s"`, `"+1h"`, `"1h30m"`, `"9000h"`, `"1e3s"`, `"1.5h"`, `"24h0m0s"`, `"µs"`,
+	`null`, `true`, `false`, `""`, `" "`, `"x"`, `"é"`, `"a\u0000b"`, `"1h"`, `"-1h"`, `".s"`, `"1."`, `"1.s"`, `"0"`,
+	`"0s"`, `"+1h"`, `"1h30m"`, `"9000h"`, `"1e3s"`, `"1.5h"`, `"24h0m0s"`, `"µs"`,
 	`"unit"`, `"none"`, `"fixed"`, `"down"`, `"count"`, `"rollback"`, `"m"`,
-	`0`, `1`, `-1`, `-0`, `0.5`, `1.0`, `1e3`, `1E2`, `100.00`, `1.5e1`, `0.1e1`, `1e6`, `1e15`, `1e16`, `1e300`, `1e999`, `-1e999`, `1e-5`, `12345678901234567890`,
-	`[]`, `[1]`, `[0,1]`, `[1,0]`, `[1,1.0]`, `[null]`, `[1e999]`, `["a","a"]`, `[{}]`, `{}`, `{"x":1}`, `{"é":[1]}`, `{"a":1e999}`, `{"a b":{"low":0,"high":1}}`,
-	`"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("é", 63) + `"`, `"` + strings.Repeat("é", 200) + `"`, `"` + strings.Repeat("é", 201) + `"`, `"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 5000) + `"`,
+	`0`, `1`, `-1`, `-0`, `0.5`, `1.0`, `1e3`, `1E2`, `100.00`, `1.5e1`, `0.1e1`, `1e6`, `1e15`, `1e16`, `1e300`,
+	`1e999`, `-1e999`, `1e-5`, `12345678901234567890`,
+	`[]`, `[1]`, `[0,1]`, `[1,0]`, `[1,1.0]`, `[null]`, `[1e999]`, `["a","a"]`, `[{}]`, `{}`, `{"x":1}`, `{"é":[1]}`,
+	`{"a":1e999}`, `{"a b":{"low":0,"high":1}}`,
+	`"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("é", 63) + `"`, `"` + strings.Repeat("é", 200) + `"`,
+	`"` + strings.Repeat("é", 201) + `"`, `"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 5000) + `"`,
 }
 
-// severalFields are what only Parse knows, as it concerns several fields, or the sum of a length of time.
+// severalFields are what only Parse knows, as it concerns several fields, or the sum of a length of
+// time.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
-	`is no metric`, `want the name of a mean or a count`, `is the numerator too`, `has neither range nor default`, `is no ratio and has no`,
+	`is no metric`, `want the name of a mean or a count`, `is the numerator too`, `has neither range nor default`,
+	`is no ratio and has no`,
 	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,
-	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`, `there is no control arm`, `relative to the control arm`, `needs a control arm`,
-	`stands in policy.split`, `policy.split`, `a fixed policy`, `learned with drift none`, `a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
-	`cannot choose points`, `the policy pasto needs one`, `is that of (arms|metrics)\[`, `is a goal twice`, `is a ratio, which is not linear`, `can have a min or a max`,
-	`low < high`, `is no arm`, `want 1 to 100000$`, `would have the name`, `stands at \[`, `more than 1000 points`, `a point's name would have`, `nodes and every are of a box`,
+	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`,
+	`there is no control arm`, `relative to the control arm`, `needs a control arm`,
+	`stands in policy.split`, `policy.split`, `a fixed policy`, `learned with drift none`,
+	`a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
+	`cannot choose points`, `the policy pasto needs one`, `is that of (arms|metrics)\[`, `is a goal twice`,
+	`is a ratio, which is not linear`, `can have a min or a max`,
+	`low < high`, `is no arm`, `want 1 to 100000$`, `would have the name`, `stands at \[`, `more than 1000 points`,
+	`a point's name would have`, `nodes and every are of a box`,
 	`the points that are chosen of the box`, `limits: want exactly one`, `arms.grid.\S+: .*want 1 to 200 characters`,
 }, "|"))
 
@@ -106,8 +116,9 @@ func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (taken 
 	return parser == nil && schema == nil
 }
 
-// TestSchemaAndParserAgree gives every field of the definitions every one of many values, whole and none: the
-// schema takes what the parser takes, and refuses what the parser does, unless several fields are concerned.
+// TestSchemaAndParserAgree gives every field of the definitions every one of many values, whole and
+// none: the schema takes what the parser takes, and refuses what the parser does, unless several
+// fields are concerned.
 func TestSchemaAndParserAgree(t *testing.T) {
 	s := compileSchema(t)
 	taken, all := 0, 0

@@ -7,10 +7,10 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Sequence is the running mean and variance of one metric of one arm, by Welford's recurrence, and a
-// confidence sequence for the mean ([Sequence.Interval]): an interval that holds for all numbers of
-// observations at once with probability 1 − alpha, so that it may be looked at after every one. The zero
-// Sequence is empty. Its fields are exported to be saved.
+// Sequence is the running mean and variance of one metric of one arm, by Welford's recurrence, and
+// a confidence sequence for the mean ([Sequence.Interval]): an interval that holds for all numbers
+// of observations at once with probability 1 − alpha, so that it may be looked at after every one.
+// The zero Sequence is empty. Its fields are exported to be saved.
 type Sequence struct {
 	N    int64
 	Mean float64
@@ -32,8 +32,8 @@ func (s *Sequence) Add(x float64) error {
 	return nil
 }
 
-// Merge adds the observations of another sequence, as if they had been added one by one, up to rounding
-// (Chan, Golub and LeVeque 1979).
+// Merge adds the observations of another sequence, as if they had been added one by one, up to
+// rounding (Chan, Golub and LeVeque 1979).
 func (s *Sequence) Merge(o Sequence) {
 	if o.N == 0 {
 		return
@@ -49,7 +49,8 @@ func (s *Sequence) Merge(o Sequence) {
 	s.N += o.N
 }
 
-// merged is Merge for sums from outside: ok is false where the result leaves the range of float64 or int64.
+// merged is Merge for sums from outside: ok is false where the result leaves the range of float64
+// or int64.
 func (s Sequence) merged(o Sequence) (_ Sequence, ok bool) {
 	if s.N > math.MaxInt64-o.N {
 		return s, false
@@ -58,7 +59,8 @@ func (s Sequence) merged(o Sequence) (_ Sequence, ok bool) {
 	return s, finite(s.Mean) && finite(s.M2)
 }
 
-// fromSums is [FromSums] for the metric: no sums that observations of its kind and range cannot have.
+// fromSums is [FromSums] for the metric: no sums that observations of its kind and range cannot
+// have.
 func (m *Metric) fromSums(p Sums) (Sequence, error) {
 	s, err := FromSums(p.N, p.Sum, p.Squares)
 	if err != nil || s.N == 0 {
@@ -71,23 +73,28 @@ func (m *Metric) fromSums(p Sums) (Sequence, error) {
 	s.Mean = min(max(s.Mean, low), high)
 	// Σ(x − low)(high − x) is at least 0 (Bhatia and Davis 2000).
 	n := float64(p.N)
-	if most := float64(float64(n*(high-s.Mean)) * (s.Mean - low)); s.M2 > float64(most*(1+1e-9))+float64(1e-9*p.Squares) {
-		return s, bad("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v", p.Squares, p.N, p.Sum, low, high, most+float64(s.Mean*p.Sum))
+	if most := float64(float64(n*(high-s.Mean)) *
+		(s.Mean - low)); s.M2 > float64(most*(1+1e-9))+float64(1e-9*p.Squares) {
+		return s, bad("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v", p.Squares, p.N,
+			p.Sum, low, high, most+float64(s.Mean*p.Sum))
 	}
 	if m.Kind == "count" && (p.Sum != math.Trunc(p.Sum) || p.Squares != math.Trunc(p.Squares) || p.Squares < p.Sum) {
-		return s, bad("sums", "%v and %v: counts are whole numbers, and their squares at least as large", p.Sum, p.Squares)
+		return s, bad("sums", "%v and %v: counts are whole numbers, and their squares at least as large", p.Sum,
+			p.Squares)
 	}
 	return s, nil
 }
 
-// FromSums is the sequence of n observations with a sum and a sum of squares, as sources that aggregate
-// report them. It refuses sums that no observations can have.
+// FromSums is the sequence of n observations with a sum and a sum of squares, as sources that
+// aggregate report them. It refuses sums that no observations can have.
 func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	if n < 0 || n == 0 && (sum != 0 || squares != 0) {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "n", "%d observations with sums %v and %v: want at least 1, or none and no sums", n, sum, squares)
+		return Sequence{}, noregret.Errorf(noregret.BadInput, "n",
+			"%d observations with sums %v and %v: want at least 1, or none and no sums", n, sum, squares)
 	}
 	if sum-sum != 0 || squares-squares != 0 || squares < 0 {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "sums", "%v and %v: want finite numbers, that of squares at least 0", sum, squares)
+		return Sequence{}, noregret.Errorf(noregret.BadInput, "sums",
+			"%v and %v: want finite numbers, that of squares at least 0", sum, squares)
 	}
 	if n == 0 {
 		return Sequence{}, nil
@@ -95,7 +102,8 @@ func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	mean := sum / float64(n)
 	m2 := squares - float64(mean*sum)
 	if m2 < -1e-9*squares {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "squares", "%v for %d observations with sum %v: by Cauchy and Schwarz it is at least %v", squares, n, sum, mean*sum)
+		return Sequence{}, noregret.Errorf(noregret.BadInput, "squares",
+			"%v for %d observations with sum %v: by Cauchy and Schwarz it is at least %v", squares, n, sum, mean*sum)
 	}
 	return Sequence{n, mean, max(m2, 0)}, nil
 }
@@ -110,29 +118,31 @@ func (s *Sequence) Variance() float64 {
 
 // The asymptotic sequence of observations without a range.
 const (
-	// tightAt is the number of observations at which it is the tightest, relative to what is possible.
+	// tightAt is the number of observations at which it is the tightest, relative to what is
+	// possible.
 	tightAt = 1000
 	// burnIn is the number below which it says nothing: the theorem is one about many.
 	burnIn = 200
-	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of their
-	// variance for long.
+	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of
+	// their variance for long.
 	spare = 4
 )
 
-// Interval is the confidence sequence at the observations so far, within [low, high], their range; alpha is
-// in (0, 1).
+// Interval is the confidence sequence at the observations so far, within [low, high], their range;
+// alpha is in (0, 1).
 //
-// Where both ends are finite it is exact: at every alpha and from the first observation on, the probability
-// that the true mean is ever outside is at most alpha, for whatever distribution on the range, by Hoeffding's
-// and Fan's exponential supermartingales and Ville's inequality (bounded.go has the formulas).
+// Where both ends are finite it is exact: at every alpha and from the first observation on, the
+// probability that the true mean is ever outside is at most alpha, for whatever distribution on the
+// range, by Hoeffding's and Fan's exponential supermartingales and Ville's inequality (bounded.go
+// has the formulas).
 //
-// Where an end is infinite nothing exact can be had, as one observation in a million may carry the mean.
-// Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal mixture's
-// boundary (Robbins 1970) with the sample variance: an asymptotic confidence sequence (Waudby-Smith,
-// Arbour, Sinha, Kennedy and Ramdas 2024, theorem 2.2), whose level tends to alpha as the number at which
-// it begins grows. It begins at 200 observations; before, and while all are equal, it is [low, high]. Where
-// low is finite, as counts have it, 4 is added to the sum of squared deviations, which says less than the
-// truth while a rare event has not come.
+// Where an end is infinite nothing exact can be had, as one observation in a million may carry the
+// mean. Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal
+// mixture's boundary (Robbins 1970) with the sample variance: an asymptotic confidence sequence
+// (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2024, theorem 2.2), whose level tends to alpha
+// as the number at which it begins grows. It begins at 200 observations; before, and while all are
+// equal, it is [low, high]. Where low is finite, as counts have it, 4 is added to the sum of
+// squared deviations, which says less than the truth while a rare event has not come.
 func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 	if finite(low) && finite(high) && finite(high-low) {
 		return boundedInterval(s, alpha, low, high)
@@ -145,7 +155,8 @@ func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
 		return low, high
 	}
 	v := squares / (n - 1)
-	// ρ that is best for v = tightAt·s²: v/(2·ln(1/α) + ln(1 + 2·ln(1/α))), the usual approximation.
+	// ρ that is best for v = tightAt·s²: v/(2·ln(1/α) + ln(1 + 2·ln(1/α))), the usual
+	// approximation.
 	l := float64(-2 * portable.Log(alpha))
 	rho := tightAt * v / (l + portable.Log1p(l))
 	total := float64(n*v) + rho

@@ -69,9 +69,11 @@ func TestSequenceRefuses(t *testing.T) {
 	}
 }
 
-// coverage is in how many of runs the sequence at alpha .05 ever misses the mean, looked at after each
-// batch, for n observations; and in how many the ordinary 95 % interval does.
-func coverage(t *testing.T, runs int, name string, n, batch int, mean float64, draw func(r *random.Source) float64) (missed, ordinary int) {
+// coverage is in how many of runs the sequence at alpha .05 ever misses the mean, looked at after
+// each batch, for n observations; and in how many the ordinary 95 % interval does.
+func coverage(t *testing.T, runs int, name string, n, batch int, mean float64,
+	draw func(r *random.Source) float64,
+) (missed, ordinary int) {
 	t.Helper()
 	for run := range runs {
 		r := random.New(uint64(run), name)
@@ -107,8 +109,9 @@ func coverage(t *testing.T, runs int, name string, n, batch int, mean float64, d
 	return missed, ordinary
 }
 
-// TestSequenceCoversAtAllTimes looks at every interval from the first observation on: rare events, skewed
-// products of uniform numbers, in batches of any size. It is exact: at most alpha of the runs ever miss.
+// TestSequenceCoversAtAllTimes looks at every interval from the first observation on: rare events,
+// skewed products of uniform numbers, in batches of any size. It is exact: at most alpha of the
+// runs ever miss.
 func TestSequenceCoversAtAllTimes(t *testing.T) {
 	testsize.NoRace(t)
 	runs, most := 500, 39 // 25 expected at the very most, 39 or more have probability .005
@@ -127,7 +130,8 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 				t.Errorf("p = %v in batches of %d: missed in %d of %d runs", p, batch, missed, runs)
 			}
 			if batch == 1 && ordinary < runs/4 {
-				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test tells nothing", p, ordinary, runs)
+				t.Errorf("p = %v: ordinary intervals missed in %d of %d runs only: the test tells nothing", p, ordinary,
+					runs)
 			}
 		}
 	}
@@ -145,9 +149,9 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 	}
 }
 
-// TestSequencePower: being valid at all times has a price, which stays bounded. In the median of 100 runs a
-// rate of .10 is told from a limit of .05 by 600 observations, one of .02 by 800, and a mean of low variance
-// is known to a fiftieth of its range by 400.
+// TestSequencePower: being valid at all times has a price, which stays bounded. In the median of
+// 100 runs a rate of .10 is told from a limit of .05 by 600 observations, one of .02 by 800, and a
+// mean of low variance is known to a fiftieth of its range by 400.
 func TestSequencePower(t *testing.T) {
 	coin := func(p float64) func(r *random.Source) float64 {
 		return func(r *random.Source) float64 {
@@ -165,7 +169,9 @@ func TestSequencePower(t *testing.T) {
 	}{
 		{"beyond", coin(.1), func(from, _ float64) bool { return from > .05 }, 600},
 		{"below", coin(.02), func(_, to float64) bool { return to < .05 }, 800},
-		{"narrow", func(r *random.Source) float64 { return .5 + .05*(r.Float64()-.5) }, func(from, to float64) bool { return to-from < .08 }, 400},
+		{"narrow", func(r *random.Source) float64 {
+			return .5 + .05*(r.Float64()-.5)
+		}, func(from, to float64) bool { return to-from < .08 }, 400},
 	} {
 		var needed []int
 		for run := range 100 {
@@ -188,8 +194,8 @@ func TestSequencePower(t *testing.T) {
 	}
 }
 
-// TestAsymptoticSequence: without a range the level is kept by observations that are not too skewed, and
-// nothing is said of few or equal ones.
+// TestAsymptoticSequence: without a range the level is kept by observations that are not too
+// skewed, and nothing is said of few or equal ones.
 func TestAsymptoticSequence(t *testing.T) {
 	testsize.NoRace(t)
 	for name, g := range map[string]struct {
@@ -255,8 +261,8 @@ func TestIntervalEdges(t *testing.T) {
 	}
 }
 
-// TestBoundsByHand holds the exact bounds to their defining inequalities, computed by package math: right
-// inside the interval no supermartingale has reached its bound, right outside one has.
+// TestBoundsByHand holds the exact bounds to their defining inequalities, computed by package math:
+// right inside the interval no supermartingale has reached its bound, right outside one has.
 func TestBoundsByHand(t *testing.T) {
 	reached := func(n, mean, m2, mu, alpha float64) bool {
 		total := 0.0
@@ -291,11 +297,13 @@ func TestBoundsByHand(t *testing.T) {
 	})
 }
 
-// TestSumsBeyondRange: sums that observations in the range cannot have are refused before anything changes, so
-// that no report can make the state impossible to save.
+// TestSumsBeyondRange: sums that observations in the range cannot have are refused before anything
+// changes, so that no report can make the state impossible to save.
 func TestSumsBeyondRange(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}, {name: n}, {name: k, kind: count}, {name: r, kind: ratio, numerator: n, denominator: k}]\nobjective: {goals: [{metric: m}]}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}, " +
+		"{name: n}, {name: k, kind: count}, {name: r, kind: ratio, numerator: n, denominator: k}]\nobjective: " +
+		"{goals: [{metric: m}]}")
 	before, err := json.Marshal(s.state.live["x"].Arms)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +317,10 @@ func TestSumsBeyondRange(t *testing.T) {
 		{"k": {2, 1.5, 2}},
 		{"k": {2, 3, 2}},
 	} {
-		o := s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: "s", Sequence: uint64(i + 1), Items: []AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}}})
+		o := s.event(KindAggregate, AggregateEvent{
+			Experiment: "x", Source: "s", Sequence: uint64(i + 1),
+			Items: []AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
+		})
 		if o.Items[0].Status != Rejected {
 			t.Errorf("%v: %+v", m, o.Items[0])
 		}
@@ -320,7 +331,13 @@ func TestSumsBeyondRange(t *testing.T) {
 	}
 	for i := range 20 {
 		m := map[string]Sums{"m": {10, 10, 10}, "n": {10, 1e16, 1e31}, "k": {10, 1e16, 1e31}}
-		s.event(KindAggregate, AggregateEvent{Experiment: "x", Source: "t", Sequence: uint64(i + 1), Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1e9, Metrics: m, Pairs: map[string]PairSums{"r": {10, 1e16, 1e16, 1e31, 1e31, 1e31}}}}})
+		s.event(KindAggregate, AggregateEvent{
+			Experiment: "x", Source: "t", Sequence: uint64(i + 1),
+			Items: []AggregateItem{{
+				Version: 1, Arm: "a", Units: 1e9, Metrics: m,
+				Pairs: map[string]PairSums{"r": {10, 1e16, 1e16, 1e31, 1e31, 1e31}},
+			}},
+		})
 	}
 	s.check()
 }

@@ -37,8 +37,8 @@ func (s *Signer) mac(dst []byte, key byte, body []byte) []byte {
 	return dst
 }
 
-// Append appends the text of a token, some 80 characters of the URL-safe base64 alphabet. It refuses fields
-// out of their ranges.
+// Append appends the text of a token, some 80 characters of the URL-safe base64 alphabet. It
+// refuses fields out of their ranges.
 func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	ms := t.Time.UnixMilli()
 	if err := t.check(ms); err != nil {
@@ -50,9 +50,9 @@ func (s *Signer) Append(dst []byte, t Token) ([]byte, error) {
 	return base64.RawURLEncoding.AppendEncode(dst, b), nil
 }
 
-// Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign for a key
-// that is not known, or Early for one of more than [Tolerance] after now. Whether it is too old depends on
-// its experiment: see [Expired].
+// Verify reads a token of any experiment. The error, if any, is a [TokenError]: Tampered, Foreign
+// for a key that is not known, or Early for one of more than [Tolerance] after now. Whether it is
+// too old depends on its experiment: see [Expired].
 func (s *Signer) Verify(text string, now time.Time) (Token, error) {
 	body, sum, err := splitToken(text)
 	if err != nil {

@@ -39,8 +39,8 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return f.MarshalBinary()
 }
 
-// Frozen is a copy of a state that does not change any more: what a host writes to the disk while the state
-// goes on.
+// Frozen is a copy of a state that does not change any more: what a host writes to the disk while
+// the state goes on.
 type Frozen struct{ saved savedState }
 
 // Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
@@ -56,7 +56,8 @@ func (s *State) Freeze() (*Frozen, error) {
 			return nil, err
 		}
 		y := x.copy()
-		f.saved.Experiments = append(f.saved.Experiments, savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
+		f.saved.Experiments = append(f.saved.Experiments,
+			savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
 	}
 	return f, nil
 }
@@ -67,9 +68,9 @@ func (f *Frozen) Position() uint64 { return f.saved.Position }
 // MarshalBinary is that of the state when it was frozen.
 func (f *Frozen) MarshalBinary() ([]byte, error) { return encode(f.saved) }
 
-// Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the state is
-// folded on from, the learners' own states too. Two states are the same if and only if (collisions apart)
-// their digests are.
+// Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the
+// state is folded on from, the learners' own states too. Two states are the same if and only if
+// (collisions apart) their digests are.
 func (f *Frozen) Digest() (string, error) {
 	b, err := f.MarshalBinary()
 	if err != nil {
@@ -90,15 +91,18 @@ func (s *State) Digest() (string, error) {
 
 // head is the saved state without its experiments.
 func (s *State) head() savedState {
-	out := savedState{Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped, Gone: []source{}, Experiments: []savedExperiment{}}
+	out := savedState{
+		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
+		Gone: []source{}, Experiments: []savedExperiment{},
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
 	}
 	return out
 }
 
-// UnmarshalBinary reads a saved state. It refuses one that is damaged or of another format; the state is
-// then unchanged.
+// UnmarshalBinary reads a saved state. It refuses one that is damaged or of another format; the
+// state is then unchanged.
 func (s *State) UnmarshalBinary(data []byte) error {
 	var in savedState
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -181,7 +185,8 @@ func (x *live) copy() *live {
 		y.Arms[k].Stats = x.Arms[k].Stats.clone()
 	}
 	y.Held = x.Held.clone()
-	y.Learn, y.Guards, y.Missing, y.Sources, y.Notes = slices.Clone(x.Learn), slices.Clone(x.Guards), slices.Clone(x.Missing), slices.Clone(x.Sources), slices.Clone(x.Notes)
+	y.Learn, y.Guards, y.Missing, y.Sources, y.Notes = slices.Clone(x.Learn), slices.Clone(x.Guards),
+		slices.Clone(x.Missing), slices.Clone(x.Sources), slices.Clone(x.Notes)
 	y.Versions = make([]*version, len(x.Versions))
 	for i, v := range x.Versions {
 		w := *v
@@ -192,12 +197,14 @@ func (x *live) copy() *live {
 	for i := range x.Recent {
 		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
 	}
-	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Streams = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected), slices.Clone(x.Ratio.Streams)
+	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Streams = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected),
+		slices.Clone(x.Ratio.Streams)
 	y.cohorts = make([]*cohort, len(x.cohorts))
 	for i, c := range x.cohorts {
 		d := *c
 		d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
-		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask), slices.Clone(c.Values)
+		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask),
+			slices.Clone(c.Values)
 		y.cohorts[i] = &d
 	}
 	return &y

@@ -12,9 +12,10 @@ import (
 	"github.com/noregret/noregret/internal/compensated"
 )
 
-// Hash is 64 bits of a keyed hash of a unit: the first 8 bytes, big-endian, of SHA-256 of the lengths and
-// the bytes of purpose, salt and unit. The purpose keeps independent draws for one unit apart ("arm",
-// "hold-back", ...). It is part of the contract: clients in any language compute the same.
+// Hash is 64 bits of a keyed hash of a unit: the first 8 bytes, big-endian, of SHA-256 of the
+// lengths and the bytes of purpose, salt and unit. The purpose keeps independent draws for one unit
+// apart ("arm", "hold-back", ...). It is part of the contract: clients in any language compute the
+// same.
 func Hash(purpose, salt, unit string) uint64 {
 	var fixed [192]byte
 	b := fixed[:0]
@@ -29,16 +30,17 @@ func Hash(purpose, salt, unit string) uint64 {
 // Split divides the 2^64 values of [Hash] among arms. The zero Split is not usable; make one with
 // [NewSplit]. It is immutable and safe for concurrent use.
 type Split struct {
-	// upper[k] is the first value above arm k's part; the last arm of positive share reaches to the end, 2^64.
+	// upper[k] is the first value above arm k's part; the last arm of positive share reaches to the
+	// end, 2^64.
 	upper []uint64
 	share []uint64 // in 2^-64ths; 2^64 itself is written as math.MaxUint64 with whole set
 	last  int
 	whole bool // one arm has everything
 }
 
-// NewSplit makes the split for a distribution: shares at least 0 that sum to 1 within 1e-9. An arm of share
-// 0 gets nothing; every other gets its share to within 2^-52, in the order of the arms, and the same on
-// every machine.
+// NewSplit makes the split for a distribution: shares at least 0 that sum to 1 within 1e-9. An arm
+// of share 0 gets nothing; every other gets its share to within 2^-52, in the order of the arms,
+// and the same on every machine.
 func NewSplit(shares []float64) (*Split, error) {
 	if len(shares) == 0 {
 		return nil, noregret.Errorf(noregret.BadInput, "split", "no arms: want at least one")
@@ -55,7 +57,8 @@ func NewSplit(shares []float64) (*Split, error) {
 		}
 	}
 	if math.Abs(total.Value()-1) > 1e-9 {
-		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9", total.Value())
+		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9",
+			total.Value())
 	}
 	s := &Split{upper: make([]uint64, len(shares)), share: make([]uint64, len(shares)), last: last}
 	var at uint64
@@ -131,12 +134,12 @@ func (s *Split) Shares() []float64 {
 	return p
 }
 
-// Move is sticky assignment (Pasto's specification, 10.3): a unit that had arm under s keeps it under next
-// with probability min(1, p'/p), decided by coin, and otherwise draws one of the arms that grew, in
-// proportion to their growth, by draw. Arms are then distributed exactly as next says, to within 2^-50, and
-// no assignment moves fewer units. Both hashes are to be independent of each other and of the one that gave
-// the arm. The splits must have equally many arms. O(K), as what it needs of the splits is computed anew; a
-// [Policy] has it computed.
+// Move is sticky assignment (Pasto's specification, 10.3): a unit that had arm under s keeps it
+// under next with probability min(1, p'/p), decided by coin, and otherwise draws one of the arms
+// that grew, in proportion to their growth, by draw. Arms are then distributed exactly as next
+// says, to within 2^-50, and no assignment moves fewer units. Both hashes are to be independent of
+// each other and of the one that gave the arm. The splits must have equally many arms. O(K), as
+// what it needs of the splits is computed anew; a [Policy] has it computed.
 func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	m := newMove(s, next)
 	if m.keeps(arm, coin) {
@@ -145,8 +148,8 @@ func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	return m.to(draw)
 }
 
-// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that moves
-// O(log K).
+// move is what [Split.Move] needs of two splits, so that a unit that stays costs O(1) and one that
+// moves O(log K).
 type move struct {
 	last  []uint64 // by arm: the last coin with which a unit keeps it, 0 for none
 	grown []uint32 // the arms that grew

@@ -37,7 +37,8 @@ func drawShares(t *rapid.T, name string, k int) []float64 {
 	return w
 }
 
-// TestSplitBounds checks the arms at both ends of every part, and that parts add up to 2^64 exactly.
+// TestSplitBounds checks the arms at both ends of every part, and that parts add up to 2^64
+// exactly.
 func TestSplitBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shares := drawShares(t, "shares", rapid.IntRange(1, 12).Draw(t, "arms"))
@@ -90,7 +91,8 @@ func TestHashIsAContract(t *testing.T) {
 	}{{"arm", "s", "u1"}, {"arm", "s", "u2"}, {"ar", "ms", "u1"}, {"arm", "", ""}} {
 		got := Hash(c.purpose, c.salt, c.unit)
 		if fmt.Sprintf("%016x", got) != contract[c.purpose+"|"+c.salt+"|"+c.unit] {
-			t.Errorf("Hash(%q, %q, %q) = %016x, want %s", c.purpose, c.salt, c.unit, got, contract[c.purpose+"|"+c.salt+"|"+c.unit])
+			t.Errorf("Hash(%q, %q, %q) = %016x, want %s", c.purpose, c.salt, c.unit, got,
+				contract[c.purpose+"|"+c.salt+"|"+c.unit])
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() { Hash("arm", "salt", "user-12345") }); n != 0 {
@@ -98,9 +100,11 @@ func TestHashIsAContract(t *testing.T) {
 	}
 }
 
-// Made with: printf '\x00\x00\x00\x03arm\x00\x00\x00\x01s\x00\x00\x00\x02u1' | sha256sum | cut -c1-16
+// Made with: printf '\x00\x00\x00\x03arm\x00\x00\x00\x01s\x00\x00\x00\x02u1' | sha256sum | cut
+// -c1-16
 var contract = map[string]string{
-	"arm|s|u1": "ec7b47b5c4722416", "arm|s|u2": "8642c553032dc112", "ar|ms|u1": "14a1e69f9106faf7", "arm||": "9ab940f1d07827ab",
+	"arm|s|u1": "ec7b47b5c4722416", "arm|s|u2": "8642c553032dc112", "ar|ms|u1": "14a1e69f9106faf7",
+	"arm||": "9ab940f1d07827ab",
 }
 
 // TestHashIsUniform is a χ² test over the arms, and of independence of two purposes.
@@ -129,8 +133,8 @@ func TestHashIsUniform(t *testing.T) {
 	}
 }
 
-// TestMove checks that a move makes the new distribution exactly, with the fewest units moved: the total
-// variation distance.
+// TestMove checks that a move makes the new distribution exactly, with the fewest units moved: the
+// total variation distance.
 func TestMove(t *testing.T) {
 	r := random.New(1, "move")
 	for _, c := range [][2][]float64{
@@ -191,12 +195,13 @@ func scan(s, next *Split, arm int, coin, draw uint64) int {
 	return arm
 }
 
-// TestMoveIsTheContract: moves are those of the document for all splits, coins and draws, of a policy's chain
-// of links too.
+// TestMoveIsTheContract: moves are those of the document for all splits, coins and draws, of a
+// policy's chain of links too.
 func TestMoveIsTheContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 12).Draw(t, "arms")
-		hash := rapid.OneOf(rapid.Uint64(), rapid.SampledFrom([]uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, 1 << 63}))
+		hash := rapid.OneOf(rapid.Uint64(),
+			rapid.SampledFrom([]uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, 1 << 63}))
 		splits := []*Split{mustSplit(t, drawShares(t, "shares", k)...)}
 		for i := range rapid.IntRange(1, 6).Draw(t, "links") {
 			next := mustSplit(t, drawShares(t, fmt.Sprint("shares", i), k)...)
@@ -204,7 +209,8 @@ func TestMoveIsTheContract(t *testing.T) {
 				have := splits[len(splits)-1]
 				coin, draw := hash.Draw(t, "coin"), hash.Draw(t, "draw")
 				if got, want := have.Move(next, arm, coin, draw), scan(have, next, arm, coin, draw); got != want {
-					t.Fatalf("from %v to %v: arm %d with coin %d and draw %d goes to %d, want %d", have.share, next.share, arm, coin, draw, got, want)
+					t.Fatalf("from %v to %v: arm %d with coin %d and draw %d goes to %d, want %d", have.share,
+						next.share, arm, coin, draw, got, want)
 				}
 			}
 			splits = append(splits, next)
@@ -215,7 +221,8 @@ func TestMoveIsTheContract(t *testing.T) {
 			arm := splits[0].Arm(draw(u, p.armKey))
 			for i, s := range splits[1:] {
 				v := fmt.Sprint(i + 2)
-				arm = scan(splits[i], s, arm, draw(u, Hash("coin/"+v, p.Salt, "")), draw(u, Hash("move/"+v, p.Salt, "")))
+				arm = scan(splits[i], s, arm, draw(u, Hash("coin/"+v, p.Salt, "")),
+					draw(u, Hash("move/"+v, p.Salt, "")))
 			}
 			if d := p.DecideHash(u); d.Arm != arm {
 				t.Fatalf("unit %d has arm %d, want %d", i, d.Arm, arm)

@@ -10,7 +10,8 @@ import (
 // wholeText is 2^64, the share of an arm that has everything.
 const wholeText = "18446744073709551616"
 
-// MarshalJSON writes the shares in 2^-64ths, as decimal strings, since JSON's numbers may lose digits.
+// MarshalJSON writes the shares in 2^-64ths, as decimal strings, since JSON's numbers may lose
+// digits.
 func (s *Split) MarshalJSON() ([]byte, error) {
 	shares := make([]string, s.Len())
 	for k := range shares {

@@ -8,9 +8,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// State is what all experiments are, a pure fold over events: make one with [NewState] and hand it every
-// event of the log in order. The same events give the same state, bit for bit, on every machine. It is not
-// safe for concurrent use; the policies it gives out are.
+// State is what all experiments are, a pure fold over events: make one with [NewState] and hand it
+// every event of the log in order. The same events give the same state, bit for bit, on every
+// machine. It is not safe for concurrent use; the policies it gives out are.
 type State struct {
 	position uint64
 	time     int64
@@ -27,9 +27,9 @@ func NewState() *State { return &State{live: map[string]*live{}, gone: map[strin
 // Position is that of the last event applied.
 func (s *State) Position() uint64 { return s.position }
 
-// Time is the latest time of an event, in nanoseconds since 1970. Time does not go back: an event that says
-// less counts as having happened then. Only a leap ahead of more than a day is taken back, when within a
-// day an event comes from an hour or more before.
+// Time is the latest time of an event, in nanoseconds since 1970. Time does not go back: an event
+// that says less counts as having happened then. Only a leap ahead of more than a day is taken
+// back, when within a day an event comes from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.
@@ -76,31 +76,34 @@ type Outcome struct {
 	Items []Item
 	// Renewed is whether the experiment's policy changed, or the experiment came or went.
 	Renewed bool
-	// Err is why the event was refused as a whole; it has then changed nothing but the position and the time,
-	// and what time alone brings: a window that closes, and what is learned and done for it.
+	// Err is why the event was refused as a whole; it has then changed nothing but the position and
+	// the time, and what time alone brings: a window that closes, and what is learned and done for
+	// it.
 	Err error
 }
 
-// Apply is the fold's step: it takes the event at a position, which must be the one after the last. An
-// event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a result like any
-// other, the same on every replica.
+// Apply is the fold's step: it takes the event at a position, which must be the one after the last.
+// An event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a
+// result like any other, the same on every replica.
 //
-// The error is for what is no result: a wrong position, which changes nothing, or a defect of this program
-// met in the middle of an event. After that the state is not whole; it refuses every further event and
-// every snapshot, and the host must take no more ([State.Broken]). The event stays in the log for a program
-// without the defect.
+// The error is for what is no result: a wrong position, which changes nothing, or a defect of this
+// program met in the middle of an event. After that the state is not whole; it refuses every
+// further event and every snapshot, and the host must take no more ([State.Broken]). The event
+// stays in the log for a program without the defect.
 func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	if s.broken != nil {
 		return Outcome{}, s.broken
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s.broken = noregret.Errorf(noregret.Internal, "fold", "event %d (%s): %v: a defect of this program; the state is not whole any more", position, e.Kind, r)
+			s.broken = noregret.Errorf(noregret.Internal, "fold",
+				"event %d (%s): %v: a defect of this program; the state is not whole any more", position, e.Kind, r)
 			o, err = Outcome{}, s.broken
 		}
 	}()
 	if position != s.position+1 {
-		return Outcome{}, noregret.Errorf(noregret.Internal, "position", "%d after %d: want events in order without a gap", position, s.position)
+		return Outcome{}, noregret.Errorf(noregret.Internal, "position",
+			"%d after %d: want events in order without a gap", position, s.position)
 	}
 	s.position = position
 	s.tell(e.Time)
@@ -113,10 +116,10 @@ const (
 	leapBack = int64(time.Hour)
 )
 
-// tell takes an event's time. Time does not go back, with one exception: when it had leapt ahead by more
-// than a day, and within a day after that an event comes from between before the leap and now, an hour ago or
-// more, then the clock was wrong and has been set right. What happened meanwhile counts as having happened
-// now; windows that have closed stay closed.
+// tell takes an event's time. Time does not go back, with one exception: when it had leapt ahead by
+// more than a day, and within a day after that an event comes from between before the leap and now,
+// an hour ago or more, then the clock was wrong and has been set right. What happened meanwhile
+// counts as having happened now; windows that have closed stay closed.
 func (s *State) tell(now int64) {
 	switch {
 	case s.before > 0 && now >= s.before && now <= s.time-leapBack:
@@ -258,8 +261,8 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 	})
 }
 
-// Due lists the events that time has made possible: rounds that may close, experiments of which a version's
-// window has closed. The host appends them.
+// Due lists the events that time has made possible: rounds that may close, experiments of which a
+// version's window has closed. The host appends them.
 func (s *State) Due(now int64) []Event {
 	var out []Event
 	for _, name := range s.Names() {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Pair are the running means and second moments of two metrics of the same units, the numerator x and the
-// denominator y of a ratio. The zero Pair is empty.
+// Pair are the running means and second moments of two metrics of the same units, the numerator x
+// and the denominator y of a ratio. The zero Pair is empty.
 type Pair struct {
 	N     int64
 	X, Y  float64 // means
@@ -51,8 +51,8 @@ func (p *Pair) Contrast(c float64) Sequence {
 	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
 }
 
-// ratio is X/Y. Ok is false where there is none: without units, for a denominator that is not above 0, and
-// for one so small that the quotient leaves the range of float64.
+// ratio is X/Y. Ok is false where there is none: without units, for a denominator that is not above
+// 0, and for one so small that the quotient leaves the range of float64.
 func (p *Pair) ratio() (r float64, ok bool) {
 	if p.N == 0 || !(p.Y > 0) {
 		return 0, false
@@ -64,8 +64,8 @@ func (p *Pair) ratio() (r float64, ok bool) {
 }
 
 // Interval is the ratio X/Y and an interval for it, by the contrast x − r·y at the estimate r:
-// asymptotically valid at all times, as [Sequence.Interval] is. Ok is false while there is no estimate, and
-// where the quotient leaves the range of float64.
+// asymptotically valid at all times, as [Sequence.Interval] is. Ok is false while there is no
+// estimate, and where the quotient leaves the range of float64.
 func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
 	r, ok := p.ratio()
 	if !ok {

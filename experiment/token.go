@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Token is what a decision was: it goes out with the arm and comes back with the feedback, signed. Times
-// have the precision of a millisecond.
+// Token is what a decision was: it goes out with the arm and comes back with the feedback, signed.
+// Times have the precision of a millisecond.
 type Token struct {
 	Experiment string    // the experiment's name, at most 255 bytes
 	Version    uint64    // of the policy that decided
@@ -37,8 +37,8 @@ const (
 	Tampered TokenError = "tampered"
 	Foreign  TokenError = "foreign" // signed for another experiment, or by a key that is not known
 	Early    TokenError = "early"   // from the future
-	// Expired is older than the attribution window. Only the fold knows the window and the time that counts: it
-	// says of such an item that it is [Late], and this as its error.
+	// Expired is older than the attribution window. Only the fold knows the window and the time
+	// that counts: it says of such an item that it is [Late], and this as its error.
 	Expired TokenError = "expired"
 )
 
@@ -55,9 +55,9 @@ func (e TokenError) Error() string {
 	return "the token cannot be read or was changed"
 }
 
-// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number Current signs,
-// all verify, so that a key can be replaced while old tokens are out. Keys have at least 16 bytes; numbers
-// are 0 to 255.
+// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number
+// Current signs, all verify, so that a key can be replaced while old tokens are out. Keys have at
+// least 16 bytes; numbers are 0 to 255.
 type Keys struct {
 	Current byte
 	Secrets map[byte][]byte
@@ -67,7 +67,8 @@ type Keys struct {
 func (k Keys) Validate() error {
 	for id := range 256 {
 		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
-			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16", len(s))
+			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
+				len(s))
 		}
 	}
 	if _, ok := k.Secrets[k.Current]; !ok {
@@ -80,7 +81,8 @@ func (k Keys) Validate() error {
 func (t *Token) check(ms int64) error {
 	switch {
 	case t.Experiment == "" || len(t.Experiment) > 255:
-		return noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255", len(t.Experiment))
+		return noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255",
+			len(t.Experiment))
 	case t.Arm < 0:
 		return noregret.Errorf(noregret.BadInput, "token", "arm %d: want at least 0", t.Arm)
 	case !(t.Propensity > 0 && t.Propensity <= 1):
@@ -117,8 +119,8 @@ func mac(dst []byte, h hash.Hash, body []byte) []byte {
 // tokenLimit bounds the text that is looked at.
 const tokenLimit = 1024
 
-// Claims reads what a token says without asking whether it is genuine: for counting refusals, and for
-// nothing else.
+// Claims reads what a token says without asking whether it is genuine: for counting refusals, and
+// for nothing else.
 func Claims(text string) (t Token, ok bool) {
 	body, _, err := splitToken(text)
 	if err != nil {

@@ -11,9 +11,12 @@ import (
 )
 
 var (
-	testKeys = Keys{Current: 2, Secrets: map[byte][]byte{1: []byte("an older secret, 1"), 2: []byte("the secret of today")}}
-	noon     = time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.UTC)
-	token    = Token{Experiment: "ranking", Version: 17, Arm: 300, Propensity: .0625, Unit: 1<<63 + 5, Time: noon}
+	testKeys = Keys{Current: 2, Secrets: map[byte][]byte{
+		1: []byte("an older secret, 1"),
+		2: []byte("the secret of today"),
+	}}
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.UTC)
+	token = Token{Experiment: "ranking", Version: 17, Arm: 300, Propensity: .0625, Unit: 1<<63 + 5, Time: noon}
 )
 
 // signer is the one of keys.
@@ -101,10 +104,12 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late, and says why.
+// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late,
+// and says why.
 func TestTokenExpired(t *testing.T) {
 	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nattribution_window: 1h\nround: {length: 400h}")
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: " +
+		"m}]}\nattribution_window: 1h\nround: {length: 400h}")
 	s.decide("u")
 	s.now += int64(time.Hour)
 	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != Accepted {
@@ -132,7 +137,11 @@ func TestSignRefuses(t *testing.T) {
 			t.Errorf("%s was signed", what)
 		}
 	}
-	for _, k := range []Keys{{}, {Current: 1, Secrets: map[byte][]byte{2: []byte("0123456789abcdef")}}, {Secrets: map[byte][]byte{0: []byte("short")}}} {
+	for _, k := range []Keys{
+		{},
+		{Current: 1, Secrets: map[byte][]byte{2: []byte("0123456789abcdef")}},
+		{Secrets: map[byte][]byte{0: []byte("short")}},
+	} {
 		if _, err := NewSigner(k); err == nil || k.Validate() == nil {
 			t.Errorf("keys %v were taken", k)
 		}

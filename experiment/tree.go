@@ -40,7 +40,8 @@ func (k nodeKind) String() string {
 	return [...]string{"null", "true or false", "a number", "a string", "a list", "an object"}[k]
 }
 
-// maxDepth bounds the nesting of a document, maxNodes the number of its values: aliases in YAML multiply.
+// maxDepth bounds the nesting of a document, maxNodes the number of its values: aliases in YAML
+// multiply.
 const (
 	maxDepth = 64
 	maxNodes = 200_000
@@ -320,8 +321,8 @@ func (n *node) huge() *node {
 	return nil
 }
 
-// key writes the node in a form that equal values share: keys in order, numbers without the liberties
-// that JSON leaves (1, 1.0 and 1e0 are one number).
+// key writes the node in a form that equal values share: keys in order, numbers without the
+// liberties that JSON leaves (1, 1.0 and 1e0 are one number).
 func (n *node) key(b []byte) []byte {
 	switch n.kind {
 	case isNumber:
@@ -354,8 +355,8 @@ func (n *node) key(b []byte) []byte {
 	return n.json(b)
 }
 
-// numberKey writes a JSON number as its digits, without zeros at either end, and the power of ten of the
-// last one; 0 for zero.
+// numberKey writes a JSON number as its digits, without zeros at either end, and the power of ten
+// of the last one; 0 for zero.
 func numberKey(text string) string {
 	sign := ""
 	if rest, ok := strings.CutPrefix(text, "-"); ok {

@@ -9,8 +9,9 @@ import (
 // MaxUnit is the greatest length of a unit's name, in bytes.
 const MaxUnit = 512
 
-// CheckUnit says what is wrong with a unit's name: it is 1 to [MaxUnit] bytes of UTF-8. Of text that is not, every
-// reader makes something else, and two units could become one. place is that of the error.
+// CheckUnit says what is wrong with a unit's name: it is 1 to [MaxUnit] bytes of UTF-8. Of text
+// that is not, every reader makes something else, and two units could become one. place is that of
+// the error.
 func CheckUnit(place, unit string) error {
 	if unit == "" || len(unit) > MaxUnit {
 		return noregret.Errorf(noregret.BadInput, place, "it has %d bytes: want 1 to %d", len(unit), MaxUnit)

@@ -22,7 +22,8 @@ func finite(v float64) bool { return v-v == 0 }
 // Validate refuses a definition that breaks a rule. The error's place is the path of the field.
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
-		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy, d.checkTimes,
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
+		d.checkTimes,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -70,18 +71,19 @@ func checkArmName(place, name string) error {
 	return nil
 }
 
-// unclear reports whether a character does not show, or changes how others show: controls, line separators,
-// marks of the direction of text, spaces of no width. The schema has the same list.
+// unclear reports whether a character does not show, or changes how others show: controls, line
+// separators, marks of the direction of text, spaces of no width. The schema has the same list.
 func unclear(r rune) bool {
 	switch {
-	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xfffd:
+	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 &&
+		r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xfffd:
 		return true
 	}
 	return false
 }
 
-// checkValue refuses null: it is of none of the types that a flag may have, and what a value that was
-// forgotten looks like.
+// checkValue refuses null: it is of none of the types that a flag may have, and what a value that
+// was forgotten looks like.
 func checkValue(place string, v json.RawMessage) error {
 	if string(v) == "null" {
 		return bad(place, "null: want a value")
@@ -158,7 +160,8 @@ func (d *Definition) checkGrid() error {
 				return bad(at, "%s stands at [%d] too", v, j)
 			}
 			if j, ok := named[text]; ok {
-				return bad(at, "%s would have the name of the value at [%d], %s=%s: want values that read differently", v, j, name, text)
+				return bad(at, "%s would have the name of the value at [%d], %s=%s: want values that read differently",
+					v, j, name, text)
 			}
 			named[text], equal[valueKey(v)] = i, i
 			most = max(most, characters(text))
@@ -166,7 +169,8 @@ func (d *Definition) checkGrid() error {
 		longest += len(name) + 2 + most
 	}
 	if longest > maxArmName {
-		return bad("arms.grid", "a point's name would have %d characters: want at most %d, by shorter values or a list of arms with names", longest, maxArmName)
+		return bad("arms.grid", "a point's name would have %d characters: want at most %d, by shorter values or a "+
+			"list of arms with names", longest, maxArmName)
 	}
 	// Values with commas and equals signs could still give two points one name.
 	arms, err := d.expand()
@@ -176,7 +180,8 @@ func (d *Definition) checkGrid() error {
 	seen := make(map[string]bool, len(arms))
 	for _, a := range arms {
 		if seen[a.Name] {
-			return bad("arms.grid", "two points would have the name %q: want values without \",\" and \"=\", or a list of arms with names", a.Name)
+			return bad("arms.grid", "two points would have the name %q: want values without \",\" and \"=\", or a "+
+				"list of arms with names", a.Name)
 		}
 		seen[a.Name] = true
 	}
@@ -194,7 +199,8 @@ func (d *Definition) checkBox() error {
 			return bad("arms.box", "%q: want a parameter's name of letters, digits and _ . -", name)
 		}
 		if !within(s.Low) || !within(s.High) || s.Low >= s.High {
-			return bad("arms.box."+name, "from %v to %v: want low < high, both of size at most %v", s.Low, s.High, largest)
+			return bad("arms.box."+name, "from %v to %v: want low < high, both of size at most %v", s.Low, s.High,
+				largest)
 		}
 	}
 	if a.Nodes < 0 || a.Nodes > 200 {
@@ -253,7 +259,8 @@ func (d *Definition) checkMetrics() error {
 	for i := range d.Metrics {
 		m, place := &d.Metrics[i], fmt.Sprintf("metrics[%d]", i)
 		if !metricForm.MatchString(m.Name) {
-			return bad(place+".name", "%q: want 1 to 64 letters, digits and _ . -, beginning with a letter or _", m.Name)
+			return bad(place+".name", "%q: want 1 to 64 letters, digits and _ . -, beginning with a letter or _",
+				m.Name)
 		}
 		if j, ok := seen[m.Name]; ok {
 			return bad(place+".name", "%q is that of metrics[%d] too", m.Name, j)
@@ -277,7 +284,10 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 		if m.Range != nil || m.Default != nil {
 			return bad(place, "the ratio %q has neither range nor default: give them to its parts", m.Name)
 		}
-		for _, part := range []struct{ field, name string }{{"numerator", m.Numerator}, {"denominator", m.Denominator}} {
+		for _, part := range []struct{ field, name string }{
+			{"numerator", m.Numerator},
+			{"denominator", m.Denominator},
+		} {
 			if o := d.metric(part.name); o == nil || o.Kind == "ratio" {
 				return bad(place+"."+part.field, "%q: want the name of a mean or a count", part.name)
 			}
@@ -306,8 +316,8 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	return nil
 }
 
-// largest is the greatest size of an observation, a limit, a weight or a parameter: sums of a billion units' squares
-// and their products with weights stay far inside float64.
+// largest is the greatest size of an observation, a limit, a weight or a parameter: sums of a
+// billion units' squares and their products with weights stay far inside float64.
 const largest = 1e15
 
 func within(v float64) bool { return math.Abs(v) <= largest }
@@ -354,7 +364,8 @@ func (d *Definition) checkObjective() error {
 		case m == nil:
 			return bad(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
 		case m.Kind == "ratio":
-			return bad(place+".metric", "%q is a ratio, which is not linear in the mixture: improve its numerator and keep its denominator, or make it a guardrail", g.Metric)
+			return bad(place+".metric", "%q is a ratio, which is not linear in the mixture: improve its numerator "+
+				"and keep its denominator, or make it a guardrail", g.Metric)
 		case !isWeight(g.Weight):
 			return bad(place+".weight", "%v: want a number in [%v, %v]", g.Weight, 1/largest, largest)
 		case slices.ContainsFunc(d.Objective.Goals[:i], func(o Goal) bool { return o.Metric == g.Metric }):
@@ -375,7 +386,8 @@ func (d *Definition) metricNames() string {
 	return strings.Join(names, ", ")
 }
 
-// limit is the guardrail's limit; up reports whether it is a lower one, relative whether it is a change.
+// limit is the guardrail's limit; up reports whether it is a lower one, relative whether it is a
+// change.
 func (g *Guardrail) limit() (limit float64, up, relative bool, given int) {
 	for i, v := range []*float64{g.Min, g.Max, g.MinChange, g.MaxChange} {
 		if v != nil {
@@ -476,7 +488,8 @@ func (d *Definition) checkTimes() error {
 	case k.Kind != "none" && d.Arms.Box != nil:
 		return bad("drift.kind", "%q: points of a box are learned with drift none", k.Kind)
 	case (k.Kind == "window") != (k.Rounds != 0):
-		return bad("drift.rounds", "%d with kind %s: a window has a number of rounds, others have none", k.Rounds, k.Kind)
+		return bad("drift.rounds", "%d with kind %s: a window has a number of rounds, others have none", k.Rounds,
+			k.Kind)
 	case k.Kind == "window" && (k.Rounds < 1 || k.Rounds > 100_000):
 		return bad("drift.rounds", "%d: want 1 to 100000", k.Rounds)
 	case (k.Kind == "discount") != (k.Rate != 0):

@@ -36,8 +36,9 @@ func (x *live) renewWith(now int64, cause string, split *Split) (err error) {
 	return err
 }
 
-// restream begins a new draw of the units where one is due: in each round, or, with stickiness unit, when
-// the stream of links has grown too long; with both, when changes within a round have made it too long.
+// restream begins a new draw of the units where one is due: in each round, or, with stickiness
+// unit, when the stream of links has grown too long; with both, when changes within a round have
+// made it too long.
 func (x *live) restream() {
 	if x.def.Stickiness == "round" && x.StreamRound != x.Round {
 		x.StreamRound, x.Epoch = x.Round, 0
@@ -59,7 +60,8 @@ func (x *live) restream() {
 // describe is the record of the version that begins.
 func (x *live) describe(now int64, cause string, split *Split) *version {
 	v := &version{
-		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First, Split: split,
+		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
+		Split:    split,
 		Observed: make([]*float64, len(x.def.Metrics)),
 	}
 	for k := range x.Arms {
@@ -76,8 +78,8 @@ func (x *live) describe(now int64, cause string, split *Split) *version {
 	return v
 }
 
-// of is the number of observations and the mean of a metric; a ratio's is that of the means. One that is not
-// finite, as its denominator is too small for the numerator, is not known: n is 0.
+// of is the number of observations and the mean of a metric; a ratio's is that of the means. One
+// that is not finite, as its denominator is too small for the numerator, is not known: n is 0.
 func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
 	if r := d.ratioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
@@ -92,7 +94,8 @@ func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
 // policyOf is the policy of a version that is kept.
 func (x *live) policyOf(v *version) (*Policy, error) {
 	p := &Policy{
-		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt, Exposure: x.def.Exposure, Control: x.Control,
+		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt,
+		Exposure: x.def.Exposure, Control: x.Control,
 		HoldBack: fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
 	}
 	k := v.Split.Len()

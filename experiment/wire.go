@@ -2,8 +2,8 @@ package experiment
 
 import "encoding/json"
 
-// The forms of the service's API that server and client share. docs/service.md and the OpenAPI document
-// describe them.
+// The forms of the service's API that server and client share. docs/service.md and the OpenAPI
+// document describe them.
 
 // Problem is the form of every error: RFC 9457, application/problem+json.
 type Problem struct {
@@ -33,7 +33,8 @@ type Applied struct {
 	Changed bool   `json:"changed"`
 }
 
-// Fates is the answer to feedback, exposures and aggregates: how many items had which fate, and each item's.
+// Fates is the answer to feedback, exposures and aggregates: how many items had which fate, and
+// each item's.
 type Fates struct {
 	Accepted  int    `json:"accepted"`
 	Duplicate int    `json:"duplicate"`
@@ -75,7 +76,8 @@ type Reported struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-// StateName names a state: how far it is, and the digest that any other fold of the same log has, too.
+// StateName names a state: how far it is, and the digest that any other fold of the same log has,
+// too.
 type StateName struct {
 	Position uint64 `json:"position"`
 	Digest   string `json:"digest"`

@@ -2,15 +2,15 @@
 //
 // # The game
 //
-// There are d experts. In round t the player chooses one of them, i_t, and then the losses of all are revealed,
-// a vector g_t; the player pays that of its choice, g_{t,i}. Its regret is what it paid beyond what the best
-// single expert would have: Σ g_{t,i_t} − min_i Σ g_{t,i}.
+// There are d experts. In round t the player chooses one of them, i_t, and then the losses of all
+// are revealed, a vector g_t; the player pays that of its choice, g_{t,i}. Its regret is what it
+// paid beyond what the best single expert would have: Σ g_{t,i_t} − min_i Σ g_{t,i}.
 //
-// A deterministic choice cannot have small regret: an adversary that lets only the chosen expert err makes the
-// player pay T, and the best of d experts T/d at most. With a random choice it can. A learner on the simplex
-// (Hedge and its kin in package oco) keeps a weight for each expert, x_t; if i_t is drawn from these weights,
-// the player pays ⟨g_t, x_t⟩ in expectation, so that regret on the simplex becomes expected regret among
-// experts:
+// A deterministic choice cannot have small regret: an adversary that lets only the chosen expert
+// err makes the player pay T, and the best of d experts T/d at most. With a random choice it can. A
+// learner on the simplex (Hedge and its kin in package oco) keeps a weight for each expert, x_t; if
+// i_t is drawn from these weights, the player pays ⟨g_t, x_t⟩ in expectation, so that regret on the
+// simplex becomes expected regret among experts:
 //
 //	hedge, _ := oco.NewAdaHedge(d, 0)
 //	player, _ := experts.NewRandomized(hedge, experts.Options{Seed: 1})
@@ -22,9 +22,9 @@
 //
 // # What is promised
 //
-// The losses of a round must be fixed before i_t is drawn. They may depend on earlier draws and on the weights.
-// Then the expected regret is within the learner's bound, and with probability 1 − δ the regret is at most
-// R·√(2T·ln(1/δ)) above it, for losses that lie in an interval of length R. An adversary that sees i_t
-// itself is outside the theory: package regret has one, ExpertTrap, and refuses to play it against random
-// draws.
+// The losses of a round must be fixed before i_t is drawn. They may depend on earlier draws and on
+// the weights. Then the expected regret is within the learner's bound, and with probability 1 − δ
+// the regret is at most R·√(2T·ln(1/δ)) above it, for losses that lie in an interval of length R.
+// An adversary that sees i_t itself is outside the theory: package regret has one, ExpertTrap, and
+// refuses to play it against random draws.
 package experts

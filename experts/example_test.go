@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// Three forecasters of rain. The third is right four days of five; after a while it is the one that is followed.
+// Three forecasters of rain. The third is right four days of five; after a while it is the one that
+// is followed.
 func ExampleRandomized() {
 	hedge, err := oco.NewAdaHedge(3, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Learner is a learner on the simplex as [Randomized] needs it: oco.AdaHedge and every other oco.Learner that
-// plays there.
+// Learner is a learner on the simplex as [Randomized] needs it: oco.AdaHedge and every other
+// oco.Learner that plays there.
 type Learner interface {
 	Dim() int
 	Predict() []float64
@@ -38,13 +38,14 @@ type Options struct {
 	Low, High float64
 }
 
-// Randomized chooses among experts at random, from the weights of a learner on the simplex (Freund and Schapire
-// 1997; Orabona 2019, Algorithm 6.3 and section 6.8): i_t is drawn by the inverse distribution function at a
-// number of the seeded source, u: it is the first i with x_{t,1} + ... + x_{t,i} > u, and the last with a
-// weight above 0 where rounding leaves none. The learner is then given the losses of all experts.
+// Randomized chooses among experts at random, from the weights of a learner on the simplex (Freund
+// and Schapire 1997; Orabona 2019, Algorithm 6.3 and section 6.8): i_t is drawn by the inverse
+// distribution function at a number of the seeded source, u: it is the first i with x_{t,1} + ... +
+// x_{t,i} > u, and the last with a weight above 0 where rounding leaves none. The learner is then
+// given the losses of all experts.
 //
-// A round costs O(d) beyond the learner's; memory is O(d). It is deterministic given its seed, and not safe for
-// concurrent use.
+// A round costs O(d) beyond the learner's; memory is O(d). It is deterministic given its seed, and
+// not safe for concurrent use.
 type Randomized struct {
 	learner   Learner
 	low, high float64
@@ -67,7 +68,8 @@ type state struct {
 
 const snapshotMagic = "noregret-experts-1\n"
 
-// NewRandomized wraps a learner whose points are in the probability simplex, which is checked in every round.
+// NewRandomized wraps a learner whose points are in the probability simplex, which is checked in
+// every round.
 func NewRandomized(learner Learner, o Options) (*Randomized, error) {
 	if learner == nil {
 		return nil, noregret.Errorf(noregret.BadInput, "learner", "nil: want a learner on the simplex")
@@ -76,14 +78,16 @@ func NewRandomized(learner Learner, o Options) (*Randomized, error) {
 		o.High = 1
 	}
 	if !(o.Low < o.High) || math.IsInf(o.High-o.Low, 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "range", "[%v, %v]: want finite numbers, the first below the second", o.Low, o.High)
+		return nil, noregret.Errorf(noregret.BadInput, "range",
+			"[%v, %v]: want finite numbers, the first below the second", o.Low, o.High)
 	}
 	d := learner.Dim()
 	if d < 1 {
 		return nil, noregret.Errorf(noregret.BadInput, "learner", "its dimension is %d: want at least 1", d)
 	}
 	r := &Randomized{
-		learner: learner, low: o.Low, high: o.High, seed: o.Seed, source: random.New(o.Seed, "experts"), vertex: make([]float64, d), choice: -1,
+		learner: learner, low: o.Low, high: o.High, seed: o.Seed, source: random.New(o.Seed, "experts"),
+		vertex: make([]float64, d), choice: -1,
 	}
 	name := fmt.Sprintf("%T(%d)", learner, d)
 	if s, ok := learner.(fmt.Stringer); ok {
@@ -99,17 +103,20 @@ func NewRandomized(learner Learner, o Options) (*Randomized, error) {
 // check refuses points outside the simplex.
 func (r *Randomized) check(x []float64) error {
 	if len(x) != len(r.vertex) {
-		return noregret.Errorf(noregret.BadInput, "learner", "its point has %d values for %d experts", len(x), len(r.vertex))
+		return noregret.Errorf(noregret.BadInput, "learner", "its point has %d values for %d experts", len(x),
+			len(r.vertex))
 	}
 	var s float64
 	for i, v := range x {
 		if !(v >= -1e-12) {
-			return noregret.Errorf(noregret.BadInput, "learner", "its point has %v at %d: want weights of at least 0", v, i)
+			return noregret.Errorf(noregret.BadInput, "learner", "its point has %v at %d: want weights of at least 0",
+				v, i)
 		}
 		s += v
 	}
 	if !(math.Abs(s-1) <= 1e-9) {
-		return noregret.Errorf(noregret.BadInput, "learner", "its point has sum %v: want a point of the simplex, of sum 1", s)
+		return noregret.Errorf(noregret.BadInput, "learner",
+			"its point has sum %v: want a point of the simplex, of sum 1", s)
 	}
 	return nil
 }
@@ -120,11 +127,12 @@ func (r *Randomized) Dim() int { return len(r.vertex) }
 // Rounds is the number of rounds finished.
 func (r *Randomized) Rounds() int { return r.rounds }
 
-// Distribution is x_t, what the running round's expert is drawn from. The slice is the learner's: read it, do
-// not keep it.
+// Distribution is x_t, what the running round's expert is drawn from. The slice is the learner's:
+// read it, do not keep it.
 func (r *Randomized) Distribution() []float64 { return r.learner.Predict() }
 
-// Draw is i_t, from 0 to d−1. It is drawn once a round, by the first call; further calls return the same.
+// Draw is i_t, from 0 to d−1. It is drawn once a round, by the first call; further calls return the
+// same.
 func (r *Randomized) Draw() int {
 	if r.choice >= 0 {
 		return r.choice
@@ -145,8 +153,8 @@ func (r *Randomized) Draw() int {
 	return last
 }
 
-// Predict is the vertex e_{i_t} of the simplex, for play in package regret. The slice belongs to the player and
-// is good until the next call.
+// Predict is the vertex e_{i_t} of the simplex, for play in package regret. The slice belongs to
+// the player and is good until the next call.
 func (r *Randomized) Predict() []float64 {
 	i := r.Draw()
 	clear(r.vertex)
@@ -154,16 +162,17 @@ func (r *Randomized) Predict() []float64 {
 	return r.vertex
 }
 
-// Update ends the round with the losses of all experts, in the range of the options; it pays that of the draw
-// (which is made if it was not). Losses out of range, or of the wrong number, are refused with an error of code
-// bad_input, and nothing but the draw has happened then.
+// Update ends the round with the losses of all experts, in the range of the options; it pays that
+// of the draw (which is made if it was not). Losses out of range, or of the wrong number, are
+// refused with an error of code bad_input, and nothing but the draw has happened then.
 func (r *Randomized) Update(g []float64) error {
 	if len(g) != len(r.vertex) {
 		return noregret.Errorf(noregret.BadInput, "losses", "there are %d for %d experts", len(g), len(r.vertex))
 	}
 	for i, v := range g {
 		if !(v >= r.low && v <= r.high) {
-			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("losses[%d]", i), "%v: want a number from %v to %v", v, r.low, r.high)
+			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("losses[%d]", i), "%v: want a number from %v to %v",
+				v, r.low, r.high)
 		}
 	}
 	if err := r.check(r.learner.Predict()); err != nil {
@@ -182,8 +191,8 @@ func (r *Randomized) Update(g []float64) error {
 // Loss is Σ g_{t,i_t}, what has been paid.
 func (r *Randomized) Loss() float64 { return r.paid.Value() }
 
-// Bound is the learner's bound against u, one on the expected regret E[Σ g_{t,i_t} − ⟨g_t, u⟩]; a vertex
-// u is an expert. +Inf if the learner has none.
+// Bound is the learner's bound against u, one on the expected regret E[Σ g_{t,i_t} − ⟨g_t, u⟩]; a
+// vertex u is an expert. +Inf if the learner has none.
 func (r *Randomized) Bound(u []float64) (float64, error) {
 	if b, ok := r.learner.(bounder); ok {
 		return b.Bound(u)
@@ -191,10 +200,10 @@ func (r *Randomized) Bound(u []float64) (float64, error) {
 	return math.Inf(1), nil
 }
 
-// HighProbabilityBound is Bound(u) + (High − Low)·√(2T·ln(1/δ)): with probability at least 1 − delta,
-// delta in (0, 1), the regret against a u fixed beforehand, or against every u at once where Bound holds for
-// the learner on every sequence, is within it (Azuma's inequality for the differences g_{t,i_t} − ⟨g_t,
-// x_t⟩, of which the sum does not depend on u).
+// HighProbabilityBound is Bound(u) + (High − Low)·√(2T·ln(1/δ)): with probability at least 1 −
+// delta, delta in (0, 1), the regret against a u fixed beforehand, or against every u at once where
+// Bound holds for the learner on every sequence, is within it (Azuma's inequality for the
+// differences g_{t,i_t} − ⟨g_t, x_t⟩, of which the sum does not depend on u).
 func (r *Randomized) HighProbabilityBound(u []float64, delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return 0, noregret.Errorf(noregret.BadInput, "delta", "%v: want a number above 0 and below 1", delta)
@@ -209,8 +218,8 @@ func (r *Randomized) HighProbabilityBound(u []float64, delta float64) (float64, 
 // String describes the player and its options in one line.
 func (r *Randomized) String() string { return r.text }
 
-// MarshalBinary saves the learner's state and that of the source of the draws. It is an error for learners that
-// have no snapshot.
+// MarshalBinary saves the learner's state and that of the source of the draws. It is an error for
+// learners that have no snapshot.
 func (r *Randomized) MarshalBinary() ([]byte, error) {
 	l, ok := r.learner.(snapshotter)
 	if !ok {
@@ -227,8 +236,8 @@ func (r *Randomized) MarshalBinary() ([]byte, error) {
 	return snapshot.Seal(snapshotMagic, r.text, &s)
 }
 
-// UnmarshalBinary restores a snapshot of a player with the same options. Continuing is bit-identical. A
-// snapshot that is refused changes nothing.
+// UnmarshalBinary restores a snapshot of a player with the same options. Continuing is
+// bit-identical. A snapshot that is refused changes nothing.
 func (r *Randomized) UnmarshalBinary(data []byte) error {
 	l, ok := r.learner.(snapshotter)
 	if !ok {
@@ -239,7 +248,8 @@ func (r *Randomized) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if s.Rounds < 0 || s.Choice < -1 || s.Choice >= len(r.vertex) || s.Paid.Value()-s.Paid.Value() != 0 {
-		return snapshot.Bad("it is damaged: %d rounds, choice %d of %d experts, loss %v", s.Rounds, s.Choice, len(r.vertex), s.Paid)
+		return snapshot.Bad("it is damaged: %d rounds, choice %d of %d experts, loss %v", s.Rounds, s.Choice,
+			len(r.vertex), s.Paid)
 	}
 	source := random.New(r.seed, "experts")
 	if err := source.UnmarshalBinary(s.Source); err != nil {

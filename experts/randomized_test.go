@@ -86,7 +86,8 @@ func TestB4Vertex(t *testing.T) {
 			must(0, p.Update(make([]float64, 3)))
 		}
 	}
-	// Rounding: weights with a sum below 1 go to the last one above 0, and negative rounding is no weight.
+	// Rounding: weights with a sum below 1 go to the last one above 0, and negative rounding is no
+	// weight.
 	p := must(experts.NewRandomized(&fixed{x: []float64{-1e-17, 1 - 1e-10, 0, 0}}, experts.Options{}))
 	for range 1000 {
 		if j := p.Draw(); j != 1 {
@@ -152,7 +153,8 @@ func TestB4Snapshot(t *testing.T) {
 		damaged := slices.Clone(data)
 		damaged[len(damaged)/2] ^= 1
 		for name, d := range map[string][]byte{
-			"damaged": damaged, "short": data[:10], "other seed": must(hedge(4, 8).MarshalBinary()), "other learner": must(hedge(5, 7).MarshalBinary()),
+			"damaged": damaged, "short": data[:10], "other seed": must(hedge(4, 8).MarshalBinary()),
+			"other learner": must(hedge(5, 7).MarshalBinary()),
 		} {
 			if err := q.UnmarshalBinary(d); noregret.CodeOf(err) != noregret.BadInput {
 				t.Errorf("%s: %v", name, err)
@@ -171,14 +173,19 @@ func TestB4Snapshot(t *testing.T) {
 	}
 }
 
-// TestB4Bounds: the mean regret is within the expected bound, and few runs are above the one of high probability.
+// TestB4Bounds: the mean regret is within the expected bound, and few runs are above the one of
+// high probability.
 func TestB4Bounds(t *testing.T) {
 	const rounds, runs, delta, d = 300, 600, 0.1, 4
 	entry := must(regret.FindGame("minimax-experts"))
 	above := 0
 	var mean, square, expected float64
 	for seed := range uint64(runs) {
-		g, _, err := entry.New(regret.GameParams{Dim: d, Rounds: rounds, Options: map[string]float64{"lipschitz": math.Sqrt2}})
+		g, _,
+			err := entry.New(regret.GameParams{
+			Dim: d, Rounds: rounds,
+			Options: map[string]float64{"lipschitz": math.Sqrt2},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,10 +230,13 @@ func TestRefusals(t *testing.T) {
 		"NaN range":      {l(), experts.Options{Low: nan, High: 1}},
 		"infinite range": {l(), experts.Options{Low: -inf, High: inf}},
 		"long range":     {l(), experts.Options{Low: -math.MaxFloat64, High: math.MaxFloat64}},
-		"not a simplex":  {must(oco.NewSubgradientDescent(must(convex.NewSpace(2)), nil, oco.Constant(1))), experts.Options{}},
-		"negative":       {&fixed{x: []float64{2, -1}}, experts.Options{}},
-		"NaN":            {&fixed{x: []float64{nan, 1}}, experts.Options{}},
-		"empty":          {&fixed{}, experts.Options{}},
+		"not a simplex": {
+			must(oco.NewSubgradientDescent(must(convex.NewSpace(2)), nil, oco.Constant(1))),
+			experts.Options{},
+		},
+		"negative": {&fixed{x: []float64{2, -1}}, experts.Options{}},
+		"NaN":      {&fixed{x: []float64{nan, 1}}, experts.Options{}},
+		"empty":    {&fixed{}, experts.Options{}},
 	} {
 		if _, err := experts.NewRandomized(c.l, c.o); noregret.CodeOf(err) != noregret.BadInput {
 			t.Errorf("%s: %v", name, err)

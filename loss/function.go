@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Function is a convex function f on ℝ^d (or on a convex part of it): the loss of one round. Implement it
-// to play with losses of your own; nothing else is asked of them. Methods trust their arguments (length d,
-// finite) and do not allocate.
+// Function is a convex function f on ℝ^d (or on a convex part of it): the loss of one round.
+// Implement it to play with losses of your own; nothing else is asked of them. Methods trust their
+// arguments (length d, finite) and do not allocate.
 type Function interface {
 	// Dim is d.
 	Dim() int
@@ -19,20 +19,21 @@ type Function interface {
 	Subgradient(dst, x []float64)
 }
 
-// Curvature is what is known of a [Function] beyond its values, in the Euclidean norm. All functions of
-// this package know it.
+// Curvature is what is known of a [Function] beyond its values, in the Euclidean norm. All
+// functions of this package know it.
 type Curvature interface {
-	// Lipschitz is the least known L with ‖g‖₂ ≤ L for the subgradients g at points of norm at most radius
-	// ≥ 0, which may be +Inf.
+	// Lipschitz is the least known L with ‖g‖₂ ≤ L for the subgradients g at points of norm at most
+	// radius ≥ 0, which may be +Inf.
 	Lipschitz(radius float64) float64
-	// Smoothness is the least known M for which the gradient is M-Lipschitz on ℝ^d; +Inf if there is none.
+	// Smoothness is the least known M for which the gradient is M-Lipschitz on ℝ^d; +Inf if there
+	// is none.
 	Smoothness() float64
 	// StrongConvexity is the largest known μ ≥ 0 with f(y) ≥ f(x) + ⟨g, y−x⟩ + (μ/2)‖y−x‖².
 	StrongConvexity() float64
 }
 
-// Scalar is a loss φ(p, y) of a prediction p for a label y, convex in p. Implementations are values without
-// state: safe for concurrent use, O(1), and with the same bits on every machine.
+// Scalar is a loss φ(p, y) of a prediction p for a label y, convex in p. Implementations are values
+// without state: safe for concurrent use, O(1), and with the same bits on every machine.
 type Scalar interface {
 	// Name is the loss's name as [ParseScalar] reads it.
 	Name() string
@@ -58,20 +59,20 @@ type Squared struct{}
 // Absolute is φ = |p−y|, with derivative 0 at the kink. φ* = s·y for |s| ≤ 1.
 type Absolute struct{}
 
-// HingeLoss is φ = max(1−y·p, 0) for y = ±1, with derivative 0 at the kink. φ* = s·y for s·y ∈ [−1, 0]. It
-// is 1 − the [Hinge] reward.
+// HingeLoss is φ = max(1−y·p, 0) for y = ±1, with derivative 0 at the kink. φ* = s·y for s·y ∈ [−1,
+// 0]. It is 1 − the [Hinge] reward.
 type HingeLoss struct{}
 
-// SquaredHingeLoss is φ = max(1−y·p, 0)² for y = ±1, 2-smooth. φ* = s·y + s²/4 for s·y ≤ 0. It is 1 − the
-// [SquaredHinge] reward.
+// SquaredHingeLoss is φ = max(1−y·p, 0)² for y = ±1, 2-smooth. φ* = s·y + s²/4 for s·y ≤ 0. It is 1
+// − the [SquaredHinge] reward.
 type SquaredHingeLoss struct{}
 
-// LogisticLoss is φ = ln(1 + exp(−y·p)) for y = ±1, 1-Lipschitz and ¼-smooth. With q = −s·y, φ* = q·ln q +
-// (1−q)·ln(1−q) for q ∈ [0, 1]. It is ln 2·(1 − the [Logistic] reward).
+// LogisticLoss is φ = ln(1 + exp(−y·p)) for y = ±1, 1-Lipschitz and ¼-smooth. With q = −s·y, φ* =
+// q·ln q + (1−q)·ln(1−q) for q ∈ [0, 1]. It is ln 2·(1 − the [Logistic] reward).
 type LogisticLoss struct{}
 
-// Huber is φ = ½(p−y)² for |p−y| ≤ Delta, Delta·(|p−y| − Delta/2) beyond: Delta-Lipschitz and 1-smooth. φ*
-// = s·y + s²/2 for |s| ≤ Delta.
+// Huber is φ = ½(p−y)² for |p−y| ≤ Delta, Delta·(|p−y| − Delta/2) beyond: Delta-Lipschitz and
+// 1-smooth. φ* = s·y + s²/2 for |s| ≤ Delta.
 type Huber struct {
 	// Delta is where the parabola ends, above 0.
 	Delta float64
@@ -84,9 +85,9 @@ type Quantile struct {
 	Tau float64
 }
 
-// LogLoss is φ = −y·ln p − (1−y)·ln(1−p) for a probability p ∈ [0, 1] and y ∈ {0, 1}; +Inf outside, and for
-// p = 0 or 1 when y is sure of the other. It is 1-exp-concave, and 1-strongly convex. For y = 1, φ* = −1 −
-// ln(−s) for s ≤ −1 and s above; for y = 0, φ* = s − 1 − ln s for s ≥ 1 and 0 below.
+// LogLoss is φ = −y·ln p − (1−y)·ln(1−p) for a probability p ∈ [0, 1] and y ∈ {0, 1}; +Inf outside,
+// and for p = 0 or 1 when y is sure of the other. It is 1-exp-concave, and 1-strongly convex. For y
+// = 1, φ* = −1 − ln(−s) for s ≤ −1 and s above; for y = 0, φ* = s − 1 − ln s for s ≥ 1 and 0 below.
 type LogLoss struct{}
 
 // ParseScalar returns the loss of a name: squared, absolute, hinge, squared-hinge, logistic, log,
@@ -104,8 +105,9 @@ func ParseScalar(name string) (Scalar, error) {
 	if n, err := fmt.Sscanf(name, "quantile:%g", &v); n == 1 && err == nil && v > 0 && v < 1 {
 		return Quantile{Tau: v}, nil
 	}
-	return nil, noregret.Errorf(noregret.Usage, "loss", "%q: want squared, absolute, hinge, squared-hinge, logistic, log, "+
-		"huber:DELTA with DELTA > 0 or quantile:TAU with TAU in (0, 1)", name)
+	return nil, noregret.Errorf(noregret.Usage, "loss",
+		"%q: want squared, absolute, hinge, squared-hinge, logistic, log, "+
+			"huber:DELTA with DELTA > 0 or quantile:TAU with TAU in (0, 1)", name)
 }
 
 func anyLabel(y float64) error {

@@ -15,7 +15,16 @@ func must[T any](v T, err error) T {
 }
 
 var scalars = []Scalar{
-	Squared{}, Absolute{}, HingeLoss{}, SquaredHingeLoss{}, LogisticLoss{}, Huber{Delta: .7}, Huber{Delta: 5}, Quantile{Tau: .1}, Quantile{Tau: .8}, LogLoss{},
+	Squared{},
+	Absolute{},
+	HingeLoss{},
+	SquaredHingeLoss{},
+	LogisticLoss{},
+	Huber{Delta: .7},
+	Huber{Delta: 5},
+	Quantile{Tau: .1},
+	Quantile{Tau: .8},
+	LogLoss{},
 }
 
 // label draws a label of a loss's domain, and prediction a point of it.
@@ -57,7 +66,8 @@ func TestScalarLosses(t *testing.T) {
 				if m := s.Smoothness(); math.Abs(g-h) > m*math.Abs(p-q)+tol {
 					t.Fatalf("slopes %v and %v at %v and %v: not %v-smooth", g, h, p, q, m)
 				}
-				if l := s.Lipschitz(max(math.Abs(p), math.Abs(q)), y); math.Abs(g) > l+tol || math.Abs(v-w) > l*math.Abs(p-q)+tol {
+				if l := s.Lipschitz(max(math.Abs(p), math.Abs(q)), y); math.Abs(g) > l+tol ||
+					math.Abs(v-w) > l*math.Abs(p-q)+tol {
 					t.Fatalf("slope %v at %v, Lipschitz constant %v", g, p, l)
 				}
 				// Fenchel and Young: with equality where the slope is a subgradient.
@@ -81,7 +91,10 @@ func TestConstantsAreAttained(t *testing.T) {
 			t.Errorf("%s: slope %v of the derivative at %v, smoothness %v", s.Name(), got, p, s.Smoothness())
 		}
 	}
-	for s, p := range map[Scalar]float64{Absolute{}: 3, HingeLoss{}: -1, Quantile{Tau: .2}: 5, Huber{Delta: 2}: 9, SquaredHingeLoss{}: -9, Squared{}: -9} {
+	for s, p := range map[Scalar]float64{
+		Absolute{}: 3, HingeLoss{}: -1, Quantile{Tau: .2}: 5, Huber{Delta: 2}: 9,
+		SquaredHingeLoss{}: -9, Squared{}: -9,
+	} {
 		if got := math.Abs(s.Derivative(p, 1)); math.Abs(got-s.Lipschitz(math.Abs(p), 1)) > 1e-9 {
 			t.Errorf("%s: slope %v at %v, Lipschitz constant %v", s.Name(), got, p, s.Lipschitz(math.Abs(p), 1))
 		}
@@ -119,7 +132,8 @@ func TestLogisticIsStable(t *testing.T) {
 	}
 }
 
-// TestLogisticExpConcavity is E/[+] of section 3: e^(−U) is the exact constant for |p| ≤ U, twice as large is too much.
+// TestLogisticExpConcavity is E/[+] of section 3: e^(−U) is the exact constant for |p| ≤ U, twice
+// as large is too much.
 func TestLogisticExpConcavity(t *testing.T) {
 	for _, u := range []float64{.5, 1, 2} {
 		alpha := math.Exp(-u)
@@ -148,7 +162,8 @@ func functions(t *rapid.T, d int) []Function {
 		}
 	}
 	all = append(all, must(NewLinear(vec("c"))), must(NewSquaredDistance(vec("c"))))
-	return append(all, must(NewRidge(all[0], .5)), must(NewRidge(all[1], 0)), must(NewMax(all[1], all[2], all[len(all)-1])), must(NewComposite(all[4], .3)),
+	return append(all, must(NewRidge(all[0], .5)), must(NewRidge(all[1], 0)),
+		must(NewMax(all[1], all[2], all[len(all)-1])), must(NewComposite(all[4], .3)),
 		must(NewComposite(must(NewRidge(must(NewLinear(vec("c"))), 2)), 1))) // Example 4.4's |x| + x² and a linear part
 }
 

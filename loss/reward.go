@@ -44,15 +44,15 @@ func (Hinge) Derivative(m float64) float64 {
 // Concave implements [Reward].
 func (Hinge) Concave() bool { return true }
 
-// Logistic is the reward r(m) = 1 - log₂(1 + exp(-m)), with r'(m) = 1/(ln 2 · (1 + exp(m))). The base
-// is 2 so that r(0) = 0, which makes it a lower bound of 1{m > 0}. It is (1/ln 2)-Lipschitz.
+// Logistic is the reward r(m) = 1 - log₂(1 + exp(-m)), with r'(m) = 1/(ln 2 · (1 + exp(m))). The
+// base is 2 so that r(0) = 0, which makes it a lower bound of 1{m > 0}. It is (1/ln 2)-Lipschitz.
 type Logistic struct{}
 
 // Name implements [Reward].
 func (Logistic) Name() string { return "logistic" }
 
-// Value implements [Reward]. Below 0 the equal form 1 - (-m + log1p(exp(m)))/ln 2 is used, which cannot overflow. The bits
-// are the same on every machine.
+// Value implements [Reward]. Below 0 the equal form 1 - (-m + log1p(exp(m)))/ln 2 is used, which
+// cannot overflow. The bits are the same on every machine.
 func (Logistic) Value(m float64) float64 {
 	if m < 0 {
 		return 1 - (-m+portable.Log1p(portable.Exp(m)))/math.Ln2
@@ -83,7 +83,8 @@ type SmoothedHinge struct {
 // NewSmoothedHinge returns a [SmoothedHinge] of width h. It fails unless 0 < h ≤ 1.
 func NewSmoothedHinge(h float64) (SmoothedHinge, error) {
 	if !(h > 0 && h <= 1) {
-		return SmoothedHinge{}, noregret.Errorf(noregret.Usage, "", "width of the smoothed hinge is %v, want a number in (0, 1]", h)
+		return SmoothedHinge{}, noregret.Errorf(noregret.Usage, "",
+			"width of the smoothed hinge is %v, want a number in (0, 1]", h)
 	}
 	return SmoothedHinge{H: h}, nil
 }
@@ -120,8 +121,8 @@ func (r SmoothedHinge) Derivative(m float64) float64 {
 // Concave implements [Reward].
 func (SmoothedHinge) Concave() bool { return true }
 
-// SquaredHinge is the reward r(m) = 1 - max(0, 1-m)², with r'(m) = 2·max(0, 1-m). It is 2-smooth and a
-// lower bound of 1{m > 0}.
+// SquaredHinge is the reward r(m) = 1 - max(0, 1-m)², with r'(m) = 2·max(0, 1-m). It is 2-smooth
+// and a lower bound of 1{m > 0}.
 type SquaredHinge struct{}
 
 // Name implements [Reward].
@@ -139,7 +140,8 @@ func (SquaredHinge) Derivative(m float64) float64 { return 2 * max(0, 1-m) }
 // Concave implements [Reward].
 func (SquaredHinge) Concave() bool { return true }
 
-// ZeroOne is the reward 1{m > 0} that measures are evaluated with. A margin of exactly 0 counts as wrong.
+// ZeroOne is the reward 1{m > 0} that measures are evaluated with. A margin of exactly 0 counts as
+// wrong.
 type ZeroOne struct{}
 
 // Name implements [Reward].
@@ -164,8 +166,8 @@ func RewardNames() []string {
 	return []string{"hinge", "logistic", "smoothed-hinge:H", "squared-hinge"}
 }
 
-// ParseReward returns the concave reward of the given name: hinge, logistic, smoothed-hinge (width ½),
-// smoothed-hinge:H with 0 < H ≤ 1, or squared-hinge.
+// ParseReward returns the concave reward of the given name: hinge, logistic, smoothed-hinge (width
+// ½), smoothed-hinge:H with 0 < H ≤ 1, or squared-hinge.
 func ParseReward(name string) (Reward, error) {
 	kind, arg, hasArg := strings.Cut(name, ":")
 	if kind == "smoothed-hinge" {
@@ -174,7 +176,8 @@ func ParseReward(name string) (Reward, error) {
 		}
 		h, err := strconv.ParseFloat(arg, 64)
 		if err != nil {
-			return nil, noregret.Errorf(noregret.Usage, "", "width of the smoothed hinge is %q, want a number in (0, 1]", arg)
+			return nil, noregret.Errorf(noregret.Usage, "",
+				"width of the smoothed hinge is %q, want a number in (0, 1]", arg)
 		}
 		return NewSmoothedHinge(h)
 	}
@@ -183,5 +186,6 @@ func ParseReward(name string) (Reward, error) {
 			return r, nil
 		}
 	}
-	return nil, noregret.Errorf(noregret.Usage, "", "no reward is named %q; there are %s", name, strings.Join(RewardNames(), ", "))
+	return nil, noregret.Errorf(noregret.Usage, "", "no reward is named %q; there are %s", name,
+		strings.Join(RewardNames(), ", "))
 }

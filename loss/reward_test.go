@@ -13,7 +13,10 @@ import (
 func rewards(t testing.TB) []loss.Reward {
 	t.Helper()
 	var out []loss.Reward
-	for _, name := range []string{"hinge", "logistic", "squared-hinge", "smoothed-hinge", "smoothed-hinge:0.1", "smoothed-hinge:1"} {
+	for _, name := range []string{
+		"hinge", "logistic", "squared-hinge", "smoothed-hinge", "smoothed-hinge:0.1",
+		"smoothed-hinge:1",
+	} {
 		r, err := loss.ParseReward(name)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +89,10 @@ func TestParseReward(t *testing.T) {
 			t.Errorf("ParseReward(%q) = %v, %v", r.Name(), got, err)
 		}
 	}
-	for _, bad := range []string{"", "zero-one", "smoothed-hinge:0", "smoothed-hinge:2", "smoothed-hinge:x", "smoothed-hinge:NaN"} {
+	for _, bad := range []string{
+		"", "zero-one", "smoothed-hinge:0", "smoothed-hinge:2", "smoothed-hinge:x",
+		"smoothed-hinge:NaN",
+	} {
 		if _, err := loss.ParseReward(bad); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("ParseReward(%q): got error %v, want one of code usage", bad, err)
 		}

@@ -73,7 +73,8 @@ func (f *Linear) Smoothness() float64 { return 0 }
 // StrongConvexity implements [Curvature].
 func (f *Linear) StrongConvexity() float64 { return 0 }
 
-// Example is the loss f(x) = φ(⟨z, x⟩, y) of a linear prediction for one example: regression and classification.
+// Example is the loss f(x) = φ(⟨z, x⟩, y) of a linear prediction for one example: regression and
+// classification.
 type Example struct {
 	Z    []float64
 	Y    float64
@@ -133,8 +134,8 @@ func (f *Example) StrongConvexity() float64 {
 	return 0
 }
 
-// SquaredDistance is f(x) = ‖x−c‖₂², 2-smooth and 2-strongly convex; in one dimension the loss of the
-// number-guessing game.
+// SquaredDistance is f(x) = ‖x−c‖₂², 2-smooth and 2-strongly convex; in one dimension the loss of
+// the number-guessing game.
 type SquaredDistance struct{ C []float64 }
 
 // NewSquaredDistance returns ‖·−c‖². It keeps c.
@@ -242,7 +243,8 @@ func NewMax(f ...Function) (*Max, error) {
 	}
 	for i, g := range f {
 		if g == nil || g.Dim() != f[0].Dim() {
-			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("f[%d]", i), "want a function of the first one's dimension")
+			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("f[%d]", i),
+				"want a function of the first one's dimension")
 		}
 	}
 	return &Max{F: slices.Clone(f)}, nil
@@ -307,8 +309,9 @@ func (f *Max) StrongConvexity() float64 {
 	return mu
 }
 
-// Composite is f(x) + λ‖x‖₁. Learners for composite losses take the two parts apart and never linearize the
-// l1 part; as a [Function] its subgradient is that of f plus λ·sign(x), 0 at the kinks.
+// Composite is f(x) + λ‖x‖₁. Learners for composite losses take the two parts apart and never
+// linearize the l1 part; as a [Function] its subgradient is that of f plus λ·sign(x), 0 at the
+// kinks.
 type Composite struct {
 	F      Function
 	Lambda float64

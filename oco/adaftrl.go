@@ -8,17 +8,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015; Orabona 2019,
-// section 7.6): ψ_t = λ_t·ψ with
+// AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015;
+// Orabona 2019, section 7.6): ψ_t = λ_t·ψ with
 //
 //	λ_{t+1} = λ_t + δ_t/α²,   δ_t = min_V F_t − min_V (λ_t·ψ + Σ_{i≤t}⟨g_i, ·⟩) + ⟨g_t, x_t⟩ ≥ 0,
 //
-// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the losses,
-// any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to this one plus
-// the pull of the set, both nonnegative, and not as a difference of large numbers.
+// where F_t = λ_t·ψ + Σ_{i<t}⟨g_i, ·⟩ has its minimum at x_t. No parameters that depend on the
+// losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to
+// this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
 //
-// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round costs
-// two mirror maps; memory is O(d).
+// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round
+// costs two mirror maps; memory is O(d).
 type AdaFTRL struct {
 	reg    convex.Regularizer
 	alpha2 float64
@@ -51,7 +51,10 @@ func NewAdaFTRL(reg convex.Regularizer, alpha float64) (*AdaFTRL, error) {
 		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
-	l := &AdaFTRL{reg: reg, alpha2: alpha * alpha, point: make([]float64, d), work: make([]float64, d), after: make([]float64, d), grad: make([]float64, d)}
+	l := &AdaFTRL{
+		reg: reg, alpha2: alpha * alpha, point: make([]float64, d), work: make([]float64, d),
+		after: make([]float64, d), grad: make([]float64, d),
+	}
 	l.state.Dual.Theta = make([]float64, d)
 	l.text = fmt.Sprintf("adaftrl(%v, alpha=%v)", reg, alpha)
 	return l, nil
@@ -88,7 +91,8 @@ func (l *AdaFTRL) Update(g []float64) error {
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
 	var delta float64
 	if lambda == 0 || !finite((l.state.Dual.Mass+largest)/lambda) {
-		// All losses so far had the same value everywhere on V, or λψ is nothing beside them: the definition without λψ.
+		// All losses so far had the same value everywhere on V, or λψ is nothing beside them: the
+		// definition without λψ.
 		for i, v := range theta {
 			l.work[i] = g[i] - v
 		}
@@ -119,7 +123,8 @@ func (l *AdaFTRL) Update(g []float64) error {
 	}
 	next := lambda + delta/l.alpha2
 	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
-		return badArgument("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's weight %v leaves the range of float64",
+		return badArgument("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's weight %v "+
+			"leaves the range of float64",
 			l.state.Dual.Mass+largest, next)
 	}
 	l.state.Lambda.add(delta / l.alpha2)

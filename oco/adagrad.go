@@ -9,18 +9,18 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019,
-// Algorithm 4.1): one adaptive subgradient descent for every coordinate,
+// AdaGrad is AdaGrad on a box (McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona
+// 2019, Algorithm 4.1): one adaptive subgradient descent for every coordinate,
 //
 //	q_i ← q_i + g_{t,i}²,   x_i ← clip(x_i − (√2·D_i/2)/√q_i · g_{t,i}, a_i, b_i),   D_i = b_i − a_i.
 //
-// Losses are convex; no parameters. It is any-time, and scale-free per coordinate: multiplying all g_{·,i}
-// by c_i > 0 changes no point. There is no ε under the root, which would break that; a coordinate with q_i
-// = 0 does not move.
+// Losses are convex; no parameters. It is any-time, and scale-free per coordinate: multiplying all
+// g_{·,i} by c_i > 0 changes no point. There is no ε under the root, which would break that; a
+// coordinate with q_i = 0 does not move.
 //
 // Guarantee (Bound): √2·Σ_i D_i·√(Σ_t g_{t,i}²) (Theorem 4.22), never worse than that of
-// [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is O(d).
-// Dense rounds use AVX where there is one, with the same bits.
+// [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is
+// O(d). Dense rounds use AVX where there is one, with the same bits.
 type AdaGrad struct {
 	lower, upper, rate []float64 // rate is √2·D_i/2
 	text               string
@@ -28,8 +28,8 @@ type AdaGrad struct {
 	vectors            bool // adagradStep may be used: every Exp is 0
 }
 
-// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of moderate
-// size.
+// adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of
+// moderate size.
 type adagradState struct {
 	T    int
 	X, Q []float64
@@ -50,7 +50,8 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	for i := range x {
 		width := upper[i] - lower[i]
 		if !finite(width) {
-			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length", lower[i], upper[i])
+			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length",
+				lower[i], upper[i])
 		}
 		l.rate[i] = width * (math.Sqrt2 / 2)
 		lower[i], upper[i] = lower[i]+0, upper[i]+0 // no −0, see adagradStep

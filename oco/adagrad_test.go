@@ -32,7 +32,8 @@ func TestAdaGradKernel(t *testing.T) {
 		g := make([]float64, d)
 		for range rapid.IntRange(1, 30).Draw(t, "rounds") {
 			for i := range g {
-				g[i] = rapid.SampledFrom(pool).Draw(t, "g") * rapid.SampledFrom([]float64{1, -1, 1.5, 0.7}).Draw(t, "factor")
+				g[i] = rapid.SampledFrom(pool).Draw(t, "g") *
+					rapid.SampledFrom([]float64{1, -1, 1.5, 0.7}).Draw(t, "factor")
 				if math.IsInf(g[i], 0) {
 					g[i] = math.MaxFloat64
 				}
@@ -46,7 +47,8 @@ func TestAdaGradKernel(t *testing.T) {
 			for i := range g {
 				a, b := fast.state, plain.state
 				if math.Float64bits(a.X[i]) != math.Float64bits(b.X[i]) || a.Q[i] != b.Q[i] || a.Exp[i] != b.Exp[i] {
-					t.Fatalf("coordinate %d after g = %v: x %v and %v, q %v and %v", i, g[i], a.X[i], b.X[i], a.Q[i], b.Q[i])
+					t.Fatalf("coordinate %d after g = %v: x %v and %v, q %v and %v", i, g[i], a.X[i], b.X[i], a.Q[i],
+						b.Q[i])
 				}
 			}
 		}

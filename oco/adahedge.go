@@ -9,14 +9,14 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// AdaHedge is Hedge whose rate follows the mixability gap (van Erven, Grünwald, Koolen and de Rooij 2011;
-// de Rooij et al. 2014; Orabona 2019, Algorithm 7.3):
+// AdaHedge is Hedge whose rate follows the mixability gap (van Erven, Grünwald, Koolen and de Rooij
+// 2011; de Rooij et al. 2014; Orabona 2019, Algorithm 7.3):
 //
 //	x_t = softmax(θ_t/λ_t),   λ_{t+1} = λ_t + δ_t/α²,   δ_t = ⟨g_t, x_t⟩ + λ_t·ln Σ_j x_{t,j}·exp(−g_{t,j}/λ_t) ≥ 0,
 //
-// where for λ_t = 0 the point is uniform and δ_t = ⟨g_t, x_t⟩ − min_j g_{t,j}. The book branches on t
-// = 1 instead, and so divides by 0 after a first round of equal losses. No parameters, no knowledge of range
-// or horizon; scale-free, and constants added to all of g_t change nothing.
+// where for λ_t = 0 the point is uniform and δ_t = ⟨g_t, x_t⟩ − min_j g_{t,j}. The book branches on
+// t = 1 instead, and so divides by 0 after a first round of equal losses. No parameters, no
+// knowledge of range or horizon; scale-free, and constants added to all of g_t change nothing.
 //
 // Guarantee (Bound): (Σu·ln u + ln d + α²)·λ_{T+1}, itself at most ((Σu·ln u + ln d)/α² +
 // 1)·√((4 + α²)·Q_T) with Q_T = Σ‖g_t‖∞². A round costs O(d) time; memory is O(d).
@@ -90,7 +90,8 @@ func (l *AdaHedge) Update(g []float64) error {
 	return nil
 }
 
-// admit checks a subgradient and returns its largest absolute value and what λ grows by. It changes nothing.
+// admit checks a subgradient and returns its largest absolute value and what λ grows by. It changes
+// nothing.
 func (l *AdaHedge) admit(g []float64) (largest, delta float64, err error) {
 	if largest, err = l.state.Dual.admit(g); err != nil {
 		return 0, 0, err
@@ -153,7 +154,8 @@ func mixabilityGap(x, g, theta []float64, lambda float64) float64 {
 // phi is exp(z) − 1 − z ≥ 0, to full relative precision.
 func phi(z float64) float64 {
 	if math.Abs(z) < 0.5 {
-		// Its series z²/2·(1 + z/3·(1 + z/4·(1 + ...))); for |z| < ½ sixteen factors are below 1e-17.
+		// Its series z²/2·(1 + z/3·(1 + z/4·(1 + ...))); for |z| < ½ sixteen factors are below
+		// 1e-17.
 		s := 1.0
 		for k := 18.0; k >= 3; k-- {
 			s = 1 + float64(z/k*s)

@@ -1,13 +1,13 @@
 package oco
 
-// Anytime is anytime online-to-batch conversion (Cutkosky 2019; named in Orabona 2019, section 3.4): it
-// plays the running average itself,
+// Anytime is anytime online-to-batch conversion (Cutkosky 2019; named in Orabona 2019, section
+// 3.4): it plays the running average itself,
 //
 //	w_t = Σ_{i≤t} α_i·x_i/Σ_{i≤t} α_i,
 //
-// takes the sample's subgradient at w_t, and hands it, times α_t, to a learner of linear losses whose
-// points are x_t. The last point then has the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t − u⟩]/Σ α_t at
-// every T. Bound is that of the inner learner.
+// takes the sample's subgradient at w_t, and hands it, times α_t, to a learner of linear losses
+// whose points are x_t. The last point then has the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t
+// − u⟩]/Σ α_t at every T. Bound is that of the inner learner.
 type Anytime struct {
 	*weighted
 	point []float64

@@ -1,13 +1,13 @@
 package oco
 
-// Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019, Theorem
-// 3.1): it hands α_t·g_t to a learner and averages the points played,
+// Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019,
+// Theorem 3.1): it hands α_t·g_t to a learner and averages the points played,
 //
 //	x̄_T = Σ α_t·x_t/Σ α_t,   E[F(x̄_T)] − F(u) ≤ E[Regret_T(u)]/Σ α_t,
 //
-// for independent samples of a convex F. The points are those before each update; the one after the last is
-// not among them. The regret, and Bound, are of the weighted losses. A round costs O(d) more than the
-// learner's.
+// for independent samples of a convex F. The points are those before each update; the one after the
+// last is not among them. The regret, and Bound, are of the weighted losses. A round costs O(d)
+// more than the learner's.
 type Averaging struct{ *weighted }
 
 // NewAveraging wraps a learner at its start.
@@ -19,7 +19,8 @@ func NewAveraging(learner Learner, alpha Alpha) (*Averaging, error) {
 	return &Averaging{w}, nil
 }
 
-// Predict implements [Learner]: the learner's own point x_t, where the sample's gradient is to be taken.
+// Predict implements [Learner]: the learner's own point x_t, where the sample's gradient is to be
+// taken.
 func (l *Averaging) Predict() []float64 { return l.learner.Predict() }
 
 // Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.
@@ -39,8 +40,8 @@ func (l *Averaging) update(g []float64, mu float64) error {
 	return nil
 }
 
-// UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted loss is
-// α_t·mu-strongly convex, which a learner that is [Curved] is told.
+// UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted
+// loss is α_t·mu-strongly convex, which a learner that is [Curved] is told.
 func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 	if !(mu >= 0) || !finite(mu) {
 		return badArgument("mu", "%v: want a finite number, at least 0", mu)
@@ -48,7 +49,8 @@ func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 	return l.update(g, mu)
 }
 
-// Average is x̄ of the finished rounds, an error before the first. The slice belongs to the learner.
+// Average is x̄ of the finished rounds, an error before the first. The slice belongs to the
+// learner.
 func (l *Averaging) Average() ([]float64, error) {
 	if l.state.T == 0 {
 		return nil, badArgument("average", "no round has been finished: there is nothing to average")

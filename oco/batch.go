@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Alpha is a schedule of weights α_t > 0 of the rounds of online-to-batch conversion. It must not depend on
-// the data.
+// Alpha is a schedule of weights α_t > 0 of the rounds of online-to-batch conversion. It must not
+// depend on the data.
 type Alpha struct {
 	name string
 	f    func(t int) float64

@@ -11,13 +11,18 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// benchmarkSets are the sets on which learners are timed; the first that a learner plays on is taken.
+// benchmarkSets are the sets on which learners are timed; the first that a learner plays on is
+// taken.
 func benchmarkProblems(d int) []Problem {
 	p := Problem{
-		Rounds: math.MaxInt32, Lipschitz: 10, LipschitzInf: 10, Smoothness: 0, StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+		Rounds: math.MaxInt32, Lipschitz: 10, LipschitzInf: 10, Smoothness: 0, StrongConvexity: 1, ExpConcaveMu: .1,
+		SquaredDistance: true,
 	}
 	var all []Problem
-	for _, set := range []convex.Set{must(convex.NewSpace(d)), must(convex.NewCube(d, -1, 1)), must(convex.NewSimplex(d))} {
+	for _, set := range []convex.Set{
+		must(convex.NewSpace(d)), must(convex.NewCube(d, -1, 1)),
+		must(convex.NewSimplex(d)),
+	} {
 		p.Set = set
 		all = append(all, p)
 	}
@@ -35,9 +40,9 @@ func benchmarkGradient(d, seed int) []float64 {
 	return g
 }
 
-// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the subgradient's
-// values not 0 (at least one), after some rounds of warming up. The second-order learners see 16 directions
-// in turn, so that in high dimension their span is of that rank.
+// BenchmarkRound times a round (Predict and Update) of every learner, dense and with 1 % of the
+// subgradient's values not 0 (at least one), after some rounds of warming up. The second-order
+// learners see 16 directions in turn, so that in high dimension their span is of that rank.
 func BenchmarkRound(b *testing.B) {
 	for _, e := range Learners() {
 		for _, d := range []int{10, 1000, 100000} {
@@ -51,20 +56,24 @@ func BenchmarkRound(b *testing.B) {
 				case "ons", "vaw", "curvature-ftrl":
 					directions = 16
 				}
-				b.Run(fmt.Sprintf("%s/d=%d/dense", e.Name, d), func(b *testing.B) { benchmarkRounds(b, l, directions, 1) })
+				b.Run(fmt.Sprintf("%s/d=%d/dense", e.Name, d), func(b *testing.B) {
+					benchmarkRounds(b, l, directions, 1)
+				})
 				l, err = e.New(p, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.Run(fmt.Sprintf("%s/d=%d/sparse", e.Name, d), func(b *testing.B) { benchmarkRounds(b, l, directions, 100) })
+				b.Run(fmt.Sprintf("%s/d=%d/sparse", e.Name, d), func(b *testing.B) {
+					benchmarkRounds(b, l, directions, 100)
+				})
 				break
 			}
 		}
 	}
 }
 
-// benchmarkRounds plays subgradients in turn of which every stride-th value is not 0, sparse where the
-// learner takes them so.
+// benchmarkRounds plays subgradients in turn of which every stride-th value is not 0, sparse where
+// the learner takes them so.
 func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 	d := l.Dim()
 	dense, sparse := make([][]float64, directions), make([]Sparse, directions)
@@ -72,7 +81,8 @@ func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 		dense[k] = benchmarkGradient(d, k)
 		for i := range d {
 			if i%stride == 0 {
-				sparse[k].Index, sparse[k].Value = append(sparse[k].Index, uint32(i)), append(sparse[k].Value, dense[k][i])
+				sparse[k].Index, sparse[k].Value = append(sparse[k].Index, uint32(i)),
+					append(sparse[k].Value, dense[k][i])
 			} else {
 				dense[k][i] = 0
 			}
@@ -118,9 +128,9 @@ func benchmarkRounds(b *testing.B, l Learner, directions, stride int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(sparse[0].Index)), unit)
 }
 
-// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels that do
-// the same arithmetic ("gonum"), and beside axpy and scale loops over the same vectors ("axpy"), which have
-// none of AdaGrad's roots and quotients.
+// BenchmarkAgainstGonum times AdaGrad and FTRL beside hand-written loops of gonum's vector kernels
+// that do the same arithmetic ("gonum"), and beside axpy and scale loops over the same vectors
+// ("axpy"), which have none of AdaGrad's roots and quotients.
 func BenchmarkAgainstGonum(b *testing.B) {
 	for _, d := range []int{1000, 100000} {
 		g := benchmarkGradient(d, 1)
@@ -133,7 +143,8 @@ func BenchmarkAgainstGonum(b *testing.B) {
 				}
 			}
 		})
-		q, x, lower, upper, rate, work := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+		q, x, lower, upper, rate, work := make([]float64, d), make([]float64, d), make([]float64, d),
+			make([]float64, d), make([]float64, d), make([]float64, d)
 		for i := range d {
 			lower[i], upper[i], rate[i] = -1, 1, math.Sqrt2
 		}
@@ -161,7 +172,8 @@ func BenchmarkAgainstGonum(b *testing.B) {
 				floats.AddScaled(x, 1e-9, upper)
 			}
 		})
-		l := must(NewFTRL(must(convex.Restrict(must(convex.NewQuadratic(d)), must(convex.NewSpace(d)))), nil, SqrtWeight(1)))
+		l := must(NewFTRL(must(convex.Restrict(must(convex.NewQuadratic(d)), must(convex.NewSpace(d)))), nil,
+			SqrtWeight(1)))
 		b.Run(fmt.Sprintf("ftrl/d=%d/noregret", d), func(b *testing.B) {
 			for b.Loop() {
 				_ = l.Predict()

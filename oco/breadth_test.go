@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// contender is a learner with random options, and what its regret is counted on: linear losses, less what
-// the losses curve.
+// contender is a learner with random options, and what its regret is counted on: linear losses,
+// less what the losses curve.
 type contender struct {
 	name string
 	set  convex.Set
@@ -32,7 +32,8 @@ type contender struct {
 	boundary bool
 	// steep says that its rate is so large that all steps may be.
 	steep bool
-	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came true.
+	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came
+	// true.
 	signed bool
 }
 
@@ -49,7 +50,8 @@ func wideSets(r *random.Source, d int) []convex.Set {
 	for i := range far {
 		far[i] = distance * r.NormFloat64()
 	}
-	sets = append(sets, must(convex.NewBall(far, logUniform(r, 100))), must(convex.NewShifted(must(convex.NewL1Ball(d, 2)), far)))
+	sets = append(sets, must(convex.NewBall(far, logUniform(r, 100))),
+		must(convex.NewShifted(must(convex.NewL1Ball(d, 2)), far)))
 	lower, upper := slices.Clone(far), slices.Clone(far)
 	for i := range upper {
 		upper[i] += logUniform(r, 100)
@@ -60,7 +62,8 @@ func wideSets(r *random.Source, d int) []convex.Set {
 		normal[i] = r.NormFloat64()
 	}
 	normal[0] += 3
-	return append(sets, must(convex.NewHalfspace(normal, 1)), must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))))
+	return append(sets, must(convex.NewHalfspace(normal, 1)),
+		must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))))
 }
 
 func pointIn(r *random.Source, set convex.Set) []float64 {
@@ -157,31 +160,61 @@ func contenders(r *random.Source, d, n int) []contender {
 			start := pointIn(r, set)
 			add(contender{name: "ogd", set: set, make: func() Learner { return descent(set, start, rate) }})
 			if r.IntN(3) == 0 {
-				add(contender{name: "md", set: set, make: func() Learner { return must(NewMirrorDescent(euclidean(set), start, rate, 0)) }})
+				add(contender{name: "md", set: set, make: func() Learner {
+					return must(NewMirrorDescent(euclidean(set), start, rate, 0))
+				}})
 			}
-			add(contender{name: "proximal", set: set, make: func() Learner { return must(NewProximalFTRL(set, start, rate)) }})
+			add(contender{name: "proximal", set: set, make: func() Learner {
+				return must(NewProximalFTRL(set, start, rate))
+			}})
 		}
 		start, mu, lambda, w := pointIn(r, set), option(), option(), weight()
-		add(contender{name: "ogd-strong", set: set, mu: mu, make: func() Learner { return descent(set, start, StronglyConvex(mu)) }})
-		add(contender{name: "quadratized", set: set, mu: mu, make: func() Learner { return must(NewQuadratizedFTRL(set, start, mu)) }})
-		add(contender{name: "mean-leader", set: set, mu: 2, make: func() Learner { return must(NewMeanLeader(set, start)) }})
-		add(contender{name: "curvature", set: set, curved: true, make: func() Learner { return must(NewCurvatureFTRL(set, lambda)) }})
+		add(contender{name: "ogd-strong", set: set, mu: mu, make: func() Learner {
+			return descent(set, start, StronglyConvex(mu))
+		}})
+		add(contender{name: "quadratized", set: set, mu: mu, make: func() Learner {
+			return must(NewQuadratizedFTRL(set, start, mu))
+		}})
+		add(contender{name: "mean-leader", set: set, mu: 2, make: func() Learner {
+			return must(NewMeanLeader(set, start))
+		}})
+		add(contender{name: "curvature", set: set, curved: true, make: func() Learner {
+			return must(NewCurvatureFTRL(set, lambda))
+		}})
 		along := logUniform(r, 10)
-		add(contender{name: "ons", set: set, along: along, make: func() Learner { return must(NewOnlineNewtonStep(set, along, lambda)) }})
+		add(contender{name: "ons", set: set, along: along, make: func() Learner {
+			return must(NewOnlineNewtonStep(set, along, lambda))
+		}})
 		if isotropic(set) {
-			add(contender{name: "curvature in a span", set: set, curved: true, make: func() Learner { return must(newCurvatureFTRL(set, lambda, true)) }})
-			add(contender{name: "ons in a span", set: set, along: along, make: func() Learner { return newOnlineNewtonStep(must(newCurvatureFTRL(set, lambda, true)), along) }})
+			add(contender{name: "curvature in a span", set: set, curved: true, make: func() Learner {
+				return must(newCurvatureFTRL(set, lambda, true))
+			}})
+			add(contender{name: "ons in a span", set: set, along: along, make: func() Learner {
+				return newOnlineNewtonStep(must(newCurvatureFTRL(set, lambda, true)), along)
+			}})
 		}
-		add(contender{name: "exact", set: set, signed: true, make: func() Learner { return must(NewExactFTRL(must(NewQuadraticMinimizer(set, w)))) }})
-		add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(euclidean(set), start, w)) }})
+		add(contender{name: "exact", set: set, signed: true, make: func() Learner {
+			return must(NewExactFTRL(must(NewQuadraticMinimizer(set, w))))
+		}})
+		add(contender{name: "centre", set: set, make: func() Learner {
+			return must(NewFTRL(euclidean(set), start, w))
+		}})
 		c := option()
-		add(contender{name: "mean-hint", set: set, make: func() Learner { return must(NewMeanHint(euclidean(set), c)) }})
+		add(contender{name: "mean-hint", set: set, make: func() Learner {
+			return must(NewMeanHint(euclidean(set), c))
+		}})
 		L := option()
-		add(contender{name: "gradual", set: set, make: func() Learner { return must(NewGradualFTRL(euclidean(set), 0, L)) }})
+		add(contender{name: "gradual", set: set, make: func() Learner {
+			return must(NewGradualFTRL(euclidean(set), 0, L))
+		}})
 		if bounded {
-			add(contender{name: "linear-leader", set: set, make: func() Learner { return must(NewLinearLeader(set, start)) }})
+			add(contender{name: "linear-leader", set: set, make: func() Learner {
+				return must(NewLinearLeader(set, start))
+			}})
 			a := logUniform(r, 30) * max(D, 1e-3)
-			add(contender{name: "adaftrl", set: set, make: func() Learner { return must(NewAdaFTRL(euclidean(set), a)) }})
+			add(contender{name: "adaftrl", set: set, make: func() Learner {
+				return must(NewAdaFTRL(euclidean(set), a))
+			}})
 		}
 		if box, ok := set.(*convex.Box); ok && bounded {
 			add(contender{name: "adagrad", set: set, make: func() Learner { return must(NewAdaGrad(box, start)) }})
@@ -205,16 +238,24 @@ func contenders(r *random.Source, d, n int) []contender {
 		}
 		for _, kappa := range []float64{0, logUniform(r, 30)} {
 			if _, err := NewCompositeFTRL(set, L, kappa); err == nil {
-				add(contender{name: "composite", set: set, kappa: kappa, make: func() Learner { return must(NewCompositeFTRL(set, L, kappa)) }})
+				add(contender{name: "composite", set: set, kappa: kappa, make: func() Learner {
+					return must(NewCompositeFTRL(set, L, kappa))
+				}})
 			}
 		}
 		if bounded {
 			base := func() Learner { return descent(set, start, Adaptive(max(D, 1e-9))) }
 			alpha := []Alpha{UniformAlpha(), LinearAlpha(), InverseSqrtAlpha(option())}[r.IntN(3)]
-			add(contender{name: "averaging", set: set, alpha: alpha.f, make: func() Learner { return must(NewAveraging(base(), alpha)) }})
-			add(contender{name: "random-iterate", set: set, alpha: alpha.f, make: func() Learner { return must(NewRandomIterate(base(), alpha, 5)) }})
+			add(contender{name: "averaging", set: set, alpha: alpha.f, make: func() Learner {
+				return must(NewAveraging(base(), alpha))
+			}})
+			add(contender{name: "random-iterate", set: set, alpha: alpha.f, make: func() Learner {
+				return must(NewRandomIterate(base(), alpha, 5))
+			}})
 			add(contender{
-				name: "anytime", set: set, alpha: alpha.f, make: func() Learner { return must(NewAnytime(base(), alpha)) },
+				name: "anytime", set: set, alpha: alpha.f, make: func() Learner {
+					return must(NewAnytime(base(), alpha))
+				},
 				counted: func(l Learner) []float64 { return l.(*Anytime).learner.Predict() },
 			})
 			add(contender{name: "linearized", set: set, make: func() Learner { return must(NewLinearized(base())) }})
@@ -235,10 +276,14 @@ func contenders(r *random.Source, d, n int) []contender {
 		if s, ok := set.(*convex.Simplex); ok {
 			start := interior(r, s.Dim())
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
-			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
+			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
+				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+			}})
 		} else if start := pointIn(r, set); reg.Map().Interior(start) {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
-			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner { return must(NewMirrorDescent(reg, start, Constant(eta), 0)) }})
+			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
+				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+			}})
 		}
 		if !math.IsInf(set.Diameter(), 1) {
 			add(contender{name: "adaftrl", set: set, make: func() Learner { return must(NewAdaFTRL(reg, a)) }})
@@ -257,13 +302,19 @@ func contenders(r *random.Source, d, n int) []contender {
 		prior[1] += prior[0]
 		prior[0] = 0
 	}
-	add(contender{name: "eg", set: delta, make: func() Learner { return must(NewExponentiatedGradient(d, prior, eta)) }})
+	add(contender{name: "eg", set: delta, make: func() Learner {
+		return must(NewExponentiatedGradient(d, prior, eta))
+	}})
 	add(contender{name: "entropic", set: delta, make: func() Learner { return must(NewEntropicFTRL(d, eta, a)) }})
-	add(contender{name: "scale-free-hedge", set: delta, make: func() Learner { return must(NewScaleFreeHedge(d, scale)) }})
+	add(contender{name: "scale-free-hedge", set: delta, make: func() Learner {
+		return must(NewScaleFreeHedge(d, scale))
+	}})
 	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, a)) }})
 	add(contender{name: "adahedge", set: delta, make: func() Learner { return must(NewAdaHedge(d, 0)) }})
 	add(contender{name: "p-norm", set: space(d), make: func() Learner { return must(NewPNorm(d, p, eta)) }})
-	add(contender{name: "p-norm-tuned", set: space(d), make: func() Learner { return must(NewPNormTuned(d, eta, a, max(n, 1))) }})
+	add(contender{name: "p-norm-tuned", set: space(d), make: func() Learner {
+		return must(NewPNormTuned(d, eta, a, max(n, 1)))
+	}})
 	add(contender{name: "ftrl-proximal", set: space(d), make: func() Learner { return must(NewFTRLProximal(d, o)) }})
 	return all
 }
@@ -368,8 +419,8 @@ func drawGradient(r *random.Source, kind string, t int, x []float64) []float64 {
 	return gradient(r, kind, t, x, false)
 }
 
-// tolerance is by how much a point may miss the set. Simplices and l1 balls project vectors far from them
-// to within a rounding of the vector's size only.
+// tolerance is by how much a point may miss the set. Simplices and l1 balls project vectors far
+// from them to within a rounding of the vector's size only.
 func tolerance(set convex.Set) float64 {
 	switch set.(type) {
 	case *convex.Box, *convex.Space:
@@ -438,13 +489,15 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 			t.Fatalf("%s: Bound(%v) = %v, %v", c.name, u, b, err)
 		}
 		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
-			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret, u, b, size)
+			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret,
+				u, b, size)
 		}
 	}
 }
 
-// TestRegretBoundBreadth: every learner of the package, in and outside the catalogue, with random options,
-// starts, centres, hints, regularizers and wrappers, near the origin and up to 1e8 from it.
+// TestRegretBoundBreadth: every learner of the package, in and outside the catalogue, with random
+// options, starts, centres, hints, regularizers and wrappers, near the origin and up to 1e8 from
+// it.
 func TestRegretBoundBreadth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -463,8 +516,8 @@ func TestRegretBoundBreadth(t *testing.T) {
 	})
 }
 
-// TestRegretBoundBreadthLong plays every learner at the sizes of the specification, up to d = 50 and T =
-// 5,000 at once.
+// TestRegretBoundBreadthLong plays every learner at the sizes of the specification, up to d = 50
+// and T = 5,000 at once.
 func TestRegretBoundBreadthLong(t *testing.T) {
 	testsize.NoRace(t)
 	if testing.Short() {

@@ -34,7 +34,8 @@ type Entry struct {
 	Name string
 	// Kind is the kind of its game: "convex" or "experts", which is the simplex.
 	Kind string
-	// Bound is the order of its guarantee, Knows what it must be told, and Cost the time of a round.
+	// Bound is the order of its guarantee, Knows what it must be told, and Cost the time of a
+	// round.
 	Bound, Knows, Cost string
 	// Options are what can be set, all with defaults.
 	Options []Option
@@ -51,10 +52,12 @@ type Option struct {
 	Help    string
 }
 
-// New makes the learner for a problem, with options by name. It refuses a problem that the learner is not
-// made for, and options it does not have.
+// New makes the learner for a problem, with options by name. It refuses a problem that the learner
+// is not made for, and options it does not have.
 func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
-	err := named.CheckOptions(e.Name, options, e.Options, func(o *Option) string { return o.Name }, func(o *Option, v float64) error {
+	err := named.CheckOptions(e.Name, options, e.Options, func(o *Option) string {
+		return o.Name
+	}, func(o *Option, v float64) error {
 		if !finite(v) {
 			return badArgument(e.Name+":"+o.Name, "%v: want a finite number", v)
 		}
@@ -152,10 +155,12 @@ func alpha() Option { return Option{"alpha", "D/√2, or 1", "the scale of ‖u�
 
 // Learners lists the learners that can be made by name, in the order of the book.
 func Learners() []Entry {
-	return slices.Concat(leaders(), descents(), adaptiveDescents(), mirrors(), regularized(), scaleFreeLeaders(), composites(), secondOrder(), hinted())
+	return slices.Concat(leaders(), descents(), adaptiveDescents(), mirrors(), regularized(), scaleFreeLeaders(),
+		composites(), secondOrder(), hinted())
 }
 
-// scaleOf is D/√2 for a bounded set, the α that balances the two parts of the bound, and 1 for others.
+// scaleOf is D/√2 for a bounded set, the α that balances the two parts of the bound, and 1 for
+// others.
 func scaleOf(s convex.Set) float64 {
 	if d := s.Diameter(); finite(d) && d > 0 {
 		return d / math.Sqrt2

@@ -13,17 +13,20 @@ func eta() Option { return Option{"eta", "from the game", "the step size"} }
 func leaders() []Entry {
 	return []Entry{
 		{
-			Name: "mean-leader", Kind: "convex", Bound: "4L²(1+ln T)", Knows: "that losses are squared distances", Cost: "O(d)+proj",
+			Name: "mean-leader", Kind: "convex", Bound: "4L²(1+ln T)", Knows: "that losses are squared distances",
+			Cost:   "O(d)+proj",
 			Source: "Orabona 2019, Theorem 1.2",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if !p.SquaredDistance {
-					return nil, badArgument("losses", "they are not squared distances ‖x − y‖², which this learner is for")
+					return nil, badArgument("losses",
+						"they are not squared distances ‖x − y‖², which this learner is for")
 				}
 				return NewMeanLeader(p.Set, nil)
 			},
 		},
 		{
-			Name: "linear-leader", Kind: "convex", Bound: "none: its regret can be T", Knows: "nothing", Cost: "O(d)+linear minimization",
+			Name: "linear-leader", Kind: "convex", Bound: "none: its regret can be T", Knows: "nothing",
+			Cost:   "O(d)+linear minimization",
 			Source: "Orabona 2019, Example 2.10",
 			make:   func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
 		},
@@ -34,8 +37,9 @@ func leaders() []Entry {
 func descents() []Entry {
 	return []Entry{
 		{
-			Name: "ogd-fixed", Kind: "convex", Bound: "D·L·√T", Knows: "T, L, D", Cost: "O(d)+proj", Options: []Option{eta()},
-			Source: "Zinkevich 2003; Orabona 2019, (2.1)",
+			Name: "ogd-fixed", Kind: "convex", Bound: "D·L·√T", Knows: "T, L, D", Cost: "O(d)+proj",
+			Options: []Option{eta()},
+			Source:  "Zinkevich 2003; Orabona 2019, (2.1)",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
 				if v, ok := o["eta"]; ok {
 					return NewSubgradientDescent(p.Set, nil, Constant(v))
@@ -68,7 +72,8 @@ func descents() []Entry {
 			},
 		},
 		{
-			Name: "ogd-unbounded", Kind: "convex", Bound: "½L(‖u‖²/α+α)√T", Knows: "T, L", Cost: "O(nnz) on the whole space",
+			Name: "ogd-unbounded", Kind: "convex", Bound: "½L(‖u‖²/α+α)√T", Knows: "T, L",
+			Cost:    "O(nnz) on the whole space",
 			Options: []Option{{"alpha", "1", "the scale of ‖u‖"}},
 			Source:  "Orabona 2019, section 5.2.2",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -126,7 +131,8 @@ func adaptiveDescents() []Entry {
 func mirrors() []Entry {
 	return []Entry{
 		{
-			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞", Cost: "O(d)+mirror maps",
+			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞",
+			Cost:   "O(d)+mirror maps",
 			Source: "Nemirovsky and Yudin 1983; Orabona 2019, Algorithm 6.1",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if n, err := onlySimplex(p); err == nil {
@@ -152,8 +158,9 @@ func mirrors() []Entry {
 			},
 		},
 		{
-			Name: "eg", Kind: "experts", Bound: "√2·L∞·√(T·ln d)", Knows: "T, L∞", Cost: "O(d)", Options: []Option{eta()},
-			Source: "Kivinen and Warmuth 1997; Orabona 2019, Algorithm 6.2",
+			Name: "eg", Kind: "experts", Bound: "√2·L∞·√(T·ln d)", Knows: "T, L∞", Cost: "O(d)",
+			Options: []Option{eta()},
+			Source:  "Kivinen and Warmuth 1997; Orabona 2019, Algorithm 6.2",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
@@ -194,7 +201,8 @@ func mirrors() []Entry {
 func regularized() []Entry {
 	return []Entry{
 		{
-			Name: "ftrl", Kind: "convex", Bound: "(‖u−x_1‖²/(2α)+α)·L·√T", Knows: "L", Cost: "O(d)+proj; O(nnz) on ℝ^d, boxes, balls",
+			Name: "ftrl", Kind: "convex", Bound: "(‖u−x_1‖²/(2α)+α)·L·√T", Knows: "L",
+			Cost:    "O(d)+proj; O(nnz) on ℝ^d, boxes, balls",
 			Options: []Option{alpha()},
 			Source:  "Nesterov 2009; Orabona 2019, Algorithm 7.2",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -210,7 +218,8 @@ func regularized() []Entry {
 			},
 		},
 		{
-			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)", Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions",
+			Name: "exact-ftrl", Kind: "convex", Bound: "c_T·‖u‖²/2+½Σ‖g_t‖²/(c_t+Σμ)",
+			Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions",
 			Options: []Option{alpha()},
 			Source:  "Shalev-Shwartz and Singer 2007; Orabona 2019, Algorithm 7.1",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -242,7 +251,8 @@ func regularized() []Entry {
 	}
 }
 
-// scaleFreeLeaders are those of them that adapt to the scale of the losses, which nobody has to know.
+// scaleFreeLeaders are those of them that adapt to the scale of the losses, which nobody has to
+// know.
 func scaleFreeLeaders() []Entry {
 	return []Entry{
 		{
@@ -270,7 +280,8 @@ func scaleFreeLeaders() []Entry {
 			},
 		},
 		{
-			Name: "adaftrl", Kind: "convex", Bound: "(ψ(u)+α²)·λ_{T+1}, of order D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+2 proj",
+			Name: "adaftrl", Kind: "convex", Bound: "(ψ(u)+α²)·λ_{T+1}, of order D·√Σ‖g_t‖²", Knows: "D",
+			Cost:   "O(d)+2 proj",
 			Source: "Orabona and Pál 2015; Orabona 2019, section 7.6",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				d, err := bounded(p)
@@ -287,11 +298,13 @@ func scaleFreeLeaders() []Entry {
 	}
 }
 
-// composites are the learners that follow the regularized leader with more than a linear loss a round.
+// composites are the learners that follow the regularized leader with more than a linear loss a
+// round.
 func composites() []Entry {
 	return []Entry{
 		{
-			Name: "composite-ftrl", Kind: "convex", Bound: "L·√T·(‖u‖²/2+1) with κ‖x‖₁ in the loss", Knows: "L", Cost: "O(nnz)",
+			Name: "composite-ftrl", Kind: "convex", Bound: "L·√T·(‖u‖²/2+1) with κ‖x‖₁ in the loss", Knows: "L",
+			Cost:    "O(nnz)",
 			Options: []Option{{"kappa", "0", "the weight of ‖x‖₁ in every round's loss"}},
 			Source:  "Xiao 2010; Orabona 2019, section 7.7",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -313,7 +326,8 @@ func composites() []Entry {
 			},
 		},
 		{
-			Name: "ftrl-proximal", Kind: "convex", Bound: "l1‖u‖₁ + data-dependent, see its doc", Knows: "nothing", Cost: "O(nnz)",
+			Name: "ftrl-proximal", Kind: "convex", Bound: "l1‖u‖₁ + data-dependent, see its doc", Knows: "nothing",
+			Cost: "O(nnz)",
 			Options: []Option{
 				{"a", "1", "the scale of the rates"},
 				{"beta", "1", "smooths the first rates"},
@@ -348,7 +362,8 @@ func composites() []Entry {
 func secondOrder() []Entry {
 	return []Entry{
 		{
-			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹", Knows: "the losses' curvature A_t", Cost: "O(d·r) a factor of A_t+Mahalanobis projection, r ≤ min(d, T)",
+			Name: "curvature-ftrl", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹",
+			Knows: "the losses' curvature A_t", Cost: "O(d·r) a factor of A_t+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Orabona 2019, section 7.9",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -356,7 +371,8 @@ func secondOrder() []Entry {
 			},
 		},
 		{
-			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D", Cost: "O(d·r)+Mahalanobis projection, r ≤ min(d, T)",
+			Name: "ons", Kind: "convex", Bound: "(λ/2)‖u‖²+(d/2μ)·ln(1+μTL²/(dλ))", Knows: "μ, D",
+			Cost:    "O(d·r)+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -371,12 +387,15 @@ func secondOrder() []Entry {
 			},
 		},
 		{
-			Name: "vaw", Kind: "convex", Bound: "(λ/2)‖u‖²+(dY²/2)·ln(1+R²T/(λd))", Knows: "z_t before predicting", Cost: "O(d·r), r ≤ min(d, T)",
+			Name: "vaw", Kind: "convex", Bound: "(λ/2)‖u‖²+(dY²/2)·ln(1+R²T/(λd))", Knows: "z_t before predicting",
+			Cost:    "O(d·r), r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Vovk 2001; Azoury and Warmuth 2001; Orabona 2019, Algorithm 7.6",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
 				if !p.Features {
-					return nil, badArgument("losses", "they are not squared losses of a prediction whose features are shown, which this learner is for")
+					return nil, badArgument("losses",
+						"they are not squared losses of a prediction whose features are shown, which this learner is "+
+							"for")
 				}
 				n, err := onlySpace(p)
 				if err != nil {
@@ -392,7 +411,8 @@ func secondOrder() []Entry {
 func hinted() []Entry {
 	return []Entry{
 		{
-			Name: "optimistic-ftrl", Kind: "convex", Bound: "c_T·ψ(u)+½Σ‖g_t−g_{t−1}‖²/c_t", Knows: "L; the hint is the last subgradient", Cost: "O(d)+proj",
+			Name: "optimistic-ftrl", Kind: "convex", Bound: "c_T·ψ(u)+½Σ‖g_t−g_{t−1}‖²/c_t",
+			Knows: "L; the hint is the last subgradient", Cost: "O(d)+proj",
 			Options: []Option{alpha()},
 			Source:  "Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -408,7 +428,8 @@ func hinted() []Entry {
 			},
 		},
 		{
-			Name: "mean-hint", Kind: "convex", Bound: "c·ψ(u)+Σ‖g_t−ḡ_{t−1}‖²/(2c)", Knows: "c, from T, L, D", Cost: "O(d)+proj",
+			Name: "mean-hint", Kind: "convex", Bound: "c·ψ(u)+Σ‖g_t−ḡ_{t−1}‖²/(2c)", Knows: "c, from T, L, D",
+			Cost:    "O(d)+proj",
 			Options: []Option{{"c", "L·√T/α", "the weight of the regularizer"}},
 			Source:  "Hazan and Kale 2008; Orabona 2019, section 7.11.1",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
@@ -429,7 +450,8 @@ func hinted() []Entry {
 			},
 		},
 		{
-			Name: "gradual-ftrl", Kind: "convex", Bound: "λ_T·ψ(u)+L/2+4·√Σ‖∇l_t−∇l_{t−1}‖²", Knows: "M, L", Cost: "O(d)+proj, 2 gradients",
+			Name: "gradual-ftrl", Kind: "convex", Bound: "λ_T·ψ(u)+L/2+4·√Σ‖∇l_t−∇l_{t−1}‖²", Knows: "M, L",
+			Cost:   "O(d)+proj, 2 gradients",
 			Source: "Chiang et al. 2012; Orabona 2019, Corollary 7.30",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if err := known("lipschitz", p.Lipschitz); err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that leaves the l1 part as it is
-// (Xiao 2010; Orabona 2019, section 7.7): with ψ = ½‖x‖₂² and θ_t = −Σ_{i<t} g_i, g_i a subgradient of f_i
-// alone,
+// CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that leaves the l1 part
+// as it is (Xiao 2010; Orabona 2019, section 7.7): with ψ = ½‖x‖₂² and θ_t = −Σ_{i<t} g_i, g_i a
+// subgradient of f_i alone,
 //
 //	x_{t,i} = sgn(θ_{t,i})·max(|θ_{t,i}| − κ·t, 0)/(L·√t),
 //
-// so that points have exact zeros, which subgradients of ‖·‖₁ never give. Note κ·t and not κ·(t−1): the
-// penalty of the round itself is known.
+// so that points have exact zeros, which subgradients of ‖·‖₁ never give. Note κ·t and not κ·(t−1):
+// the penalty of the round itself is known.
 //
 // Guarantee (Bound), on the full losses: Σ f_t(x_t) + κ‖x_t‖₁ − f_t(u) − κ‖u‖₁ ≤ L·√T·‖u‖²/2 +
-// Σ‖g_t‖²/(2L·√t), at most L·√T·(‖u‖²/2 + 1) when ‖g_t‖₂ ≤ L. On V = ℝ^d, a box (the result is clipped) or
-// a ball around the origin (it is scaled). A sparse round costs O(nnz) and At O(1), on ℝ^d and boxes;
-// Predict O(d). Memory is O(d).
+// Σ‖g_t‖²/(2L·√t), at most L·√T·(‖u‖²/2 + 1) when ‖g_t‖₂ ≤ L. On V = ℝ^d, a box (the result is
+// clipped) or a ball around the origin (it is scaled). A sparse round costs O(nnz) and At O(1), on
+// ℝ^d and boxes; Predict O(d). Memory is O(d).
 type CompositeFTRL struct {
 	set          convex.Set
 	lipschitz    float64
@@ -33,8 +33,8 @@ type CompositeFTRL struct {
 	text         string
 }
 
-// NewCompositeFTRL plays in set, with L = lipschitz > 0 and l1 weight kappa ≥ 0 a round. With kappa = 0 it
-// is [FTRL] with weight L·√t.
+// NewCompositeFTRL plays in set, with L = lipschitz > 0 and l1 weight kappa ≥ 0 a round. With kappa
+// = 0 it is [FTRL] with weight L·√t.
 func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -45,7 +45,10 @@ func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL,
 	if !(kappa >= 0) || !finite(kappa) {
 		return nil, badArgument("kappa", "%v: want a finite number, at least 0", kappa)
 	}
-	l := &CompositeFTRL{set: set, lipschitz: lipschitz, kappa: kappa, radius: math.Inf(1), point: make([]float64, set.Dim())}
+	l := &CompositeFTRL{
+		set: set, lipschitz: lipschitz, kappa: kappa, radius: math.Inf(1),
+		point: make([]float64, set.Dim()),
+	}
 	switch v := set.(type) {
 	case *convex.Space:
 	case *convex.Box:
@@ -151,7 +154,8 @@ func (l *CompositeFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*convex.Dot(u, u)/2) + float64(l.state.Spent.value()/2), nil
+	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*convex.Dot(u, u)/2) +
+		float64(l.state.Spent.value()/2), nil
 }
 
 // String describes the learner and its options in one line.
@@ -165,5 +169,7 @@ func (l *CompositeFTRL) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *CompositeFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *ftrlState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *ftrlState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

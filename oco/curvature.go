@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// CurvatureFTRL is follow-the-regularized-leader on quadratic lower bounds of the losses (Orabona 2019,
-// section 7.9): where
+// CurvatureFTRL is follow-the-regularized-leader on quadratic lower bounds of the losses (Orabona
+// 2019, section 7.9): where
 //
 //	l_t(u) ≥ l_t(x_t) + ⟨g_t, u − x_t⟩ + ½‖u − x_t‖²_{A_t}   for all u in V,   A_t = Σ_k a_k·a_kᵀ,
 //
@@ -19,16 +19,16 @@ import (
 //
 //	x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ + (λ/2)‖x‖² + ½Σ_{i<t} ‖x − x_i‖²_{A_i}.
 //
-// The factors a_k of A_t come with the subgradient through UpdateFactors; Update takes a loss of which no
-// curvature is known. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are in the norm of
-// S and certified (see [convex.Mahalanobis]).
+// The factors a_k of A_t come with the subgradient through UpdateFactors; Update takes a loss of
+// which no curvature is known. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are
+// in the norm of S and certified (see [convex.Mahalanobis]).
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may
-// cost, from their certificates. A round costs O(d²) for each factor while the unprojected point is in the
-// set, and the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above 1,024, V = ℝ^d
-// or a ball around the origin, d² is not held: with r ≤ min(d, T) the dimension of the span of
-// subgradients and factors, a round costs O(d·r + r²), a projection O(r³), and memory is O(d·r), which
-// grows when r does.
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may cost,
+// from their certificates. A round costs O(d²) for each factor while the unprojected point is in
+// the set, and the Mahalanobis projection, O(d³), when it is not; memory is O(d²). For d above
+// 1,024, V = ℝ^d or a ball around the origin, d² is not held: with r ≤ min(d, T) the dimension of
+// the span of subgradients and factors, a round costs O(d·r + r²), a projection O(r³), and memory
+// is O(d·r), which grows when r does.
 type CurvatureFTRL struct {
 	set    convex.Set // of dimension d
 	core   convex.Set // that of the coordinates: set itself without a span
@@ -61,11 +61,12 @@ type curvatureState struct {
 	Outside  outside // what is left out of the span
 }
 
-// curvatureTolerance is the certified gap of the projections, relative to the size of the objective.
+// curvatureTolerance is the certified gap of the projections, relative to the size of the
+// objective.
 const curvatureTolerance = 1e-10
 
-// NewCurvatureFTRL plays in set with regularization lambda > 0, first at the point of the set nearest to
-// the origin.
+// NewCurvatureFTRL plays in set with regularization lambda > 0, first at the point of the set
+// nearest to the origin.
 func NewCurvatureFTRL(set convex.Set, lambda float64) (*CurvatureFTRL, error) {
 	return newCurvatureFTRL(set, lambda, set != nil && set.Dim() > denseUpTo && isotropic(set))
 }
@@ -160,9 +161,9 @@ func (l *CurvatureFTRL) Update(g []float64) error { return l.UpdateFactors(g) }
 // curvatureLimit bounds subgradients and factors: S holds their squares.
 const curvatureLimit = 1e100
 
-// UpdateFactors ends the round with a subgradient and the factors of A_t. Values of 1e100 and above are
-// refused, as S holds their squares. An error of code diverged, for a projection that cannot be computed,
-// ends the learner's use.
+// UpdateFactors ends the round with a subgradient and the factors of A_t. Values of 1e100 and above
+// are refused, as S holds their squares. An error of code diverged, for a projection that cannot be
+// computed, ends the learner's use.
 func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 	if l.failed != nil {
 		return l.failed
@@ -179,7 +180,8 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		largest = max(largest, m)
 	}
 	if largest >= curvatureLimit {
-		return badArgument("gradient", "its largest value, or that of the factors, is %v: want below %v", largest, curvatureLimit)
+		return badArgument("gradient", "its largest value, or that of the factors, is %v: want below %v", largest,
+			curvatureLimit)
 	}
 	if largest == 0 {
 		l.state.T++
@@ -188,9 +190,9 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 	return l.step(g, 1, 0, factors...)
 }
 
-// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for squared losses
-// ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses that are
-// μ-strongly convex; none else.
+// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for
+// squared losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses
+// that are μ-strongly convex; none else.
 func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -216,7 +218,8 @@ func (l *CurvatureFTRL) updateCurved(g []float64, mu float64) error {
 		return err
 	}
 	if largest >= curvatureLimit || mu >= curvatureLimit {
-		return badArgument("gradient", "its largest value is %v, with strong convexity %v: want both below %v", largest, mu, curvatureLimit)
+		return badArgument("gradient", "its largest value is %v, with strong convexity %v: want both below %v", largest,
+			mu, curvatureLimit)
 	}
 	return l.step(g, 1, mu)
 }
@@ -246,8 +249,8 @@ func (l *CurvatureFTRL) play() {
 	l.set.Project(l.played, l.played) // of what rounding puts outside
 }
 
-// inSpan extends the span by the vectors and returns them in its coordinates. Nothing changes when the sums
-// of the step might leave the range of float64.
+// inSpan extends the span by the vectors and returns them in its coordinates. Nothing changes when
+// the sums of the step might leave the range of float64.
 func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float64) ([]float64, [][]float64, error) {
 	st := &l.state
 	size := convex.Norm2(st.B) + convex.Norm2(g) + float64(mu*convex.Norm2(st.X))
@@ -255,7 +258,8 @@ func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float6
 		size += float64(math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a))
 	}
 	if !(size < 1e300) {
-		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
+		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64",
+			convex.Norm2(st.X))
 	}
 	st.Outside.Linear.add(st.Span.include(g))
 	x := convex.Norm2(st.X)
@@ -324,7 +328,8 @@ func (l *CurvatureFTRL) addCurvature(root, mu float64, factors [][]float64) erro
 			st.S[i*d+i] += mu
 		}
 		if !st.Factor.Factorize(st.S) {
-			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T+1), "the matrix is singular to rounding")
+			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T+1),
+				"the matrix is singular to rounding")
 			return l.failed
 		}
 	}
@@ -351,12 +356,14 @@ func (l *CurvatureFTRL) move() error {
 	st.Gap = 0
 	if !l.core.Contains(l.point, 0) {
 		gap, err := l.space.ArgmaxFactored(l.point, st.S, &st.Factor, st.B, l.core, curvatureTolerance)
-		if err != nil && noregret.CodeOf(err) != noregret.Diverged { // else the point is the best found, and the gap says how good
+		// else the point is the best found, and the gap says how good
+		if err != nil && noregret.CodeOf(err) != noregret.Diverged {
 			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 			return l.failed
 		}
 		if !(gap >= 0) || !finite(maxAbs(l.point)) {
-			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "the projection is not a number: the matrix is singular to rounding")
+			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T),
+				"the projection is not a number: the matrix is singular to rounding")
 			return l.failed
 		}
 		st.Gap = gap
@@ -405,9 +412,11 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 		if err := checkState(d, s.T, s.B, s.X); err != nil {
 			return err
 		}
-		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) || !finite(s.Diagonal) ||
+		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) ||
+			!finite(s.Diagonal) ||
 			!(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) || !s.Outside.valid() {
-			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S), d)
+			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S),
+				d)
 		}
 		return nil
 	})

@@ -2,11 +2,11 @@
 //
 // # The game
 //
-// In round t = 1, 2, ... a [Learner] names a point x_t of a convex set V, the loss l_t is revealed, and the
-// learner is given a subgradient g_t of l_t at x_t. Its regret against a fixed point u is Σ l_t(x_t) −
-// l_t(u), which for convex losses is at most Σ ⟨g_t, x_t − u⟩. A learner is good when that grows more
-// slowly than T for every u, whatever the losses are; each learner here says by how much, for the run it
-// has seen, through Bound.
+// In round t = 1, 2, ... a [Learner] names a point x_t of a convex set V, the loss l_t is revealed,
+// and the learner is given a subgradient g_t of l_t at x_t. Its regret against a fixed point u is Σ
+// l_t(x_t) − l_t(u), which for convex losses is at most Σ ⟨g_t, x_t − u⟩. A learner is good when
+// that grows more slowly than T for every u, whatever the losses are; each learner here says by how
+// much, for the run it has seen, through Bound.
 //
 //	box, _ := convex.NewCube(2, -1, 1)
 //	learner, _ := oco.NewAdaGrad(box, nil)
@@ -19,19 +19,20 @@
 //
 // # Which learner
 //
-// Start with [AdaGrad] on a box, [AdaHedge] on the simplex, and [SubgradientDescent] with the adaptive rate
-// on other bounded sets: no parameters, no horizon. On ℝ^d take [FTRL] with [SqrtWeight], or [FTRLProximal]
-// for sparse features and sparse models. Curved losses allow regret of order ln T: [SubgradientDescent]
-// with [StronglyConvex], [OnlineNewtonStep] for exp-concave losses, [VovkAzouryWarmuth] for least squares.
-// [OptimisticFTRL], [MeanHint] and [GradualFTRL] gain from predictable subgradients. [Learners] lists all
-// of them, with what each must know and what it costs.
+// Start with [AdaGrad] on a box, [AdaHedge] on the simplex, and [SubgradientDescent] with the
+// adaptive rate on other bounded sets: no parameters, no horizon. On ℝ^d take [FTRL] with
+// [SqrtWeight], or [FTRLProximal] for sparse features and sparse models. Curved losses allow regret
+// of order ln T: [SubgradientDescent] with [StronglyConvex], [OnlineNewtonStep] for exp-concave
+// losses, [VovkAzouryWarmuth] for least squares. [OptimisticFTRL], [MeanHint] and [GradualFTRL]
+// gain from predictable subgradients. [Learners] lists all of them, with what each must know and
+// what it costs.
 //
-// Formulas and theorem numbers are those of Orabona, "A Modern Introduction to Online Learning" (2019),
-// chapters 2 to 7, with the corrections listed in the project's specification.
+// Formulas and theorem numbers are those of Orabona, "A Modern Introduction to Online Learning"
+// (2019), chapters 2 to 7, with the corrections listed in the project's specification.
 //
 // # Rules that hold for all
 //
-// Learners are deterministic and allocate nothing per round. Numbers that are not finite and vectors of the
-// wrong length are refused before anything changes. A snapshot continues bit for bit. Scale-free learners
-// stay so from 1e-300 to 1e300.
+// Learners are deterministic and allocate nothing per round. Numbers that are not finite and
+// vectors of the wrong length are refused before anything changes. A snapshot continues bit for
+// bit. Scale-free learners stay so from 1e-300 to 1e300.
 package oco

@@ -6,23 +6,26 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of ‖g‖∞
-// bounds every coordinate.
+// dualSum is the dual state θ = −Σ g of lazy learners, with a guard against overflow: the sum of
+// ‖g‖∞ bounds every coordinate.
 type dualSum struct {
 	T     int
 	Theta []float64
 	Mass  float64
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ out of the range of float64.
+// room refuses a subgradient of largest absolute value m that could take θ out of the range of
+// float64.
 func (s *dualSum) room(m float64) error {
 	if s.Mass+m > math.MaxFloat64/4 {
-		return badArgument("gradient", "the sum of the subgradients' norms is %v: it leaves the range of float64", s.Mass+m)
+		return badArgument("gradient", "the sum of the subgradients' norms is %v: it leaves the range of float64",
+			s.Mass+m)
 	}
 	return nil
 }
 
-// admit checks a subgradient, that there is room for it too, and returns its largest absolute value.
+// admit checks a subgradient, that there is room for it too, and returns its largest absolute
+// value.
 func (s *dualSum) admit(g []float64) (largest float64, err error) {
 	if largest, err = checkVector("gradient", g, len(s.Theta)); err != nil {
 		return 0, err

@@ -7,14 +7,15 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// NewEntropicFTRL is exponentiated gradient with unknown horizon (Orabona 2019, section 7.5): [FTRL] with
-// negative entropy on the simplex and c_t = α·L·√t,
+// NewEntropicFTRL is exponentiated gradient with unknown horizon (Orabona 2019, section 7.5):
+// [FTRL] with negative entropy on the simplex and c_t = α·L·√t,
 //
 //	x_t = softmax(θ_t/(α·L·√t)),
 //
-// for subgradients with ‖g_t‖∞ ≤ L = lipschitz. Regret is at most L·√T·(α·(Σu·ln u + ln d) + 1/α), for α =
-// 1/√(ln d), which alpha = 0 stands for, 2L·√(T·ln d), at every T. It is what to run in place of
-// [ExponentiatedGradient] with a decreasing rate, whose regret can be linear (Remark 6.16).
+// for subgradients with ‖g_t‖∞ ≤ L = lipschitz. Regret is at most L·√T·(α·(Σu·ln u + ln d) + 1/α),
+// for α = 1/√(ln d), which alpha = 0 stands for, 2L·√(T·ln d), at every T. It is what to run in
+// place of [ExponentiatedGradient] with a decreasing rate, whose regret can be linear (Remark
+// 6.16).
 func NewEntropicFTRL(d int, lipschitz, alpha float64) (*FTRL, error) {
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err

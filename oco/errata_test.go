@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Corrected constants, each with a run that refutes the printed one, and the guarantees of online-to-batch
-// conversion as expectations.
+// Corrected constants, each with a run that refutes the printed one, and the guarantees of
+// online-to-batch conversion as expectations.
 
 // sample is a data set to draw from; F is the mean loss on it.
 type sample struct {
@@ -68,9 +68,11 @@ func (s sample) least(phi loss.Scalar, ridge, radius float64) []float64 {
 	return must(l.Average())
 }
 
-// expectation plays T draws from the sample for every seed and returns the mean risk of the average, with
-// its standard error.
-func (s sample) expectation(t *testing.T, seeds, rounds int, phi loss.Scalar, ridge float64, learner func() Learner, alpha Alpha) (mean, se float64) {
+// expectation plays T draws from the sample for every seed and returns the mean risk of the
+// average, with its standard error.
+func (s sample) expectation(t *testing.T, seeds, rounds int, phi loss.Scalar, ridge float64, learner func() Learner,
+	alpha Alpha,
+) (mean, se float64) {
 	t.Helper()
 	var square float64
 	for seed := range uint64(seeds) {
@@ -89,15 +91,18 @@ func (s sample) expectation(t *testing.T, seeds, rounds int, phi loss.Scalar, ri
 	return mean, math.Sqrt(max(square-mean*mean, 0) / float64(seeds-1))
 }
 
-// TestR5Guarantees: E F(x̄) − F(u) within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12, on three
-// data sets and for 300 seeds, up to four standard errors; u is near the best, and 0, and a random point.
+// TestR5Guarantees: E F(x̄) − F(u) within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12,
+// on three data sets and for 300 seeds, up to four standard errors; u is near the best, and 0, and
+// a random point.
 func TestR5Guarantees(t *testing.T) {
 	const seeds, d, radius = 300, 3, 2.
 	for data := range uint64(3) {
 		s := drawSample(data+1, 12, d, radius)
 		for _, T := range []int{1, 10, 100} {
 			root, logT := math.Sqrt(float64(T)), math.Log(float64(T))
-			check := func(name string, phi loss.Scalar, ridge, ball float64, l func() Learner, alpha Alpha, slack func(u2 float64) float64) {
+			check := func(name string, phi loss.Scalar, ridge, ball float64, l func() Learner, alpha Alpha,
+				slack func(u2 float64) float64,
+			) {
 				t.Helper()
 				mean, se := s.expectation(t, seeds, T, phi, ridge, l, alpha)
 				near := s.least(phi, ridge, ball)
@@ -111,27 +116,37 @@ func TestR5Guarantees(t *testing.T) {
 			sqrt := func(u2 float64) float64 { return radius * (u2 + 1) / (2 * root) }
 			check("Ex 3.2", loss.HingeLoss{}, 0, 20, plain, UniformAlpha(), sqrt)
 			check("Ex 3.4", loss.LogisticLoss{}, 0, 20, plain, UniformAlpha(), sqrt)
-			check("Ex 3.3", loss.HingeLoss{}, 0, 20, func() Learner { return descent(space(d), nil, Constant(1)) }, InverseSqrtAlpha(radius),
+			check("Ex 3.3", loss.HingeLoss{}, 0, 20, func() Learner {
+				return descent(space(d), nil, Constant(1))
+			}, InverseSqrtAlpha(radius),
 				func(u2 float64) float64 { return radius * (u2 + 1 + logT) / (4*math.Sqrt(float64(T+1)) - 4) })
 			const lambda = .5
 			for name, c := range map[string]struct {
 				phi  loss.Scalar
 				ball float64
-			}{"svm": {loss.HingeLoss{}, 1 / math.Sqrt(lambda)}, "rlr": {loss.LogisticLoss{}, math.Sqrt(2 * math.Ln2 / lambda)}} {
+			}{
+				"svm": {loss.HingeLoss{}, 1 / math.Sqrt(lambda)},
+				"rlr": {loss.LogisticLoss{}, math.Sqrt(2 * math.Ln2 / lambda)},
+			} {
 				disk := must(convex.NewCenteredBall(d, c.ball))
 				K := lambda*c.ball + radius
-				check("Ex 4.12 uniform "+name, c.phi, lambda, c.ball, func() Learner { return descent(disk, nil, StronglyConvex(lambda)) },
+				check("Ex 4.12 uniform "+name, c.phi, lambda, c.ball, func() Learner {
+					return descent(disk, nil, StronglyConvex(lambda))
+				},
 					UniformAlpha(), func(float64) float64 { return K * K * (1 + logT) / (2 * lambda * float64(T)) })
 				check("Ex 4.12 weighted "+name, c.phi, lambda, c.ball, func() Learner {
-					return descent(disk, nil, RateFunc("2/(λt(t+1))", func(t int) float64 { return 2 / (lambda * float64(t) * float64(t+1)) }))
+					return descent(disk, nil, RateFunc("2/(λt(t+1))", func(t int) float64 {
+						return 2 / (lambda * float64(t) * float64(t+1))
+					}))
 				}, LinearAlpha(), func(float64) float64 { return 2 * K * K / (lambda * float64(T+1)) })
 			}
 		}
 	}
 }
 
-// TestE7Normalization: in Example 3.3 the average is divided by Σα: the sum itself, as printed, breaks the
-// guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4 is another number.
+// TestE7Normalization: in Example 3.3 the average is divided by Σα: the sum itself, as printed,
+// breaks the guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4 is
+// another number.
 func TestE7Normalization(t *testing.T) {
 	s := sample{z: [][]float64{{1}, {1}, {1}, {1}}, y: []float64{1, 1, 1, -1}} // F is least at 1, where it is ½
 	const T, R = 400, 1.
@@ -159,7 +174,8 @@ func TestE7Normalization(t *testing.T) {
 	if f := s.risk([]float64{x * total}, loss.HingeLoss{}, 0); f < 2*limit {
 		t.Errorf("F(Σ α·x) = %v does not refute %v", f, limit)
 	}
-	// The guarantee is ½(‖u‖² + 1 + ln T)·R over Σ1/√t, which 2√(T+1) − 2 is below, and tight up to 1.
+	// The guarantee is ½(‖u‖² + 1 + ln T)·R over Σ1/√t, which 2√(T+1) − 2 is below, and tight up to
+	// 1.
 	for k, sum := 1, 0.; k <= 1000; k++ {
 		sum += inverseSqrt(k)
 		right := 4*math.Sqrt(float64(k+1)) - 4
@@ -185,8 +201,8 @@ func TestE32FirstRate(t *testing.T) {
 	}
 }
 
-// TestE33Factor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound has L with ψ:
-// √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
+// TestE33Factor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound has L
+// with ψ: √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
 func TestE33Factor(t *testing.T) {
 	const L, T = 4., 400
 	l := must(NewCompositeFTRL(space(1), L, 0))
@@ -209,8 +225,8 @@ func TestE33Factor(t *testing.T) {
 	}
 }
 
-// TestE37Lambda: the terms of the variance bound are over 2λ; without it a first round on a wide interval,
-// with a light regularizer, refutes it.
+// TestE37Lambda: the terms of the variance bound are over 2λ; without it a first round on a wide
+// interval, with a light regularizer, refutes it.
 func TestE37Lambda(t *testing.T) {
 	const D, c, T = 100., .01, 2
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -D, D))), c))
@@ -232,8 +248,8 @@ func TestE37Lambda(t *testing.T) {
 	}
 }
 
-// TestE38Constants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one round refutes; the
-// weights start at √max(8M², 4L²).
+// TestE38Constants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one round
+// refutes; the weights start at √max(8M², 4L²).
 func TestE38Constants(t *testing.T) {
 	const L, M = 8., 100.
 	set := must(convex.NewCube(1, -1, 1))

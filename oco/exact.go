@@ -11,22 +11,23 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to minimize. It
-// sums up the losses so far. [QuadraticMinimizer] is one, in memory that does not grow; [ListMinimizer] keeps
-// losses of any kind.
+// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to
+// minimize. It sums up the losses so far. [QuadraticMinimizer] is one, in memory that does not
+// grow; [ListMinimizer] keeps losses of any kind.
 type Minimizer interface {
 	// Set is V, where points and comparators live.
 	Set() convex.Set
-	// Regularizer is ψ_t(x) and its strong convexity in the Euclidean norm, for t = 1, 2, ... ψ_t does not
-	// decrease with t and does not depend on the losses. Both are always 0 for follow-the-leader.
+	// Regularizer is ψ_t(x) and its strong convexity in the Euclidean norm, for t = 1, 2, ... ψ_t
+	// does not decrease with t and does not depend on the losses. Both are always 0 for
+	// follow-the-leader.
 	Regularizer(t int, x []float64) (value, strongConvexity float64)
 	// Takes refuses a loss or hint of round t that Add or Minimize could not take.
 	Takes(t int, f loss.Function) error
 	// Add takes the loss of the next round, which Takes has passed; the caller may use f again.
 	Add(f loss.Function)
-	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t, the
-	// t−1 losses added and a hint that Takes has passed, nil for none. The objective at dst is at most gap
-	// above its minimum.
+	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round
+	// t, the t−1 losses added and a hint that Takes has passed, nil for none. The objective at dst
+	// is at most gap above its minimum.
 	Minimize(dst []float64, t int, hint loss.Function) (gap float64, err error)
 	// The losses added, to and from bytes.
 	encoding.BinaryMarshaler
@@ -35,13 +36,14 @@ type Minimizer interface {
 	String() string
 }
 
-// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm 7.1), with
-// ψ = 0 follow-the-leader, and with hints optimistic FTRL in its general form (Algorithm 7.7):
+// ExactFTRL is follow-the-regularized-leader on the losses themselves (Orabona 2019, Algorithm
+// 7.1), with ψ = 0 follow-the-leader, and with hints optimistic FTRL in its general form (Algorithm
+// 7.7):
 //
 //	x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x),
 //
-// where the hint h_t, a guess of the coming loss, is used once and then taken back. A round costs what the
-// [Minimizer] costs. Update takes a subgradient as a linear loss.
+// where the hint h_t, a guess of the coming loss, is used once and then taken back. A round costs
+// what the [Minimizer] costs. Update takes a subgradient as a linear loss.
 //
 // Guarantees (Bound), with μ_i the strong convexity that [loss.Curvature] knows of l_i: ψ_T(u) −
 // ψ_1(x_1) + ½Σ ‖g_t − h_t'‖²/λ_t, λ_t that of ψ_t + Σ_{i<t} l_i (Lemma 7.7 and Theorem 7.28),
@@ -123,8 +125,8 @@ func (l *ExactFTRL) Hint(g []float64) error {
 	return l.HintLoss(&l.linear)
 }
 
-// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces the first.
-// It is copied like a loss.
+// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces
+// the first. It is copied like a loss.
 func (l *ExactFTRL) HintLoss(h loss.Function) error {
 	if err := checkLoss(h, l.d); err != nil {
 		return err
@@ -206,7 +208,8 @@ func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	return nil
 }
 
-// subtractHint takes the hint's gradient at x_t from the round's, and returns the hint's smoothness.
+// subtractHint takes the hint's gradient at x_t from the round's, and returns the hint's
+// smoothness.
 func (l *ExactFTRL) subtractHint() float64 {
 	h := l.state.Hint[0]
 	h.Subgradient(l.guess, l.state.X)
@@ -219,9 +222,9 @@ func (l *ExactFTRL) subtractHint() float64 {
 	return math.Inf(1)
 }
 
-// account adds the round's part of the bound; M is the smoothness of the hint. With x* the exact minimizer,
-// δ = ‖x_t − x*‖ ≤ √(2·gap/λ) and a = ‖g_t − h'(x_t)‖, the proof of Theorem 7.28 has gap +
-// (a + Mδ)·δ + (a + Mδ)²/(2λ) in place of a²/(2λ). Follow-the-leader, with M_t = Σ_{i≤t} μ_i and
+// account adds the round's part of the bound; M is the smoothness of the hint. With x* the exact
+// minimizer, δ = ‖x_t − x*‖ ≤ √(2·gap/λ) and a = ‖g_t − h'(x_t)‖, the proof of Theorem 7.28 has gap
+// + (a + Mδ)·δ + (a + Mδ)²/(2λ) in place of a²/(2λ). Follow-the-leader, with M_t = Σ_{i≤t} μ_i and
 // the round's loss in the quadratic, has gap + (a + √(2·gap·M_{t−1}))²/(2M_t).
 func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	st := &l.state
@@ -276,7 +279,8 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 	}
 	psi, _ := l.m.Regularizer(st.T, u)
 	first, _ := l.m.Regularizer(1, st.X1)
-	// The regularizer's values may be far larger than their difference: their rounding, (d+4)·2⁻⁵² of them, counts.
+	// The regularizer's values may be far larger than their difference: their rounding, (d+4)·2⁻⁵²
+	// of them, counts.
 	rounding := float64(float64(l.d+4) * 0x1p-52 * (math.Abs(psi) + math.Abs(first)))
 	return orInf(psi - first + rounding + float64(st.Spent.value()/2) + st.Slack.value() + st.Gap), nil
 }
@@ -284,8 +288,9 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 // String describes the learner and its options in one line.
 func (l *ExactFTRL) String() string { return l.text }
 
-// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a hint, are
-// saved by package encoding/gob and must be registered with gob.Register; it is an error if they are not.
+// MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a
+// hint, are saved by package encoding/gob and must be registered with gob.Register; it is an error
+// if they are not.
 func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed
@@ -309,7 +314,8 @@ func (l *ExactFTRL) UnmarshalBinary(data []byte) error {
 		if err := checkState(l.d, s.T, s.X, s.X1); err != nil {
 			return err
 		}
-		if !(s.Gap >= 0) || len(s.Hint) > 1 || !(s.Mu.value() >= 0) || !(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) {
+		if !(s.Gap >= 0) || len(s.Hint) > 1 || !(s.Mu.value() >= 0) || !(s.Spent.value() >= 0) ||
+			!(s.Slack.value() >= 0) {
 			return snapshot.Bad("it is damaged: gap %v, %d hints", s.Gap, len(s.Hint))
 		}
 		if err := remakeAll(s.Hint, l.d); err != nil {

@@ -35,13 +35,17 @@ func quadraticLoss(r *random.Source, d int) loss.Function {
 	return f
 }
 
-// TestExactFTRLGuarantee plays quadratic losses with and without hints, linear and not: every point minimizes
-// (C1), the regret is at most Bound (Lemma 7.7, Theorem 7.28), the hint is taken back.
+// TestExactFTRLGuarantee plays quadratic losses with and without hints, linear and not: every point
+// minimizes (C1), the regret is at most Bound (Lemma 7.7, Theorem 7.28), the hint is taken back.
 func TestExactFTRLGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "exact")
-		d, n, hints := rapid.IntRange(1, 5).Draw(t, "d"), rapid.IntRange(1, 40).Draw(t, "T"), rapid.IntRange(0, 3).Draw(t, "hints")
-		for _, set := range []convex.Set{space(d), must(convex.NewCenteredBall(d, 0.7)), must(convex.NewCube(d, -0.4, 0.6))} {
+		d, n, hints := rapid.IntRange(1, 5).Draw(t, "d"), rapid.IntRange(1, 40).Draw(t, "T"),
+			rapid.IntRange(0, 3).Draw(t, "hints")
+		for _, set := range []convex.Set{
+			space(d), must(convex.NewCenteredBall(d, 0.7)),
+			must(convex.NewCube(d, -0.4, 0.6)),
+		} {
 			weight := SqrtWeight(0.5)
 			l := must(NewExactFTRL(must(NewQuadraticMinimizer(set, weight))))
 			plain := must(NewExactFTRL(must(NewQuadraticMinimizer(set, weight))))
@@ -114,8 +118,8 @@ func TestExactFTRLGuarantee(t *testing.T) {
 	})
 }
 
-// TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u) −
-// ψ(x_1) (C12).
+// TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u)
+// − ψ(x_1) (C12).
 func TestExactFTRLPerfectHints(t *testing.T) {
 	r := random.New(5, "perfect")
 	set := must(convex.NewCenteredBall(3, 2))
@@ -185,8 +189,8 @@ func TestExactFTRLKeeps(t *testing.T) {
 // unregistered is a loss that encoding/gob does not know.
 type unregistered struct{ *loss.SquaredDistance }
 
-// TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the same
-// bits.
+// TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the
+// same bits.
 func TestExactFTRLSnapshot(t *testing.T) {
 	r := random.New(7, "snapshot")
 	set := must(convex.NewCenteredBall(3, 1))
@@ -240,31 +244,34 @@ func TestExactFTRLSnapshot(t *testing.T) {
 	}
 }
 
-// values is a minimizer whose points are made of the losses' values at a point, not their minimizers: all of
-// each loss counts.
+// values is a minimizer whose points are made of the losses' values at a point, not their
+// minimizers: all of each loss counts.
 func values(set convex.Set) *ListMinimizer {
-	return must(NewListMinimizer("values", set, nil, func(dst []float64, t int, losses []loss.Function, hint loss.Function) (float64, error) {
-		clear(dst)
-		if hint != nil {
-			losses = append(append([]loss.Function(nil), losses...), hint)
-		}
-		for k, f := range losses {
-			dst[k%3] += math.Sin(f.Value([]float64{0.1, -0.2, 0.3})) / float64(t)
-		}
-		set.Project(dst, dst)
-		return 0, nil
-	}))
+	return must(NewListMinimizer("values", set, nil,
+		func(dst []float64, t int, losses []loss.Function, hint loss.Function) (float64, error) {
+			clear(dst)
+			if hint != nil {
+				losses = append(append([]loss.Function(nil), losses...), hint)
+			}
+			for k, f := range losses {
+				dst[k%3] += math.Sin(f.Value([]float64{0.1, -0.2, 0.3})) / float64(t)
+			}
+			set.Project(dst, dst)
+			return 0, nil
+		}))
 }
 
 // TestExactFTRLFails wants a minimizer's failure to be an error, and the last one.
 func TestExactFTRLFails(t *testing.T) {
-	l := must(NewExactFTRL(must(NewListMinimizer("fails", space(1), nil, func(dst []float64, t int, _ []loss.Function, _ loss.Function) (float64, error) {
-		dst[0] = 1
-		if t == 3 {
-			dst[0] = math.NaN()
-		}
-		return 0, nil
-	}))))
+	l := must(
+		NewExactFTRL(must(NewListMinimizer("fails", space(1), nil,
+			func(dst []float64, t int, _ []loss.Function, _ loss.Function) (float64, error) {
+				dst[0] = 1
+				if t == 3 {
+					dst[0] = math.NaN()
+				}
+				return 0, nil
+			}))))
 	f := must(loss.NewSquaredDistance([]float64{2}))
 	if err := l.UpdateLoss(f); err != nil {
 		t.Fatal(err)
@@ -309,8 +316,8 @@ func TestExactFTRLRefuses(t *testing.T) {
 	}
 }
 
-// TestQuadraticMinimizerRefuses names what it cannot take; exact FTRL plays the subgradient in its place
-// where there is one.
+// TestQuadraticMinimizerRefuses names what it cannot take; exact FTRL plays the subgradient in its
+// place where there is one.
 func TestQuadraticMinimizerRefuses(t *testing.T) {
 	wide := make([]float64, denseUpTo+1)
 	wide[3] = 1
@@ -334,12 +341,14 @@ func TestQuadraticMinimizerRefuses(t *testing.T) {
 	if err := tiny.Update([]float64{1e140}); err == nil || !bytes.Equal(before, must(tiny.MarshalBinary())) {
 		t.Errorf("a sum that overflows over the weight: %v", err)
 	}
-	falling := must(NewExactFTRL(must(NewQuadraticMinimizer(must(convex.NewCenteredBall(1, 1)), WeightFunc("falling", func(t int) float64 {
-		if t > 3 {
-			return 0.01
-		}
-		return 1000
-	})))))
+	falling := must(
+		NewExactFTRL(must(NewQuadraticMinimizer(must(convex.NewCenteredBall(1, 1)),
+			WeightFunc("falling", func(t int) float64 {
+				if t > 3 {
+					return 0.01
+				}
+				return 1000
+			})))))
 	for round := 1; round <= 2; round++ {
 		if err := falling.Update([]float64{1}); err != nil {
 			t.Fatal(err)
@@ -350,8 +359,8 @@ func TestQuadraticMinimizerRefuses(t *testing.T) {
 	}
 }
 
-// TestExactFTRLHintsCostNothing wants rounds with linear hints to allocate nothing, with and without a
-// matrix.
+// TestExactFTRLHintsCostNothing wants rounds with linear hints to allocate nothing, with and
+// without a matrix.
 func TestExactFTRLHintsCostNothing(t *testing.T) {
 	for _, matrix := range []bool{false, true} {
 		l := must(NewExactFTRL(must(NewQuadraticMinimizer(space(20), SqrtWeight(1)))))
@@ -376,19 +385,22 @@ func TestExactFTRLHintsCostNothing(t *testing.T) {
 	}
 }
 
-// TestExactFTRLInexactLeader is follow-the-leader with a minimizer that misses by a known gap: the bound
-// holds, and is finite.
+// TestExactFTRLInexactLeader is follow-the-leader with a minimizer that misses by a known gap: the
+// bound holds, and is finite.
 func TestExactFTRLInexactLeader(t *testing.T) {
 	r := random.New(9, "inexact")
 	for _, gap := range []float64{1e-12, 1e-4, 0.1} {
 		var sum float64
-		l := must(NewExactFTRL(must(NewListMinimizer("off", space(1), nil, func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
-			dst[0] = 0
-			if t > 1 {
-				dst[0] = sum/float64(t-1) + math.Sqrt(gap/float64(t-1))*0.999 // Σ(x−c_i)² is (t−1)·(x−mean)² above its minimum
-			}
-			return gap, nil
-		}))))
+		l := must(
+			NewExactFTRL(must(NewListMinimizer("off", space(1), nil,
+				func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
+					dst[0] = 0
+					if t > 1 {
+						// Σ(x−c_i)² is (t−1)·(x−mean)² above its minimum
+						dst[0] = sum/float64(t-1) + math.Sqrt(gap/float64(t-1))*0.999
+					}
+					return gap, nil
+				}))))
 		var paid float64
 		var losses []loss.Function
 		for range 200 {

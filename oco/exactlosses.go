@@ -10,14 +10,14 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t = 1, 2,
-// ..., the t−1 losses so far and a hint, nil for none. It uses nothing else. The objective at dst is at
-// most gap above its minimum.
+// Oracle writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round t =
+// 1, 2, ..., the t−1 losses so far and a hint, nil for none. It uses nothing else. The objective at
+// dst is at most gap above its minimum.
 type Oracle func(dst []float64, t int, losses []loss.Function, hint loss.Function) (gap float64, err error)
 
-// ListMinimizer is the [Minimizer] for losses of any kind: it keeps them all and asks an [Oracle]. Memory is
-// O(t), allocated a block at a time. Losses of package loss are copied; those of other types are kept, and
-// must not change. It serves one learner.
+// ListMinimizer is the [Minimizer] for losses of any kind: it keeps them all and asks an [Oracle].
+// Memory is O(t), allocated a block at a time. Losses of package loss are copied; those of other
+// types are kept, and must not change. It serves one learner.
 type ListMinimizer struct {
 	name   string
 	set    convex.Set
@@ -27,9 +27,11 @@ type ListMinimizer struct {
 	losses []loss.Function
 }
 
-// NewListMinimizer minimizes over set with an oracle; psi is ψ_t as in [Minimizer], nil for ψ = 0. The name
-// goes into snapshots, in place of the functions.
-func NewListMinimizer(name string, set convex.Set, psi func(t int, x []float64) (value, strongConvexity float64), oracle Oracle) (*ListMinimizer, error) {
+// NewListMinimizer minimizes over set with an oracle; psi is ψ_t as in [Minimizer], nil for ψ = 0.
+// The name goes into snapshots, in place of the functions.
+func NewListMinimizer(name string, set convex.Set, psi func(t int, x []float64) (value, strongConvexity float64),
+	oracle Oracle,
+) (*ListMinimizer, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
 	}
@@ -64,8 +66,8 @@ func (m *ListMinimizer) Minimize(dst []float64, t int, hint loss.Function) (gap 
 // String implements [Minimizer].
 func (m *ListMinimizer) String() string { return fmt.Sprintf("list(%s, %v)", m.name, m.set) }
 
-// MarshalBinary implements [Minimizer]. It is an error if encoding/gob does not know a loss's type, see
-// gob.Register.
+// MarshalBinary implements [Minimizer]. It is an error if encoding/gob does not know a loss's type,
+// see gob.Register.
 func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 	data, err := snapshot.Seal(snapshotMagic, m.String(), &m.losses)
 	if err != nil {
@@ -76,7 +78,9 @@ func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Minimizer].
 func (m *ListMinimizer) UnmarshalBinary(data []byte) error {
-	return restore(data, m.String(), &m.losses, func(losses *[]loss.Function) error { return remakeAll(*losses, m.set.Dim()) })
+	return restore(data, m.String(), &m.losses, func(losses *[]loss.Function) error {
+		return remakeAll(*losses, m.set.Dim())
+	})
 }
 
 // remakeAll passes losses that were read through their constructors, in place.
@@ -109,8 +113,8 @@ func init() {
 	}
 }
 
-// lossStore copies losses into memory that it allocates a block at a time. Blocks double from one loss to
-// 256, so that a round allocates nothing in most rounds and a short run little in all.
+// lossStore copies losses into memory that it allocates a block at a time. Blocks double from one
+// loss to 256, so that a round allocates nothing in most rounds and a short run little in all.
 type lossStore struct {
 	kept      int
 	linears   []loss.Linear
@@ -139,7 +143,8 @@ func (k *lossStore) vector(v []float64) []float64 {
 
 func (k *lossStore) block() int { return min(k.kept+1, largestBlock) }
 
-// keep returns a copy of a loss of package loss that shares nothing with it, and any other loss as it is.
+// keep returns a copy of a loss of package loss that shares nothing with it, and any other loss as
+// it is.
 func (k *lossStore) keep(f loss.Function) loss.Function {
 	k.kept++
 	switch f := f.(type) {

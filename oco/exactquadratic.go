@@ -12,9 +12,9 @@ import (
 
 // QuadraticMinimizer is the [Minimizer] for ψ_t = (c_t/2)‖x‖₂² and quadratic losses on any set:
 // linear ones, squared distances, squared losses of a linear prediction, and these with (λ/2)‖x‖²
-// added. It keeps their sum, so that a round costs O(d) and a projection and memory is O(d), or with squared
-// losses of predictions O(d²) and a Mahalanobis projection, O(d³), and memory is O(d²). It is not safe for
-// concurrent use, and serves one learner.
+// added. It keeps their sum, so that a round costs O(d) and a projection and memory is O(d), or
+// with squared losses of predictions O(d²) and a Mahalanobis projection, O(d³), and memory is
+// O(d²). It is not safe for concurrent use, and serves one learner.
 type QuadraticMinimizer struct {
 	set    convex.Set
 	weight Weight
@@ -58,14 +58,15 @@ func (m *QuadraticMinimizer) String() string {
 	return fmt.Sprintf("quadratic(%v, weight=%v)", m.set, m.weight.name)
 }
 
-// mostCondition is the largest trace of A beside the regularizer that the matrix can be factored with.
+// mostCondition is the largest trace of A beside the regularizer that the matrix can be factored
+// with.
 const mostCondition = 1e13
 
-// Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared where they
-// enter as squares, above 1e140; sums that leave the range of float64 over the regularizer's weight; squared
-// losses of predictions in a dimension above 1,024, which would take d² numbers, or whose squares are in all
-// more than 1e13 times the regularizer's weight, with which the matrix is singular to rounding; and weights
-// that fall.
+// Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared
+// where they enter as squares, above 1e140; sums that leave the range of float64 over the
+// regularizer's weight; squared losses of predictions in a dimension above 1,024, which would take
+// d² numbers, or whose squares are in all more than 1e13 times the regularizer's weight, with which
+// the matrix is singular to rounding; and weights that fall.
 func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	if err := m.weight.rises(t); err != nil {
 		return err
@@ -86,9 +87,11 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	case !(q.size <= 1e140):
 		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", q.size)
 	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
-		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave the range of float64", c)
+		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave "+
+			"the range of float64", c)
 	case trace > mostCondition*c:
-		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of weight %v: want at most %v times it", trace, c, mostCondition)
+		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of "+
+			"weight %v: want at most %v times it", trace, c, mostCondition)
 	}
 	return nil
 }
@@ -171,7 +174,8 @@ func (m *QuadraticMinimizer) MarshalBinary() ([]byte, error) {
 func (m *QuadraticMinimizer) UnmarshalBinary(data []byte) error {
 	d := len(m.sum.B)
 	return restore(data, m.String(), &m.sum, func(q *quadratics) error {
-		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !finite(q.Rho) || !symmetric(q.A, d) {
+		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !finite(q.Rho) ||
+			!symmetric(q.A, d) {
 			return snapshot.Bad("it is damaged: its sums do not fit dimension %d", d)
 		}
 		return nil
@@ -208,8 +212,8 @@ func (q *quadratics) add(f loss.Function) {
 	}
 }
 
-// symmetric reports whether a matrix, or none, is symmetric with squares on its diagonal that no other value
-// beside them exceeds, as sums of squares are.
+// symmetric reports whether a matrix, or none, is symmetric with squares on its diagonal that no
+// other value beside them exceeds, as sums of squares are.
 func symmetric(a []float64, d int) bool {
 	for i := range len(a) / max(d, 1) {
 		for j := range i + 1 {

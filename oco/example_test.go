@@ -20,7 +20,8 @@ func ExampleAdaGrad() {
 		fmt.Println(err)
 		return
 	}
-	// The second coordinate's subgradients are a thousand times larger; the points are the same in both.
+	// The second coordinate's subgradients are a thousand times larger; the points are the same in
+	// both.
 	for _, g := range [][]float64{{1, 1000}, {-1, -1000}, {1, 1000}, {1, 1000}} {
 		fmt.Printf("%.4f\n", learner.Predict())
 		if err := learner.Update(g); err != nil {
@@ -76,8 +77,8 @@ func ExampleAdaHedge() {
 	// Output: [0.891 0.108 0.002]
 }
 
-// Online-to-batch conversion makes a stochastic optimizer of any learner: here a support vector machine, with
-// weights t for the rate 1/T without a logarithm.
+// Online-to-batch conversion makes a stochastic optimizer of any learner: here a support vector
+// machine, with weights t for the rate 1/T without a logarithm.
 func ExampleAveraging() {
 	ball, err := convex.NewCenteredBall(2, 2)
 	if err != nil {

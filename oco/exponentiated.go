@@ -10,14 +10,14 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ExponentiatedGradient is the exponentiated gradient algorithm, or Hedge (Kivinen and Warmuth 1997; Freund
-// and Schapire 1997; Orabona 2019, Algorithm 6.2): mirror descent with negative entropy on the simplex and
-// a constant rate,
+// ExponentiatedGradient is the exponentiated gradient algorithm, or Hedge (Kivinen and Warmuth
+// 1997; Freund and Schapire 1997; Orabona 2019, Algorithm 6.2): mirror descent with negative
+// entropy on the simplex and a constant rate,
 //
 //	x_{t,j} ∝ x_{1,j}·exp(−η·Σ_{i<t} g_{i,j}),
 //
-// held as a sum of subgradients, so that no weight underflows to 0 for good. The rate must not decrease
-// over time: see [NewEntropicFTRL].
+// held as a sum of subgradients, so that no weight underflows to 0 for good. The rate must not
+// decrease over time: see [NewEntropicFTRL].
 //
 // Guarantee (Bound), the least of these that applies: KL(u; x_1)/η + (η/2)·Σ‖g_t‖∞², where
 // ‖g_t‖∞ may be replaced by half the range max g − min g, as a constant added to g_t changes no
@@ -44,8 +44,8 @@ type hedgeState struct {
 	Negative bool    // some g was below 0
 }
 
-// NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be nonnegative and
-// sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
+// NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be
+// nonnegative and sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
 func NewExponentiatedGradient(d int, prior []float64, eta float64) (*ExponentiatedGradient, error) {
 	if d < 1 {
 		return nil, badArgument("dimension", "%d: want at least 1", d)
@@ -119,7 +119,8 @@ func (l *ExponentiatedGradient) Update(g []float64) error {
 		return err
 	}
 	if q := (l.state.Dual.Mass + largest) * l.eta; !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the subgradients' norms times η is %v: it leaves the range of float64", q)
+		return badArgument("gradient", "the sum of the subgradients' norms times η is %v: it leaves the range of "+
+			"float64", q)
 	}
 	x := l.Predict()
 	st := &l.state
@@ -209,5 +210,7 @@ func (l *ExponentiatedGradient) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *ExponentiatedGradient) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *hedgeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *hedgeState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

@@ -101,16 +101,17 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 	for _, g := range gs {
 		e, f := l.Update(g), other.Update(g)
 		if (e == nil) != (f == nil) || !slices.Equal(l.Predict(), other.Predict()) {
-			t.Errorf("%s: after %v: goes on to %v (%v), restored to %v (%v)", c.name, gs, l.Predict(), e, other.Predict(), f)
+			t.Errorf("%s: after %v: goes on to %v (%v), restored to %v (%v)", c.name, gs, l.Predict(), e,
+				other.Predict(), f)
 			return
 		}
 	}
 }
 
-// TestExtremePairs gives every learner each pair of subgradients with entries ±2^a and ±2^b from the ends
-// of the range of float64 and between, and a large constant, a tiny gap and a moderate round. Every round is
-// refused without a trace, or taken: then the point is in the set, the bound is a number, and a snapshot
-// continues.
+// TestExtremePairs gives every learner each pair of subgradients with entries ±2^a and ±2^b from
+// the ends of the range of float64 and between, and a large constant, a tiny gap and a moderate
+// round. Every round is refused without a trace, or taken: then the point is in the set, the bound
+// is a number, and a snapshot continues.
 func TestExtremePairs(t *testing.T) {
 	testsize.NoRace(t)
 	const d = 3
@@ -160,7 +161,8 @@ func TestExtremePairs(t *testing.T) {
 					}
 					extremeRounds(t, r, &c, pad(power(a), power(b)), us)
 					big, tiny := math.Ldexp(1, a), math.Ldexp(1, b)
-					extremeRounds(t, r, &c, pad([]float64{big, big, big}, []float64{tiny, 0, 0}, []float64{1, -.5, .25}), us)
+					extremeRounds(t, r, &c, pad([]float64{big, big, big}, []float64{tiny, 0, 0},
+						[]float64{1, -.5, .25}), us)
 				}
 			}
 		})

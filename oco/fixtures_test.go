@@ -8,20 +8,24 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The fixtures of the specification's section 12. N.k in a test's name is the item there. Decimals are
-// printed to ten digits.
+// The fixtures of the specification's section 12. N.k in a test's name is the item there. Decimals
+// are printed to ten digits.
 
 func TestN1FollowTheLeaderGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))
 	half := []float64{.5}
 	for name, l := range map[string]Learner{
-		"A0":               must(NewMeanLeader(unit, half)),
-		"A1 with 1/(2t)":   descent(unit, half, StronglyConvex(2)),
-		"A1 by RateFunc":   descent(unit, half, RateFunc("1/(2t)", func(t int) float64 { return 1 / (2 * float64(t)) })),
-		"C9 quadratized":   must(NewQuadratizedFTRL(unit, half, 2)),
-		"A1 by curvature":  descent(unit, half, StronglyConvex(0)),
-		"mirror descent":   must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), 0)),
-		"C7 with 1/(2t)":   must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 { return 1 / (2 * float64(t)) }))),
+		"A0":             must(NewMeanLeader(unit, half)),
+		"A1 with 1/(2t)": descent(unit, half, StronglyConvex(2)),
+		"A1 by RateFunc": descent(unit, half, RateFunc("1/(2t)", func(t int) float64 {
+			return 1 / (2 * float64(t))
+		})),
+		"C9 quadratized":  must(NewQuadratizedFTRL(unit, half, 2)),
+		"A1 by curvature": descent(unit, half, StronglyConvex(0)),
+		"mirror descent":  must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), 0)),
+		"C7 with 1/(2t)": must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 {
+			return 1 / (2 * float64(t))
+		}))),
 		"C8 exact, oracle": leader(unit, half),
 	} {
 		xs, total := guess(t, l, squareGuess)
@@ -142,7 +146,9 @@ func risk(x []float64, phi loss.Scalar, ridge float64) float64 {
 }
 
 func TestN6OnlineToBatch(t *testing.T) {
-	check := func(name string, base Learner, alpha Alpha, phi loss.Scalar, ridge float64, x5, mean []float64, f float64) {
+	check := func(name string, base Learner, alpha Alpha, phi loss.Scalar, ridge float64, x5, mean []float64,
+		f float64,
+	) {
 		t.Helper()
 		l := must(NewAveraging(base, alpha))
 		nearVector(t, name+" x_5", batch(t, l, phi, ridge), x5)
@@ -452,7 +458,8 @@ func TestN15OnlineNewtonStep(t *testing.T) {
 		if err := l.Update(g); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "gᵀS⁻¹g", l.state.Spent.value()-before, []float64{.7924528302, .8339635614, .8435985987, .6536094200}[i])
+		near(t, "gᵀS⁻¹g", l.state.Spent.value()-before,
+			[]float64{.7924528302, .8339635614, .8435985987, .6536094200}[i])
 	}
 	xs = append(xs, l.Predict())
 	nearVector(t, "x_2", xs[1], []float64{-.6037735849, .3018867925, -.1509433962})
@@ -488,7 +495,8 @@ func TestN16VovkAzouryWarmuth(t *testing.T) {
 		}[i])
 		p := must(l.Prediction())
 		near(t, "prediction", p, []float64{0, 0, .0943396226, .2300578035}[i])
-		near(t, "s/(1+s)", (l.state.Shrink-1)/l.state.Shrink, []float64{.5555555556, .5555555556, .3207547170, .4485549133}[i])
+		near(t, "s/(1+s)", (l.state.Shrink-1)/l.state.Shrink,
+			[]float64{.5555555556, .5555555556, .3207547170, .4485549133}[i])
 		total += (p - ys[i]) * (p - ys[i]) / 2
 		var err error
 		if i%2 == 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t = c_t·ψ.
-// The point x_t is computed with c_t. Make one with [ConstantWeight], [SqrtWeight] or [WeightFunc].
+// Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t =
+// c_t·ψ. The point x_t is computed with c_t. Make one with [ConstantWeight], [SqrtWeight] or
+// [WeightFunc].
 type Weight struct {
 	c, power float64
 	f        func(t int) float64
@@ -26,8 +27,9 @@ func ConstantWeight(c float64) Weight { return Weight{c: c, name: fmt.Sprintf("c
 // (Orabona 2019, Corollary 7.8).
 func SqrtWeight(c float64) Weight { return Weight{c: c, power: 0.5, name: fmt.Sprintf("sqrt(%v)", c)} }
 
-// WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Its name goes into
-// snapshots, in place of f. A round before which f falls, or leaves the range of 1e-300 to 1e300, is refused.
+// WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Its name
+// goes into snapshots, in place of f. A round before which f falls, or leaves the range of 1e-300
+// to 1e300, is refused.
 func WeightFunc(name string, f func(t int) float64) Weight {
 	return Weight{f: f, name: fmt.Sprintf("func(%s)", name)}
 }
@@ -58,13 +60,14 @@ func (w Weight) rises(t int) error {
 		return nil
 	}
 	if now, next := w.at(t), w.at(t+1); !(next >= now && next <= 1e300) {
-		return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to 1e300", w.name, now, t, next)
+		return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to "+
+			"1e300", w.name, now, t, next)
 	}
 	return nil
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the range of
-// float64. On balls ‖θ‖² is needed too.
+// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the
+// range of float64. On balls ‖θ‖² is needed too.
 func (w Weight) room(s *dualSum, m float64) error {
 	if err := s.room(m); err != nil {
 		return err
@@ -73,27 +76,28 @@ func (w Weight) room(s *dualSum, m float64) error {
 		return err
 	}
 	if q := (s.Mass + m) / w.at(s.T+1); !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it leaves the range of float64", q)
+		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it "+
+			"leaves the range of float64", q)
 	}
 	return nil
 }
 
-// FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or dual
-// averaging (Nesterov 2009; Orabona 2019, Algorithm 7.2):
+// FTRL is follow-the-regularized-leader on linearized losses, also called lazy mirror descent or
+// dual averaging (Nesterov 2009; Orabona 2019, Algorithm 7.2):
 //
 //	x_t = ∇ψ_V*(∇ψ(x_0) + θ_t/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where the centre x_0 is the minimizer of ψ unless one is given. It remembers the sum of the subgradients,
-// before any projection: that is the difference from [MirrorDescent], which it equals for a constant weight
-// as long as no Euclidean projection is active (section 7.3.1).
+// where the centre x_0 is the minimizer of ψ unless one is given. It remembers the sum of the
+// subgradients, before any projection: that is the difference from [MirrorDescent], which it equals
+// for a constant weight as long as no Euclidean projection is active (section 7.3.1).
 //
 // Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in
 // ‖·‖ on V (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0). For entropy on the simplex
 // and g ≥ 0 the local norms Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5).
 //
-// A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round costs
-// O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin. Memory is
-// O(d).
+// A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round
+// costs O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin.
+// Memory is O(d).
 type FTRL struct {
 	reg    convex.Regularizer
 	weight Weight
@@ -130,8 +134,8 @@ const (
 	lazyBall
 )
 
-// NewFTRL plays in the regularizer's set. A center must be in the set and in the interior of the map's
-// domain; nil is the minimizer of ψ.
+// NewFTRL plays in the regularizer's set. A center must be in the set and in the interior of the
+// map's domain; nil is the minimizer of ψ.
 func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, error) {
 	if reg == nil {
 		return nil, badArgument("regularizer", "nil: want a regularizer")
@@ -223,7 +227,8 @@ func (l *FTRL) At(i int) float64 {
 	return x
 }
 
-// kind is how points are evaluated: on a ball as on any set once ‖θ‖² might leave the range of float64.
+// kind is how points are evaluated: on a ball as on any set once ‖θ‖² might leave the range of
+// float64.
 func (l *FTRL) kind() lazyKind {
 	if l.lazy == lazyBall && l.state.Dual.Mass > 1e150 {
 		return notLazy
@@ -357,5 +362,7 @@ func (l *FTRL) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *FTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *ftrlState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *ftrlState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

@@ -13,7 +13,8 @@ import (
 //	x_i = 0 for |z_i| ≤ l1, else −(z_i − sgn(z_i)·l1)/((β + √n_i)/A + l2),
 //	σ = (√(n_i + g_i²) − √n_i)/A,   z_i ← z_i + g_i − σ·x_i,   n_i ← n_i + g_i².
 //
-// It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the rounds.
+// It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the
+// rounds.
 //
 // Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² +
 // ½Σ_t Σ_i σ_{t,i}(u_i − x_{t,i})² + ½Σ_t Σ_i g_{t,i}²/((β + √n_{t,i})/A + l2), n_t with g_t
@@ -97,10 +98,12 @@ func (l *FTRLProximal) Predict() []float64 {
 	return l.point
 }
 
-// squareLimit bounds the subgradients of FTRLProximal: the squares are summed as they are, for speed.
+// squareLimit bounds the subgradients of FTRLProximal: the squares are summed as they are, for
+// speed.
 const squareLimit = 1e140
 
-// Update implements [Learner]. Values of 1e140 and above are refused, as squares are summed without a scale.
+// Update implements [Learner]. Values of 1e140 and above are refused, as squares are summed without
+// a scale.
 func (l *FTRLProximal) Update(g []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {
@@ -156,7 +159,8 @@ func (l *FTRLProximal) step(i int, v float64) (square, spent float64) {
 	x := l.at(i, root)
 	n := st.N[i] + float64(v*v)
 	next := math.Sqrt(n)
-	// The difference of roots in the form that does not cancel; a square that underflows moves nothing but z.
+	// The difference of roots in the form that does not cancel; a square that underflows moves
+	// nothing but z.
 	sigma := 0.0
 	if square := float64(v * v); square > 0 {
 		sigma = square / (next + root) / o.A
@@ -185,7 +189,8 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	}
 	// What may cancel is given back, so that the bound stays one.
 	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
-	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2), nil
+	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) +
+		float64(st.Spent.value()/2), nil
 }
 
 // String describes the learner and its options in one line.
@@ -199,5 +204,7 @@ func (l *FTRLProximal) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *FTRLProximal) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *ftrlProximalState) error { return checkState(l.Dim(), s.T, s.Z, s.N, s.Center) })
+	return restore(data, l.text, &l.state, func(s *ftrlProximalState) error {
+		return checkState(l.Dim(), s.T, s.Z, s.N, s.Center)
+	})
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// GradualFTRL is optimistic follow-the-regularized-leader for smooth losses that change gradually (Chiang
-// et al. 2012; Orabona 2019, Corollary 7.30): the hint is the last gradient, and
+// GradualFTRL is optimistic follow-the-regularized-leader for smooth losses that change gradually
+// (Chiang et al. 2012; Orabona 2019, Corollary 7.30): the hint is the last gradient, and
 //
 //	ψ_t = λ_t·(ψ − min ψ),   λ_t = √(max(8M², 4L²) + Σ_{i=2}^{t−1} v_i),   v_t = ‖∇l_t(x_{t−1}) − ∇l_{t−1}(x_{t−1})‖*²,
 //
-// for M-smooth losses with gradients of dual norm at most L on V and ψ 1-strongly convex. It asks for the
-// gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone takes the loss to be
-// linear, with the same gradient at both.
+// for M-smooth losses with gradients of dual norm at most L on V and ψ 1-strongly convex. It asks
+// for the gradient of the new loss at two points: use UpdateLoss, or UpdateBoth. Update alone takes
+// the loss to be linear, with the same gradient at both.
 //
-// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 +
-// Σ_{t≥2} (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the
-// book's constants are mended here). A round costs O(d), two gradients and a mirror map; memory is O(d).
+// Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2}
+// (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's
+// constants are mended here). A round costs O(d), two gradients and a mirror map; memory is O(d).
 type GradualFTRL struct {
 	reg      convex.Regularizer
 	base     float64 // max(8M², 4L²)
@@ -43,8 +43,8 @@ type gradualState struct {
 	Spent  sum       // ‖∇l_1‖²/λ_1 + Σ (2/λ_t)·v_t
 }
 
-// NewGradualFTRL plays in the regularizer's set, with ψ 1-strongly convex. Smoothness M is at least 0 and
-// lipschitz L above 0.
+// NewGradualFTRL plays in the regularizer's set, with ψ 1-strongly convex. Smoothness M is at least
+// 0 and lipschitz L above 0.
 func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*GradualFTRL, error) {
 	if reg == nil {
 		return nil, badArgument("regularizer", "nil: want a regularizer")
@@ -56,7 +56,8 @@ func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*Gra
 		return nil, err
 	}
 	if !finite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
-		return nil, badArgument("smoothness", "%v, and lipschitz %v: their squares leave the range of float64", smoothness, lipschitz)
+		return nil, badArgument("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
+			smoothness, lipschitz)
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda >= 1) {
@@ -67,7 +68,10 @@ func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*Gra
 		reg: reg, base: max(8*smoothness*smoothness, 4*lipschitz*lipschitz), dual: norm.Dual(),
 		point: make([]float64, d), work: make([]float64, d), previous: make([]float64, d), current: make([]float64, d),
 	}
-	l.state = gradualState{Dual: dualSum{Theta: make([]float64, d)}, Last: make([]float64, d), LastX: make([]float64, d)}
+	l.state = gradualState{
+		Dual: dualSum{Theta: make([]float64, d)}, Last: make([]float64, d),
+		LastX: make([]float64, d),
+	}
 	l.text = fmt.Sprintf("gradual-ftrl(%v, smoothness=%v, lipschitz=%v)", reg, smoothness, lipschitz)
 	return l, nil
 }
@@ -122,8 +126,8 @@ func checkLoss(f loss.Function, d int) error {
 	return nil
 }
 
-// UpdateBoth ends the round with the gradient of its loss at Predict() and at the point of the round
-// before; in the first round previous is not used.
+// UpdateBoth ends the round with the gradient of its loss at Predict() and at the point of the
+// round before; in the first round previous is not used.
 func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {
@@ -136,7 +140,8 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 		return err
 	}
 	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of float64", q)
+		return badArgument("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of float64",
+			q)
 	}
 	st, lambda := &l.state, l.Lambda()
 	x := l.Predict()
@@ -150,7 +155,8 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 		n := l.dual.Of(l.work)
 		v := float64(n * n)
 		if !finite(st.Change.value() + v) {
-			return badArgument("gradient", "the change of the gradients, %v, leaves the range of float64 when squared", n)
+			return badArgument("gradient", "the change of the gradients, %v, leaves the range of float64 when squared",
+				n)
 		}
 		st.Spent.add(2 * v / lambda)
 		st.Change.add(v)
@@ -186,5 +192,7 @@ func (l *GradualFTRL) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *GradualFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *gradualState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Last, s.LastX) })
+	return restore(data, l.text, &l.state, func(s *gradualState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Last, s.LastX)
+	})
 }

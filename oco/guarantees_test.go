@@ -9,10 +9,11 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Bounds and rates against direct evaluations of their formulas: what an inequality between regret and
-// bound is too weak to see.
+// Bounds and rates against direct evaluations of their formulas: what an inequality between regret
+// and bound is too weak to see.
 
-// TestC12HintIsRemoved: the round after a hinted one plays as if there had been no hint, and its hint is 0.
+// TestC12HintIsRemoved: the round after a hinted one plays as if there had been no hint, and its
+// hint is 0.
 func TestC12HintIsRemoved(t *testing.T) {
 	reg := euclidean(ball(2))
 	for _, hints := range [][]float64{{1, 1, -1}, {-3, 0, 2}} {
@@ -40,14 +41,20 @@ func TestC12HintIsRemoved(t *testing.T) {
 // TestC14Weights: λ_1 = √max(8M², 4L²), and λ_t·λ_{t−1} ≥ 8M², on both sides of the maximum (E38).
 func TestC14Weights(t *testing.T) {
 	set := must(convex.NewCube(1, -1, 1))
-	for _, c := range []struct{ M, L, want float64 }{{10, 1, math.Sqrt(800)}, {1, 2, 4}, {0, .5, 1}, {1, 1, math.Sqrt(8)}} {
+	for _, c := range []struct{ M, L, want float64 }{
+		{10, 1, math.Sqrt(800)},
+		{1, 2, 4},
+		{0, .5, 1},
+		{1, 1, math.Sqrt(8)},
+	} {
 		l := must(NewGradualFTRL(euclidean(set), c.M, c.L))
 		near(t, "λ_1", l.Lambda(), c.want)
 		if l.Lambda()*l.Lambda() < 8*c.M*c.M*(1-1e-15) {
 			t.Errorf("M = %v: λ_1² = %v is below 8M²", c.M, l.Lambda()*l.Lambda())
 		}
 	}
-	// The a-priori form of Corollary 7.30, L/2 included, on M-smooth losses with gradients within L.
+	// The a-priori form of Corollary 7.30, L/2 included, on M-smooth losses with gradients within
+	// L.
 	r := random.New(1, "c14")
 	for range 50 {
 		M := logUniform(r, 10)
@@ -81,7 +88,10 @@ func TestC7FTRLProximalBound(t *testing.T) {
 	r := random.New(2, "c7")
 	for range 40 {
 		d := 1 + r.IntN(5)
-		o := FTRLProximalOptions{A: logUniform(r, 10), Beta: logUniform(r, 10), L1: logUniform(r, 10), L2: logUniform(r, 10)}
+		o := FTRLProximalOptions{
+			A: logUniform(r, 10), Beta: logUniform(r, 10), L1: logUniform(r, 10),
+			L2: logUniform(r, 10),
+		}
 		l := must(NewFTRLProximal(d, o))
 		u := make([]float64, d)
 		for i := range u {
@@ -105,7 +115,8 @@ func TestC7FTRLProximalBound(t *testing.T) {
 	}
 }
 
-// TestC13VarianceBound has a ψ that is 4-strongly convex in the Euclidean norm: the log barrier on [0, ½]^d.
+// TestC13VarianceBound has a ψ that is 4-strongly convex in the Euclidean norm: the log barrier on
+// [0, ½]^d.
 func TestC13VarianceBound(t *testing.T) {
 	box := must(convex.NewCube(2, 0, .5))
 	reg := must(convex.Restrict(must(convex.NewLogBarrier(2)), box))
@@ -122,10 +133,12 @@ func TestC13VarianceBound(t *testing.T) {
 	}
 	u := []float64{.25, .5}
 	penalty := c * (math.Log(4) - math.Log(2)) // ψ(u) − min ψ with ψ = −Σ ln x, least at (½, ½)
-	near(t, "variance bound", must(l.VarianceBound(u, L, variance)), penalty+(4*L*L*(1+math.Log(7))+variance)/(2*lambda*c))
+	near(t, "variance bound", must(l.VarianceBound(u, L, variance)),
+		penalty+(4*L*L*(1+math.Log(7))+variance)/(2*lambda*c))
 }
 
-// TestC2Centre: with a centre the penalty is the divergence from it, with entropy, p-norm and quadratic maps.
+// TestC2Centre: with a centre the penalty is the divergence from it, with entropy, p-norm and
+// quadratic maps.
 func TestC2Centre(t *testing.T) {
 	x0, u := []float64{.2, .3, .5}, []float64{.6, .3, .1}
 	p15 := must(convex.NewPNorm(3, 1.5))
@@ -154,8 +167,9 @@ func TestC2Centre(t *testing.T) {
 	}
 }
 
-// TestB3Tuned: the rate α√(p−1)/(L·d^{1/q}·√T), and the a-priori bound ½(‖u‖₁²/α + α)·L·√T·√(q−1)·d^{1/q}
-// with its relaxation √(2e·ln d), on losses ±L in all coordinates that push away from u.
+// TestB3Tuned: the rate α√(p−1)/(L·d^{1/q}·√T), and the a-priori bound ½(‖u‖₁²/α +
+// α)·L·√T·√(q−1)·d^{1/q} with its relaxation √(2e·ln d), on losses ±L in all coordinates that push
+// away from u.
 func TestB3Tuned(t *testing.T) {
 	const L, rounds = 2., 64
 	for _, d := range []int{1, 2, 3, 10, 100} {
@@ -185,20 +199,22 @@ func TestB3Tuned(t *testing.T) {
 				_, _ = l.Update(g), want.Update(g)
 			}
 			b := bound(t, l, u)
-			prior := (alpha*alpha/alpha + alpha) / 2 * L * math.Sqrt(rounds) * math.Sqrt(q-1) * math.Pow(float64(d), 1/q)
+			prior := (alpha*alpha/alpha + alpha) / 2 * L * math.Sqrt(rounds) * math.Sqrt(q-1) *
+				math.Pow(float64(d), 1/q)
 			near(t, "bound where all is tight", b, prior)
 			if regret > b+1e-9*math.Abs(b) {
 				t.Errorf("d = %d: regret %v is above %v", d, regret, b)
 			}
-			if relaxed := alpha * L * math.Sqrt(rounds) * math.Sqrt(2*math.E*math.Log(float64(d))); d >= 3 && prior > relaxed*(1+1e-12) {
+			if relaxed := alpha * L * math.Sqrt(rounds) * math.Sqrt(2*math.E*math.Log(float64(d))); d >= 3 &&
+				prior > relaxed*(1+1e-12) {
 				t.Errorf("d = %d: %v is above √(2e·ln d) %v", d, prior, relaxed)
 			}
 		}
 	}
 }
 
-// TestE21TunedRates: η = √(2·ln d/(L²T)) has √2·L·√(T·ln d), attained by the formula at a vertex when all
-// losses are ±L; losses in [0, 1] with η = √(8·ln d/T) have √(T·ln d/2).
+// TestE21TunedRates: η = √(2·ln d/(L²T)) has √2·L·√(T·ln d), attained by the formula at a vertex
+// when all losses are ±L; losses in [0, 1] with η = √(8·ln d/T) have √(T·ln d/2).
 func TestE21TunedRates(t *testing.T) {
 	const d, rounds, L = 10, 128, 3.
 	p := Problem{Set: simplex(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: L}
@@ -250,8 +266,8 @@ func TestE21TunedRates(t *testing.T) {
 	}
 }
 
-// TestC4DefaultAlpha: max(4, 2^{−1/4}·√ln d) is 4 for every d that fits in memory (the other branch begins
-// at d = e^{16√2}, 6.7e9), with bound (ln d/α + √2·α)·√Q.
+// TestC4DefaultAlpha: max(4, 2^{−1/4}·√ln d) is 4 for every d that fits in memory (the other branch
+// begins at d = e^{16√2}, 6.7e9), with bound (ln d/α + √2·α)·√Q.
 func TestC4DefaultAlpha(t *testing.T) {
 	for _, d := range []int{1, 2, 1000, 1 << 20} {
 		l := must(NewScaleFreeHedge(d, 0))
@@ -347,8 +363,8 @@ func TestR11Losses(t *testing.T) {
 	}
 }
 
-// TestR4Slack: what inexact projections may cost is in the bound, 2(gap + ‖g‖_{S⁻¹}·√(2·gap)) for every
-// round played at a projection with a gap, in a set whose projections are iterative.
+// TestR4Slack: what inexact projections may cost is in the bound, 2(gap + ‖g‖_{S⁻¹}·√(2·gap)) for
+// every round played at a projection with a gap, in a set whose projections are iterative.
 func TestR4Slack(t *testing.T) {
 	const d, lambda = 4, .01
 	set := must(convex.NewCenteredLpBall(d, 3, .2))
@@ -387,7 +403,8 @@ func TestR4Slack(t *testing.T) {
 
 // TestC2BallNorm: the running ‖θ‖² of sparse rounds on a ball survives cancellation.
 func TestC2BallNorm(t *testing.T) {
-	l, dense := must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2))), must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2)))
+	l, dense := must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2))),
+		must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2)))
 	r := random.New(5, "ball")
 	check := func(what string) {
 		t.Helper()

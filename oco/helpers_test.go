@@ -80,7 +80,8 @@ var (
 	guesses    = []float64{.2, .9, .4, .7}
 )
 
-// guess plays the number-guessing game with a loss of one dimension and returns points and total loss.
+// guess plays the number-guessing game with a loss of one dimension and returns points and total
+// loss.
 func guess(t *testing.T, l Learner, f func(y float64) loss.Function) (xs []float64, total float64) {
 	t.Helper()
 	p := must(NewLinearized(l))
@@ -102,16 +103,18 @@ func absoluteGuess(y float64) loss.Function {
 
 // leader is follow-the-leader for squared distances on sets that hold the mean.
 func leader(set convex.Set, start []float64) *ExactFTRL {
-	return must(NewExactFTRL(must(NewListMinimizer("mean", set, nil, func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
-		copy(dst, start)
-		if t > 1 {
-			clear(dst)
-			for _, f := range losses {
-				for i, v := range f.(*loss.SquaredDistance).C {
-					dst[i] += v / float64(t-1)
+	return must(
+		NewExactFTRL(must(NewListMinimizer("mean", set, nil,
+			func(dst []float64, t int, losses []loss.Function, _ loss.Function) (float64, error) {
+				copy(dst, start)
+				if t > 1 {
+					clear(dst)
+					for _, f := range losses {
+						for i, v := range f.(*loss.SquaredDistance).C {
+							dst[i] += v / float64(t-1)
+						}
+					}
 				}
-			}
-		}
-		return 0, nil
-	}))))
+				return 0, nil
+			}))))
 }

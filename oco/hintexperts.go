@@ -8,9 +8,10 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge] weighs the
-// strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes to an optimistic
-// learner. By convexity its guarantee is that of the best strategy plus the experts' regret over 2λ.
+// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge]
+// weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes to
+// an optimistic learner. By convexity its guarantee is that of the best strategy plus the experts'
+// regret over 2λ.
 type HintExperts struct {
 	learner Hinted
 	experts *AdaHedge
@@ -21,8 +22,8 @@ type HintExperts struct {
 	given   bool
 }
 
-// NewHintExperts mixes the hints of k strategies for the learner. Norm is the dual norm of the learner's
-// theorem.
+// NewHintExperts mixes the hints of k strategies for the learner. Norm is the dual norm of the
+// learner's theorem.
 func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
 	if learner == nil || norm == nil {
 		return nil, badArgument("learner", "nil: want a learner and a norm")
@@ -31,7 +32,10 @@ func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64
 	if err != nil {
 		return nil, err
 	}
-	l := &HintExperts{learner: learner, experts: experts, norm: norm, mean: make([]float64, learner.Dim()), losses: make([]float64, k)}
+	l := &HintExperts{
+		learner: learner, experts: experts, norm: norm, mean: make([]float64, learner.Dim()),
+		losses: make([]float64, k),
+	}
 	for range k {
 		l.hints = append(l.hints, make([]float64, learner.Dim()))
 	}

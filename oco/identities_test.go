@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The exact identities of the specification's section 12 (I.k) and the lemmas of section 5 (T.k), on random
-// data.
+// The exact identities of the specification's section 12 (I.k) and the lemmas of section 5 (T.k),
+// on random data.
 
 // same plays two learners on one sequence of linear losses and compares their points.
 func same(t *rapid.T, what string, a, b Learner, gs [][]float64, tolerance float64) {
@@ -52,25 +52,33 @@ func TestIdentities(t *testing.T) {
 				if math.IsInf(set.Diameter(), 1) && !rate.anyClosedSet() {
 					continue
 				}
-				same(t, "I.1 B1(P.2) = A1", must(NewMirrorDescent(euclidean(set), nil, rate, 0)), descent(set, nil, rate), gs, 1e-12)
+				same(t, "I.1 B1(P.2) = A1", must(NewMirrorDescent(euclidean(set), nil, rate, 0)),
+					descent(set, nil, rate), gs, 1e-12)
 			}
 		}
 		whole := space(d)
-		same(t, "I.6 A1 = C2 on R^d", descent(whole, nil, Constant(eta)), must(NewFTRL(euclidean(whole), nil, ConstantWeight(1/eta))), gs, 1e-9)
+		same(t, "I.6 A1 = C2 on R^d", descent(whole, nil, Constant(eta)),
+			must(NewFTRL(euclidean(whole), nil, ConstantWeight(1/eta))), gs, 1e-9)
 		for _, rate := range []Rate{Constant(eta), StronglyConvex(eta)} {
 			same(t, "I.7 C7 = A1 on R^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
 		}
 		// C7 takes rates on R^d that A1 refuses; a huge ball is R^d to A1.
 		huge := must(convex.NewCenteredBall(d, 1e6))
-		same(t, "I.7 with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))), descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
-		same(t, "I.7 with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))), descent(huge, nil, Adaptive(eta)), gs, 1e-9)
-		same(t, "I.8 C9 = A1/S5 on R^d", must(NewQuadratizedFTRL(whole, nil, .5)), descent(whole, nil, StronglyConvex(.5)), gs, 1e-12)
-		same(t, "I.9 C6(0) = C2", must(NewCompositeFTRL(whole, 2, 0)), must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
-		same(t, "I.10 C12(h=0) = C2", must(NewOptimisticFTRL(euclidean(whole), SqrtWeight(2))), must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
+		same(t, "I.7 with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
+			descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
+		same(t, "I.7 with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))), descent(huge, nil, Adaptive(eta)),
+			gs, 1e-9)
+		same(t, "I.8 C9 = A1/S5 on R^d", must(NewQuadratizedFTRL(whole, nil, .5)),
+			descent(whole, nil, StronglyConvex(.5)), gs, 1e-12)
+		same(t, "I.9 C6(0) = C2", must(NewCompositeFTRL(whole, 2, 0)),
+			must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
+		same(t, "I.10 C12(h=0) = C2", must(NewOptimisticFTRL(euclidean(whole), SqrtWeight(2))),
+			must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
 		p := 1 + .99*r.Float64() + .005
 		pmap := must(convex.Restrict(must(convex.NewPNorm(d, p)), whole))
 		if p > 1.2 { // the dual exponent is at most 6
-			same(t, "I.5 B3 as mirror descent = C2", must(NewPNorm(d, p, .1)), must(NewMirrorDescent(pmap, nil, Constant(.1), 0)), gs, 1e-6)
+			same(t, "I.5 B3 as mirror descent = C2", must(NewPNorm(d, p, .1)),
+				must(NewMirrorDescent(pmap, nil, Constant(.1), 0)), gs, 1e-6)
 		}
 		same(t, "B3 with p = 2 = OSD", must(NewPNorm(d, 2, eta)), descent(whole, nil, Constant(eta)), gs, 1e-9)
 		entropy := must(entropyOnSimplex(d))
@@ -133,9 +141,13 @@ func TestI16Permutation(t *testing.T) {
 		return w
 	}
 	p := Problem{
-		Rounds: 40, Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+		Rounds: 40, Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcaveMu: .1,
+		SquaredDistance: true,
 	}
-	for _, set := range []convex.Set{space(5), simplex(5), must(convex.NewCube(5, -1, 1)), must(convex.NewCenteredBall(5, 1))} {
+	for _, set := range []convex.Set{
+		space(5), simplex(5), must(convex.NewCube(5, -1, 1)),
+		must(convex.NewCenteredBall(5, 1)),
+	} {
 		p.Set = set
 		for _, e := range Learners() {
 			a, err := e.New(p, nil)
@@ -170,8 +182,8 @@ func TestI17Alpha(t *testing.T) {
 	nearVector(t, "average", must(a.Average()), must(b.Average()))
 }
 
-// TestI14RegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and squared
-// losses, minimizers in closed form.
+// TestI14RegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and
+// squared losses, minimizers in closed form.
 func TestI14RegretEquality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "c1")
@@ -338,8 +350,8 @@ func TestT10LogDeterminant(t *testing.T) {
 	near(t, "ln det", c.LogDet(), 2.6038464236)
 }
 
-// TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the points of
-// C10 and C11 with their definitions.
+// TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the
+// points of C10 and C11 with their definitions.
 func TestI11Cholesky(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
@@ -413,13 +425,15 @@ func TestB1NotDescent(t *testing.T) { // Example 6.1 and E18
 	if f.Value([]float64{1 - 2.1, -2.1}) <= 1 {
 		t.Error("a longer step does not go up")
 	}
-	h := must(loss.NewMax(must(loss.NewSquaredDistance([]float64{0, -1})), must(loss.NewSquaredDistance([]float64{0, 1}))))
+	h := must(loss.NewMax(must(loss.NewSquaredDistance([]float64{0, -1})),
+		must(loss.NewSquaredDistance([]float64{0, 1}))))
 	near(t, "f(1,0)", h.Value([]float64{1, 0}), 2)
 	near(t, "along (2,2)", h.Value([]float64{1 - .2, -.2}), 2+8*.01)
 	if h.Value([]float64{1 - .2, 0}) >= 2 {
 		t.Error("E18: along (2, 0) it goes down")
 	}
-	// Subgradient descent keeps its promise on f all the same, with the subgradient (1, 1) at (1, 0).
+	// Subgradient descent keeps its promise on f all the same, with the subgradient (1, 1) at (1,
+	// 0).
 	l := descent(must(convex.NewCenteredBall(2, 2)), []float64{1, 0}, Constant(.05))
 	var paid float64
 	for range 500 {
@@ -497,8 +511,8 @@ func TestE31LeadingEqualLosses(t *testing.T) {
 	}
 }
 
-// TestE11E12 finds that the printed constants are not those of the algorithm: rate √(2D)/(2√q) is not
-// homogeneous, and the corrected bound is below (3/2)·D·√Q.
+// TestE11E12 finds that the printed constants are not those of the algorithm: rate √(2D)/(2√q) is
+// not homogeneous, and the corrected bound is below (3/2)·D·√Q.
 func TestE11E12(t *testing.T) {
 	set := must(convex.NewCube(1, -4, 4))
 	printed := Adaptive(math.Sqrt(2*8) / 2)
@@ -527,9 +541,9 @@ func TestE11E12(t *testing.T) {
 	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)
 }
 
-// TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0 and a
-// minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M = 1 and the
-// same minimum, smooth and nonnegative everywhere, obeys it.
+// TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0
+// and a minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M =
+// 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
 func TestE14(t *testing.T) {
 	for _, smooth := range []bool{false, true} {
 		l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))
@@ -559,8 +573,8 @@ func TestE14(t *testing.T) {
 	}
 }
 
-// TestE37VarianceBound needs the factor L² of the corrected bound: equal losses with a large gradient
-// refute the printed ψ(u) + 4 + 4·ln T + variance.
+// TestE37VarianceBound needs the factor L² of the corrected bound: equal losses with a large
+// gradient refute the printed ψ(u) + 4 + 4·ln T + variance.
 func TestE37VarianceBound(t *testing.T) {
 	const L, rounds = 50, 6
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -1, 1))), 1))

@@ -2,13 +2,13 @@ package oco
 
 import "github.com/noregret/noregret/convex"
 
-// LastHint is [OptimisticFTRL] whose hint is the last subgradient (Chiang et al. 2012; Orabona 2019,
-// section 7.11): regret by how much subgradients change from round to round,
+// LastHint is [OptimisticFTRL] whose hint is the last subgradient (Chiang et al. 2012; Orabona
+// 2019, section 7.11): regret by how much subgradients change from round to round,
 //
 //	c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − g_{t−1}‖*²/c_t,   g_0 = 0.
 //
-// [GradualFTRL] tunes itself to that change, for smooth losses. A round costs O(d) and a mirror map; memory
-// is O(d).
+// [GradualFTRL] tunes itself to that change, for smooth losses. A round costs O(d) and a mirror
+// map; memory is O(d).
 type LastHint struct{ base *OptimisticFTRL }
 
 // NewLastHint plays in the regularizer's set.

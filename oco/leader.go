@@ -10,14 +10,15 @@ import (
 )
 
 // MeanLeader is follow-the-leader for squared distances l_t(x) = ‖x − y_t‖₂² on ℝ^d or on a set
-// (Orabona 2019, Theorem 1.2 and Example 7.18): the point is the mean of the y so far, projected. In one
-// dimension it plays the number-guessing game. Its start is not defined by the past; it is given.
+// (Orabona 2019, Theorem 1.2 and Example 7.18): the point is the mean of the y so far, projected.
+// In one dimension it plays the number-guessing game. Its start is not defined by the past; it is
+// given.
 //
-// The losses are known to be squared distances, so that a subgradient tells them: y = x − g/2. UpdateTarget
-// takes y itself.
+// The losses are known to be squared distances, so that a subgradient tells them: y = x − g/2.
+// UpdateTarget takes y itself.
 //
-// Guarantee (Bound): Σ ‖g_t‖²/(4t), at most 4L²(1 + ln T) for ‖y_t‖, ‖x_1‖ ≤ L, and 4 +
-// 4·ln T on [0, 1] (Corollary 7.17). It is the descent of [SubgradientDescent] with rate 1/(2t). A round
+// Guarantee (Bound): Σ ‖g_t‖²/(4t), at most 4L²(1 + ln T) for ‖y_t‖, ‖x_1‖ ≤ L, and 4 + 4·ln T on
+// [0, 1] (Corollary 7.17). It is the descent of [SubgradientDescent] with rate 1/(2t). A round
 // costs O(d) and a projection; memory is O(d).
 type MeanLeader struct {
 	set   convex.Set
@@ -41,7 +42,10 @@ func NewMeanLeader(set convex.Set, start []float64) (*MeanLeader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &MeanLeader{set: set, work: make([]float64, len(x)), text: fmt.Sprintf("mean-leader(%v, start=%s)", set, digest(x))}
+	l := &MeanLeader{
+		set: set, work: make([]float64, len(x)),
+		text: fmt.Sprintf("mean-leader(%v, start=%s)", set, digest(x)),
+	}
 	l.state.X, l.state.Mean = x, slices.Clone(x)
 	return l, nil
 }
@@ -74,7 +78,8 @@ func (l *MeanLeader) UpdateTarget(y []float64) error {
 	st := &l.state
 	for i, v := range y {
 		if !finite(2 * (v - st.Mean[i])) {
-			return badArgument(fmt.Sprintf("target[%d]", i), "%v: its distance to the mean %v leaves the range of float64", v, st.Mean[i])
+			return badArgument(fmt.Sprintf("target[%d]", i),
+				"%v: its distance to the mean %v leaves the range of float64", v, st.Mean[i])
 		}
 	}
 	st.T++
@@ -111,5 +116,7 @@ func (l *MeanLeader) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *MeanLeader) UnmarshalBinary(data []byte) error {
-	return restore(data, l.text, &l.state, func(s *meanLeaderState) error { return checkState(l.Dim(), s.T, s.X, s.Mean) })
+	return restore(data, l.text, &l.state, func(s *meanLeaderState) error {
+		return checkState(l.Dim(), s.T, s.X, s.Mean)
+	})
 }

@@ -7,38 +7,41 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Learner plays online convex optimization: round after round it names a point, then takes a subgradient of
-// the round's loss at that point. A learner is deterministic, has no clock, no randomness and no goroutine,
-// and allocates nothing per round (memory that grows, of [ExactFTRL] with a [ListMinimizer] and of
-// second-order learners above dimension 1,024, grows a block at a time). It is not safe for concurrent use.
+// Learner plays online convex optimization: round after round it names a point, then takes a
+// subgradient of the round's loss at that point. A learner is deterministic, has no clock, no
+// randomness and no goroutine, and allocates nothing per round (memory that grows, of [ExactFTRL]
+// with a [ListMinimizer] and of second-order learners above dimension 1,024, grows a block at a
+// time). It is not safe for concurrent use.
 type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
-	// Predict returns the point x_t of the running round. It depends on earlier rounds (and on a hint
-	// or features given for this one), not on how often it is called. The slice belongs to the
+	// Predict returns the point x_t of the running round. It depends on earlier rounds (and on a
+	// hint or features given for this one), not on how often it is called. The slice belongs to the
 	// learner: read it, do not write to it, and copy it to keep it beyond the next Update.
 	Predict() []float64
-	// Update ends the round with a subgradient g of its loss at Predict(). A g of the wrong length or
-	// with a value that is not finite is refused with an error of code bad_input that names the place, and
-	// leaves the learner as it was, in the same round.
+	// Update ends the round with a subgradient g of its loss at Predict(). A g of the wrong length
+	// or with a value that is not finite is refused with an error of code bad_input that names the
+	// place, and leaves the learner as it was, in the same round.
 	Update(g []float64) error
 }
 
 // Bounder is a learner that states its guarantee. All learners of this package do.
 type Bounder interface {
-	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper bound on Σ
-	// ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's assumptions
-	// (in the learner's doc comment) hold. It is +Inf where the theorem says nothing of u, for instance for a u
-	// outside the set. An error is returned for a u of the wrong length or not finite.
+	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper
+	// bound on Σ ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's
+	// assumptions (in the learner's doc comment) hold. It is +Inf where the theorem says nothing of
+	// u, for instance for a u outside the set. An error is returned for a u of the wrong length or
+	// not finite.
 	Bound(u []float64) (float64, error)
 }
 
-// Counter is a learner that knows the number of rounds it has finished. All learners of this package do.
+// Counter is a learner that knows the number of rounds it has finished. All learners of this
+// package do.
 type Counter interface{ Rounds() int }
 
-// Snapshotter is a learner whose state can be saved and restored: all of this package, but wrappers of
-// learners that are none. Restore into a learner made with the same options; another's snapshot, or a damaged
-// one, is refused and changes nothing. Continuing after a restore is bit-identical.
+// Snapshotter is a learner whose state can be saved and restored: all of this package, but wrappers
+// of learners that are none. Restore into a learner made with the same options; another's snapshot,
+// or a damaged one, is refused and changes nothing. Continuing after a restore is bit-identical.
 type Snapshotter interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -50,14 +53,14 @@ type Sparse struct {
 	Value []float64
 }
 
-// SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly equal to
-// the dense form.
+// SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly
+// equal to the dense form.
 type SparseLearner interface {
 	Learner
 	// UpdateSparse is Update for a sparse subgradient.
 	UpdateSparse(g Sparse) error
-	// At is coordinate i of Predict() in O(1), for 0 ≤ i < Dim(). A learner may compute the whole point
-	// only when Predict asks for it.
+	// At is coordinate i of Predict() in O(1), for 0 ≤ i < Dim(). A learner may compute the whole
+	// point only when Predict asks for it.
 	At(i int) float64
 }
 
@@ -71,7 +74,8 @@ type Curved interface {
 // Hinted is a learner that takes a guess of the coming subgradient before it predicts.
 type Hinted interface {
 	Learner
-	// Hint sets the guess for the running round; a second call replaces the first. Without one the guess is 0.
+	// Hint sets the guess for the running round; a second call replaces the first. Without one the
+	// guess is 0.
 	Hint(g []float64) error
 }
 

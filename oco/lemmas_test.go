@@ -15,8 +15,8 @@ import (
 // The lemmas T.k of the specification's section 5 and the identities I.k of section 12 that
 // identities_test.go has not.
 
-// TestT1BeTheLeader: Σ l_t(x*_t) ≤ Σ l_t(x*_T) for minimizers x*_t of Σ_{i≤t} l_i: for any functions on a
-// finite set, and for the leaders of this package, whose x_{t+1} is x*_t.
+// TestT1BeTheLeader: Σ l_t(x*_t) ≤ Σ l_t(x*_T) for minimizers x*_t of Σ_{i≤t} l_i: for any
+// functions on a finite set, and for the leaders of this package, whose x_{t+1} is x*_t.
 func TestT1BeTheLeader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 60)
@@ -79,8 +79,8 @@ func TestT1BeTheLeader(t *testing.T) {
 	})
 }
 
-// TestT4LStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), the 2 may be 1 and not less than ½; with it,
-// the L* bound of Theorem 4.21 holds on runs with nonnegative smooth losses.
+// TestT4LStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), the 2 may be 1 and not less than
+// ½; with it, the L* bound of Theorem 4.21 holds on runs with nonnegative smooth losses.
 func TestT4LStar(t *testing.T) {
 	tightest := math.Inf(1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,8 +131,8 @@ func TestT4LStar(t *testing.T) {
 	}
 }
 
-// TestT8StronglyConvex: Corollary 7.6, f(x) − f(x*) ≤ ‖g‖²/(2μ), and Lemma 7.5, f(x) − f(y) ≤ ⟨g, x−y⟩ +
-// ‖g−g'‖²/(2μ) with g ∈ ∂f(y) and g' ∈ ∂f(x), for (μ/2)‖x‖² and a loss with kinks.
+// TestT8StronglyConvex: Corollary 7.6, f(x) − f(x*) ≤ ‖g‖²/(2μ), and Lemma 7.5, f(x) − f(y) ≤ ⟨g,
+// x−y⟩ + ‖g−g'‖²/(2μ) with g ∈ ∂f(y) and g' ∈ ∂f(x), for (μ/2)‖x‖² and a loss with kinks.
 func TestT8StronglyConvex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, _, _ := drawGame(t, 6, 2)
@@ -175,7 +175,8 @@ func TestT8StronglyConvex(t *testing.T) {
 			for i := range g {
 				inner += g[i] * (x[i] - y[i])
 			}
-			if limit := inner + distanceSquared(g, other)/(2*mu); h.Value(x)-h.Value(y) > limit+1e-12*(1+math.Abs(limit)) {
+			if limit := inner + distanceSquared(g,
+				other)/(2*mu); h.Value(x)-h.Value(y) > limit+1e-12*(1+math.Abs(limit)) {
 				t.Fatalf("Lemma 7.5 for %T: %v > %v", phi, h.Value(x)-h.Value(y), limit)
 			}
 			if h.Value(x)-h.Value(y) < inner-1e-12*(1+math.Abs(inner)) {
@@ -185,8 +186,8 @@ func TestT8StronglyConvex(t *testing.T) {
 	})
 }
 
-// TestT12Azuma: bets on fair coins that depend on the past are a martingale (Example 3.11): their mean is 0
-// and P[Z_T ≥ ε] ≤ exp(−ε²/(2B²T)); seeds 1, 2, ....
+// TestT12Azuma: bets on fair coins that depend on the past are a martingale (Example 3.11): their
+// mean is 0 and P[Z_T ≥ ε] ≤ exp(−ε²/(2B²T)); seeds 1, 2, ....
 func TestT12Azuma(t *testing.T) {
 	const rounds, runs = 40, 20000
 	for name, bet := range map[string]func(z, last float64, k int) float64{
@@ -229,8 +230,9 @@ func TestT12Azuma(t *testing.T) {
 	}
 }
 
-// TestT7RegretEquality is Lemma 7.1 for linear losses in more dimensions, with every regularizer and both
-// weights: the equality, that every point minimizes its F_t, and the stability bound of Lemma 7.7.
+// TestT7RegretEquality is Lemma 7.1 for linear losses in more dimensions, with every regularizer
+// and both weights: the equality, that every point minimizes its F_t, and the stability bound of
+// Lemma 7.7.
 func TestT7RegretEquality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 25)
@@ -272,7 +274,8 @@ func TestT7RegretEquality(t *testing.T) {
 				scale := 1 + math.Abs(at) + math.Abs(convex.Dot(theta, next)) + weight.at(k)*math.Abs(reg.Min())
 				size += scale
 				dual := norm.Dual().Of(g)
-				stability := dual*dual/(2*lambda*weight.at(k)) + (weight.at(k)-weight.at(k+1))*(reg.Map().Value(next)-reg.Min())
+				stability := dual*dual/(2*lambda*weight.at(k)) +
+					(weight.at(k)-weight.at(k+1))*(reg.Map().Value(next)-reg.Min())
 				if !(term <= stability+1e-9*scale) {
 					t.Fatalf("%v, weight %v: round %d: stability %v is above %v", reg, weight.name, k, term, stability)
 				}
@@ -286,8 +289,9 @@ func TestT7RegretEquality(t *testing.T) {
 	})
 }
 
-// TestT11Optimality: x minimizes f over V iff ⟨∇f(x), y − x⟩ ≥ 0 for all y in V (Theorem 2.8), for the
-// projections and for the points of FTRL; and 0 ∈ ∂f at the points of the composite learner (Theorem 6.10).
+// TestT11Optimality: x minimizes f over V iff ⟨∇f(x), y − x⟩ ≥ 0 for all y in V (Theorem 2.8), for
+// the projections and for the points of FTRL; and 0 ∈ ∂f at the points of the composite learner
+// (Theorem 6.10).
 func TestT11Optimality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 20)
@@ -362,7 +366,8 @@ func TestT11Optimality(t *testing.T) {
 	})
 }
 
-// TestI12RidgeShrunk: the prediction of C11 is ridge regression's over 1 + s, and x_t = S_t⁻¹·b_{t−1}.
+// TestI12RidgeShrunk: the prediction of C11 is ridge regression's over 1 + s, and x_t =
+// S_t⁻¹·b_{t−1}.
 func TestI12RidgeShrunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 40)
@@ -406,8 +411,8 @@ func TestI12RidgeShrunk(t *testing.T) {
 	})
 }
 
-// TestI15TwoSteps: the step of mirror descent is the unconstrained step and then the Bregman projection, for
-// entropy, p-norms and the quadratic map, on every set that they have here.
+// TestI15TwoSteps: the step of mirror descent is the unconstrained step and then the Bregman
+// projection, for entropy, p-norms and the quadratic map, on every set that they have here.
 func TestI15TwoSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 15)
@@ -459,19 +464,21 @@ func TestI15TwoSteps(t *testing.T) {
 						t.Fatalf("%v: one step %v, two steps %v", reg, next, want)
 					}
 				}
-				// The Bregman projection: no point of the set is nearer, by the Pythagorean inequality.
+				// The Bregman projection: no point of the set is nearer, by the Pythagorean
+				// inequality.
 				y := pointIn(r, reg.Set())
 				near := reg.Map().Divergence(next, free)
 				if far := reg.Map().Divergence(y, free); near+reg.Map().Divergence(y, next) > far+1e-8*(1+far) {
-					t.Fatalf("%v: B(x'; x̃) + B(y; x') = %v + %v is above B(y; x̃) = %v", reg, near, reg.Map().Divergence(y, next), far)
+					t.Fatalf("%v: B(x'; x̃) + B(y; x') = %v + %v is above B(y; x̃) = %v", reg, near,
+						reg.Map().Divergence(y, next), far)
 				}
 			}
 		}
 	})
 }
 
-// TestI16PermutationWithOptions: permuting the coordinates of starts, centres, priors, boxes, hints and
-// subgradients permutes the points.
+// TestI16PermutationWithOptions: permuting the coordinates of starts, centres, priors, boxes, hints
+// and subgradients permutes the points.
 func TestI16PermutationWithOptions(t *testing.T) {
 	const d = 5
 	r := random.New(9, "permute/options")
@@ -497,7 +504,9 @@ func TestI16PermutationWithOptions(t *testing.T) {
 		"proximal": func(p func([]float64) []float64) Learner {
 			return must(NewProximalFTRL(box(p), p(start), Adaptive(.3)))
 		},
-		"quadratized": func(p func([]float64) []float64) Learner { return must(NewQuadratizedFTRL(box(p), p(start), .2)) },
+		"quadratized": func(p func([]float64) []float64) Learner {
+			return must(NewQuadratizedFTRL(box(p), p(start), .2))
+		},
 		"ftrl centre": func(p func([]float64) []float64) Learner {
 			return must(NewFTRL(euclidean(box(p)), p(start), SqrtWeight(.7)))
 		},
@@ -512,7 +521,8 @@ func TestI16PermutationWithOptions(t *testing.T) {
 		"adaftrl": func(p func([]float64) []float64) Learner { return must(NewAdaFTRL(euclidean(box(p)), .3)) },
 		"ons":     func(p func([]float64) []float64) Learner { return must(NewOnlineNewtonStep(box(p), .3, .2)) },
 		"diagonal": func(p func([]float64) []float64) Learner {
-			return must(NewFTRL(must(convex.Restrict(must(convex.NewDiagonalQuadratic(p(prior))), box(p))), nil, SqrtWeight(2)))
+			return must(NewFTRL(must(convex.Restrict(must(convex.NewDiagonalQuadratic(p(prior))), box(p))), nil,
+				SqrtWeight(2)))
 		},
 		"composite": func(p func([]float64) []float64) Learner { return must(NewCompositeFTRL(box(p), .5, .05)) },
 		"p-norm":    func(func([]float64) []float64) Learner { return must(NewPNorm(d, 1.4, .2)) },

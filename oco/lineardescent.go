@@ -10,23 +10,23 @@ type coordinate struct {
 	mean float64 // μ/σ: and is centred by it
 }
 
-// LinearDescent is projected subgradient descent with online-to-batch averaging for losses φ(z) of linear
-// predictions z = ⟨w, x̂⟩ + b·x_b on sparse rows x: in O(nnz) a round what [SubgradientDescent] on a
-// ball with [Averaging] does in O(d), exactly but for rounding. Features are standardised on the way, x̂ =
-// (x − μ)/σ, which centres them without making rows dense. It is the engine of package classify, whose
-// learners choose the steps:
+// LinearDescent is projected subgradient descent with online-to-batch averaging for losses φ(z) of
+// linear predictions z = ⟨w, x̂⟩ + b·x_b on sparse rows x: in O(nnz) a round what
+// [SubgradientDescent] on a ball with [Averaging] does in O(d), exactly but for rounding. Features
+// are standardised on the way, x̂ = (x − μ)/σ, which centres them without making rows dense. It is
+// the engine of package classify, whose learners choose the steps:
 //
 //	d := l.Products(index, value)   // once a row
 //	z := l.Score(d)                 // the prediction
 //	l.Accumulate(1)                 // the iterate's weight in the average
 //	l.Step(index, value, d, −η·φ'(z))
 //
-// The caller has checked its rows: indices are ascending, unique and below Dim, values finite. It allocates
-// nothing per round; memory is O(d). It is not safe for concurrent use.
+// The caller has checked its rows: indices are ascending, unique and below Dim, values finite. It
+// allocates nothing per round; memory is O(d). It is not safe for concurrent use.
 //
-// The weights are w = s·(v - κm), where m = μ/σ is the centre in scaled units: adding e·x̂ = e·(x̃ -
-// m) to w/s costs a sparse update of v and one of the scalar κ. The average keeps S = Σ c_τ s_τ since the
-// last rebase and u with the invariant
+// The weights are w = s·(v - κm), where m = μ/σ is the centre in scaled units: adding e·x̂ = e·(x̃
+// - m) to w/s costs a sparse update of v and one of the scalar κ. The average keeps S = Σ c_τ s_τ
+// since the last rebase and u with the invariant
 //
 //	Σ_τ c_τ w_τ = (acc - accKappa·m) + S·(v - κm) - (u - νm).
 //
@@ -65,9 +65,9 @@ type LinearDescent struct {
 // rebaseBelow is the scale under which the representation is renewed.
 const rebaseBelow = 1e-4
 
-// NewLinearDescent starts at 0 in dimension dim, which may grow, with identity standardisation. The constant
-// feature's value is biasFeature, 0 for no intercept; radius is that of the L₂ ball around 0 for w, the
-// intercept not included, +Inf for none.
+// NewLinearDescent starts at 0 in dimension dim, which may grow, with identity standardisation. The
+// constant feature's value is biasFeature, 0 for no intercept; radius is that of the L₂ ball around
+// 0 for w, the intercept not included, +Inf for none.
 func NewLinearDescent(dim int, biasFeature, radius float64) (*LinearDescent, error) {
 	switch {
 	case dim < 0:
@@ -103,8 +103,8 @@ func (l *LinearDescent) Norm() float64 { return l.scale * math.Sqrt(l.norm2) }
 // Standard is the standardisation of coordinate i: x̂_i = x_i·inverse − mean.
 func (l *LinearDescent) Standard(i int) (inverse, mean float64) { return l.c[i].inv, l.c[i].mean }
 
-// Grow adds coordinates of weight 0 and scale 1 until there are dim. That is exact: past iterates had weight
-// 0 there.
+// Grow adds coordinates of weight 0 and scale 1 until there are dim. That is exact: past iterates
+// had weight 0 there.
 func (l *LinearDescent) Grow(dim int) {
 	for len(l.c) < dim {
 		l.c = append(l.c, coordinate{inv: 1})
@@ -121,8 +121,8 @@ func (l *LinearDescent) Grow(dim int) {
 	}
 }
 
-// Standardize sets μ and 1/σ of the first coordinates, slices of one length; others are left as they come.
-// It must come before the first step.
+// Standardize sets μ and 1/σ of the first coordinates, slices of one length; others are left as
+// they come. It must come before the first step.
 func (l *LinearDescent) Standardize(center, inverse []float64) {
 	l.Grow(len(inverse))
 	l.centred, l.mean2 = false, 0
@@ -261,15 +261,15 @@ func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c f
 	}
 }
 
-// AdaptiveStep adds AdaGrad's step for the direction c·x̂ to the weights, and for c·x_b to that of the
-// intercept: with g_i = c·x̂_i and G_i = Σg_i² so far, this one included,
+// AdaptiveStep adds AdaGrad's step for the direction c·x̂ to the weights, and for c·x_b to that of
+// the intercept: with g_i = c·x̂_i and G_i = Σg_i² so far, this one included,
 //
 //	w_i ← w_i + rate·g_i/√G_i
 //
-// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a column's
-// unit, and rare columns learn as fast as frequent ones. There is no ball: use it with a radius of +Inf. It
-// costs O(nnz) and what there are centred coordinates, which move in every row. A g_i below 1e-150 counts as
-// 0; one above 1e150 ends the descent, see Diverged.
+// (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a
+// column's unit, and rare columns learn as fast as frequent ones. There is no ball: use it with a
+// radius of +Inf. It costs O(nnz) and what there are centred coordinates, which move in every row.
+// A g_i below 1e-150 counts as 0; one above 1e150 ends the descent, see Diverged.
 func (l *LinearDescent) AdaptiveStep(index []uint32, value []float32, c, rate float64) {
 	if l.squares == nil {
 		l.squares = make([]float64, len(l.c))
@@ -341,7 +341,8 @@ func (l *LinearDescent) flush() {
 	l.nu, l.dotU, l.sumScale = 0, 0, 0
 }
 
-// rebase renews the representation with scale 1 and returns the factor that inner products with v gain.
+// rebase renews the representation with scale 1 and returns the factor that inner products with v
+// gain.
 func (l *LinearDescent) rebase() float64 {
 	l.flush()
 	s := l.scale
@@ -354,8 +355,8 @@ func (l *LinearDescent) rebase() float64 {
 	return s
 }
 
-// Refresh recomputes the running inner products from the coordinates, which rids them of accumulated
-// rounding. O(d); called at the end of every pass.
+// Refresh recomputes the running inner products from the coordinates, which rids them of
+// accumulated rounding. O(d); called at the end of every pass.
 func (l *LinearDescent) Refresh() {
 	var n2, dv, du float64
 	for i := range l.c {
@@ -378,8 +379,8 @@ func (l *LinearDescent) ResetAverage() {
 	l.nu, l.dotU, l.accKappa, l.dotAcc = 0, 0, 0, 0
 }
 
-// Average returns the average iterate in standardised units; with no iterate accumulated it is the current
-// one. O(d).
+// Average returns the average iterate in standardised units; with no iterate accumulated it is the
+// current one. O(d).
 func (l *LinearDescent) Average() (w []float64, bias float64) {
 	w = make([]float64, len(l.c))
 	if l.omega == 0 {
@@ -400,11 +401,11 @@ func (l *LinearDescent) Average() (w []float64, bias float64) {
 	return w, l.biasSum / l.omega
 }
 
-// AverageScore is the score of the average iterate, of the current one with no iterate accumulated, in
-// O(nnz). Features beyond the dimension count as absent.
+// AverageScore is the score of the average iterate, of the current one with no iterate accumulated,
+// in O(nnz). Features beyond the dimension count as absent.
 func (l *LinearDescent) AverageScore(index []uint32, value []float32) float64 {
-	// The model is (f·v - u + acc - k·m)/norm in scaled units, with the inner product dot of its first three
-	// terms with m.
+	// The model is (f·v - u + acc - k·m)/norm in scaled units, with the inner product dot of its
+	// first three terms with m.
 	f, k, dot, bias, norm := l.scale, float64(l.scale*l.kappa), float64(l.scale*l.dotV), l.bias, 1.0
 	acc, past := l.acc, 1.0
 	if l.omega != 0 {
@@ -433,7 +434,8 @@ func (l *LinearDescent) AverageScore(index []uint32, value []float32) float64 {
 	return (da + float64(bias*l.biasFeature)) / norm
 }
 
-// Assign makes a point on raw features, the inverse of Raw, the current iterate. Weights beyond the slice are
+// Assign makes a point on raw features, the inverse of Raw, the current iterate. Weights beyond the
+// slice are
 // 0. The average is not touched, so it must be about to be reset. O(d).
 func (l *LinearDescent) Assign(weights []float64, intercept float64) {
 	bias := intercept
@@ -452,8 +454,8 @@ func (l *LinearDescent) Assign(weights []float64, intercept float64) {
 	l.Refresh()
 }
 
-// Raw turns a point in standardised units into weights on raw features, w_i/σ_i, and the intercept b·x_b
-// − Σ w_i μ_i/σ_i. O(d).
+// Raw turns a point in standardised units into weights on raw features, w_i/σ_i, and the intercept
+// b·x_b − Σ w_i μ_i/σ_i. O(d).
 func (l *LinearDescent) Raw(w []float64, bias float64) (weights []float64, intercept float64) {
 	weights = make([]float64, len(w))
 	var shift float64

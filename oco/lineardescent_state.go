@@ -13,11 +13,14 @@ type LinearDescentState struct {
 	BiasSquares                                                       float64
 }
 
-// State is a copy of the state, but for Acc and Squares, which it shares: save it before the next step. O(d).
+// State is a copy of the state, but for Acc and Squares, which it shares: save it before the next
+// step. O(d).
 func (l *LinearDescent) State() LinearDescentState {
 	s := LinearDescentState{
-		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias, BiasSum: l.biasSum,
-		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU, DotAcc: l.dotAcc,
+		Acc: l.acc, Scale: l.scale, SumScale: l.sumScale, Norm2: l.norm2, Omega: l.omega, Bias: l.bias,
+		BiasSum: l.biasSum,
+		Centred: l.centred, Mean2: l.mean2, Kappa: l.kappa, Nu: l.nu, AccKappa: l.accKappa, DotV: l.dotV, DotU: l.dotU,
+		DotAcc:      l.dotAcc,
 		BiasFeature: l.biasFeature, Ball: l.radius, Squares: l.squares, BiasSquares: l.biasSquares,
 	}
 	for i := range l.c {
@@ -31,11 +34,14 @@ func (l *LinearDescent) State() LinearDescentState {
 // Check refuses vectors of unequal lengths and numbers out of range.
 func (s *LinearDescentState) Check() error {
 	n := len(s.V)
-	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) || (s.Squares != nil && len(s.Squares) != n) {
-		return fmt.Errorf("its vectors have lengths %d, %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean), len(s.Acc), len(s.Squares))
+	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) ||
+		(s.Squares != nil && len(s.Squares) != n) {
+		return fmt.Errorf("its vectors have lengths %d, %d, %d, %d, %d and %d", n, len(s.U), len(s.Inv), len(s.Mean),
+			len(s.Acc), len(s.Squares))
 	}
 	for _, v := range [][]float64{s.V, s.U, s.Inv, s.Mean, s.Acc, s.Squares, {
-		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU, s.DotAcc, s.BiasFeature, s.BiasSquares,
+		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU,
+		s.DotAcc, s.BiasFeature, s.BiasSquares,
 	}} {
 		if !isFinite(v) {
 			return fmt.Errorf("its weights are not finite")
@@ -66,9 +72,12 @@ func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 		return nil, badArgument("state", "it is damaged: %w", err)
 	}
 	l := &LinearDescent{
-		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias, biasSum: s.BiasSum,
-		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU, dotAcc: s.DotAcc,
-		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)), squares: s.Squares, biasSquares: s.BiasSquares,
+		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias,
+		biasSum: s.BiasSum,
+		centred: s.Centred, mean2: s.Mean2, kappa: s.Kappa, nu: s.Nu, accKappa: s.AccKappa, dotV: s.DotV, dotU: s.DotU,
+		dotAcc:      s.DotAcc,
+		biasFeature: s.BiasFeature, radius: s.Ball, c: make([]coordinate, len(s.V)), squares: s.Squares,
+		biasSquares: s.BiasSquares,
 	}
 	for i := range l.c {
 		l.c[i] = coordinate{v: s.V[i], u: s.U[i], inv: s.Inv[i], mean: s.Mean[i]}

@@ -9,7 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// dense is the textbook form that linear must equal: dense weights, an explicit sum of all iterates.
+// dense is the textbook form that linear must equal: dense weights, an explicit sum of all
+// iterates.
 type dense struct {
 	w, sum          []float64
 	b, bsum         float64
@@ -75,8 +76,8 @@ func sparseRow(r *rand.Rand, dim int, density float64) (index []uint32, value []
 	return index, value
 }
 
-// The sparse representation equals the dense textbook form: weights, average, scores, with ball, decay (also
-// ≤ 0), weighted averaging, centring, resets and the intercept.
+// The sparse representation equals the dense textbook form: weights, average, scores, with ball,
+// decay (also ≤ 0), weighted averaging, centring, resets and the intercept.
 func TestLinearDescentEqualsDense(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -107,7 +108,10 @@ func TestLinearDescentEqualsDense(t *testing.T) {
 			}
 			l := must(NewLinearDescent(dim, 0.7, tc.radius))
 			l.Standardize(center, inverse)
-			d := &dense{w: make([]float64, dim), sum: make([]float64, dim), radius: tc.radius, center: center, inverse: inverse, xb: 0.7}
+			d := &dense{
+				w: make([]float64, dim), sum: make([]float64, dim), radius: tc.radius, center: center,
+				inverse: inverse, xb: 0.7,
+			}
 			for step := 1; step <= tc.steps; step++ {
 				index, value := sparseRow(r, dim, 0.4)
 				x := d.hat(index, value)
@@ -157,8 +161,8 @@ func TestLinearDescentEqualsDense(t *testing.T) {
 	}
 }
 
-// Changing a scale mid-stream keeps the function computed by the current and the average weights, and the
-// norm right.
+// Changing a scale mid-stream keeps the function computed by the current and the average weights,
+// and the norm right.
 func TestLinearDescentRescale(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	l := must(NewLinearDescent(6, 1, math.Inf(1)))
@@ -207,8 +211,8 @@ func sameTo10(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestLinearDescentIsSubgradientDescent holds it to the learner and the conversion that it is the O(nnz) form
-// of, with a snapshot on the way.
+// TestLinearDescentIsSubgradientDescent holds it to the learner and the conversion that it is the
+// O(nnz) form of, with a snapshot on the way.
 func TestLinearDescentIsSubgradientDescent(t *testing.T) {
 	const dim, rounds = 8, 500
 	for _, radius := range []float64{0.2, 3, math.Inf(1)} {
@@ -285,8 +289,8 @@ func TestLinearDescentRefuses(t *testing.T) {
 	}
 }
 
-// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every iterate,
-// the average, a snapshot on the way, columns that appear late and one that is rescaled.
+// TestLinearDescentAdaptive holds the adaptive step to AdaGrad on dense, standardised rows: every
+// iterate, the average, a snapshot on the way, columns that appear late and one that is rescaled.
 func TestLinearDescentAdaptive(t *testing.T) {
 	const dim, rounds, rate = 9, 400, 0.3
 	r := random.New(8, "adaptive")

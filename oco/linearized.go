@@ -6,9 +6,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ l_t(x_t)
-// − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with UpdateLoss
-// added; hints, features and sparse subgradients go to the learner itself, the field.
+// Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ
+// l_t(x_t) − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with
+// UpdateLoss added; hints, features and sparse subgradients go to the learner itself, the field.
 type Linearized struct {
 	Learner
 	g []float64
@@ -22,8 +22,8 @@ func NewLinearized(learner Learner) (*Linearized, error) {
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
 
-// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one that is
-// [Curved] is told the loss's strong convexity.
+// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one
+// that is [Curved] is told the loss's strong convexity.
 func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err

@@ -8,9 +8,10 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a bounded
-// set; it stays where it is while the sum is 0. It is here to be beaten: its regret can be T (Orabona 2019,
-// Example 2.10), and Bound is +Inf. A round costs O(d) and a linear minimization; memory is O(d).
+// LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a
+// bounded set; it stays where it is while the sum is 0. It is here to be beaten: its regret can be
+// T (Orabona 2019, Example 2.10), and Bound is +Inf. A round costs O(d) and a linear minimization;
+// memory is O(d).
 type LinearLeader struct {
 	set   convex.Set
 	state linearLeaderState
@@ -32,7 +33,10 @@ func NewLinearLeader(set convex.Set, start []float64) (*LinearLeader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &LinearLeader{set: set, work: make([]float64, len(x)), text: fmt.Sprintf("linear-leader(%v, start=%s)", set, digest(x))}
+	l := &LinearLeader{
+		set: set, work: make([]float64, len(x)),
+		text: fmt.Sprintf("linear-leader(%v, start=%s)", set, digest(x)),
+	}
 	l.state.X, l.state.Dual.Theta = x, make([]float64, len(x))
 	return l, nil
 }
@@ -80,5 +84,7 @@ func (l *LinearLeader) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *LinearLeader) UnmarshalBinary(data []byte) error {
-	return restore(data, l.text, &l.state, func(s *linearLeaderState) error { return checkState(l.Dim(), s.Dual.T, s.X, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *linearLeaderState) error {
+		return checkState(l.Dim(), s.Dual.T, s.X, s.Dual.Theta)
+	})
 }

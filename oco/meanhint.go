@@ -7,13 +7,13 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// MeanHint is [OptimisticFTRL] whose hint is the mean of the subgradients so far, with a constant weight
-// (Hazan and Kale 2008; Orabona 2019, section 7.11.1): regret by the variance of the subgradients in place
-// of their size.
+// MeanHint is [OptimisticFTRL] whose hint is the mean of the subgradients so far, with a constant
+// weight (Hazan and Kale 2008; Orabona 2019, section 7.11.1): regret by the variance of the
+// subgradients in place of their size.
 //
-// Guarantee: that of [OptimisticFTRL], and with ψ λ-strongly convex in the Euclidean norm and ‖g_t‖₂ ≤ L
-// also VarianceBound. The book's statement lacks the factor 1/(2λ) and L². A round costs O(d) and a mirror
-// map; memory is O(d).
+// Guarantee: that of [OptimisticFTRL], and with ψ λ-strongly convex in the Euclidean norm and
+// ‖g_t‖₂ ≤ L also VarianceBound. The book's statement lacks the factor 1/(2λ) and L². A round costs
+// O(d) and a mirror map; memory is O(d).
 type MeanHint struct {
 	base  *OptimisticFTRL
 	scale float64 // of the weight
@@ -55,8 +55,8 @@ func (l *MeanHint) Update(g []float64) error {
 // Bound implements [Bounder].
 func (l *MeanHint) Bound(u []float64) (float64, error) { return l.base.Bound(u) }
 
-// VarianceBound is c·(ψ(u) − min ψ) + (1/(2λc))·(4L²(1 + ln T) + variance), where variance is min_g Σ‖g_t −
-// g‖₂² and L = lipschitz bounds ‖g_t‖₂.
+// VarianceBound is c·(ψ(u) − min ψ) + (1/(2λc))·(4L²(1 + ln T) + variance), where variance is min_g
+// Σ‖g_t − g‖₂² and L = lipschitz bounds ‖g_t‖₂.
 func (l *MeanHint) VarianceBound(u []float64, lipschitz, variance float64) (float64, error) {
 	b, err := l.base.Bound(u)
 	if err != nil || math.IsInf(b, 1) || l.Rounds() == 0 {

@@ -9,18 +9,19 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// MirrorDescent is online mirror descent (Nemirovsky and Yudin 1983; Beck and Teboulle 2003; Orabona 2019,
-// Algorithm 6.1 and Theorem 6.11),
+// MirrorDescent is online mirror descent (Nemirovsky and Yudin 1983; Beck and Teboulle 2003;
+// Orabona 2019, Algorithm 6.1 and Theorem 6.11),
 //
 //	x_{t+1} = argmin_{x∈V} ⟨g_t, x⟩ + B_ψ(x; x_t)/η_t = ∇ψ_V*(∇ψ(x_t) − η_t g_t).
 //
-// It remembers the point x_t, after the projection: that is the difference from [FTRL]. With the quadratic
-// map it is [SubgradientDescent].
+// It remembers the point x_t, after the projection: that is the difference from [FTRL]. With the
+// quadratic map it is [SubgradientDescent].
 //
-// Guarantees (Bound), for ψ λ-strongly convex in ‖·‖ on V (Theorem 6.8): constant rates: B_ψ(u; x_1)/η +
-// (η/2λ)·Σ‖g_t‖*²; decreasing ones, with D ≥ B_ψ(u; x_t) for all t: D/η_T + (1/2λ)·Σ η_t‖g_t‖*². With
-// [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. Where the divergence is unbounded, as for negative
-// entropy on the whole simplex, a decreasing rate has no guarantee, and fails (Remark 6.16): use [FTRL].
+// Guarantees (Bound), for ψ λ-strongly convex in ‖·‖ on V (Theorem 6.8): constant rates: B_ψ(u;
+// x_1)/η + (η/2λ)·Σ‖g_t‖*²; decreasing ones, with D ≥ B_ψ(u; x_t) for all t: D/η_T + (1/2λ)·Σ
+// η_t‖g_t‖*². With [Adaptive] the best scale is √(λD), for 2√(D/λ)·√Q_T. Where the divergence is
+// unbounded, as for negative entropy on the whole simplex, a decreasing rate has no guarantee, and
+// fails (Remark 6.16): use [FTRL].
 //
 // A round costs two mirror maps, O(d) for most; memory is O(d).
 type MirrorDescent struct {
@@ -35,9 +36,10 @@ type MirrorDescent struct {
 	text       string
 }
 
-// NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the map's
-// domain; nil is the minimizer of ψ. The divergence is a bound on B_ψ(u; x_t) over the comparators of
-// interest, used for decreasing rates; 0 means D²/2 for the Euclidean map, and unknown for others.
+// NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
+// map's domain; nil is the minimizer of ψ. The divergence is a bound on B_ψ(u; x_t) over the
+// comparators of interest, used for decreasing rates; 0 means D²/2 for the Euclidean map, and
+// unknown for others.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
 		return nil, badArgument("regularizer", "nil: want a regularizer")
@@ -58,7 +60,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 		return nil, err
 	}
 	if !psi.Interior(x) {
-		return nil, badArgument("start", "%s: it is not in the interior of the domain of %v, where steps are defined", brief(x), psi)
+		return nil, badArgument("start", "%s: it is not in the interior of the domain of %v, where steps are defined",
+			brief(x), psi)
 	}
 	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
 		divergence = set.Diameter() * set.Diameter() / 2
@@ -70,7 +73,10 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	if !(lambda > 0) {
 		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
 	}
-	l := &MirrorDescent{reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(), next: make([]float64, len(x))}
+	l := &MirrorDescent{
+		reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(),
+		next: make([]float64, len(x)),
+	}
 	l.state.X = slices.Clone(x)
 	l.text = fmt.Sprintf("mirror-descent(%v, rate=%v, start=%s, divergence=%v)", reg, rate, digest(x), divergence)
 	return l, nil
@@ -88,8 +94,8 @@ func (l *MirrorDescent) Predict() []float64 { return l.state.X }
 // Update implements [Learner].
 func (l *MirrorDescent) Update(g []float64) error { return l.update(g, -1) }
 
-// UpdateCurved implements [Curved] for a loss that is mu-strongly convex with respect to ψ; rates other
-// than [StronglyConvex] take no notice of mu.
+// UpdateCurved implements [Curved] for a loss that is mu-strongly convex with respect to ψ; rates
+// other than [StronglyConvex] take no notice of mu.
 func (l *MirrorDescent) UpdateCurved(g []float64, mu float64) error {
 	if !(mu >= 0) || !finite(mu) {
 		return badArgument("mu", "%v: want a finite number, at least 0", mu)
@@ -118,7 +124,8 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 		}
 		l.reg.Argmax(l.next, l.next)
 		if !finite(maxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
-			return badArgument("gradient", "the step with η = %v ends on the boundary of the domain of %v; take a smaller rate, or a learner that remembers sums", eta, l.reg.Map())
+			return badArgument("gradient", "the step with η = %v ends on the boundary of the domain of %v; take a "+
+				"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
 		}
 		l.state.X, l.next = l.next, x
 	}
@@ -154,5 +161,7 @@ func (l *MirrorDescent) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *MirrorDescent) UnmarshalBinary(data []byte) error {
-	return restore(data, l.text, &l.state, func(s *subgradientState) error { return checkState(l.Dim(), s.Rate.T, s.X) })
+	return restore(data, l.text, &l.state, func(s *subgradientState) error {
+		return checkState(l.Dim(), s.Rate.T, s.X)
+	})
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// OnlineNewtonStep is [CurvatureFTRL] along the subgradients (Hazan, Agarwal and Kale 2007; Orabona 2019,
-// Algorithm 7.5), for losses that curve in the direction of their gradients, l_t(x) − l_t(u) ≤ ⟨g_t, x
-// − u⟩ − (μ/2)⟨g_t, x − u⟩²:
+// OnlineNewtonStep is [CurvatureFTRL] along the subgradients (Hazan, Agarwal and Kale 2007; Orabona
+// 2019, Algorithm 7.5), for losses that curve in the direction of their gradients, l_t(x) − l_t(u)
+// ≤ ⟨g_t, x − u⟩ − (μ/2)⟨g_t, x − u⟩²:
 //
 //	S_t = λI + μ·Σ_{i≤t} g_i·g_iᵀ,   x_t = argmin_{x∈V} ‖x − S_{t−1}⁻¹·Σ_{i<t}(μ⟨g_i, x_i⟩ − 1)·g_i‖_{S_{t−1}}.
 //
-// An α-exp-concave loss on a set of diameter D with gradients of norm at most L is so with μ = ½·min(α,
-// 1/(L·D)), see [ExpConcaveMu]. The projection is in the norm of S; a Euclidean one would have no
-// guarantee.
+// An α-exp-concave loss on a set of diameter D with gradients of norm at most L is so with μ =
+// ½·min(α, 1/(L·D)), see [ExpConcaveMu]. The projection is in the norm of S; a Euclidean one would
+// have no guarantee.
 //
 // Guarantee (Bound): (λ/2)‖u‖² + (1/2μ)·ln(det S_T/λ^d), at most (λ/2)‖u‖² + (d/2μ)·ln(1 +
 // μTL²/(dλ)) (section 7.9). Costs are those of [CurvatureFTRL].
@@ -33,8 +33,8 @@ func ExpConcaveMu(alpha, lipschitz, diameter float64) float64 {
 	return min(alpha, 1/(lipschitz*diameter)) / 2
 }
 
-// NewOnlineNewtonStep plays in set with curvature mu > 0 and regularization lambda > 0; λ = 1/(μD²) is a
-// good choice on a set of diameter D around the origin.
+// NewOnlineNewtonStep plays in set with curvature mu > 0 and regularization lambda > 0; λ = 1/(μD²)
+// is a good choice on a set of diameter D around the origin.
 func NewOnlineNewtonStep(set convex.Set, mu, lambda float64) (*OnlineNewtonStep, error) {
 	if err := positive("mu", mu); err != nil {
 		return nil, err
@@ -61,7 +61,8 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	case err != nil:
 		return err
 	case largest*max(math.Sqrt(l.mu), 1) >= curvatureLimit:
-		return badArgument("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest, math.Sqrt(l.mu), curvatureLimit)
+		return badArgument("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
+			math.Sqrt(l.mu), curvatureLimit)
 	case largest == 0:
 		l.state.T++
 		return nil
@@ -69,7 +70,8 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	return l.step(g, math.Sqrt(l.mu), 0, g)
 }
 
-// UpdateLoss implements [LossLearner], by the subgradient alone: the curvature that counts here is μ's.
+// UpdateLoss implements [LossLearner], by the subgradient alone: the curvature that counts here is
+// μ's.
 func (l *OnlineNewtonStep) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -78,7 +80,8 @@ func (l *OnlineNewtonStep) UpdateLoss(f loss.Function) error {
 	return l.Update(l.gradient)
 }
 
-// Bound implements [Bounder]. It needs the curvature in the doc comment, which linear losses do not have.
+// Bound implements [Bounder]. It needs the curvature in the doc comment, which linear losses do not
+// have.
 func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	sharp, err := l.SharpBound(u)
 	if err != nil || math.IsInf(sharp, 1) {

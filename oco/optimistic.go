@@ -8,16 +8,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// OptimisticFTRL is follow-the-regularized-leader that is given a guess of the coming subgradient (Chiang
-// et al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7):
+// OptimisticFTRL is follow-the-regularized-leader that is given a guess of the coming subgradient
+// (Chiang et al. 2012; Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7):
 //
 //	x_t = ∇ψ_V*((θ_t − h_t)/c_t),   θ_t = −Σ_{i<t} g_i,
 //
-// where h_t is the hint, used once and then taken back: the sum holds true subgradients only. Without hints
-// it is [FTRL].
+// where h_t is the hint, used once and then taken back: the sum holds true subgradients only.
+// Without hints it is [FTRL].
 //
-// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing for
-// perfect hints. A round costs O(d) and a mirror map; memory is O(d).
+// Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t − h_t‖*²/c_t (Theorem 7.28), next to nothing
+// for perfect hints. A round costs O(d) and a mirror map; memory is O(d).
 type OptimisticFTRL struct {
 	reg    convex.Regularizer
 	weight Weight
@@ -43,7 +43,10 @@ func NewOptimisticFTRL(reg convex.Regularizer, weight Weight) (*OptimisticFTRL, 
 		return nil, err
 	}
 	d := base.Dim()
-	l := &OptimisticFTRL{reg: reg, weight: weight, lambda: base.lambda, dual: base.dual, point: make([]float64, d), work: make([]float64, d)}
+	l := &OptimisticFTRL{
+		reg: reg, weight: weight, lambda: base.lambda, dual: base.dual, point: make([]float64, d),
+		work: make([]float64, d),
+	}
 	l.state.Dual.Theta, l.state.Hint = make([]float64, d), make([]float64, d)
 	l.text = fmt.Sprintf("optimistic-ftrl(%v, weight=%v)", reg, weight.name)
 	return l, nil
@@ -82,7 +85,8 @@ func (l *OptimisticFTRL) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is called.
+// Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
+// called.
 func (l *OptimisticFTRL) Update(g []float64) error {
 	largest, err := l.state.Dual.admit(g)
 	if err != nil {
@@ -125,5 +129,7 @@ func (l *OptimisticFTRL) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *OptimisticFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *optimisticState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Hint) })
+	return restore(data, l.text, &l.state, func(s *optimisticState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta, s.Hint)
+	})
 }

@@ -15,11 +15,13 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// arena is a game for the property tests: what the learner is told, and how a round's loss comes about.
+// arena is a game for the property tests: what the learner is told, and how a round's loss comes
+// about.
 type arena struct {
 	name    string
 	problem Problem
-	// next is the loss of a round in which x is played, and its features for a game that shows them.
+	// next is the loss of a round in which x is played, and its features for a game that shows
+	// them.
 	next func(x []float64) loss.Function
 	z    []float64
 }
@@ -84,7 +86,8 @@ func setsFor(r *random.Source, d int) []convex.Set {
 		upper[0] = lower[0] // a side of no length
 	}
 	sets := []convex.Set{
-		must(convex.NewBox(lower, upper)), must(convex.NewCenteredBall(d, .1+2*r.Float64())), must(convex.NewSpace(d)), must(convex.NewBall(center, 1)),
+		must(convex.NewBox(lower, upper)), must(convex.NewCenteredBall(d, .1+2*r.Float64())), must(convex.NewSpace(d)),
+		must(convex.NewBall(center, 1)),
 		must(convex.NewSimplex(d)), must(convex.NewL1Ball(d, 1)), must(convex.NewCube(d, -1, 1)),
 	}
 	return sets
@@ -113,15 +116,21 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		// Strongly convex: a linear loss and (μ/2)‖x‖².
 		t := 0
 		all = append(all, arena{
-			name:    fmt.Sprintf("strongly convex(%s) on %v", kind, set),
-			problem: Problem{Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: .7, Smoothness: math.Inf(1)},
+			name: fmt.Sprintf("strongly convex(%s) on %v", kind, set),
+			problem: Problem{
+				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
+				StrongConvexity: .7, Smoothness: math.Inf(1),
+			},
 			next: func(x []float64) loss.Function {
 				t++
 				return must(loss.NewRidge(must(loss.NewLinear(gradient(r, kind, t, x, true))), .7))
 			},
 		}, arena{
-			name:    fmt.Sprintf("squared distance on %v", set),
-			problem: Problem{Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: 2, Smoothness: 2, SquaredDistance: true},
+			name: fmt.Sprintf("squared distance on %v", set),
+			problem: Problem{
+				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
+				StrongConvexity: 2, Smoothness: 2, SquaredDistance: true,
+			},
 			next: func(x []float64) loss.Function {
 				t++
 				return must(loss.NewSquaredDistance(gradient(r, kind, t, x, true)))
@@ -161,7 +170,8 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	a := arena{
 		name: fmt.Sprintf("regression(%s)", kind), z: make([]float64, d),
 		problem: Problem{
-			Set: space(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1), Features: true,
+			Set: space(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
+			Features: true,
 		},
 	}
 	t := 0
@@ -328,7 +338,8 @@ func TestEveryLearnerPlays(t *testing.T) {
 		if played[e.Name] == 0 {
 			t.Errorf("%s plays in no arena of the property tests", e.Name)
 		}
-		if e.Kind != "convex" && e.Kind != "experts" || e.Bound == "" || e.Knows == "" || e.Cost == "" || e.Source == "" {
+		if e.Kind != "convex" && e.Kind != "experts" || e.Bound == "" || e.Knows == "" || e.Cost == "" ||
+			e.Source == "" {
 			t.Errorf("%s is not described: %+v", e.Name, e)
 		}
 	}
@@ -453,12 +464,18 @@ func TestRefusalsChangeNothing(t *testing.T) {
 			if h, ok := l.(Hinted); ok && h.Hint(bad) == nil {
 				t.Errorf("%s took the hint %v", e.Name, bad)
 			}
-			if s, ok := l.(SparseLearner); ok && len(bad) == 3 && s.UpdateSparse(Sparse{[]uint32{0, 1, 2}, bad}) == nil {
+			if s, ok := l.(SparseLearner); ok && len(bad) == 3 &&
+				s.UpdateSparse(Sparse{[]uint32{0, 1, 2}, bad}) == nil {
 				t.Errorf("%s took a sparse %v", e.Name, bad)
 			}
 		}
 		if s, ok := l.(SparseLearner); ok {
-			for _, bad := range []Sparse{{[]uint32{0}, nil}, {[]uint32{3}, []float64{1}}, {[]uint32{1, 1}, []float64{1, 1}}, {[]uint32{2, 0}, []float64{1, 1}}} {
+			for _, bad := range []Sparse{
+				{[]uint32{0}, nil},
+				{[]uint32{3}, []float64{1}},
+				{[]uint32{1, 1}, []float64{1, 1}},
+				{[]uint32{2, 0}, []float64{1, 1}},
+			} {
 				if s.UpdateSparse(bad) == nil {
 					t.Errorf("%s took %v", e.Name, bad)
 				}
@@ -478,7 +495,10 @@ func TestRefusalsChangeNothing(t *testing.T) {
 }
 
 // scaleFree are the learners that claim it.
-var scaleFree = []string{"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl", "linear-leader"}
+var scaleFree = []string{
+	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
+	"linear-leader",
+}
 
 func TestScaleFree(t *testing.T) {
 	for _, factor := range []float64{0x1p-900, 0x1p-300, 0x1p-1, 0x1p10, 0x1p200, 0x1p900} {
@@ -495,7 +515,8 @@ func TestScaleFree(t *testing.T) {
 				x, y := l.Predict(), other.Predict()
 				for i := range x {
 					if x[i] != y[i] {
-						t.Fatalf("%s on %v: round %d: x = %v, and %v after scaling by %v", e.Name, a.problem.Set, round+1, x, y, factor)
+						t.Fatalf("%s on %v: round %d: x = %v, and %v after scaling by %v", e.Name, a.problem.Set,
+							round+1, x, y, factor)
 					}
 				}
 				g := gradient(s, "gaussian", round, x, false)
@@ -573,7 +594,8 @@ func TestSparseEqualsDense(t *testing.T) {
 				}
 				for range 3 {
 					if i := r.IntN(d); math.Abs(s.At(i)-dense.Predict()[i]) > 1e-12*max(1, math.Abs(s.At(i))) {
-						t.Fatalf("%s on %v: x[%d] = %v, dense %v", e.Name, a.problem.Set, i, s.At(i), dense.Predict()[i])
+						t.Fatalf("%s on %v: x[%d] = %v, dense %v", e.Name, a.problem.Set, i, s.At(i),
+							dense.Predict()[i])
 					}
 				}
 				if err := s.UpdateSparse(sp); err != nil {

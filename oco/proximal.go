@@ -9,16 +9,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ProximalFTRL is follow-the-regularized-leader with regularizers centred at the points played (McMahan
-// 2011; Orabona 2019, section 7.8), in the Euclidean norm:
+// ProximalFTRL is follow-the-regularized-leader with regularizers centred at the points played
+// (McMahan 2011; Orabona 2019, section 7.8), in the Euclidean norm:
 //
 //	σ_t = 1/η_t − 1/η_{t−1},   x_{t+1} = Π_V(−η_t·Σ_{i≤t} (g_i − σ_i·x_i)),
 //
-// with any nonincreasing [Rate]; η_t may depend on g_t. On ℝ^d it equals [SubgradientDescent] with the same
-// rate; on other sets it remembers sums, that one points.
+// with any nonincreasing [Rate]; η_t may depend on g_t. On ℝ^d it equals [SubgradientDescent] with
+// the same rate; on other sets it remembers sums, that one points.
 //
-// Guarantee (Bound): ½Σ σ_t‖u − x_t‖² + ½Σ η_t‖g_t‖², at most D²/(2η_T) + ½Σ η_t‖g_t‖² (Lemma 7.15). A
-// round costs O(d) and a projection; memory is O(d).
+// Guarantee (Bound): ½Σ σ_t‖u − x_t‖² + ½Σ η_t‖g_t‖², at most D²/(2η_T) + ½Σ η_t‖g_t‖² (Lemma
+// 7.15). A round costs O(d) and a projection; memory is O(d).
 type ProximalFTRL struct {
 	set   convex.Set
 	rate  Rate
@@ -83,7 +83,8 @@ func (l *ProximalFTRL) Update(g []float64) error {
 	sigma := 1/eta - st.Inverse
 	if sigma < 0 {
 		if sigma < -1e-12*st.Inverse {
-			return badArgument("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one", l.rate, rs.T)
+			return badArgument("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one", l.rate,
+				rs.T)
 		}
 		sigma = 0
 	}
@@ -142,5 +143,7 @@ func (l *ProximalFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *ProximalFTRL) UnmarshalBinary(data []byte) error {
-	return restore(data, l.text, &l.state, func(s *proximalState) error { return checkState(l.Dim(), s.Rate.T, s.X, s.Sum, s.Center) })
+	return restore(data, l.text, &l.state, func(s *proximalState) error {
+		return checkState(l.Dim(), s.Rate.T, s.X, s.Sum, s.Center)
+	})
 }

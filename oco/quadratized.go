@@ -9,16 +9,16 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// QuadratizedFTRL is follow-the-leader on quadratic lower bounds ⟨g_t, x⟩ + (μ_t/2)‖x − x_t‖² of strongly
-// convex losses (Orabona 2019, Algorithm 7.4):
+// QuadratizedFTRL is follow-the-leader on quadratic lower bounds ⟨g_t, x⟩ + (μ_t/2)‖x − x_t‖² of
+// strongly convex losses (Orabona 2019, Algorithm 7.4):
 //
 //	x_{t+1} = Π_V(Σ_{i≤t} (μ_i·x_i − g_i)/M_t),   M_t = Σ_{i≤t} μ_i,
 //
-// computed as m_{t+1} = m_t + (μ_t·(x_t − m_t) − g_t)/M_t, x = Π_V(m), which loses no precision. On ℝ^d it
-// equals [SubgradientDescent] with [StronglyConvex].
+// computed as m_{t+1} = m_t + (μ_t·(x_t − m_t) − g_t)/M_t, x = Π_V(m), which loses no precision. On
+// ℝ^d it equals [SubgradientDescent] with [StronglyConvex].
 //
-// Guarantee (Bound): ½Σ ‖g_t‖²/M_t, for μ_t-strongly convex losses in the Euclidean norm (Corollary 7.17).
-// A round costs O(d) and a projection; memory is O(d).
+// Guarantee (Bound): ½Σ ‖g_t‖²/M_t, for μ_t-strongly convex losses in the Euclidean norm (Corollary
+// 7.17). A round costs O(d) and a projection; memory is O(d).
 type QuadratizedFTRL struct {
 	set   convex.Set
 	mu    float64
@@ -34,8 +34,8 @@ type quadratizedState struct {
 	Spent  sum
 }
 
-// NewQuadratizedFTRL plays in set from start, nil for the projection of the origin. Losses are mu-strongly
-// convex, or what UpdateCurved says.
+// NewQuadratizedFTRL plays in set from start, nil for the projection of the origin. Losses are
+// mu-strongly convex, or what UpdateCurved says.
 func NewQuadratizedFTRL(set convex.Set, start []float64, mu float64) (*QuadratizedFTRL, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -47,7 +47,8 @@ func NewQuadratizedFTRL(set convex.Set, start []float64, mu float64) (*Quadratiz
 	if err != nil {
 		return nil, err
 	}
-	l := &QuadratizedFTRL{set: set, mu: mu, text: fmt.Sprintf("quadratized-ftrl(%v, mu=%v, start=%s)", set, mu, digest(x))}
+	l := &QuadratizedFTRL{set: set, mu: mu, text: fmt.Sprintf("quadratized-ftrl(%v, mu=%v, start=%s)", set, mu,
+		digest(x))}
 	l.state.X, l.state.M = x, slices.Clone(x)
 	return l, nil
 }
@@ -90,7 +91,8 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 	case total > 0:
 		for i, v := range g {
 			if !finite(st.M[i] + (float64(mu*(st.X[i]-st.M[i]))-v)/total) {
-				return badArgument(fmt.Sprintf("gradient[%d]", i), "%v: the step with Σμ = %v leaves the range of float64", v, total)
+				return badArgument(fmt.Sprintf("gradient[%d]", i),
+					"%v: the step with Σμ = %v leaves the range of float64", v, total)
 			}
 		}
 		for i, v := range g {
@@ -124,5 +126,7 @@ func (l *QuadratizedFTRL) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *QuadratizedFTRL) UnmarshalBinary(data []byte) error {
-	return restore(data, l.text, &l.state, func(s *quadratizedState) error { return checkState(l.Dim(), s.T, s.X, s.M) })
+	return restore(data, l.text, &l.state, func(s *quadratizedState) error {
+		return checkState(l.Dim(), s.T, s.X, s.M)
+	})
 }

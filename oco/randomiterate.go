@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// RandomIterate is online-to-batch conversion without convexity of the risk (Orabona 2019, section 3.3):
-// one of the points played, x_τ with P[τ = t] = α_t/Σα, whose expected risk is the weighted mean of the
-// risks. It keeps one point, replaced in round t with probability α_t/Σ_{i≤t} α_i.
+// RandomIterate is online-to-batch conversion without convexity of the risk (Orabona 2019, section
+// 3.3): one of the points played, x_τ with P[τ = t] = α_t/Σα, whose expected risk is the weighted
+// mean of the risks. It keeps one point, replaced in round t with probability α_t/Σ_{i≤t} α_i.
 type RandomIterate struct {
 	*weighted
 	source *random.Source
@@ -41,7 +41,8 @@ func (l *RandomIterate) Update(g []float64) error {
 	return nil
 }
 
-// Iterate is the point kept, an error before the first round has ended. The slice belongs to the learner.
+// Iterate is the point kept, an error before the first round has ended. The slice belongs to the
+// learner.
 func (l *RandomIterate) Iterate() ([]float64, error) {
 	if l.state.T == 0 {
 		return nil, badArgument("iterate", "no round has been finished: there is no point to return")

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to x_{t+1} uses
-// η_t, which may depend on the subgradient g_t. Make one with [Constant], [FixedHorizon], [InverseSqrt],
-// [StronglyConvex], [Adaptive] or [RateFunc].
+// Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to
+// x_{t+1} uses η_t, which may depend on the subgradient g_t. Make one with [Constant],
+// [FixedHorizon], [InverseSqrt], [StronglyConvex], [Adaptive] or [RateFunc].
 type Rate struct {
 	kind    rateKind
 	a       float64
@@ -31,10 +31,10 @@ func Constant(eta float64) Rate {
 	return Rate{kind: constantRate, a: eta, name: fmt.Sprintf("constant(%v)", eta)}
 }
 
-// FixedHorizon is η_t = scale/(lipschitz·√rounds), for subgradients of norm at most lipschitz. With scale =
-// D, the set's diameter, it is the rate of Orabona (2019), (2.1), of regret D·L·√T; with V = ℝ^d and scale
-// = α it is that of section 5.2.2, ½L(‖u‖²/α + α)√T. An update after the last round is an error, as the
-// bound is void from there on.
+// FixedHorizon is η_t = scale/(lipschitz·√rounds), for subgradients of norm at most lipschitz. With
+// scale = D, the set's diameter, it is the rate of Orabona (2019), (2.1), of regret D·L·√T; with V
+// = ℝ^d and scale = α it is that of section 5.2.2, ½L(‖u‖²/α + α)√T. An update after the last round
+// is an error, as the bound is void from there on.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
 		kind: constantRate, a: scale / (lipschitz * math.Sqrt(float64(rounds))), horizon: rounds,
@@ -42,26 +42,27 @@ func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	}
 }
 
-// InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona 2019,
-// section 5.1).
+// InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona
+// 2019, section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
 	return Rate{kind: inverseSqrtRate, a: scale / lipschitz, name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
 }
 
-// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly convex
-// losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
+// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
+// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}
 }
 
-// Adaptive is η_t = scale/√(Σ_{i≤t}‖g_i‖²), no move while the sum is 0: scale-free, and any-time. With
-// scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times what the best constant rate in hindsight
-// promises (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
+// Adaptive is η_t = scale/√(Σ_{i≤t}‖g_i‖²), no move while the sum is 0: scale-free, and any-time.
+// With scale = D·√2/2 the regret is √2·D·√Q_T, at most √2 times what the best constant rate in
+// hindsight promises (Orabona 2019, Theorem 4.14); with D it is (3/2)·D·√Q_T.
 func Adaptive(scale float64) Rate {
 	return Rate{kind: adaptiveRate, a: scale, name: fmt.Sprintf("adaptive(%v)", scale)}
 }
 
-// RateFunc is any schedule η_t = f(t), t = 1, 2, ...; f must be pure. Its name goes into snapshots, in place of f.
+// RateFunc is any schedule η_t = f(t), t = 1, 2, ...; f must be pure. Its name goes into snapshots,
+// in place of f.
 func RateFunc(name string, f func(t int) float64) Rate {
 	return Rate{kind: funcRate, f: f, name: fmt.Sprintf("func(%s)", name)}
 }
@@ -102,13 +103,14 @@ type rateState struct {
 	Spent   sum // Σ η_t‖g_t‖²
 }
 
-// next returns η_t for a subgradient of squared norm s·2^(2e), and the state after the round. mu < 0 means
-// the schedule's own. An η_t too large for a float64 (the subgradients so far are below 1e-300) is an
-// error.
+// next returns η_t for a subgradient of squared norm s·2^(2e), and the state after the round. mu <
+// 0 means the schedule's own. An η_t too large for a float64 (the subgradients so far are below
+// 1e-300) is an error.
 func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateState, error) {
 	st.T++
 	if r.horizon > 0 && st.T > r.horizon {
-		return 0, st, badArgument("round", "%d: the rate is tuned for %d rounds, and promises nothing after them", st.T, r.horizon)
+		return 0, st, badArgument("round", "%d: the rate is tuned for %d rounds, and promises nothing after them", st.T,
+			r.horizon)
 	}
 	st.Q.add(s, e)
 	var eta float64
@@ -133,11 +135,13 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 			return 0, st, badArgument("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", m)
 		}
 	case adaptiveRate:
-		// One division by the root, not a product with its inverse, and exact under scaling by powers of two.
+		// One division by the root, not a product with its inverse, and exact under scaling by
+		// powers of two.
 		if root := st.Q.root(); root > 0 {
 			eta = r.a / root
 			if !finite(eta) {
-				return 0, st, badArgument("gradient", "its norm, and those of all before it, are below %v: too small to scale steps by", root)
+				return 0, st, badArgument("gradient",
+					"its norm, and those of all before it, are below %v: too small to scale steps by", root)
 			}
 		}
 	case funcRate:

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// TestR4Curvature plays losses ½‖x − c‖²_A with A = Σ a_k·a_kᵀ, whose quadratic bounds are exact, and
-// compares with the minimizers of the surrogates' sum, solved directly.
+// TestR4Curvature plays losses ½‖x − c‖²_A with A = Σ a_k·a_kᵀ, whose quadratic bounds are exact,
+// and compares with the minimizers of the surrogates' sum, solved directly.
 func TestR4Curvature(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 5, 40)
@@ -72,8 +72,8 @@ func TestR4Curvature(t *testing.T) {
 	})
 }
 
-// TestS2Oracle: the rate ‖u−x_1‖/√Q_T of hindsight has regret at most ‖u−x_1‖·√Q_T, on subgradients that do
-// not depend on the points.
+// TestS2Oracle: the rate ‖u−x_1‖/√Q_T of hindsight has regret at most ‖u−x_1‖·√Q_T, on subgradients
+// that do not depend on the points.
 func TestS2Oracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
@@ -106,8 +106,8 @@ func TestS2Oracle(t *testing.T) {
 	})
 }
 
-// TestR12Conjugate: Regret_T(u) ≤ ψ_T(u) for all u iff Σ⟨g, x⟩ ≤ −ψ_T*(−Σg), here with ψ_T the bound of S4
-// as a function of ‖u‖.
+// TestR12Conjugate: Regret_T(u) ≤ ψ_T(u) for all u iff Σ⟨g, x⟩ ≤ −ψ_T*(−Σg), here with ψ_T the
+// bound of S4 as a function of ‖u‖.
 func TestR12Conjugate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, gs := drawSequence(t, 6, 60)
@@ -135,7 +135,8 @@ func TestR12Conjugate(t *testing.T) {
 // TestSinglePoint: on a set of one point everybody stays there.
 func TestSinglePoint(t *testing.T) {
 	p := Problem{
-		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20, Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20, Lipschitz: 2, LipschitzInf: 2,
+		StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
 	}
 	r := random.New(3, "point")
 	played := 0

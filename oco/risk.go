@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may exceed
-// min_u Risk(u) + Regret_T(u)/T with probability more than δ, for losses in [0, 1] (Orabona 2019, Theorem
-// 3.13).
+// HighProbabilitySlack is 2·√(2·ln(2/δ)/T), by which the mean risk of the points of a learner may
+// exceed min_u Risk(u) + Regret_T(u)/T with probability more than δ, for losses in [0, 1] (Orabona
+// 2019, Theorem 3.13).
 func HighProbabilitySlack(rounds int, delta float64) (float64, error) {
 	if err := checkConfidence(rounds, delta); err != nil {
 		return 0, err
@@ -19,9 +19,9 @@ func HighProbabilitySlack(rounds int, delta float64) (float64, error) {
 	return 2 * math.Sqrt(2*portable.Log(2/delta)/float64(rounds)), nil
 }
 
-// SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at most
-// epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that takes more than 2⁶⁰
-// rounds.
+// SampleComplexity is the smallest T at which regret(T)/T + [HighProbabilitySlack](T, delta) is at
+// most epsilon, for a bound regret(T) with regret(T)/T nonincreasing; an error if that takes more
+// than 2⁶⁰ rounds.
 func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (int, error) {
 	if err := checkConfidence(1, delta); err != nil {
 		return 0, err
@@ -51,10 +51,10 @@ func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (
 	return hi, nil
 }
 
-// ValidationSlack is 2·√(2·ln(2n/δ)/T), by which the risk of the best of n candidates on T fresh samples
-// may exceed that of the best candidate with probability more than δ (Orabona 2019, Theorem 3.14). Choosing
-// among the T/2 points of a learner by the other half of T samples costs at most 8·√(ln(T/δ)/T) with
-// probability at least 1 − 2δ.
+// ValidationSlack is 2·√(2·ln(2n/δ)/T), by which the risk of the best of n candidates on T fresh
+// samples may exceed that of the best candidate with probability more than δ (Orabona 2019, Theorem
+// 3.14). Choosing among the T/2 points of a learner by the other half of T samples costs at most
+// 8·√(ln(T/δ)/T) with probability at least 1 − 2δ.
 func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
 	if err := checkConfidence(samples, delta); err != nil {
 		return 0, err
@@ -89,18 +89,19 @@ func checkConfidence(rounds int, delta float64) error {
 	return nil
 }
 
-// TrainValidate is validation selection (Orabona 2019, Theorem 3.14): it plays a learner on one half of
-// independent samples, keeps every point played, and returns the point of least mean loss on the other half,
-// the first of equal ones, with that loss. With probability at least 1 − 2δ its risk is at most min_u
-// (Risk(u) + Regret(u)/len(train)) + 8·√(ln(T/δ)/T), T = len(train) + len(validate), for losses in [0,
-// 1]. O(T·d) memory.
+// TrainValidate is validation selection (Orabona 2019, Theorem 3.14): it plays a learner on one
+// half of independent samples, keeps every point played, and returns the point of least mean loss
+// on the other half, the first of equal ones, with that loss. With probability at least 1 − 2δ its
+// risk is at most min_u (Risk(u) + Regret(u)/len(train)) + 8·√(ln(T/δ)/T), T = len(train) +
+// len(validate), for losses in [0, 1]. O(T·d) memory.
 func TrainValidate(learner Learner, train, validate []loss.Function) (point []float64, risk float64, err error) {
 	l, err := NewLinearized(learner)
 	if err != nil {
 		return nil, 0, err
 	}
 	if len(train) == 0 || len(validate) == 0 {
-		return nil, 0, badArgument("samples", "%d to train and %d to validate: want at least one of each", len(train), len(validate))
+		return nil, 0, badArgument("samples", "%d to train and %d to validate: want at least one of each", len(train),
+			len(validate))
 	}
 	for i, f := range validate {
 		if err := checkLoss(f, learner.Dim()); err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ScaleFreeHedge is Hedge without parameters or knowledge of the losses' range (Orabona and Pál 2015;
-// Orabona 2019, section 7.6, (7.4)):
+// ScaleFreeHedge is Hedge without parameters or knowledge of the losses' range (Orabona and Pál
+// 2015; Orabona 2019, section 7.6, (7.4)):
 //
 //	x_t = softmax(α·θ_t/√Q_{t−1}),   Q_t = Σ_{i≤t} ‖g_i‖∞²,
 //
-// uniform while Q_{t−1} is 0. It is any-time and scale-free: multiplying all subgradients by c > 0 changes
-// no point.
+// uniform while Q_{t−1} is 0. It is any-time and scale-free: multiplying all subgradients by c > 0
+// changes no point.
 //
 // Guarantee (Bound): ((Σu·ln u + ln d)/α + √2·α)·√Q_T, for α ≥ 4. [AdaHedge] has the same worst
 // case and does much better on benign losses. A round costs O(d) time; memory is O(d).
@@ -44,7 +44,10 @@ func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 	if !(alpha >= 4) || !finite(alpha) {
 		return nil, badArgument("alpha", "%v: want a finite number, at least 4; for less there is no guarantee", alpha)
 	}
-	l := &ScaleFreeHedge{alpha: alpha, point: make([]float64, d), text: fmt.Sprintf("scale-free-hedge(d=%d, alpha=%v)", d, alpha)}
+	l := &ScaleFreeHedge{
+		alpha: alpha, point: make([]float64, d),
+		text: fmt.Sprintf("scale-free-hedge(d=%d, alpha=%v)", d, alpha),
+	}
 	l.state.Dual.Theta = make([]float64, d)
 	return l, nil
 }
@@ -105,5 +108,7 @@ func (l *ScaleFreeHedge) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary implements [Snapshotter].
 func (l *ScaleFreeHedge) UnmarshalBinary(data []byte) error {
 	l.fresh = false
-	return restore(data, l.text, &l.state, func(s *scaleFreeState) error { return checkState(l.Dim(), s.Dual.T, s.Dual.Theta) })
+	return restore(data, l.text, &l.state, func(s *scaleFreeState) error {
+		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
+	})
 }

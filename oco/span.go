@@ -7,17 +7,17 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// denseUpTo is the dimension up to which the second-order learners hold their d×d matrices. Above it they
-// work in the coordinates of the vectors seen so far, see [span].
+// denseUpTo is the dimension up to which the second-order learners hold their d×d matrices. Above
+// it they work in the coordinates of the vectors seen so far, see [span].
 const denseUpTo = 1024
 
-// span is an orthonormal basis of the vectors that a learner has seen. A learner that does not know one
-// direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around the
-// origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written in this
-// basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
+// span is an orthonormal basis of the vectors that a learner has seen. A learner that does not know
+// one direction of ℝ^d from another (its regularizer is a multiple of ‖x‖², its set a ball around
+// the origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written
+// in this basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
 //
-// Matrices have room for more coordinates than there are vectors; where there are none yet they are a
-// multiple of the identity, as they are for every direction not seen.
+// Matrices have room for more coordinates than there are vectors; where there are none yet they are
+// a multiple of the identity, as they are for every direction not seen.
 type span struct {
 	D, Rank int
 	Q       []float64 // Rank rows of D values
@@ -25,8 +25,8 @@ type span struct {
 	work []float64
 }
 
-// outside bounds what the parts of vectors that count as rounding may cost: with o_t what was left out of
-// v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
+// outside bounds what the parts of vectors that count as rounding may cost: with o_t what was left
+// out of v_t, and ⟨o_t, x_t⟩ = 0, a comparator u sees ⟨v_t, u⟩ change by at most ‖o_t‖·‖u‖, and the
 // squares of a learner by that times ‖v_t‖(‖x_t‖ + ‖u‖).
 type outside struct {
 	Linear    sum // times ‖u‖
@@ -57,12 +57,13 @@ func (s *span) room(n int) int {
 	return c
 }
 
-// insideUpTo is how small, beside a vector, its part outside of the span may be to count as rounding.
+// insideUpTo is how small, beside a vector, its part outside of the span may be to count as
+// rounding.
 const insideUpTo = 0x1p-48
 
-// include extends the basis by the direction of v outside of it, unless that is rounding (Gram and Schmidt,
-// and once more: "twice is enough", Kahan and Parlett), and returns the norm of what is left out. v has
-// finite values of at most 1e150. O(d·Rank).
+// include extends the basis by the direction of v outside of it, unless that is rounding (Gram and
+// Schmidt, and once more: "twice is enough", Kahan and Parlett), and returns the norm of what is
+// left out. v has finite values of at most 1e150. O(d·Rank).
 func (s *span) include(v []float64) (left float64) {
 	largest := maxAbs(v)
 	if largest == 0 || s.Rank == s.D {
@@ -114,7 +115,8 @@ func (s *span) point(dst, c []float64) {
 	}
 }
 
-// check refuses a restored basis that does not fit dimension d and coordinates in number c, and readies it.
+// check refuses a restored basis that does not fit dimension d and coordinates in number c, and
+// readies it.
 func (s *span) check(d, c int) error {
 	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.room(s.Rank) || !allFinite(s.Q, s.Rank*d) {
 		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)

@@ -24,15 +24,18 @@ func spanPairs(d int, radius float64) []spanPair {
 		set = must(convex.NewCenteredBall(d, radius))
 	}
 	return []spanPair{
-		{"ons", newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, false)), 0.3), newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, true)), 0.3)},
+		{
+			"ons", newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, false)), 0.3),
+			newOnlineNewtonStep(must(newCurvatureFTRL(set, 0.7, true)), 0.3),
+		},
 		{"curvature", must(newCurvatureFTRL(set, 0.7, false)), must(newCurvatureFTRL(set, 0.7, true))},
 		{"vaw", newVovkAzouryWarmuth(d, 0.7, false), newVovkAzouryWarmuth(d, 0.7, true)},
 	}
 }
 
-// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points and bounds,
-// with vectors that span little, all of ℝ^d, or repeat; with factors, strongly convex losses and squared
-// losses.
+// TestSpanIsDense holds learners in the coordinates of a span to those with d×d matrices: points
+// and bounds, with vectors that span little, all of ℝ^d, or repeat; with factors, strongly convex
+// losses and squared losses.
 func TestSpanIsDense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
@@ -177,25 +180,28 @@ func TestSpanRefuses(t *testing.T) {
 	}
 }
 
-// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions of their
-// own.
+// TestSpanGoesByDimension wants the span above the limit only, and only on sets without directions
+// of their own.
 func TestSpanGoesByDimension(t *testing.T) {
 	const d = denseUpTo + 1
-	if must(NewOnlineNewtonStep(must(convex.NewSpace(d)), 1, 1)).state.Span == nil || must(NewOnlineNewtonStep(must(convex.NewCenteredBall(d, 1)), 1, 1)).state.Span == nil {
+	if must(NewOnlineNewtonStep(must(convex.NewSpace(d)), 1, 1)).state.Span == nil ||
+		must(NewOnlineNewtonStep(must(convex.NewCenteredBall(d, 1)), 1, 1)).state.Span == nil {
 		t.Error("no span for ℝ^d or a ball")
 	}
-	if must(NewVovkAzouryWarmuth(d, 1)).state.Span == nil || must(NewVovkAzouryWarmuth(denseUpTo, 1)).state.Span != nil {
+	if must(NewVovkAzouryWarmuth(d, 1)).state.Span == nil ||
+		must(NewVovkAzouryWarmuth(denseUpTo, 1)).state.Span != nil {
 		t.Error("the span of vovk-azoury-warmuth does not go by the dimension")
 	}
 	center := make([]float64, d)
 	center[3] = 1
-	if isotropic(must(convex.NewBall(center, 2))) || isotropic(must(convex.NewCube(d, -1, 1))) || isotropic(must(convex.NewCenteredLpBall(d, 1, 1))) {
+	if isotropic(must(convex.NewBall(center, 2))) || isotropic(must(convex.NewCube(d, -1, 1))) ||
+		isotropic(must(convex.NewCenteredLpBall(d, 1, 1))) {
 		t.Error("a set with directions of its own counts as one without")
 	}
 }
 
-// TestSpanRoundsHonestly plays directions that differ by less than the span can tell apart: what it leaves
-// out is in the bound, also for comparators so far out that it matters.
+// TestSpanRoundsHonestly plays directions that differ by less than the span can tell apart: what it
+// leaves out is in the bound, also for comparators so far out that it matters.
 func TestSpanRoundsHonestly(t *testing.T) {
 	const rounds, tiny = 2000, 1e-15
 	u := []float64{0, 1e14}

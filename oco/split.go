@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section 4.2.4):
-// the regret is the sum of theirs. [AdaGrad] is it, with adaptive subgradient descent in each coordinate.
+// Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section
+// 4.2.4): the regret is the sum of theirs. [AdaGrad] is it, with adaptive subgradient descent in
+// each coordinate.
 type Split struct {
 	learners []Learner
 	point    []float64
@@ -55,10 +56,10 @@ func (l *Split) Predict() []float64 {
 	return l.point
 }
 
-// Update implements [Learner]. A subgradient that is not finite or of the wrong length changes nothing.
-// Where a learner refuses its coordinate for a reason of its own (a horizon, the range of float64) after
-// others have moved, the split is at an end: that error is returned from then on, until a snapshot is
-// restored.
+// Update implements [Learner]. A subgradient that is not finite or of the wrong length changes
+// nothing. Where a learner refuses its coordinate for a reason of its own (a horizon, the range of
+// float64) after others have moved, the split is at an end: that error is returned from then on,
+// until a snapshot is restored.
 func (l *Split) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err

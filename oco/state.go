@@ -36,8 +36,8 @@ func checkState(d, rounds int, vectors ...[]float64) error {
 	return nil
 }
 
-// restore opens a snapshot of a learner of the given kind into state, once check has passed it; nothing
-// changes otherwise.
+// restore opens a snapshot of a learner of the given kind into state, once check has passed it;
+// nothing changes otherwise.
 func restore[S any](data []byte, kind string, state *S, check func(s *S) error) error {
 	var s S
 	if err := snapshot.Open(data, snapshotMagic, kind, &s); err != nil {

@@ -9,12 +9,13 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019, Algorithms 2.1
-// and 2.2),
+// SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019,
+// Algorithms 2.1 and 2.2),
 //
 //	x_{t+1} = Π_V(x_t − η_t g_t),
 //
-// with any [Rate]. Losses are convex; with [StronglyConvex] they are strongly convex and L-Lipschitz on V.
+// with any [Rate]. Losses are convex; with [StronglyConvex] they are strongly convex and
+// L-Lipschitz on V.
 //
 // Guarantees (Bound): constant rates, any V: ‖u−x_1‖²/(2η) + (η/2)·Σ‖g_t‖²; decreasing ones,
 // V of diameter D: D²/(2η_T) + ½Σ η_t‖g_t‖² (Theorem 2.13); [Adaptive] with scale √2·D/2:
@@ -22,7 +23,8 @@ import (
 // also 4MD² + 4D√(M·Σ l_t(u)) (Theorem 4.21, see [LStarBound]); [StronglyConvex]: ½Σ η_t‖g_t‖²
 // (Theorem 4.7).
 //
-// A round costs O(d) and a projection; memory is O(d). For V = ℝ^d and for boxes a sparse round is O(nnz).
+// A round costs O(d) and a projection; memory is O(d). For V = ℝ^d and for boxes a sparse round is
+// O(nnz).
 type SubgradientDescent struct {
 	set    convex.Set
 	rate   Rate
@@ -37,8 +39,8 @@ type subgradientState struct {
 	Rate rateState
 }
 
-// NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of the
-// origin. Decreasing rates need a bounded set.
+// NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of
+// the origin. Decreasing rates need a bounded set.
 func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*SubgradientDescent, error) {
 	if set == nil {
 		return nil, badArgument("set", "nil: want a set")
@@ -65,7 +67,8 @@ func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*Subgrad
 	return l, nil
 }
 
-// startIn returns a copy of start, refused if it is not in the set; nil is the projection of the origin.
+// startIn returns a copy of start, refused if it is not in the set; nil is the projection of the
+// origin.
 func startIn(set convex.Set, start []float64) ([]float64, error) {
 	d := set.Dim()
 	if d < 1 {
@@ -140,8 +143,8 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 	return nil
 }
 
-// UpdateSparse implements [SparseLearner]. It costs O(nnz) for V = ℝ^d and for boxes, O(d) and a projection
-// for other sets.
+// UpdateSparse implements [SparseLearner]. It costs O(nnz) for V = ℝ^d and for boxes, O(d) and a
+// projection for other sets.
 func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	largest, err := checkSparse("gradient", g, l.Dim())
 	if err != nil {
@@ -155,7 +158,8 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	x := l.state.X
 	for k, i := range g.Index {
 		if !finite(x[i] - float64(eta*g.Value[k])) {
-			return badArgument(fmt.Sprintf("gradient.Value[%d]", k), "%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
+			return badArgument(fmt.Sprintf("gradient.Value[%d]", k),
+				"%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
 		}
 	}
 	switch {
@@ -198,7 +202,8 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 // comparatorTolerance is by how much a comparator may miss the set.
 const comparatorTolerance = 1e-9
 
-// comparator refuses a comparator of the wrong length or not finite, and reports whether it is in the set.
+// comparator refuses a comparator of the wrong length or not finite, and reports whether it is in
+// the set.
 func comparator(u []float64, set convex.Set) (inside bool, err error) {
 	if err := checkFinite("comparator", u, set.Dim()); err != nil {
 		return false, err
@@ -206,9 +211,9 @@ func comparator(u []float64, set convex.Set) (inside bool, err error) {
 	return set.Contains(u, comparatorTolerance), nil
 }
 
-// LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive] rate
-// √2·D/2, for losses that are nonnegative and M-smooth on all of ℝ^d, against a comparator of total loss
-// lstar (Orabona 2019, Theorem 4.21; smoothness near V alone is not enough).
+// LStarBound is the bound 4MD² + 4D√(M·L*) on the regret of [SubgradientDescent] with [Adaptive]
+// rate √2·D/2, for losses that are nonnegative and M-smooth on all of ℝ^d, against a comparator of
+// total loss lstar (Orabona 2019, Theorem 4.21; smoothness near V alone is not enough).
 func LStarBound(smoothness, diameter, lstar float64) float64 {
 	return float64(4*smoothness*diameter*diameter) + float64(4*diameter*math.Sqrt(smoothness*lstar))
 }
@@ -225,5 +230,7 @@ func (l *SubgradientDescent) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary implements [Snapshotter].
 func (l *SubgradientDescent) UnmarshalBinary(data []byte) error {
-	return restore(data, l.String(), &l.state, func(s *subgradientState) error { return checkState(l.Dim(), s.Rate.T, s.X) })
+	return restore(data, l.String(), &l.state, func(s *subgradientState) error {
+		return checkState(l.Dim(), s.Rate.T, s.X)
+	})
 }

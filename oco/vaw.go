@@ -8,21 +8,21 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online linear
-// regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)² with z_t shown before the
-// prediction:
+// VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online
+// linear regression (Orabona 2019, Algorithm 7.6), losses ½(⟨z_t, x⟩ − y_t)² with z_t shown before
+// the prediction:
 //
 //	S_t = λI + Σ_{i≤t} z_i·z_iᵀ (the running round included),   x_t = S_t⁻¹·Σ_{i<t} y_i·z_i.
 //
-// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the features
-// with Features, read Prediction or Predict, and end the round with UpdateLabel, or with Update and the
-// gradient (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
+// The prediction is ridge regression's divided by 1 + s_t, s_t = z_tᵀS_{t−1}⁻¹z_t. Give the
+// features with Features, read Prediction or Predict, and end the round with UpdateLabel, or with
+// Update and the gradient (⟨z, x⟩ − y)·z. Labels need no known range, comparators no bound.
 //
 // Guarantee (Bound): (λ/2)‖u‖² + ½Σ y_t²·s_t/(1 + s_t), at most (λ/2)‖u‖² + (d·Y²/2)·ln(1
 // + R²T/(λd)) for
 // |y_t| ≤ Y and ‖z_t‖ ≤ R (Theorem 7.26). A round costs O(d²) time; memory is O(d²). For d above 1,024, d² is
-// not held: with r ≤ min(d, T) the dimension of the span of the features, a round costs O(d·r + r²), and
-// memory is O(d·r), which grows when r does.
+// not held: with r ≤ min(d, T) the dimension of the span of the features, a round costs O(d·r +
+// r²), and memory is O(d·r), which grows when r does.
 type VovkAzouryWarmuth struct {
 	d      int
 	lambda float64
@@ -92,8 +92,8 @@ func (l *VovkAzouryWarmuth) Dim() int { return l.d }
 // Rounds implements [Counter].
 func (l *VovkAzouryWarmuth) Rounds() int { return l.state.T }
 
-// Features implements [FeatureLearner]. Features of a round cannot be changed: a second call before the
-// round's end is an error.
+// Features implements [FeatureLearner]. Features of a round cannot be changed: a second call before
+// the round's end is an error.
 func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	largest, err := checkVector("features", z, l.Dim())
 	if err != nil {
@@ -108,7 +108,8 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	}
 	size := convex.Dot(z, z)
 	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
-		return badArgument("features", "their norm is %v, beside λ = %v and the features before: their squares leave the range of float64", math.Sqrt(size), l.lambda)
+		return badArgument("features", "their norm is %v, beside λ = %v and the features before: their squares leave "+
+			"the range of float64", math.Sqrt(size), l.lambda)
 	}
 	if st.Span != nil {
 		st.Left = st.Span.include(z)
@@ -148,8 +149,8 @@ func (l *VovkAzouryWarmuth) refresh() {
 	}
 }
 
-// Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of the past
-// before.
+// Predict implements [Learner]: x_t once the round's features are known, and the ridge solution of
+// the past before.
 func (l *VovkAzouryWarmuth) Predict() []float64 { return l.point }
 
 // Prediction is ⟨z_t, x_t⟩, an error before Features.
@@ -160,8 +161,8 @@ func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 	return convex.Dot(l.state.Z, l.point), nil
 }
 
-// Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features is
-// refused.
+// Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features
+// is refused.
 func (l *VovkAzouryWarmuth) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
@@ -174,7 +175,8 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 	n := convex.Norm2(z)
 	if n == 0 {
 		if maxAbs(g) != 0 {
-			return badArgument("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z", brief(g))
+			return badArgument("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
+				brief(g))
 		}
 		return l.UpdateLabel(0)
 	}
@@ -184,7 +186,8 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		off, size = max(off, math.Abs(v-float64(r*z[i]))), max(size, math.Abs(v))
 	}
 	if off > 1e-9*size {
-		return badArgument("gradient", "%s is not a multiple of the features %s: want (⟨z, x⟩ − y)·z", brief(g), brief(z))
+		return badArgument("gradient", "%s is not a multiple of the features %s: want (⟨z, x⟩ − y)·z", brief(g),
+			brief(z))
 	}
 	return l.UpdateLabel(p - r)
 }
@@ -224,7 +227,8 @@ func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(convex.Norm2(u)), nil
+	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(convex.Norm2(u)),
+		nil
 }
 
 // String describes the learner and its options in one line.
@@ -254,7 +258,8 @@ func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
 		if err := checkState(l.d, s.T, s.Z); err != nil {
 			return err
 		}
-		if s.Ready && !(s.Shrink >= 1 && finite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) || !s.Out.valid() {
+		if s.Ready && !(s.Shrink >= 1 && finite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) ||
+			!s.Out.valid() {
 			return snapshot.Bad("it is damaged: shrinkage %v, sums out of range", s.Shrink)
 		}
 		if !s.Factor.Valid(c) {

@@ -12,8 +12,8 @@ import (
 
 func finite(v float64) bool { return v-v == 0 }
 
-// checkVector refuses a vector of the wrong length or with a value that is not finite, and returns its
-// largest absolute value.
+// checkVector refuses a vector of the wrong length or with a value that is not finite, and returns
+// its largest absolute value.
 func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
 		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d values, the learner's dimension is %d", len(v), d)
@@ -55,7 +55,8 @@ func isFinite(v []float64) bool {
 // checkSparse is checkVector for a sparse vector.
 func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	if len(g.Index) != len(g.Value) {
-		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d indices and %d values", len(g.Index), len(g.Value))
+		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d indices and %d values", len(g.Index),
+			len(g.Value))
 	}
 	for k, i := range g.Index {
 		if int64(i) >= int64(d) || k > 0 && i <= g.Index[k-1] {
@@ -66,15 +67,16 @@ func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	largest = maxAbs(g.Value)
 	if !finite(largest) {
 		k := slices.IndexFunc(g.Value, func(x float64) bool { return !finite(x) })
-		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number", g.Value[k])
+		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number",
+			g.Value[k])
 	}
 	return largest, nil
 }
 
 // maxAbs is ‖v‖∞, and NaN or Inf if v is not finite.
 func maxAbs(v []float64) float64 {
-	// A maximum of bit patterns without their signs: integers order like the absolute values do, with Inf
-	// above the finite numbers and NaN above Inf.
+	// A maximum of bit patterns without their signs: integers order like the absolute values do,
+	// with Inf above the finite numbers and NaN above Inf.
 	const sign = 1 << 63
 	var m0, m1, m2, m3 uint64
 	n := len(v) &^ 3
@@ -91,8 +93,8 @@ func maxAbs(v []float64) float64 {
 	return math.Float64frombits(max(m0, m1, m2, m3))
 }
 
-// checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over most
-// vectors.
+// checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over
+// most vectors.
 func checkSquared(name string, v []float64, d int) (s float64, e int, err error) {
 	if len(v) == d {
 		if s := plainSquares(v); s > 0x1p-800 && s < 0x1p800 {
@@ -124,13 +126,15 @@ func plainSquares(v []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// sumOfSquares is ‖v‖², as a pair (s, e) with value s·2^(2e), for a v with largest absolute value m.
+// sumOfSquares is ‖v‖², as a pair (s, e) with value s·2^(2e), for a v with largest absolute value
+// m.
 func sumOfSquares(v []float64, m float64) (s float64, e int) {
 	if m == 0 {
 		return 0, 0
 	}
 	if m <= 0x1p-480 || m >= 0x1p480 {
-		// Two factors, as 2^(−e) alone may be out of range; both products are exact unless they vanish beside m.
+		// Two factors, as 2^(−e) alone may be out of range; both products are exact unless they
+		// vanish beside m.
 		e = math.Ilogb(m)
 	}
 	half := math.Ldexp(1, -e/2)
@@ -166,9 +170,10 @@ func distanceSquared(a, b []float64) float64 {
 	return s
 }
 
-// squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it neither
-// overflows nor underflows and is exactly homogeneous under scaling by powers of two: scale-free algorithms
-// stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end in view).
+// squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it
+// neither overflows nor underflows and is exactly homogeneous under scaling by powers of two:
+// scale-free algorithms stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end
+// in view).
 type squares struct {
 	Sum, Comp float64 // Kahan-compensated
 	Exp       int
@@ -240,7 +245,8 @@ func squareOf(x float64) (s float64, e int) {
 	return float64(x * x), e
 }
 
-// orInf is v, or +Inf for a bound whose parts have left the range of float64: no bound at all is always true.
+// orInf is v, or +Inf for a bound whose parts have left the range of float64: no bound at all is
+// always true.
 func orInf(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)

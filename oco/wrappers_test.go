@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// TestWrapperSnapshots restores every wrapper in the middle of a run and goes on beside the original.
+// TestWrapperSnapshots restores every wrapper in the middle of a run and goes on beside the
+// original.
 func TestWrapperSnapshots(t *testing.T) {
 	base := func() Learner { return descent(must(convex.NewCenteredBall(3, 1)), nil, Adaptive(math.Sqrt2)) }
 	hinted := func() Hinted {
@@ -228,7 +229,8 @@ func TestZeroGradients(t *testing.T) {
 	})
 }
 
-// TestR8TrainValidate: the point chosen is the best of those played on the validation half, found by hand.
+// TestR8TrainValidate: the point chosen is the best of those played on the validation half, found
+// by hand.
 func TestR8TrainValidate(t *testing.T) {
 	r := random.New(5, "validate")
 	sample := func() loss.Function {

@@ -9,9 +9,10 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// printedF1 is F₁ with the level and the weights of the paper's algorithm 3 as printed: line 18, v = 2P/(2 + P - N) (its sums
-// read as averages), and line 7, weights 1 - v/2 and v/2 for rewards divided by p and 1 - p. They are right at equally
-// large classes only; the table shows what comes of them elsewhere (spec 3.2). P and N are the rates in the stage, not sums divided by p and 1 - p
+// printedF1 is F₁ with the level and the weights of the paper's algorithm 3 as printed: line 18, v
+// = 2P/(2 + P - N) (its sums read as averages), and line 7, weights 1 - v/2 and v/2 for rewards
+// divided by p and 1 - p. They are right at equally large classes only; the table shows what comes
+// of them elsewhere (spec 3.2). P and N are the rates in the stage, not sums divided by p and 1 - p
 // of all rows, which is steadier.
 type printedF1 struct{ measure.FBeta }
 
@@ -23,15 +24,15 @@ func (printedF1) Coefficients(theta float64) measure.Coefficients {
 	return measure.Coefficients{A: [3]float64{0, 2, 0}, B: [3]float64{2, 1, -1}, Theta: theta}
 }
 
-// The passes of each hinge model of the cost grid, for which the spec states neither seeds nor spread, and the most runs: they take
-// as long as all the rest.
+// The passes of each hinge model of the cost grid, for which the spec states neither seeds nor
+// spread, and the most runs: they take as long as all the rest.
 const (
 	costGridPasses = 10
 	costGridRuns   = 3
 )
 
-// costGrid is baseline B4 (Parambath, Usunier and Grandvalet 2014): a model for each of the 19 levels v = 0.05, ..., 0.95 of F₁, with
-// weights 2 - v on the positives and v on the negatives.
+// costGrid is baseline B4 (Parambath, Usunier and Grandvalet 2014): a model for each of the 19
+// levels v = 0.05, ..., 0.95 of F₁, with weights 2 - v on the positives and v on the negatives.
 func (t *tale) costGrid(train func(positive, negative float64) (classify.Linear, error)) ([]classify.Linear, error) {
 	var out []classify.Linear
 	for i := 1; i <= 19; i++ {
@@ -64,16 +65,22 @@ func (t *tale) weightedLogistic(ctx context.Context, positive, negative float64)
 	if err != nil {
 		return classify.Linear{}, err
 	}
-	r, err := classify.Fit(ctx, classify.Data{Set: set, Positive: 1}, classify.Options{Algorithm: "logistic", Measure: f1, Unscaled: true})
+	r, err := classify.Fit(ctx, classify.Data{Set: set, Positive: 1},
+		classify.Options{Algorithm: "logistic", Measure: f1, Unscaled: true})
 	if err != nil {
 		return classify.Linear{}, err
 	}
 	return r.Model, nil
 }
 
-// weightedHinge is a linear support vector machine by averaged stochastic gradient with class weights.
+// weightedHinge is a linear support vector machine by averaged stochastic gradient with class
+// weights.
 func (t *tale) weightedHinge(ctx context.Context, seed uint64, positive, negative float64) (classify.Linear, error) {
-	l, err := classify.NewSGD(classify.SGDConfig{Config: t.config(nil), PositiveWeight: positive, NegativeWeight: negative})
+	l,
+		err := classify.NewSGD(classify.SGDConfig{
+		Config: t.config(nil), PositiveWeight: positive,
+		NegativeWeight: negative,
+	})
 	if err != nil {
 		return classify.Linear{}, err
 	}
@@ -124,8 +131,11 @@ func (t *tale) costGrids(ctx context.Context, runs int, step func()) (map[string
 	return out, nil
 }
 
-// choose returns the model with the largest validation measure at threshold 0, or at the best threshold of each.
-func (t *tale) choose(ctx context.Context, m measure.Measure, models []classify.Linear, tuned bool) (classify.Linear, error) {
+// choose returns the model with the largest validation measure at threshold 0, or at the best
+// threshold of each.
+func (t *tale) choose(ctx context.Context, m measure.Measure, models []classify.Linear, tuned bool) (classify.Linear,
+	error,
+) {
 	best, out := math.Inf(-1), classify.Linear{}
 	for _, c := range models {
 		var value float64

@@ -12,8 +12,8 @@ import (
 //
 //	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,   Δ = 1 - F₁(y, ȳ),
 //
-// with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline for comparisons
-// only. All rows weigh the same.
+// with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline
+// for comparisons only. All rows weigh the same.
 type structSVM struct {
 	rows     []classify.Example
 	pos, neg []int // the rows of each class; sorted by score as a side effect of mostViolated
@@ -65,10 +65,11 @@ func f1Loss(positives, fn, fp int) float64 {
 	return 1 - float64(hits)/float64(hits+fn+fp)
 }
 
-// mostViolated returns the labeling that w violates most: of all with the same numbers of errors, that which flips
-// the positives of the lowest and the negatives of the highest scores. For each number of missed positives
-// the violation is concave in the number of false positives (Δ is, and so are the prefix sums
-// of falling scores), so that bisection on its increments finds the best one. O(n·(nnz + log n)): one pass over the rows.
+// mostViolated returns the labeling that w violates most: of all with the same numbers of errors,
+// that which flips the positives of the lowest and the negatives of the highest scores. For each
+// number of missed positives the violation is concave in the number of false positives (Δ is, and
+// so are the prefix sums of falling scores), so that bisection on its increments finds the best
+// one. O(n·(nnz + log n)): one pass over the rows.
 func (s *structSVM) mostViolated(w []float64) cut {
 	for i, x := range s.rows {
 		z := w[s.dim]
@@ -107,7 +108,8 @@ func (s *structSVM) mostViolated(w []float64) cut {
 	return s.cutOf(fn, fp)
 }
 
-// cutOf is the cut that flips the first fn positives and the first fp negatives in the present order.
+// cutOf is the cut that flips the first fn positives and the first fp negatives in the present
+// order.
 func (s *structSVM) cutOf(fn, fp int) cut {
 	c := cut{g: make([]float64, s.dim+1), delta: f1Loss(len(s.pos), fn, fp), flippedPos: fn, flippedNeg: fp}
 	scale := 2 / float64(len(s.rows))
@@ -127,8 +129,8 @@ func (s *structSVM) cutOf(fn, fp int) cut {
 	return c
 }
 
-// cutQP is the problem on the cuts found so far. Its dual is max Σα_kΔ_k - ½‖Σα_k·g_k‖² over α ≥ 0 with Σα = C; cut 0 is the
-// trivial one of ȳ = y (g = 0, Δ = 0), whose α takes up the slack.
+// cutQP is the problem on the cuts found so far. Its dual is max Σα_kΔ_k - ½‖Σα_k·g_k‖² over α ≥ 0
+// with Σα = C; cut 0 is the trivial one of ȳ = y (g = 0, Δ = 0), whose α takes up the slack.
 type cutQP struct {
 	c     float64
 	cuts  []cut
@@ -167,9 +169,10 @@ func (q *cutQP) weights() []float64 {
 	return w
 }
 
-// solve moves mass between the best cut and the worst one that has any (pairwise Frank–Wolfe), exactly along each pair, until
-// the duality gap, primal minus dual value, is at most tolerance. It returns the primal point, ξ and the gap, computed
-// afresh from α: a certificate whatever the solver did. At most limit moves.
+// solve moves mass between the best cut and the worst one that has any (pairwise Frank–Wolfe),
+// exactly along each pair, until the duality gap, primal minus dual value, is at most tolerance. It
+// returns the primal point, ξ and the gap, computed afresh from α: a certificate whatever the
+// solver did. At most limit moves.
 func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float64) {
 	slope := make([]float64, len(q.cuts)) // Δ_k - ⟨w, g_k⟩
 	for move := 0; ; move++ {
@@ -227,8 +230,9 @@ type trained struct {
 	converged          bool
 }
 
-// cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at most ξ + 1e-3, or for at most
-// limit passes. Each pass is one for the scores; the cut touches the flipped rows again.
+// cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at
+// most ξ + 1e-3, or for at most limit passes. Each pass is one for the scores; the cut touches the
+// flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
 	q := newCutQP(c, s.dim)
@@ -255,9 +259,10 @@ func linearModel(w []float64) classify.Linear {
 	return classify.Linear{Weights: slices.Clone(w[:d]), Intercept: w[d]}
 }
 
-// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from what the later paper says of it: one
-// pass, a buffer of examples held in memory, and for the e-th buffer one subgradient step of size η/√e on the
-// struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ of the buffer, with averaging. A buffer without positives, whose F₁ says nothing, is skipped, as
+// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from what the
+// later paper says of it: one pass, a buffer of examples held in memory, and for the e-th buffer
+// one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩
+// of the buffer, with averaging. A buffer without positives, whose F₁ says nothing, is skipped, as
 // is a last one that is not full. There is no projection.
 func miniBatch(rows []classify.Example, dim, buffer int, eta float64) trained {
 	w, sum := make([]float64, dim+1), make([]float64, dim+1)

@@ -19,22 +19,26 @@ type StructSVMOptions struct {
 	Problem string
 	// Rows is the number of training rows, at least 500; 0 is the problem's own (20,000 for g1).
 	Rows int
-	// Clock, if not nil, tells the time since some fixed moment; the table then has a column of seconds.
+	// Clock, if not nil, tells the time since some fixed moment; the table then has a column of
+	// seconds.
 	Clock func() time.Duration
 	// Passes caps the passes of the cutting-plane method for each C; 0 means 300.
 	Passes int
 }
 
-// RunStructSVM compares F₁ of STAMP with that of the struct-SVM baselines on a synthetic problem: cutting planes as
-// in SVMperf (Joachims 2005) for C in {10, 100, 1000, 10000}, and a reconstruction of the one-pass mini-batch method 1PMB (Kar, Narasimhan and Jain
-// 2014) for buffers of ⌈10/p⌉ and ⌈40/p⌉ rows and η in {1, 10, 100, 1000}, with the plug-in logistic model for reference. Every method's parameters and
-// threshold are chosen on the validation set. Columns: test F₁; passes over the training data of the
-// chosen run (and epochs for STAMP); seconds of all runs of the method, scoring included, when there is a clock. The baselines are for comparisons only;
-// nothing of them is in the library. The paper prints no numbers to compare with.
+// RunStructSVM compares F₁ of STAMP with that of the struct-SVM baselines on a synthetic problem:
+// cutting planes as in SVMperf (Joachims 2005) for C in {10, 100, 1000, 10000}, and a
+// reconstruction of the one-pass mini-batch method 1PMB (Kar, Narasimhan and Jain 2014) for buffers
+// of ⌈10/p⌉ and ⌈40/p⌉ rows and η in {1, 10, 100, 1000}, with the plug-in logistic model for
+// reference. Every method's parameters and threshold are chosen on the validation set. Columns:
+// test F₁; passes over the training data of the chosen run (and epochs for STAMP); seconds of all
+// runs of the method, scoring included, when there is a clock. The baselines are for comparisons
+// only; nothing of them is in the library. The paper prints no numbers to compare with.
 //
-// On the full problems the struct SVM collapses: its QP proves that no w gets ½‖w‖² + Cξ below 0.999·C, and w = 0 has C. The labeling
-// that gives up all positives (Δ = 1) and takes every negative with z > 0 for a positive alone demands
-// ξ ≥ 1 - 2p·E[z|+] + 2(1-p)·E[z₊|-], and at 5 % positives two standard deviations away no threshold makes that less than
+// On the full problems the struct SVM collapses: its QP proves that no w gets ½‖w‖² + Cξ below
+// 0.999·C, and w = 0 has C. The labeling that gives up all positives (Δ = 1) and takes every
+// negative with z > 0 for a positive alone demands ξ ≥ 1 - 2p·E[z|+] + 2(1-p)·E[z₊|-], and at 5 %
+// positives two standard deviations away no threshold makes that less than
 // 1. What is left of F₁ then comes from the direction of a tiny w and the tuned threshold; it moves by some 0.02 with the
 // tolerance of the QP.
 func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
@@ -46,9 +50,11 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	}
 	switch {
 	case opt.Rows != 0 && opt.Rows < 500:
-		return Table{}, noregret.Errorf(noregret.Usage, "", "number of rows is %d, want at least 500 (0 is the problem's own)", opt.Rows)
+		return Table{}, noregret.Errorf(noregret.Usage, "",
+			"number of rows is %d, want at least 500 (0 is the problem's own)", opt.Rows)
 	case opt.Passes < 0:
-		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1 (0 is 300)", opt.Passes)
+		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1 (0 is 300)",
+			opt.Passes)
 	case !slices.Contains([]string{"g1", "g3", "g4"}, opt.Problem):
 		return Table{}, noregret.Errorf(noregret.Usage, "", "no problem is named %q; there are g1, g3, g4", opt.Problem)
 	}
@@ -62,7 +68,8 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 		}
 	}
 	out := Table{
-		Title:   fmt.Sprintf("F1 of STAMP and of struct-SVM baselines on %s, %d training rows, parameters and thresholds by validation", opt.Problem, len(t.rows)),
+		Title: fmt.Sprintf("F1 of STAMP and of struct-SVM baselines on %s, %d training rows, parameters and "+
+			"thresholds by validation", opt.Problem, len(t.rows)),
 		Columns: []string{"test F1", "passes"},
 	}
 	if opt.Clock != nil {
@@ -74,7 +81,9 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	}{
 		{"plug-in logistic", t.plugIn},
 		{"STAMP", t.stampRow},
-		{"B5: SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) { return t.svmPerf(ctx, opt.Passes) }},
+		{"B5: SVMperf, cutting planes", func(ctx context.Context) (float64, int, error) {
+			return t.svmPerf(ctx, opt.Passes)
+		}},
 		{"B6: 1PMB, reconstruction", t.onePass},
 	} {
 		var start time.Duration
@@ -130,7 +139,11 @@ func (t *tale) shorten(n int) error {
 var f1 = measure.FBeta{B: 1}
 
 func (t *tale) plugIn(ctx context.Context) (float64, int, error) {
-	r, err := classify.Fit(ctx, t.train, classify.Options{Algorithm: "plugin", Measure: f1, Valid: &t.valid, Unscaled: true})
+	r,
+		err := classify.Fit(ctx, t.train, classify.Options{
+		Algorithm: "plugin", Measure: f1, Valid: &t.valid,
+		Unscaled: true,
+	})
 	if err != nil {
 		return 0, 0, err
 	}

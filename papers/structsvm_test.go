@@ -82,8 +82,9 @@ func shortTale(t *testing.T, rows int) *tale {
 	return g1
 }
 
-// On 2,000 rows of g1: the certified gap of the QP closes, the cutting planes end with no labeling violated by more than ξ + 1e-3, the solution is a lower
-// bound that random points do not beat, and the tuned F₁ is within 0.03 of the plug-in's.
+// On 2,000 rows of g1: the certified gap of the QP closes, the cutting planes end with no labeling
+// violated by more than ξ + 1e-3, the solution is a lower bound that random points do not beat, and
+// the tuned F₁ is within 0.03 of the plug-in's.
 func TestCuttingPlanes(t *testing.T) {
 	testsize.NoRace(t)
 	g1 := shortTale(t, 2000)
@@ -131,7 +132,8 @@ func TestCuttingPlanes(t *testing.T) {
 	}
 }
 
-// The QP alone: its gap closes far below the default tolerance on random cuts, and the certificate is the true primal minus dual.
+// The QP alone: its gap closes far below the default tolerance on random cuts, and the certificate
+// is the true primal minus dual.
 func TestCutQP(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 50 {
@@ -160,7 +162,8 @@ func TestCutQP(t *testing.T) {
 	}
 }
 
-// One step of 1PMB by hand: w = 0, so that ȳ flips every positive and no negative (Δ = 1 from there on), and the average holds the iterate before the step.
+// One step of 1PMB by hand: w = 0, so that ȳ flips every positive and no negative (Δ = 1 from there
+// on), and the average holds the iterate before the step.
 func TestMiniBatchSteps(t *testing.T) {
 	rows := []classify.Example{
 		{Index: []uint32{0}, Value: []float32{3}, Positive: true, Weight: 1},

@@ -13,19 +13,21 @@ type Cell struct {
 	Mean float64 `json:"mean"`
 	SD   float64 `json:"sd"`
 	Runs int     `json:"runs"`
-	// Stated is the source's number, NaN (null in JSON) where it states none, and StatedSD its spread, 0 where it states none.
+	// Stated is the source's number, NaN (null in JSON) where it states none, and StatedSD its
+	// spread, 0 where it states none.
 	Stated   float64 `json:"-"`
 	StatedSD float64 `json:"stated_sd"`
-	// Loose marks a cell that no tolerance holds for: the source itself calls it unstable, or it is a single run at few positives of which
-	// the source does not say enough.
+	// Loose marks a cell that no tolerance holds for: the source itself calls it unstable, or it is
+	// a single run at few positives of which the source does not say enough.
 	Loose bool `json:"loose"`
 }
 
 // unstatedTolerance bounds the part of our own spread in a tolerance.
 const unstatedTolerance = 0.02
 
-// Tolerance is how far Mean may lie from Stated: 0.003 or, where that is more, two standard deviations of the source. Where the source states
-// none they are ours, but no more than 0.02: an implementation must not pass by being noisy.
+// Tolerance is how far Mean may lie from Stated: 0.003 or, where that is more, two standard
+// deviations of the source. Where the source states none they are ours, but no more than 0.02: an
+// implementation must not pass by being noisy.
 func (c Cell) Tolerance() float64 {
 	if c.StatedSD > 0 {
 		return max(0.003, 2*c.StatedSD)
@@ -51,7 +53,8 @@ type Table struct {
 	Rows    []Row    `json:"rows"`
 }
 
-// Write prints the table as text: measured ± spread, and the stated number in brackets, marked with ! where the two disagree.
+// Write prints the table as text: measured ± spread, and the stated number in brackets, marked with
+// ! where the two disagree.
 func (t Table) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(tw, "%s\n", t.Title)

@@ -15,7 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// tale is one synthetic problem of "A Tale of Two Classes" (spec 8.5): training, validation and test set.
+// tale is one synthetic problem of "A Tale of Two Classes" (spec 8.5): training, validation and
+// test set.
 type tale struct {
 	name               string
 	train, valid, test classify.Data
@@ -97,11 +98,13 @@ func draw(g *synth.Generator, n int) ([]classify.Example, *dataset.Set, error) {
 // config is the spec's setting: hinge unless said, known p, raw features, constant feature 1.
 func (t *tale) config(reward loss.Reward) classify.Config {
 	return classify.Config{
-		Dim: 10, Reward: reward, Positives: t.p, Scaling: classify.Identity(10), MeanSquare: t.meanSquare, MeanWeight: 1,
+		Dim: 10, Reward: reward, Positives: t.p, Scaling: classify.Identity(10), MeanSquare: t.meanSquare,
+		MeanWeight: 1,
 	}
 }
 
-// order calls f for all training rows in fresh random permutations: identity, then for i = n-1..1 swap i with ⌊U·(i+1)⌋.
+// order calls f for all training rows in fresh random permutations: identity, then for i = n-1..1
+// swap i with ⌊U·(i+1)⌋.
 func (t *tale) order(seed uint64, passes int, f func(x classify.Example) error, after func(pass int) error) error {
 	src := random.SplitMix64(seed)
 	perm := make([]int, len(t.rows))
@@ -132,7 +135,8 @@ func (t *tale) value(ctx context.Context, m classify.Linear, of measure.Measure)
 
 // Tale are the tables of the spec's section 8.5.
 type Tale struct {
-	// SPADE has the rows of the SPADE table, columns "G1 qmean", ...; STAMP those of the STAMP table.
+	// SPADE has the rows of the SPADE table, columns "G1 qmean", ...; STAMP those of the STAMP
+	// table.
 	SPADE, STAMP Table
 }
 
@@ -140,17 +144,42 @@ var taleMeasures = []measure.Concave{measure.QMean{}, measure.Min{}, measure.HMe
 
 // stated holds the spec's SPADE table, by row, G1 then G3 then G4, each Q, Min, H, G.
 var stated = map[string][12]float64{
-	"logistic, threshold 0":          {.5243, .3272, .4922, .5699, .4256, .1877, .3160, .4330, .3561, .0893, .1640, .2989},
-	"plug-in logistic":               {.8383, .8329, .8383, .8383, .7516, .7358, .7521, .7525, .7415, .7171, .7449, .7484},
-	"balanced logistic, threshold 0": {.8372, .8298, .8373, .8373, .7768, .7641, .7770, .7771, .7730, .7647, .7731, .7731},
-	"SPADE default, 1 pass":          {.8373, .8340, .8374, .8373, .7715, .7651, .7736, .7751, .7641, .7470, .7605, .7696},
-	"SPADE default, 25 passes":       {.8374, .8299, .8375, .8376, .7767, .7708, .7767, .7769, .7716, .7613, .7705, .7722},
-	"SPADE 1/√t, 1 pass":             {.8352, .8260, .8362, .8363, .7663, .7522, .7656, .7670, .7347, .5644, .6705, .7556},
-	"SPADE 1/√t, 25 passes":          {.8375, .8309, .8372, .8372, .7760, .7729, .7759, .7729, .7683, .7222, .7614, .7726},
-	"fixed dual (½, ½), 25 passes":   {.8375, .8293, .8377, .8377, .7790, .7403, .7808, .7820, .7733, .7360, .7748, .7759},
+	"logistic, threshold 0": {
+		.5243, .3272, .4922, .5699, .4256, .1877, .3160, .4330, .3561, .0893, .1640,
+		.2989,
+	},
+	"plug-in logistic": {
+		.8383, .8329, .8383, .8383, .7516, .7358, .7521, .7525, .7415, .7171, .7449,
+		.7484,
+	},
+	"balanced logistic, threshold 0": {
+		.8372, .8298, .8373, .8373, .7768, .7641, .7770, .7771, .7730, .7647, .7731,
+		.7731,
+	},
+	"SPADE default, 1 pass": {
+		.8373, .8340, .8374, .8373, .7715, .7651, .7736, .7751, .7641, .7470, .7605,
+		.7696,
+	},
+	"SPADE default, 25 passes": {
+		.8374, .8299, .8375, .8376, .7767, .7708, .7767, .7769, .7716, .7613, .7705,
+		.7722,
+	},
+	"SPADE 1/√t, 1 pass": {
+		.8352, .8260, .8362, .8363, .7663, .7522, .7656, .7670, .7347, .5644, .6705,
+		.7556,
+	},
+	"SPADE 1/√t, 25 passes": {
+		.8375, .8309, .8372, .8372, .7760, .7729, .7759, .7729, .7683, .7222, .7614,
+		.7726,
+	},
+	"fixed dual (½, ½), 25 passes": {
+		.8375, .8293, .8377, .8377, .7790, .7403, .7808, .7820, .7733, .7360, .7748,
+		.7759,
+	},
 }
 
-// statedSD holds the spreads that the spec states: a row of its table, and in its text those of Min on G4. Others are 0.
+// statedSD holds the spreads that the spec states: a row of its table, and in its text those of Min
+// on G4. Others are 0.
 var statedSD = map[string][12]float64{
 	"SPADE default, 1 pass":    {9: .015},
 	"SPADE default, 25 passes": {.0002, .0003, .0001, .0002, .0003, .0008, .0002, .0002, .0006, .0028, .0008, .0004},
@@ -158,13 +187,17 @@ var statedSD = map[string][12]float64{
 	"SPADE 1/√t, 25 passes":    {9: .03},
 }
 
-// spadeTable measures the SPADE table. The spec's fixed-dual row has no number of passes; 25 is meant.
+// spadeTable measures the SPADE table. The spec's fixed-dual row has no number of passes; 25 is
+// meant.
 func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Table, error) {
 	out := Table{Title: "SPADE on G1, G3, G4: test measure, mean ± sd over seeds [spec 8.5]"}
 	cells := map[string][]Cell{}
 	put := func(row string, x []float64, col int) {
 		mean, sd := summarize(x)
-		cells[row] = append(cells[row], Cell{Mean: mean, SD: sd, Runs: len(x), Stated: stated[row][col], StatedSD: statedSD[row][col]})
+		cells[row] = append(cells[row], Cell{
+			Mean: mean, SD: sd, Runs: len(x), Stated: stated[row][col],
+			StatedSD: statedSD[row][col],
+		})
 	}
 	for _, t := range tales {
 		for mi, m := range taleMeasures {
@@ -175,7 +208,8 @@ func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 				{"plug-in logistic", "plugin"},
 				{"balanced logistic, threshold 0", "logistic-balanced"},
 			} {
-				r, err := classify.Fit(ctx, t.train, classify.Options{Algorithm: row.algorithm, Measure: m, Valid: &t.valid, Unscaled: true})
+				r, err := classify.Fit(ctx, t.train,
+					classify.Options{Algorithm: row.algorithm, Measure: m, Valid: &t.valid, Unscaled: true})
 				if err != nil {
 					return out, err
 				}
@@ -204,7 +238,8 @@ func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 		}
 	}
 	for _, name := range []string{
-		"logistic, threshold 0", "plug-in logistic", "balanced logistic, threshold 0", "SPADE default, 1 pass", "SPADE default, 25 passes",
+		"logistic, threshold 0", "plug-in logistic", "balanced logistic, threshold 0", "SPADE default, 1 pass",
+		"SPADE default, 25 passes",
 		"SPADE 1/√t, 1 pass", "SPADE 1/√t, 25 passes", "fixed dual (½, ½), 25 passes",
 	} {
 		out.Rows = append(out.Rows, Row{Name: name, Cells: cells[name]})
@@ -217,9 +252,14 @@ func statedColumn(name string, mi int) int {
 }
 
 // spade returns the test measures after 1 and after 25 passes, by run.
-func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, eta float64, runs int, step func()) (byPass [2][]float64, err error) {
+func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, eta float64, runs int,
+	step func(),
+) (byPass [2][]float64, err error) {
 	for k := range runs {
-		opt := classify.SPADEConfig{Config: t.config(nil), Measure: m, FixedDual: fixed, DualReward: classify.DualSurrogate}
+		opt := classify.SPADEConfig{
+			Config: t.config(nil), Measure: m, FixedDual: fixed,
+			DualReward: classify.DualSurrogate,
+		}
 		opt.Step, opt.DualStep = eta, eta
 		l, err := classify.NewSPADE(opt)
 		if err != nil {
@@ -297,12 +337,19 @@ func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Tabl
 	put := func(row string, x []float64, name string) {
 		mean, sd := summarize(x)
 		s := statedSTAMP[row][map[string]int{"g1": 0, "g3": 1, "g4": 2}[name]]
-		cells[row] = append(cells[row], Cell{Mean: mean, SD: sd, Runs: len(x), Stated: s[0], StatedSD: s[1], Loose: name == "g4" && (s[1] > 0.1 || row == gridTuned)})
+		cells[row] = append(cells[row], Cell{
+			Mean: mean, SD: sd, Runs: len(x), Stated: s[0], StatedSD: s[1],
+			Loose: name == "g4" && (s[1] > 0.1 || row == gridTuned),
+		})
 	}
 	for _, t := range tales {
 		out.Columns = append(out.Columns, t.name)
-		for _, row := range []struct{ name, algorithm string }{{"logistic, threshold 0", "logistic"}, {"plug-in logistic", "plugin"}} {
-			r, err := classify.Fit(ctx, t.train, classify.Options{Algorithm: row.algorithm, Measure: f1, Valid: &t.valid, Unscaled: true})
+		for _, row := range []struct{ name, algorithm string }{
+			{"logistic, threshold 0", "logistic"},
+			{"plug-in logistic", "plugin"},
+		} {
+			r, err := classify.Fit(ctx, t.train,
+				classify.Options{Algorithm: row.algorithm, Measure: f1, Valid: &t.valid, Unscaled: true})
 			if err != nil {
 				return out, err
 			}
@@ -392,9 +439,10 @@ func (p Progress) step(total int) func() {
 	}
 }
 
-// RunTale re-runs the spec's synthetic check of SPADE and STAMP (8.5) on the named problems (g1, g3, g4) with the given number of runs
-// each (the spec has 5). About five seconds a run and problem on one core. It fails with an error of code usage for a problem that is
-// unknown or named twice, and for fewer runs than one.
+// RunTale re-runs the spec's synthetic check of SPADE and STAMP (8.5) on the named problems (g1,
+// g3, g4) with the given number of runs each (the spec has 5). About five seconds a run and problem
+// on one core. It fails with an error of code usage for a problem that is unknown or named twice,
+// and for fewer runs than one.
 func RunTale(ctx context.Context, problems []string, runs int, progress Progress) (Tale, error) {
 	if len(problems) == 0 {
 		return Tale{}, noregret.Errorf(noregret.Usage, "", "no problem is named; there are g1, g3, g4")
@@ -407,7 +455,8 @@ func RunTale(ctx context.Context, problems []string, runs int, progress Progress
 	if runs < 1 {
 		return Tale{}, noregret.Errorf(noregret.Usage, "", "number of runs is %d, want at least 1", runs)
 	}
-	step := progress.step(len(problems) * (len(taleMeasures)*(3+3*runs) + 3 + min(runs, costGridRuns) + len(stampVariants)*runs))
+	step := progress.step(len(problems) * (len(taleMeasures)*(3+3*runs) + 3 + min(runs, costGridRuns) +
+		len(stampVariants)*runs))
 	var tales []*tale
 	for _, name := range problems {
 		t, err := newTale(name)

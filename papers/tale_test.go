@@ -12,8 +12,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Spec spade-stamp 8.5, acceptance: every mean within max(.003, 2 sd), except those marked unusable and one of the cost grid. NOREGRET_FULL=1
-// (make papers) runs the whole table; the short form is G3 with two runs.
+// Spec spade-stamp 8.5, acceptance: every mean within max(.003, 2 sd), except those marked unusable
+// and one of the cost grid. NOREGRET_FULL=1 (make papers) runs the whole table; the short form is
+// G3 with two runs.
 func TestTale(t *testing.T) {
 	testsize.NoRace(t)
 	problems, runs := []string{"g3"}, 2
@@ -33,7 +34,8 @@ func TestTale(t *testing.T) {
 		for _, row := range table.Rows {
 			for i, c := range row.Cells {
 				if !c.Agrees() {
-					t.Errorf("%s, %s: %.4f ± %.4f, the spec has %.4f ± %.4f", row.Name, table.Columns[i], c.Mean, c.SD, c.Stated, c.StatedSD)
+					t.Errorf("%s, %s: %.4f ± %.4f, the spec has %.4f ± %.4f", row.Name, table.Columns[i], c.Mean, c.SD,
+						c.Stated, c.StatedSD)
 				}
 			}
 		}
@@ -68,7 +70,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// Spec 2.5: Min on G3 with η = 1/√t. The average iterate is better than the last one and far steadier.
+// Spec 2.5: Min on G3 with η = 1/√t. The average iterate is better than the last one and far
+// steadier.
 func TestAverageBeatsLastIterate(t *testing.T) {
 	testsize.NoRace(t)
 	problem, err := newTale("g3")
@@ -96,13 +99,15 @@ func TestAverageBeatsLastIterate(t *testing.T) {
 	}
 	avg, avgSD := summarize(values[classify.AverageAll])
 	last, lastSD := summarize(values[classify.AverageNone])
-	t.Logf("average %.4f ± %.4f, last %.4f ± %.4f (spec, 25 passes: .773 ± .001 and .737 ± .030)", avg, avgSD, last, lastSD)
+	t.Logf("average %.4f ± %.4f, last %.4f ± %.4f (spec, 25 passes: .773 ± .001 and .737 ± .030)", avg, avgSD, last,
+		lastSD)
 	if avg < last+0.01 || avgSD > lastSD/2 {
 		t.Error("the average is not clearly better and steadier than the last iterate")
 	}
 }
 
-// Spec 2.6: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 runs the duals up; fed with max(r, 0), the default, it does not.
+// Spec 2.6: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 runs the duals up; fed with
+// max(r, 0), the default, it does not.
 func TestGMeanDualTrap(t *testing.T) {
 	problem, err := newTale("g3")
 	if err != nil {
@@ -112,7 +117,11 @@ func TestGMeanDualTrap(t *testing.T) {
 	for _, reward := range []classify.DualReward{classify.DualSurrogate, classify.DualDefault} {
 		cfg := problem.config(nil)
 		cfg.Step = 1
-		l, err := classify.NewSPADE(classify.SPADEConfig{Config: cfg, Measure: measure.GMean{}, DualStep: 1, DualReward: reward})
+		l,
+			err := classify.NewSPADE(classify.SPADEConfig{
+			Config: cfg, Measure: measure.GMean{}, DualStep: 1,
+			DualReward: reward,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,13 +131,15 @@ func TestGMeanDualTrap(t *testing.T) {
 		a, b := l.AverageDual()
 		dual[reward] = max(a, b)
 	}
-	t.Logf("average dual %.2f with the surrogate, %.2f by default", dual[classify.DualSurrogate], dual[classify.DualDefault])
+	t.Logf("average dual %.2f with the surrogate, %.2f by default", dual[classify.DualSurrogate],
+		dual[classify.DualDefault])
 	if dual[classify.DualSurrogate] < 3 || dual[classify.DualDefault] > 2 {
 		t.Error("the trap does not show, or the default falls into it")
 	}
 }
 
-// The tolerance is the source's: our own spread widens it only where the source states none, and only so far.
+// The tolerance is the source's: our own spread widens it only where the source states none, and
+// only so far.
 func TestTolerance(t *testing.T) {
 	for _, tc := range []struct {
 		c    Cell
@@ -189,7 +200,9 @@ func TestPrintedLinesFail(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if printed, right := values[printedLines], values["STAMP, last epoch, threshold 0"]; !(printed < 0.25 && right > 0.4) {
-		t.Errorf("F1 is %.4f with the printed lines and %.4f with the general ones; the spec has .2066 and .4466", printed, right)
+	if printed, right := values[printedLines], values["STAMP, last epoch, threshold 0"]; !(printed < 0.25 &&
+		right > 0.4) {
+		t.Errorf("F1 is %.4f with the printed lines and %.4f with the general ones; the spec has .2066 and .4466",
+			printed, right)
 	}
 }

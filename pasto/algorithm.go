@@ -21,16 +21,17 @@ const (
 	ShipExploit
 )
 
-// Options are the parameters of [New]. [PaperOptions], [TheoremOptions] and [PracticalOptions] fill them in.
+// Options are the parameters of [New]. [PaperOptions], [TheoremOptions] and [PracticalOptions] fill
+// them in.
 type Options struct {
 	// Estimator is V̂'s form.
 	Estimator Estimator
-	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they count
-	// for (the paper: 1).
+	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they
+	// count for (the paper: 1).
 	U0     *Table
 	Pseudo float64
-	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip; 0
-	// does not.
+	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip;
+	// 0 does not.
 	Step     Schedule
 	StepClip float64
 	// Exploration is ε_t in [0, 1], at least MinExploration.
@@ -40,14 +41,15 @@ type Options struct {
 	Scheme Scheme
 	// Start is π_1, nil for uniform.
 	Start []float64
-	// Ship is what Deployed returns. AverageDecay > 0 makes the averages ones over about 1/AverageDecay rounds.
+	// Ship is what Deployed returns. AverageDecay > 0 makes the averages ones over about
+	// 1/AverageDecay rounds.
 	Ship         Ship
 	AverageDecay float64
 }
 
-// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1 and U_0
-// = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. With many arms and noise they are unstable:
-// see the package comment.
+// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1
+// and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. With many arms and noise they
+// are unstable: see the package comment.
 func PaperOptions(arms int) Options {
 	return Options{Estimator: IPW(), Pseudo: 1, Step: PaperStep(arms), Exploration: PaperExploration()}
 }
@@ -58,9 +60,9 @@ func TheoremOptions(g float64, rounds int) Options {
 	return Options{Estimator: IPW(), Pseudo: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
 }
 
-// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ = 0.001,
-// exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution averaged over
-// a window.
+// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ =
+// 0.001, exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution
+// averaged over a window.
 func PracticalOptions(arms int) Options {
 	return Options{
 		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
@@ -73,8 +75,9 @@ func PracticalOptions(arms int) Options {
 //	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
 //	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
 //
-// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never contain
-// ε; p̄ contains p_1 and not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in logarithms.
+// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never
+// contain ε; p̄ contains p_1 and not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in
+// logarithms.
 //
 // A round costs O(K·M) time; memory is O(K·M).
 type Algorithm struct {
@@ -101,9 +104,13 @@ func New(f Objective, arms int, o Options) (*Algorithm, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Algorithm{mirror: m, objective: f, options: o, theta: make([]float64, f.Dim()), d: make([]float64, f.Dim()), g: make([]float64, arms)}
+	a := &Algorithm{
+		mirror: m, objective: f, options: o, theta: make([]float64, f.Dim()), d: make([]float64, f.Dim()),
+		g: make([]float64, arms),
+	}
 	a.v = newEstimate(o.Estimator, arms, f.Dim(), o.U0, o.Pseudo)
-	a.text = fmt.Sprintf("pasto(metrics=%d, %v, n0=%v, step=%v, clip=%v, %v, ship=%d)", f.Dim(), o.Estimator, o.Pseudo, o.Step, o.StepClip, m, o.Ship)
+	a.text = fmt.Sprintf("pasto(metrics=%d, %v, n0=%v, step=%v, clip=%v, %v, ship=%d)", f.Dim(), o.Estimator, o.Pseudo,
+		o.Step, o.StepClip, m, o.Ship)
 	return a, nil
 }
 
@@ -140,8 +147,8 @@ func (o *Options) validate(arms, metrics int) error {
 	return nil
 }
 
-// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
-// too.
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an
+// error too.
 func (a *Algorithm) Observe(obs []Observation) error {
 	obs, total, err := a.intake.take(a.objective, obs, a.s.T+1, a.p, a.s.Active)
 	if err != nil {
@@ -189,8 +196,8 @@ func (a *Algorithm) Estimate() *Table {
 // AddArm implements [Roster]: it is AddArmFrom with means of 0.
 func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
 
-// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and a clock
-// of its own, and returns its index (spec 10.5).
+// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and
+// a clock of its own, and returns its index (spec 10.5).
 func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := checkVector("u0", u0, a.v.m); err != nil {
@@ -246,7 +253,8 @@ func (a *Algorithm) UnmarshalBinary(data []byte) error {
 // check refuses a restored state that does not fit.
 func (e *estimate) check() error {
 	s, n := &e.s, e.k*e.m
-	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k && checkVector("sum", s.Sum, n) == nil && finite(s.Scale)
+	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k &&
+		checkVector("sum", s.Sum, n) == nil && finite(s.Scale)
 	if e.form.kind == kindDR {
 		ok = ok && len(s.Base) == n
 	}

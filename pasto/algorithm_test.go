@@ -30,9 +30,23 @@ func TestTrace(t *testing.T) {
 		lw, lw2 float64 // after the round
 	}{
 		{0, 2, -2, 0.0301511345, 0.5, [4]float64{2, 0, -2, 0}, -18, 0, -0.9, 0},
-		{1, 0, 2, 0.0288675135, 0.2951400850, [4]float64{1.3333333333, 0, -1.3333333333, 0.9458144129}, 1.3333333333, 0, -0.8333333333, 0},
-		{1, 0.5, 1.5, 0.0277350098, 0.3084061572, [4]float64{1, 0.1807419214, -1, 1.2515865739}, 1, 0.1807419214, -0.7833333333, 0.0090370961},
-		{0, 2.5, -3, 0.0267261242, 0.3166935194, [4]float64{2.3788134880, 0.1445935371, -2.6945761856, 1.0012692592}, -2.1798985782, 1.8385513023, -0.8923282622, 0.1009646612},
+		{
+			1, 0, 2, 0.0288675135, 0.2951400850,
+			[4]float64{1.3333333333, 0, -1.3333333333, 0.9458144129},
+			1.3333333333, 0,
+			-0.8333333333, 0,
+		},
+		{
+			1, 0.5, 1.5, 0.0277350098, 0.3084061572,
+			[4]float64{1, 0.1807419214, -1, 1.2515865739},
+			1, 0.1807419214,
+			-0.7833333333, 0.0090370961,
+		},
+		{
+			0, 2.5, -3, 0.0267261242, 0.3166935194,
+			[4]float64{2.3788134880, 0.1445935371, -2.6945761856, 1.0012692592},
+			-2.1798985782, 1.8385513023, -0.8923282622, 0.1009646612,
+		},
 	}
 	for i, r := range rows {
 		near(t, "ε", a.epsilon(), r.eps, 1e-10)
@@ -56,14 +70,21 @@ func TestTrace(t *testing.T) {
 // Spec T2: an arm drawn twice has twice the weight.
 func TestParallelQueries(t *testing.T) {
 	e := newEstimate(IPW(), 3, 1, nil, 0)
-	e.add([]float64{.5, .3, .2}, []Observation{{Arm: 0, Metrics: []float64{1}}, {Arm: 0, Metrics: []float64{2}}, {Arm: 2, Metrics: []float64{4}}}, 0)
+	e.add([]float64{.5, .3, .2}, []Observation{
+		{Arm: 0, Metrics: []float64{1}},
+		{Arm: 0, Metrics: []float64{2}},
+		{Arm: 2, Metrics: []float64{4}},
+	}, 0)
 	for k, want := range []float64{2, 0, 6.6666666667} {
 		near(t, "Û", e.value(k, 0), want, 1e-10)
 	}
 }
 
-// unbiased enumerates all draws of Q groups from p, twice (two rounds), and returns E V̂ and Σ prob.
-func expectation(t *testing.T, form Estimator, u0 *Table, n0 float64, mu *Table, p []float64, groups, rounds int, sizes []float64) *Table {
+// unbiased enumerates all draws of Q groups from p, twice (two rounds), and returns E V̂ and Σ
+// prob.
+func expectation(t *testing.T, form Estimator, u0 *Table, n0 float64, mu *Table, p []float64, groups, rounds int,
+	sizes []float64,
+) *Table {
 	t.Helper()
 	k, m := mu.Arms(), mu.Metrics()
 	out := newTable(k, m)
@@ -99,8 +120,8 @@ func expectation(t *testing.T, form Estimator, u0 *Table, n0 float64, mu *Table,
 	return out
 }
 
-// Unbiasedness, and the stated bias, of each weighted form by enumeration of all 3^4 outcomes of two rounds
-// with two groups.
+// Unbiasedness, and the stated bias, of each weighted form by enumeration of all 3^4 outcomes of
+// two rounds with two groups.
 func TestUnbiasedByEnumeration(t *testing.T) {
 	mu := table(t, []float64{1, -2, .5}, []float64{3, 7, -1})
 	p := []float64{.5, .3, .2}
@@ -119,7 +140,10 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 		{name: "doubly robust", form: DoublyRobust()},
 		{name: "doubly robust, unequal sizes", form: DoublyRobust(), sizes: []float64{1, 5}},
 		{name: "clipped", form: Clipped(2.5), factor: func(k int) float64 { return min(1, 2.5*p[k]) }},
-		{name: "clipped and centred", form: Clipped(2.5).Centred([]float64{1, 1}), base: []float64{1, 1}, factor: func(k int) float64 { return min(1, 2.5*p[k]) }},
+		{
+			name: "clipped and centred", form: Clipped(2.5).Centred([]float64{1, 1}), base: []float64{1, 1},
+			factor: func(k int) float64 { return min(1, 2.5*p[k]) },
+		},
 		{name: "ix", form: ImplicitExploration(.1), factor: func(k int) float64 { return p[k] / (p[k] + .1) }},
 		{name: "discounted", form: DiscountedIPW(.25), factor: func(int) float64 { return 1 - .75*.75 }},
 	} {
@@ -139,8 +163,8 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 			}
 		})
 	}
-	// Errata: the weight 1/p with an overwritten column, or division by the count, is biased; so is restarting
-	// the index.
+	// Errata: the weight 1/p with an overwritten column, or division by the count, is biased; so is
+	// restarting the index.
 	wrong := 0.0
 	for a := range 3 {
 		for b := range 3 {
@@ -154,8 +178,8 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 	}
 }
 
-// Systematic draws: every arm's expected number is Q·p_k exactly (integrating over the offset), shares
-// above 1/Q too.
+// Systematic draws: every arm's expected number is Q·p_k exactly (integrating over the offset),
+// shares above 1/Q too.
 func TestSystematic(t *testing.T) {
 	p := []float64{.55, .05, .4}
 	const steps = 4000
@@ -323,7 +347,10 @@ func TestWindow(t *testing.T) {
 	r := random.New(5, "test")
 	var all [][]Observation
 	for n := range 100 {
-		obs := []Observation{{Arm: r.IntN(3), Metrics: []float64{r.NormFloat64()}}, {Arm: r.IntN(2), Metrics: []float64{r.NormFloat64()}}}
+		obs := []Observation{
+			{Arm: r.IntN(3), Metrics: []float64{r.NormFloat64()}},
+			{Arm: r.IntN(2), Metrics: []float64{r.NormFloat64()}},
+		}
 		all = append(all, obs)
 		e.add(nil, obs, 0)
 		sum, count := [3]float64{}, [3]float64{}
@@ -384,7 +411,12 @@ func TestTheory(t *testing.T) {
 	near(t, "power", Power(1, -5.0/7).At(128), math.Pow(128, -5.0/7), 1e-15)
 	// The mended bound falls as T^−¼ at the paper's ε ∝ t^−½, far slower than the printed one.
 	b := func(n int) float64 {
-		v, err := SupportedBound(Supported{10, 1, n, 1 / math.Sqrt(float64(n)), TheoremExploration(.5), Constants{1, 1, 1, 1}, 1, 1})
+		v,
+			err := SupportedBound(Supported{
+			10, 1, n, 1 / math.Sqrt(float64(n)), TheoremExploration(.5),
+			Constants{1, 1, 1, 1},
+			1, 1,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +425,8 @@ func TestTheory(t *testing.T) {
 	near(t, "rate", math.Log(b(100000)/b(6250))/math.Log(16), -.25, .04)
 }
 
-// Errata: a retired arm leaves the rest as it was; an added one has share 1/(K+1) and its own clock.
+// Errata: a retired arm leaves the rest as it was; an added one has share 1/(K+1) and its own
+// clock.
 func TestArmsComeAndGo(t *testing.T) {
 	for _, form := range []Estimator{IPW(), ArmMeans(), DoublyRobust(), WindowMeans(30)} {
 		o := PaperOptions(2)

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// A schedule of one's own that leaves its range in some round is an error then, and nothing changes: it is
-// neither clamped nor found in the middle of the round.
+// A schedule of one's own that leaves its range in some round is an error then, and nothing
+// changes: it is neither clamped nor found in the middle of the round.
 func TestScheduleOutOfRange(t *testing.T) {
 	above := func(t int) float64 {
 		if t == 7 {
@@ -91,14 +91,19 @@ func TestStartOfNothing(t *testing.T) {
 		o := PaperOptions(2)
 		o.Exploration, o.Start = explore, []float64{1, 0}
 		_, err := New(goals(t, 5, false, 0), 2, o)
-		same(t, err, "start[1]: 0: want a share of at least 1e-300, as an arm without one would never be found by steps that multiply")
+		same(t, err, "start[1]: 0: want a share of at least 1e-300, as an arm without one would never be found by "+
+			"steps that multiply")
 	}
 }
 
 // What is not concave, not finite or no box is found.
 func TestCheckConcaveFinds(t *testing.T) {
-	square := &Utility{Name: "square", Metrics: 1, U: func(x []float64) float64 { return x[0] * x[0] }, DU: func(d, x []float64) { d[0] = 2 * x[0] }}
-	broken := &Utility{Name: "broken", Metrics: 1, U: func(x []float64) float64 { return math.Sqrt(x[0]) }, DU: func(d, x []float64) { d[0] = 1 }}
+	square := &Utility{Name: "square", Metrics: 1, U: func(x []float64) float64 {
+		return x[0] * x[0]
+	}, DU: func(d, x []float64) { d[0] = 2 * x[0] }}
+	broken := &Utility{Name: "broken", Metrics: 1, U: func(x []float64) float64 {
+		return math.Sqrt(x[0])
+	}, DU: func(d, x []float64) { d[0] = 1 }}
 	for _, c := range []struct {
 		f            Objective
 		lower, upper float64
@@ -127,8 +132,8 @@ func TestCheckConcaveFinds(t *testing.T) {
 	}
 }
 
-// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is too small
-// by a hundredth is still found there, and constants that are no bounds are refused.
+// Goals far from 0 are what they say, whatever rounding does to their gradients; a constant that is
+// too small by a hundredth is still found there, and constants that are no bounds are refused.
 func TestCheckConcaveFarAway(t *testing.T) {
 	for _, far := range []float64{1e3, 1e6, 1e9, -1e12} {
 		for _, lambda := range []float64{1e-3, 5, 1e6} {
@@ -151,7 +156,8 @@ func TestCheckConcaveFarAway(t *testing.T) {
 		U:  func(x []float64) float64 { return -(x[0] - 1e6) * (x[0] - 1e6) },
 		DU: func(d, x []float64) { d[0] = -2 * (x[0] - 1e6) },
 	}
-	if err := CheckConcave(steep, []float64{1e6 - 1}, []float64{1e6 + 1}, 100, 1); err == nil || !strings.Contains(err.Error(), "above the stated") {
+	if err := CheckConcave(steep, []float64{1e6 - 1}, []float64{1e6 + 1}, 100, 1); err == nil ||
+		!strings.Contains(err.Error(), "above the stated") {
 		t.Errorf("%v", err)
 	}
 	for _, c := range [][2]float64{{math.NaN(), 2}, {2, math.NaN()}, {-1, 2}, {2, -1}} {
@@ -183,7 +189,9 @@ func TestWrongArguments(t *testing.T) {
 	_, err = Gap(goals(t, 5, true, 0), toy(t), []float64{1, 0})
 	same(t, err, "objective: it has a hard guardrail, which has no gradient: Maximize certifies such by dual prices")
 	same(t, f.Contrast(nil, []float64{1, 1}, nil), "dst: it has room for 0 values: want 2")
-	forbidden := &Utility{Name: "wall", Metrics: 2, U: func([]float64) float64 { return math.Inf(-1) }, DU: func(d, _ []float64) { clear(d) }}
+	forbidden := &Utility{Name: "wall", Metrics: 2, U: func([]float64) float64 {
+		return math.Inf(-1)
+	}, DU: func(d, _ []float64) { clear(d) }}
 	_, _, err = BestSingle(forbidden, toy(t))
 	same(t, err, `means: utility "wall": it is -Inf, which is forbidden, at each of the 2 arms`)
 	if _, err := NewContinuous(f, []float64{-1.7e308}, []float64{1.7e308}, ContinuousOptions{}); err == nil {

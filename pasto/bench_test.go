@@ -8,14 +8,26 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// BenchmarkRound is a round (draw, observe) of ten groups once every arm has been served, in ns for each arm
-// and for each arm and metric: the cost of Algorithm 1 is linear in K·M. The default does nothing with the
-// arms that are not drawn but for the rounds with a solution, which the first ones all are: its cost is that
-// of these divided by their share. What is above 10⁶ numbers wants NOREGRET_FULL=1 (make pasto-cost), and
-// some 14 GB of memory, of which six are what it takes to take a round of all arms back.
+// BenchmarkRound is a round (draw, observe) of ten groups once every arm has been served, in ns for
+// each arm and for each arm and metric: the cost of Algorithm 1 is linear in K·M. The default does
+// nothing with the arms that are not drawn but for the rounds with a solution, which the first ones
+// all are: its cost is that of these divided by their share. What is above 10⁶ numbers wants
+// NOREGRET_FULL=1 (make pasto-cost), and some 14 GB of memory, of which six are what it takes to
+// take a round of all arms back.
 func BenchmarkRound(b *testing.B) {
 	for _, name := range []string{"default", "paper", "arm-means", "s-scgd"} {
-		for _, size := range [][2]int{{100, 3}, {1000, 3}, {10_000, 3}, {100_000, 3}, {100, 100}, {1000, 100}, {10_000, 100}, {1_000_000, 3}, {100_000, 100}, {1_000_000, 100}} {
+		for _, size := range [][2]int{
+			{100, 3},
+			{1000, 3},
+			{10_000, 3},
+			{100_000, 3},
+			{100, 100},
+			{1000, 100},
+			{10_000, 100},
+			{1_000_000, 3},
+			{100_000, 100},
+			{1_000_000, 100},
+		} {
 			k, m := size[0], size[1]
 			if k*m > 1_000_000 && os.Getenv("NOREGRET_FULL") == "" {
 				continue

@@ -40,9 +40,9 @@ func TheoremConstant(arms int, c Constants) (float64, error) {
 	return portable.Log(float64(arms)) + float64(4*math.E*float64(c.Step*c.Step)) + float64(32*inner*u)/c.Step, nil
 }
 
-// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E f(μp̄_T),
-// for fixed means and [TheoremOptions]. The printed proof does not give this rate (spec 5.1): see
-// [SupportedBound] for what its argument supports. +Inf before the first round.
+// Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E
+// f(μp̄_T), for fixed means and [TheoremOptions]. The printed proof does not give this rate (spec
+// 5.1): see [SupportedBound] for what its argument supports. +Inf before the first round.
 func (a *Algorithm) Bound(c Constants) (float64, error) {
 	v, err := TheoremConstant(a.s.Live, c)
 	if err != nil {
@@ -68,9 +68,9 @@ type Supported struct {
 }
 
 // SupportedBound is the bound on max_p (1/T)·Σ_t f(V_t p) − (1/T)·Σ_t E f(V_t p_t), V_t =
-// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended (spec 5.1), for IPW with
-// n_0 = 0 and means that may change; with fixed means V_t = μ, and it bounds max_p f(μp) − E f(μp̄_T)
-// too:
+// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended (spec 5.1), for IPW
+// with n_0 = 0 and means that may change; with fixed means V_t = μ, and it bounds max_p f(μp) − E
+// f(μp̄_T) too:
 //
 //	ln K/(γT) + γR²/8 + (R/T)·Σε_t +
 //	√2·(G_f + G_U·L_f)·B·√(K/Q)·(1/T)·Σ_t (1/t)·√(Σ_{s≤t} 1/ε_s).
@@ -101,13 +101,15 @@ func SupportedBound(b Supported) (float64, error) {
 			return 0, err
 		}
 		if eps == 0 {
-			return 0, bad("exploration", "%v is 0 in round %d: want a share above 0, as the weights are up to K/ε", b.Explore, s)
+			return 0, bad("exploration", "%v is 0 in round %d: want a share above 0, as the weights are up to K/ε",
+				b.Explore, s)
 		}
 		sumEps += eps
 		inverse += 1 / eps
 		last += math.Sqrt(inverse) / float64(s)
 	}
-	out := portable.Log(float64(b.Arms))/float64(gamma*t) + float64(gamma*float64(spread*spread)/8) + float64(float64(spread/t)*sumEps)
+	out := portable.Log(float64(b.Arms))/float64(gamma*t) + float64(gamma*float64(spread*spread)/8) +
+		float64(float64(spread/t)*sumEps)
 	factor := float64(float64(math.Sqrt2*(c.Gradient+float64(c.Means*c.Smooth))) * b.Noise)
 	return out + float64(float64(factor*math.Sqrt(float64(b.Arms)/float64(b.Groups)))*(last/t)), nil
 }

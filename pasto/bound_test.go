@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is what is served.
+// boundWorld gives the means of two arms and two metrics, in [−1, 1], in round t; p is what is
+// served.
 type boundWorld struct {
 	name  string
 	means func(t int, p []float64, r *random.Source) *Table
@@ -44,9 +45,11 @@ func boundWorlds() []boundWorld {
 	}
 }
 
-// measured is the regret of a run against the best fixed mixture of the running averages of the means, and
-// the largest range that the scores had.
-func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma float64, seed uint64) (regret, spread float64, a *Algorithm) {
+// measured is the regret of a run against the best fixed mixture of the running averages of the
+// means, and the largest range that the scores had.
+func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma float64, seed uint64) (regret,
+	spread float64, a *Algorithm,
+) {
 	t.Helper()
 	const grid = 100
 	o := PaperOptions(2)
@@ -78,9 +81,9 @@ func measured(t *testing.T, w boundWorld, f *Goals, groups, rounds int, sigma fl
 	return regret, spread, a
 }
 
-// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting means,
-// where the bound says something: it is below the range of the objective. The printed theorem's is above both
-// and says nothing at this horizon.
+// The measured regret of Algorithm 1 is under the mended bound on random, adversarial and drifting
+// means, where the bound says something: it is below the range of the objective. The printed
+// theorem's is above both and says nothing at this horizon.
 func TestBoundHolds(t *testing.T) {
 	testsize.NoRace(t)
 	const groups, rounds, sigma, seeds = 100, 10_000, .1, 5
@@ -102,7 +105,11 @@ func TestBoundHolds(t *testing.T) {
 			mean, spread, a = mean+regret/float64(n), max(spread, s), l
 		}
 		c := Constants{Gradient: lipschitz, Smooth: smooth, Means: 2, Step: spread}
-		bound, err := SupportedBound(Supported{Arms: 2, Groups: groups, Rounds: rounds, Gamma: 1 / math.Sqrt(rounds), Explore: TheoremExploration(1), Constants: c, Noise: math.Sqrt(2 * 2 * (1 + sigma*sigma)), Spread: spread})
+		bound,
+			err := SupportedBound(Supported{
+			Arms: 2, Groups: groups, Rounds: rounds, Gamma: 1 / math.Sqrt(rounds),
+			Explore: TheoremExploration(1), Constants: c, Noise: math.Sqrt(2 * 2 * (1 + sigma*sigma)), Spread: spread,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,15 +117,16 @@ func TestBoundHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%-12s regret %.4f, mended bound %.4f, printed bound %.4f, range of f %.1f, of g %.2f", w.name, mean, bound, printed, span, spread)
+		t.Logf("%-12s regret %.4f, mended bound %.4f, printed bound %.4f, range of f %.1f, of g %.2f", w.name, mean,
+			bound, printed, span, spread)
 		if mean > bound || bound > span/2 || printed < bound {
 			t.Error("want regret ≤ mended bound ≤ half the range of f")
 		}
 	}
 }
 
-// The mended bound is the formula of spec 5.1, summed here as it stands there, and for one round by hand; the
-// printed one is C/√T for the rounds so far.
+// The mended bound is the formula of spec 5.1, summed here as it stands there, and for one round by
+// hand; the printed one is C/√T for the rounds so far.
 func TestBoundValue(t *testing.T) {
 	value := func(b Supported) float64 {
 		v, err := SupportedBound(b)
@@ -141,9 +149,13 @@ func TestBoundValue(t *testing.T) {
 		}
 		weighed += math.Sqrt(inverse) / float64(n)
 	}
-	near(t, "bound", value(b), math.Log(7)/(.02*40)+.02*25/8+5./40*explored+math.Sqrt2*(1.5+.7*2)*3*math.Sqrt(7./3)*weighed/40, 1e-12)
+	near(t, "bound", value(b),
+		math.Log(7)/(.02*40)+.02*25/8+5./40*explored+math.Sqrt2*(1.5+.7*2)*3*math.Sqrt(7./3)*weighed/40, 1e-12)
 	// T = 1, ε = ¼: ln 2/½ + ½·4²/8 + 4·¼ + √2·(1 + 2·3)·5·√(2/8)·√4 = 2·ln 2 + 2 + 35·√2.
-	b = Supported{Arms: 2, Groups: 8, Rounds: 1, Gamma: .5, Explore: Constant(.25), Constants: Constants{Gradient: 1, Smooth: 3, Means: 2}, Noise: 5, Spread: 4}
+	b = Supported{
+		Arms: 2, Groups: 8, Rounds: 1, Gamma: .5, Explore: Constant(.25),
+		Constants: Constants{Gradient: 1, Smooth: 3, Means: 2}, Noise: 5, Spread: 4,
+	}
 	near(t, "bound of one round", value(b), 2*math.Ln2+2+35*math.Sqrt2, 1e-12)
 
 	a := newAlgorithm(t, goals(t, 5, false, 0), 2, PaperOptions(2))
@@ -157,7 +169,10 @@ func TestBoundValue(t *testing.T) {
 
 // Constants and horizons of which no bound can be made are refused.
 func TestBoundRefused(t *testing.T) {
-	ok := Supported{Arms: 2, Groups: 1, Rounds: 10, Gamma: .1, Explore: PaperExploration(), Constants: Constants{1, 1, 1, 1}, Noise: 1, Spread: 1}
+	ok := Supported{
+		Arms: 2, Groups: 1, Rounds: 10, Gamma: .1, Explore: PaperExploration(),
+		Constants: Constants{1, 1, 1, 1}, Noise: 1, Spread: 1,
+	}
 	if v, err := SupportedBound(ok); err != nil || !(v > 0) {
 		t.Fatal(v, err)
 	}

@@ -16,8 +16,8 @@ type hardBox struct {
 	options      ContinuousOptions
 }
 
-// brute is the hard optimum over a fine grid of the box: of its mixtures, or the error that says that none
-// holds the guardrail.
+// brute is the hard optimum over a fine grid of the box: of its mixtures, or the error that says
+// that none holds the guardrail.
 func (b *hardBox) brute(f *Goals) (*Optimum, error) {
 	const side = 200
 	n := 1
@@ -40,12 +40,24 @@ func (b *hardBox) brute(f *Goals) (*Optimum, error) {
 func hardBoxes() []hardBox {
 	bump := func(x, at, width float64) float64 { return math.Exp(-(x - at) * (x - at) / (width * width)) }
 	return []hardBox{
-		{"gain and guardrail in different corners of a line", []float64{0}, []float64{1}, func(x []float64) (float64, float64) {
-			return 2 * bump(x[0], .12, .2), 2*bump(x[0], .83, .2) - .7
-		}, ContinuousOptions{Nodes: 5, Every: 100}},
-		{"held on a narrow peak that no first node is near", []float64{0}, []float64{1}, func(x []float64) (float64, float64) {
-			return x[0], 1.5*bump(x[0], .315, .06) - .5
-		}, ContinuousOptions{Nodes: 4, Every: 100}},
+		{
+			"gain and guardrail in different corners of a line",
+			[]float64{0},
+			[]float64{1},
+			func(x []float64) (float64, float64) {
+				return 2 * bump(x[0], .12, .2), 2*bump(x[0], .83, .2) - .7
+			},
+			ContinuousOptions{Nodes: 5, Every: 100},
+		},
+		{
+			"held on a narrow peak that no first node is near",
+			[]float64{0},
+			[]float64{1},
+			func(x []float64) (float64, float64) {
+				return x[0], 1.5*bump(x[0], .315, .06) - .5
+			},
+			ContinuousOptions{Nodes: 4, Every: 100},
+		},
 		{"a peak in the plane", []float64{0, -1}, []float64{2, 1}, func(x []float64) (float64, float64) {
 			return x[0] - x[1], 1.5*bump(x[0], .6, .35)*bump(x[1], .6, .35) - .5
 		}, ContinuousOptions{Nodes: 6, Every: 100}},
@@ -77,8 +89,9 @@ func playBox(t *testing.T, c *Continuous, world func(x []float64) (float64, floa
 	}
 }
 
-// With a hard guardrail the search follows the dual prices: it finds points that hold it where no node does,
-// and the mixture comes close to the best of a fine grid, and holds the guardrail in the true means.
+// With a hard guardrail the search follows the dual prices: it finds points that hold it where no
+// node does, and the mixture comes close to the best of a fine grid, and holds the guardrail in the
+// true means.
 func TestContinuousHard(t *testing.T) {
 	testsize.NoRace(t)
 	for _, b := range hardBoxes() {
@@ -101,7 +114,8 @@ func TestContinuousHard(t *testing.T) {
 					gain += w * x
 					guard += w * y
 				}
-				t.Logf("seed %d: optimum %.4f, found %.4f, guardrail %+.4f, %d nodes, gap %.4f", seed, best.Value, gain, guard, c.Arms(), c.Gap())
+				t.Logf("seed %d: optimum %.4f, found %.4f, guardrail %+.4f, %d nodes, gap %.4f", seed, best.Value, gain,
+					guard, c.Arms(), c.Gap())
 				if guard < -1e-9 {
 					broken++
 				}
@@ -119,8 +133,9 @@ func TestContinuousHard(t *testing.T) {
 	}
 }
 
-// What no mixture of the nodes holds is not surely infeasible while a point between them might hold it; what
-// no point of the box holds is, after enough rounds, with nearly the least violation of a fine grid.
+// What no mixture of the nodes holds is not surely infeasible while a point between them might hold
+// it; what no point of the box holds is, after enough rounds, with nearly the least violation of a
+// fine grid.
 func TestContinuousInfeasible(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[1]
@@ -147,7 +162,8 @@ func TestContinuousInfeasible(t *testing.T) {
 	}
 }
 
-// A point between the nodes need not make up for more than what they lack beyond the guardrail's slack.
+// A point between the nodes need not make up for more than what they lack beyond the guardrail's
+// slack.
 func TestContinuousSlack(t *testing.T) {
 	slope := func(x []float64) (float64, float64) { return -x[0], .5*x[0] - .8 } // nodes to .75, and held from .96
 	for _, c := range []struct {
@@ -155,7 +171,8 @@ func TestContinuousSlack(t *testing.T) {
 		sure  bool
 	}{{.32, false}, {.01, true}} {
 		f := one(t, Metric{Name: "gain"}, Metric{Name: "guard", Role: Guardrail, Hard: true, Slack: c.slack})
-		b, err := NewContinuous(f, []float64{0}, []float64{1}, ContinuousOptions{Nodes: 4, Every: 1_000_000}) // no search
+		// no search
+		b, err := NewContinuous(f, []float64{0}, []float64{1}, ContinuousOptions{Nodes: 4, Every: 1_000_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +223,10 @@ func TestContinuousEnormous(t *testing.T) {
 				var obs []Observation
 				for _, k := range arms {
 					x := c.Point(k)[0]
-					obs = append(obs, Observation{Arm: k, Metrics: []float64{u * (x + .1*Normal(r)), u * (offset - x + .1*Normal(r))}})
+					obs = append(obs, Observation{
+						Arm:     k,
+						Metrics: []float64{u * (x + .1*Normal(r)), u * (offset - x + .1*Normal(r))},
+					})
 				}
 				if err := c.Observe(obs); err != nil {
 					t.Fatalf("u = %v, round %d: %v", u, n, err)
@@ -220,7 +240,8 @@ func TestContinuousEnormous(t *testing.T) {
 	}
 }
 
-// A tolerance is of the objective: while no mixture of the nodes holds the hard guardrails the search goes on, whatever it is.
+// A tolerance is of the objective: while no mixture of the nodes holds the hard guardrails the
+// search goes on, whatever it is.
 func TestToleranceWaitsForGuardrails(t *testing.T) {
 	b := hardBoxes()[1]
 	for _, tolerance := range []float64{.3, 1, 1e6} {

@@ -7,15 +7,16 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// column is what a search knows: a direction of the metrics, the score of each active node in it, with its
-// squared standard error, both in units that keep their squares finite, and the process fitted to the
-// scores, nil where none fits.
+// column is what a search knows: a direction of the metrics, the score of each active node in it,
+// with its squared standard error, both in units that keep their squares finite, and the process
+// fitted to the scores, nil where none fits.
 type column struct {
 	nodes        []int
 	score, noise []float64
 	unit         float64 // of the scores
 	process      *process
-	// lack is the least violation of the hard guardrails by mixtures of the nodes, 0 where one holds them.
+	// lack is the least violation of the hard guardrails by mixtures of the nodes, 0 where one
+	// holds them.
 	lack float64
 }
 
@@ -58,7 +59,8 @@ func (c *Continuous) score(d, theta []float64) *column {
 			v += float64(float64(d[i]*d[i]) * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 		}
 		a := convex.Dot(d, l.s.Mean[k*m:(k+1)*m]) - level
-		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a), append(x.noise, v)
+		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a),
+			append(x.noise, v)
 		scale += float64(a * a)
 	}
 	if !(scale > 0) { // one node: nothing is known of how scores differ but that noise has a part in it
@@ -76,12 +78,12 @@ func (c *Continuous) score(d, theta []float64) *column {
 	return x
 }
 
-// price makes the column that a linear program over the nodes' estimates asks for. With the guardrails that
-// take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual prices: no mixture with
-// a point of the box whose score is at most s has a reward of more than s above the program's (to first
-// order, where the reward is not linear). Where no mixture of the nodes holds the guardrails, ν are the
-// prices of the least violation and the reward has no part: no mixture with such points has a violation
-// smaller by more than s.
+// price makes the column that a linear program over the nodes' estimates asks for. With the
+// guardrails that take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual
+// prices: no mixture with a point of the box whose score is at most s has a reward of more than s
+// above the program's (to first order, where the reward is not linear). Where no mixture of the
+// nodes holds the guardrails, ν are the prices of the least violation and the reward has no part:
+// no mixture with such points has a violation smaller by more than s.
 func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 	l, m := c.learner, g.Dim()
 	part := &Table{metrics: m}
@@ -120,8 +122,8 @@ func (c *Continuous) price(g *Goals, take func(*Metric) bool) (*column, error) {
 	return x, nil
 }
 
-// plan is step 1 and 2 of a search: by the gradient at the cautious mixture, or by the dual prices of hard
-// guardrails. It is nil where these cannot be had.
+// plan is step 1 and 2 of a search: by the gradient at the cautious mixture, or by the dual prices
+// of hard guardrails. It is nil where these cannot be had.
 func (c *Continuous) plan() *column {
 	l, m := c.learner, c.learner.objective.Dim()
 	if l.hard != nil {
@@ -165,9 +167,11 @@ func (c *Continuous) search() {
 	c.c.Width = max(c.c.Width/2, 1.0/64)
 }
 
-// candidate is the point of largest mean + 2 sd among quasi-random points, which go on from halton, and
-// perturbations of the mixture's atoms.
-func (c *Continuous) candidate(best *column, halton *int, r *random.SplitMix64, width float64) (x []float64, promise float64) {
+// candidate is the point of largest mean + 2 sd among quasi-random points, which go on from halton,
+// and perturbations of the mixture's atoms.
+func (c *Continuous) candidate(best *column, halton *int, r *random.SplitMix64, width float64) (x []float64,
+	promise float64,
+) {
 	g := best.process
 	var atoms []int
 	for k, w := range c.learner.s.Down {
@@ -196,13 +200,13 @@ func (c *Continuous) candidate(best *column, halton *int, r *random.SplitMix64, 
 	return x, float64(promise * best.unit)
 }
 
-// Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil when some
-// mixture of the nodes served so far holds them by the estimates V̂, else the least violation there is by
-// them among such mixtures. Sure reports that not even estimates moved in the good direction by three
-// standard errors could hold them, and that no point looked at promises to make up for it: Gaussian processes
-// of the nodes' scores are asked, at 2 sd above their mean, at as many candidates as in a search. Sure is
-// thus an estimate where the metrics move faster than the nodes lie. O(n³ + C·n²) for n nodes and C
-// candidates; it changes nothing.
+// Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil
+// when some mixture of the nodes served so far holds them by the estimates V̂, else the least
+// violation there is by them among such mixtures. Sure reports that not even estimates moved in the
+// good direction by three standard errors could hold them, and that no point looked at promises to
+// make up for it: Gaussian processes of the nodes' scores are asked, at 2 sd above their mean, at
+// as many candidates as in a search. Sure is thus an estimate where the metrics move faster than
+// the nodes lie. O(n³ + C·n²) for n nodes and C candidates; it changes nothing.
 func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
 	if least, sure = c.learner.infeasible(true); !sure {
 		return least, false
@@ -226,7 +230,8 @@ func (c *Continuous) Infeasible() (least *Infeasible, sure bool) {
 	return least, true
 }
 
-// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one does.
+// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one
+// does.
 func (c *Continuous) room(nodes []int, score, noise []float64) bool {
 	for c.learner.s.Live >= c.options.MaxNodes {
 		worst, low := -1, 0.0

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// changed ends the round for the arms that were served in it, and reports whether one of them has changed.
+// changed ends the round for the arms that were served in it, and reports whether one of them has
+// changed.
 func (l *Confident) changed(obs []Observation) bool {
 	found := l.trend()
 	for i := range obs {
@@ -24,15 +25,16 @@ func (l *Confident) changed(obs []Observation) bool {
 	return found
 }
 
-// segmentEnds reports whether arm k has been served in as many rounds of its block as make whole segments.
+// segmentEnds reports whether arm k has been served in as many rounds of its block as make whole
+// segments.
 func (l *Confident) segmentEnds(k int) bool {
 	return int64(l.s.NewRounds[k])%firstBlock == 0
 }
 
-// surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard deviations of
-// the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes w of the group and old of
-// the mean. Such innovations have variance 1 and nothing to do with each other, but for what groups of a round
-// have in common.
+// surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard
+// deviations of the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes
+// w of the group and old of the mean. Such innovations have variance 1 and nothing to do with each
+// other, but for what groups of a round have in common.
 func (l *Confident) surprise(k, i int, d, both float64) {
 	s, j := &l.s, k*l.objective.Dim()+i
 	if !(s.CalmPool[i] > 0) || both == 0 {
@@ -45,11 +47,12 @@ func (l *Confident) surprise(k, i int, d, both float64) {
 	l.groups[i]++
 }
 
-// trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all of them sends
-// the traffic to arms that were served too seldom before it for a test of their own. It is a two-sided CUSUM of
-// the rounds' innovations, each at most 2, of which 1 is taken off: the alarm is at 4·Alarm, 24 rounds of more
-// than 2 standard deviations in a row. Where the noise is larger than it is taken to be, and each round has 2 with
-// a random sign, it is less likely to come than once in a million rounds.
+// trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all
+// of them sends the traffic to arms that were served too seldom before it for a test of their own.
+// It is a two-sided CUSUM of the rounds' innovations, each at most 2, of which 1 is taken off: the
+// alarm is at 4·Alarm, 24 rounds of more than 2 standard deviations in a row. Where the noise is
+// larger than it is taken to be, and each round has 2 with a random sign, it is less likely to come
+// than once in a million rounds.
 func (l *Confident) trend() bool {
 	s, found := &l.s, false
 	for i, n := range l.groups {
@@ -70,9 +73,9 @@ func (l *Confident) trend() bool {
 	return found
 }
 
-// calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half of all, and
-// again. The segment waits for the next: where a change within it was too little to be found, it is soon. It is
-// not taken where a change of all arms may be under way.
+// calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half
+// of all, and again. The segment waits for the next: where a change within it was too little to be
+// found, it is soon. It is not taken where a change of all arms may be under way.
 func (l *Confident) calm(k int) {
 	s, m := &l.s, l.objective.Dim()
 	if max(slices.Max(s.Rise), slices.Max(s.Fall)) < l.options.Alarm || l.options.Alarm < 0 {
@@ -109,8 +112,8 @@ func (l *Confident) endBlock(k int) {
 	clear(s.NewMean[k*m : (k+1)*m])
 }
 
-// differs compares the means of the recent block and of the last segment with those of the arm's earlier
-// observations.
+// differs compares the means of the recent block and of the last segment with those of the arm's
+// earlier observations.
 func (l *Confident) differs(k int) bool {
 	s, m := &l.s, l.objective.Dim()
 	for i := range m {
@@ -127,11 +130,12 @@ func (l *Confident) differs(k int) bool {
 	return false
 }
 
-// apart reports whether the mean of a recent part of arm k's observations, of so much size and cluster, differs
-// from that of the others by more than Alarm standard errors. To these comes what a skewed or long-tailed metric
-// is more likely to miss its mean by than a normal one: with z standard errors it is (z²−1)/6 times the ratio of
-// the third moment to the variance (Cornish and Fisher's first term), six events of a rare one; what groups of a
-// round have in common is one event for all of them.
+// apart reports whether the mean of a recent part of arm k's observations, of so much size and
+// cluster, differs from that of the others by more than Alarm standard errors. To these comes what
+// a skewed or long-tailed metric is more likely to miss its mean by than a normal one: with z
+// standard errors it is (z²−1)/6 times the ratio of the third moment to the variance (Cornish and
+// Fisher's first term), six events of a rare one; what groups of a round have in common is one
+// event for all of them.
 func (l *Confident) apart(k, i int, mean, size, cluster float64) bool {
 	s, all := &l.s, l.s.Mean[k*l.objective.Dim()+i]
 	old := s.Size[k] - size
@@ -155,10 +159,10 @@ func (l *Confident) skew(i int, z float64) float64 {
 	return float64(max(float64(z*z)-1, 0) / 6 * (l.s.Bulge[i] / l.s.Pool[i]))
 }
 
-// forget begins anew after a change: nobody knows which arms have changed and when, so that each is served
-// again before it counts for more than one group, with the mean that it had, which its first observation
-// replaces. The noise is what it was within segments, and counts for a few groups; of effects that groups of a
-// round have in common nothing is known.
+// forget begins anew after a change: nobody knows which arms have changed and when, so that each is
+// served again before it counts for more than one group, with the mean that it had, which its first
+// observation replaces. The noise is what it was within segments, and counts for a few groups; of
+// effects that groups of a round have in common nothing is known.
 func (l *Confident) forget() {
 	s, m := &l.s, l.objective.Dim()
 	if s.CalmFreedom == 0 { // early

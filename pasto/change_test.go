@@ -18,13 +18,22 @@ func one(t testing.TB, m ...Metric) *Goals {
 	return g
 }
 
-// All arms jump at once by the same amount, up or down, by so much that it hides which arm is best. What was
-// seen before the jump does not keep the wrong arm deployed: 6,000 rounds later the best one is in all but at
-// most two of 40 runs.
+// All arms jump at once by the same amount, up or down, by so much that it hides which arm is best.
+// What was seen before the jump does not keep the wrong arm deployed: 6,000 rounds later the best
+// one is in all but at most two of 40 runs.
 func TestJumpOfAllArms(t *testing.T) {
 	testsize.NoRace(t)
 	seeds := testsize.Of(40, 4)
-	for _, c := range []struct{ jump, gap float64 }{{3, .5}, {-3, .5}, {5, .5}, {10, .5}, {-10, .5}, {20, 1}, {-20, 1}, {1e9, 1}} {
+	for _, c := range []struct{ jump, gap float64 }{
+		{3, .5},
+		{-3, .5},
+		{5, .5},
+		{10, .5},
+		{-10, .5},
+		{20, 1},
+		{-20, 1},
+		{1e9, 1},
+	} {
 		for _, groups := range []int{1, 10} {
 			wrong := 0
 			for seed := range uint64(seeds) {
@@ -64,9 +73,11 @@ func TestJumpOfAllArms(t *testing.T) {
 	}
 }
 
-// rareRun plays the default on arms whose one metric is the share of a group's units with an event, and
-// returns it.
-func rareRun(t *testing.T, g *Goals, rates []float64, units, rounds int, seed uint64, each func(n int, l *Confident)) *Confident {
+// rareRun plays the default on arms whose one metric is the share of a group's units with an event,
+// and returns it.
+func rareRun(t *testing.T, g *Goals, rates []float64, units, rounds int, seed uint64,
+	each func(n int, l *Confident),
+) *Confident {
 	t.Helper()
 	l, err := NewConfident(g, len(rates), ConfidentOptions{})
 	if err != nil {
@@ -95,8 +106,8 @@ func rareRun(t *testing.T, g *Goals, rates []float64, units, rounds int, seed ui
 	return l
 }
 
-// Events that are rare: an arm without one yet is not taken to be known to have none, and so the better arm does
-// not freeze.
+// Events that are rare: an arm without one yet is not taken to be known to have none, and so the
+// better arm does not freeze.
 func TestRareEvents(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(60, 6)
@@ -120,8 +131,8 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
-// The same with a hard guardrail on the rate, which the arm that is better otherwise breaks: in how many runs
-// what is deployed breaks it.
+// The same with a hard guardrail on the rate, which the arm that is better otherwise breaks: in how
+// many runs what is deployed breaks it.
 func TestRareGuardrail(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(200, 50)
@@ -159,7 +170,8 @@ func TestRareGuardrail(t *testing.T) {
 	}
 }
 
-// A metric that is only watched restarts nothing, whatever it does, and a drift of one that is not does.
+// A metric that is only watched restarts nothing, whatever it does, and a drift of one that is not
+// does.
 func TestReportDoesNotRestart(t *testing.T) {
 	for _, role := range []Role{Report, Primary} {
 		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "clock", Role: role}), 2, ConfidentOptions{})
@@ -169,7 +181,10 @@ func TestReportDoesNotRestart(t *testing.T) {
 		r, arms := random.New(1, "clock"), make([]int, 1)
 		for n := range 5000 {
 			l.Draw(r, arms)
-			if err := l.Observe([]Observation{{Arm: arms[0], Metrics: []float64{Normal(r), float64(n) / 50}}}); err != nil {
+			if err := l.Observe([]Observation{{
+				Arm:     arms[0],
+				Metrics: []float64{Normal(r), float64(n) / 50},
+			}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -179,8 +194,8 @@ func TestReportDoesNotRestart(t *testing.T) {
 	}
 }
 
-// Metrics that are not normal raise no false alarm: events of a rate of 0.0003 to 0.1, and lognormal values; and
-// events that become ten times as frequent do.
+// Metrics that are not normal raise no false alarm: events of a rate of 0.0003 to 0.1, and
+// lognormal values; and events that become ten times as frequent do.
 func TestAlarmOfSkewedMetrics(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(10, 1)
@@ -240,8 +255,8 @@ func event(r *random.Source, rate float64) float64 {
 	return 0
 }
 
-// After a change the noise is neither lost nor that of the jump, whatever the jump is in standard deviations, and
-// what groups of a round have in common is known anew within a few rounds.
+// After a change the noise is neither lost nor that of the jump, whatever the jump is in standard
+// deviations, and what groups of a round have in common is known anew within a few rounds.
 func TestNoiseAfterChange(t *testing.T) {
 	testsize.NoRace(t)
 	const arms, groups, effect = 5, 10, .5
@@ -278,7 +293,8 @@ func TestNoiseAfterChange(t *testing.T) {
 	}
 	// One arm: the guardrail is held by far before and after, and its error is never 0.
 	for seed := range uint64(testsize.Of(100, 20)) {
-		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Threshold: -1, Hard: true}), 1, ConfidentOptions{})
+		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Threshold: -1, Hard: true}),
+			1, ConfidentOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +370,10 @@ func TestSizesApart(t *testing.T) {
 			if n < 3 {
 				size = 1e-9
 			}
-			if err := l.Observe([]Observation{{Arm: n % 3, Size: size, Metrics: []float64{Normal(r), Normal(r)}}}); err != nil {
+			if err := l.Observe([]Observation{{
+				Arm: n % 3, Size: size,
+				Metrics: []float64{Normal(r), Normal(r)},
+			}}); err != nil {
 				t.Fatalf("seed %d, round %d: %v", seed, n, err)
 			}
 			data, err := l.MarshalBinary()
@@ -377,7 +396,8 @@ func TestSizesApart(t *testing.T) {
 func TestHardSoftMinUnits(t *testing.T) {
 	var want float64
 	for _, u := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e9} {
-		g, err := NewGoals([]Metric{{Name: "a"}, {Name: "b"}, {Name: "y", Role: Guardrail, Hard: true, Threshold: -u}}, 1/u)
+		g, err := NewGoals([]Metric{{Name: "a"}, {Name: "b"}, {Name: "y", Role: Guardrail, Hard: true, Threshold: -u}},
+			1/u)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +405,8 @@ func TestHardSoftMinUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(t, l, table(t, []float64{2 * u, -2 * u}, []float64{0, 2 * u}, []float64{0, 0}), 2, 200, .001*u, random.New(1, "units"))
+		play(t, l, table(t, []float64{2 * u, -2 * u}, []float64{0, 2 * u}, []float64{0, 0}), 2, 200, .001*u,
+			random.New(1, "units"))
 		if u == 1 {
 			if want = l.Deployed()[0]; want < .2 || want > .8 {
 				t.Fatalf("a share of %v: the test sees nothing", want)

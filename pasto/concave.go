@@ -8,13 +8,14 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent inequality f(b)
-// ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and, where
-// finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names the two points
-// of the first breach. It can refute concavity and not prove it. A value of −Inf is a forbidden point and
-// left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the terms, the points among them,
-// are taken to be rounding. The same seed tests the same points. Learners of a [Utility] with a finite box do this with
-// 100 pairs when they are made, and take 1e-6 for rounding, as its gradient may be by differences.
+// CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent
+// inequality f(b) ≤ f(a) + ⟨∇f(a), b − a⟩, the midpoint inequality f((a+b)/2) ≥ (f(a)+f(b))/2, and,
+// where finite, the constants, which must be numbers from 0 to +Inf. It returns an error that names
+// the two points of the first breach. It can refute concavity and not prove it. A value of −Inf is
+// a forbidden point and left out, NaN and +Inf are refused. Differences of 1e-12 of the size of the
+// terms, the points among them, are taken to be rounding. The same seed tests the same points.
+// Learners of a [Utility] with a finite box do this with 100 pairs when they are made, and take
+// 1e-6 for rounding, as its gradient may be by differences.
 func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error {
 	return checkConcave(f, lower, upper, n, seed, 1e-12)
 }
@@ -43,7 +44,8 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 	}
 	for i := range lower {
 		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > largest || math.Abs(upper[i]) > largest {
-			return bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v", lower[i], upper[i], largest)
+			return bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v", lower[i],
+				upper[i], largest)
 		}
 	}
 	if n < 1 {
@@ -51,10 +53,12 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 	}
 	lipschitz, smooth := f.Constants(lower, upper)
 	if !(lipschitz >= 0) || !(smooth >= 0) {
-		return bad("objective", "%s: its constants are %v and %v: want numbers, at least 0", nameOf(f), lipschitz, smooth)
+		return bad("objective", "%s: its constants are %v and %v: want numbers, at least 0", nameOf(f), lipschitz,
+			smooth)
 	}
 	r := random.New(seed, "pasto: concavity")
-	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	a, b, mid, ga, gb := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d),
+		make([]float64, d)
 	for range n {
 		for i := range a {
 			a[i] = lower[i] + float64(r.Float64()*(upper[i]-lower[i]))
@@ -64,7 +68,8 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		fa, fb, fm := f.Value(a), f.Value(b), f.Value(mid)
 		for _, v := range [][2]any{{a, fa}, {b, fb}, {mid, fm}} {
 			if y := v[1].(float64); y != y || math.IsInf(y, 1) {
-				return bad("objective", "%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden", nameOf(f), y, v[0])
+				return bad("objective", "%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden",
+					nameOf(f), y, v[0])
 			}
 		}
 		if !finite(fa) || !finite(fb) {
@@ -80,11 +85,14 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		slack := float64(rounding * size)
 		switch {
 		case !(fb <= fa+tangent+slack):
-			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a, fa+tangent)
+			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a,
+				fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
-			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the ends %v", a, b, fm, (fa+fb)/2)
+			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the "+
+				"ends %v", a, b, fm, (fa+fb)/2)
 		case convex.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
-			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga), lipschitz)
+			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga),
+				lipschitz)
 		}
 		if err := checkSmooth(a, b, ga, gb, smooth, rounding); err != nil {
 			return err
@@ -107,7 +115,8 @@ func checkSmooth(a, b, ga, gb []float64, smooth, rounding float64) error {
 	points := float64(smooth * (convex.Norm2(a) + convex.Norm2(b)))
 	slack := float64(rounding*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
 	if norm > float64(float64(smooth*distance)*(1+float64(1e3*rounding)))+slack {
-		return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b, smooth, distance)
+		return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b,
+			smooth, distance)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package pasto
 
 import "math"
 
-// take adds an observation to the arm's statistics. What is left of an arm from before a change ends with the
-// first observation after it.
+// take adds an observation to the arm's statistics. What is left of an arm from before a change
+// ends with the first observation after it.
 func (l *Confident) take(o *Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	s.count(k, -1)
@@ -71,9 +71,9 @@ func (l *Confident) spread(k int) float64 {
 	return max(l.s.Size[k]-l.s.Cluster[k]/l.s.Size[k], 0)
 }
 
-// common adds a round to what is known of the effects that its groups have in common: for two groups of
-// different noise the product of what they miss their arms' means by has the common variance as its mean.
-// Arms without a mean have no part in it.
+// common adds a round to what is known of the effects that its groups have in common: for two
+// groups of different noise the product of what they miss their arms' means by has the common
+// variance as its mean. Arms without a mean have no part in it.
 func (l *Confident) common(obs []Observation) {
 	s, m := &l.s, l.objective.Dim()
 	total, known := 0.0, 0
@@ -111,7 +111,8 @@ func (l *Confident) common(obs []Observation) {
 	s.Pairs += 1 - each
 }
 
-// alone adds a round of one group, of an arm that has a mean, to what is known of the effects of rounds.
+// alone adds a round of one group, of an arm that has a mean, to what is known of the effects of
+// rounds.
 func (l *Confident) alone(o *Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	a, w, size := &s.Lone, unit(o), s.Size[k]
@@ -131,12 +132,13 @@ func (l *Confident) alone(o *Observation) {
 	}
 }
 
-// lonely is what the scatter of τ² by lone groups was measured to lack of that of so many squares of normal numbers.
+// lonely is what the scatter of τ² by lone groups was measured to lack of that of so many squares
+// of normal numbers.
 const lonely = 0.6
 
-// known is the number of rounds that those of one group are worth for τ²: none where their sizes are alike, as
-// there 1/size does not tell σ² from τ², and where they differ by orders of magnitude as many as the large ones
-// are, (Σ size)²/Σ size².
+// known is the number of rounds that those of one group are worth for τ²: none where their sizes
+// are alike, as there 1/size does not tell σ² from τ², and where they differ by orders of magnitude
+// as many as the large ones are, (Σ size)²/Σ size².
 func (a *lone) known() float64 {
 	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
 	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
@@ -145,7 +147,8 @@ func (a *lone) known() float64 {
 	return float64(lonely * min(float64(a.Rounds*(apart/(apart+a.Part))), float64(a.Sized*(a.Sized/a.Heavy))))
 }
 
-// inner adds what groups of one arm in one round differ by, which effects of the round have no part in.
+// inner adds what groups of one arm in one round differ by, which effects of the round have no part
+// in.
 func (l *Confident) inner(obs []Observation) {
 	s, again := &l.s, false
 	for i := range obs {
@@ -170,9 +173,9 @@ func (l *Confident) inner(obs []Observation) {
 	}
 }
 
-// byScatter is the number of degrees of freedom of τ² as the difference of arms' scatter between rounds and
-// within: where few rounds have groups of two arms and sizes are alike it is all there is. 0 where τ² is better
-// known otherwise. Successive differences of n groups know σ² as ⅔·n do.
+// byScatter is the number of degrees of freedom of τ² as the difference of arms' scatter between
+// rounds and within: where few rounds have groups of two arms and sizes are alike it is all there
+// is. 0 where τ² is better known otherwise. Successive differences of n groups know σ² as ⅔·n do.
 func (l *Confident) byScatter() float64 {
 	s := &l.s
 	n := min(s.Inners*2/3, s.Between)
@@ -190,9 +193,9 @@ func (l *Confident) tauFreedom() float64 {
 	return l.s.Pairs + l.s.Lone.known()
 }
 
-// tau is the variance τ² of what the groups of a round have in common in metric i: the mean product of two
-// groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ part and
-// Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
+// tau is the variance τ² of what the groups of a round have in common in metric i: the mean product
+// of two groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ
+// part and Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
 func (l *Confident) tau(i int) float64 {
 	s, a := &l.s, &l.s.Lone
 	if l.byScatter() > 0 {
@@ -210,19 +213,21 @@ func (l *Confident) tau(i int) float64 {
 	return max(sum/n, 0)
 }
 
-// variance is that of a unit of size of arm k in metric i, with what it has in common with others of its
-// round; +Inf while nothing is known.
+// variance is that of a unit of size of arm k in metric i, with what it has in common with others
+// of its round; +Inf while nothing is known.
 func (l *Confident) variance(k, i int) float64 { return l.without(k, i, 0) }
 
-// without is the variance of a unit of size of arm k in metric i, without tau in common with others of its round.
-// The pooled one counts for poolWeight groups, and for more where the arm's own is smaller: see weight.
+// without is the variance of a unit of size of arm k in metric i, without tau in common with others
+// of its round. The pooled one counts for poolWeight groups, and for more where the arm's own is
+// smaller: see weight.
 func (l *Confident) without(k, i int, tau float64) float64 {
 	s := &l.s
 	if s.Freedom <= 0 {
 		return math.Inf(1)
 	}
 	free, own, pool, w := max(s.Count[k]-1, 0), s.Squares[k*l.objective.Dim()+i], s.Pool[i], float64(poolWeight)
-	if mean := s.Mean[k*l.objective.Dim()+i]; free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Size[k]) { // not rounding
+	// not rounding
+	if mean := s.Mean[k*l.objective.Dim()+i]; free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Size[k]) {
 		// The pool may be of arms that are noisier by far.
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
@@ -236,8 +241,9 @@ func (l *Confident) without(k, i int, tau float64) float64 {
 	return (own + float64(w*pool)) / (free + w)
 }
 
-// trust is how many times an arm's own variance of so many degrees of freedom, at least 4, the pooled one may count for: normal
-// noise has less than 1/trust of its variance as its scatter in one of a few thousand cases; skewed noise needs more room.
+// trust is how many times an arm's own variance of so many degrees of freedom, at least 4, the
+// pooled one may count for: normal noise has less than 1/trust of its variance as its scatter in
+// one of a few thousand cases; skewed noise needs more room.
 func trust(free float64) float64 {
 	most := [...]float64{4: 200, 5: 80, 6: 40, 7: 28, 8: 21}
 	if free < float64(len(most)) {
@@ -246,10 +252,11 @@ func trust(free float64) float64 {
 	return 16
 }
 
-// weight is the number of groups that the pooled variance counts for against a smaller own one of arm k: 2.5·g²,
-// where g is the standardized absolute third moment of a group of the arm, and at least poolWeight. The latter
-// is more for normal noise (g² = 2.55), of which a few groups tell the variance; for rare events g² is nearly
-// 1/rate, so that two or three events of its own tell as much of the arm's variance as the pool does.
+// weight is the number of groups that the pooled variance counts for against a smaller own one of
+// arm k: 2.5·g², where g is the standardized absolute third moment of a group of the arm, and at
+// least poolWeight. The latter is more for normal noise (g² = 2.55), of which a few groups tell the
+// variance; for rare events g² is nearly 1/rate, so that two or three events of its own tell as
+// much of the arm's variance as the pool does.
 func (l *Confident) weight(k, i int) float64 {
 	s := &l.s
 	j := k*l.objective.Dim() + i
@@ -265,10 +272,10 @@ func (l *Confident) weight(k, i int) float64 {
 	return max(w, poolWeight)
 }
 
-// squareError is the squared standard error of a mean of arm k in metric i over so much size, of which
-// cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups of round t,
-// the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u and e together,
-// as far as the arm was served in different rounds; σ² is what is left without τ².
+// squareError is the squared standard error of a mean of arm k in metric i over so much size, of
+// which cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups
+// of round t, the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u
+// and e together, as far as the arm was served in different rounds; σ² is what is left without τ².
 func (l *Confident) squareError(k, i int, size, cluster float64) float64 {
 	return l.squareErrorWith(k, i, size, cluster, l.tau(i))
 }
@@ -278,8 +285,8 @@ func (l *Confident) squareErrorWith(k, i int, size, cluster, tau float64) float6
 	return (l.without(k, i, tau) + float64(tau*(cluster/size))) / size
 }
 
-// outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for all of
-// it.
+// outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for
+// all of it.
 func (l *Confident) outside(k int, size, cluster float64) float64 {
 	return max(cluster/size-l.inside(k), 0)
 }
@@ -294,8 +301,8 @@ func (l *Confident) inside(k int) float64 {
 	return (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
 }
 
-// shares reports whether what groups of a round have in common can be more than a fifth of the squared errors
-// of arm k's means, and the variance at hand does not contain it.
+// shares reports whether what groups of a round have in common can be more than a fifth of the
+// squared errors of arm k's means, and the variance at hand does not contain it.
 func (l *Confident) shares(k int) bool {
 	s := &l.s
 	return l.outside(k, s.Size[k], s.Cluster[k]) > float64(0.25*l.inside(k))

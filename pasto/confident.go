@@ -8,96 +8,104 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and what the
-// name "default" stands for.
+// ConfidentOptions are the parameters of [NewConfident]; the zero value is what was measured and
+// what the name "default" stands for.
 type ConfidentOptions struct {
 	// In each option 0 means the default, and negative none where that makes sense.
 	//
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none. HardCaution is the c of
-	// hard guardrails, 0 means 2, negative none. z is that of the first 100 rounds, and grows by a sixteenth of itself
-	// in each power of ten after them.
+	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none.
+	// HardCaution is the c of hard guardrails, 0 means 2, negative none. z is that of the first 100
+	// rounds, and grows by a sixteenth of itself in each power of ten after them.
 	Optimism, Caution, HardCaution float64
-	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0 means 5,
-	// negative none.
+	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0
+	// means 5, negative none.
 	Explore float64
-	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all: Shrink·Σ_k
-	// p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i grows by on
-	// average when the arms' means miss by their standard errors (for Shrink = 1, beyond the threshold). It
-	// spreads the mixture while little is known, and vanishes as 1/n; of one arm it is at most the range of f over the
-	// arms' estimates. For a [Utility] λ is Smooth/2. Objectives
-	// with a hard guardrail have their caution instead.
+	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all:
+	// Shrink·Σ_k p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i
+	// grows by on average when the arms' means miss by their standard errors (for Shrink = 1,
+	// beyond the threshold). It spreads the mixture while little is known, and vanishes as 1/n; of
+	// one arm it is at most the range of f over the arms' estimates. For a [Utility] λ is Smooth/2.
+	// Objectives with a hard guardrail have their caution instead.
 	Shrink float64
-	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0 it finds
-	// arms that were bad and became good while nobody looked, at its cost in what is served; Deployed is
-	// without it.
+	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0
+	// it finds arms that were bad and became good while nobody looked, at its cost in what is
+	// served; Deployed is without it.
 	Floor float64
-	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6, negative
-	// none.
+	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6,
+	// negative none.
 	Alarm float64
 	// Scheme is how Draw draws; Systematic unless IID is set.
 	IID bool
 }
 
 // Confident is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
-// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and whenever
-// the observations of an arm have doubled:
+// s_k/√n_k and solves two exact problems by [Maximize]'s method, in rounds that grow by 5 % and
+// whenever the observations of an arm have doubled:
 //
 //	optimistic p⁺ = argmax f((V̂ + z·se)·p),
 //	cautious p⁻ = argmax f((V̂ − c·se)·p) − s·Σ_k p_k²·Σ_i λ_i·se_ki²,
 //
-// every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K
-// with α_t = min(½, 5·t^−⅓), once all arms are known a little, and deploys p⁻. There is no step size and no importance weight: the
-// first is what makes Algorithm 1 slow, the second what makes it unstable (spec 9.2); so there is no mirror
-// step either, and nothing here is built on oco. Optimism brings data to the arms that could matter, so that
-// no arm freezes on a bad first sample, and caution keeps an arm that was lucky in few samples from being
-// deployed (the winner's curse). The result does not depend on the units of the metrics.
+// every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K with
+// α_t = min(½, 5·t^−⅓), once all arms are known a little, and deploys p⁻. There is no step size and
+// no importance weight: the first is what makes Algorithm 1 slow, the second what makes it unstable
+// (spec 9.2); so there is no mirror step either, and nothing here is built on oco. Optimism brings
+// data to the arms that could matter, so that no arm freezes on a bad first sample, and caution
+// keeps an arm that was lucky in few samples from being deployed (the winner's curse). The result
+// does not depend on the units of the metrics.
 //
-// Of what is served arms without a group have all at first, and later their number's share; of the rest those of one
-// or two groups have half of their number's share: nearly half of all while that is every arm, and none once each has
-// three. An arm's scatter may differ from the others': optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts for no more
-// than so many times an arm's own where that has some groups. An arm that is useless and some hundred times as noisy as
-// the others still misleads optimism for thousands of rounds.
+// Of what is served arms without a group have all at first, and later their number's share; of the
+// rest those of one or two groups have half of their number's share: nearly half of all while that
+// is every arm, and none once each has three. An arm's scatter may differ from the others':
+// optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts
+// for no more than so many times an arm's own where that has some groups. An arm that is useless
+// and some hundred times as noisy as the others still misleads optimism for thousands of rounds.
 //
-// Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a part u_t
-// that all groups of round t have in common, of the same size for every arm. Such are shocks of the day, and
-// the noise of a control group that the round's groups share ([Metric.Relative], or contrasts that the host
-// forms). Its variance τ² is estimated for each metric from the products of deviations of two groups of a
-// round, and a mean's squared standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round
-// t: what is in common does not average out within a round. Rounds are taken to be independent, and e too;
-// shocks that hit arms differently are a part of e where an arm has one group in a round, and are missed
-// where it has many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ²
-// being what a group misses the mean by, and where these are alike by what groups of one arm and round differ by,
-// if there are any; if not the two need not be told apart.
+// Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a
+// part u_t that all groups of round t have in common, of the same size for every arm. Such are
+// shocks of the day, and the noise of a control group that the round's groups share
+// ([Metric.Relative], or contrasts that the host forms). Its variance τ² is estimated for each
+// metric from the products of deviations of two groups of a round, and a mean's squared standard
+// error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round t: what is in common does not
+// average out within a round. Rounds are taken to be independent, and e too; shocks that hit arms
+// differently are a part of e where an arm has one group in a round, and are missed where it has
+// many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ² being what a
+// group misses the mean by, and where these are alike by what groups of one arm and round differ
+// by, if there are any; if not the two need not be told apart.
 //
-// Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last 16, with those
-// before them, after each 16 rounds that served the arm; blocks are of 32, 64, ... such rounds, up to half of all,
-// and begin again. They are found over all arms too, where 24 rounds or so in a row are off in the same
-// direction, as a jump of all arms may send the traffic to one that has no past to compare with. A difference of 6
-// standard errors, and as much more as a skewed or long-tailed metric needs, begins all arms anew, as nobody knows
-// which have changed and since when: each is served again first, and until then its old mean counts for one
-// group. What is known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
-// ([Report]) begin nothing anew. A season that all arms have in common, of a hundred rounds or more and as large as
-// the noise of a group, counts as change after change: contrasts with a control group have none, and Alarm < 0 looks
-// for no changes.
+// Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last
+// 16, with those before them, after each 16 rounds that served the arm; blocks are of 32, 64, ...
+// such rounds, up to half of all, and begin again. They are found over all arms too, where 24
+// rounds or so in a row are off in the same direction, as a jump of all arms may send the traffic
+// to one that has no past to compare with. A difference of 6 standard errors, and as much more as a
+// skewed or long-tailed metric needs, begins all arms anew, as nobody knows which have changed and
+// since when: each is served again first, and until then its old mean counts for one group. What is
+// known of the noise stays (100 degrees of freedom of it). Metrics that are only watched ([Report])
+// begin nothing anew. A season that all arms have in common, of a hundred rounds or more and as
+// large as the noise of a group, counts as change after change: contrasts with a control group have
+// none, and Alarm < 0 looks for no changes.
 //
-// Hard guardrails are constraints of both problems, with a caution of their own, larger, so that what is
-// deployed seldom breaks them (see the package comment); soft ones beside them keep their penalty. While little
-// is known of τ² and it matters, the caution is the quantile of Student's t, and while nothing is what is deployed
-// stays as it is. Where no mixture holds them with all that caution, p⁻ takes as much of it as there is room
-// for, to a 64th, and where none holds them by the estimates it is that of least violation; [Confident.Infeasible]
-// tells whether they can be held at all. After a change p⁻ stays until each arm has three groups again and a mixture
-// holds them with all that caution, unless the estimates say that it no longer holds them; and once each arm has three
-// groups, unless what there is room for is surely better. What is served to learn is under no such promise.
+// Hard guardrails are constraints of both problems, with a caution of their own, larger, so that
+// what is deployed seldom breaks them (see the package comment); soft ones beside them keep their
+// penalty. While little is known of τ² and it matters, the caution is the quantile of Student's t,
+// and while nothing is what is deployed stays as it is. Where no mixture holds them with all that
+// caution, p⁻ takes as much of it as there is room for, to a 64th, and where none holds them by the
+// estimates it is that of least violation; [Confident.Infeasible] tells whether they can be held at
+// all. After a change p⁻ stays until each arm has three groups again and a mixture holds them with
+// all that caution, unless the estimates say that it no longer holds them; and once each arm has
+// three groups, unless what there is room for is surely better. What is served to learn is under no
+// such promise.
 //
-// Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed with the
-// pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and the metric has rare
-// events: an arm that has had none yet is not taken to have no noise. Estimates that are moved stay in the
-// metrics' ranges.
+// Arms never served come first. Variances are those of groups of size 1; those of an arm are mixed
+// with the pooled ones of the metric, worth 8 groups, and more where the arm's own are smaller and
+// the metric has rare events: an arm that has had none yet is not taken to have no noise. Estimates
+// that are moved stay in the metrics' ranges.
 //
-// A round costs O(Q·(M + log K)), and O(K) more where an arm was served for the first or the third time, a round with a solution O(K·M) for
-// each arm that enters, one with a change O(K·M); memory is nine tables of K·M numbers (7.2 GB for a million arms and 100
-// metrics), and seven more once a change was found. A solution takes at most 400 passes over the arms; where K·M is above
-// 7.5 million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe allocates nothing once its buffers have grown.
+// A round costs O(Q·(M + log K)), and O(K) more where an arm was served for the first or the third
+// time, a round with a solution O(K·M) for each arm that enters, one with a change O(K·M); memory
+// is nine tables of K·M numbers (7.2 GB for a million arms and 100 metrics), and seven more once a
+// change was found. A solution takes at most 400 passes over the arms; where K·M is above 7.5
+// million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe
+// allocates nothing once its buffers have grown.
 type Confident struct {
 	objective Objective
 	hard      *Goals // the objective, if it has hard guardrails
@@ -141,8 +149,8 @@ const (
 	fewGroups   = 3   // of which an arm's scatter is not told yet
 	firstBlock  = 16  // rounds of a segment: after each there is a test for a change
 	keptFreedom = 100 // of the noise after a change
-	// A solution takes at most solverSteps passes over all arms, and of large problems so many that mostNumbers are looked
-	// at, or fewestSteps; the next goes on from what it found.
+	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
+	// mostNumbers are looked at, or fewestSteps; the next goes on from what it found.
 	solverSteps = 400
 	mostNumbers = 3_000_000_000
 	fewestSteps = 30
@@ -150,8 +158,8 @@ const (
 	confidentFormat = ", state 5: " // of snapshots
 )
 
-// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every metric is
-// taken to be better when larger.
+// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every
+// metric is taken to be better when larger.
 type Directed interface{ Sign(metric int) float64 }
 
 // Sign implements [Directed].
@@ -170,7 +178,12 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 		name string
 		v    *float64
 		def  float64
-	}{{"optimism", &o.Optimism, 2}, {"caution", &o.Caution, 0.5}, {"hard caution", &o.HardCaution, 2}, {"explore", &o.Explore, 5}} {
+	}{
+		{"optimism", &o.Optimism, 2},
+		{"caution", &o.Caution, 0.5},
+		{"hard caution", &o.HardCaution, 2},
+		{"explore", &o.Explore, 5},
+	} {
 		if *v.v == 0 {
 			*v.v = v.def
 		}
@@ -220,7 +233,8 @@ func (l *Confident) workspace() {
 	l.before = make([]int, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
-	l.missed, l.part, l.groups = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
+	l.missed, l.part, l.groups = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()),
+		make([]float64, l.objective.Dim())
 	l.taus, l.squared = make([]float64, l.objective.Dim()), make([]float64, arms*l.objective.Dim())
 	l.ignored = make([]bool, l.objective.Dim())
 	if g, ok := l.objective.(*Goals); ok {
@@ -265,8 +279,8 @@ func (l *Confident) Draw(r Rand, arms []int) {
 	l.sampler.draw(r, l.p, arms, scheme)
 }
 
-// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an error
-// too.
+// Observe implements [Learner]. A gradient that is not finite, of a [Utility] or by overflow, is an
+// error too.
 func (l *Confident) Observe(obs []Observation) error {
 	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
@@ -311,8 +325,8 @@ func (l *Confident) Observe(obs []Observation) error {
 	return nil
 }
 
-// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There is no
-// error.
+// AddArm implements [Roster]: the arm is served for the first time within about K/Q rounds. There
+// is no error.
 func (l *Confident) AddArm() (int, error) {
 	s := &l.s
 	s.grow(l.objective.Dim())
@@ -346,9 +360,10 @@ func (l *Confident) RetireArm(k int) error {
 	return nil
 }
 
-// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf. Errors are +Inf too of arms
-// not served since the last change, and while nothing is known of what they depend on: of the noise, or of the
-// effects that groups of a round have in common where an arm had several in a round; that takes a second round.
+// Estimate returns V̂ and the standard errors. An arm never served has 0 and +Inf. Errors are +Inf
+// too of arms not served since the last change, and while nothing is known of what they depend on:
+// of the noise, or of the effects that groups of a round have in common where an arm had several in
+// a round; that takes a second round.
 func (l *Confident) Estimate() (means, errors *Table) {
 	m := l.objective.Dim()
 	means, errors = newTable(l.Arms(), m), newTable(l.Arms(), m)

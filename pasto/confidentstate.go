@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// confidentState is what a [Confident] knows. An active arm of Rounds 0 has not been served since the start or
-// the last change: it has Count 0 if it never was, else Count 1, and the mean and size that it had.
+// confidentState is what a [Confident] knows. An active arm of Rounds 0 has not been served since
+// the start or the last change: it has Count 0 if it never was, else Count 1, and the mean and size
+// that it had.
 type confidentState struct {
 	T       int
 	Clock   int // rounds since the start or the last change
@@ -43,8 +44,8 @@ type confidentState struct {
 	PastFreedom []float64
 	PastSpread  []float64
 	PastSquares []float64
-	// Over arms: the sums of Squares and Third, of Count − 1, and of Size − Cluster/Size; and the first, third
-	// and fourth of these within the segments before Past.
+	// Over arms: the sums of Squares and Third, of Count − 1, and of Size − Cluster/Size; and the
+	// first, third and fourth of these within the segments before Past.
 	Pool        []float64 // M
 	Bulge       []float64 // M
 	Freedom     float64
@@ -56,10 +57,12 @@ type confidentState struct {
 	Rise, Fall []float64 // M
 	Steady     []float64 // M: τ² when these were last 0
 	// What the groups of a round have in common.
-	Shared   []float64 // M: Σ over rounds of products of two groups' deviations
-	Pairs    float64   // Σ of the weights of these
-	Lone     lone      // what rounds of one group know of it
-	Inner    []float64 // M: Σ over groups with one of the arm before them in their round of the squares of what they differ by
+	Shared []float64 // M: Σ over rounds of products of two groups' deviations
+	Pairs  float64   // Σ of the weights of these
+	Lone   lone      // what rounds of one group know of it
+	// M: Σ over groups with one of the arm before them in their round of the squares of what they
+	// differ by
+	Inner    []float64
 	Inners   float64   // the number of these
 	Between  float64   // rounds that served an arm for at least the second time
 	Up, Down []float64 // p⁺ and p⁻
@@ -116,7 +119,8 @@ func (s *confidentState) count(k, n int) {
 // each are the numbers of each arm that an observation or a change of the means may touch.
 func (s *confidentState) each() [13]*[]float64 {
 	return [...]*[]float64{
-		&s.Size, &s.Count, &s.Rounds, &s.Cluster, &s.NewSize, &s.NewRounds, &s.NewCluster, &s.NewLimit, &s.LastSize, &s.LastCount, &s.LastCluster,
+		&s.Size, &s.Count, &s.Rounds, &s.Cluster, &s.NewSize, &s.NewRounds, &s.NewCluster, &s.NewLimit, &s.LastSize,
+		&s.LastCount, &s.LastCluster,
 		&s.PastFreedom, &s.PastSpread,
 	}
 }
@@ -128,12 +132,15 @@ func (s *confidentState) rows() [7]*[]float64 {
 
 // metrics are such numbers of each metric.
 func (s *confidentState) metrics() [10]*[]float64 {
-	return [...]*[]float64{&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Inner, &s.Lone.Square, &s.Lone.Product}
+	return [...]*[]float64{
+		&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Inner,
+		&s.Lone.Square, &s.Lone.Product,
+	}
 }
 
-// lone are sums over rounds that have one group, of an arm seen before. With d what the group misses the
-// arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size + τ²·part on
-// average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
+// lone are sums over rounds that have one group, of an arm seen before. With d what the group
+// misses the arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size +
+// τ²·part on average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
 type lone struct {
 	Rounds  float64
 	Inverse float64   // Σ 1/size
@@ -146,7 +153,8 @@ type lone struct {
 
 // fits reports whether s is a state of n arms and m metrics that a learner can be in.
 func (s *confidentState) fits(n, m int) bool {
-	if n < 1 || len(s.Active) != n || !nonNegative(s.Solved, n) || !nonNegative([]float64{s.Freedom, s.Pairs, s.CalmFreedom, s.CalmSpread, s.Inners, s.Between}, 6) {
+	if n < 1 || len(s.Active) != n || !nonNegative(s.Solved, n) ||
+		!nonNegative([]float64{s.Freedom, s.Pairs, s.CalmFreedom, s.CalmSpread, s.Inners, s.Between}, 6) {
 		return false
 	}
 	for _, v := range s.each() {
@@ -169,7 +177,8 @@ func (s *confidentState) fits(n, m int) bool {
 	if !nonNegative([]float64{a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy}, 5) || a.Rounds > float64(s.T) {
 		return false
 	}
-	if !(0 <= s.T && s.T <= mostRounds && 0 <= s.Mixed && s.Mixed <= s.Clock && s.Clock <= s.T && 0 <= s.Next && s.Next <= mostRounds && 0 <= s.Changes && s.Changes <= s.T) {
+	if !(0 <= s.T && s.T <= mostRounds && 0 <= s.Mixed && s.Mixed <= s.Clock && s.Clock <= s.T && 0 <= s.Next &&
+		s.Next <= mostRounds && 0 <= s.Changes && s.Changes <= s.T) {
 		return false
 	}
 	return checkMixture("", s.Up, n) == nil && checkMixture("", s.Down, n) == nil && s.armsFit()
@@ -189,15 +198,19 @@ func (s *confidentState) armsFit() bool {
 	for k, active := range s.Active {
 		count := s.Count[k]
 		switch {
-		case (count > 0) != (s.Size[k] > 0) || (count > 0) != (s.Cluster[k] > 0) || s.Rounds[k] > count || s.Rounds[k] > float64(s.T):
+		case (count > 0) != (s.Size[k] > 0) || (count > 0) != (s.Cluster[k] > 0) || s.Rounds[k] > count ||
+			s.Rounds[k] > float64(s.T):
 			return false
 		case s.Rounds[k] == 0 && count != 0 && count != 1:
 			return false
-		case s.NewRounds[k] > s.Rounds[k] || s.NewLimit[k] < 2*firstBlock || s.NewRounds[k] != math.Trunc(s.NewRounds[k]):
+		case s.NewRounds[k] > s.Rounds[k] || s.NewLimit[k] < 2*firstBlock ||
+			s.NewRounds[k] != math.Trunc(s.NewRounds[k]):
 			return false
-		case !atMost(s.NewSize[k], s.Size[k]) || !atMost(s.NewCluster[k], s.Cluster[k]) || !atMost(s.LastSize[k], s.Size[k]) || !atMost(s.LastCluster[k], s.Cluster[k]) || s.LastCount[k] > count:
+		case !atMost(s.NewSize[k], s.Size[k]) || !atMost(s.NewCluster[k], s.Cluster[k]) ||
+			!atMost(s.LastSize[k], s.Size[k]) || !atMost(s.LastCluster[k], s.Cluster[k]) || s.LastCount[k] > count:
 			return false
-		case !atMost(s.Cluster[k], float64(s.Size[k]*s.Size[k])) || !atMost(float64(s.Size[k]*s.Size[k]), float64(s.Cluster[k]*max(s.Rounds[k], 1))):
+		case !atMost(s.Cluster[k], float64(s.Size[k]*s.Size[k])) ||
+			!atMost(float64(s.Size[k]*s.Size[k]), float64(s.Cluster[k]*max(s.Rounds[k], 1))):
 			return false
 		}
 		size += s.Size[k]
@@ -208,7 +221,8 @@ func (s *confidentState) armsFit() bool {
 		}
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
-	return live > 0 && s.Live == live && s.Fresh == seen.Fresh && s.Few == seen.Few && finite(s.Spread) && s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
+	return live > 0 && s.Live == live && s.Fresh == seen.Fresh && s.Few == seen.Few && finite(s.Spread) &&
+		s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
 }
 
 // atMost is x ≤ y but for rounding of running sums.

@@ -10,23 +10,23 @@ import (
 
 // ContinuousOptions are the parameters of [NewContinuous]; the zero values are usual.
 type ContinuousOptions struct {
-	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle first), and
-	// the most there may be, 0 means 4·K_0.
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle
+	// first), and the most there may be, 0 means 4·K_0.
 	Nodes, MaxNodes int
 	// Every is the number of rounds between searches for a node, 0 means 200.
 	Every int
 	// Candidates a search looks at, 0 means 200.
 	Candidates int
-	// Tolerance ends the search when no candidate promises more, in units of the objective, and hard guardrails
-	// are held; 0 means never.
+	// Tolerance ends the search when no candidate promises more, in units of the objective, and
+	// hard guardrails are held; 0 means never.
 	Tolerance float64
 	// Learner are the options of the learner on the nodes.
 	Learner ConfidentOptions
 }
 
-// Continuous looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of the
-// default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are enough;
-// which, is learned. Every so many rounds it
+// Continuous looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of
+// the default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are
+// enough; which, is learned. Every so many rounds it
 //
 //  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with
 //     its standard error; where guardrails are hard, d has their dual prices of the linear program over the
@@ -34,15 +34,21 @@ type ContinuousOptions struct {
 //     alone (phase 1 of the simplex method),
 //  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest
 //     likelihood) to the scores,
-//  3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among quasi-random
-//     points and Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the
-//     atoms of the mixture,
-//  4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard errors, the
-//     worst first, to make room.
+//
+// 3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among
+// quasi-random
+//
+//	points and Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the
+//	atoms of the mixture,
+//
+// 4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard
+// errors, the
+//
+//	worst first, to make room.
 //
 // Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
-// [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what the
-// learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
+// [Continuous.Point] tells where it is. Nodes come and go by the search alone. A round costs what
+// the learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
 type Continuous struct {
 	learner      *Confident
 	lower, upper []float64
@@ -62,9 +68,9 @@ type continuousState struct {
 	Learner []byte
 }
 
-// NewContinuous looks in the box [lower, upper] of any dimension, which must not be empty or unbounded.
-// Quasi-random points cover a box of many dimensions thinly; the perturbations of the best atoms then do most
-// of the search.
+// NewContinuous looks in the box [lower, upper] of any dimension, which must not be empty or
+// unbounded. Quasi-random points cover a box of many dimensions thinly; the perturbations of the
+// best atoms then do most of the search.
 func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*Continuous, error) {
 	d := len(lower)
 	if d == 0 {
@@ -75,7 +81,9 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	}
 	for i := range lower {
 		if !(math.Abs(lower[i]) <= largest) || !(math.Abs(upper[i]) <= largest) || !(lower[i] <= upper[i]) {
-			return nil, bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no uniform exploration", lower[i], upper[i], largest)
+			return nil, bad(fmt.Sprintf("box[%d]", i),
+				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
+					"uniform exploration", lower[i], upper[i], largest)
 		}
 	}
 	if o.Nodes == 0 {
@@ -90,21 +98,27 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	if o.Candidates == 0 {
 		o.Candidates = 200
 	}
-	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 || !(o.Tolerance >= 0) {
-		return nil, bad("options", "%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least 1, a tolerance of at least 0", o)
+	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 ||
+		!(o.Tolerance >= 0) {
+		return nil, bad("options", "%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least 1, a "+
+			"tolerance of at least 0", o)
 	}
 	l, err := NewConfident(f, o.Nodes, o.Learner)
 	if err != nil {
 		return nil, err
 	}
-	c := &Continuous{learner: l, primes: firstPrimes(d), lower: append([]float64{}, lower...), upper: append([]float64{}, upper...), options: o}
+	c := &Continuous{
+		learner: l, primes: firstPrimes(d), lower: append([]float64{}, lower...),
+		upper: append([]float64{}, upper...), options: o,
+	}
 	c.c = continuousState{Width: 0.25, Gap: math.Inf(1)}
 	c.c.Points = append(c.c.Points, c.half())
 	for len(c.c.Points) < o.Nodes {
 		c.c.Halton++
 		c.c.Points = append(c.c.Points, c.quasi(c.c.Halton))
 	}
-	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper, o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
+	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper,
+		o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
 	return c, nil
 }
 
@@ -178,8 +192,8 @@ func (c *Continuous) Draw(r Rand, arms []int) { c.learner.Draw(r, arms) }
 func (c *Continuous) Estimate() (means, errors *Table) { return c.learner.Estimate() }
 
 // Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
-// optimism, in units of the objective; of the violation while no mixture of the nodes holds the hard
-// guardrails. +Inf before the first search.
+// optimism, in units of the objective; of the violation while no mixture of the nodes holds the
+// hard guardrails. +Inf before the first search.
 func (c *Continuous) Gap() float64 { return c.c.Gap }
 
 // Observe implements [Learner]; every so many rounds it searches.

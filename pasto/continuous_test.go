@@ -9,14 +9,15 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around another:
-// the best mixture has two atoms.
+// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around
+// another: the best mixture has two atoms.
 func wave(x []float64) (gain, guard float64) {
 	bump := func(a, b float64) float64 { return math.Exp(-3 * ((x[0]-a)*(x[0]-a) + (x[1]-b)*(x[1]-b))) }
 	return 2 * bump(.4, .3), 2.5*bump(1.5, -.3) - 1
 }
 
-// The mixture found on a box comes close to the optimum over a fine grid, and beats the best single point.
+// The mixture found on a box comes close to the optimum over a fine grid, and beats the best single
+// point.
 func TestContinuous(t *testing.T) {
 	testsize.NoRace(t)
 	f := goals(t, 5, false, 0)
@@ -64,7 +65,8 @@ func TestContinuous(t *testing.T) {
 		theta[1] += w * b
 	}
 	got := f.Value(theta)
-	t.Logf("optimum %.4f with %d atoms, single %.4f, found %.4f with %d nodes, gap %.4f", best.Value, len(best.Support()), single, got, c.Arms(), c.Gap())
+	t.Logf("optimum %.4f with %d atoms, single %.4f, found %.4f with %d nodes, gap %.4f", best.Value,
+		len(best.Support()), single, got, c.Arms(), c.Gap())
 	if got < best.Value-.05 || got < single {
 		t.Errorf("found %v, the optimum is %v, the best single point %v", got, best.Value, single)
 	}
@@ -90,7 +92,8 @@ func TestContinuous(t *testing.T) {
 	}
 }
 
-// A box of 40 dimensions: the mixture found is better than the middle, from which only the first two matter.
+// A box of 40 dimensions: the mixture found is better than the middle, from which only the first
+// two matter.
 func TestContinuousManyDimensions(t *testing.T) {
 	const d = 40
 	lower, upper := make([]float64, d), make([]float64, d)
@@ -129,13 +132,15 @@ func TestContinuousManyDimensions(t *testing.T) {
 	}
 }
 
-// The search ends when no candidate promises more than the tolerance, and not before: until then each search that
-// promises more adds a node, from then on nothing is searched. With a tolerance of 0 it never ends.
+// The search ends when no candidate promises more than the tolerance, and not before: until then
+// each search that promises more adds a node, from then on nothing is searched. With a tolerance of
+// 0 it never ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	const every, rounds, nodes = 50, 1500, 6
 	run := func(tolerance float64) (searches int, c *Continuous) {
-		c, err := NewContinuous(f, []float64{0, -1}, []float64{2, 1}, ContinuousOptions{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		c, err := NewContinuous(f, []float64{0, -1}, []float64{2, 1},
+			ContinuousOptions{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +149,8 @@ func TestContinuousTolerance(t *testing.T) {
 			before, gap, draws := c.Arms(), c.Gap(), c.c.Random
 			playBox(t, c, wave, every, r)
 			if searched := c.c.Random != draws; searched == ended || ended && (c.Arms() != before || c.Gap() != gap) {
-				t.Fatalf("tolerance %v, after a gap of %v: searched %v, %d nodes, before %d", tolerance, gap, searched, c.Arms(), before)
+				t.Fatalf("tolerance %v, after a gap of %v: searched %v, %d nodes, before %d", tolerance, gap, searched,
+					c.Arms(), before)
 			}
 			if ended {
 				continue

@@ -8,9 +8,10 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// One metric drifts, so that change follows change, and the other stays: what is known of the other's noise
-// outlives the changes. In every run the standard errors are above 0 after each round and the variances near
-// the truth of 1, and at the end at most one in ten means is off by more than two errors.
+// One metric drifts, so that change follows change, and the other stays: what is known of the
+// other's noise outlives the changes. In every run the standard errors are above 0 after each round
+// and the variances near the truth of 1, and at the end at most one in ten means is off by more
+// than two errors.
 func TestCoverageUnderChanges(t *testing.T) {
 	const runs, rounds = 30, 9000
 	missed, means := 0, 0
@@ -32,7 +33,8 @@ func TestCoverageUnderChanges(t *testing.T) {
 			}
 			for k := range 2 {
 				if v := l.variance(k, 1); !(v > .35 && v < 3) {
-					t.Fatalf("run %d, round %d: after %d changes arm %d has a variance of %v, want about 1", seed, n, l.Changes(), k, v)
+					t.Fatalf("run %d, round %d: after %d changes arm %d has a variance of %v, want about 1", seed, n,
+						l.Changes(), k, v)
 				}
 			}
 		}
@@ -56,8 +58,8 @@ func TestCoverageUnderChanges(t *testing.T) {
 	}
 }
 
-// An arm that is all there is starts anew with its own noise, without the jump: what a block that straddles
-// it has of it is gone after a thousand rounds.
+// An arm that is all there is starts anew with its own noise, without the jump: what a block that
+// straddles it has of it is gone after a thousand rounds.
 func TestRestartAlone(t *testing.T) {
 	l, err := NewConfident(goals(t, 5, false, 0), 1, ConfidentOptions{})
 	if err != nil {
@@ -66,10 +68,14 @@ func TestRestartAlone(t *testing.T) {
 	r := random.New(1, "alone")
 	for n := range 4000 {
 		jump := float64(n / 1000 * 8)
-		if err := l.Observe([]Observation{{Arm: 0, Metrics: []float64{jump + Normal(r), jump + 2*Normal(r)}}}); err != nil {
+		if err := l.Observe([]Observation{{
+			Arm:     0,
+			Metrics: []float64{jump + Normal(r), jump + 2*Normal(r)},
+		}}); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := l.variance(0, 0), l.variance(0, 1); n > 32 && !(a > .5 && b > 2) || n%1000 == 999 && !(a < 2 && b < 8) {
+		if a, b := l.variance(0, 0), l.variance(0, 1); n > 32 && !(a > .5 && b > 2) || n%1000 == 999 &&
+			!(a < 2 && b < 8) {
 			t.Fatalf("round %d: variances %v and %v, want about 1 and 4", n, a, b)
 		}
 	}
@@ -78,9 +84,10 @@ func TestRestartAlone(t *testing.T) {
 	}
 }
 
-// Guardrails that every arm holds are not called surely broken on the first rounds, which all groups of a
-// round have a shock in common with: of 300 runs at most three are at any of the rounds. Errors are unknown
-// after the first round. Guardrails that no arm holds are surely broken within 300 rounds in all but a few.
+// Guardrails that every arm holds are not called surely broken on the first rounds, which all
+// groups of a round have a shock in common with: of 300 runs at most three are at any of the
+// rounds. Errors are unknown after the first round. Guardrails that no arm holds are surely broken
+// within 300 rounds in all but a few.
 func TestInfeasibleSureUnderShocks(t *testing.T) {
 	testsize.NoRace(t)
 	const groups = 20
@@ -103,7 +110,10 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 				l.Draw(r, arms)
 				shock := Normal(r)
 				for q, k := range arms {
-					obs[q] = Observation{Arm: k, Metrics: []float64{float64(k) + .1*Normal(r), room + shock + .1*Normal(r)}}
+					obs[q] = Observation{
+						Arm:     k,
+						Metrics: []float64{float64(k) + .1*Normal(r), room + shock + .1*Normal(r)},
+					}
 				}
 				if err := l.Observe(obs); err != nil {
 					t.Fatal(err)
@@ -131,9 +141,9 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 	}
 }
 
-// One group a round, of sizes that differ by orders of magnitude, with an effect of the round: the large
-// groups are no better known than the effect lets them be. Standard errors are those of the means, and few
-// runs find a change where there is none.
+// One group a round, of sizes that differ by orders of magnitude, with an effect of the round: the
+// large groups are no better known than the effect lets them be. Standard errors are those of the
+// means, and few runs find a change where there is none.
 func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 	testsize.NoRace(t)
 	const arms = 3
@@ -167,16 +177,18 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 				}
 			}
 			share := float64(missed) / float64(runs*arms)
-			t.Logf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)
+			t.Logf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change",
+				c.effect, c.spread, rounds, 100*share, changed)
 			if share > .08 || changed > runs/40 {
-				t.Errorf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with a change", c.effect, c.spread, rounds, 100*share, changed)
+				t.Errorf("effect %v, sizes' log-sd %v, %d rounds: %.1f %% off by more than two errors, %d runs with "+
+					"a change", c.effect, c.spread, rounds, 100*share, changed)
 			}
 		}
 	}
 }
 
-// Rounds of one group tell τ² with as many degrees of freedom as the learner thinks, by its scatter over runs, however
-// much their sizes differ: the large ones are few.
+// Rounds of one group tell τ² with as many degrees of freedom as the learner thinks, by its scatter
+// over runs, however much their sizes differ: the large ones are few.
 func TestLoneGroupsKnowTheirWorth(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(400, 200)
@@ -202,16 +214,18 @@ func TestLoneGroupsKnowTheirWorth(t *testing.T) {
 				known += l.tauFreedom() / float64(runs)
 			}
 			worth := 2 * sum * sum / (squares - sum*sum)
-			t.Logf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread, rounds, sum, worth, known)
+			t.Logf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread,
+				rounds, sum, worth, known)
 			if math.Abs(sum-1) > .1 || known > 1.5*worth || known < worth/2 {
-				t.Errorf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread, rounds, sum, worth, known)
+				t.Errorf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread,
+					rounds, sum, worth, known)
 			}
 		}
 	}
 }
 
-// What can be held is not called surely broken: rare events of which none has been seen, or few; one noisy arm
-// among quiet ones; and an arm of which nothing is known.
+// What can be held is not called surely broken: rare events of which none has been seen, or few;
+// one noisy arm among quiet ones; and an arm of which nothing is known.
 func TestInfeasibleSureTooSoon(t *testing.T) {
 	testsize.NoRace(t)
 	runs := testsize.Of(200, 20)
@@ -229,7 +243,10 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 			for range 100 {
 				events += event(r, .003)
 			}
-			if err := l.Observe([]Observation{{Arm: arms[0], Size: 100, Metrics: []float64{events / 100, Normal(r)}}}); err != nil {
+			if err := l.Observe([]Observation{{
+				Arm: arms[0], Size: 100,
+				Metrics: []float64{events / 100, Normal(r)},
+			}}); err != nil {
 				t.Fatal(err)
 			}
 			_, s := l.Infeasible()

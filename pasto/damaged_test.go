@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// A snapshot whose checksum is right and whose numbers cannot be a learner's is refused; those of a learner
-// in any state are taken.
+// A snapshot whose checksum is right and whose numbers cannot be a learner's is refused; those of a
+// learner in any state are taken.
 func TestConfidentDamaged(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	means := table(t, []float64{2, 0, 1}, []float64{-2, 2, 0})

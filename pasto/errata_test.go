@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q = 1
-// and Q = 10, and its variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
+// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q
+// = 1 and Q = 10, and its variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
 func TestImportanceWeightsStatistically(t *testing.T) {
 	mu := table(t, []float64{1, -2, .5})
 	p := []float64{.6, .3, .1}
@@ -65,7 +65,8 @@ func TestErratumMissingArms(t *testing.T) {
 	}
 }
 
-// Erratum E3: the relative gain is signed; with the printed absolute value a loss would look like a gain.
+// Erratum E3: the relative gain is signed; with the printed absolute value a loss would look like a
+// gain.
 func TestErratumSign(t *testing.T) {
 	mu := toy(t)
 	f := goals(t, 5, false, 0)
@@ -78,7 +79,8 @@ func TestErratumSign(t *testing.T) {
 	}
 }
 
-// A constant added to all scores changes nothing, and the step clip binds where it should (spec 4.4).
+// A constant added to all scores changes nothing, and the step clip binds where it should (spec
+// 4.4).
 func TestMirrorStep(t *testing.T) {
 	p := func(clip float64, g ...float64) []float64 {
 		m, err := newMirror(3, nil, Constant(0), 0, IID, 0)
@@ -105,7 +107,10 @@ func TestMirrorStep(t *testing.T) {
 func TestMeansUnbiasedByEnumeration(t *testing.T) {
 	mu, p := []float64{1, -2, .5}, []float64{.5, .3, .2}
 	const rounds, outcomes = 3, 6
-	for _, form := range []Estimator{ArmMeans(), SelfNormalized(), DiscountedMeans(.3), WindowMeans(2), WindowMeans(5)} {
+	for _, form := range []Estimator{
+		ArmMeans(), SelfNormalized(), DiscountedMeans(.3), WindowMeans(2),
+		WindowMeans(5),
+	} {
 		sum, weight := [3]float64{}, [3]float64{}
 		for code := range outcomes * outcomes * outcomes {
 			e, prob, c := newEstimate(form, 3, 1, nil, 0), 1.0, code

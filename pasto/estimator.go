@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Estimator is a form of V̂, the running estimate of μ (spec 3). With w = ω_q·1{i_q = k}/p_{t,k} the
-// importance weight of group q, Û_t has column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an arm
-// drawn twice has twice the weight. Make one with the functions below.
+// Estimator is a form of V̂, the running estimate of μ (spec 3). With w = ω_q·1{i_q = k}/p_{t,k}
+// the importance weight of group q, Û_t has column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an
+// arm drawn twice has twice the weight. Make one with the functions below.
 //
 //	form                bias                      noise, seldom served    use
 //	IPW                 0 (n0 = 0)                (σ²+μ²)/p               paper's; unstable, many arms
@@ -41,12 +41,13 @@ const (
 	kindWindow
 )
 
-// IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t = (n_0·U_0 +
-// Σ_s Û_s)/(n_0 + t). With n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 = 0 the
-// plain mean of eq. (6) (erratum E5).
+// IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t =
+// (n_0·U_0 + Σ_s Û_s)/(n_0 + t). With n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 =
+// 0 the plain mean of eq. (6) (erratum E5).
 func IPW() Estimator { return Estimator{kind: kindIPW} }
 
-// DoublyRobust averages m_k + 1{i_s = k}·(û_s − m_k)/p_{s,k}, where m_k is the arm's mean before round s.
+// DoublyRobust averages m_k + 1{i_s = k}·(û_s − m_k)/p_{s,k}, where m_k is the arm's mean before
+// round s.
 func DoublyRobust() Estimator { return Estimator{kind: kindDR} }
 
 // Clipped is [IPW] with weights min(1/p, wmax).
@@ -67,13 +68,13 @@ func DiscountedIPW(rho float64) Estimator { return Estimator{kind: kindDiscounte
 // DiscountedMeans is [ArmMeans] where an observation counts (1−ρ)^age.
 func DiscountedMeans(rho float64) Estimator { return Estimator{kind: kindDiscountedMeans, param: rho} }
 
-// WindowMeans is [ArmMeans] over the last rounds. An arm that was not served in them keeps its last mean.
-// Memory is that of the window's observations.
+// WindowMeans is [ArmMeans] over the last rounds. An arm that was not served in them keeps its last
+// mean. Memory is that of the window's observations.
 func WindowMeans(rounds int) Estimator { return Estimator{kind: kindWindow, param: float64(rounds)} }
 
 // Centred applies the importance weights to û − b, for the baseline's metrics b; for IPW, Clipped,
-// ImplicitExploration and DiscountedIPW. It is mandatory where |μ| is much larger than the differences
-// between arms.
+// ImplicitExploration and DiscountedIPW. It is mandatory where |μ| is much larger than the
+// differences between arms.
 func (e Estimator) Centred(b []float64) Estimator {
 	e.baseline = append([]float64(nil), b...)
 	return e
@@ -81,7 +82,10 @@ func (e Estimator) Centred(b []float64) Estimator {
 
 // String describes the estimator in one line.
 func (e Estimator) String() string {
-	name := [...]string{"none", "ipw", "doubly-robust", "clipped", "ix", "snips", "arm-means", "discounted-ipw", "discounted-means", "window-means"}[e.kind]
+	name := [...]string{
+		"none", "ipw", "doubly-robust", "clipped", "ix", "snips", "arm-means", "discounted-ipw",
+		"discounted-means", "window-means",
+	}[e.kind]
 	if e.param != 0 {
 		name = fmt.Sprintf("%s(%v)", name, e.param)
 	}
@@ -123,8 +127,8 @@ func (e Estimator) validate(metrics int) error {
 	return nil
 }
 
-// estimate is the state of V̂. In all forms V̂_k = Base_k + Scale_k·Sum_k, where Base is the baseline
-// or, for doubly robust, the arm means.
+// estimate is the state of V̂. In all forms V̂_k = Base_k + Scale_k·Sum_k, where Base is the
+// baseline or, for doubly robust, the arm means.
 type estimate struct {
 	form Estimator
 	k, m int
@@ -156,7 +160,10 @@ const leastScale = 1e-100
 // newEstimate starts at U_0 (nil: 0), which counts as n0 observations.
 func newEstimate(form Estimator, arms, metrics int, u0 *Table, n0 float64) *estimate {
 	e := &estimate{form: form, k: arms, m: metrics}
-	e.s = estimateState{N0: n0, Sum: make([]float64, arms*metrics), Weight: make([]float64, arms), Last: make([]int, arms), Start: make([]int, arms), Scale: 1}
+	e.s = estimateState{
+		N0: n0, Sum: make([]float64, arms*metrics), Weight: make([]float64, arms),
+		Last: make([]int, arms), Start: make([]int, arms), Scale: 1,
+	}
 	if form.kind == kindDR {
 		e.s.Base = make([]float64, arms*metrics)
 	}
@@ -283,7 +290,8 @@ func (e *estimate) scores(g, d []float64) {
 	}
 }
 
-// add takes in a round that has been checked: its distribution p and Σ of the sizes (0: equal groups).
+// add takes in a round that has been checked: its distribution p and Σ of the sizes (0: equal
+// groups).
 func (e *estimate) add(p []float64, obs []Observation, total float64) {
 	e.s.T++
 	switch e.form.kind {
@@ -368,9 +376,9 @@ func (e *estimate) blend(o *Observation, w float64) {
 	}
 }
 
-// robust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last group
-// is in: V̂·(n_0+t) is m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t) off the
-// sum of all rounds up to t.
+// robust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last
+// group is in: V̂·(n_0+t) is m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t)
+// off the sum of all rounds up to t.
 func (e *estimate) robust(p []float64, obs []Observation, i int, omega, _ float64) {
 	o := &obs[i]
 	k := o.Arm
@@ -403,8 +411,8 @@ func (e *estimate) robust(p []float64, obs []Observation, i int, omega, _ float6
 	}
 }
 
-// slide takes the oldest round out of the window and the new one in, and recomputes the means of the arms
-// of either.
+// slide takes the oldest round out of the window and the new one in, and recomputes the means of
+// the arms of either.
 func (e *estimate) slide(obs []Observation) {
 	n := len(e.s.Ring)
 	slot := &e.s.Ring[(e.s.T-1)%n]

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// V̂ of arm 0 by hand, round by round, where the serving distribution changes and groups have unequal sizes. In a
-// round arm 1 has whatever arm 0 has not.
+// V̂ of arm 0 by hand, round by round, where the serving distribution changes and groups have
+// unequal sizes. In a round arm 1 has whatever arm 0 has not.
 func TestEstimatesByHand(t *testing.T) {
 	type group struct{ size, value float64 } // of arm 0
 	type round struct {
@@ -28,7 +28,10 @@ func TestEstimatesByHand(t *testing.T) {
 			{.5, []group{{3, 2}, {1, 8}}, 85. / 18.},  // ω = ¾ and ¼: w = 1.5 and 0.5
 			{.125, []group{{2, 0}, {6, 1}}, 91. / 26}, // w = 2 and 6
 		}},
-		{form: SelfNormalized(), n0: 2, u0: 4, rounds: []round{{.5, []group{{0, 1}}, (2*4 + 2*1) / 4.}, {.25, []group{{0, 4}}, 26. / 8}}},
+		{form: SelfNormalized(), n0: 2, u0: 4, rounds: []round{
+			{.5, []group{{0, 1}}, (2*4 + 2*1) / 4.},
+			{.25, []group{{0, 4}}, 26. / 8},
+		}},
 		{form: ArmMeans(), rounds: []round{
 			{.5, []group{{3, 1}, {1, 5}}, 2}, // 8/4; without sizes 3
 			{.25, []group{{4, 4}}, 3},        // 24/8
@@ -43,7 +46,11 @@ func TestEstimatesByHand(t *testing.T) {
 			{.5, []group{{2, 3}, {4, 0}}, 12. / 7}, // 6 counts for 1 unit
 		}},
 		{form: WindowMeans(2), rounds: []round{
-			{.5, []group{{3, 1}, {1, 5}}, 2}, {.5, nil, 2}, {.5, []group{{1, 10}}, 10}, {.5, []group{{3, 2}}, 4}, {.5, []group{{1, 6}}, 3},
+			{.5, []group{{3, 1}, {1, 5}}, 2},
+			{.5, nil, 2},
+			{.5, []group{{1, 10}}, 10},
+			{.5, []group{{3, 2}}, 4},
+			{.5, []group{{1, 6}}, 3},
 		}},
 		{form: IPW(), rounds: []round{
 			{.5, []group{{3, 1}, {1, 5}}, 4}, // ω = ¾ and ¼: 2·(¾ + 5/4)
@@ -68,9 +75,10 @@ func TestEstimatesByHand(t *testing.T) {
 	}
 }
 
-// Spec T6b, after 10.2: of N = 1000 units with μ = 10 and s² = 1, each drawn for the arm with p = 0.1, importance
-// weights estimate μ with a variance of 0.91, summed over the binomial number of units drawn, and the arm's mean
-// with 0.01 where 100 units are. What a unit adds is read off the estimate: it is linear in the units' values.
+// Spec T6b, after 10.2: of N = 1000 units with μ = 10 and s² = 1, each drawn for the arm with p =
+// 0.1, importance weights estimate μ with a variance of 0.91, summed over the binomial number of
+// units drawn, and the arm's mean with 0.01 where 100 units are. What a unit adds is read off the
+// estimate: it is linear in the units' values.
 func TestVarianceOfUnits(t *testing.T) {
 	const units, p, mu, noise = 1000, .1, 10.0, 1.0
 	value := func(form Estimator, drawn int, rest float64) float64 { // where the first unit has 1, the others rest

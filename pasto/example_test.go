@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Two settings of a ranking: the first gains 2 and costs the guardrail 2, the second the other way round.
+// Two settings of a ranking: the first gains 2 and costs the guardrail 2, the second the other way
+// round.
 func Example() {
 	goals, err := pasto.NewGoals([]pasto.Metric{
 		{Name: "watch time"},
@@ -43,7 +44,8 @@ func Example() {
 	// Output: deployed [0.51 0.49], worth 1.01
 }
 
-// The exact solutions for known means, with certificate; and what is said of guardrails that cannot be held.
+// The exact solutions for known means, with certificate; and what is said of guardrails that cannot
+// be held.
 func ExampleMaximize() {
 	means, _ := pasto.TableOf([]float64{2, 0}, []float64{-2, 2})
 	soft, _ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}, 0)
@@ -56,7 +58,9 @@ func ExampleMaximize() {
 	o, _ = pasto.Maximize(hard, means, pasto.SolverOptions{})
 	fmt.Printf("hard: %.4f, %.4f, price of the guardrail %.2f\n", o.Mixture, o.Value, o.Prices[1])
 
-	tooHigh, _ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Threshold: 3, Hard: true}}, 0)
+	tooHigh,
+		_ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Threshold: 3, Hard: true}},
+		0)
 	_, err := pasto.Maximize(tooHigh, means, pasto.SolverOptions{})
 	if least, ok := errors.AsType[*pasto.Infeasible](err); ok {
 		fmt.Println(least)

@@ -6,20 +6,21 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so far: nil when
-// some mixture of the arms served so far holds them by the estimates V̂, else the least violation there is
-// by them (of single arms, where the linear program is too ill-conditioned for more). Sure reports that not even
-// estimates moved in the good direction by three standard errors could hold them, or more than three while the
-// errors rest on little: the quantile of Student's t that leaves out as much as three do of the normal
-// distribution, with the degrees of freedom of the arm's own groups, and of effects common to the groups of a
-// round where these have a part in the arm's errors. It is never sure while an active arm has not been served
-// since the start or the last change, or a guardrail has shown no scatter at all and an event that nobody has
-// seen yet could make up for what it lacks. It solves two linear programs, and changes nothing. For objectives
-// that are not [Goals], and before two groups of an arm have been seen, it is nil.
+// Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so
+// far: nil when some mixture of the arms served so far holds them by the estimates V̂, else the
+// least violation there is by them (of single arms, where the linear program is too ill-conditioned
+// for more). Sure reports that not even estimates moved in the good direction by three standard
+// errors could hold them, or more than three while the errors rest on little: the quantile of
+// Student's t that leaves out as much as three do of the normal distribution, with the degrees of
+// freedom of the arm's own groups, and of effects common to the groups of a round where these have
+// a part in the arm's errors. It is never sure while an active arm has not been served since the
+// start or the last change, or a guardrail has shown no scatter at all and an event that nobody has
+// seen yet could make up for what it lacks. It solves two linear programs, and changes nothing. For
+// objectives that are not [Goals], and before two groups of an arm have been seen, it is nil.
 func (l *Confident) Infeasible() (least *Infeasible, sure bool) { return l.infeasible(false) }
 
-// infeasible is Infeasible; of nodes, which share their noise and of which new ones come all the time, those not
-// served are passed over, and the degrees of freedom are the pooled ones.
+// infeasible is Infeasible; of nodes, which share their noise and of which new ones come all the
+// time, those not served are passed over, and the degrees of freedom are the pooled ones.
 func (l *Confident) infeasible(nodes bool) (least *Infeasible, sure bool) {
 	g, ok := l.objective.(*Goals)
 	if !ok || l.s.Freedom <= 0 {
@@ -66,7 +67,8 @@ func (l *Confident) infeasible(nodes bool) (least *Infeasible, sure bool) {
 	return least, bounded && infeasibleOf(CheckFeasible(g, best)) != nil
 }
 
-// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if one holds them.
+// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if one
+// holds them.
 func leastSingle(g *Goals, means *Table, arms []int, n int) *Infeasible {
 	least := &Infeasible{Violation: math.Inf(1)}
 	for i, k := range arms {
@@ -98,8 +100,8 @@ const (
 	manyGroups = 1000
 )
 
-// allowance is by how much the mean of arm k in guardrail i may be off, where three standard errors would do if
-// they were known and the mean normal. +Inf where that is not known.
+// allowance is by how much the mean of arm k in guardrail i may be off, where three standard errors
+// would do if they were known and the mean normal. +Inf where that is not known.
 func (l *Confident) allowance(k, i int, m *Metric, nodes bool) float64 {
 	s := &l.s
 	free := s.Count[k] - 1
@@ -126,8 +128,9 @@ func (l *Confident) allowance(k, i int, m *Metric, nodes bool) float64 {
 	return float64(student(surely, free)*math.Sqrt(square)) + l.skew(i, surely)/s.Size[k]
 }
 
-// student is the quantile of Student's t with n degrees of freedom that leaves out what z does of the normal
-// distribution, by Wallace's approximation: within a tenth from n = 3, and more than the quantile below.
+// student is the quantile of Student's t with n degrees of freedom that leaves out what z does of
+// the normal distribution, by Wallace's approximation: within a tenth from n = 3, and more than the
+// quantile below.
 func student(z, n float64) float64 {
 	if !(n > 0) {
 		return math.Inf(1)

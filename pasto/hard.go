@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for a weighted
-// sum a linear program, whose support has at most m + 1 arms for m guardrails.
+// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for
+// a weighted sum a linear program, whose support has at most m + 1 arms for m guardrails.
 func MaximizeHard(g *Goals, means *Table) (*Optimum, error) {
 	if err := means.check(g); err != nil {
 		return nil, err
@@ -33,9 +33,10 @@ func (g *Goals) hardened(take func(*Metric) bool) *Goals {
 	return newGoals(metrics, g.soft)
 }
 
-// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not, to within their slack:
-// nil, or an error of code bad_input that is an [*Infeasible] with the least total violation, or says that
-// the table is too ill-conditioned to tell. O(K·m) a step of the simplex method.
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not, to within
+// their slack: nil, or an error of code bad_input that is an [*Infeasible] with the least total
+// violation, or says that the table is too ill-conditioned to tell. O(K·m) a step of the simplex
+// method.
 func CheckFeasible(g *Goals, means *Table) error {
 	if err := means.check(g); err != nil {
 		return err
@@ -48,10 +49,11 @@ func CheckFeasible(g *Goals, means *Table) error {
 	return bad("guardrails", "%w", lp.infeasible(g))
 }
 
-// Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is the cause
-// of the error where they are hard, and a part of the [Optimum] where they are not.
+// Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
+// the cause of the error where they are hard, and a part of the [Optimum] where they are not.
 type Infeasible struct {
-	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics' units.
+	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics'
+	// units.
 	Violation float64
 	// Metrics are the names of those it falls short of, By the amounts.
 	Metrics []string
@@ -66,7 +68,8 @@ func (e *Infeasible) Error() string {
 	for i, n := range e.Metrics {
 		parts[i] = fmt.Sprintf("%q by %.6g", n, e.By[i])
 	}
-	return fmt.Sprintf("infeasible: no mixture holds the guardrails; the least total violation is %.6g (%s)", e.Violation, strings.Join(parts, ", "))
+	return fmt.Sprintf("infeasible: no mixture holds the guardrails; the least total violation is %.6g (%s)",
+		e.Violation, strings.Join(parts, ", "))
 }
 
 // infeasibleOf is the report that an error carries, or nil.
@@ -107,8 +110,8 @@ func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum
 	return &w.opt, nil
 }
 
-// decomposition is the workspace of simplicial decomposition: a second run on as many arms and metrics
-// allocates nothing.
+// decomposition is the workspace of simplicial decomposition: a second run on as many arms and
+// metrics allocates nothing.
 type decomposition struct {
 	lp               program
 	solver           *solver
@@ -122,8 +125,8 @@ type decomposition struct {
 	kept             []float64 // mixture and prices of opt, while a better one is looked for
 }
 
-// maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports so, and
-// lp has the least violation.
+// maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports
+// so, and lp has the least violation.
 func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
 	w.lp.fresh(means.metrics)
 	for relaxed := false; ; {
@@ -144,7 +147,8 @@ func (w *decomposition) maximize(g *Goals, means *Table, tol float64, iterations
 	}
 }
 
-// broken measures the violations of the mixture found, and reports whether one is more than its slack.
+// broken measures the violations of the mixture found, and reports whether one is more than its
+// slack.
 func (w *decomposition) broken(g *Goals, means *Table) bool {
 	w.opt.Violations = zeros(w.opt.Violations, means.metrics)
 	means.Mean(w.theta, w.opt.Mixture)
@@ -159,8 +163,9 @@ func (w *decomposition) broken(g *Goals, means *Table) bool {
 	return broken
 }
 
-// inside is maximize by the scales of the program that there are: the best mixture is moved into the hard
-// guardrails by as much as rounding had left it outside, where that is more than the metrics' slack.
+// inside is maximize by the scales of the program that there are: the best mixture is moved into
+// the hard guardrails by as much as rounding had left it outside, where that is more than the
+// metrics' slack.
 func (w *decomposition) inside(g *Goals, means *Table, tol float64, iterations int) (feasible bool, err error) {
 	if feasible, err = w.run(g, means, nil, tol, iterations); err != nil || !feasible {
 		return feasible, err
@@ -189,7 +194,8 @@ func (w *decomposition) inside(g *Goals, means *Table, tol float64, iterations i
 	return true, nil
 }
 
-// spread is the range of the arms' rewards, to first order at their mean; 1 where they are all the same.
+// spread is the range of the arms' rewards, to first order at their mean; 1 where they are all the
+// same.
 func (w *decomposition) spread(g *Goals, means *Table) float64 {
 	w.theta, w.d = zeros(w.theta, means.metrics), zeros(w.d, means.metrics)
 	for k := range means.arms {
@@ -209,11 +215,14 @@ func (w *decomposition) spread(g *Goals, means *Table) float64 {
 	return 1
 }
 
-// run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of soft
-// objectives, and then the vertex that its gradient likes best, by the linear program. Tight is what is added
-// to each metric's demand, nil for nothing. For a linear reward the first vertex is the answer. The gap is
-// certified by the dual prices: no mixture that holds the guardrails has a reward above Value + Gap.
-func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64, iterations int) (feasible bool, err error) {
+// run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of
+// soft objectives, and then the vertex that its gradient likes best, by the linear program. Tight
+// is what is added to each metric's demand, nil for nothing. For a linear reward the first vertex
+// is the answer. The gap is certified by the dual prices: no mixture that holds the guardrails has
+// a reward above Value + Gap.
+func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64, iterations int) (feasible bool,
+	err error,
+) {
 	m, lp, f := means.metrics, &w.lp, reward{g}
 	lp.reset(g, means, func(m *Metric) bool { return m.Hard })
 	for j, i := range lp.rows {
@@ -223,7 +232,10 @@ func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64
 	}
 	w.theta, w.d, w.prices, w.share = zeros(w.theta, m), zeros(w.d, m), zeros(w.prices, m), w.share[:0]
 	w.atoms.arms, w.atoms.metrics, w.atoms.data = 0, m, w.atoms.data[:0]
-	w.opt = Optimum{Gap: math.Inf(1), Prices: zeros(w.opt.Prices, m), Mixture: w.opt.Mixture[:0], Violations: w.opt.Violations}
+	w.opt = Optimum{
+		Gap: math.Inf(1), Prices: zeros(w.opt.Prices, m), Mixture: w.opt.Mixture[:0],
+		Violations: w.opt.Violations,
+	}
 	if w.solver == nil || len(w.solver.theta) != m {
 		w.solver = newSolver(f, &w.atoms)
 	}

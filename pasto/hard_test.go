@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is spec 1.3: as a soft
-// one with a large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
+// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is spec 1.3:
+// as a soft one with a large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
 func TestGuardrailsKeepTheirKind(t *testing.T) {
 	m := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	metrics := func(hard bool, lambda, soft float64) *Goals {
@@ -36,7 +36,8 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 		near(t, "value", o.Value, want.Value-o.Prices[1]*o.Prices[1]/(4*lambda), 3e-8)
 		near(t, "gap", o.Gap, 0, 1e-9)
 		if o.Violations[1] > 1e-9 || o.Violations[2] < 1e-3 || o.Prices[2] != 0 || o.Prices[1] < .5 {
-			t.Errorf("violations %v, prices %v: want the hard one held and the soft one traded off", o.Violations, o.Prices)
+			t.Errorf("violations %v, prices %v: want the hard one held and the soft one traded off", o.Violations,
+				o.Prices)
 		}
 		all, _ := MaximizeHard(metrics(true, 0, soft), m)
 		if all.Violations[2] > 1e-9 || all.Value >= o.Value {
@@ -45,8 +46,9 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// Every guardrail is held in its own units, whatever the units of the others (one tolerance for the largest
-// of them would pass over the second here), and the objective of the certified optimum is finite.
+// Every guardrail is held in its own units, whatever the units of the others (one tolerance for the
+// largest of them would pass over the second here), and the objective of the certified optimum is
+// finite.
 func TestHardUnits(t *testing.T) {
 	f, err := NewGoals([]Metric{
 		{Name: "x"},
@@ -70,7 +72,11 @@ func TestHardUnits(t *testing.T) {
 				rows[1] = append(rows[1], offset+unit*Normal(r))
 			}
 			for _, c := range []float64{offset, 0} {
-				f, _ := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Threshold: c, Hard: true, Slack: 1e-12 * unit}}, 0)
+				f,
+					_ := NewGoals([]Metric{
+					{Name: "x"},
+					{Name: "y", Role: Guardrail, Threshold: c, Hard: true, Slack: 1e-12 * unit},
+				}, 0)
 				m := table(t, rows[0], rows[1])
 				o, err := Maximize(f, m, SolverOptions{})
 				if err != nil {
@@ -82,7 +88,8 @@ func TestHardUnits(t *testing.T) {
 				theta := make([]float64, 2)
 				m.Mean(theta, o.Mixture)
 				if v := f.Value(theta); math.IsInf(v, -1) || v != o.Value {
-					t.Errorf("unit %v: the objective of the optimum %v is %v, its violation %v", unit, o.Value, v, o.Violations)
+					t.Errorf("unit %v: the objective of the optimum %v is %v, its violation %v", unit, o.Value, v,
+						o.Violations)
 				}
 			}
 		}
@@ -99,8 +106,14 @@ func TestInfeasibleSoft(t *testing.T) {
 	if o, _ := Maximize(goals(t, 5, false, 0), toy(t), SolverOptions{}); o.Infeasible != nil {
 		t.Error(o.Infeasible)
 	}
-	// Of two guardrails the violations are added in the metrics' units: (c − y)₊ of 100·(1−q) and of q.
-	f, _ := NewGoals([]Metric{{Name: "x"}, {Name: "a", Role: Guardrail, Threshold: 100}, {Name: "b", Role: Guardrail, Threshold: 1}}, 0)
+	// Of two guardrails the violations are added in the metrics' units: (c − y)₊ of 100·(1−q) and
+	// of q.
+	f,
+		_ := NewGoals([]Metric{
+		{Name: "x"},
+		{Name: "a", Role: Guardrail, Threshold: 100},
+		{Name: "b", Role: Guardrail, Threshold: 1},
+	}, 0)
 	o, err = Maximize(f, table(t, []float64{0, 0}, []float64{100, 0}, []float64{0, 1}), SolverOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +121,8 @@ func TestInfeasibleSoft(t *testing.T) {
 	near(t, "least total violation", o.Infeasible.Violation, 1, 1e-9)
 }
 
-// Rounds allocate nothing with hard guardrails too: of a linear reward, with soft guardrails beside and the
-// soft minimum, with no room for caution, and where no mixture holds them.
+// Rounds allocate nothing with hard guardrails too: of a linear reward, with soft guardrails beside
+// and the soft minimum, with no room for caution, and where no mixture holds them.
 func TestHardAllocatesNothing(t *testing.T) {
 	mu, err := UniformTable(20, 4, 7)
 	if err != nil {
@@ -119,9 +132,17 @@ func TestHardAllocatesNothing(t *testing.T) {
 		soft      float64
 		threshold float64
 		lambda    float64
-	}{"linear": {0, .1, 0}, "soft beside": {0, .1, 3}, "soft minimum": {2, .1, 3}, "no room": {0, .55, 0}, "infeasible": {0, 2, 0}} {
+	}{
+		"linear": {0, .1, 0}, "soft beside": {0, .1, 3}, "soft minimum": {2, .1, 3}, "no room": {0, .55, 0},
+		"infeasible": {0, 2, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
-			metrics := []Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Hard: true, Threshold: c.threshold}, {Name: "z", Role: Guardrail, Hard: true, Threshold: c.threshold - .2}, {Name: "w"}}
+			metrics := []Metric{
+				{Name: "x"},
+				{Name: "y", Role: Guardrail, Hard: true, Threshold: c.threshold},
+				{Name: "z", Role: Guardrail, Hard: true, Threshold: c.threshold - .2},
+				{Name: "w"},
+			}
 			if c.lambda > 0 {
 				metrics[3] = Metric{Name: "w", Role: Guardrail, Lambda: c.lambda, Threshold: .2}
 			}

@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed in, so
-// that a host can save and replay it.
+// Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed
+// in, so that a host can save and replay it.
 type Rand interface {
 	// Float64 is uniform on [0, 1).
 	Float64() float64
@@ -17,39 +17,43 @@ type Rand interface {
 
 // Observation is what one group of units of the running round has shown.
 type Observation struct {
-	// Arm is the arm that the group was served, as drawn: of positive propensity in the running round.
+	// Arm is the arm that the group was served, as drawn: of positive propensity in the running
+	// round.
 	Arm int
-	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in the metric's
-	// range where it has one.
+	// Metrics are the group's raw means per unit, of length M, each of size at most 1e100 and in
+	// the metric's range where it has one.
 	Metrics []float64
-	// Control are the raw means of the concurrent control group, of length M, needed where the objective has a
-	// guardrail that is [Metric.Relative]; the learner forms the contrast itself ([Goals.Contrast]).
+	// Control are the raw means of the concurrent control group, of length M, needed where the
+	// objective has a guardrail that is [Metric.Relative]; the learner forms the contrast itself
+	// ([Goals.Contrast]).
 	Control []float64
-	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means that all groups
-	// are equal.
+	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means
+	// that all groups are equal.
 	Size float64
-	// Round is that of the draw; 0 means the running round. Any other than the running one is refused.
+	// Round is that of the draw; 0 means the running round. Any other than the running one is
+	// refused.
 	Round int
 }
 
-// Learner finds a mixture by experiment. Round by round it names the serving distribution p_t, the host
-// draws an arm from it for each group of units (Draw, or its own way), and Observe ends the round. A
-// learner is deterministic given the draws, has no clock and no goroutine, and allocates nothing per round
-// after the first ones. It is not safe for concurrent use.
+// Learner finds a mixture by experiment. Round by round it names the serving distribution p_t, the
+// host draws an arm from it for each group of units (Draw, or its own way), and Observe ends the
+// round. A learner is deterministic given the draws, has no clock and no goroutine, and allocates
+// nothing per round after the first ones. It is not safe for concurrent use.
 type Learner interface {
 	// Arms is K, retired arms included.
 	Arms() int
 	// Rounds is the number of finished rounds.
 	Rounds() int
-	// Serving is p_t, the distribution to draw from in the running round: the propensities to log. Read it, do
-	// not write to it.
+	// Serving is p_t, the distribution to draw from in the running round: the propensities to log.
+	// Read it, do not write to it.
 	Serving() []float64
 	// Draw draws an arm for each group of the round.
 	Draw(r Rand, arms []int)
-	// Observe ends the round. What breaks a rule is refused with an error of code bad_input and changes nothing.
+	// Observe ends the round. What breaks a rule is refused with an error of code bad_input and
+	// changes nothing.
 	Observe(obs []Observation) error
-	// Deployed is the mixture to ship if the experiment ended now. Read it, do not write to it; the next
-	// Observe may change it.
+	// Deployed is the mixture to ship if the experiment ended now. Read it, do not write to it; the
+	// next Observe may change it.
 	Deployed() []float64
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -58,14 +62,16 @@ type Learner interface {
 // Roster is a learner whose arms come and go mid-run (spec 10.5): all of [Algorithms] are.
 type Roster interface {
 	Learner
-	// AddArm adds an arm of which nothing is known, and returns its index, the number of arms before.
+	// AddArm adds an arm of which nothing is known, and returns its index, the number of arms
+	// before.
 	AddArm() (k int, err error)
-	// RetireArm takes arm k out for good: its index stays, its share is 0, and its observations are refused from
-	// now on. The last active arm cannot be retired.
+	// RetireArm takes arm k out for good: its index stays, its share is 0, and its observations are
+	// refused from now on. The last active arm cannot be retired.
 	RetireArm(k int) error
 }
 
-// retirable refuses to retire an arm that there is not, that is retired already, or that is the last one.
+// retirable refuses to retire an arm that there is not, that is retired already, or that is the
+// last one.
 func retirable(k int, active []bool) error {
 	live := 0
 	for _, a := range active {
@@ -104,7 +110,8 @@ func checkObjective(f Objective, arms int) error {
 		return err
 	}
 	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations and a larger lambda for smaller ones, or with the default")
+		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations and a "+
+			"larger lambda for smaller ones, or with the default")
 	}
 	return nil
 }
@@ -115,9 +122,12 @@ type intake struct {
 	values []float64
 }
 
-// take refuses a round's observations that break a rule, before anything changes. It returns them in the form
-// that the objective sees, and Σ Size, 0 for equal groups. What it returns is good until the next call.
-func (in *intake) take(f Objective, obs []Observation, round int, p []float64, active []bool) (seen []Observation, total float64, err error) {
+// take refuses a round's observations that break a rule, before anything changes. It returns them
+// in the form that the objective sees, and Σ Size, 0 for equal groups. What it returns is good
+// until the next call.
+func (in *intake) take(f Objective, obs []Observation, round int, p []float64, active []bool) (seen []Observation,
+	total float64, err error,
+) {
 	if len(obs) == 0 {
 		return nil, 0, bad("observations", "none in round %d: want at least one group", round)
 	}
@@ -126,7 +136,8 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 			return nil, 0, err
 		}
 		if (obs[i].Size > 0) != (obs[0].Size > 0) {
-			return nil, 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", obs[i].Size, obs[0].Size)
+			return nil, 0, observed(i, "size %v beside %v: give all groups of a round a size, or none", obs[i].Size,
+				obs[0].Size)
 		}
 		total += obs[i].Size
 	}
@@ -134,7 +145,8 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 		for i := range obs {
 			for m, v := range obs[i].Metrics {
 				if lower, upper := u.bounds(m); !(v >= lower && v <= upper) {
-					return nil, 0, observed(i, "metric %d of utility %q is %v: want a number in its range [%v, %v]", m, u.Name, v, lower, upper)
+					return nil, 0, observed(i, "metric %d of utility %q is %v: want a number in its range [%v, %v]", m,
+						u.Name, v, lower, upper)
 				}
 			}
 		}
@@ -147,7 +159,8 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 		for i := range obs {
 			for m, v := range obs[i].Metrics {
 				if x := &g.metrics[m]; !x.Admits(v) {
-					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v, x.Lower, x.Upper)
+					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v,
+						x.Lower, x.Upper)
 				}
 			}
 		}
@@ -173,7 +186,8 @@ func (o *Observation) check(i, metrics, round int, p []float64, active []bool) e
 	case active != nil && !active[o.Arm]:
 		return observed(i, "arm %d is retired: archive what comes late", o.Arm)
 	case o.Round != 0 && o.Round < round:
-		return observed(i, "round %d is closed already: a duplicate or a late observation, round %d is running", o.Round, round)
+		return observed(i, "round %d is closed already: a duplicate or a late observation, round %d is running",
+			o.Round, round)
 	case o.Round > round:
 		return observed(i, "round %d is unknown: round %d is running", o.Round, round)
 	case len(o.Metrics) != metrics:
@@ -204,12 +218,13 @@ func observed(i int, format string, args ...any) error {
 type Scheme int
 
 const (
-	// IID draws each group's arm from p_t independently, with replacement: the unbiased form of the paper's
-	// parallel queries.
+	// IID draws each group's arm from p_t independently, with replacement: the unbiased form of the
+	// paper's parallel queries.
 	IID Scheme = iota
-	// Systematic draws all arms with one random number and equal steps through the cumulative shares, then
-	// shuffles them over the groups. An arm's expected number of groups is Q·p_k as before and its variance
-	// least, so that the formula of the estimators stays unbiased, without a cap on large shares.
+	// Systematic draws all arms with one random number and equal steps through the cumulative
+	// shares, then shuffles them over the groups. An arm's expected number of groups is Q·p_k as
+	// before and its variance least, so that the formula of the estimators stays unbiased, without
+	// a cap on large shares.
 	Systematic
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// All named algorithms: deterministic, a snapshot continues bit for bit, distributions stay distributions,
-// nothing is allocated.
+// All named algorithms: deterministic, a snapshot continues bit for bit, distributions stay
+// distributions, nothing is allocated.
 func TestAllAlgorithms(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	mu := table(t, []float64{2, 0, 1, -1}, []float64{-2, 2, 0, 1})
@@ -154,7 +154,10 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	for name, o := range map[string]ConfidentOptions{"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan}, "floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: nan}, "shrink": {Shrink: nan}} {
+	for name, o := range map[string]ConfidentOptions{
+		"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan},
+		"floor": {Floor: 2}, "alarm": {Alarm: nan}, "hard caution": {HardCaution: nan}, "shrink": {Shrink: nan},
+	} {
 		if _, err := NewConfident(f, 2, o); err == nil {
 			t.Errorf("%s is taken", name)
 		}
@@ -225,8 +228,8 @@ func TestRefusedMetrics(t *testing.T) {
 	}
 }
 
-// Gradients by central differences, directions and roles, the soft minimum and its limits, constants by
-// sampling.
+// Gradients by central differences, directions and roles, the soft minimum and its limits,
+// constants by sampling.
 func TestObjectives(t *testing.T) {
 	metrics := []Metric{
 		{Name: "gain", Weight: 2},
@@ -265,10 +268,11 @@ func TestObjectives(t *testing.T) {
 	near(t, "value", f.Value([]float64{1, 2, .1, 0, 99}), -3*.04-5*.04, 1e-12)
 	v := make([]float64, 5)
 	near(t, "violations", f.Violations(v, []float64{1, 2, .1, 0, 99}), .4, 1e-12)
-	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is squared, and
-	// lowers f.
+	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is
+	// squared, and lowers f.
 	near(t, "at the threshold", f.Value([]float64{0, 0, .3, -.2, 0}), 0, 0)
-	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1.1e-9}), -1) || h.Value([]float64{1, -0.9e-9}) != 1 {
+	if h := goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 || !math.IsInf(h.Value([]float64{1, -1.1e-9}), -1) ||
+		h.Value([]float64{1, -0.9e-9}) != 1 {
 		t.Error("hard guardrail")
 	}
 	if q := goals(t, 5, false, 0).Value([]float64{0, 3}); q != 0 {
@@ -278,11 +282,16 @@ func TestObjectives(t *testing.T) {
 	lip, smooth := goals(t, 5, false, 0, 0).Constants([]float64{-1, -2, -2}, []float64{1, 2, 2})
 	near(t, "G_f", lip, math.Sqrt(1+2*400), 1e-12)
 	near(t, "L_f", smooth, 10, 0)
-	bad := &Utility{Metrics: 1, U: func(x []float64) float64 { return x[0] * x[0] }, DU: func(d, x []float64) { d[0] = 2 * x[0] }}
-	if err := CheckConcave(bad, []float64{-1}, []float64{1}, 100, 1); err == nil || !strings.Contains(err.Error(), "not concave") {
+	bad := &Utility{Metrics: 1, U: func(x []float64) float64 {
+		return x[0] * x[0]
+	}, DU: func(d, x []float64) { d[0] = 2 * x[0] }}
+	if err := CheckConcave(bad, []float64{-1}, []float64{1}, 100, 1); err == nil ||
+		!strings.Contains(err.Error(), "not concave") {
 		t.Errorf("%v", err)
 	}
-	good := &Utility{Metrics: 1, U: func(x []float64) float64 { return math.Sqrt(x[0]) }, DU: func(d, x []float64) { d[0] = .5 / math.Sqrt(x[0]) }, Lipschitz: 1.6}
+	good := &Utility{Metrics: 1, U: func(x []float64) float64 {
+		return math.Sqrt(x[0])
+	}, DU: func(d, x []float64) { d[0] = .5 / math.Sqrt(x[0]) }, Lipschitz: 1.6}
 	if err := CheckConcave(good, []float64{.1}, []float64{1}, 100, 1); err != nil {
 		t.Error(err)
 	}
@@ -308,7 +317,8 @@ func TestContrast(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "violated", f.Value(dst), 1-5, 1e-12)
-	if f.Contrast(dst, []float64{1, 97}, nil) == nil || f.Contrast(dst, []float64{1, math.NaN()}, []float64{0, 1}) == nil {
+	if f.Contrast(dst, []float64{1, 97}, nil) == nil ||
+		f.Contrast(dst, []float64{1, math.NaN()}, []float64{0, 1}) == nil {
 		t.Error("refused")
 	}
 	g, _ := NewGoals([]Metric{{Name: "rate", Lower: 0, Upper: 1}}, 0)
@@ -317,7 +327,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// The default finds the optimum without noise, does not depend on units, and comes and goes with arms.
+// The default finds the optimum without noise, does not depend on units, and comes and goes with
+// arms.
 func TestConfident(t *testing.T) {
 	mu := toy(t)
 	l, err := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
@@ -327,8 +338,8 @@ func TestConfident(t *testing.T) {
 	play(t, l, mu, 1, 20, 0, random.New(1, "test"))
 	near(t, "noiseless optimum", l.Deployed()[0], .5125, 1e-4)
 
-	// The same game in other units (x in thousandths, y in dozens, λ to match) is played the same way, by
-	// powers of two exactly.
+	// The same game in other units (x in thousandths, y in dozens, λ to match) is played the same
+	// way, by powers of two exactly.
 	scaled, err := NewGoals([]Metric{{Name: "x", Weight: 1 << 10}, {Name: "y", Role: Guardrail, Lambda: 5.0 / 64}}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -385,8 +396,8 @@ func TestConfident(t *testing.T) {
 	near(t, "the last arm", a.Deployed()[n], 1, 0)
 }
 
-// Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a standard
-// deviation does, soon.
+// Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a
+// standard deviation does, soon.
 func TestConfidentAlarm(t *testing.T) {
 	l, _ := NewConfident(goals(t, 5, false, 0), 2, ConfidentOptions{})
 	r := random.New(1, "test")
@@ -400,9 +411,9 @@ func TestConfidentAlarm(t *testing.T) {
 	}
 }
 
-// With hard guardrails the default deploys what holds them in nearly all runs: at most one in twenty breaks
-// one, with noise of 1 and of 5 (before there was a caution of its own it was one in four), and comes near
-// the optimum.
+// With hard guardrails the default deploys what holds them in nearly all runs: at most one in
+// twenty breaks one, with noise of 1 and of 5 (before there was a caution of its own it was one in
+// four), and comes near the optimum.
 func TestConfidentHard(t *testing.T) {
 	testsize.NoRace(t)
 	mu := table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
@@ -441,8 +452,9 @@ func TestConfidentHard(t *testing.T) {
 			t.Errorf("σ=%v: x = %v, the optimum is %v", c.sigma, mean, c.best)
 		}
 	}
-	// Many arms and much noise: where there is no room for all the caution, as much as there is (the mixture of
-	// least violation by the cautious estimates broke a guardrail in half of the runs).
+	// Many arms and much noise: where there is no room for all the caution, as much as there is
+	// (the mixture of least violation by the cautious estimates broke a guardrail in half of the
+	// runs).
 	many := goals(t, 5, true, .5, .5)
 	broken := 0
 	for seed := range uint64(20) {
@@ -461,7 +473,12 @@ func TestConfidentHard(t *testing.T) {
 		t.Errorf("100 arms: the guardrails are broken in %d of 20 runs", broken)
 	}
 	// One hard and one soft: the soft one is traded off by its price.
-	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "a", Role: Guardrail, Threshold: .2, Hard: true}, {Name: "b", Role: Guardrail, Threshold: .1}}, 0)
+	f,
+		err := NewGoals([]Metric{
+		{Name: "x"},
+		{Name: "a", Role: Guardrail, Threshold: .2, Hard: true},
+		{Name: "b", Role: Guardrail, Threshold: .1},
+	}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

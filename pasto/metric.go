@@ -85,39 +85,42 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return bad("role", "%q: want primary, guardrail or report", text)
 }
 
-// Metric describes one number that is measured for every group of units: data, so that a definition can be
-// read from a file. The value of an arm is its mean per unit; a ratio such as clicks per impression is not
-// linear in the mixture and must be given as numerator − c·denominator with threshold 0 (spec 10.7).
+// Metric describes one number that is measured for every group of units: data, so that a definition
+// can be read from a file. The value of an arm is its mean per unit; a ratio such as clicks per
+// impression is not linear in the mixture and must be given as numerator − c·denominator with
+// threshold 0 (spec 10.7).
 type Metric struct {
 	// Name is unique among the metrics of an objective.
 	Name string `json:"name"`
-	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes Down
-	// value ≤ Threshold.
+	// Direction is the good one. A guardrail that goes Up demands value ≥ Threshold, one that goes
+	// Down value ≤ Threshold.
 	Direction Direction `json:"direction,omitempty"`
 	// Role is Primary, Guardrail or Report.
 	Role Role `json:"role,omitempty"`
 	// Weight is that of a primary metric, at least 0; 0 means 1.
 	Weight float64 `json:"weight,omitempty"`
-	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2 % below
-	// the control".
+	// Threshold is the guardrail's c, in the metric's units; with Relative a fraction: −0.02 is "2
+	// % below the control".
 	Threshold float64 `json:"threshold,omitempty"`
-	// Relative makes the guardrail one against a concurrent control group: the objective then sees the contrast
-	// y − (1 + Threshold)·y_control, which the learner forms of each observation and its Control, and the
-	// threshold is 0 (spec 10.6, 10.7).
+	// Relative makes the guardrail one against a concurrent control group: the objective then sees
+	// the contrast y − (1 + Threshold)·y_control, which the learner forms of each observation and
+	// its Control, and the threshold is 0 (spec 10.6, 10.7).
 	Relative bool `json:"relative,omitempty"`
-	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's experiments.
+	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's
+	// experiments.
 	Lambda float64 `json:"lambda,omitempty"`
-	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and there is
-	// no price. Algorithms that follow gradients refuse it; the default and [Maximize] take it.
+	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and
+	// there is no price. Algorithms that follow gradients refuse it; the default and [Maximize]
+	// take it.
 	Hard bool `json:"hard,omitempty"`
-	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's units; what
-	// solves for a mixture makes use of it. 0 is room for rounding only, as a sum of shares times means seldom
-	// equals a threshold exactly: 1e-9 of the largest of |Threshold|, |Lower| and |Upper|, and 1e-9 where these
-	// are all 0 or the guardrail is relative.
+	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's
+	// units; what solves for a mixture makes use of it. 0 is room for rounding only, as a sum of
+	// shares times means seldom equals a threshold exactly: 1e-9 of the largest of |Threshold|,
+	// |Lower| and |Upper|, and 1e-9 where these are all 0 or the guardrail is relative.
 	Slack float64 `json:"slack,omitempty"`
-	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means unknown. Every
-	// learner refuses an observation outside; of a relative guardrail the range is that of the raw values, of
-	// the arm's group and of the control's, not that of the contrast.
+	// Lower and Upper are the range of a unit's value, and so of a group's mean; both 0 means
+	// unknown. Every learner refuses an observation outside; of a relative guardrail the range is
+	// that of the raw values, of the arm's group and of the control's, not that of the contrast.
 	Lower float64 `json:"lower,omitempty"`
 	Upper float64 `json:"upper,omitempty"`
 }
@@ -174,11 +177,13 @@ func (m *Metric) validate(i int) error {
 	case m.Role < Primary || m.Role > Report:
 		return bad(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
-		return bad(place, "weight %v of %q: want a finite number, at least 0 (else the objective is not concave and increasing)", m.Weight, m.Name)
+		return bad(place, "weight %v of %q: want a finite number, at least 0 (else the objective is not concave and "+
+			"increasing)", m.Weight, m.Name)
 	case !finite(m.Threshold):
 		return bad(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
-		return bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is not concave", m.Lambda, m.Name)
+		return bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is not "+
+			"concave", m.Lambda, m.Name)
 	case !finite(m.Lower) || !finite(m.Upper) || m.Upper < m.Lower:
 		return bad(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
@@ -186,11 +191,13 @@ func (m *Metric) validate(i int) error {
 	case m.Role != Guardrail && (m.Hard || m.Relative):
 		return bad(place, "%q is hard or relative and no guardrail", m.Name)
 	case m.Role != Guardrail && (m.Threshold != 0 || m.Lambda != 0 || m.Slack != 0):
-		return bad(place, "%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
+		return bad(place, "%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave "+
+			"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
 	case m.Role != Primary && m.Weight != 0:
 		return bad(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
 	case m.Relative && !(math.Abs(m.Threshold) <= mostRelative):
-		return bad(place, "threshold %v of %q: want a fraction of the control's value, of size at most %v", m.Threshold, m.Name, mostRelative)
+		return bad(place, "threshold %v of %q: want a fraction of the control's value, of size at most %v", m.Threshold,
+			m.Name, mostRelative)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 
 const snapshotMagic = "noregret-pasto-1\n"
 
-// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's, with
-// rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the
+// mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's,
+// with rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the
 // averages.
 type mirror struct {
 	explore Schedule
@@ -37,7 +37,9 @@ type mirrorState struct {
 	Hedge   []byte    // in snapshots
 }
 
-func newMirror(arms int, start []float64, explore Schedule, floor float64, scheme Scheme, decay float64) (*mirror, error) {
+func newMirror(arms int, start []float64, explore Schedule, floor float64, scheme Scheme, decay float64) (*mirror,
+	error,
+) {
 	c := &mirror{explore: explore, floor: floor, scheme: scheme, decay: decay}
 	if start == nil {
 		start = make([]float64, arms)
@@ -50,7 +52,9 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	}
 	for k, v := range start {
 		if v < leastShare {
-			return nil, bad(fmt.Sprintf("start[%d]", k), "%v: want a share of at least %v, as an arm without one would never be found by steps that multiply", v, leastShare)
+			return nil, bad(fmt.Sprintf("start[%d]", k),
+				"%v: want a share of at least %v, as an arm without one would never be found by steps that multiply", v,
+				leastShare)
 		}
 	}
 	c.s.Active = make([]bool, arms)
@@ -70,8 +74,8 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 // leastShare is the least share of an active arm in the exponentiated gradient.
 const leastShare = 1e-300
 
-// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share, so that no
-// active arm is lost for good.
+// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share, so
+// that no active arm is lost for good.
 func (c *mirror) rebase(pi []float64) error {
 	prior := make([]float64, len(pi))
 	for k, v := range pi {
@@ -103,8 +107,8 @@ func (c *mirror) epsilon() float64 {
 	return max(c.explore.At(c.s.T+1), c.floor)
 }
 
-// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules are
-// tried at few rounds when they are taken.
+// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules
+// are tried at few rounds when they are taken.
 func (c *mirror) rates(step Schedule) (gamma float64, err error) {
 	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
 		_, err = c.explore.in("exploration", c.s.T+2, 1)
@@ -125,8 +129,9 @@ func (c *mirror) mix() {
 	c.sampler.ready = false
 }
 
-// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip over the
-// active arms, if clip > 0 (spec 4.4), and adds p_t and π_t to the averages. On error nothing has changed.
+// step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip
+// over the active arms, if clip > 0 (spec 4.4), and adds p_t and π_t to the averages. On error
+// nothing has changed.
 func (c *mirror) step(g []float64, gamma, clip float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {
@@ -135,7 +140,8 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 		}
 	}
 	if !finite(low) || !finite(high) {
-		return bad("gradient", "it has the values %v to %v: the observations are too large for the objective", low, high)
+		return bad("gradient", "it has the values %v to %v: the observations are too large for the objective", low,
+			high)
 	}
 	if most := max(math.Abs(low), math.Abs(high)); clip > 0 && float64(gamma*most) > clip {
 		gamma = clip / most
@@ -249,8 +255,10 @@ func (c *mirror) load(s mirrorState) error {
 			live++
 		}
 	}
-	if live != s.Live || live == 0 || checkVector("average", s.Average, n) != nil || checkVector("average", s.Exploit, n) != nil {
-		return snapshot.Bad("it is damaged: %d of %d arms are active, not %d, or an average is not finite", live, n, s.Live)
+	if live != s.Live || live == 0 || checkVector("average", s.Average, n) != nil ||
+		checkVector("average", s.Exploit, n) != nil {
+		return snapshot.Bad("it is damaged: %d of %d arms are active, not %d, or an average is not finite", live, n,
+			s.Live)
 	}
 	if _, err := c.explore.in("exploration", s.T+1, 1); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a pure
-// function; the methods may be called concurrently unless a type says otherwise.
+// Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a
+// pure function; the methods may be called concurrently unless a type says otherwise.
 type Objective interface {
 	// Dim is M, the number of metrics.
 	Dim() int
@@ -25,24 +25,25 @@ type Objective interface {
 	Validate() error
 }
 
-// Goals is the objective made of metrics: (L), (Q) and (P) of spec 1.2, with softness b > 0 also (S), and the
-// hard form (H) for guardrails that are Hard:
+// Goals is the objective made of metrics: (L), (Q) and (P) of spec 1.2, with softness b > 0 also
+// (S), and the hard form (H) for guardrails that are Hard:
 //
 //	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²   or
 //	f(θ) = −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
 // where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
-// violation: the square is of the truncated value (erratum E2). A value exactly at c is no violation
-// (erratum E1). With hard guardrails f = −Inf where one of them is passed by more than its slack
-// ([Metric.Slack]); soft ones keep their penalty beside them. Value and Gradient cost O(M).
+// violation: the square is of the truncated value (erratum E2). A value exactly at c is no
+// violation (erratum E1). With hard guardrails f = −Inf where one of them is passed by more than
+// its slack ([Metric.Slack]); soft ones keep their penalty beside them. Value and Gradient cost
+// O(M).
 type Goals struct {
 	metrics []Metric
 	soft    float64
 	slopes  []slope
 }
 
-// slope is what Gradient knows of a metric: its derivative is reward + price·(what it falls short of limit by in the
-// direction sign).
+// slope is what Gradient knows of a metric: its derivative is reward + price·(what it falls short
+// of limit by in the direction sign).
 type slope struct{ reward, price, sign, limit float64 }
 
 // newGoals takes the metrics, which are valid or are validated later.
@@ -196,9 +197,8 @@ func (g *Goals) Violations(dst, theta []float64) float64 {
 	return sum
 }
 
-// Constants implements [Objective]: L_f = max(2·max λ_j, b·max w²) and G_f = √(‖w‖² +
-// Σ(2λ_j·v_j)²) with the largest violations v_j on the box (spec 1.2; for the soft form max w replaces
-// ‖w‖).
+// Constants implements [Objective]: L_f = max(2·max λ_j, b·max w²) and G_f = √(‖w‖² + Σ(2λ_j·v_j)²)
+// with the largest violations v_j on the box (spec 1.2; for the soft form max w replaces ‖w‖).
 func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	weights, squares, largest := 0.0, 0.0, 0.0
 	for i := range g.metrics {
@@ -233,10 +233,10 @@ func (g *Goals) bounds(metric int) (lower, upper float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// Contrast writes the values the objective sees to dst, which may be values: relative guardrails become y −
-// (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a metric's range are
-// refused, of the control group too. Learners do this with [Observation.Control]; it is exported for hosts
-// that sum up rounds of their own.
+// Contrast writes the values the objective sees to dst, which may be values: relative guardrails
+// become y − (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a
+// metric's range are refused, of the control group too. Learners do this with
+// [Observation.Control]; it is exported for hosts that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
 		return bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
@@ -247,7 +247,8 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	relative := g.HasRelative()
 	if relative {
 		if control == nil {
-			return bad("control", "none in this round: %q is relative and needs the control group's metrics", g.relative())
+			return bad("control", "none in this round: %q is relative and needs the control group's metrics",
+				g.relative())
 		}
 		if err := checkVector("control", control, g.Dim()); err != nil {
 			return err
@@ -256,10 +257,12 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if !m.Admits(values[i]) {
-			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, values[i], m.Lower, m.Upper)
+			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+				values[i], m.Lower, m.Upper)
 		}
 		if m.Relative && !m.Admits(control[i]) {
-			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name, control[i], m.Lower, m.Upper)
+			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+				control[i], m.Lower, m.Upper)
 		}
 	}
 	for i := range g.metrics {
@@ -292,8 +295,9 @@ func validate(f Objective) error {
 	return f.Validate()
 }
 
-// identity is what a snapshot says of the objective it was learned for: metrics and softness of [Goals], name
-// and constants of a [Utility], what String says of others, or the type if there is no String.
+// identity is what a snapshot says of the objective it was learned for: metrics and softness of
+// [Goals], name and constants of a [Utility], what String says of others, or the type if there is
+// no String.
 func identity(f Objective) string {
 	if s, ok := f.(fmt.Stringer); ok {
 		return s.String()

@@ -15,22 +15,23 @@ type Optimum struct {
 	Mixture []float64
 	// Value is f(μp).
 	Value float64
-	// Gap is certified: no mixture has a value above Value + Gap (with hard guardrails none that holds them, by
-	// their slack where [Maximize] uses it). It is above the tolerance where iterations ran
-	// out, and where rounding hides the rest: of a guardrail with the price λ whose means are of size s and
-	// differ by r between arms about 1e-15·λ·s·r stays, as the gradient 2λ·v is no finer than s.
+	// Gap is certified: no mixture has a value above Value + Gap (with hard guardrails none that
+	// holds them, by their slack where [Maximize] uses it). It is above the tolerance where
+	// iterations ran out, and where rounding hides the rest: of a guardrail with the price λ whose
+	// means are of size s and differ by r between arms about 1e-15·λ·s·r stays, as the gradient
+	// 2λ·v is no finer than s.
 	Gap float64
 	// Iterations of the solver.
 	Iterations int
-	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a unit of
-	// the threshold costs. Nil where no guardrail is hard.
+	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a
+	// unit of the threshold costs. Nil where no guardrail is hard.
 	Prices []float64
-	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for other
-	// metrics): for hard ones the slack used and what rounding left, more than the metric's slack only where
-	// the mixture is no more exact. Nil for objectives that are not [Goals].
+	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for
+	// other metrics): for hard ones the slack used and what rounding left, more than the metric's
+	// slack only where the mixture is no more exact. Nil for objectives that are not [Goals].
 	Violations []float64
-	// Infeasible is not nil when no mixture holds all guardrails, soft ones included, and has the least total
-	// violation.
+	// Infeasible is not nil when no mixture holds all guardrails, soft ones included, and has the
+	// least total violation.
 	Infeasible *Infeasible
 }
 
@@ -49,7 +50,8 @@ func (o *Optimum) Support() []int {
 func checkGradient(f Objective, theta, d []float64) error {
 	for i, v := range d {
 		if !finite(v) {
-			return bad("objective", "%s: its gradient at θ = %v has component %d = %v: want finite numbers", nameOf(f), theta, i, v)
+			return bad("objective", "%s: its gradient at θ = %v has component %d = %v: want finite numbers", nameOf(f),
+				theta, i, v)
 		}
 	}
 	return nil
@@ -63,8 +65,8 @@ func nameOf(f Objective) string {
 	return fmt.Sprintf("%T", f)
 }
 
-// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1). With
-// hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
+// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1).
+// With hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
 func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	if err := means.check(f); err != nil {
 		return 0, 0, err
@@ -82,14 +84,17 @@ func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	return arm, value, nil
 }
 
-// checkValues refuses an objective that is NaN or +Inf at an arm; −Inf is that of a broken guardrail.
+// checkValues refuses an objective that is NaN or +Inf at an arm; −Inf is that of a broken
+// guardrail.
 func checkValues(f Objective, means *Table) error {
 	if _, ok := f.(*Goals); ok {
 		return nil // finite for the means that a Table may have, or −Inf
 	}
 	for k := range means.arms {
 		if v := f.Value(means.Arm(k)); v != v || math.IsInf(v, 1) {
-			return bad("objective", "%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", nameOf(f), v, k, means.Arm(k))
+			return bad("objective",
+				"%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", nameOf(f), v, k,
+				means.Arm(k))
 		}
 	}
 	return nil
@@ -109,26 +114,27 @@ func bestSingle(f Objective, means *Table) (arm int, value float64) {
 type SolverOptions struct {
 	// Tolerance is that of the gap; 0 means 1e-9.
 	Tolerance float64
-	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there are at most
-	// 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
-	// case.
+	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there
+	// are at most 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap
+	// reached is returned in any case.
 	Iterations int
 }
 
-// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact line
-// search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
-// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when it takes
-// in another arm.
+// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact
+// line search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
+// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when
+// it takes in another arm.
 //
-// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of the
-// objective, soft guardrails and soft minimum included, is maximized by simplicial decomposition: its linear
-// programs are solved by the revised simplex method (O(K·m + m³) a step for m hard guardrails), whose dual
-// prices certify the gap. A guardrail's own [Metric.Slack] is room for the mixture; the slack that it has
-// without is for rounding, and is used only where an arm, or the whole program, would otherwise miss the
-// guardrail by no more than it: no arm that holds the guardrails is better than Value + Gap. Arms far
-// outside do not hide what others break: a mixture holds the guardrails in their own units, or there is an
-// error. When no mixture holds the hard ones the error of code bad_input is an [*Infeasible] with the least
-// total violation; when no mixture holds the soft ones too, the optimum says so.
+// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of
+// the objective, soft guardrails and soft minimum included, is maximized by simplicial
+// decomposition: its linear programs are solved by the revised simplex method (O(K·m + m³) a step
+// for m hard guardrails), whose dual prices certify the gap. A guardrail's own [Metric.Slack] is
+// room for the mixture; the slack that it has without is for rounding, and is used only where an
+// arm, or the whole program, would otherwise miss the guardrail by no more than it: no arm that
+// holds the guardrails is better than Value + Gap. Arms far outside do not hide what others break:
+// a mixture holds the guardrails in their own units, or there is an error. When no mixture holds
+// the hard ones the error of code bad_input is an [*Infeasible] with the least total violation;
+// when no mixture holds the soft ones too, the optimum says so.
 func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 	if err := means.check(f); err != nil {
 		return nil, err
@@ -198,8 +204,8 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	return opt, nil
 }
 
-// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in large
-// units a penalty is nearly that, and single steps crawl along its edge.
+// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in
+// large units a penalty is nearly that, and single steps crawl along its edge.
 func (o *Optimum) fromHard(g *Goals, s *solver, options SolverOptions) {
 	h := g.allHard()
 	if !h.HasHard() {
@@ -230,7 +236,8 @@ func Gap(f Objective, means *Table, p []float64) (float64, error) {
 		return 0, err
 	}
 	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return 0, bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by dual prices")
+		return 0, bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by dual "+
+			"prices")
 	}
 	v := gapOf(f, means, p)
 	if !finite(v) {
@@ -252,9 +259,9 @@ func gapOf(f Objective, means *Table, p []float64) float64 {
 	return top - mean
 }
 
-// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory; spec
-// 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves along it
-// until an atom is 0. O(M³) for each atom removed.
+// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory;
+// spec 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves
+// along it until an atom is 0. O(M³) for each atom removed.
 func ReduceSupport(means *Table, p []float64) {
 	var r reducer
 	r.reduce(means, p)

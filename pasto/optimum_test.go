@@ -17,7 +17,10 @@ func goals(t testing.TB, lambda float64, hard bool, limits ...float64) *Goals {
 	t.Helper()
 	metrics := []Metric{{Name: "x"}}
 	for i, c := range limits {
-		metrics = append(metrics, Metric{Name: string(rune('a' + i)), Role: Guardrail, Threshold: c, Lambda: lambda, Hard: hard})
+		metrics = append(metrics, Metric{
+			Name: string(rune('a' + i)), Role: Guardrail, Threshold: c, Lambda: lambda,
+			Hard: hard,
+		})
 	}
 	g, err := NewGoals(metrics, 0)
 	if err != nil {
@@ -82,7 +85,10 @@ func TestFourArms(t *testing.T) {
 	}
 	near(t, "price 1", o.Prices[1], 15.0/19, 1e-12)
 	near(t, "price 2", o.Prices[2], 3.0/19, 1e-12)
-	for lambda, want := range map[float64]float64{5: 0.4166204986, 50: 0.3874515235, 500: 0.3845346260, 5000: 0.3842429363} {
+	for lambda, want := range map[float64]float64{
+		5: 0.4166204986, 50: 0.3874515235, 500: 0.3845346260,
+		5000: 0.3842429363,
+	} {
 		s, err := Maximize(goals(t, lambda, false, .2, .1), m, SolverOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -116,9 +122,21 @@ func TestRandomInstances(t *testing.T) {
 		weights         map[int]float64
 		uniform         float64
 	}{
-		{42, 0.4831297575, -0.6211864737, 49, 0.9387424759, 0.9433094950, map[int]float64{20: 0.0025483352, 49: 0.8406930136, 66: 0.1567586512}, -1.7693321568},
-		{7, -0.2203405032, -0.1197185542, 97, 0.7801401098, 0.8753434819, map[int]float64{30: 0.3470405743, 93: 0.3335607972, 97: 0.3193986284}, -2.6057107996},
-		{1, 0.1331231503, -0.0701026240, 59, 0.7512305464, 0.8509169210, map[int]float64{29: 0.2557973404, 53: 0.3107700874, 59: 0.4334325722}, -3.3959694160},
+		{
+			42, 0.4831297575, -0.6211864737, 49, 0.9387424759, 0.9433094950,
+			map[int]float64{20: 0.0025483352, 49: 0.8406930136, 66: 0.1567586512},
+			-1.7693321568,
+		},
+		{
+			7, -0.2203405032, -0.1197185542, 97, 0.7801401098, 0.8753434819,
+			map[int]float64{30: 0.3470405743, 93: 0.3335607972, 97: 0.3193986284},
+			-2.6057107996,
+		},
+		{
+			1, 0.1331231503, -0.0701026240, 59, 0.7512305464, 0.8509169210,
+			map[int]float64{29: 0.2557973404, 53: 0.3107700874, 59: 0.4334325722},
+			-3.3959694160,
+		},
 	} {
 		m, err := UniformTable(100, 3, c.seed)
 		if err != nil {

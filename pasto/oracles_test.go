@@ -8,9 +8,10 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Spec 2.2 and 7: a thousand random instances (B), others than the specification's. The shares of optima with
-// one, two and three atoms (none has more), that of optima which are a single arm, and the means of the best
-// single arm, the optimum and the gap are its, within four standard errors of the difference of two samples.
+// Spec 2.2 and 7: a thousand random instances (B), others than the specification's. The shares of
+// optima with one, two and three atoms (none has more), that of optima which are a single arm, and
+// the means of the best single arm, the optimum and the gap are its, within four standard errors of
+// the difference of two samples.
 func TestRandomInstancesStatistically(t *testing.T) {
 	const n = 1000
 	f := goals(t, 5, false, .5, .5)
@@ -51,7 +52,8 @@ func TestRandomInstancesStatistically(t *testing.T) {
 	}
 	for i, spec := range []float64{.810, .886, .076} {
 		mean := sum[i] / n
-		near(t, []string{"best single", "optimum", "gap"}[i], mean, spec, 4*math.Sqrt(2*(square[i]/n-mean*mean)/n)+.0005)
+		near(t, []string{"best single", "optimum", "gap"}[i], mean, spec,
+			4*math.Sqrt(2*(square[i]/n-mean*mean)/n)+.0005)
 	}
 }
 
@@ -78,8 +80,8 @@ func TestLinearGainsNothing(t *testing.T) {
 	}
 }
 
-// Spec T6: p_k ≥ ε_t/K in every round, for the arms of the time, with equality where π_k is nothing: steps are
-// so large that they drive all but one arm there. Shares sum to 1.
+// Spec T6: p_k ≥ ε_t/K in every round, for the arms of the time, with equality where π_k is
+// nothing: steps are so large that they drive all but one arm there. Shares sum to 1.
 func TestExplorationInEveryRound(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	paper := func(t int) float64 { return .1 / math.Sqrt(float64(t)+10) }
@@ -98,8 +100,12 @@ func TestExplorationInEveryRound(t *testing.T) {
 	}{
 		{"paper", options(func(*Options) {}), paper},
 		{"systematic", options(func(o *Options) { o.Scheme = Systematic }), paper},
-		{"floor", options(func(o *Options) { o.MinExploration = .02 }), func(t int) float64 { return max(paper(t), .02) }},
-		{"theorem", options(func(o *Options) { o.Exploration = TheoremExploration(1) }), func(t int) float64 { return min(.75, 1/math.Sqrt(float64(t))) }},
+		{"floor", options(func(o *Options) {
+			o.MinExploration = .02
+		}), func(t int) float64 { return max(paper(t), .02) }},
+		{"theorem", options(func(o *Options) {
+			o.Exploration = TheoremExploration(1)
+		}), func(t int) float64 { return min(.75, 1/math.Sqrt(float64(t))) }},
 		{"s-scgd", func() (Roster, error) { return NewSCGD(f, 3, SCGDOptions{Step: Constant(20)}) }, paper},
 	} {
 		l, err := c.make()
@@ -142,8 +148,8 @@ func TestExplorationInEveryRound(t *testing.T) {
 	}
 }
 
-// Spec T6: x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the optimum is the
-// same mixture and c times the value.
+// Spec T6: x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
+// optimum is the same mixture and c times the value.
 func TestScaling(t *testing.T) {
 	const c = 3
 	f, scaled := goals(t, 5, false, 0), goals(t, 5*c, false, 0)
@@ -177,7 +183,8 @@ func TestScaling(t *testing.T) {
 	near(t, "q", q.Mixture[0], p.Mixture[0], 1e-6)
 }
 
-// Spec 8: a step of γ = 0 is legal, and learns nothing: π stays what it was to start from, while V̂ is learned.
+// Spec 8: a step of γ = 0 is legal, and learns nothing: π stays what it was to start from, while V̂
+// is learned.
 func TestNoStep(t *testing.T) {
 	f, start := goals(t, 5, false, 0), []float64{.7, .2, .1}
 	o := PaperOptions(3)

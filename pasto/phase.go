@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// least runs the first phase: the least total violation, each guardrail's in its own scale, and if they
-// cannot be held to within what tight leaves them the least in the metrics' units. It reports whether all
-// can be held; then the artificial variables are closed. What it reports is so in the metrics' own units, to
-// within their slack or rounding.
+// least runs the first phase: the least total violation, each guardrail's in its own scale, and if
+// they cannot be held to within what tight leaves them the least in the metrics' units. It reports
+// whether all can be held; then the artificial variables are closed. What it reports is so in the
+// metrics' own units, to within their slack or rounding.
 func (lp *program) least() (feasible bool, err error) {
 	for {
 		if feasible, err = lp.phase(); err != nil {
@@ -22,7 +22,8 @@ func (lp *program) least() (feasible bool, err error) {
 		case again:
 			continue
 		case !feasible && lp.wild && !lp.proves():
-			return false, bad("means", "nothing shows that no mixture holds the guardrails: the linear program is too ill-conditioned")
+			return false, bad("means", "nothing shows that no mixture holds the guardrails: the linear program is "+
+				"too ill-conditioned")
 		}
 		return feasible, nil
 	}
@@ -75,8 +76,8 @@ func (lp *program) reach() (bool, error) {
 	return lp.closed, nil
 }
 
-// proves reports whether the dual prices of the first phase show that no mixture holds the guardrails: each
-// arm's levels cost more than they earn.
+// proves reports whether the dual prices of the first phase show that no mixture holds the
+// guardrails: each arm's levels cost more than they earn.
 func (lp *program) proves() bool {
 	if !lp.multipliers(true) {
 		return false
@@ -94,7 +95,8 @@ func (lp *program) proves() bool {
 }
 
 const (
-	// hidden is the part of a row's scale below which what a mixture reaches may be hidden by the tolerance.
+	// hidden is the part of a row's scale below which what a mixture reaches may be hidden by the
+	// tolerance.
 	hidden = 1e-3
 	// rounded is the part of its terms to which a sum is exact.
 	rounded = 1e-13
@@ -102,10 +104,11 @@ const (
 	sharp = 1e-14
 )
 
-// refine looks at the mixture p in the metrics' own units. Where it breaks a guardrail and is far below its
-// scale, that of an arm far outside, the scale becomes what p reaches; where it is not and p was found to
-// hold the guardrail, the tolerance becomes finer. It reports whether the program is to be solved again;
-// what is left when that is of no more use is an error, unless rounding explains it.
+// refine looks at the mixture p in the metrics' own units. Where it breaks a guardrail and is far
+// below its scale, that of an arm far outside, the scale becomes what p reaches; where it is not
+// and p was found to hold the guardrail, the tolerance becomes finer. It reports whether the
+// program is to be solved again; what is left when that is of no more use is an error, unless
+// rounding explains it.
 func (lp *program) refine(p []float64, feasible bool) (again bool, err error) {
 	for j, i := range lp.rows {
 		y, reached, size := 0.0, 0.0, math.Abs(lp.limit[j])
@@ -130,7 +133,8 @@ func (lp *program) refine(p []float64, feasible bool) (again bool, err error) {
 		case feasible && lp.tol > sharp:
 			lp.tol, lp.wild, again = sharp, true, true
 		case feasible && !again:
-			return false, bad("means", "the linear program's mixture passes a threshold of %v by %v: it is too ill-conditioned", lp.limit[j], v)
+			return false, bad("means", "the linear program's mixture passes a threshold of %v by %v: it is too "+
+				"ill-conditioned", lp.limit[j], v)
 		}
 	}
 	return again, nil

@@ -8,8 +8,8 @@ import (
 )
 
 // resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are unknown. On error
-// both are as before.
+// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are
+// unknown. On error both are as before.
 func (l *Confident) resolve() error {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -40,16 +40,17 @@ func (l *Confident) resolve() error {
 	return nil
 }
 
-// roomSteps is the number of times that the range is halved in which the share of the caution of hard guardrails
-// lies that there is room for.
+// roomSteps is the number of times that the range is halved in which the share of the caution of
+// hard guardrails lies that there is room for.
 const roomSteps = 6
 
-// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes as much
-// of it as there is room for, and where none holds them by the estimates the least violation by these.
+// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes
+// as much of it as there is room for, and where none holds them by the estimates the least
+// violation by these.
 //
-// After a change p⁻ stays until every arm has been served a few times again and a mixture holds them with all
-// caution, for as long as it may hold them itself; and where every arm has been and none holds them with all caution,
-// until what there is room for is surely better.
+// After a change p⁻ stays until every arm has been served a few times again and a mixture holds
+// them with all caution, for as long as it may hold them itself; and where every arm has been and
+// none holds them with all caution, until what there is room for is surely better.
 func (l *Confident) cautious(p []float64) error {
 	s := &l.s
 	solve := func(room float64) (feasible bool, err error) {
@@ -82,8 +83,8 @@ func (l *Confident) cautious(p []float64) error {
 	return nil
 }
 
-// roomFor solves with as much of the caution of hard guardrails as there is room for, and reports whether there is any
-// without it.
+// roomFor solves with as much of the caution of hard guardrails as there is room for, and reports
+// whether there is any without it.
 func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
 	if feasible, err := solve(0); err != nil || !feasible {
 		return false, err
@@ -108,8 +109,8 @@ func (l *Confident) roomFor(solve func(room float64) (feasible bool, err error))
 	return true, nil
 }
 
-// mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than its caution of
-// standard errors.
+// mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than
+// its caution of standard errors.
 func (l *Confident) mayHold(p []float64) bool {
 	for i := range l.hard.metrics {
 		if x := &l.hard.metrics[i]; x.Hard && x.violation(l.off(p, i, l.caution[i])) > x.slack() {
@@ -119,8 +120,9 @@ func (l *Confident) mayHold(p []float64) bool {
 	return true
 }
 
-// surelyBetter reports whether mixture p has more of the objective without hard guardrails than q where the one is z
-// standard errors worse than estimated, in each metric, and the other as much better.
+// surelyBetter reports whether mixture p has more of the objective without hard guardrails than q
+// where the one is z standard errors worse than estimated, in each metric, and the other as much
+// better.
 func (l *Confident) surelyBetter(p, q []float64) bool {
 	z := l.optimism()
 	for i := range l.worse {
@@ -129,7 +131,8 @@ func (l *Confident) surelyBetter(p, q []float64) bool {
 	return l.hard.Reward(l.worse) > l.hard.Reward(l.better)
 }
 
-// off is metric i of mixture p by the estimates, and z of its standard errors in the good direction; in the metric's range.
+// off is metric i of mixture p by the estimates, and z of its standard errors in the good
+// direction; in the metric's range.
 func (l *Confident) off(p []float64, i int, z float64) float64 {
 	m, mean, square := len(l.sign), 0.0, 0.0
 	for k, w := range p {
@@ -141,10 +144,10 @@ func (l *Confident) off(p []float64, i int, z float64) float64 {
 	return min(max(mean+float64(l.sign[i]*float64(z*math.Sqrt(square))), l.low[i]), l.high[i])
 }
 
-// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which hard
-// guardrails take the share room, in the good direction. Where effects common to the groups of a round have a part
-// in an arm's errors, hard guardrails take the quantile of Student's t for c, with as many degrees of freedom as
-// the effects' variance is known with.
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which
+// hard guardrails take the share room, in the good direction. Where effects common to the groups of
+// a round have a part in an arm's errors, hard guardrails take the quantile of Student's t for c,
+// with as many degrees of freedom as the effects' variance is known with.
 func (l *Confident) shift(cautious bool, room float64) {
 	s, m, optimism := &l.s, l.objective.Dim(), l.optimism()
 	for k, ok := range l.usable {
@@ -173,8 +176,9 @@ func (l *Confident) shift(cautious bool, room float64) {
 // noisier is how many times the pooled variance an arm's own must be to count alone.
 const noisier = 4
 
-// byItself is what z standard errors of arm k's mean in metric i are by its own scatter alone, where that is far above
-// the pooled: the quantile of Student's t for z, as a few groups tell little of it. 0 elsewhere.
+// byItself is what z standard errors of arm k's mean in metric i are by its own scatter alone,
+// where that is far above the pooled: the quantile of Student's t for z, as a few groups tell
+// little of it. 0 elsewhere.
 func (l *Confident) byItself(k, i int, z float64) float64 {
 	s := &l.s
 	free, own := s.Count[k]-1, s.Squares[k*l.objective.Dim()+i]
@@ -200,8 +204,9 @@ func (l *Confident) miss() {
 	}
 }
 
-// optimism is z, which grows with the logarithm of the rounds since the start or the last change, by a sixteenth of itself
-// in each power of ten above 100, so that no arm stays out for good for what its first groups were.
+// optimism is z, which grows with the logarithm of the rounds since the start or the last change,
+// by a sixteenth of itself in each power of ten above 100, so that no arm stays out for good for
+// what its first groups were.
 func (l *Confident) optimism() float64 {
 	z := max(l.options.Optimism, 0)
 	if t := float64(l.s.Clock); t > 100 {
@@ -210,11 +215,13 @@ func (l *Confident) optimism() float64 {
 	return z
 }
 
-// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is known.
+// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is
+// known.
 const mostCaution = 100
 
-// blind reports whether nothing is known of effects that groups of a round have in common and that the means of
-// some usable arm depend on: what is known of its noise says little of what it misses its mean by.
+// blind reports whether nothing is known of effects that groups of a round have in common and that
+// the means of some usable arm depend on: what is known of its noise says little of what it misses
+// its mean by.
 func (l *Confident) blind() bool {
 	if l.tauFreedom() > 0 {
 		return false
@@ -265,8 +272,8 @@ func (l *Confident) stakes() float64 {
 	return math.Inf(1)
 }
 
-// optimize improves p from where it is, on the usable arms, to a millionth of the spread that scores can
-// have.
+// optimize improves p from where it is, on the usable arms, to a millionth of the spread that
+// scores can have.
 func (l *Confident) optimize(p []float64) (feasible bool, err error) {
 	sum, n := 0.0, 0
 	for k, w := range p {
@@ -299,8 +306,8 @@ func steps(arms, metrics int) int {
 	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
 }
 
-// program sets p to the linear program's solution on the usable arms, or to the mixture of least violation
-// where there is none, and reports which.
+// program sets p to the linear program's solution on the usable arms, or to the mixture of least
+// violation where there is none, and reports which.
 func (l *Confident) program(p []float64) (feasible bool) {
 	w := &l.work
 	w.arms, w.part.data = w.arms[:0], w.part.data[:0]
@@ -333,7 +340,9 @@ func (l *Confident) mix() {
 	t := float64(s.Mixed + 1)
 	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
-	unseen := 0.0 // the share of arms not served since the start or the last change: all at first, later by their number
+	// the share of arms not served since the start or the last change: all at first, later by their
+	// number
+	unseen := 0.0
 	if s.Fresh > 0 {
 		unseen = 1
 		if s.Warm {

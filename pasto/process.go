@@ -26,8 +26,8 @@ func matern(a, b []float64, length float64) float64 {
 	return float64((1 + r + float64(r*r)/3) * portable.Exp(-r))
 }
 
-// fit makes the process of targets y with the given noise variances, and returns its log likelihood up to a
-// constant.
+// fit makes the process of targets y with the given noise variances, and returns its log likelihood
+// up to a constant.
 func fit(points [][]float64, y, noise []float64, scale, length float64) (*process, float64) {
 	n := len(y)
 	g := &process{points: points, scale: scale, length: length, chol: make([]float64, n*n), alpha: make([]float64, n)}

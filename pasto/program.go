@@ -8,14 +8,15 @@ import (
 )
 
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
-// 0..K−1, then surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk −
-// c_j) over scale_j, the largest such number, and gains are scaled likewise, so that one tolerance fits every
-// row: a metric in millions does not hide one in millionths. Where an arm far outside would hide the others of
-// its own row, that row's scale is what the mixtures looked at reach ([program.refine]).
+// 0..K−1, then surplus s_j, then artificial v_j. The level of guardrail j at arm k is sign_j·(y_jk
+// − c_j) over scale_j, the largest such number, and gains are scaled likewise, so that one
+// tolerance fits every row: a metric in millions does not hide one in millionths. Where an arm far
+// outside would hide the others of its own row, that row's scale is what the mixtures looked at
+// reach ([program.refine]).
 //
-// A guardrail that has a Slack of its own may be passed by it: tight_j is below 0. The slack that is there
-// for rounding alone is used only where an arm, or every mixture, would be beyond the guardrail by no more
-// than it.
+// A guardrail that has a Slack of its own may be passed by it: tight_j is below 0. The slack that
+// is there for rounding alone is used only where an arm, or every mixture, would be beyond the
+// guardrail by no more than it.
 type program struct {
 	means      *Table
 	gain       []float64 // of the arms, of size at most 1
@@ -73,7 +74,8 @@ func zeros[T any](v []T, n int) []T {
 func (lp *program) reset(g *Goals, means *Table, take func(m *Metric) bool) {
 	lp.means, lp.gain, lp.unit, lp.offset, lp.iterations = means, zeros(lp.gain, means.arms), 1, 0, 0
 	lp.wild = lp.tol < tolerance
-	lp.rows, lp.sign, lp.limit, lp.scale, lp.weight = lp.rows[:0], lp.sign[:0], lp.limit[:0], lp.scale[:0], lp.weight[:0]
+	lp.rows, lp.sign, lp.limit, lp.scale, lp.weight = lp.rows[:0], lp.sign[:0], lp.limit[:0], lp.scale[:0],
+		lp.weight[:0]
 	lp.slack, lp.room = lp.slack[:0], lp.room[:0]
 	for i := range g.metrics {
 		m := &g.metrics[i]
@@ -164,8 +166,8 @@ func (lp *program) level(k, j int) float64 {
 	return float64(lp.sign[j] * ((lp.means.Arm(k)[lp.rows[j]] - lp.limit[j]) / lp.scale[j]))
 }
 
-// large is what the column, the cost and the value of variable c are divided, divided and multiplied by:
-// above 1 only for arms far outside, of a level above 1.
+// large is what the column, the cost and the value of variable c are divided, divided and
+// multiplied by: above 1 only for arms far outside, of a level above 1.
 func (lp *program) large(c int) float64 {
 	v := 1.0
 	if c < lp.means.arms && lp.wild {
@@ -205,8 +207,8 @@ func (lp *program) cost(c int, first bool) float64 {
 	return 0
 }
 
-// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting, and writes x to dst,
-// which may be rhs.
+// factor solves B·x = rhs, or Bᵀ·x = rhs, by elimination with partial pivoting, and writes x to
+// dst, which may be rhs.
 func (lp *program) factor(dst, rhs []float64, transpose bool) bool {
 	n := len(lp.basis)
 	row := func(i int) []float64 { return lp.work[i*(n+1) : (i+1)*(n+1)] }
@@ -379,8 +381,8 @@ func (lp *program) shortfall() float64 {
 	return v
 }
 
-// prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the bound
-// max_k [g_k + Σν_j·(y_jk − c_j + room_j)] on ⟨g, p⟩ of any mixture that holds them.
+// prices are the duals ν_j ≥ 0 of the guardrails in the metrics' units, after run(false), and the
+// bound max_k [g_k + Σν_j·(y_jk − c_j + room_j)] on ⟨g, p⟩ of any mixture that holds them.
 func (lp *program) prices(dst []float64) (bound float64) {
 	clear(dst)
 	lp.multipliers(false)
@@ -398,8 +400,8 @@ func (lp *program) prices(dst []float64) (bound float64) {
 	return float64(bound*lp.unit) + lp.offset
 }
 
-// firstPrices are the prices in [0, 1] of the least violation, after least has reported false: how much less
-// it would be for a unit less of each threshold.
+// firstPrices are the prices in [0, 1] of the least violation, after least has reported false: how
+// much less it would be for a unit less of each threshold.
 func (lp *program) firstPrices(dst []float64) {
 	clear(dst)
 	lp.multipliers(true)

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// The bad input of the issue, for every algorithm of the catalogue: the exact message, the code, and a state
-// that is the same before and after.
+// The bad input of the issue, for every algorithm of the catalogue: the exact message, the code,
+// and a state that is the same before and after.
 func TestBadInputOfEveryAlgorithm(t *testing.T) {
 	f, err := NewGoals([]Metric{{Name: "x", Lower: -100, Upper: 100}, {Name: "y", Role: Guardrail}}, 0)
 	if err != nil {
@@ -40,18 +40,40 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 			serving := fmt.Sprint(l.Serving(), l.Deployed())
 			k := served(l)
 			for want, obs := range map[string][]Observation{
-				"observations: none in round 41: want at least one group":                                             {},
-				"observations[1]: metric 1 is NaN: want a finite number, of size at most 1e+100":                      {{Arm: k, Metrics: ok}, {Arm: k, Metrics: []float64{1, math.NaN()}}},
-				"observations[0]: metric 0 is -Inf: want a finite number, of size at most 1e+100":                     {{Arm: k, Metrics: []float64{math.Inf(-1), 1}}},
-				"observations[0]: arm 3 is unknown: want one of 0 to 2":                                               {{Arm: 3, Metrics: ok}},
-				"observations[0]: it has 1 metrics: want 2":                                                           {{Arm: k, Metrics: ok[:1]}},
-				`observations[0]: metric "x" is 101: want a number in its range [-100, 100]`:                          {{Arm: k, Metrics: []float64{101, 0}}},
-				"observations[0]: round 40 is closed already: a duplicate or a late observation, round 41 is running": {{Arm: k, Metrics: ok, Round: 40}},
-				"observations[0]: round 42 is unknown: round 41 is running":                                           {{Arm: k, Metrics: ok, Round: 42}},
-				"observations[0]: size -1: want 0, or a number from 1e-09 to 1e+15":                                   {{Arm: k, Metrics: ok, Size: -1}},
-				"observations[0]: size 1e+308: want 0, or a number from 1e-09 to 1e+15":                               {{Arm: k, Metrics: ok, Size: 1e308}},
-				"observations[0]: size 1e-310: want 0, or a number from 1e-09 to 1e+15":                               {{Arm: k, Metrics: ok, Size: 1e-310}},
-				"observations[1]: size 0 beside 5: give all groups of a round a size, or none":                        {{Arm: k, Metrics: ok, Size: 5}, {Arm: k, Metrics: ok}},
+				"observations: none in round 41: want at least one group": {},
+				"observations[1]: metric 1 is NaN: want a finite number, of size at most 1e+100": {
+					{Arm: k, Metrics: ok}, {Arm: k, Metrics: []float64{1, math.NaN()}},
+				},
+				"observations[0]: metric 0 is -Inf: want a finite number, of size at most 1e+100": {
+					{Arm: k, Metrics: []float64{math.Inf(-1), 1}},
+				},
+				"observations[0]: arm 3 is unknown: want one of 0 to 2": {
+					{Arm: 3, Metrics: ok},
+				},
+				"observations[0]: it has 1 metrics: want 2": {
+					{Arm: k, Metrics: ok[:1]},
+				},
+				`observations[0]: metric "x" is 101: want a number in its range [-100, 100]`: {
+					{Arm: k, Metrics: []float64{101, 0}},
+				},
+				"observations[0]: round 40 is closed already: a duplicate or a late observation, round 41 is running": {
+					{Arm: k, Metrics: ok, Round: 40},
+				},
+				"observations[0]: round 42 is unknown: round 41 is running": {
+					{Arm: k, Metrics: ok, Round: 42},
+				},
+				"observations[0]: size -1: want 0, or a number from 1e-09 to 1e+15": {
+					{Arm: k, Metrics: ok, Size: -1},
+				},
+				"observations[0]: size 1e+308: want 0, or a number from 1e-09 to 1e+15": {
+					{Arm: k, Metrics: ok, Size: 1e308},
+				},
+				"observations[0]: size 1e-310: want 0, or a number from 1e-09 to 1e+15": {
+					{Arm: k, Metrics: ok, Size: 1e-310},
+				},
+				"observations[1]: size 0 beside 5: give all groups of a round a size, or none": {
+					{Arm: k, Metrics: ok, Size: 5}, {Arm: k, Metrics: ok},
+				},
 			} {
 				same(t, l.Observe(obs), want)
 				after, _ := l.MarshalBinary()
@@ -74,7 +96,8 @@ func same(t *testing.T, err error, want string) {
 	}
 }
 
-// Propensity zero is refused by every algorithm that has an arm of propensity zero, before any change.
+// Propensity zero is refused by every algorithm that has an arm of propensity zero, before any
+// change.
 func TestPropensityZero(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	tried := map[string]bool{}
@@ -114,7 +137,8 @@ func TestPropensityZero(t *testing.T) {
 		if err := a.Observe([]Observation{{Arm: 1, Metrics: []float64{5, 5}}}); err != nil {
 			t.Fatal(err)
 		}
-		same(t, a.Observe([]Observation{{Arm: 0, Metrics: []float64{1, 1}}}), "observations[0]: arm 0 has propensity 0 in this round: it cannot have been drawn")
+		same(t, a.Observe([]Observation{{Arm: 0, Metrics: []float64{1, 1}}}),
+			"observations[0]: arm 0 has propensity 0 in this round: it cannot have been drawn")
 	}
 }
 
@@ -142,8 +166,8 @@ func TestThompsonServing(t *testing.T) {
 	}
 }
 
-// A guardrail that no mixture can satisfy is reported with the least violation: by the exact solver, hard or
-// soft, and by the default while it learns.
+// A guardrail that no mixture can satisfy is reported with the least violation: by the exact
+// solver, hard or soft, and by the default while it learns.
 func TestInfeasibleReported(t *testing.T) {
 	const want = `guardrails: infeasible: no mixture holds the guardrails; the least total violation is 1 ("a" by 1)`
 	_, err := Maximize(goals(t, 5, true, 3), toy(t), SolverOptions{})
@@ -186,9 +210,9 @@ func cliff() *Utility {
 	}
 }
 
-// A gradient of a user's utility that is not finite is refused by every algorithm before any change, for
-// every form of the estimate; the message names the utility and the value, and the learner goes on as if
-// nothing had been.
+// A gradient of a user's utility that is not finite is refused by every algorithm before any
+// change, for every form of the estimate; the message names the utility and the value, and the
+// learner goes on as if nothing had been.
 func TestUtilityNotFinite(t *testing.T) {
 	learners := map[string]func() (Learner, error){}
 	for _, e := range Algorithms() {
@@ -198,7 +222,8 @@ func TestUtilityNotFinite(t *testing.T) {
 		o := PaperOptions(2)
 		o.Estimator, o.MinExploration = form, .2
 		if form.kind == kindDiscountedIPW || form.kind == kindWindow {
-			o.Estimator.param = map[estimatorKind]float64{kindDiscountedIPW: 1, kindWindow: 7}[form.kind] // fold and refresh often
+			// fold and refresh often
+			o.Estimator.param = map[estimatorKind]float64{kindDiscountedIPW: 1, kindWindow: 7}[form.kind]
 		}
 		learners[o.Estimator.String()] = func() (Learner, error) { return New(cliff(), 2, o) }
 	}
@@ -217,7 +242,10 @@ func TestUtilityNotFinite(t *testing.T) {
 				play(t, twin, mu, 2, 1, .01, s)
 				before, _ := l.MarshalBinary()
 				serving := fmt.Sprint(l.Serving(), l.Deployed())
-				err := l.Observe([]Observation{{Arm: served(l), Metrics: []float64{-1e60}}, {Arm: served(l), Metrics: []float64{-1e60}}})
+				err := l.Observe([]Observation{
+					{Arm: served(l), Metrics: []float64{-1e60}},
+					{Arm: served(l), Metrics: []float64{-1e60}},
+				})
 				if err == nil { // not looked at in this round: go on from where it was
 					if err := l.UnmarshalBinary(before); err != nil {
 						t.Fatal(err)
@@ -225,7 +253,8 @@ func TestUtilityNotFinite(t *testing.T) {
 					continue
 				}
 				refused++
-				if s := err.Error(); !strings.Contains(s, `utility "log": `) || !strings.Contains(s, "NaN") || noregret.CodeOf(err) != noregret.BadInput {
+				if s := err.Error(); !strings.Contains(s, `utility "log": `) || !strings.Contains(s, "NaN") ||
+					noregret.CodeOf(err) != noregret.BadInput {
 					t.Fatalf("%v", err)
 				}
 				after, _ := l.MarshalBinary()
@@ -245,10 +274,14 @@ func TestUtilityNotFinite(t *testing.T) {
 	}
 	mu := table(t, []float64{-3, 1})
 	_, _, err := BestSingle(cliff(), mu)
-	same(t, err, `objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
+	same(t, err,
+		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
 	_, err = Maximize(cliff(), mu, SolverOptions{})
-	same(t, err, `objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
-	half := &Utility{Name: "half", Metrics: 1, U: func(x []float64) float64 { return x[0] }, DU: func(d, _ []float64) { d[0] = math.NaN() }}
+	same(t, err,
+		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
+	half := &Utility{Name: "half", Metrics: 1, U: func(x []float64) float64 {
+		return x[0]
+	}, DU: func(d, _ []float64) { d[0] = math.NaN() }}
 	_, err = Maximize(half, mu, SolverOptions{})
 	same(t, err, `objective: utility "half": its gradient at θ = [1] has component 0 = NaN: want finite numbers`)
 }
@@ -315,10 +348,14 @@ func TestSnapshotObjective(t *testing.T) {
 	}
 }
 
-// A relative guardrail takes raw metrics and the control group's: without these nothing is taken, and common
-// swings cancel.
+// A relative guardrail takes raw metrics and the control group's: without these nothing is taken,
+// and common swings cancel.
 func TestRelativeObservations(t *testing.T) {
-	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Relative: true, Threshold: -.02, Lower: 0, Upper: 200}}, 0)
+	f,
+		err := NewGoals([]Metric{{Name: "x"}, {
+		Name: "y", Role: Guardrail, Relative: true, Threshold: -.02, Lower: 0,
+		Upper: 200,
+	}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +417,8 @@ func TestStart(t *testing.T) {
 			near(t, e.Name, a.Exploit()[0], .9, 1e-9)
 			continue
 		}
-		same(t, err, "start: this algorithm has no starting mixture: it serves every arm first; leave it out, or take Algorithm 1 or s-scgd")
+		same(t, err, "start: this algorithm has no starting mixture: it serves every arm first; leave it out, or "+
+			"take Algorithm 1 or s-scgd")
 	}
 }
 
@@ -393,8 +431,8 @@ func TestUnknownAlgorithm(t *testing.T) {
 	}
 }
 
-// The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic, and where a
-// round is taken the snapshot can be restored and goes on.
+// The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic,
+// and where a round is taken the snapshot can be restored and goes on.
 func TestExtremes(t *testing.T) {
 	for _, e := range Algorithms() {
 		for _, value := range []float64{1, 1e100, -1e100, 1e-100} {

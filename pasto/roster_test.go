@@ -7,9 +7,10 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Every algorithm of the catalogue takes arms in and lets arms go mid-run: the new arm, better than all, is
-// what the default and the baselines then deploy, a retired one has no share and no observations, snapshots
-// go on with the arms of the time, and what cannot be retired is refused and changes nothing.
+// Every algorithm of the catalogue takes arms in and lets arms go mid-run: the new arm, better than
+// all, is what the default and the baselines then deploy, a retired one has no share and no
+// observations, snapshots go on with the arms of the time, and what cannot be retired is refused
+// and changes nothing.
 func TestRosterOfEveryAlgorithm(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	mu := table(t, []float64{.5, 0, 1, .2}, []float64{-1, .5, 1, .1}) // arm 2 comes later, arm 3 too
@@ -47,7 +48,8 @@ func TestRosterOfEveryAlgorithm(t *testing.T) {
 				}
 			}
 			check(a)
-			same(t, a.Observe([]Observation{{Arm: 2, Metrics: []float64{1, 1}}}), "observations[0]: arm 2 is retired: archive what comes late")
+			same(t, a.Observe([]Observation{{Arm: 2, Metrics: []float64{1, 1}}}),
+				"observations[0]: arm 2 is retired: archive what comes late")
 			play(t, a, mu, 3, 100, .3, r)
 			check(a)
 			saved, err := a.MarshalBinary()

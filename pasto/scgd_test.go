@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// scgdByHand is the recursion of spec 4.3 with the matrix Û_t written out, for metrics x and y and the
-// objective f = x − 0.5·(min(0, y − 0.2))².
+// scgdByHand is the recursion of spec 4.3 with the matrix Û_t written out, for metrics x and y and
+// the objective f = x − 0.5·(min(0, y − 0.2))².
 type scgdByHand struct {
 	lw, pi, p []float64 // log-weights; π_t and p_t of the running round
 	y         [2]float64
@@ -53,8 +53,9 @@ func (h *scgdByHand) observe(obs []Observation, omega []float64, alpha, beta flo
 	}
 }
 
-// S-SCGD is the recursion of spec 4.3, round by round: with the steps of the cited work's basic method, which
-// are the default, and with those of its accelerated one; with equal groups, one or more, and unequal ones.
+// S-SCGD is the recursion of spec 4.3, round by round: with the steps of the cited work's basic
+// method, which are the default, and with those of its accelerated one; with equal groups, one or
+// more, and unequal ones.
 func TestTraceSCGD(t *testing.T) {
 	f, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Threshold: .2, Lambda: .5}}, 0)
 	if err != nil {
@@ -67,12 +68,18 @@ func TestTraceSCGD(t *testing.T) {
 		groups      int
 		sized       bool
 	}{
-		{"basic", SCGDOptions{}, func(t float64) float64 { return .5 * math.Pow(t, -.75) }, func(t float64) float64 { return math.Pow(t, -.5) }, 1, false},
-		{"basic, groups", SCGDOptions{}, func(t float64) float64 { return .5 * math.Pow(t, -.75) }, func(t float64) float64 { return math.Pow(t, -.5) }, 4, false},
+		{"basic", SCGDOptions{}, func(t float64) float64 {
+			return .5 * math.Pow(t, -.75)
+		}, func(t float64) float64 { return math.Pow(t, -.5) }, 1, false},
+		{"basic, groups", SCGDOptions{}, func(t float64) float64 {
+			return .5 * math.Pow(t, -.75)
+		}, func(t float64) float64 { return math.Pow(t, -.5) }, 4, false},
 		{
 			"accelerated steps, sizes",
 			SCGDOptions{Step: Power(.1, -5.0/7), Track: Power(1, -4.0/7)},
-			func(t float64) float64 { return .1 * math.Pow(t, -5.0/7) }, func(t float64) float64 { return math.Pow(t, -4.0/7) }, 3, true,
+			func(t float64) float64 { return .1 * math.Pow(t, -5.0/7) }, func(t float64) float64 {
+				return math.Pow(t, -4.0/7)
+			}, 3, true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,7 +87,10 @@ func TestTraceSCGD(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := &scgdByHand{lw: make([]float64, 3), pi: make([]float64, 3), p: make([]float64, 3), average: make([]float64, 3)}
+			h := &scgdByHand{
+				lw: make([]float64, 3), pi: make([]float64, 3), p: make([]float64, 3),
+				average: make([]float64, 3),
+			}
 			r := random.New(1, "scgd")
 			arms, obs, omega := make([]int, c.groups), make([]Observation, c.groups), make([]float64, c.groups)
 			for n := 1; n <= 50; n++ {
@@ -95,7 +105,10 @@ func TestTraceSCGD(t *testing.T) {
 				l.Draw(r, arms)
 				total := 0.0
 				for q, k := range arms {
-					obs[q] = Observation{Arm: k, Metrics: []float64{float64(k)/2 + .3*r.NormFloat64(), .3 - float64(k)/2 + .3*r.NormFloat64()}}
+					obs[q] = Observation{
+						Arm:     k,
+						Metrics: []float64{float64(k)/2 + .3*r.NormFloat64(), .3 - float64(k)/2 + .3*r.NormFloat64()},
+					}
 					if omega[q] = 1; c.sized {
 						obs[q].Size = float64(1 + r.IntN(9))
 						omega[q] = obs[q].Size

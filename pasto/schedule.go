@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Schedule is a sequence of numbers by round t = 1, 2, ...: an exploration share ε_t or a step γ_t. Make
-// one with [Constant], [PaperExploration], ...
+// Schedule is a sequence of numbers by round t = 1, 2, ...: an exploration share ε_t or a step γ_t.
+// Make one with [Constant], [PaperExploration], ...
 type Schedule struct {
 	name string
 	f    func(t int) float64
@@ -36,22 +36,28 @@ func PaperStep(arms int) Schedule { return Constant(0.1 / float64(arms)) }
 
 // InverseRoot is scale/√(t + shift).
 func InverseRoot(scale, shift float64) Schedule {
-	return Schedule{fmt.Sprintf("inverse-root(%v,%v)", scale, shift), func(t int) float64 { return scale / math.Sqrt(float64(t)+shift) }}
+	return Schedule{fmt.Sprintf("inverse-root(%v,%v)", scale, shift), func(t int) float64 {
+		return scale / math.Sqrt(float64(t)+shift)
+	}}
 }
 
 // TheoremExploration is ε_t = G/√t, at most 3/4: the proof needs 1/(1−ε) ≤ 1 + 4ε, which holds up
 // to there (spec 5; the proofs have √(t+1) in places, erratum E6).
 func TheoremExploration(g float64) Schedule {
-	return Schedule{fmt.Sprintf("theorem-exploration(%v)", g), func(t int) float64 { return min(0.75, g/math.Sqrt(float64(t))) }}
+	return Schedule{fmt.Sprintf("theorem-exploration(%v)", g), func(t int) float64 {
+		return min(0.75, g/math.Sqrt(float64(t)))
+	}}
 }
 
 // TheoremStep is γ = 1/√T for a horizon of T rounds.
 func TheoremStep(rounds int) Schedule { return Constant(1 / math.Sqrt(float64(rounds))) }
 
-// Power is scale·t^power. It is for S-SCGD's schedules; powers that are multiples of 1/4 are computed with
-// square roots, the same on any machine.
+// Power is scale·t^power. It is for S-SCGD's schedules; powers that are multiples of 1/4 are
+// computed with square roots, the same on any machine.
 func Power(scale, power float64) Schedule {
-	return Schedule{fmt.Sprintf("power(%v,%v)", scale, power), func(t int) float64 { return float64(scale * powerOf(t, power)) }}
+	return Schedule{fmt.Sprintf("power(%v,%v)", scale, power), func(t int) float64 {
+		return float64(scale * powerOf(t, power))
+	}}
 }
 
 func powerOf(t int, power float64) float64 {
@@ -70,10 +76,10 @@ func powerOf(t int, power float64) float64 {
 	return out
 }
 
-// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A value that is
-// out of range is an error of the learner's Observe, which then changes nothing: an exploration share that of
-// the round before the one that it is for, as what that round serves is computed then, and a step γ_t, and
-// the tracking share of [SCGDOptions], that of their own round.
+// ScheduleFunc is any schedule; f must be pure. Its name goes into snapshots, in place of f. A
+// value that is out of range is an error of the learner's Observe, which then changes nothing: an
+// exploration share that of the round before the one that it is for, as what that round serves is
+// computed then, and a step γ_t, and the tracking share of [SCGDOptions], that of their own round.
 func ScheduleFunc(name string, f func(t int) float64) Schedule {
 	return Schedule{fmt.Sprintf("func(%s)", name), f}
 }

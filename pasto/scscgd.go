@@ -10,9 +10,9 @@ import (
 
 // SCGDOptions are the parameters of [NewSCGD].
 type SCGDOptions struct {
-	// Step is α_t and Track β_t in [0, 1]. The zero values are 0.5·t^−¾ and t^−½, of the cited work's
-	// basic method; its accelerated one has Power(·, −5/7) and Power(1, −4/7). The paper does not say
-	// which it compares with.
+	// Step is α_t and Track β_t in [0, 1]. The zero values are 0.5·t^−¾ and t^−½, of the cited
+	// work's basic method; its accelerated one has Power(·, −5/7) and Power(1, −4/7). The paper
+	// does not say which it compares with.
 	Step, Track Schedule
 	// Exploration is ε_t; the zero value is the paper's.
 	Exploration Schedule
@@ -22,8 +22,9 @@ type SCGDOptions struct {
 	Ship Ship
 }
 
-// SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the paper's
-// baseline by the name "s-scgd" (spec 4.3): with the exploration and the mirror step of Algorithm 1,
+// SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the
+// paper's baseline by the name "s-scgd" (spec 4.3): with the exploration and the mirror step of
+// Algorithm 1,
 //
 //	y_t = (1−β_t)·y_{t−1} + β_t·Û_t·p_t,   g_t = Û_tᵀ∇f(y_t),   w ← w·exp(α_t·g_t).
 //
@@ -70,7 +71,10 @@ func NewSCGD(f Objective, arms int, o SCGDOptions) (*SCGD, error) {
 		return nil, err
 	}
 	n := f.Dim()
-	l := &SCGD{next: make([]float64, n), mirror: m, objective: f, options: o, y: make([]float64, n), d: make([]float64, n), g: make([]float64, arms)}
+	l := &SCGD{
+		next: make([]float64, n), mirror: m, objective: f, options: o, y: make([]float64, n),
+		d: make([]float64, n), g: make([]float64, arms),
+	}
 	l.text = fmt.Sprintf("s-scgd(metrics=%d, step=%v, track=%v, %v, ship=%d)", n, o.Step, o.Track, m, o.Ship)
 	return l, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// crowd is a world of rounds whose groups have something in common: a shock of the round in every metric,
-// and, unless each group has a control group of its own, the control group that they are compared with. The
-// guardrail is hard and relative: y at least 0.8 times the control's.
+// crowd is a world of rounds whose groups have something in common: a shock of the round in every
+// metric, and, unless each group has a control group of its own, the control group that they are
+// compared with. The guardrail is hard and relative: y at least 0.8 times the control's.
 type crowd struct {
 	groups       int
 	own          bool    // control groups
@@ -26,7 +26,8 @@ func (c crowd) String() string {
 // crowdGoals are x and the relative guardrail.
 func crowdGoals(t *testing.T) *Goals {
 	t.Helper()
-	g, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Relative: true, Threshold: -.2, Hard: true}}, 0)
+	g, err := NewGoals([]Metric{{Name: "x"}, {Name: "y", Role: Guardrail, Relative: true, Threshold: -.2, Hard: true}},
+		0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +41,8 @@ type crowdOutcome struct {
 	changes int
 }
 
-// playCrowd plays the default on arms of x in [0, 1] and y in [0.4, 1.2], of which arm 0 is the control with
-// y = 1.
+// playCrowd plays the default on arms of x in [0, 1] and y in [0.4, 1.2], of which arm 0 is the
+// control with y = 1.
 func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 	t.Helper()
 	const arms, control = 5, 1.0
@@ -91,10 +92,11 @@ func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 	return out
 }
 
-// A hard guardrail relative to a control group is held, and the mixture converges, whether groups of a round
-// share the control group or have their own, and with or without shocks common to them: what they have in
-// common does not average out over a round's groups. Of 40 runs at most two are beyond the guardrail, at most
-// one finds a change where there is none, and x is within 0.02 of the optimum at the end on average.
+// A hard guardrail relative to a control group is held, and the mixture converges, whether groups
+// of a round share the control group or have their own, and with or without shocks common to them:
+// what they have in common does not average out over a round's groups. Of 40 runs at most two are
+// beyond the guardrail, at most one finds a change where there is none, and x is within 0.02 of the
+// optimum at the end on average.
 func TestCommonEffects(t *testing.T) {
 	testsize.NoRace(t)
 	seeds := testsize.Of(40, 12)
@@ -120,7 +122,8 @@ func TestCommonEffects(t *testing.T) {
 						}
 						changed += min(out.changes, 1)
 					}
-					t.Logf("at %v: broken in %v of %d runs, mean regret %.4f; runs with a change %d", at, broken, seeds, regret, changed)
+					t.Logf("at %v: broken in %v of %d runs, mean regret %.4f; runs with a change %d", at, broken, seeds,
+						regret, changed)
 					most := .02
 					if testsize.Short() {
 						most = .03 // of twelve runs, of which one may be slow
@@ -134,9 +137,9 @@ func TestCommonEffects(t *testing.T) {
 	}
 }
 
-// Standard errors are what the means miss the truth by, over 300 seeds, whatever groups have in common and
-// however sizes differ: of (V̂ − μ)/se the mean square is 1 to within four standard errors and a tenth
-// for what is not known of the variances.
+// Standard errors are what the means miss the truth by, over 300 seeds, whatever groups have in
+// common and however sizes differ: of (V̂ − μ)/se the mean square is 1 to within four standard
+// errors and a tenth for what is not known of the variances.
 func TestStandardErrorsWithCommonEffects(t *testing.T) {
 	testsize.NoRace(t)
 	const arms, rounds, seeds = 3, 60, 300
@@ -144,7 +147,15 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 		groups       int
 		shock, noise float64
 		sized        bool
-	}{{1, .5, 1, false}, {2, 0, 1, false}, {20, 0, 1, false}, {20, .5, 1, false}, {20, 2, .1, false}, {20, .5, 1, true}, {3, 1, 1, true}} {
+	}{
+		{1, .5, 1, false},
+		{2, 0, 1, false},
+		{20, 0, 1, false},
+		{20, .5, 1, false},
+		{20, 2, .1, false},
+		{20, .5, 1, true},
+		{3, 1, 1, true},
+	} {
 		var square, sum float64
 		for seed := range seeds {
 			g, r := goals(t, 5, false, 0), random.New(uint64(seed), "errors")
@@ -185,8 +196,9 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 	}
 }
 
-// What is deployed first is careful too: with a shock that the groups of a round share, and few rounds seen, a hard
-// guardrail is broken in few runs, whether rounds have many groups or only the first has; and it is learned.
+// What is deployed first is careful too: with a shock that the groups of a round share, and few
+// rounds seen, a hard guardrail is broken in few runs, whether rounds have many groups or only the
+// first has; and it is learned.
 func TestHardOnFirstRounds(t *testing.T) {
 	const arms = 5
 	runs := testsize.Of(300, 20)
@@ -197,8 +209,12 @@ func TestHardOnFirstRounds(t *testing.T) {
 		at     []int
 		most   []float64 // share of runs broken
 	}{
-		{"batches", func(int) int { return 100 }, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .06, .08, .06, .05, .06}},
-		{"one batch", func(n int) int { return 1 + 99*max(2-n, 0) }, []int{1, 10, 100, 1000, 3000}, []float64{.01, .13, .11, .06, .06}},
+		{"batches", func(int) int {
+			return 100
+		}, []int{1, 2, 3, 5, 10, 20, 100}, []float64{.01, .07, .06, .08, .06, .05, .06}},
+		{"one batch", func(n int) int {
+			return 1 + 99*max(2-n, 0)
+		}, []int{1, 10, 100, 1000, 3000}, []float64{.01, .13, .11, .06, .06}},
 	} {
 		broken, x := make([]int, len(c.at)), 0.0
 		for seed := range uint64(runs) {
@@ -245,7 +261,8 @@ func TestHardOnFirstRounds(t *testing.T) {
 	}
 }
 
-// Standard errors are right for small groups beside large ones too, whose variance is that of what is in common.
+// Standard errors are right for small groups beside large ones too, whose variance is that of what
+// is in common.
 func TestStandardErrorsOfUnequalArms(t *testing.T) {
 	const arms, rounds, seeds = 5, 60, 300
 	var square, sum float64

@@ -10,29 +10,30 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// Rule is a deterministic baseline: a way to find the best single arm by f(V̂_k), the penalised score.
+// Rule is a deterministic baseline: a way to find the best single arm by f(V̂_k), the penalised
+// score.
 type Rule int
 
 const (
-	// Eliminate is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms are served
-	// alike, and one leaves when its upper confidence bound is below the best lower one.
+	// Eliminate is successive elimination (Even-Dar, Mannor and Mansour 2006): the remaining arms
+	// are served alike, and one leaves when its upper confidence bound is below the best lower one.
 	Eliminate Rule = iota
 	// UCB serves the arm of the largest upper confidence bound.
 	UCB
-	// Thompson serves alike the arms that are best in 16 draws from N(V̂_k, se²) for every metric, drawn anew
-	// at the end of each round.
+	// Thompson serves alike the arms that are best in 16 draws from N(V̂_k, se²) for every metric,
+	// drawn anew at the end of each round.
 	Thompson
 )
 
-// Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate: among
-// those left). Score bounds are by the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m
-// f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with
-// pooled variances. Arms never served come first. A round costs O(K·M), for Thompson O(16·K·M); memory is
+// Single is a deterministic baseline: it deploys one arm, the best by f of its means (Eliminate:
+// among those left). Score bounds are by the linearised standard error, f(V̂_k) ± z·√(Σ_m (∂_m
+// f)²·s²_m/n_k), z = √(2·ln(K·(t+1)²))/2 for UCB and √(2·ln(4K·n²/0.05)) for Eliminate, with pooled
+// variances. Arms never served come first. A round costs O(K·M), for Thompson O(16·K·M); memory is
 // O(K·M).
 //
-// Serving is the propensity for all three rules: what Draw draws from. Thompson's normals come from a
-// generator in its state, which the observations seed, so that Serving is known before the draw and a
-// snapshot goes on with the same draws.
+// Serving is the propensity for all three rules: what Draw draws from. Thompson's normals come from
+// a generator in its state, which the observations seed, so that Serving is known before the draw
+// and a snapshot goes on with the same draws.
 type Single struct {
 	objective Objective
 	rule      Rule
@@ -71,7 +72,8 @@ func NewSingle(f Objective, arms int, rule Rule) (*Single, error) {
 	}
 	m := f.Dim()
 	l := &Single{
-		objective: f, rule: rule, p: make([]float64, arms), best: make([]float64, arms), d: make([]float64, m), tmp: make([]float64, m),
+		objective: f, rule: rule, p: make([]float64, arms), best: make([]float64, arms), d: make([]float64, m),
+		tmp:  make([]float64, m),
 		text: fmt.Sprintf("single(metrics=%d, rule=%d)", m, int(rule)),
 	}
 	l.s = singleState{
@@ -102,7 +104,8 @@ func (l *Single) Draw(r Rand, arms []int) {
 	l.sampler.draw(r, l.p, arms, Systematic)
 }
 
-// thompson writes the shares of the best arms of the draws from the arms' normals. All arms have been served.
+// thompson writes the shares of the best arms of the draws from the arms' normals. All arms have
+// been served.
 func (l *Single) thompson() {
 	m := l.objective.Dim()
 	clear(l.p)
@@ -125,8 +128,8 @@ func (l *Single) thompson() {
 	}
 }
 
-// Normal is a standard normal number by the polar method, the same on every machine; it uses two uniform
-// ones or more.
+// Normal is a standard normal number by the polar method, the same on every machine; it uses two
+// uniform ones or more.
 func Normal(r Rand) float64 {
 	for {
 		a, b := float64(2*r.Float64())-1, float64(2*r.Float64())-1
@@ -137,8 +140,8 @@ func Normal(r Rand) float64 {
 	}
 }
 
-// Observe implements [Learner]. An objective whose value or gradient at an arm's new means is not finite is
-// an error too.
+// Observe implements [Learner]. An objective whose value or gradient at an arm's new means is not
+// finite is an error too.
 func (l *Single) Observe(obs []Observation) error {
 	m := l.objective.Dim()
 	obs, _, err := l.intake.take(l.objective, obs, l.s.T+1, l.p, l.s.Active)
@@ -198,7 +201,8 @@ func (l *Single) checkArm(k int) error {
 	m := l.objective.Dim()
 	theta := l.s.Mean[k*m : (k+1)*m]
 	if v := l.objective.Value(theta); !finite(v) {
-		return bad("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number", nameOf(l.objective), v, k, theta)
+		return bad("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
+			nameOf(l.objective), v, k, theta)
 	}
 	l.objective.Gradient(l.d, theta)
 	return checkGradient(l.objective, theta, l.d)
@@ -280,7 +284,8 @@ func (l *Single) AddArm() (int, error) {
 	return len(l.p) - 1, nil
 }
 
-// RetireArm implements [Roster]. Where it was the last arm that was not eliminated, all others are in again.
+// RetireArm implements [Roster]. Where it was the last arm that was not eliminated, all others are
+// in again.
 func (l *Single) RetireArm(k int) error {
 	s := &l.s
 	if err := retirable(k, s.Active); err != nil {
@@ -354,7 +359,8 @@ func (l *Single) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	n, m := len(s.Count), l.objective.Dim()
-	if n == 0 || len(s.Size) != n || len(s.In) != n || len(s.Active) != n || !slices.Contains(s.Active, true) || len(s.Pool) != m || checkVector("means", s.Mean, n*m) != nil || s.T < 0 {
+	if n == 0 || len(s.Size) != n || len(s.In) != n || len(s.Active) != n || !slices.Contains(s.Active, true) ||
+		len(s.Pool) != m || checkVector("means", s.Mean, n*m) != nil || s.T < 0 {
 		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", n, m)
 	}
 	l.s = s

@@ -7,9 +7,10 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Successive elimination by the rule of [Single], computed from all observations anew: an arm leaves in the
-// round in which its upper bound f(V̂_k) + w_k falls below the best lower one of the arms left, f(V̂_j) − w_j,
-// not before, and for good. w_k = √(2·ln(4K·n²/0.05))·√(Σ_m (∂_m f)²·s²_m/n) for n groups.
+// Successive elimination by the rule of [Single], computed from all observations anew: an arm
+// leaves in the round in which its upper bound f(V̂_k) + w_k falls below the best lower one of the
+// arms left, f(V̂_j) − w_j, not before, and for good. w_k = √(2·ln(4K·n²/0.05))·√(Σ_m (∂_m
+// f)²·s²_m/n) for n groups.
 func TestEliminationBound(t *testing.T) {
 	const arms, rounds = 4, 300
 	f := goals(t, 5, false, 0)
@@ -61,12 +62,13 @@ func TestEliminationBound(t *testing.T) {
 		}
 	}
 	if len(left) != 3 || l.Deployed()[0] != 1 || len(seen[1]) < 50 {
-		t.Errorf("arms %v have left, arm 1 after %d groups, and %v is deployed: the test sees little", left, len(seen[1]), l.Deployed())
+		t.Errorf("arms %v have left, arm 1 after %d groups, and %v is deployed: the test sees little", left,
+			len(seen[1]), l.Deployed())
 	}
 }
 
-// eliminationBounds are those of every arm, f = x − 5·(min(0, y))², by what has been seen of it; ±Inf while
-// some arm has not been seen, or no scatter.
+// eliminationBounds are those of every arm, f = x − 5·(min(0, y))², by what has been seen of it;
+// ±Inf while some arm has not been seen, or no scatter.
 func eliminationBounds(seen [][][]float64) (lower, upper []float64) {
 	arms := len(seen)
 	mean, pool, freedom, complete := make([][2]float64, arms), [2]float64{}, 0.0, true
@@ -95,8 +97,8 @@ func eliminationBounds(seen [][][]float64) (lower, upper []float64) {
 	return lower, upper
 }
 
-// known is a baseline after t rounds, with these counts and means of its arms and a pooled variance of 1 for
-// each metric.
+// known is a baseline after t rounds, with these counts and means of its arms and a pooled variance
+// of 1 for each metric.
 func known(t *testing.T, f *Goals, rule Rule, rounds int, counts []float64, means ...[]float64) *Single {
 	t.Helper()
 	l, err := NewSingle(f, len(counts), rule)
@@ -115,9 +117,10 @@ func known(t *testing.T, f *Goals, rule Rule, rounds int, counts []float64, mean
 	return l
 }
 
-// UCB serves the arm of the largest f(V̂_k) + z·se_k, z = √(2·ln(K·(t+1)²))/2: by hand, the seldom served arm up
-// to the mean at which its bound is that of the other, not the arm of the largest mean, which is deployed. The
-// guardrail of arm 0 is violated by 0.1, so that its gradient is (1, 1) and its standard error √2 times as large.
+// UCB serves the arm of the largest f(V̂_k) + z·se_k, z = √(2·ln(K·(t+1)²))/2: by hand, the seldom
+// served arm up to the mean at which its bound is that of the other, not the arm of the largest
+// mean, which is deployed. The guardrail of arm 0 is violated by 0.1, so that its gradient is (1,
+// 1) and its standard error √2 times as large.
 func TestUpperBoundChooses(t *testing.T) {
 	z := math.Sqrt(2*math.Log(2*100*100)) / 2 // 2.2252 for two arms and t + 1 = 100
 	near(t, "z", z, 2.2252, 1e-4)
@@ -144,8 +147,9 @@ func TestUpperBoundChooses(t *testing.T) {
 	}
 }
 
-// Thompson serves each arm by the number of 16 draws in which its score is the largest. A draw's score is f of
-// V̂_k + se_k·z, where se_{k,m} = s_m/√n_k and z are the normals of the state's generator, in order.
+// Thompson serves each arm by the number of 16 draws in which its score is the largest. A draw's
+// score is f of V̂_k + se_k·z, where se_{k,m} = s_m/√n_k and z are the normals of the state's
+// generator, in order.
 func TestThompsonScores(t *testing.T) {
 	f := goals(t, 5, false, 0)
 	x, y, counts := []float64{.5, .3, 0}, []float64{-.1, .2, .4}, []float64{40, 9, 4}

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// pairs is the optimum of a metric x to raise under x's guardrail y ≥ c, by all arms and pairs (spec 2.4),
-// −Inf where no mixture holds it.
+// pairs is the optimum of a metric x to raise under x's guardrail y ≥ c, by all arms and pairs
+// (spec 2.4), −Inf where no mixture holds it.
 func pairs(m *Table, c float64) float64 {
 	best := math.Inf(-1)
 	for i := range m.Arms() {
@@ -30,9 +30,9 @@ func pairs(m *Table, c float64) float64 {
 	return best
 }
 
-// What a guardrail's slack lets pass counts as held in the programs too: an arm that holds by it alone is no
-// worse alone than the optimum, one that rounding has put outside is not infeasible, and a slack of its own
-// is used up.
+// What a guardrail's slack lets pass counts as held in the programs too: an arm that holds by it
+// alone is no worse alone than the optimum, one that rounding has put outside is not infeasible,
+// and a slack of its own is used up.
 func TestSlackIsRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		slack float64
@@ -46,7 +46,10 @@ func TestSlackIsRoom(t *testing.T) {
 		"one exactly held":           {.05, []float64{.2, .34}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Direction: Down, Threshold: .3, Hard: true, Slack: c.slack})
+			g := one(t, Metric{Name: "x"}, Metric{
+				Name: "y", Role: Guardrail, Direction: Down, Threshold: .3,
+				Hard: true, Slack: c.slack,
+			})
 			m := table(t, []float64{1, 2}, c.y)
 			if err := CheckFeasible(g, m); err != nil {
 				t.Error(err)
@@ -68,7 +71,8 @@ func TestSlackIsRoom(t *testing.T) {
 		})
 	}
 	// Beyond the slack the least violation is that of the threshold itself, of the sum of all.
-	g := one(t, Metric{Name: "x"}, Metric{Name: "a", Role: Guardrail, Threshold: 3, Slack: .5}, Metric{Name: "b", Role: Guardrail, Threshold: .5, Slack: .1})
+	g := one(t, Metric{Name: "x"}, Metric{Name: "a", Role: Guardrail, Threshold: 3, Slack: .5},
+		Metric{Name: "b", Role: Guardrail, Threshold: .5, Slack: .1})
 	e := infeasibleOf(CheckFeasible(g, table(t, []float64{1, 2}, []float64{2, 1}, []float64{0, 1})))
 	if e == nil {
 		t.Fatal("feasible")
@@ -79,7 +83,10 @@ func TestSlackIsRoom(t *testing.T) {
 // The learner deploys the arm that only its guardrail's slack lets pass, and does not report it as
 // infeasible.
 func TestSlackLearner(t *testing.T) {
-	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Direction: Down, Threshold: .3, Hard: true, Slack: .05})
+	g := one(t, Metric{Name: "x"}, Metric{
+		Name: "y", Role: Guardrail, Direction: Down, Threshold: .3, Hard: true,
+		Slack: .05,
+	})
 	l, err := NewConfident(g, 2, ConfidentOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +95,10 @@ func TestSlackLearner(t *testing.T) {
 	for range 5000 {
 		l.Draw(r, arms)
 		k := float64(arms[0])
-		if err := l.Observe([]Observation{{Arm: arms[0], Metrics: []float64{k + .1*Normal(r), .31 + .03*k + .01*Normal(r)}}}); err != nil {
+		if err := l.Observe([]Observation{{
+			Arm:     arms[0],
+			Metrics: []float64{k + .1*Normal(r), .31 + .03*k + .01*Normal(r)},
+		}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,8 +151,8 @@ func TestFarOutside(t *testing.T) {
 	}
 }
 
-// One value that was far off, of an arm that nobody wants, does not send everything to the arm that breaks
-// the guardrail.
+// One value that was far off, of an arm that nobody wants, does not send everything to the arm that
+// breaks the guardrail.
 func TestFarOutsideLearner(t *testing.T) {
 	g := one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true})
 	x, y := []float64{2, 0, -1}, []float64{-2, 2, 0}
@@ -174,8 +184,9 @@ func TestFarOutsideLearner(t *testing.T) {
 	}
 }
 
-// strange draws goals of up to six hard guardrails and a table of up to 30 arms, some of them alike: values
-// on a lattice that thresholds lie on, near it, of many sizes, and with a few far outside.
+// strange draws goals of up to six hard guardrails and a table of up to 30 arms, some of them
+// alike: values on a lattice that thresholds lie on, near it, of many sizes, and with a few far
+// outside.
 func strange(r *random.Source, kind int) (*Goals, *Table, error) {
 	upTo := func(n int) int { return int(r.Float64() * float64(n)) }
 	arms, rows := 1+upTo(30), 1+upTo(6)
@@ -184,7 +195,10 @@ func strange(r *random.Source, kind int) (*Goals, *Table, error) {
 	}
 	metrics := []Metric{{Name: "x"}}
 	for range rows {
-		m := Metric{Name: fmt.Sprint("y", len(metrics)), Role: Guardrail, Hard: true, Threshold: []float64{0, .3, -.2}[upTo(3)]}
+		m := Metric{
+			Name: fmt.Sprint("y", len(metrics)), Role: Guardrail, Hard: true,
+			Threshold: []float64{0, .3, -.2}[upTo(3)],
+		}
 		if kind < 4 && upTo(2) == 0 {
 			m.Direction = Down
 		}
@@ -227,10 +241,10 @@ func strange(r *random.Source, kind int) (*Goals, *Table, error) {
 	return g, means, nil
 }
 
-// Whatever the table: a mixture is found if one arm holds the guardrails, it holds them but for rounding, no
-// arm is better, the gap certifies it, and all that say whether there is one agree. With one guardrail the
-// optimum lies between those of the pairs without and with the slack. Where arms are far outside a few
-// programs are too ill-conditioned to say anything.
+// Whatever the table: a mixture is found if one arm holds the guardrails, it holds them but for
+// rounding, no arm is better, the gap certifies it, and all that say whether there is one agree.
+// With one guardrail the optimum lies between those of the pairs without and with the slack. Where
+// arms are far outside a few programs are too ill-conditioned to say anything.
 func TestHardStrange(t *testing.T) {
 	seeds := testsize.Of(5000, 500)
 	found, infeasible := 0, 0
@@ -269,7 +283,8 @@ func TestHardStrange(t *testing.T) {
 			checkStrange(t, where, g, m, o, single, gap)
 			if kind >= 4 {
 				size, c, slack := 1+math.Abs(o.Value), g.metrics[1].Threshold, g.metrics[1].slack()
-				if low, high := pairs(m, c), pairs(m, c-slack); !(o.Value >= low-1e-8*size) || !(o.Value <= high+1e-8*size) {
+				if low, high := pairs(m, c), pairs(m, c-slack); !(o.Value >= low-1e-8*size) ||
+					!(o.Value <= high+1e-8*size) {
 					t.Errorf("%s: value %v, want it in [%v, %v]", where, o.Value, low, high)
 				}
 			}
@@ -284,8 +299,8 @@ func TestHardStrange(t *testing.T) {
 	}
 }
 
-// checkStrange checks an optimum by itself, its gap against a bound and the best single arm's value against
-// it.
+// checkStrange checks an optimum by itself, its gap against a bound and the best single arm's value
+// against it.
 func checkStrange(t *testing.T, where string, g *Goals, m *Table, o *Optimum, single, gap float64) {
 	t.Helper()
 	size := 1 + math.Abs(o.Value)
@@ -309,16 +324,19 @@ func TestSlackOfSingleArms(t *testing.T) {
 	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .28}), []int{0, 1}, 2); e != nil {
 		t.Error(e)
 	}
-	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .2}), []int{0, 2}, 3); e == nil || e.Mixture[2] != 1 || math.Abs(e.Violation-.1) > 1e-12 {
+	if e := leastSingle(g, table(t, []float64{1, 2}, []float64{.1, .2}), []int{0, 2}, 3); e == nil ||
+		e.Mixture[2] != 1 || math.Abs(e.Violation-.1) > 1e-12 {
 		t.Error(e)
 	}
 }
 
-// A utility that is not concave in its box is refused by every learner before it learns; one whose gradient is by
-// differences is not.
+// A utility that is not concave in its box is refused by every learner before it learns; one whose
+// gradient is by differences is not.
 func TestLearnersRefuseConvexUtility(t *testing.T) {
 	square := func(theta []float64) float64 { return theta[0] * theta[0] }
-	u := &Utility{Name: "square", Metrics: 1, U: square, DU: func(dst, theta []float64) { dst[0] = 2 * theta[0] }, Lower: []float64{-1}, Upper: []float64{1}}
+	u := &Utility{Name: "square", Metrics: 1, U: square, DU: func(dst, theta []float64) {
+		dst[0] = 2 * theta[0]
+	}, Lower: []float64{-1}, Upper: []float64{1}}
 	rough := &Utility{
 		Name: "rough", Metrics: 1, U: func(theta []float64) float64 { return -square(theta) },
 		DU: func(dst, theta []float64) {
@@ -327,7 +345,8 @@ func TestLearnersRefuseConvexUtility(t *testing.T) {
 		Lower: []float64{-1}, Upper: []float64{1},
 	}
 	for _, a := range Algorithms() {
-		if _, err := NewByName(a.Name, u, 2, 100, nil); err == nil || !strings.Contains(err.Error(), "objective: it is not concave") {
+		if _, err := NewByName(a.Name, u, 2, 100, nil); err == nil ||
+			!strings.Contains(err.Error(), "objective: it is not concave") {
 			t.Errorf("%s: %v", a.Name, err)
 		}
 		if _, err := NewByName(a.Name, rough, 2, 100, nil); err != nil {

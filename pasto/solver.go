@@ -14,7 +14,8 @@ type solver struct {
 	theta, d       []float64
 	delta, at, tmp []float64
 	support        []int
-	// ridge r, nil for none, takes Σ r_k·p_k² off the objective; line is its part −(a + b·s) in the slope.
+	// ridge r, nil for none, takes Σ r_k·p_k² off the objective; line is its part −(a + b·s) in the
+	// slope.
 	ridge []float64
 	line  [2]float64
 	err   error     // a gradient or a value that is not finite
@@ -24,14 +25,14 @@ type solver struct {
 	passes, corrections int
 }
 
-// mostCorrections is the number of corrections that a solution of so many iterations may take: many times
-// what any needs whose metrics are not finer than rounding.
+// mostCorrections is the number of corrections that a solution of so many iterations may take: many
+// times what any needs whose metrics are not finer than rounding.
 func mostCorrections(iterations int) int {
 	return min(500*iterations, 2_000_000)
 }
 
-// patience is the number of iterations after which a gap that was lower by a hundredth of itself before is
-// one that rounding leaves. Learners stop before.
+// patience is the number of iterations after which a gap that was lower by a hundredth of itself
+// before is one that rounding leaves. Learners stop before.
 const patience = solverSteps + 100
 
 func newSolver(f Objective, means *Table) *solver {
@@ -65,9 +66,9 @@ func (s *solver) score(p []float64, k int) float64 {
 	return g
 }
 
-// solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or no step
-// moves a metric by more than rounding does, or the gap has long been no smaller, and returns the gap that it
-// has then.
+// solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or
+// no step moves a metric by more than rounding does, or the gap has long been no smaller, and
+// returns the gap that it has then.
 func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, used int) {
 	s.support = s.support[:0]
 	for k, w := range p {
@@ -94,7 +95,8 @@ func (s *solver) solve(p []float64, tol float64, iterations int) (gap float64, u
 		if gap < float64(0.99*least) {
 			least, since = gap, used
 		}
-		if gap <= tol || used >= iterations || used-since > patience || best == worst || best < 0 || worst < 0 || s.err != nil {
+		if gap <= tol || used >= iterations || used-since > patience || best == worst || best < 0 || worst < 0 ||
+			s.err != nil {
 			return gap, used
 		}
 		if p[best] == 0 {
@@ -124,9 +126,9 @@ func (s *solver) certificate(p []float64) float64 {
 	return top - mean
 }
 
-// correct balances the shares on the support, until no two arms' scores are further apart than near, and
-// reports whether a metric moved by more than rounding. Corrections are cheap, O(M²): there may be as many
-// as cost about a pass over many arms, and no more than most in all.
+// correct balances the shares on the support, until no two arms' scores are further apart than
+// near, and reports whether a metric moved by more than rounding. Corrections are cheap, O(M²):
+// there may be as many as cost about a pass over many arms, and no more than most in all.
 func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
 	s.mark(p)
 	for n := range 500 + len(p)/8 {
@@ -148,7 +150,8 @@ func (s *solver) correct(p []float64, near float64, most int) (moved bool) {
 	return moved
 }
 
-// extremes returns the support's arms of highest and lowest score, the mean score, and how far the two are apart.
+// extremes returns the support's arms of highest and lowest score, the mean score, and how far the
+// two are apart.
 func (s *solver) extremes(p []float64) (best, worst int, mean, apart float64) {
 	best, worst = -1, -1
 	high, low := math.Inf(-1), math.Inf(1)
@@ -201,9 +204,9 @@ func (s *solver) shift(p []float64, a, b int) (moved bool) {
 	return false
 }
 
-// root is the largest step found in [0, most] at which the slope is not negative, where it is so at 0
-// and at most is high, negative: regula falsi with the Illinois weights, exact in a step or two where the slope is
-// piecewise linear, and bisection where that is slow.
+// root is the largest step found in [0, most] at which the slope is not negative, where it is so at
+// 0 and at most is high, negative: regula falsi with the Illinois weights, exact in a step or two
+// where the slope is piecewise linear, and bisection where that is slow.
 func (s *solver) root(most, high float64) float64 {
 	lo, hi, low := 0.0, most, s.slope(0)
 	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
@@ -246,8 +249,8 @@ func (s *solver) mark(p []float64) {
 	}
 }
 
-// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag where the
-// support's arms are nearly alike.
+// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag
+// where the support's arms are nearly alike.
 func (s *solver) leap(p []float64) {
 	clear(s.delta)
 	s.line = [2]float64{}
@@ -307,8 +310,9 @@ func (s *solver) slope(step float64) float64 {
 	return v - s.line[0] - float64(s.line[1]*step)
 }
 
-// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that the
-// arms' scores can have with the gradient d at p. A p of many arms starts again from the best of them.
+// settle is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric m) that
+// the arms' scores can have with the gradient d at p. A p of many arms starts again from the best
+// of them.
 func (s *solver) settle(p []float64, relative float64, iterations int) {
 	s.support = s.support[:0]
 	for k, w := range p {

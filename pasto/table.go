@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Table is the matrix μ of metric means: K arms by M metrics, arm by arm. The paper writes it transposed,
-// with a row for each metric.
+// Table is the matrix μ of metric means: K arms by M metrics, arm by arm. The paper writes it
+// transposed, with a row for each metric.
 type Table struct {
 	arms, metrics int
 	data          []float64
@@ -88,14 +88,15 @@ func (t *Table) check(f Objective) error {
 	}
 	for i, v := range t.data {
 		if !(math.Abs(v) <= largest) {
-			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics), "%v: want a finite number, of size at most %v", v, largest)
+			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
+				"%v: want a finite number, of size at most %v", v, largest)
 		}
 	}
 	return nil
 }
 
-// UniformTable is the reproducible random instance of spec T5: entries 2u − 1 from SplitMix64 with state
-// seed, metric by metric.
+// UniformTable is the reproducible random instance of spec T5: entries 2u − 1 from SplitMix64 with
+// state seed, metric by metric.
 func UniformTable(arms, metrics int, seed uint64) (*Table, error) {
 	t, err := NewTable(arms, metrics)
 	if err != nil {

@@ -2,8 +2,8 @@ package pasto
 
 import "slices"
 
-// undo is what it takes to take back a round: the rows that it touches, and everything in the few rounds that
-// touch everything.
+// undo is what it takes to take back a round: the rows that it touches, and everything in the few
+// rounds that touch everything.
 type undo struct {
 	arms               []int
 	sum, base, weight  []float64
@@ -17,7 +17,8 @@ type undo struct {
 // mark remembers what [estimate.add] is about to change.
 func (e *estimate) mark(u *undo, obs []Observation) {
 	s := &e.s
-	u.arms, u.sum, u.base, u.weight, u.last, u.count = u.arms[:0], u.sum[:0], u.base[:0], u.weight[:0], u.last[:0], u.count[:0]
+	u.arms, u.sum, u.base, u.weight, u.last, u.count = u.arms[:0], u.sum[:0], u.base[:0], u.weight[:0], u.last[:0],
+		u.count[:0]
 	for i := range obs {
 		u.arms = append(u.arms, obs[i].Arm)
 	}
@@ -72,7 +73,8 @@ func (e *estimate) revert(u *undo) {
 
 // copy makes w what v is, in its own memory.
 func (w *windowRound) copy(v *windowRound) {
-	w.Arms, w.Sizes, w.Values = append(w.Arms[:0], v.Arms...), append(w.Sizes[:0], v.Sizes...), append(w.Values[:0], v.Values...)
+	w.Arms, w.Sizes, w.Values = append(w.Arms[:0], v.Arms...), append(w.Sizes[:0], v.Sizes...),
+		append(w.Values[:0], v.Values...)
 }
 
 // confidentUndo is what it takes to take back a round of [Confident].
@@ -88,7 +90,8 @@ type confidentUndo struct {
 func (l *Confident) mark(obs []Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	each, rows := s.each(), s.rows()
-	u.scalars, u.whole, u.pool, u.rows = *s, false, u.pool[:0], slices.Grow(u.rows[:0], len(obs)*(len(each)+len(rows)*m))
+	u.scalars, u.whole, u.pool, u.rows = *s, false, u.pool[:0],
+		slices.Grow(u.rows[:0], len(obs)*(len(each)+len(rows)*m))
 	for _, v := range s.metrics() {
 		u.pool = append(u.pool, *v...)
 	}

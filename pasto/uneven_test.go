@@ -12,9 +12,11 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// uneven plays rounds of groups whose metrics are the arms' means and noise of their own deviations, and calls at after
-// each round.
-func uneven(t *testing.T, l *Confident, means, noise [][]float64, groups, rounds int, seed uint64, at func(n int, obs []Observation)) {
+// uneven plays rounds of groups whose metrics are the arms' means and noise of their own
+// deviations, and calls at after each round.
+func uneven(t *testing.T, l *Confident, means, noise [][]float64, groups, rounds int, seed uint64,
+	at func(n int, obs []Observation),
+) {
 	t.Helper()
 	r, arms, obs := random.New(seed, "uneven"), make([]int, groups), make([]Observation, groups)
 	for n := range rounds {
@@ -35,8 +37,8 @@ func uneven(t *testing.T, l *Confident, means, noise [][]float64, groups, rounds
 	}
 }
 
-// An arm that is no good and far noisier than the others, or that had one garbage value, leaves the others' errors
-// what they are: the mixture of the two good ones is found nevertheless.
+// An arm that is no good and far noisier than the others, or that had one garbage value, leaves the
+// others' errors what they are: the mixture of the two good ones is found nevertheless.
 func TestOneNoisyArm(t *testing.T) {
 	means := [][]float64{{2, -2}, {0, 2}, {-1, 0}}
 	truth := table(t, []float64{2, 0, -1}, []float64{-2, 2, 0})
@@ -44,7 +46,15 @@ func TestOneNoisyArm(t *testing.T) {
 		groups  int
 		sd, bad float64
 		rounds  int
-	}{{1, 1, 0, 1000}, {1, 30, 0, 3000}, {10, 30, 0, 1000}, {10, 100, 0, 3000}, {1, 1, -1e5, 3000}, {10, 1, -1e5, 3000}, {1, 1, -1e8, 3000}} {
+	}{
+		{1, 1, 0, 1000},
+		{1, 30, 0, 3000},
+		{10, 30, 0, 1000},
+		{10, 100, 0, 3000},
+		{1, 1, -1e5, 3000},
+		{10, 1, -1e5, 3000},
+		{1, 1, -1e8, 3000},
+	} {
 		t.Run(fmt.Sprintf("%d/%v/%v", c.groups, c.sd, c.bad), func(t *testing.T) {
 			runs, value := testsize.Of(10, 4), 0.0
 			for seed := range uint64(runs) {
@@ -54,14 +64,15 @@ func TestOneNoisyArm(t *testing.T) {
 					t.Fatal(err)
 				}
 				bad := c.bad
-				uneven(t, l, means, [][]float64{{1, 1}, {1, 1}, {1, c.sd}}, c.groups, c.rounds, seed, func(n int, obs []Observation) {
-					for _, o := range obs {
-						if n > 300 && o.Arm == 2 && bad != 0 {
-							o.Metrics[1] += bad
-							bad = 0
+				uneven(t, l, means, [][]float64{{1, 1}, {1, 1}, {1, c.sd}}, c.groups, c.rounds, seed,
+					func(n int, obs []Observation) {
+						for _, o := range obs {
+							if n > 300 && o.Arm == 2 && bad != 0 {
+								o.Metrics[1] += bad
+								bad = 0
+							}
 						}
-					}
-				})
+					})
 				theta := make([]float64, 2)
 				truth.Mean(theta, l.Deployed())
 				value += g.Value(theta) / float64(runs)
@@ -74,15 +85,18 @@ func TestOneNoisyArm(t *testing.T) {
 	}
 }
 
-// An arm of which only a constant has been seen, with what rounding makes of it, has the pooled noise: it may have rare
-// events like the others.
+// An arm of which only a constant has been seen, with what rounding makes of it, has the pooled
+// noise: it may have rare events like the others.
 func TestConstantIsNotNoiseless(t *testing.T) {
 	l, err := NewConfident(one(t, Metric{Name: "x"}), 2, ConfidentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range 100 {
-		obs := []Observation{{Arm: 0, Size: 3 + float64(n%7), Metrics: []float64{1.1}}, {Arm: 1, Size: 3 + float64(n%5), Metrics: []float64{1.1 + 5*float64(n%2)}}}
+		obs := []Observation{
+			{Arm: 0, Size: 3 + float64(n%7), Metrics: []float64{1.1}},
+			{Arm: 1, Size: 3 + float64(n%5), Metrics: []float64{1.1 + 5*float64(n%2)}},
+		}
 		if err := l.Observe(obs); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +106,8 @@ func TestConstantIsNotNoiseless(t *testing.T) {
 	}
 }
 
-// The best arm is noisier than the others, so that its first sample is often bad: it is found nevertheless.
+// The best arm is noisier than the others, so that its first sample is often bad: it is found
+// nevertheless.
 func TestNoisyArmIsNotFrozen(t *testing.T) {
 	for _, c := range []struct {
 		arms, groups   int
@@ -122,7 +137,8 @@ func TestNoisyArmIsNotFrozen(t *testing.T) {
 	}
 }
 
-// Noise of ten times what the metrics differ by, one group a round: the mixture is found in 10,000 rounds.
+// Noise of ten times what the metrics differ by, one group a round: the mixture is found in 10,000
+// rounds.
 func TestLargeNoise(t *testing.T) {
 	means := [][]float64{{2, -2}, {0, 2}, {-1, 0}}
 	truth, value, runs := table(t, []float64{2, 0, -1}, []float64{-2, 2, 0}), 0.0, testsize.Of(10, 4)
@@ -143,14 +159,15 @@ func TestLargeNoise(t *testing.T) {
 	}
 }
 
-// A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more often than without,
-// as what was deployed stays until each arm has three groups again.
+// A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more
+// often than without, as what was deployed stays until each arm has three groups again.
 func TestHardGuardrailOutlivesChange(t *testing.T) {
 	runs, shares, stayed := 30, [2]float64{}, 0
 	for i, jump := range []float64{0, 10} {
 		changes := 0
 		for seed := range uint64(runs) {
-			l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true}), 5, ConfidentOptions{})
+			l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true}), 5,
+				ConfidentOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +206,8 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 			t.Errorf("the jump was seen in %d of %d runs", changes, runs)
 		}
 	}
-	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump; stayed in %d of %d", 100*shares[0], 100*shares[1], stayed, runs)
+	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump; stayed in %d of %d", 100*shares[0],
+		100*shares[1], stayed, runs)
 	if shares[1] > shares[0]+.06 { // two of the runs
 		t.Errorf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
 	}
@@ -198,12 +216,13 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 	}
 }
 
-// Arms that differ from their guardrail's threshold by nothing leave no room for all caution: what was deployed before a
-// change does not stay for good where it has become the worst.
+// Arms that differ from their guardrail's threshold by nothing leave no room for all caution: what
+// was deployed before a change does not stay for good where it has become the worst.
 func TestKeptYieldsToSurelyBetter(t *testing.T) {
 	runs, worst := 30, 0
 	for seed := range uint64(runs) {
-		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true}), 3, ConfidentOptions{})
+		l, err := NewConfident(one(t, Metric{Name: "x"}, Metric{Name: "y", Role: Guardrail, Hard: true}), 3,
+			ConfidentOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +258,8 @@ func TestOptimismGrows(t *testing.T) {
 	}
 }
 
-// What is taken off for what is not known of an arm is at most the range of the objective over the arms.
+// What is taken off for what is not known of an arm is at most the range of the objective over the
+// arms.
 func TestRiskIsBoundedByStakes(t *testing.T) {
 	g := goals(t, 5, false, 0)
 	l, err := NewConfident(g, 3, ConfidentOptions{})
@@ -329,13 +349,14 @@ func TestOutagesAreNoChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := random.New(seed, "outages")
-			uneven(t, l, [][]float64{{0}, {.3}}, [][]float64{{1}, {1}}, groups, 6000, seed, func(_ int, obs []Observation) {
-				if r.Float64() < .002 {
-					for _, o := range obs {
-						o.Metrics[0] -= 20
+			uneven(t, l, [][]float64{{0}, {.3}}, [][]float64{{1}, {1}}, groups, 6000, seed,
+				func(_ int, obs []Observation) {
+					if r.Float64() < .002 {
+						for _, o := range obs {
+							o.Metrics[0] -= 20
+						}
 					}
-				}
-			})
+				})
 			found += l.Changes()
 		}
 		if found > max(1, runs/5) {
@@ -344,8 +365,8 @@ func TestOutagesAreNoChange(t *testing.T) {
 	}
 }
 
-// Estimates that are moved by their errors stay in the box of a utility, and in the ranges of goals: √(x + .01) has a
-// gradient wherever observations are, and no round is refused.
+// Estimates that are moved by their errors stay in the box of a utility, and in the ranges of
+// goals: √(x + .01) has a gradient wherever observations are, and no round is refused.
 func TestMovedEstimatesStayInRange(t *testing.T) {
 	root := &Utility{
 		Name: "root", Metrics: 1, Lower: []float64{0}, Upper: []float64{1000}, Smooth: 250,
@@ -376,7 +397,8 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 		t.Errorf("deployed %v", l.Deployed())
 	}
 	before, _ := l.MarshalBinary()
-	if err := l.Observe([]Observation{{Arm: 1, Metrics: []float64{-1}}}); err == nil || !strings.Contains(err.Error(), `utility "root" is -1: want a number in its range [0, 1000]`) {
+	if err := l.Observe([]Observation{{Arm: 1, Metrics: []float64{-1}}}); err == nil ||
+		!strings.Contains(err.Error(), `utility "root" is -1: want a number in its range [0, 1000]`) {
 		t.Error(err)
 	}
 	if after, _ := l.MarshalBinary(); string(after) != string(before) {
@@ -405,16 +427,26 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 	})
 }
 
-// Solutions of problems of up to 7.5 million numbers are as exact as can be, and larger ones take turns.
+// Solutions of problems of up to 7.5 million numbers are as exact as can be, and larger ones take
+// turns.
 func TestStepsOfLargeProblems(t *testing.T) {
-	for _, c := range [][3]int{{1, 1, 400}, {100, 3, 400}, {75_000, 100, 400}, {100_000, 100, 300}, {1_000_000, 3, 400}, {1_000_000, 100, 30}, {10_000_000, 100, 30}} {
+	for _, c := range [][3]int{
+		{1, 1, 400},
+		{100, 3, 400},
+		{75_000, 100, 400},
+		{100_000, 100, 300},
+		{1_000_000, 3, 400},
+		{1_000_000, 100, 30},
+		{10_000_000, 100, 30},
+	} {
 		if n := steps(c[0], c[1]); n != c[2] {
 			t.Errorf("%d arms, %d metrics: %d passes, want %d", c[0], c[1], n, c[2])
 		}
 	}
 }
 
-// A learner whose solutions end early goes on from where they ended: it comes to the mixture of one that is not cut.
+// A learner whose solutions end early goes on from where they ended: it comes to the mixture of one
+// that is not cut.
 func TestSolutionsGoOn(t *testing.T) {
 	const arms, metrics = 400, 40
 	list := []Metric{{Name: "x"}}

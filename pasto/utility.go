@@ -5,24 +5,25 @@ import (
 	"math"
 )
 
-// Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f and L_f;
-// 0 means unknown (+Inf). The functions must be pure and fast: they are
-// called every round.
+// Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f
+// and L_f; 0 means unknown (+Inf). The functions must be pure and fast: they are called every
+// round.
 type Utility struct {
-	// Name is what messages and snapshots call it: functions cannot be compared, so give each its own.
+	// Name is what messages and snapshots call it: functions cannot be compared, so give each its
+	// own.
 	Name      string
 	Metrics   int
 	U         func(theta []float64) float64
 	DU        func(dst, theta []float64)
 	Lipschitz float64
 	Smooth    float64
-	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil means Up
-	// for all.
+	// Directions are the metrics' good ones, for learners that move estimates by their errors; nil
+	// means Up for all.
 	Directions []Direction
-	// Lower and Upper are the box of values on which U and DU are finite, nil for all numbers. Observations outside
-	// are refused, and learners that move estimates stay in it. Where all its sides are finite every learner refuses a
-	// utility that [CheckConcave] refutes in it. A utility such as √x, which has no gradient at 0,
-	// wants √(x + ε) and a Lower of 0.
+	// Lower and Upper are the box of values on which U and DU are finite, nil for all numbers.
+	// Observations outside are refused, and learners that move estimates stay in it. Where all its
+	// sides are finite every learner refuses a utility that [CheckConcave] refutes in it. A utility
+	// such as √x, which has no gradient at 0, wants √(x + ε) and a Lower of 0.
 	Lower, Upper []float64
 }
 
@@ -79,7 +80,8 @@ func (u *Utility) Validate() error {
 	case u.Directions != nil && len(u.Directions) != u.Metrics:
 		return bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
 	case u.Lower != nil && len(u.Lower) != u.Metrics || u.Upper != nil && len(u.Upper) != u.Metrics:
-		return bad("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower), len(u.Upper), u.Metrics)
+		return bad("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower), len(u.Upper),
+			u.Metrics)
 	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
 		return bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
 	}
@@ -93,5 +95,6 @@ func (u *Utility) Validate() error {
 
 // String describes the utility: its name and constants stand for its functions.
 func (u *Utility) String() string {
-	return fmt.Sprintf("utility(%q, metrics=%d, directions=%v, lipschitz=%v, smooth=%v, lower=%v, upper=%v)", u.Name, u.Metrics, u.Directions, u.Lipschitz, u.Smooth, u.Lower, u.Upper)
+	return fmt.Sprintf("utility(%q, metrics=%d, directions=%v, lipschitz=%v, smooth=%v, lower=%v, upper=%v)", u.Name,
+		u.Metrics, u.Directions, u.Lipschitz, u.Smooth, u.Lower, u.Upper)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/noregret/noregret/play"
 )
 
-// Two learners guess numbers. The second knows that the losses are curved, and so has regret of order ln T.
+// Two learners guess numbers. The second knows that the losses are curved, and so has regret of
+// order ln T.
 func ExampleRun() {
 	results, err := play.Run(context.Background(), play.Options{
 		Learners: []string{"ogd-adaptive", "ogd-strong"}, Game: "guess", Rounds: 1000, Seed: 1, Runs: 1,

@@ -31,9 +31,11 @@ type Options struct {
 	Examples []regret.Example
 	// Checkpoints is the number of points of each curve, see [regret.Options].
 	Checkpoints int
-	// Workers is the number of games played at once, 0 for one a processor. Results do not depend on it.
+	// Workers is the number of games played at once, 0 for one a processor. Results do not depend
+	// on it.
 	Workers int
-	// Progress, if not nil, is called with the rounds played so far by all and the mean loss of the learner that reports. Calls do not overlap.
+	// Progress, if not nil, is called with the rounds played so far by all and the mean loss of the
+	// learner that reports. Calls do not overlap.
 	Progress func(rounds int64, learner string, meanLoss float64)
 }
 
@@ -46,8 +48,9 @@ type Result struct {
 	*regret.Certificate
 }
 
-// Run plays every learner in every run, each in a game of its own from the same seed, and returns the results run by run, in the order of the learners.
-// All names and options are checked before the first round.
+// Run plays every learner in every run, each in a game of its own from the same seed, and returns
+// the results run by run, in the order of the learners. All names and options are checked before
+// the first round.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	if len(o.Learners) == 0 {
 		return nil, noregret.Errorf(noregret.Usage, "learner", "none: want at least one")
@@ -148,7 +151,10 @@ func newMatch(learner string, o *Options, seed uint64) (match, error) {
 	if err != nil {
 		return match{}, fmt.Errorf("%s cannot play %s: %w", spec.Name, title, err)
 	}
-	return match{name: spec.String(), spec: spec, player: player, game: game, floor: facts.Floor, seed: seed, title: title}, nil
+	return match{
+		name: spec.String(), spec: spec, player: player, game: game, floor: facts.Floor, seed: seed,
+		title: title,
+	}, nil
 }
 
 // newGame makes the game of a run.
@@ -161,7 +167,11 @@ func newGame(o *Options, seed uint64) (regret.Game, regret.Facts, string, error)
 	if err != nil {
 		return nil, regret.Facts{}, "", err
 	}
-	game, facts, err := entry.New(regret.GameParams{Dim: o.Dim, Rounds: o.Rounds, Seed: seed, Options: spec.Options, Examples: o.Examples})
+	game, facts,
+		err := entry.New(regret.GameParams{
+		Dim: o.Dim, Rounds: o.Rounds, Seed: seed, Options: spec.Options,
+		Examples: o.Examples,
+	})
 	return game, facts, spec.String(), err
 }
 
@@ -176,18 +186,21 @@ func problem(game regret.Game, f regret.Facts, rounds int) oco.Problem {
 }
 
 func (m *match) play(ctx context.Context, o *Options, progress func(int, float64)) (Result, error) {
-	c, err := regret.Play(ctx, m.player, m.game, o.Rounds, regret.Options{Checkpoints: o.Checkpoints, Progress: progress})
+	c, err := regret.Play(ctx, m.player, m.game, o.Rounds,
+		regret.Options{Checkpoints: o.Checkpoints, Progress: progress})
 	if err != nil {
 		return Result{}, fmt.Errorf("%s in %s: %w", m.name, m.title, err)
 	}
 	progress(o.Rounds, c.LearnerLoss/float64(o.Rounds))
 	if len(c.Curve) == 0 && o.Checkpoints > 0 && c.Comparator != nil {
-		// The best point of such a game is known at the end only: the same game once more, against it.
+		// The best point of such a game is known at the end only: the same game once more, against
+		// it.
 		again, err := newMatch(m.name, o, m.seed)
 		if err != nil {
 			return Result{}, err
 		}
-		d, err := regret.Play(ctx, again.player, again.game, o.Rounds, regret.Options{Checkpoints: o.Checkpoints, Comparator: c.Comparator})
+		d, err := regret.Play(ctx, again.player, again.game, o.Rounds,
+			regret.Options{Checkpoints: o.Checkpoints, Comparator: c.Comparator})
 		if err != nil {
 			return Result{}, fmt.Errorf("%s in %s, again: %w", m.name, m.title, err)
 		}

@@ -32,7 +32,8 @@ func TestEveryPair(t *testing.T) {
 						t.Errorf("%s in %s has no comparator", info.Name, game)
 					}
 					if !r.Holds() {
-						t.Errorf("%s in %s, seed %d, %d rounds: regret %v above the bound %v", info.Name, game, r.Seed, rounds, r.Regret, r.Bound)
+						t.Errorf("%s in %s, seed %d, %d rounds: regret %v above the bound %v", info.Name, game, r.Seed,
+							rounds, r.Regret, r.Bound)
 					}
 					if e, err := regret.FindGame(game); err != nil || e == nil {
 						t.Error(err)
@@ -45,7 +46,10 @@ func TestEveryPair(t *testing.T) {
 
 // TestWorkersDoNotMatter compares the results of one worker and of several, bit for bit.
 func TestWorkersDoNotMatter(t *testing.T) {
-	o := Options{Learners: []string{"adagrad", "ogd-fixed", "ftrl:alpha=2"}, Game: "linear-box:density=0.3", Rounds: 300, Seed: 5, Runs: 4, Checkpoints: 5, Workers: 1}
+	o := Options{
+		Learners: []string{"adagrad", "ogd-fixed", "ftrl:alpha=2"}, Game: "linear-box:density=0.3",
+		Rounds: 300, Seed: 5, Runs: 4, Checkpoints: 5, Workers: 1,
+	}
 	one, err := Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +64,8 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 	for i := range one {
 		a, b := one[i], many[i]
-		if a.Learner != b.Learner || a.Seed != b.Seed || a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+		if a.Learner != b.Learner || a.Seed != b.Seed || a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret ||
+			a.Bound != b.Bound {
 			t.Errorf("result %d is %+v with one worker, %+v with four", i, a, b)
 		}
 	}

@@ -18,7 +18,8 @@ func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int, seed uin
 		for _, e := range catalogue() {
 			names = append(names, e.Name)
 		}
-		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: want one of %s", spec.Name, strings.Join(names, ", "))
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: want one of %s", spec.Name,
+			strings.Join(names, ", "))
 	}
 	options := spec.Options
 	composite := spec.Name == "composite-ftrl" && f.L1 > 0
@@ -33,9 +34,11 @@ func newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int, seed uin
 	case err != nil:
 		return nil, err
 	case draws && entry.Kind != "experts":
-		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: %s has no weights of experts to draw from", spec.Name, name)
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: %s has no weights of experts to draw from",
+			spec.Name, name)
 	case draws && f.Vertices:
-		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: the game's adversary sees the choice, which a randomized player must hide", spec.Name)
+		return nil, noregret.Errorf(noregret.Usage, "learner",
+			"%q: the game's adversary sees the choice, which a randomized player must hide", spec.Name)
 	case draws:
 		return newRandomized(learner, f, seed)
 	case f.Vertices:
@@ -53,7 +56,8 @@ type LearnerInfo struct {
 	Games []string
 }
 
-// Learners lists all learners with the games that they can play, each tried with the game's defaults and a known horizon.
+// Learners lists all learners with the games that they can play, each tried with the game's
+// defaults and a known horizon.
 func Learners() ([]LearnerInfo, error) {
 	const rounds = 16
 	type arena struct {

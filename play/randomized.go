@@ -9,14 +9,16 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// randomizedPrefix makes a randomized player of a learner of expert advice: randomized-adahedge draws its expert from the weights of
-// adahedge.
+// randomizedPrefix makes a randomized player of a learner of expert advice: randomized-adahedge
+// draws its expert from the weights of adahedge.
 const randomizedPrefix = "randomized-"
 
-// confidence is the probability with which a randomized player may have more regret than its bound here.
+// confidence is the probability with which a randomized player may have more regret than its bound
+// here.
 const confidence = 1e-6
 
-// randomized is a randomized player whose bound holds for the run, with probability 1 − confidence, and not only in expectation.
+// randomized is a randomized player whose bound holds for the run, with probability 1 − confidence,
+// and not only in expectation.
 type randomized struct{ *experts.Randomized }
 
 func (p randomized) Bound(u []float64) (float64, error) {

@@ -27,7 +27,8 @@ func ParseSpec(what, s string) (Spec, error) {
 		key, text, ok := strings.Cut(p, "=")
 		v, err := strconv.ParseFloat(text, 64)
 		if !ok || key == "" || err != nil || v-v != 0 {
-			return Spec{}, noregret.Errorf(noregret.Usage, what, "%q: want option=value with a finite number in place of %q", s, p)
+			return Spec{}, noregret.Errorf(noregret.Usage, what,
+				"%q: want option=value with a finite number in place of %q", s, p)
 		}
 		if _, twice := spec.Options[key]; twice {
 			return Spec{}, noregret.Errorf(noregret.Usage, what, "%q: the option %s is given twice", s, key)

@@ -9,19 +9,19 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// BettingTrap is the adversary of unconstrained online linear optimization (L.6; Orabona 2019, Theorems 5.11
-// and 5.12). The learner claims that its regret against 0 stays within ε(t), nondecreasing, for subgradients
-// of length at most 1. A point x_t longer than ε(t) − Σ_{i<t} ⟨g_i, x_i⟩ refutes that: g_t =
-// x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later losses are 0). Otherwise the
-// learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩, and g_t = −c_t·e_1 with the
-// coin of [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) = (ε(T)/√T)·exp(s²·ln 2/T), after T
-// rounds
+// BettingTrap is the adversary of unconstrained online linear optimization (L.6; Orabona 2019,
+// Theorems 5.11 and 5.12). The learner claims that its regret against 0 stays within ε(t),
+// nondecreasing, for subgradients of length at most 1. A point x_t longer than ε(t) − Σ_{i<t} ⟨g_i,
+// x_i⟩ refutes that: g_t = x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later
+// losses are 0). Otherwise the learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩,
+// and g_t = −c_t·e_1 with the coin of [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) =
+// (ε(T)/√T)·exp(s²·ln 2/T), after T rounds
 //
 //	Regret_T(u*) ≥ f*(‖u*‖) + ε(T) at u* = f'(Σ c_t)·e_1,
 //
 // of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner that is cautious at 0 does better far away. A round
-// costs O(d + T); horizons from 1 to about 1000 are allowed, as ‖u*‖ may be 2^T. Losses are linear on ℝ^d and have
-// no best point: certificates compare with u*.
+// costs O(d + T); horizons from 1 to about 1000 are allowed, as ‖u*‖ may be 2^T. Losses are linear
+// on ℝ^d and have no best point: certificates compare with u*.
 type BettingTrap struct {
 	linear
 	coin   *CoinAdversary
@@ -33,9 +33,9 @@ type BettingTrap struct {
 	excess float64
 }
 
-// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called for t = 1, ...,
-// rounds and must be above 0 and nondecreasing. As ‖u*‖ may be of order 2^T, horizons for which numbers of that size
-// leave the range of float64 (about 1000) are refused.
+// NewBettingTrap plays on ℝ^d against a claim, for the given number of rounds. The claim is called
+// for t = 1, ..., rounds and must be above 0 and nondecreasing. As ‖u*‖ may be of order 2^T,
+// horizons for which numbers of that size leave the range of float64 (about 1000) are refused.
 func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
@@ -51,12 +51,14 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 	for t := 1; t <= rounds; t++ {
 		e := claim(t)
 		if !(e > 0) || !(e >= last) || math.IsInf(e, 1) {
-			return nil, badOption("claim", "it is %v in round %d, after %v: want finite numbers above 0 that do not fall", e, t, last)
+			return nil, badOption("claim", "it is %v in round %d, after %v: want finite numbers above 0 that do not "+
+				"fall", e, t, last)
 		}
 		last = e
 	}
 	if n := float64(rounds); math.IsInf(math.Ldexp(last*math.Sqrt(n), rounds+2), 1) {
-		return nil, badOption("rounds", "%d: comparators of length %v·2^%d leave the range of float64: want fewer, about 1000 at most",
+		return nil, badOption("rounds", "%d: comparators of length %v·2^%d leave the range of float64: want fewer, "+
+			"about 1000 at most",
 			rounds, last, rounds)
 	}
 	set, err := convex.NewSpace(d)
@@ -108,8 +110,8 @@ func (g *BettingTrap) Restart() {
 	g.restart()
 }
 
-// Refuted is the round in which the claim was refuted, and by how much its regret against 0 was above the claim
-// then; 0 if it was not.
+// Refuted is the round in which the claim was refuted, and by how much its regret against 0 was
+// above the claim then; 0 if it was not.
 func (g *BettingTrap) Refuted() (round int, excess float64) { return g.broken, g.excess }
 
 // Sum is Σ c_t, so far.
@@ -126,8 +128,9 @@ func (g *BettingTrap) Comparator() []float64 {
 	return u
 }
 
-// Floor is f*(‖u*‖) + ε(T), the regret that the learner has against Comparator after the last round. Once
-// the claim is refuted it is the claim of that round, which the regret against 0 is above.
+// Floor is f*(‖u*‖) + ε(T), the regret that the learner has against Comparator after the last
+// round. Once the claim is refuted it is the claim of that round, which the regret against 0 is
+// above.
 func (g *BettingTrap) Floor() float64 {
 	if g.broken > 0 {
 		return g.claim(g.broken)
@@ -140,8 +143,8 @@ func (g *BettingTrap) Floor() float64 {
 //
 //	f*(y) = √a·y·(√w − 1/√w),   w·e^w = a·y²/b²
 //
-// (Lambert's W), to a few units in the last place, also where a·y²/b² leaves the range of float64. It is NaN
-// unless y, T and ε are in range: y ≥ 0, T ≥ 1, ε > 0.
+// (Lambert's W), to a few units in the last place, also where a·y²/b² leaves the range of float64.
+// It is NaN unless y, T and ε are in range: y ≥ 0, T ≥ 1, ε > 0.
 func ConjugateOfWealth(y float64, rounds int, epsilon float64) float64 {
 	if !(y >= 0) || math.IsInf(y, 1) || rounds < 1 || !(epsilon > 0) || math.IsInf(epsilon, 1) {
 		return math.NaN()
@@ -158,8 +161,8 @@ func ConjugateOfWealth(y float64, rounds int, epsilon float64) float64 {
 	return math.Sqrt(a) * y * (root - 1/root)
 }
 
-// lambertOfExp is W(e^target): the root of ln w + w = target, by Newton's method in v = ln w, where it is
-// convex and rising.
+// lambertOfExp is W(e^target): the root of ln w + w = target, by Newton's method in v = ln w, where
+// it is convex and rising.
 func lambertOfExp(target float64) float64 {
 	v := target // e^v + v > target: Newton comes down from the right, as the function is convex
 	if target > 1 {

@@ -16,15 +16,15 @@ type Bettor interface {
 	Observe(c float64) error
 }
 
-// CoinAdversary chooses the outcomes of a coin against a bettor whose bets it sees (L.5; Orabona 2019, Theorem
-// 5.10). After k heads in all of T rounds the best constant fraction has made 2^T·M(k) of each unit, M(k) =
-// (k/T)^k·(1−k/T)^(T−k). With
+// CoinAdversary chooses the outcomes of a coin against a bettor whose bets it sees (L.5; Orabona
+// 2019, Theorem 5.10). After k heads in all of T rounds the best constant fraction has made
+// 2^T·M(k) of each unit, M(k) = (k/T)^k·(1−k/T)^(T−k). With
 //
 //	N_T(k) = M(k),   N_t(k) = N_{t+1}(k) + N_{t+1}(k+1),   c_t = +1 iff (1+β_t)/2 ≤ N_t(k+1)/N_{t−1}(k),
 //
-// the bettor ends with at most a C_T-th part of what the best constant fraction ends with, C_T = N_0(0) = Σ
-// C(T,k)·M(k) ≥ √T. Sums are made of logarithms: a round costs O(T), the memory is O(T), and horizons from
-// 1 to [MaxCoinRounds] are allowed.
+// the bettor ends with at most a C_T-th part of what the best constant fraction ends with, C_T =
+// N_0(0) = Σ C(T,k)·M(k) ≥ √T. Sums are made of logarithms: a round costs O(T), the memory is O(T),
+// and horizons from 1 to [MaxCoinRounds] are allowed.
 type CoinAdversary struct {
 	rounds  int
 	logM    []float64 // ln M(k), the same bits at k and T−k
@@ -40,7 +40,8 @@ const MaxCoinRounds = 1 << 17
 // NewCoinAdversary plays for the given number of rounds.
 func NewCoinAdversary(rounds int) (*CoinAdversary, error) {
 	if rounds < 1 || rounds > MaxCoinRounds {
-		return nil, badOption("rounds", "%d: want a horizon from 1 to %d, which this game must know", rounds, MaxCoinRounds)
+		return nil, badOption("rounds", "%d: want a horizon from 1 to %d, which this game must know", rounds,
+			MaxCoinRounds)
 	}
 	a := &CoinAdversary{rounds: rounds, logM: make([]float64, rounds+1), logFact: make([]float64, rounds+1)}
 	var f total
@@ -57,8 +58,9 @@ func NewCoinAdversary(rounds int) (*CoinAdversary, error) {
 	return a, nil
 }
 
-// NewRandomCoin draws outcomes from the measure M/C_T instead, without looking at the bets. The bettor's wealth
-// over that of the best constant fraction is then 1/C_T in expectation over the seeds, for every bettor.
+// NewRandomCoin draws outcomes from the measure M/C_T instead, without looking at the bets. The
+// bettor's wealth over that of the best constant fraction is then 1/C_T in expectation over the
+// seeds, for every bettor.
 func NewRandomCoin(rounds int, seed uint64) (*CoinAdversary, error) {
 	a, err := NewCoinAdversary(rounds)
 	if err != nil {
@@ -77,8 +79,8 @@ func (a *CoinAdversary) Restart() {
 	}
 }
 
-// logN is ln N_t(k) = ln Σ_j C(T−t, j)·M(k+j). Terms are added in pairs from both ends, so that N_t(k) and
-// its mirror image N_t(t−k) have the same bits, and ties are ties.
+// logN is ln N_t(k) = ln Σ_j C(T−t, j)·M(k+j). Terms are added in pairs from both ends, so that
+// N_t(k) and its mirror image N_t(t−k) have the same bits, and ties are ties.
 func (a *CoinAdversary) logN(t, k int) float64 {
 	n := a.rounds - t
 	term := func(j int) float64 { return a.logFact[n] - (a.logFact[j] + a.logFact[n-j]) + a.logM[k+j] }
@@ -106,8 +108,8 @@ func (a *CoinAdversary) Sum() int { return a.sum }
 // Rounds is the horizon T.
 func (a *CoinAdversary) Rounds() int { return a.rounds }
 
-// LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the best constant fraction's, of a wealth of 1. In
-// the middle of the game it is that of the rounds so far.
+// LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the best constant fraction's, of a wealth of
+// 1. In the middle of the game it is that of the rounds so far.
 func (a *CoinAdversary) LogBest() float64 {
 	heads, n := float64(float64(a.t+a.sum)/2), float64(a.t)
 	best := float64(n * math.Ln2)
@@ -147,11 +149,11 @@ func (a *CoinAdversary) Next(beta float64) (float64, error) {
 type CoinResult struct {
 	// Outcomes are c_1, ..., c_T.
 	Outcomes []float64
-	// LogWealth is the bettor's, −Inf if it bet all and lost; LogBest that of the best constant fraction in
-	// hindsight.
+	// LogWealth is the bettor's, −Inf if it bet all and lost; LogBest that of the best constant
+	// fraction in hindsight.
 	LogWealth, LogBest float64
-	// LogConstant is ln C_T: LogWealth is at most LogBest − LogConstant (in expectation for a random coin,
-	// see [NewRandomCoin]).
+	// LogConstant is ln C_T: LogWealth is at most LogBest − LogConstant (in expectation for a
+	// random coin, see [NewRandomCoin]).
 	LogConstant float64
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// ExpertTrap shows that deterministic choices among experts have linear regret (L.2; Orabona 2019, section
-// 6.8): it sees the choice i_t and lets that expert alone err, g_t = e_{i_t}. The player pays T; the d experts
-// share these losses, so that the best of them pays T/d at most.
+// ExpertTrap shows that deterministic choices among experts have linear regret (L.2; Orabona 2019,
+// section 6.8): it sees the choice i_t and lets that expert alone err, g_t = e_{i_t}. The player
+// pays T; the d experts share these losses, so that the best of them pays T/d at most.
 //
-// Points must be vertices of the simplex: make players choose with [NewDeterministic]. Players that draw at
-// random are refused, as this adversary may not see what they draw; against one that sees the weights only,
-// they have regret √(T·ln d/2).
+// Points must be vertices of the simplex: make players choose with [NewDeterministic]. Players that
+// draw at random are refused, as this adversary may not see what they draw; against one that sees
+// the weights only, they have regret √(T·ln d/2).
 type ExpertTrap struct {
 	linear
 }
@@ -35,7 +35,8 @@ func NewExpertTrap(d int) (*ExpertTrap, error) {
 func (g *ExpertTrap) Admit(p Player) error {
 	if _, ok := p.(RandomizedPlayer); ok {
 		return noregret.Errorf(noregret.Usage, "player",
-			"%T: it draws its choice i_t at random, which this adversary may not see; it plays against deterministic choices", p)
+			"%T: it draws its choice i_t at random, which this adversary may not see; it plays against deterministic "+
+				"choices", p)
 	}
 	return nil
 }
@@ -72,8 +73,9 @@ func (g *ExpertTrap) Floor(rounds int) float64 {
 	return float64(rounds - rounds/len(g.f.C))
 }
 
-// Deterministic is a player on the simplex that chooses one expert a round: the vertex of the largest weight of
-// another player, ties to the lowest index. The other player learns from the full losses. It has no guarantee.
+// Deterministic is a player on the simplex that chooses one expert a round: the vertex of the
+// largest weight of another player, ties to the lowest index. The other player learns from the full
+// losses. It has no guarantee.
 type Deterministic struct {
 	player Player
 	vertex []float64

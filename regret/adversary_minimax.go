@@ -8,14 +8,15 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Minimax is [Rademacher] without luck (L.4): knowing x_t, it takes the sign that keeps the conditional
-// expectation of the final regret from falling. With S' an independent walk of the rounds to come,
+// Minimax is [Rademacher] without luck (L.4): knowing x_t, it takes the sign that keeps the
+// conditional expectation of the final regret from falling. With S' an independent walk of the
+// rounds to come,
 //
 //	ε_t = +1 iff (2/D)·⟨z, x_t − m⟩ + E sign(S_{t−1} + S'_{T−t}) ≥ 0,
 //
-// so that every deterministic learner has regret at least (L·D/2)·E|S_T| on every run: [Minimax.Floor]. In
-// one dimension, and for balls, no adversary gets more from the learner of [NewMinimaxPlayer]. A round costs
-// O(d + √T): any horizon up to 2⁴⁰ will do.
+// so that every deterministic learner has regret at least (L·D/2)·E|S_T| on every run:
+// [Minimax.Floor]. In one dimension, and for balls, no adversary gets more from the learner of
+// [NewMinimaxPlayer]. A round costs O(d + √T): any horizon up to 2⁴⁰ will do.
 type Minimax struct {
 	*segment
 	rounds int
@@ -61,11 +62,12 @@ func (g *Minimax) Next(x []float64) (loss.Function, error) {
 // Restart implements [Game].
 func (g *Minimax) Restart() { g.restart() }
 
-// Floor is (L·D/2)·E|S_T|: the regret of every deterministic learner after the last round is at least that.
+// Floor is (L·D/2)·E|S_T|: the regret of every deterministic learner after the last round is at
+// least that.
 func (g *Minimax) Floor() float64 { return g.lipschitz * g.diameter / 2 * walkMean(g.rounds) }
 
-// MinimaxPlayer is the learner that [Minimax] can do nothing against: x_t on the line through v and w with
-// ⟨z, x_t − m⟩ = −(D/2)·E sign(S_{t−1} + S'_{T−t}). Against losses ±L·z its regret after T
+// MinimaxPlayer is the learner that [Minimax] can do nothing against: x_t on the line through v and
+// w with ⟨z, x_t − m⟩ = −(D/2)·E sign(S_{t−1} + S'_{T−t}). Against losses ±L·z its regret after T
 // rounds is (L·D/2)·E|S_T| on every sequence.
 type MinimaxPlayer struct {
 	s      *segment
@@ -99,7 +101,8 @@ func (p *MinimaxPlayer) Predict() []float64 {
 	return p.point
 }
 
-// Update implements [Player]. It refuses subgradients other than ±L·z with one L, and rounds after the last.
+// Update implements [Player]. It refuses subgradients other than ±L·z with one L, and rounds after
+// the last.
 func (p *MinimaxPlayer) Update(g []float64) error {
 	if err := checkPoint(g, len(p.point)); err != nil {
 		return err

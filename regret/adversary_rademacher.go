@@ -20,8 +20,8 @@ type segment struct {
 	t          int
 }
 
-// ends are two points of a set as far apart as they can be in a direction that suits it; nil for a set it does
-// not know.
+// ends are two points of a set as far apart as they can be in a direction that suits it; nil for a
+// set it does not know.
 func ends(set convex.Set) (v, w []float64) {
 	d := set.Dim()
 	v, w = make([]float64, d), make([]float64, d)
@@ -56,7 +56,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 	}
 	if v == nil && w == nil {
 		if v, w = ends(set); v == nil {
-			return nil, badOption("set", "%v: want a ball, a box, or a simplex of two points or more; for others give two points v and w", set)
+			return nil, badOption("set", "%v: want a ball, a box, or a simplex of two points or more; for others "+
+				"give two points v and w", set)
 		}
 	}
 	for _, p := range []struct {
@@ -100,8 +101,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 // Ends are the points v and w.
 func (g *segment) Ends() (v, w []float64) { return slices.Clone(g.v), slices.Clone(g.w) }
 
-// Extreme reports whether v and w maximize and minimize ⟨z, ·⟩ over the set, so that one of them is always
-// best and the floor is exact, not only a floor.
+// Extreme reports whether v and w maximize and minimize ⟨z, ·⟩ over the set, so that one of them is
+// always best and the floor is exact, not only a floor.
 func (g *segment) Extreme() bool { return g.extreme }
 
 // Sum is S_t, the sum of the signs so far.
@@ -132,15 +133,16 @@ func (g *segment) restart() {
 	g.linear.restart()
 }
 
-// Rademacher is the game of fair coins behind the lower bound √2·L·D·√T/4 of online linear optimization
-// (L.3; Orabona 2019, Theorem 5.1): losses g_t = L·ε_t·z with independent fair signs ε_t and z the
-// direction between two points v, w of the set that are D = ‖v − w‖ apart. Every learner expects to lose
-// nothing against their midpoint m, while the better of v and w gains: on each sequence, with S_T = Σ ε_t,
+// Rademacher is the game of fair coins behind the lower bound √2·L·D·√T/4 of online linear
+// optimization (L.3; Orabona 2019, Theorem 5.1): losses g_t = L·ε_t·z with independent fair signs
+// ε_t and z the direction between two points v, w of the set that are D = ‖v − w‖ apart. Every
+// learner expects to lose nothing against their midpoint m, while the better of v and w gains: on
+// each sequence, with S_T = Σ ε_t,
 //
 //	Regret_T = L·Σ ε_t·⟨z, x_t − m⟩ + (L·D/2)·|S_T|,
 //
-// and so E Regret_T = (L·D/2)·E|S_T|, exactly, for every algorithm (where v and w are extreme, see Extreme;
-// at least that for others). It is oblivious.
+// and so E Regret_T = (L·D/2)·E|S_T|, exactly, for every algorithm (where v and w are extreme, see
+// Extreme; at least that for others). It is oblivious.
 type Rademacher struct {
 	*segment
 	seed uint64
@@ -149,8 +151,9 @@ type Rademacher struct {
 	left int
 }
 
-// NewRademacher plays in a bounded set with subgradients of length lipschitz > 0. v and w are points of the
-// set; both nil stands for center ± r·e_1 on balls, the corners a, b on boxes and e_1, e_2 on the simplex.
+// NewRademacher plays in a bounded set with subgradients of length lipschitz > 0. v and w are
+// points of the set; both nil stands for center ± r·e_1 on balls, the corners a, b on boxes and
+// e_1, e_2 on the simplex.
 func NewRademacher(set convex.Set, v, w []float64, lipschitz float64, seed uint64) (*Rademacher, error) {
 	s, err := newSegment(set, v, w, lipschitz)
 	if err != nil {
@@ -181,7 +184,8 @@ func (g *Rademacher) Restart() {
 	g.r, g.left = random.New(g.seed, "regret/rademacher"), 0
 }
 
-// Floor is (L·D/2)·E|S_T|, the expected regret of every learner over the seeds, at least √2·L·D·√T/4.
+// Floor is (L·D/2)·E|S_T|, the expected regret of every learner over the seeds, at least
+// √2·L·D·√T/4.
 func (g *Rademacher) Floor(rounds int) float64 {
 	return g.lipschitz * g.diameter / 2 * walkMean(rounds)
 }

@@ -26,7 +26,8 @@ func TestL1LeaderTrap(t *testing.T) {
 		near(t, "the best point's loss", c.ComparatorLoss, -0.5)
 		near(t, "the regret", c.Regret, 9.5-start/2)
 	}
-	zero := must(regret.Play(context.Background(), must(oco.NewLinearLeader(g.Set(), nil)), g, 10, regret.Options{Comparator: []float64{0}}))
+	zero := must(regret.Play(context.Background(), must(oco.NewLinearLeader(g.Set(), nil)), g, 10,
+		regret.Options{Comparator: []float64{0}}))
 	near(t, "the regret against 0", zero.Regret, 9)
 	c := play(t, descent(g.Set(), oco.Adaptive(2*math.Sqrt2/2)), g, 1000)
 	if !c.Holds() || c.Regret > 2*math.Sqrt2*math.Sqrt(1000) {
@@ -51,15 +52,18 @@ func TestL2ExpertTrap(t *testing.T) {
 					continue
 				}
 				c := play(t, must(regret.NewDeterministic(l)), g, rounds)
-				if c.LearnerLoss != float64(rounds) || c.Regret < g.Floor(rounds) || g.Floor(rounds) < float64(rounds)/2 {
-					t.Errorf("%s, d = %d, T = %d: loss %v, regret %v, floor %v", e.Name, d, rounds, c.LearnerLoss, c.Regret, g.Floor(rounds))
+				if c.LearnerLoss != float64(rounds) || c.Regret < g.Floor(rounds) ||
+					g.Floor(rounds) < float64(rounds)/2 {
+					t.Errorf("%s, d = %d, T = %d: loss %v, regret %v, floor %v", e.Name, d, rounds, c.LearnerLoss,
+						c.Regret, g.Floor(rounds))
 				}
 			}
 		}
 	}
 	// Who draws, or plays inside the simplex, is refused.
 	r := must(experts.NewRandomized(must(oco.NewAdaHedge(2, 0)), experts.Options{}))
-	if _, err := regret.Play(context.Background(), r, g, 10, regret.Options{}); err == nil || !strings.Contains(err.Error(), "may not see") {
+	if _, err := regret.Play(context.Background(), r, g, 10, regret.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "may not see") {
 		t.Errorf("a randomized player: %v", err)
 	}
 	if _, err := regret.NewDeterministic(r); err == nil {
@@ -70,7 +74,8 @@ func TestL2ExpertTrap(t *testing.T) {
 	}
 }
 
-// likeliest is the adversary of L.2 that sees the weights only: the expert of the largest weight errs.
+// likeliest is the adversary of L.2 that sees the weights only: the expert of the largest weight
+// errs.
 type likeliest struct {
 	regret.Game
 	f loss.Linear
@@ -114,7 +119,8 @@ func TestL3Floor(t *testing.T) {
 	set := must(convex.NewCenteredBall(2, 1))
 	g := must(regret.NewRademacher(set, nil, nil, 1, 1)) // D = 2, so that the floor is E|S_T|
 	for rounds, want := range map[int]float64{
-		1: 1, 2: 1, 3: 1.5, 4: 1.5, 5: 1.875, 10: 2.4609375, 16: 3.1420898438, 64: 6.3581922399, 100: 7.9589237387, 1000: 25.2250181784,
+		1: 1, 2: 1, 3: 1.5, 4: 1.5, 5: 1.875, 10: 2.4609375, 16: 3.1420898438, 64: 6.3581922399, 100: 7.9589237387,
+		1000: 25.2250181784,
 	} {
 		if got := g.Floor(rounds); math.Abs(got-want) > 6e-11 {
 			t.Errorf("E|S_%d| = %.12g, want %.12g", rounds, got, want)
@@ -187,9 +193,13 @@ func (g *watch) Next(x []float64) (loss.Function, error) {
 func TestL3IdentityAndMean(t *testing.T) {
 	const rounds, seeds, l = 40, 2000, 1.5
 	for _, set := range []convex.Set{
-		must(convex.NewBall([]float64{1, 2}, 0.5)), must(convex.NewBox([]float64{-1, 0, 2}, []float64{0, 2, 2})), must(convex.NewSimplex(3)),
+		must(convex.NewBall([]float64{1, 2}, 0.5)), must(convex.NewBox([]float64{-1, 0, 2}, []float64{0, 2, 2})),
+		must(convex.NewSimplex(3)),
 	} {
-		for _, name := range []string{"ogd-fixed", "ogd-adaptive", "adahedge", "ftrl", "eg", "scale-free-hedge", "linear-leader", "adagrad"} {
+		for _, name := range []string{
+			"ogd-fixed", "ogd-adaptive", "adahedge", "ftrl", "eg", "scale-free-hedge",
+			"linear-leader", "adagrad",
+		} {
 			e := must(oco.Find(name))
 			if _, err := e.New(problem(set, rounds, regret.Facts{Lipschitz: l, LipschitzInf: l}), nil); err != nil {
 				continue
@@ -229,21 +239,25 @@ func TestL3IdentityAndMean(t *testing.T) {
 	}
 }
 
-// TestE21 shows that the book's constant √2/2 of exponentiated gradient cannot be: the floor is above it.
+// TestE21 shows that the book's constant √2/2 of exponentiated gradient cannot be: the floor is
+// above it.
 func TestE21(t *testing.T) {
 	for _, rounds := range []int{10, 100, 10000} {
 		set := must(convex.NewSimplex(2))
 		g := must(regret.NewRademacher(set, nil, nil, math.Sqrt2, 1)) // g = ε·(1, −1), L∞ = 1
 		floor, order := g.Floor(rounds), math.Sqrt(float64(rounds)*math.Ln2)
-		near(t, "floor", floor, must(regret.NewRademacher(must(convex.NewCenteredBall(1, 1)), nil, nil, 1, 1)).Floor(rounds))
+		near(t, "floor", floor,
+			must(regret.NewRademacher(must(convex.NewCenteredBall(1, 1)), nil, nil, 1, 1)).Floor(rounds))
 		if printed := math.Sqrt2 / 2 * order; floor <= printed {
 			t.Errorf("T = %d: the floor %v does not refute the printed bound %v", rounds, floor, printed)
 		}
 		if mended := math.Sqrt2 * order; floor > mended {
 			t.Errorf("T = %d: the floor %v is above the mended bound %v", rounds, floor, mended)
 		}
-		// The tuned learner against the derandomized game stays above the printed bound and below the mended one.
-		eg := must(must(oco.Find("eg")).New(problem(set, rounds, regret.Facts{Lipschitz: math.Sqrt2, LipschitzInf: 1}), nil))
+		// The tuned learner against the derandomized game stays above the printed bound and below
+		// the mended one.
+		eg := must(must(oco.Find("eg")).New(problem(set, rounds, regret.Facts{Lipschitz: math.Sqrt2, LipschitzInf: 1}),
+			nil))
 		c := play(t, eg, must(regret.NewMinimax(set, nil, nil, math.Sqrt2, rounds)), rounds)
 		if c.Regret <= math.Sqrt2/2*order || !c.Holds() {
 			t.Errorf("T = %d: regret %v of bound %v, printed %v", rounds, c.Regret, c.Bound, math.Sqrt2/2*order)
@@ -306,7 +320,10 @@ func TestL4Signs(t *testing.T) {
 
 func TestL4Player(t *testing.T) {
 	r := random.New(1, "l4")
-	for _, set := range []convex.Set{interval(), must(convex.NewBall([]float64{1, 2, 3}, 2)), must(convex.NewSimplex(4))} {
+	for _, set := range []convex.Set{
+		interval(), must(convex.NewBall([]float64{1, 2, 3}, 2)),
+		must(convex.NewSimplex(4)),
+	} {
 		for _, rounds := range []int{1, 2, 7, 50, 301} {
 			p := must(regret.NewMinimaxPlayer(set, nil, nil, rounds))
 			g := must(regret.NewRademacher(set, nil, nil, 3, r.Uint64()))
@@ -364,7 +381,8 @@ func TestFloors(t *testing.T) {
 					}
 					played++
 					if c := play(t, p, g, rounds); c.Regret < f.Floor-1e-9 {
-						t.Errorf("%s in %s, d = %d, T = %d: regret %v is below the floor %v", le.Name, e.Name, d, rounds, c.Regret, f.Floor)
+						t.Errorf("%s in %s, d = %d, T = %d: regret %v is below the floor %v", le.Name, e.Name, d,
+							rounds, c.Regret, f.Floor)
 					}
 				}
 			}
@@ -385,7 +403,8 @@ func TestL7DecreasingRate(t *testing.T) {
 		set := must(convex.NewSimplex(2))
 		reg := must(convex.Restrict(must(convex.NewNegativeEntropy(2)), set))
 		rate := oco.RateFunc("√(ln2/t)", func(t int) float64 { return math.Sqrt(math.Ln2 / float64(t)) })
-		near(t, fmt.Sprintf("mirror descent, T = %d", rounds), play(t, must(oco.NewMirrorDescent(reg, nil, rate, 0)), g, rounds).Regret, want[0])
+		near(t, fmt.Sprintf("mirror descent, T = %d", rounds),
+			play(t, must(oco.NewMirrorDescent(reg, nil, rate, 0)), g, rounds).Regret, want[0])
 		c := play(t, must(oco.NewEntropicFTRL(2, 1, 1/math.Sqrt(math.Ln2))), g, rounds)
 		near(t, fmt.Sprintf("FTRL, T = %d", rounds), c.Regret, want[1])
 		near(t, "2L√(T ln d)", 2*math.Sqrt(float64(rounds)*math.Ln2), want[2])

@@ -135,18 +135,22 @@ func TestL6Floors(t *testing.T) {
 			e := math.Sqrt(float64(rounds))
 			g := must(regret.NewBettingTrap(d, rounds, func(t int) float64 { return e }))
 			for i, l := range []regret.Player{
-				must(must(oco.Find("ogd-unbounded")).New(problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}), nil)),
-				must(must(oco.Find("ftrl")).New(problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}), nil)),
+				must(must(oco.Find("ogd-unbounded")).New(
+					problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}), nil)),
+				must(must(oco.Find("ftrl")).New(problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}),
+					nil)),
 				&wild{x: make([]float64, d), r: r},
 			} {
 				c := play(t, l, g, rounds)
 				if round, excess := g.Refuted(); round > 0 {
 					zero := c.LearnerLoss
 					if i < 2 || zero <= g.Floor() || math.Abs(zero-g.Floor()-excess) > 1e-9 {
-						t.Errorf("player %d: refuted in round %d by %v: regret against 0 is %v, claim %v", i, round, excess, zero, g.Floor())
+						t.Errorf("player %d: refuted in round %d by %v: regret against 0 is %v, claim %v", i, round,
+							excess, zero, g.Floor())
 					}
 				} else if c.Regret < g.Floor()*(1-1e-12) {
-					t.Errorf("player %d, d = %d, T = %d: regret %v below the floor %v", i, d, rounds, c.Regret, g.Floor())
+					t.Errorf("player %d, d = %d, T = %d: regret %v below the floor %v", i, d, rounds, c.Regret,
+						g.Floor())
 				}
 			}
 		}
@@ -162,11 +166,15 @@ func TestL6Long(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ogd-unbounded", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl", "ftrl-proximal"} {
+	for _, name := range []string{
+		"ogd-unbounded", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl",
+		"ftrl-proximal",
+	} {
 		c := play(t, must(must(oco.Find(name)).New(problem(g.Set(), 1000, f), nil)), g, 1000)
 		trap := g.(*regret.BettingTrap)
 		round, _ := trap.Refuted()
-		t.Logf("%s: refuted in round %d, u* = %.3g, regret %.3g, floor %.3g, bound %.3g", name, round, c.Comparator[0], c.Regret, trap.Floor(), c.Bound)
+		t.Logf("%s: refuted in round %d, u* = %.3g, regret %.3g, floor %.3g, bound %.3g", name, round, c.Comparator[0],
+			c.Regret, trap.Floor(), c.Bound)
 		if !c.Holds() || c.Regret < trap.Floor()*(1-1e-12) || math.IsInf(c.Regret, 0) {
 			t.Errorf("%s: regret %v, floor %v, bound %v", name, c.Regret, trap.Floor(), c.Bound)
 		}
@@ -222,7 +230,10 @@ func TestConjugateOfWealth(t *testing.T) {
 	if v := regret.ConjugateOfWealth(1e300, 100, 1e-300); !(v > 1e300) || math.IsInf(v, 1) {
 		t.Errorf("far out: %v", v)
 	}
-	for _, v := range []float64{regret.ConjugateOfWealth(-1, 1, 1), regret.ConjugateOfWealth(1, 0, 1), regret.ConjugateOfWealth(1, 1, 0)} {
+	for _, v := range []float64{
+		regret.ConjugateOfWealth(-1, 1, 1), regret.ConjugateOfWealth(1, 0, 1),
+		regret.ConjugateOfWealth(1, 1, 0),
+	} {
 		if !math.IsNaN(v) {
 			t.Errorf("out of range: %v, want NaN", v)
 		}

@@ -1,10 +1,10 @@
-// Package regret is the referee: it plays learners against losses and says how much they lost to the best they
-// could have done, and to what their theorem promised.
+// Package regret is the referee: it plays learners against losses and says how much they lost to
+// the best they could have done, and to what their theorem promised.
 //
-// A [Game] yields one loss a round, a function of what came before and, if it is an adversary, of the point
-// played. [Play] runs a [Player] in it (every learner of package oco is one) and returns a [Certificate]: the
-// learner's loss, the loss of the best fixed point, found to a certified gap, the regret between them, the
-// learner's bound and where the bound was tightest.
+// A [Game] yields one loss a round, a function of what came before and, if it is an adversary, of
+// the point played. [Play] runs a [Player] in it (every learner of package oco is one) and returns
+// a [Certificate]: the learner's loss, the loss of the best fixed point, found to a certified gap,
+// the regret between them, the learner's bound and where the bound was tightest.
 //
 //	game, facts, err := entry.New(regret.GameParams{Rounds: 1000, Seed: 1}) // entry from FindGame("linear-ball")
 //	learner := ... // made for game.Set() and for what facts tell
@@ -13,24 +13,24 @@
 //
 // # Memory
 //
-// Losses are not kept. A [Summary] holds what the best fixed point depends on: the sum of the subgradients for
-// linear losses, the sum of the targets for squared distances, the moment matrix for least squares. Memory is then
-// O(d) or O(d²) however many rounds there are, and sums are compensated, so that the regret of ten million rounds
-// is exact to the last digits. Games without such a summary are played again from their seed while the
-// comparator is sought ([Replay]).
+// Losses are not kept. A [Summary] holds what the best fixed point depends on: the sum of the
+// subgradients for linear losses, the sum of the targets for squared distances, the moment matrix
+// for least squares. Memory is then O(d) or O(d²) however many rounds there are, and sums are
+// compensated, so that the regret of ten million rounds is exact to the last digits. Games without
+// such a summary are played again from their seed while the comparator is sought ([Replay]).
 //
 // # Lower bounds
 //
-// The adversaries of the theory's lower bounds are games too. [ExpertTrap], [Rademacher], [Minimax] and [BettingTrap]
-// state the floor that they guarantee, [CoinAdversary] does so for bettors, and [LeaderTrap] and [DecreasingRate] are the
-// sequences on which one learner each fails. A learner that stays below a floor is not a better learner but
-// a broken referee, and a test says so.
+// The adversaries of the theory's lower bounds are games too. [ExpertTrap], [Rademacher], [Minimax]
+// and [BettingTrap] state the floor that they guarantee, [CoinAdversary] does so for bettors, and
+// [LeaderTrap] and [DecreasingRate] are the sequences on which one learner each fails. A learner
+// that stays below a floor is not a better learner but a broken referee, and a test says so.
 //
-// Items L.1 to L.7 are numbered as in section 11 of the project's specification of the book, Orabona, "A Modern
-// Introduction to Online Learning" (2019), chapters 1 to 7.
+// Items L.1 to L.7 are numbered as in section 11 of the project's specification of the book,
+// Orabona, "A Modern Introduction to Online Learning" (2019), chapters 1 to 7.
 //
 // # Games by name
 //
-// [Games] lists all of them with their options, and [GameEntry.New] makes one together with [Facts], what a
-// learner may be told of it beforehand.
+// [Games] lists all of them with their options, and [GameEntry.New] makes one together with
+// [Facts], what a learner may be told of it beforehand.
 package regret

@@ -50,7 +50,8 @@ func ExampleFindGame() {
 		return
 	}
 	fmt.Println(entry.Help)
-	fmt.Println("on", game.Set(), "with gradients up to", facts.Lipschitz, "and strong convexity", facts.StrongConvexity)
+	fmt.Println("on", game.Set(), "with gradients up to", facts.Lipschitz, "and strong convexity",
+		facts.StrongConvexity)
 	learner, err := oco.NewSubgradientDescent(game.Set(), nil, oco.StronglyConvex(facts.StrongConvexity))
 	if err != nil {
 		fmt.Println(err)
@@ -111,7 +112,8 @@ func ExamplePlayCoin() {
 		return
 	}
 	fmt.Println("outcomes", r.Outcomes)
-	fmt.Printf("wealth %.4f, best fraction %.4f, part %.4f of at most %.4f\n", math.Exp(r.LogWealth), math.Exp(r.LogBest),
+	fmt.Printf("wealth %.4f, best fraction %.4f, part %.4f of at most %.4f\n", math.Exp(r.LogWealth),
+		math.Exp(r.LogBest),
 		math.Exp(r.LogWealth-r.LogBest), math.Exp(-r.LogConstant))
 	// Output:
 	// outcomes [1 1 1 1]

@@ -5,16 +5,17 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Player is a learner as the referee sees it: a point, then a subgradient at it. Every oco.Learner is one.
+// Player is a learner as the referee sees it: a point, then a subgradient at it. Every oco.Learner
+// is one.
 type Player interface {
 	Dim() int
 	Predict() []float64
 	Update(g []float64) error
 }
 
-// RandomizedPlayer is a player that draws a vertex of the simplex from a distribution, as experts.Randomized
-// does. Predict is the vertex drawn, for which it pays. A game fixes its loss knowing the distribution, but not
-// the draw.
+// RandomizedPlayer is a player that draws a vertex of the simplex from a distribution, as
+// experts.Randomized does. Predict is the vertex drawn, for which it pays. A game fixes its loss
+// knowing the distribution, but not the draw.
 type RandomizedPlayer interface {
 	Player
 	// Distribution is what the running round's vertex is drawn from.
@@ -35,21 +36,22 @@ type (
 	featurePlayer interface{ Features(z []float64) error }
 )
 
-// Game yields the losses of a game, one a round. Games are deterministic given their seed and are not safe for
-// concurrent use.
+// Game yields the losses of a game, one a round. Games are deterministic given their seed and are
+// not safe for concurrent use.
 type Game interface {
 	// Set is where points are played and compared.
 	Set() convex.Set
-	// Features are the features of the coming round for games that show them, nil for others. The call begins the
-	// round, and may be repeated in it.
+	// Features are the features of the coming round for games that show them, nil for others. The
+	// call begins the round, and may be repeated in it.
 	Features() []float64
-	// Next is the loss of the round in which x was played. The function is good until the next call, or Restart.
+	// Next is the loss of the round in which x was played. The function is good until the next
+	// call, or Restart.
 	Next(x []float64) (loss.Function, error)
-	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it. The game
-	// does not add to it: the referee does.
+	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it.
+	// The game does not add to it: the referee does.
 	Summary() Summary
-	// Restart begins the game again with the same seed, and empties the Summary. An oblivious game then
-	// yields the same losses.
+	// Restart begins the game again with the same seed, and empties the Summary. An oblivious game
+	// then yields the same losses.
 	Restart()
 }
 
@@ -67,8 +69,9 @@ type Summary interface {
 	Add(f loss.Function) error
 	// Loss is Σ l_t(u) over the losses so far.
 	Loss(u []float64) float64
-	// Best writes a point of the set with the least loss to dst and returns that loss and a certified gap: no
-	// point of the set has a loss below the difference. A loss of −Inf says that there is no best point.
+	// Best writes a point of the set with the least loss to dst and returns that loss and a
+	// certified gap: no point of the set has a loss below the difference. A loss of −Inf says that
+	// there is no best point.
 	Best(dst []float64, set convex.Set) (least, gap float64, err error)
 	// Reset empties it.
 	Reset()

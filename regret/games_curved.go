@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Drift is played in the ball of a radius around the origin for squared distances ‖x − c_t‖² to a target
-// that goes round a circle in the first two coordinates, disturbed by noise. The losses are 2-strongly convex
-// and change slowly. Oblivious.
+// Drift is played in the ball of a radius around the origin for squared distances ‖x − c_t‖² to a
+// target that goes round a circle in the first two coordinates, disturbed by noise. The losses are
+// 2-strongly convex and change slowly. Oblivious.
 type Drift struct {
 	set                   convex.Set
 	radius, period, noise float64
@@ -99,8 +99,8 @@ func (g *Drift) Restart() {
 }
 
 // Gradual is played in the unit ball for losses ½(⟨z_t, x⟩ − ½)² whose direction z_t, of length 1,
-// turns slowly in the plane of two vectors drawn from the seed: smooth losses that change gradually and have no
-// strong convexity. Oblivious.
+// turns slowly in the plane of two vectors drawn from the seed: smooth losses that change gradually
+// and have no strong convexity. Oblivious.
 type Gradual struct {
 	set    convex.Set
 	period float64

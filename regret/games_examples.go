@@ -11,14 +11,15 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Example is a row of a data set: features and a label, a number for regression and ±1 for classification.
+// Example is a row of a data set: features and a label, a number for regression and ±1 for
+// classification.
 type Example struct {
 	Z []float64
 	Y float64
 }
 
-// ExampleGame plays the losses of linear predictions for the examples of a data set, in their order, over and
-// over. Oblivious. Make one with [NewRegression] or [NewClassification].
+// ExampleGame plays the losses of linear predictions for the examples of a data set, in their
+// order, over and over. Oblivious. Make one with [NewRegression] or [NewClassification].
 type ExampleGame struct {
 	set    convex.Set
 	losses []*loss.Example
@@ -44,7 +45,8 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 	block := make([]float64, 0, d*len(examples))
 	for i, e := range examples {
 		if len(e.Z) != d {
-			return nil, badOption(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d", len(e.Z), d)
+			return nil, badOption(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d", len(e.Z),
+				d)
 		}
 		block = append(block, e.Z...)
 		f, err := loss.NewExample(block[i*d:(i+1)*d:(i+1)*d], e.Y, phi)
@@ -66,8 +68,8 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 }
 
 // NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each
-// prediction, on ℝ^d, or on the ball of a radius > 0 around the origin; radius 0 stands for ℝ^d. Labels are
-// any finite numbers.
+// prediction, on ℝ^d, or on the ball of a radius > 0 around the origin; radius 0 stands for ℝ^d.
+// Labels are any finite numbers.
 func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 	g, err := newExampleGame(examples, loss.Squared{})
 	if err != nil {
@@ -89,9 +91,9 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 	return g, nil
 }
 
-// NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball of
-// a radius > 0 around the origin. All features are divided by the greatest length among the examples, so that
-// ‖z_t‖ ≤ 1.
+// NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball
+// of a radius > 0 around the origin. All features are divided by the greatest length among the
+// examples, so that ‖z_t‖ ≤ 1.
 func NewClassification(examples []Example, radius float64) (*ExampleGame, error) {
 	var longest float64
 	for _, e := range examples {
@@ -130,7 +132,8 @@ func (g *ExampleGame) Features() []float64 {
 	return g.losses[g.t%len(g.losses)].Z
 }
 
-// Summary implements [Game]: a [SquareSummary] for regression, an [ExampleSummary] for classification.
+// Summary implements [Game]: a [SquareSummary] for regression, an [ExampleSummary] for
+// classification.
 func (g *ExampleGame) Summary() Summary { return g.sum }
 
 // Next implements [Game].
@@ -149,10 +152,10 @@ func (g *ExampleGame) Restart() {
 	g.sum.Reset()
 }
 
-// SyntheticExamples draws n examples with d features each from the seed. Features are uniform in [−1,
-// 1]/√d, and so of length at most 1. With a hidden w of length 2, labels are ⟨w, z⟩ plus uniform noise in
-// [−½, ½] for regression; for classification they are +1 with probability 1/(1 + exp(−4·⟨w, z⟩)),
-// else −1.
+// SyntheticExamples draws n examples with d features each from the seed. Features are uniform in
+// [−1, 1]/√d, and so of length at most 1. With a hidden w of length 2, labels are ⟨w, z⟩ plus
+// uniform noise in [−½, ½] for regression; for classification they are +1 with probability 1/(1 +
+// exp(−4·⟨w, z⟩)), else −1.
 func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err

@@ -12,12 +12,14 @@ import (
 type NoisyOptions struct {
 	// Lipschitz is the length L > 0 that subgradients have at most; 0 stands for 1.
 	Lipschitz float64
-	// Bias in [0, 1] is the part of the subgradients that is the same in all rounds, a direction drawn from the
-	// seed.
+	// Bias in [0, 1] is the part of the subgradients that is the same in all rounds, a direction
+	// drawn from the seed.
 	Bias float64
-	// Density in (0, 1] is the share of coordinates that are not 0 in a round, in expectation; 0 stands for 1.
+	// Density in (0, 1] is the share of coordinates that are not 0 in a round, in expectation; 0
+	// stands for 1.
 	Density float64
-	// Reach > 0 is the length of the comparator that the game names on unbounded sets; 0 stands for 1.
+	// Reach > 0 is the length of the comparator that the game names on unbounded sets; 0 stands for
+	// 1.
 	Reach float64
 }
 
@@ -42,13 +44,13 @@ func (o *NoisyOptions) normalize() error {
 	return nil
 }
 
-// Noisy is a game of linear losses with a bias and independent noise: with h a unit vector and ξ_t uniform in
-// the cube [−1, 1]^d,
+// Noisy is a game of linear losses with a bias and independent noise: with h a unit vector and ξ_t
+// uniform in the cube [−1, 1]^d,
 //
 //	g_t = L·(bias·h + (1 − bias)·ξ_t/√d),
 //
-// so that ‖g_t‖₂ ≤ L, on any set; a coordinate is 0 where a coin of the density says so. Oblivious. On
-// an unbounded set there is no best point, and the game names the best one of length Reach.
+// so that ‖g_t‖₂ ≤ L, on any set; a coordinate is 0 where a coin of the density says so. Oblivious.
+// On an unbounded set there is no best point, and the game names the best one of length Reach.
 type Noisy struct {
 	linear
 	o    NoisyOptions
@@ -118,8 +120,8 @@ func (g *Noisy) Comparator() []float64 {
 	return u
 }
 
-// ExpertGame is the game of expert advice with fair coins for losses: each of d experts errs (loss 1) with
-// probability ½, one of them, drawn from the seed, with probability ½ − gap. Oblivious.
+// ExpertGame is the game of expert advice with fair coins for losses: each of d experts errs (loss
+// 1) with probability ½, one of them, drawn from the seed, with probability ½ − gap. Oblivious.
 type ExpertGame struct {
 	linear
 	gap  float64
@@ -174,8 +176,8 @@ func (g *ExpertGame) Restart() {
 }
 
 // SparseGame has composite losses ⟨g_t, x⟩ + λ‖x‖₁ on a ball around the origin: noise in all
-// coordinates, and a bias beyond λ in few of them, so that the best point is sparse. Learners that know the l1
-// part keep their points sparse too: see [NewWithoutL1]. Oblivious.
+// coordinates, and a bias beyond λ in few of them, so that the best point is sparse. Learners that
+// know the l1 part keep their points sparse too: see [NewWithoutL1]. Oblivious.
 type SparseGame struct {
 	set    convex.Set
 	lambda float64
@@ -188,9 +190,9 @@ type SparseGame struct {
 	sum    *CompositeSummary
 }
 
-// NewSparseGame plays in the Euclidean ball of radius 1 around the origin of ℝ^d, with weight lambda ≥ 0
-// for ‖x‖₁ and the given number of coordinates with a bias, 0 to d. Subgradients of the linear part have
-// length at most 1.
+// NewSparseGame plays in the Euclidean ball of radius 1 around the origin of ℝ^d, with weight
+// lambda ≥ 0 for ‖x‖₁ and the given number of coordinates with a bias, 0 to d. Subgradients of the
+// linear part have length at most 1.
 func NewSparseGame(d int, lambda float64, active int, seed uint64) (*SparseGame, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
@@ -247,8 +249,8 @@ func (g *SparseGame) Restart() {
 	g.sum.Reset()
 }
 
-// WithoutL1 gives a learner that knows the l1 part of composite losses (oco.CompositeFTRL) the subgradients of
-// the other part alone.
+// WithoutL1 gives a learner that knows the l1 part of composite losses (oco.CompositeFTRL) the
+// subgradients of the other part alone.
 type WithoutL1 struct {
 	Player
 	lambda float64
@@ -266,7 +268,8 @@ func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 	return &WithoutL1{player, lambda, make([]float64, player.Dim())}, nil
 }
 
-// UpdateLoss ends the round with a [loss.Composite] of the learner's own weight; other losses are refused.
+// UpdateLoss ends the round with a [loss.Composite] of the learner's own weight; other losses are
+// refused.
 func (p *WithoutL1) UpdateLoss(f loss.Function) error {
 	c, ok := f.(*loss.Composite)
 	if !ok || c.Lambda != p.lambda || c.Dim() != len(p.g) {

@@ -56,8 +56,8 @@ func (y *targets) restart() {
 	y.r = random.New(y.seed, "regret/targets")
 }
 
-// Guess is the number-guessing game of the book's first chapter: x ∈ [0, 1] is played for losses (x −
-// y_t)², y_t ∈ [0, 1]. Oblivious.
+// Guess is the number-guessing game of the book's first chapter: x ∈ [0, 1] is played for losses (x
+// − y_t)², y_t ∈ [0, 1]. Oblivious.
 type Guess struct {
 	y   targets
 	set convex.Set
@@ -65,8 +65,8 @@ type Guess struct {
 	sum *DistanceSummary
 }
 
-// NewGuess plays with the targets given, over and over, or with uniform ones drawn from the seed if there are
-// none.
+// NewGuess plays with the targets given, over and over, or with uniform ones drawn from the seed if
+// there are none.
 func NewGuess(given []float64, seed uint64) (*Guess, error) {
 	y, err := newTargets(given, 0, seed)
 	if err != nil {
@@ -109,8 +109,8 @@ type AbsoluteGame struct {
 	sum *AbsoluteSummary
 }
 
-// NewAbsolute plays with the targets given, over and over, or with powers u^(1+skew) of uniform numbers drawn
-// from the seed, skew from 0 (uniform) to 100.
+// NewAbsolute plays with the targets given, over and over, or with powers u^(1+skew) of uniform
+// numbers drawn from the seed, skew from 0 (uniform) to 100.
 func NewAbsolute(given []float64, skew int, seed uint64) (*AbsoluteGame, error) {
 	y, err := newTargets(given, skew, seed)
 	if err != nil {

@@ -19,11 +19,13 @@ import (
 func variants(e *regret.GameEntry) []regret.GameParams {
 	all := []regret.GameParams{{Rounds: 60, Seed: 1}, {Rounds: 60, Seed: 2}}
 	if !e.FixedDim {
-		all = append(all, regret.GameParams{Dim: 2, Rounds: 60, Seed: 3}, regret.GameParams{Dim: 17, Rounds: 60, Seed: 4})
+		all = append(all, regret.GameParams{Dim: 2, Rounds: 60, Seed: 3},
+			regret.GameParams{Dim: 17, Rounds: 60, Seed: 4})
 	}
 	for _, o := range e.Options { // the ends of the ranges, where they are moderate
 		for _, v := range []float64{o.Low, o.High, 2, 0.3} {
-			if v >= o.Low && v <= o.High && v <= 30 && v >= 0 && (!o.Integer || v == math.Floor(v)) && (v == 0 || v > 1e-3) &&
+			if v >= o.Low && v <= o.High && v <= 30 && v >= 0 && (!o.Integer || v == math.Floor(v)) &&
+				(v == 0 || v > 1e-3) &&
 				!(o.Name == "active" && v > 2) {
 				all = append(all, regret.GameParams{Rounds: 60, Seed: 5, Options: map[string]float64{o.Name: v}})
 			}
@@ -97,16 +99,20 @@ func TestFactsAreTrue(t *testing.T) {
 					if math.Sqrt(change) > f.Smoothness*math.Sqrt(square)*(1+1e-9)+1e-12 {
 						t.Fatalf("%s: gradients %v apart at distance %v", name, math.Sqrt(change), math.Sqrt(square))
 					}
-					if c, ok := l.(loss.Curvature); ok && (c.Smoothness() > f.Smoothness*(1+1e-12) || c.StrongConvexity() < f.StrongConvexity*(1-1e-12)) {
-						t.Fatalf("%s: a loss has smoothness %v and strong convexity %v", name, c.Smoothness(), c.StrongConvexity())
+					if c, ok := l.(loss.Curvature); ok &&
+						(c.Smoothness() > f.Smoothness*(1+1e-12) || c.StrongConvexity() < f.StrongConvexity*(1-1e-12)) {
+						t.Fatalf("%s: a loss has smoothness %v and strong convexity %v", name, c.Smoothness(),
+							c.StrongConvexity())
 					}
 				}
 			}
 			if longest > f.Lipschitz*(1+1e-12) || steepest > f.LipschitzInf*(1+1e-12) {
-				t.Errorf("%s: subgradients of length %v > %v or maximum %v > %v", name, longest, f.Lipschitz, steepest, f.LipschitzInf)
+				t.Errorf("%s: subgradients of length %v > %v or maximum %v > %v", name, longest, f.Lipschitz, steepest,
+					f.LipschitzInf)
 			}
 			if !math.IsInf(f.Lipschitz, 1) && longest < 0.05*f.Lipschitz {
-				t.Errorf("%s: subgradients have length %v at most, a bound of %v is of little use", name, longest, f.Lipschitz)
+				t.Errorf("%s: subgradients have length %v at most, a bound of %v is of little use", name, longest,
+					f.Lipschitz)
 			}
 		}
 	}
@@ -178,7 +184,8 @@ func TestGamesReplay(t *testing.T) {
 		if again := digest(t, other, f.Vertices); again != first {
 			t.Errorf("%s: another game of the same seed differs", e.Name)
 		}
-		seeded := !slices.Contains([]string{"leader-trap", "expert-trap", "betting-trap", "decreasing-rate"}, e.Name) && !strings.HasPrefix(e.Name, "minimax")
+		seeded := !slices.Contains([]string{"leader-trap", "expert-trap", "betting-trap", "decreasing-rate"}, e.Name) &&
+			!strings.HasPrefix(e.Name, "minimax")
 		other, _, _ = e.New(regret.GameParams{Rounds: 60, Seed: 2})
 		if again := digest(t, other, f.Vertices); (again != first) != seeded {
 			t.Errorf("%s: with another seed it is equal: %v", e.Name, again == first)
@@ -221,7 +228,11 @@ func TestEntries(t *testing.T) {
 		}
 		for _, o := range e.Options {
 			for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), o.Low - 1, o.High * 2} {
-				if _, _, err := e.New(regret.GameParams{Rounds: 10, Options: map[string]float64{o.Name: v}}); noregret.CodeOf(err) != noregret.Usage {
+				if _, _,
+					err := e.New(regret.GameParams{
+					Rounds:  10,
+					Options: map[string]float64{o.Name: v},
+				}); noregret.CodeOf(err) != noregret.Usage {
 					t.Errorf("%s: %s = %v: %v", e.Name, o.Name, v, err)
 				}
 			}
@@ -257,27 +268,28 @@ func TestRefusals(t *testing.T) {
 	claim := func(v ...float64) func(int) float64 { return func(t int) float64 { return v[t-1] } }
 	do := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"guess above 1":             do(regret.NewGuess([]float64{.5, 1.5}, 1)),
-		"guess NaN":                 do(regret.NewGuess([]float64{nan}, 1)),
-		"absolute skew":             do(regret.NewAbsolute(nil, -1, 1)),
-		"noisy without set":         do(regret.NewNoisy(nil, regret.NoisyOptions{}, 1)),
-		"noisy lipschitz":           do(regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: -1}, 1)),
-		"noisy bias":                do(regret.NewNoisy(ball, regret.NoisyOptions{Bias: 1.1}, 1)),
-		"noisy density":             do(regret.NewNoisy(ball, regret.NoisyOptions{Density: nan}, 1)),
-		"noisy reach":               do(regret.NewNoisy(ball, regret.NoisyOptions{Reach: inf}, 1)),
-		"no experts":                do(regret.NewExpertGame(0, .1, 1)),
-		"expert gap":                do(regret.NewExpertGame(2, .6, 1)),
-		"sparse lambda":             do(regret.NewSparseGame(2, nan, 1, 1)),
-		"sparse active":             do(regret.NewSparseGame(2, 1, 3, 1)),
-		"drift dimension":           do(regret.NewDrift(0, 1, 1, 0, 1)),
-		"drift radius":              do(regret.NewDrift(1, 0, 1, 0, 1)),
-		"drift period":              do(regret.NewDrift(1, 1, 0, 0, 1)),
-		"drift noise":               do(regret.NewDrift(1, 1, 1, 2, 1)),
-		"gradual dimension":         do(regret.NewGradual(1, 10, 1)),
-		"gradual period":            do(regret.NewGradual(2, nan, 1)),
-		"no examples":               do(regret.NewRegression(nil, 0)),
-		"no features":               do(regret.NewRegression([]regret.Example{{}}, 0)),
-		"ragged examples":           do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}, {[]float64{1, 2}, 1}}, 0)),
+		"guess above 1":     do(regret.NewGuess([]float64{.5, 1.5}, 1)),
+		"guess NaN":         do(regret.NewGuess([]float64{nan}, 1)),
+		"absolute skew":     do(regret.NewAbsolute(nil, -1, 1)),
+		"noisy without set": do(regret.NewNoisy(nil, regret.NoisyOptions{}, 1)),
+		"noisy lipschitz":   do(regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: -1}, 1)),
+		"noisy bias":        do(regret.NewNoisy(ball, regret.NoisyOptions{Bias: 1.1}, 1)),
+		"noisy density":     do(regret.NewNoisy(ball, regret.NoisyOptions{Density: nan}, 1)),
+		"noisy reach":       do(regret.NewNoisy(ball, regret.NoisyOptions{Reach: inf}, 1)),
+		"no experts":        do(regret.NewExpertGame(0, .1, 1)),
+		"expert gap":        do(regret.NewExpertGame(2, .6, 1)),
+		"sparse lambda":     do(regret.NewSparseGame(2, nan, 1, 1)),
+		"sparse active":     do(regret.NewSparseGame(2, 1, 3, 1)),
+		"drift dimension":   do(regret.NewDrift(0, 1, 1, 0, 1)),
+		"drift radius":      do(regret.NewDrift(1, 0, 1, 0, 1)),
+		"drift period":      do(regret.NewDrift(1, 1, 0, 0, 1)),
+		"drift noise":       do(regret.NewDrift(1, 1, 1, 2, 1)),
+		"gradual dimension": do(regret.NewGradual(1, 10, 1)),
+		"gradual period":    do(regret.NewGradual(2, nan, 1)),
+		"no examples":       do(regret.NewRegression(nil, 0)),
+		"no features":       do(regret.NewRegression([]regret.Example{{}}, 0)),
+		"ragged examples": do(regret.NewRegression([]regret.Example{{[]float64{1}, 1}, {[]float64{1, 2}, 1}},
+			0)),
 		"NaN feature":               do(regret.NewRegression([]regret.Example{{[]float64{nan}, 1}}, 0)),
 		"Inf label":                 do(regret.NewRegression([]regret.Example{{[]float64{1}, inf}}, 0)),
 		"huge feature":              do(regret.NewRegression([]regret.Example{{[]float64{1e200}, 1}}, 0)),

@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. They were checked for sense when they were
-// taken: 0 < regret ≤ bound, but for the gradual game, where a learner that follows the losses beats every fixed point.
+// TestGolden pins loss, regret and bound of games of 500 rounds with seed 1. They were checked for
+// sense when they were taken: 0 < regret ≤ bound, but for the gradual game, where a learner that
+// follows the losses beats every fixed point.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		game, learner       string

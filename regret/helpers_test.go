@@ -37,8 +37,10 @@ func play(t *testing.T, p regret.Player, g regret.Game, rounds int) *regret.Cert
 // problem copies facts to what oco is told.
 func problem(set convex.Set, rounds int, f regret.Facts) oco.Problem {
 	return oco.Problem{
-		Set: set, Rounds: rounds, Lipschitz: f.Lipschitz, LipschitzInf: f.LipschitzInf, StrongConvexity: f.StrongConvexity,
-		Smoothness: f.Smoothness, ExpConcaveMu: f.ExpConcavity, SquaredDistance: f.SquaredDistance, Features: f.Features,
+		Set: set, Rounds: rounds, Lipschitz: f.Lipschitz, LipschitzInf: f.LipschitzInf,
+		StrongConvexity: f.StrongConvexity,
+		Smoothness:      f.Smoothness, ExpConcaveMu: f.ExpConcavity, SquaredDistance: f.SquaredDistance,
+		Features: f.Features,
 	}
 }
 

@@ -15,14 +15,15 @@ import (
 type Options struct {
 	// Comparator is the fixed point to compare with; nil is the best one in hindsight.
 	Comparator []float64
-	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that writes u_t; nil
-	// for none. It is called once a round, in order.
+	// Moving is a sequence u_1, u_2, ... to measure the dynamic regret against, as a function that
+	// writes u_t; nil for none. It is called once a round, in order.
 	Moving func(dst []float64, t int)
-	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and the bound are
-	// noted for the curve; 0 for none. Each costs a search for the best point, unless a Comparator is given. Games
-	// without a Summary have a curve only with a Comparator.
+	// Checkpoints is the number of rounds, spread evenly over log T, at which the regret so far and
+	// the bound are noted for the curve; 0 for none. Each costs a search for the best point, unless
+	// a Comparator is given. Games without a Summary have a curve only with a Comparator.
 	Checkpoints int
-	// Progress, if not nil, is called now and then with the rounds done and the learner's mean loss.
+	// Progress, if not nil, is called now and then with the rounds done and the learner's mean
+	// loss.
 	Progress func(rounds int, meanLoss float64)
 }
 
@@ -39,14 +40,15 @@ type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
 	LearnerLoss, ComparatorLoss float64
-	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have no minimum it
-	// is the one that the game names, and nil if it names none: then ComparatorLoss is −Inf and Regret +Inf.
+	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have
+	// no minimum it is the one that the game names, and nil if it names none: then ComparatorLoss
+	// is −Inf and Regret +Inf.
 	Comparator []float64
-	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss − Gap. It is 0
-	// for one that was given, and +Inf for one that the game names.
+	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss −
+	// Gap. It is 0 for one that was given, and +Inf for one that the game names.
 	Gap float64
-	// Regret is LearnerLoss − ComparatorLoss. Unless the comparator was given, no fixed point has a regret above
-	// Regret + Gap.
+	// Regret is LearnerLoss − ComparatorLoss. Unless the comparator was given, no fixed point has a
+	// regret above Regret + Gap.
 	Regret float64
 	// DynamicRegret is that against the moving comparators, NaN without.
 	DynamicRegret float64
@@ -64,8 +66,8 @@ func (c *Certificate) Ratio() float64 {
 	return c.Regret / c.Bound
 }
 
-// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was nearest to being
-// false; nil without a bound.
+// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was
+// nearest to being false; nil without a bound.
 func (c *Certificate) Tightest() *Point {
 	var best *Point
 	for i := range c.Curve {
@@ -77,9 +79,9 @@ func (c *Certificate) Tightest() *Point {
 	return best
 }
 
-// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of the bound and
-// 1e-12 of the losses. It holds for a bound of +Inf. For a [RandomizedPlayer] the bound is one of the expected
-// regret, which a run may exceed.
+// Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of
+// the bound and 1e-12 of the losses. It holds for a bound of +Inf. For a [RandomizedPlayer] the
+// bound is one of the expected regret, which a run may exceed.
 func (c *Certificate) Holds() bool {
 	if math.IsInf(c.Bound, 1) {
 		return true
@@ -88,13 +90,14 @@ func (c *Certificate) Holds() bool {
 	return c.Regret <= c.Bound+float64(1e-9*math.Abs(c.Bound))+float64(1e-12*(1+size))
 }
 
-// Play plays a learner for the given number of rounds, from the game's start. It ends early with an error if
-// the learner refuses a round, the game fails or ctx ends, which is seen within 256 rounds. Besides what the
-// learner, the game and its summary need it allocates O(d), and nothing per round.
+// Play plays a learner for the given number of rounds, from the game's start. It ends early with an
+// error if the learner refuses a round, the game fails or ctx ends, which is seen within 256
+// rounds. Besides what the learner, the game and its summary need it allocates O(d), and nothing
+// per round.
 //
-// A learner that takes features is shown them, one that takes whole losses is given them, one that makes use of
-// strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the game is shown the
-// distribution, and the loss paid is that of the vertex drawn.
+// A learner that takes features is shown them, one that takes whole losses is given them, one that
+// makes use of strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the
+// game is shown the distribution, and the loss paid is that of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
 		return nil, noregret.Errorf(noregret.Usage, "play", "the player or the game is nil")
@@ -266,7 +269,8 @@ func (r *round) note(t int, o *Options) error {
 	return nil
 }
 
-// named is the comparator that the game names where there is no best point, and its loss; nil if it names none.
+// named is the comparator that the game names where there is no best point, and its loss; nil if it
+// names none.
 func (r *round) named(s Summary) (u []float64, value float64) {
 	g, ok := r.game.(comparing)
 	if !ok {

@@ -29,7 +29,10 @@ func TestEveryLearnerInEveryGame(t *testing.T) {
 		}
 		for _, o := range e.Options { // a regression on a ball, too
 			if e.Name == "regression" && o.Name == "radius" {
-				params = append(params, regret.GameParams{Rounds: rounds, Seed: 3, Options: map[string]float64{"radius": 2}})
+				params = append(params, regret.GameParams{
+					Rounds: rounds, Seed: 3,
+					Options: map[string]float64{"radius": 2},
+				})
 			}
 		}
 		for _, p := range params {
@@ -65,7 +68,8 @@ func TestEveryLearnerInEveryGame(t *testing.T) {
 				}
 				for _, p := range c.Curve {
 					if p.Regret > p.Bound*(1+1e-9)+1e-10 {
-						t.Errorf("%s in %s, round %d: regret %v above the bound %v", le.Name, e.Name, p.Round, p.Regret, p.Bound)
+						t.Errorf("%s in %s, round %d: regret %v above the bound %v", le.Name, e.Name, p.Round, p.Regret,
+							p.Bound)
 					}
 				}
 				if c.Comparator == nil || c.Gap > 1e-6*(1+math.Abs(c.ComparatorLoss)) && !math.IsInf(c.Gap, 1) {
@@ -113,11 +117,15 @@ func TestExact(t *testing.T) {
 		t.Skip("short")
 	}
 	const rounds = 1000000
-	inner, f, err := must(regret.FindGame("linear-box")).New(regret.GameParams{Dim: 2, Rounds: rounds, Seed: 4, Options: map[string]float64{"bias": 0, "lipschitz": 1e5}})
+	inner, f, err := must(regret.FindGame("linear-box")).New(
+		regret.GameParams{Dim: 2, Rounds: rounds, Seed: 4, Options: map[string]float64{"bias": 0, "lipschitz": 1e5}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &recorder{Game: inner, paid: new(big.Float).SetPrec(300), sum: []*big.Float{new(big.Float).SetPrec(300), new(big.Float).SetPrec(300)}}
+	g := &recorder{
+		Game: inner, paid: new(big.Float).SetPrec(300),
+		sum: []*big.Float{new(big.Float).SetPrec(300), new(big.Float).SetPrec(300)},
+	}
 	l := must(must(oco.Find("ogd-adaptive")).New(problem(g.Set(), rounds, f), nil))
 	c := play(t, l, g, rounds)
 	want := new(big.Float).SetPrec(300).Set(g.paid)
@@ -136,14 +144,18 @@ func TestExact(t *testing.T) {
 
 // TestMemory: nothing is allocated per round.
 func TestMemory(t *testing.T) {
-	for _, name := range []string{"linear-ball", "linear-space", "linear-box", "experts", "guess", "drift", "gradual", "sparse", "rademacher-ball", "minimax-box", "decreasing-rate", "regression"} {
+	for _, name := range []string{
+		"linear-ball", "linear-space", "linear-box", "experts", "guess", "drift", "gradual",
+		"sparse", "rademacher-ball", "minimax-box", "decreasing-rate", "regression",
+	} {
 		const short, long = 10, 2010
 		allocations := func(rounds int) float64 {
 			g, f, err := must(regret.FindGame(name)).New(regret.GameParams{Rounds: long, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, regret.Facts{Lipschitz: 1}), nil))
+			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, regret.Facts{Lipschitz: 1}),
+				nil))
 			if f.Features {
 				l = must(must(oco.Find("vaw")).New(problem(g.Set(), long, f), nil))
 			}
@@ -175,9 +187,11 @@ func TestComparators(t *testing.T) {
 		t.Errorf("gap %v, comparator %v", c.Gap, c.Comparator)
 	}
 	// A curve ends with the certificate.
-	c = must(regret.Play(context.Background(), l(), must(regret.NewGuess(nil, 1)), 1000, regret.Options{Checkpoints: 7}))
+	c = must(regret.Play(context.Background(), l(), must(regret.NewGuess(nil, 1)), 1000,
+		regret.Options{Checkpoints: 7}))
 	last := c.Curve[len(c.Curve)-1]
-	if len(c.Curve) != 7 || c.Curve[0].Round != 1 || last.Round != 1000 || last.Regret != c.Regret || last.Bound != c.Bound {
+	if len(c.Curve) != 7 || c.Curve[0].Round != 1 || last.Round != 1000 || last.Regret != c.Regret ||
+		last.Bound != c.Bound {
 		t.Errorf("curve %v, regret %v", c.Curve, c.Regret)
 	}
 	if p := c.Tightest(); p == nil || p.Regret/p.Bound < c.Ratio() {
@@ -194,8 +208,12 @@ func (p *far) Update([]float64) error { return nil }
 
 func TestDiverged(t *testing.T) {
 	g := must(regret.NewRegression([]regret.Example{{[]float64{1}, 1}}, 0))
-	for x, want := range map[float64]noregret.Code{1e200: noregret.Diverged, math.Inf(1): noregret.BadInput, math.NaN(): noregret.BadInput} {
-		if _, err := regret.Play(context.Background(), &far{[]float64{x}}, g, 3, regret.Options{}); noregret.CodeOf(err) != want {
+	for x, want := range map[float64]noregret.Code{
+		1e200: noregret.Diverged, math.Inf(1): noregret.BadInput,
+		math.NaN(): noregret.BadInput,
+	} {
+		if _, err := regret.Play(context.Background(), &far{[]float64{x}}, g, 3,
+			regret.Options{}); noregret.CodeOf(err) != want {
 			t.Errorf("at %v: %v, want code %v", x, err, want)
 		}
 	}
@@ -226,14 +244,17 @@ func TestPlayRefuses(t *testing.T) {
 		"comparator":  {one, g, 1, regret.Options{Comparator: []float64{2}}, noregret.BadInput},
 		"length":      {one, g, 1, regret.Options{Comparator: []float64{.2, .2}}, noregret.BadInput},
 		"horizon": {
-			descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(), 4, regret.Options{}, noregret.BadInput,
+			descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(), 4,
+			regret.Options{},
+			noregret.BadInput,
 		},
 	} {
 		if _, err := regret.Play(context.Background(), c.p, c.g, c.rounds, c.o); noregret.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want code %v", name, err, c.want)
 		}
 	}
-	_, err := regret.Play(context.Background(), descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(), 4, regret.Options{})
+	_, err := regret.Play(context.Background(), descent(interval(), oco.FixedHorizon(1, 1, 3)), regret.NewLeaderTrap(),
+		4, regret.Options{})
 	if err == nil || !strings.Contains(err.Error(), "round 4") {
 		t.Errorf("an error in round 4: %v", err)
 	}
@@ -294,7 +315,8 @@ func TestReplay(t *testing.T) {
 // TestExampleSummary: the best point over distinct examples is that of a replay of all rounds.
 func TestExampleSummary(t *testing.T) {
 	for _, rounds := range []int{7, 40, 101} {
-		g, f, err := must(regret.FindGame("classification")).New(regret.GameParams{Dim: 4, Seed: 6, Options: map[string]float64{"examples": 40}})
+		g, f, err := must(regret.FindGame("classification")).New(
+			regret.GameParams{Dim: 4, Seed: 6, Options: map[string]float64{"examples": 40}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +327,8 @@ func TestExampleSummary(t *testing.T) {
 		}
 		_, value, gap, err := regret.Replay(context.Background(), g, rounds)
 		if err != nil || math.Abs(value-c.ComparatorLoss) > gap+c.Gap+1e-12*value || c.Gap > 1e-6*value {
-			t.Errorf("T = %d: best %v with gap %v, by replays %v with gap %v (%v)", rounds, c.ComparatorLoss, c.Gap, value, gap, err)
+			t.Errorf("T = %d: best %v with gap %v, by replays %v with gap %v (%v)", rounds, c.ComparatorLoss, c.Gap,
+				value, gap, err)
 		}
 	}
 	g := must(regret.NewClassification([]regret.Example{{[]float64{1}, 1}, {[]float64{2}, -1}}, 1))
@@ -330,7 +353,8 @@ func TestReplayKinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := play(t, must(oco.NewLinearLeader(g.Set(), nil)), g, 101)
-		if best := c.ComparatorLoss; value < best-c.Gap-1e-12*(1+math.Abs(best)) || value-gap > best+1e-12*(1+math.Abs(best)) || gap > 0.05*(1+math.Abs(best)) {
+		if best := c.ComparatorLoss; value < best-c.Gap-1e-12*(1+math.Abs(best)) ||
+			value-gap > best+1e-12*(1+math.Abs(best)) || gap > 0.05*(1+math.Abs(best)) {
 			t.Errorf("%s: replays find %v with gap %v, the summary %v", name, value, gap, best)
 		}
 	}
@@ -340,7 +364,10 @@ func TestSquareSummary(t *testing.T) {
 	r := random.New(9, "square")
 	for _, kind := range []string{"full", "deficient", "tiny", "zero"} {
 		for _, d := range []int{1, 4} {
-			sets := []convex.Set{must(convex.NewSpace(d)), must(convex.NewCenteredBall(d, .5)), must(convex.NewCube(d, -.2, .3)), must(convex.NewCenteredBall(d, 100)), must(convex.NewSimplex(d))}
+			sets := []convex.Set{
+				must(convex.NewSpace(d)), must(convex.NewCenteredBall(d, .5)),
+				must(convex.NewCube(d, -.2, .3)), must(convex.NewCenteredBall(d, 100)), must(convex.NewSimplex(d)),
+			}
 			for _, set := range sets {
 				s := must(regret.NewSquareSummary(d))
 				var fs []*loss.Example
@@ -459,7 +486,8 @@ func TestSummaries(t *testing.T) {
 	must(0, s.Add(must(loss.NewComposite(must(loss.NewLinear([]float64{1})), .5))))
 	for _, set := range []convex.Set{must(convex.NewSpace(1)), must(convex.NewOrthant(1))} {
 		least, _, err := s.Best(make([]float64, 1), set)
-		if want := map[bool]float64{true: math.Inf(-1), false: 0}[set.Contains([]float64{-1}, 0)]; err != nil || least != want {
+		if want := map[bool]float64{true: math.Inf(-1), false: 0}[set.Contains([]float64{-1}, 0)]; err != nil ||
+			least != want {
 			t.Errorf("%v: least %v, %v", set, least, err)
 		}
 	}

@@ -20,8 +20,8 @@ type GameEntry struct {
 	FixedDim bool
 	// NeedsRounds says that the horizon must be given.
 	NeedsRounds bool
-	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any labels,
-	// "classification" for labels ±1.
+	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any
+	// labels, "classification" for labels ±1.
 	TakesExamples string
 	// Options are what can be set, all with defaults.
 	Options []GameOption
@@ -32,7 +32,8 @@ type GameEntry struct {
 // GameOption is a number that a game can be given.
 type GameOption struct {
 	Name string
-	// Default is its value where none is given; Low and High are the range of those that can be given.
+	// Default is its value where none is given; Low and High are the range of those that can be
+	// given.
 	Default, Low, High float64
 	// Integer says that it has no fraction.
 	Integer bool
@@ -53,8 +54,8 @@ type GameParams struct {
 	Examples []Example
 }
 
-// Facts are what a learner may be told of a game before it begins. They are true of every loss that the game
-// can yield, at every point of its set. The fields that oco.Problem has too mean the same.
+// Facts are what a learner may be told of a game before it begins. They are true of every loss that
+// the game can yield, at every point of its set. The fields that oco.Problem has too mean the same.
 type Facts struct {
 	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞ of the subgradients in the set; +Inf if
 	// they are not bounded.
@@ -72,8 +73,9 @@ type Facts struct {
 	L1 float64
 	// Vertices says that points must be vertices of the simplex; see [NewDeterministic].
 	Vertices bool
-	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there is none or
-	// no horizon; with ExpectedFloor it is the expected regret over the seeds, of every learner.
+	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there
+	// is none or no horizon; with ExpectedFloor it is the expected regret over the seeds, of every
+	// learner.
 	Floor         float64
 	ExpectedFloor bool
 }
@@ -89,17 +91,21 @@ func linearFacts(lipschitz, inf float64) Facts {
 	return Facts{Lipschitz: lipschitz, LipschitzInf: inf, Floor: math.NaN()}
 }
 
-// New makes the game and says what is known of it. It refuses options that the game does not have or that are
-// out of range, a dimension other than the only one, and examples for games that take none.
+// New makes the game and says what is known of it. It refuses options that the game does not have
+// or that are out of range, a dimension other than the only one, and examples for games that take
+// none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
-	err := named.CheckOptions(e.Name, p.Options, e.Options, func(o *GameOption) string { return o.Name }, func(o *GameOption, v float64) error {
+	err := named.CheckOptions(e.Name, p.Options, e.Options, func(o *GameOption) string {
+		return o.Name
+	}, func(o *GameOption, v float64) error {
 		if !(v >= o.Low && v <= o.High) || o.Integer && v != math.Floor(v) {
 			kind := "a number"
 			if o.Integer {
 				kind = "an integer"
 			}
-			return noregret.Errorf(noregret.Usage, e.Name+":"+o.Name, "%v: want %s from %v to %v", v, kind, o.Low, o.High)
+			return noregret.Errorf(noregret.Usage, e.Name+":"+o.Name, "%v: want %s from %v to %v", v, kind, o.Low,
+				o.High)
 		}
 		return nil
 	})
@@ -107,13 +113,15 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 		return nil, Facts{}, err
 	}
 	if p.Rounds < 0 || e.NeedsRounds && p.Rounds < 1 {
-		return fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon", p.Rounds))
+		return fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon",
+			p.Rounds))
 	}
 	if p.Examples != nil && e.TakesExamples == "" {
 		return fail(noregret.Errorf(noregret.Usage, "examples", "%d given: this game takes none", len(p.Examples)))
 	}
 	if p.Examples != nil && p.Dim != 0 && len(p.Examples) > 0 && len(p.Examples[0].Z) != p.Dim {
-		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: the examples have %d features", p.Dim, len(p.Examples[0].Z)))
+		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: the examples have %d features", p.Dim,
+			len(p.Examples[0].Z)))
 	}
 	if p.Dim == 0 {
 		p.Dim = e.Dim
@@ -147,7 +155,8 @@ func FindGame(name string) (*GameEntry, error) {
 	return named.Find("game", name, Games(), func(e *GameEntry) string { return e.Name })
 }
 
-// Games lists the games that can be made by name: games of play, then the adversaries of the lower bounds.
+// Games lists the games that can be made by name: games of play, then the adversaries of the lower
+// bounds.
 func Games() []GameEntry {
 	return slices.Concat(simpleGames(), exampleGames(), signGames(), trapGames())
 }

@@ -9,9 +9,15 @@ import (
 
 // Options that several games have.
 var (
-	lipschitzOption = GameOption{Name: "lipschitz", Default: 1, Low: 1e-100, High: 1e100, Help: "the length of the subgradients"}
-	biasOption      = GameOption{Name: "bias", Default: 0.1, High: 1, Help: "the part of the subgradients that never changes"}
-	densityOption   = GameOption{
+	lipschitzOption = GameOption{
+		Name: "lipschitz", Default: 1, Low: 1e-100, High: 1e100,
+		Help: "the length of the subgradients",
+	}
+	biasOption = GameOption{
+		Name: "bias", Default: 0.1, High: 1,
+		Help: "the part of the subgradients that never changes",
+	}
+	densityOption = GameOption{
 		Name: "density", Default: 1, Low: 1e-6, High: 1, Help: "the share of coordinates that are not 0 in a round",
 	}
 	periodOption = GameOption{Name: "period", Default: 1000, Low: 1, High: 1e15, Help: "the rounds of one turn"}
@@ -54,18 +60,24 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 func simpleGames() []GameEntry {
 	return []GameEntry{
 		{
-			Name: "guess", Help: "guess a number in [0, 1], uniform at random: losses (x − y)²", Kind: "convex", Dim: 1, FixedDim: true,
+			Name: "guess", Help: "guess a number in [0, 1], uniform at random: losses (x − y)²", Kind: "convex", Dim: 1,
+			FixedDim: true,
 			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewGuess(nil, p.Seed)
 				// 4r²α ≤ 2 for r ≤ 1, so that the losses are ½-exp-concave; L = 2, D = 1.
 				return g, Facts{
-					Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 2, Smoothness: 2, ExpConcavity: 0.25, SquaredDistance: true, Floor: math.NaN(),
+					Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 2, Smoothness: 2, ExpConcavity: 0.25,
+					SquaredDistance: true, Floor: math.NaN(),
 				}, err
 			},
 		},
 		{
-			Name: "absolute", Help: "absolute losses |x − y| on [0, 1]: the best point is a median", Kind: "convex", Dim: 1, FixedDim: true,
-			Options: []GameOption{{Name: "skew", High: 100, Integer: true, Help: "targets are powers u^(1+skew) of uniform numbers"}},
+			Name: "absolute", Help: "absolute losses |x − y| on [0, 1]: the best point is a median", Kind: "convex",
+			Dim: 1, FixedDim: true,
+			Options: []GameOption{{
+				Name: "skew", High: 100, Integer: true,
+				Help: "targets are powers u^(1+skew) of uniform numbers",
+			}},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewAbsolute(nil, int(o("skew")), p.Seed)
 				return g, Facts{Lipschitz: 1, LipschitzInf: 1, Smoothness: math.Inf(1), Floor: math.NaN()}, err
@@ -78,43 +90,58 @@ func simpleGames() []GameEntry {
 		noisy("linear-space", "linear losses, a bias and noise, on ℝ^d, against the best point of length reach", true,
 			func(d int, _ float64) (convex.Set, error) { return convex.NewSpace(d) }),
 		{
-			Name: "experts", Help: "expert advice: losses 0 or 1 by fair coins, and one expert better by a gap", Kind: "experts", Dim: 10,
-			Options: []GameOption{{Name: "gap", Default: 0.1, High: 0.5, Help: "by how much the best expert's mean loss is below ½"}},
+			Name: "experts", Help: "expert advice: losses 0 or 1 by fair coins, and one expert better by a gap",
+			Kind: "experts", Dim: 10,
+			Options: []GameOption{{
+				Name: "gap", Default: 0.1, High: 0.5,
+				Help: "by how much the best expert's mean loss is below ½",
+			}},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewExpertGame(p.Dim, o("gap"), p.Seed)
 				return g, linearFacts(math.Sqrt(float64(p.Dim)), 1), err
 			},
 		},
 		{
-			Name: "drift", Help: "squared distances to a target that goes round slowly, in a ball: strongly convex", Kind: "convex", Dim: 2,
-			Options: []GameOption{radiusOption, periodOption, {Name: "noise", Default: 0.2, High: 1, Help: "the part of the target that is noise"}},
+			Name: "drift", Help: "squared distances to a target that goes round slowly, in a ball: strongly convex",
+			Kind: "convex", Dim: 2,
+			Options: []GameOption{
+				radiusOption, periodOption,
+				{Name: "noise", Default: 0.2, High: 1, Help: "the part of the target that is noise"},
+			},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				r := o("radius")
 				g, err := NewDrift(p.Dim, r, o("period"), o("noise"), p.Seed)
 				// α = 1/(8r²), as 4‖x−c‖²·α ≤ 2 for ‖x−c‖ ≤ 2r; L·D = 8r².
 				return g, Facts{
-					Lipschitz: 4 * r, LipschitzInf: 4 * r, StrongConvexity: 2, Smoothness: 2, ExpConcavity: 1 / (16 * r * r),
+					Lipschitz: 4 * r, LipschitzInf: 4 * r, StrongConvexity: 2, Smoothness: 2,
+					ExpConcavity:    1 / (16 * r * r),
 					SquaredDistance: true, Floor: math.NaN(),
 				}, err
 			},
 		},
 		{
-			Name: "gradual", Help: "squared losses of a direction that turns slowly, in the unit ball: smooth, not strongly convex",
+			Name: "gradual", Help: "squared losses of a direction that turns slowly, in the unit ball: smooth, not " +
+				"strongly convex",
 			Kind: "convex", Dim: 5, Options: []GameOption{periodOption},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewGradual(p.Dim, o("period"), p.Seed)
 				// |⟨z, x⟩ − ½| ≤ ρ = 1.5, α = 1/ρ², L = ρ, D = 2.
 				const rho = 1.5
 				return g, Facts{
-					Lipschitz: rho, LipschitzInf: rho, Smoothness: 1, ExpConcavity: newtonMu(1/(rho*rho), rho, 2), Floor: math.NaN(),
+					Lipschitz: rho, LipschitzInf: rho, Smoothness: 1, ExpConcavity: newtonMu(1/(rho*rho), rho, 2),
+					Floor: math.NaN(),
 				}, err
 			},
 		},
 		{
-			Name: "sparse", Help: "composite losses ⟨g, x⟩ + λ‖x‖₁ in the unit ball, few coordinates matter", Kind: "convex", Dim: 20,
+			Name: "sparse", Help: "composite losses ⟨g, x⟩ + λ‖x‖₁ in the unit ball, few coordinates matter",
+			Kind: "convex", Dim: 20,
 			Options: []GameOption{
 				{Name: "lambda", Default: 0.05, High: 1e100, Help: "the weight of ‖x‖₁"},
-				{Name: "active", Default: 2, High: maxDim, Integer: true, Help: "the number of coordinates that matter"},
+				{
+					Name: "active", Default: 2, High: maxDim, Integer: true,
+					Help: "the number of coordinates that matter",
+				},
 			},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				l, n := o("lambda"), o("active")
@@ -145,12 +172,19 @@ func examplesOf(p GameParams, o func(string) float64, classification bool) ([]Ex
 
 // exampleGames are the games of data sets.
 func exampleGames() []GameEntry {
-	count := GameOption{Name: "examples", Default: 1000, Low: 1, High: 1e7, Integer: true, Help: "the number of synthetic examples"}
+	count := GameOption{
+		Name: "examples", Default: 1000, Low: 1, High: 1e7, Integer: true,
+		Help: "the number of synthetic examples",
+	}
 	return []GameEntry{
 		{
-			Name: "regression", Help: "squared losses ½(⟨z, x⟩ − y)² of examples, features shown first, on ℝ^d or a ball", Kind: "convex", Dim: 5,
+			Name: "regression", Help: "squared losses ½(⟨z, x⟩ − y)² of examples, features shown first, on ℝ^d or a " +
+				"ball", Kind: "convex", Dim: 5,
 			TakesExamples: "regression",
-			Options:       []GameOption{{Name: "radius", High: 1e100, Help: "the radius of the ball, 0 for ℝ^d"}, count},
+			Options: []GameOption{
+				{Name: "radius", High: 1e100, Help: "the radius of the ball, 0 for ℝ^d"},
+				count,
+			},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, false)
 				if err != nil {
@@ -177,9 +211,13 @@ func exampleGames() []GameEntry {
 			},
 		},
 		{
-			Name: "classification", Help: "logistic losses of examples with labels ±1, features scaled to length 1, on a ball", Kind: "convex", Dim: 5,
+			Name: "classification", Help: "logistic losses of examples with labels ±1, features scaled to length 1, " +
+				"on a ball", Kind: "convex", Dim: 5,
 			TakesExamples: "classification",
-			Options:       []GameOption{{Name: "radius", Default: 5, Low: 1e-9, High: 700, Help: "the radius of the ball"}, count},
+			Options: []GameOption{{
+				Name: "radius", Default: 5, Low: 1e-9, High: 700,
+				Help: "the radius of the ball",
+			}, count},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, true)
 				if err != nil {

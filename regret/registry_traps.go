@@ -22,7 +22,8 @@ func signGames() []GameEntry {
 	var all []GameEntry
 	for _, s := range signSets {
 		all = append(all, GameEntry{
-			Name: "rademacher-" + s.suffix, Help: "fair signs on " + s.help + ": every learner expects regret (L·D/2)·E|S_T|", Kind: s.kind, Dim: s.dim,
+			Name: "rademacher-" + s.suffix, Help: "fair signs on " + s.help +
+				": every learner expects regret (L·D/2)·E|S_T|", Kind: s.kind, Dim: s.dim,
 			Options: []GameOption{lipschitzOption},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				set, err := s.set(p.Dim)
@@ -44,7 +45,8 @@ func signGames() []GameEntry {
 	}
 	for _, s := range signSets {
 		all = append(all, GameEntry{
-			Name: "minimax-" + s.suffix, Help: "the derandomized signs on " + s.help + ": every deterministic learner has regret (L·D/2)·E|S_T| or more",
+			Name: "minimax-" + s.suffix, Help: "the derandomized signs on " + s.help +
+				": every deterministic learner has regret (L·D/2)·E|S_T| or more",
 			Kind: s.kind, Dim: s.dim, NeedsRounds: true, Options: []GameOption{lipschitzOption},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				set, err := s.set(p.Dim)
@@ -77,13 +79,15 @@ func (g *segment) facts() Facts {
 func trapGames() []GameEntry {
 	return []GameEntry{
 		{
-			Name: "leader-trap", Help: "the sequence on which follow-the-leader pays 1 in every round, on [−1, 1]", Kind: "convex", Dim: 1, FixedDim: true,
+			Name: "leader-trap", Help: "the sequence on which follow-the-leader pays 1 in every round, on [−1, 1]",
+			Kind: "convex", Dim: 1, FixedDim: true,
 			make: func(GameParams, func(string) float64) (Game, Facts, error) {
 				return NewLeaderTrap(), linearFacts(1, 1), nil
 			},
 		},
 		{
-			Name: "expert-trap", Help: "an adversary that sees the choice: deterministic players have regret T/2 or more", Kind: "experts", Dim: 2,
+			Name: "expert-trap", Help: "an adversary that sees the choice: deterministic players have regret T/2 or " +
+				"more", Kind: "experts", Dim: 2,
 			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewExpertTrap(p.Dim)
 				if err != nil {
@@ -98,9 +102,13 @@ func trapGames() []GameEntry {
 			},
 		},
 		{
-			Name: "betting-trap", Help: "the adversary of unconstrained learners: it refutes a claim or forces regret far away; up to 1000 rounds", Kind: "convex", Dim: 2,
+			Name: "betting-trap", Help: "the adversary of unconstrained learners: it refutes a claim or forces " +
+				"regret far away; up to 1000 rounds", Kind: "convex", Dim: 2,
 			NeedsRounds: true,
-			Options:     []GameOption{{Name: "epsilon", High: 1e100, Help: "the claimed regret against 0 within the rounds; 0 is √T"}},
+			Options: []GameOption{{
+				Name: "epsilon", High: 1e100,
+				Help: "the claimed regret against 0 within the rounds; 0 is √T",
+			}},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				e := o("epsilon")
 				if e == 0 {
@@ -111,7 +119,8 @@ func trapGames() []GameEntry {
 			},
 		},
 		{
-			Name: "decreasing-rate", Help: "the sequence on which exponentiated gradient with a decreasing rate has linear regret", Kind: "experts", Dim: 2, FixedDim: true,
+			Name: "decreasing-rate", Help: "the sequence on which exponentiated gradient with a decreasing rate has " +
+				"linear regret", Kind: "experts", Dim: 2, FixedDim: true,
 			NeedsRounds: true,
 			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewDecreasingRate(p.Rounds)

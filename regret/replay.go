@@ -8,12 +8,12 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// Replay finds the best fixed point of an oblivious game over its first rounds by accelerated projected
-// gradient descent with restarts (Nesterov 1983; O'Donoghue and Candès 2015), each step one replay of the game
-// or a few. The set must be bounded. The gap is F(u) − max_k [F(y_k) + min_V ⟨∇F(y_k), · − y_k⟩]
-// over the points y_k visited, which bounds F(u) − min F for subgradients too; for losses with kinks it may
-// stay large. It stops at a gap of 1e-9 of the loss, where 30 steps on end bring nothing, or after 3,000 steps.
-// The game is left in the middle of a replay.
+// Replay finds the best fixed point of an oblivious game over its first rounds by accelerated
+// projected gradient descent with restarts (Nesterov 1983; O'Donoghue and Candès 2015), each step
+// one replay of the game or a few. The set must be bounded. The gap is F(u) − max_k [F(y_k) + min_V
+// ⟨∇F(y_k), · − y_k⟩] over the points y_k visited, which bounds F(u) − min F for subgradients too;
+// for losses with kinks it may stay large. It stops at a gap of 1e-9 of the loss, where 30 steps on
+// end bring nothing, or after 3,000 steps. The game is left in the middle of a replay.
 func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
 	set := game.Set()
 	if math.IsInf(set.Diameter(), 1) {
@@ -36,8 +36,8 @@ func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap
 // objective is a convex function; grad, if not nil, takes a subgradient.
 type objective func(u, grad []float64) (float64, error)
 
-// minimize seeks the least value of f on a bounded set from the projection of u, which takes the point found.
-// See [Replay].
+// minimize seeks the least value of f on a bounded set from the projection of u, which takes the
+// point found. See [Replay].
 func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (value, gap float64, err error) {
 	const steps, precision, patience = 3000, 1e-9, 30
 	d := set.Dim()
@@ -116,8 +116,8 @@ func along(grad, next, y []float64) (inner, square float64) {
 	return inner, square
 }
 
-// extrapolate sets y beyond next, away from x, and returns the new momentum, which begins again where it points
-// uphill.
+// extrapolate sets y beyond next, away from x, and returns the new momentum, which begins again
+// where it points uphill.
 func extrapolate(x, y, next []float64, momentum float64) float64 {
 	var pull float64
 	for i := range next {

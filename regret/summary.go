@@ -30,7 +30,8 @@ func wrongLoss(want string, f loss.Function) error {
 	return noregret.Errorf(noregret.BadInput, "loss", "%T: this summary is of %s", f, want)
 }
 
-// LinearSummary is the summary Σg of linear losses. The best point is a linear minimizer: exact. O(d).
+// LinearSummary is the summary Σg of linear losses. The best point is a linear minimizer: exact.
+// O(d).
 type LinearSummary struct {
 	sum  []total
 	work []float64
@@ -233,8 +234,8 @@ func (s *DistanceSummary) Reset() {
 	clear(s.sum)
 }
 
-// AbsoluteSummary is the summary of absolute losses |x − y| in one dimension: all y. The best point is a median,
-// projected: exact. O(T) memory.
+// AbsoluteSummary is the summary of absolute losses |x − y| in one dimension: all y. The best point
+// is a median, projected: exact. O(T) memory.
 type AbsoluteSummary struct {
 	y      []float64
 	sorted bool

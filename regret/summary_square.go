@@ -9,8 +9,8 @@ import (
 )
 
 // SquareSummary is the summary Σzzᵀ, Σyz, Σy² of squared losses ½(⟨z, x⟩ − y)². The best point is
-// found by a Cholesky factorization on ℝ^d and by a certified Mahalanobis projection elsewhere. O(d²) memory
-// and time a round.
+// found by a Cholesky factorization on ℝ^d and by a certified Mahalanobis projection elsewhere.
+// O(d²) memory and time a round.
 type SquareSummary struct {
 	d      int
 	matrix []total // Σzzᵀ, the lower triangle row by row
@@ -99,16 +99,17 @@ func (s *SquareSummary) Loss(u []float64) float64 {
 }
 
 const (
-	// squareRidge is what is added to the matrix's diagonal, relative to its largest entry, where it has no
-	// factor, as the features do not span the space.
+	// squareRidge is what is added to the matrix's diagonal, relative to its largest entry, where
+	// it has no factor, as the features do not span the space.
 	squareRidge = 1e-12
 	// squarePivot is the least share of a diagonal entry that its pivot in the factor may have.
 	squarePivot = 1e-11
 )
 
-// Best implements [Summary]. The gap is certified by the gradient p at the point: p·u − min_V ⟨p, ·⟩ on
-// a bounded set, ½pᵀ(Σzzᵀ)⁻¹p on ℝ^d. On an unbounded set, features that do not span the space get a
-// tiny ridge, and the certificate is then for comparators up to ten times as long as the point found.
+// Best implements [Summary]. The gap is certified by the gradient p at the point: p·u − min_V ⟨p,
+// ·⟩ on a bounded set, ½pᵀ(Σzzᵀ)⁻¹p on ℝ^d. On an unbounded set, features that do not span the
+// space get a tiny ridge, and the certificate is then for comparators up to ten times as long as
+// the point found.
 func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
 	s.load()
 	var largest float64
@@ -153,7 +154,8 @@ func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 	return s.Loss(dst), max(convex.Dot(s.work, dst)-low, 0), nil
 }
 
-// deficient reports whether a pivot of the matrix's Cholesky factor is too small a part of its diagonal entry.
+// deficient reports whether a pivot of the matrix's Cholesky factor is too small a part of its
+// diagonal entry.
 func (s *SquareSummary) deficient() bool {
 	d, r := s.d, s.factor
 	copy(r, s.s)

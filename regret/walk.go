@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// centralBinomial is C(2m, m)/4^m, the probability that a walk of 2m fair steps of ±1 ends where it began, to
-// a few units in the last place: a product for small m, and Stirling's series beyond,
+// centralBinomial is C(2m, m)/4^m, the probability that a walk of 2m fair steps of ±1 ends where it
+// began, to a few units in the last place: a product for small m, and Stirling's series beyond,
 //
 //	1/√(πm)·exp(−1/(8m) + 1/(192m³) − 1/(640m⁵) + 17/(14336m⁷)).
 func centralBinomial(m int) float64 {
@@ -35,8 +35,9 @@ func walkMean(n int) float64 {
 	return float64(n) * centralBinomial(n/2) // C(2m−1, m−1)/2^(2m−1) = C(2m, m)/4^m
 }
 
-// walkSign is E sign(k + S_n) for a walk of n fair steps, with sign 0 = 0: for k > 0 it is P(−k ≤ S_n < k),
-// odd in k. Exact where it is 0 or ±1 and accurate to about 1e-14 between. It takes O(min(|k|, √n)) time.
+// walkSign is E sign(k + S_n) for a walk of n fair steps, with sign 0 = 0: for k > 0 it is P(−k ≤
+// S_n < k), odd in k. Exact where it is 0 or ±1 and accurate to about 1e-14 between. It takes
+// O(min(|k|, √n)) time.
 func walkSign(k, n int) float64 {
 	switch {
 	case k < 0:

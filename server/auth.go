@@ -72,7 +72,8 @@ func newAuth(c Config) (*auth, error) {
 	return a, err
 }
 
-// reload reads the file, if there is one and it has changed. A file that is wrong leaves what was before.
+// reload reads the file, if there is one and it has changed. A file that is wrong leaves what was
+// before.
 func (a *auth) reload() (changed bool, err error) {
 	if a.path == "" {
 		return false, nil
@@ -97,7 +98,8 @@ func (a *auth) reload() (changed bool, err error) {
 	return changed, nil
 }
 
-// renew reads the file again, if it has changed, and logs what came of it: a failure once, not each time.
+// renew reads the file again, if it has changed, and logs what came of it: a failure once, not each
+// time.
 func (a *auth) renew(log *slog.Logger) error {
 	changed, err := a.reload()
 	a.mu.Lock()
@@ -130,7 +132,8 @@ func parseTokens(path string, data []byte) ([]principal, error) {
 		if line := yamlLine.FindString(err.Error()); line != "" {
 			path += ":" + strings.TrimPrefix(line, "line ")
 		}
-		return nil, bad("want a list of tokens, each with name, roles and token or sha256") // the parser's message may hold a secret
+		// the parser's message may hold a secret
+		return nil, bad("want a list of tokens, each with name, roles and token or sha256")
 	}
 	if len(f.Tokens) == 0 {
 		return nil, bad("it holds no tokens: want at least one")
@@ -150,15 +153,18 @@ func parseTokens(path string, data []byte) ([]principal, error) {
 		}
 		for _, r := range t.Roles {
 			if !slices.Contains([]Role{Decide, Feedback, Read, Admin}, r) {
-				return nil, bad("tokens[%d] (%s): the role %q is unknown: want decide, feedback, read or admin", i, t.Name, r)
+				return nil, bad("tokens[%d] (%s): the role %q is unknown: want decide, feedback, read or admin", i,
+					t.Name, r)
 			}
 		}
 		if t.Token != "" {
 			if len(t.Token) < minToken {
-				return nil, bad("tokens[%d] (%s): the token has %d characters: want at least %d", i, t.Name, len(t.Token), minToken)
+				return nil, bad("tokens[%d] (%s): the token has %d characters: want at least %d", i, t.Name,
+					len(t.Token), minToken)
 			}
 			p.sum = sha256.Sum256([]byte(t.Token))
-		} else if n, err := hex.Decode(p.sum[:], []byte(t.SHA256)[:min(len(t.SHA256), 2*sha256.Size)]); err != nil || n != sha256.Size || len(t.SHA256) != 2*sha256.Size {
+		} else if n, err := hex.Decode(p.sum[:], []byte(t.SHA256)[:min(len(t.SHA256), 2*sha256.Size)]); err != nil ||
+			n != sha256.Size || len(t.SHA256) != 2*sha256.Size {
 			return nil, bad("tokens[%d] (%s): sha256 is not 64 hexadecimal digits", i, t.Name)
 		}
 		out = append(out, p)
@@ -207,8 +213,8 @@ func (a *auth) bearer(r *http.Request) *principal {
 	return a.known(token)
 }
 
-// known is whose access token it is, or nil. It is compared with all known ones, in a time that does not
-// depend on it. Without a file of tokens it is everybody's.
+// known is whose access token it is, or nil. It is compared with all known ones, in a time that
+// does not depend on it. Without a file of tokens it is everybody's.
 func (a *auth) known(token string) *principal {
 	list := a.principals.Load()
 	if list == nil {

@@ -21,7 +21,8 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	const eye = "bb6b5cd29f8b3bf8cbd1a3a9c1cfdf1c4fb1c02cf6a6dd8e4ac8b0c4ac2ff4f1"
-	write("tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], sha256: " + eye + "}\n")
+	write("tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, " +
+		"feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], sha256: " + eye + "}\n")
 	w := newWorld(t, func(c *Config) { c.Tokens = path })
 	w.token = "0123456789abcdef-boss"
 	w.apply(toy)
@@ -80,9 +81,12 @@ func TestAccess(t *testing.T) {
 
 func TestTokensFileRefused(t *testing.T) {
 	for _, text := range []string{
-		"", "tokens: []", "x", "tokens: [{name: a, roles: [read]}]", "tokens: [{name: a, roles: [root], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [read], token: short}]", "tokens: [{name: a, roles: [read], sha256: zz}]", "tokens: [{roles: [read], token: 0123456789abcdef}]",
-		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]", "tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
+		"", "tokens: []", "x", "tokens: [{name: a, roles: [read]}]",
+		"tokens: [{name: a, roles: [root], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], token: short}]", "tokens: [{name: a, roles: [read], sha256: zz}]",
+		"tokens: [{roles: [read], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]",
+		"tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, {name: a, roles: [read], token: 0123456789abcdeg}]",
 		"tokens:\n  - name: a\n    roles: [read\n",

@@ -11,14 +11,16 @@ import (
 
 // Config is what [New] makes a service of. The zero value of a field is its default.
 type Config struct {
-	// Data is the directory of the service: the log in "log", the token keys in "keys.json". Required.
+	// Data is the directory of the service: the log in "log", the token keys in "keys.json".
+	// Required.
 	Data string
 	// FS is the file system of the log, nil for the machine's.
 	FS eventlog.FS
-	// Keys sign the decision tokens; nil means those in the data directory, made there if there are none.
+	// Keys sign the decision tokens; nil means those in the data directory, made there if there are
+	// none.
 	Keys *experiment.Keys
-	// Tokens is the file of access tokens; "" means that everybody may do everything, which is for a loopback
-	// address only. It is read again when it changes.
+	// Tokens is the file of access tokens; "" means that everybody may do everything, which is for
+	// a loopback address only. It is read again when it changes.
 	Tokens string
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -28,22 +30,22 @@ type Config struct {
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots: default 100,000, at least 1.
 	SnapshotEvery uint64
-	// Retain is how long events are kept for export and replay once a snapshot covers them: default 90 days,
-	// negative for ever.
+	// Retain is how long events are kept for export and replay once a snapshot covers them: default
+	// 90 days, negative for ever.
 	Retain time.Duration
 	// MaxBody bounds a request's body in bytes: default 1 MiB, 1 KiB to 8 MiB.
 	MaxBody int64
 	// MaxItems bounds the units or items of a request: default 10,000.
 	MaxItems int
-	// Rate bounds the requests per second of an access token, or of an address where there are none; 0 does
-	// not. Burst is how many may come at once: default Rate.
+	// Rate bounds the requests per second of an access token, or of an address where there are
+	// none; 0 does not. Burst is how many may come at once: default Rate.
 	Rate  float64
 	Burst int
-	// MaxAnswer bounds the bytes of arms' values in the answer to one request: default 16 MiB, at least 1 KiB.
-	// An answer for one unit of one experiment is always given.
+	// MaxAnswer bounds the bytes of arms' values in the answer to one request: default 16 MiB, at
+	// least 1 KiB. An answer for one unit of one experiment is always given.
 	MaxAnswer int
-	// MaxStreams bounds how many long polls that wait are open at once, how many exports, and how many
-	// dashboards that are kept up to date: default 1,000 of each.
+	// MaxStreams bounds how many long polls that wait are open at once, how many exports, and how
+	// many dashboards that are kept up to date: default 1,000 of each.
 	MaxStreams int
 	// RequestTime bounds how long a request may take, long polls and exports apart: default 10 s.
 	RequestTime time.Duration

@@ -40,8 +40,8 @@ round: {length: 20ms, min_units: 20}
 attribution_window: 8784h
 `
 
-// crashFast learns while it is killed: its versions mature within a run, sums and units with defaults wait for
-// it, and in some runs its guardrail fires.
+// crashFast learns while it is killed: its versions mature within a run, sums and units with
+// defaults wait for it, and in some runs its guardrail fires.
 const crashFast = `name: fast
 arms: [{name: control, value: 0}, {name: gain, value: 1}, {name: guard, value: "<2>&"}]
 control: {arm: control, share: 0.2}
@@ -120,7 +120,9 @@ func (g *ledger) drive(c *client.Client, worker string) {
 
 // finish sends what of an item was not answered yet.
 func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
-	step := func(done *bool, send func(context.Context, ...experiment.Reported) (experiment.Fates, error), r experiment.Reported) bool {
+	step := func(done *bool, send func(context.Context, ...experiment.Reported) (experiment.Fates, error),
+		r experiment.Reported,
+	) bool {
 		if *done {
 			return true
 		}
@@ -139,7 +141,10 @@ func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
 		return true
 	}
 	return step(&it.exposed, c.Exposures, experiment.Reported{Token: it.token}) &&
-		step(&it.reported, c.Feedback, experiment.Reported{Token: it.token, Metrics: map[string]float64{"x": 1, "n": 2}})
+		step(&it.reported, c.Feedback, experiment.Reported{
+			Token:   it.token,
+			Metrics: map[string]float64{"x": 1, "n": 2},
+		})
 }
 
 // aggregate sends one report of sums, the last one again if it was not answered.
@@ -152,7 +157,13 @@ func (g *ledger) aggregate(c *client.Client) bool {
 		}
 		g.sums++
 		arm := p.DecideHash(g.sums * 0x9e3779b97f4a7c15).Name
-		g.unsure = &experiment.AggregateEvent{Experiment: "toy", Source: "sums", Sequence: g.sums, Items: []experiment.AggregateItem{{Version: p.Version, Arm: arm, Units: 3, Metrics: map[string]experiment.Sums{"x": {N: 3, Sum: 3, Squares: 3}}}}}
+		g.unsure = &experiment.AggregateEvent{
+			Experiment: "toy", Source: "sums", Sequence: g.sums,
+			Items: []experiment.AggregateItem{{
+				Version: p.Version, Arm: arm, Units: 3,
+				Metrics: map[string]experiment.Sums{"x": {N: 3, Sum: 3, Squares: 3}},
+			}},
+		}
 	}
 	f, err := c.Aggregate(ctx, *g.unsure)
 	if err != nil {
@@ -169,8 +180,9 @@ func (g *ledger) aggregate(c *client.Client) bool {
 	return true
 }
 
-// learn drives the experiment that learns until a request fails: units and sums whose fates nobody keeps, as
-// many are late, or until it has had enough. Harm makes its guardrail fire; a rollback is taken back.
+// learn drives the experiment that learns until a request fails: units and sums whose fates nobody
+// keeps, as many are late, or until it has had enough. Harm makes its guardrail fire; a rollback is
+// taken back.
 func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*experiment.Report) bool) {
 	ctx := context.Background()
 	for i := uint64(1); ; i++ {
@@ -197,9 +209,17 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if _, err := c.Feedback(ctx, feedback...); err != nil {
 			return
 		}
-		sums := experiment.AggregateEvent{Experiment: "fast", Source: worker, Sequence: i, Items: []experiment.AggregateItem{{
-			Version: ds[0].Version, Arm: ds[0].Arm, Units: 5, Metrics: map[string]experiment.Sums{"x": {N: 4, Sum: 2, Squares: 1.5}, "bad": {N: 4, Sum: 1, Squares: 1}}, Pairs: map[string]experiment.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
-		}}}
+		sums := experiment.AggregateEvent{
+			Experiment: "fast", Source: worker, Sequence: i,
+			Items: []experiment.AggregateItem{{
+				Version: ds[0].Version, Arm: ds[0].Arm, Units: 5,
+				Metrics: map[string]experiment.Sums{
+					"x":   {N: 4, Sum: 2, Squares: 1.5},
+					"bad": {N: 4, Sum: 1, Squares: 1},
+				},
+				Pairs: map[string]experiment.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
+			}},
+		}
 		if _, err := c.Aggregate(ctx, sums); err != nil {
 			return
 		}
@@ -250,14 +270,15 @@ func (g *ledger) acknowledged() (items []*sent, answered uint64, units int64) {
 	return items, g.answered, g.units
 }
 
-// keep forgets all but what was answered before the power went: what was sent later may be there or not.
+// keep forgets all but what was answered before the power went: what was sent later may be there or
+// not.
 func (g *ledger) keep(items []*sent, answered uint64, units int64) {
 	g.dropped += int64(len(g.items)-len(items)) + int64(g.sums-g.answered) + 1
 	g.items, g.answered, g.units, g.unsure = items, answered, units, nil
 }
 
-// present sends everything that was answered once more: it must be a duplicate, so it was not lost; and the
-// counters say that nothing counted twice.
+// present sends everything that was answered once more: it must be a duplicate, so it was not lost;
+// and the counters say that nothing counted twice.
 func (g *ledger) present(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -270,11 +291,16 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 		e, err := c.Exposures(ctx, exposures...)
 		f, err2 := c.Feedback(ctx, feedback...)
 		if err != nil || err2 != nil || e.Duplicate != len(exposures) || f.Duplicate != len(feedback) {
-			t.Fatalf("of %d acknowledged units %d exposures and %d feedback are there, %v %v", len(exposures), e.Duplicate, f.Duplicate, err, err2)
+			t.Fatalf("of %d acknowledged units %d exposures and %d feedback are there, %v %v", len(exposures),
+				e.Duplicate, f.Duplicate, err, err2)
 		}
 	}
 	if g.answered > 0 {
-		f, err := c.Aggregate(ctx, experiment.AggregateEvent{Experiment: "toy", Source: "sums", Sequence: g.answered, Items: []experiment.AggregateItem{{Version: 1, Arm: "gain"}}})
+		f,
+			err := c.Aggregate(ctx, experiment.AggregateEvent{
+			Experiment: "toy", Source: "sums", Sequence: g.answered,
+			Items: []experiment.AggregateItem{{Version: 1, Arm: "gain"}},
+		})
 		if err != nil || f.Duplicate != 1 {
 			t.Fatalf("the acknowledged sums %d are gone: %+v %v", g.answered, f, err)
 		}
@@ -311,8 +337,10 @@ func (g *ledger) settle(t *testing.T, c *client.Client) {
 		units += a.N
 	}
 	n := int64(len(g.items))
-	if r.Feedback.Accepted != n+int64(g.sums) || r.Health.Exposures.Accepted != n || units != n+g.units || len(g.refused) > 0 {
-		t.Fatalf("%d units were sent and %d in %d sums; %d feedback and %d exposures are accepted, %d units counted; refused: %v",
+	if r.Feedback.Accepted != n+int64(g.sums) || r.Health.Exposures.Accepted != n || units != n+g.units ||
+		len(g.refused) > 0 {
+		t.Fatalf("%d units were sent and %d in %d sums; %d feedback and %d exposures are accepted, %d units counted; "+
+			"refused: %v",
 			n, g.units, g.sums, r.Feedback.Accepted, r.Health.Exposures.Accepted, units, g.refused)
 	}
 }
@@ -348,8 +376,8 @@ func checkLog(t *testing.T, fs vfs.FS, data string) {
 	}
 }
 
-// TestCrashKill kills the service with SIGKILL at random moments under load. After each start everything that
-// was answered is there, nothing twice, and the state is the fold of the log.
+// TestCrashKill kills the service with SIGKILL at random moments under load. After each start
+// everything that was answered is there, nothing twice, and the state is the fold of the log.
 func TestCrashKill(t *testing.T) {
 	kills := 4
 	if full() {
@@ -377,7 +405,11 @@ func TestCrashKill(t *testing.T) {
 			t.Fatalf("kill %d: the service did not start: %v", k, err)
 		}
 		transport := &http.Transport{MaxIdleConnsPerHost: 16}
-		c, err := client.New(client.Options{URL: strings.TrimSpace(line), Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second}})
+		c,
+			err := client.New(client.Options{
+			URL: strings.TrimSpace(line), Attempts: 1,
+			HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,12 +420,15 @@ func TestCrashKill(t *testing.T) {
 			g.settle(t, c)
 		}
 		if k == kills { // on a slow machine the lives may have been too short for the rest
-			learn(c, "fast-last", true, &fired, func(r *experiment.Report) bool { return matured(r) >= 5 && fired.Load() })
+			learn(c, "fast-last", true, &fired, func(r *experiment.Report) bool {
+				return matured(r) >= 5 && fired.Load()
+			})
 			r, err := c.Report(context.Background(), "fast")
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("fast: version %d, round %d, %d of the versions kept have matured, mixture %v", r.Version, r.Round, matured(r), r.Mixture)
+			t.Logf("fast: version %d, round %d, %d of the versions kept have matured, mixture %v", r.Version, r.Round,
+				matured(r), r.Mixture)
 			if matured(r) < 5 || !fired.Load() {
 				t.Errorf("the experiment that is to learn has not, or its guardrail has not fired: %+v", r.Notes)
 			}
@@ -432,8 +467,8 @@ func applyBoth(t *testing.T, c *client.Client) {
 	}
 }
 
-// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone that
-// keeps a random part of what was not flushed), and starts again on what the disk then holds.
+// TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone
+// that keeps a random part of what was not flushed), and starts again on what the disk then holds.
 func TestCrashDisk(t *testing.T) {
 	runs := 8
 	if full() {
@@ -466,12 +501,15 @@ func TestCrashDisk(t *testing.T) {
 		}
 		checkLog(t, mem, data)
 	}
-	t.Logf("%d lives ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false], total)
+	t.Logf("%d lives ended by a failing disk, %d by a crash clone; %d acknowledged units", ends[true], ends[false],
+		total)
 }
 
-// crashLife runs a service under load until its disk fails or its power goes, and returns what the disk
-// holds.
-func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, failing bool, rng *random.Source) *vfs.MemFS {
+// crashLife runs a service under load until its disk fails or its power goes, and returns what the
+// disk holds.
+func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, failing bool,
+	rng *random.Source,
+) *vfs.MemFS {
 	t.Helper()
 	var mu sync.Mutex
 	count, limit, hit := 0, 60+rng.IntN(500), make(chan struct{})
@@ -489,13 +527,21 @@ func crashLife(t *testing.T, g *ledger, mem *vfs.MemFS, data, name string, faili
 		}
 		return nil
 	}))
-	s, err := server.New(server.Config{Data: data, FS: fs, Logger: quiet, SnapshotEvery: 60, Tick: 2 * time.Millisecond})
+	s,
+		err := server.New(server.Config{
+		Data: data, FS: fs, Logger: quiet, SnapshotEvery: 60,
+		Tick: 2 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err) // limit is beyond what opening writes
 	}
 	h := httptest.NewServer(s.Handler())
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	c, err := client.New(client.Options{URL: h.URL, Attempts: 1, HTTP: &http.Client{Transport: transport, Timeout: 30 * time.Second}})
+	c,
+		err := client.New(client.Options{
+		URL: h.URL, Attempts: 1,
+		HTTP: &http.Client{Transport: transport, Timeout: 30 * time.Second},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedCurl runs the lines of curl in docs/service.md, one after the other, as a reader would.
+// TestDocumentedCurl runs the lines of curl in docs/service.md, one after the other, as a reader
+// would.
 func TestDocumentedCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Fatal("the test of the documentation needs curl (Debian: apt-get install curl)")
@@ -37,7 +38,10 @@ func TestDocumentedCurl(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"created":true`, `"unit":"bob"`, `"accepted":1`, `"mixture":`, `"consistent":true`, `"reason":"SPLIT"`, `"state":"rolled_back"`, `"kind":"feedback"`, "noregret_decisions_total"} {
+	for _, want := range []string{
+		`"created":true`, `"unit":"bob"`, `"accepted":1`, `"mixture":`, `"consistent":true`,
+		`"reason":"SPLIT"`, `"state":"rolled_back"`, `"kind":"feedback"`, "noregret_decisions_total",
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%s is not in the output\n%s", want, out)
 		}

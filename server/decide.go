@@ -56,8 +56,8 @@ func appendString(b []byte, s string) []byte {
 // buffers are the answers being written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// decide answers with an arm for each unit. It takes no lock, writes nothing and asks nobody, unless the
-// experiment counts exposures immediately.
+// decide answers with an arm for each unit. It takes no lock, writes nothing and asks nobody,
+// unless the experiment counts exposures immediately.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Units []string `json:"units"`
@@ -74,7 +74,8 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if most := max(s.config.MaxAnswer/e.largest, 1); len(in.Units) > most {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units", "%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units",
+			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
 		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
@@ -107,7 +108,10 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		b = append(b, `,"version":`...)
 		b = strconv.AppendUint(b, d.Version, 10)
 		b = append(b, `,"token":"`...)
-		t := experiment.Token{Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: now}
+		t := experiment.Token{
+			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+			Time: now,
+		}
 		var err error
 		if b, err = s.signer.Append(b, t); err != nil {
 			return err
@@ -133,12 +137,14 @@ func (s *Server) checkCount(what string, n int) error {
 	case n == 0:
 		return noregret.Errorf(noregret.BadInput, what, "0 %s: want 1 to %d", what, s.config.MaxItems)
 	case n > s.config.MaxItems:
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what, s.config.MaxItems)
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what,
+			s.config.MaxItems)
 	}
 	return nil
 }
 
-// exposeNow makes exposures durable before the decisions are answered, those of several experiments at once.
+// exposeNow makes exposures durable before the decisions are answered, those of several experiments
+// at once.
 func (s *Server) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package server is the decision service: HTTP around the fold of package experiment and the log of package
-// eventlog.
+// Package server is the decision service: HTTP around the fold of package experiment and the log of
+// package eventlog.
 //
 //	s, err := server.New(server.Config{Data: "data"})
 //	l, err := s.Listen("127.0.0.1:8430")
@@ -7,8 +7,8 @@
 //
 // # How pages get at the data
 //
-// Add a row to the table in routes.go (method, pattern, role [Read], long for streams, handler) and the same
-// path to openapi.yaml, or the test of the routes fails. In the handler:
+// Add a row to the table in routes.go (method, pattern, role [Read], long for streams, handler) and
+// the same path to openapi.yaml, or the test of the routes fails. In the handler:
 //
 //   - [Server.Experiments] lists names, states and versions.
 //   - [Server.Report] is all that is known of one: mixture, arms with intervals, guardrails with limits and
@@ -19,18 +19,20 @@
 //   - [Server.Changed] is closed at the next change: the loop of a stream of server-sent events is "write the
 //     report, wait for Changed, the request's context or [Server.Draining]".
 //
-// All of them take a read lock for as long as the report takes to make, and return values that nobody
-// changes afterwards.
+// All of them take a read lock for as long as the report takes to make, and return values that
+// nobody changes afterwards.
 //
 // # How it works
 //
-// One goroutine, the writer, appends events to the log and folds them into the state, in order. Requests
-// that write hand it a command and wait: it takes all that wait, appends them as one group with one flush of
-// the disk, applies them, and answers. So an answer means durable, and the position in the log is the order.
-// Requests that change an experiment are checked against a copy of it before they become events.
+// One goroutine, the writer, appends events to the log and folds them into the state, in order.
+// Requests that write hand it a command and wait: it takes all that wait, appends them as one group
+// with one flush of the disk, applies them, and answers. So an answer means durable, and the
+// position in the log is the order. Requests that change an experiment are checked against a copy
+// of it before they become events.
 //
-// Deciding reads one atomic pointer to the table of policies: no lock, no write, no other goroutine.
+// Deciding reads one atomic pointer to the table of policies: no lock, no write, no other
+// goroutine.
 //
-// The state is recovered as the latest snapshot and the events behind it ([Recover]); it is the same, bit for
-// bit, as the fold of the whole log.
+// The state is recovered as the latest snapshot and the events behind it ([Recover]); it is the
+// same, bit for bit, as the fold of the whole log.
 package server

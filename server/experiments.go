@@ -37,8 +37,8 @@ func writeBytes(w http.ResponseWriter, status int, media string, b []byte) error
 	return nil
 }
 
-// readJSON reads a body strictly (package strictjson). Errors name kinds, not values: these may be units or
-// secrets.
+// readJSON reads a body strictly (package strictjson). Errors name kinds, not values: these may be
+// units or secrets.
 func readJSON(r *http.Request, v any) error {
 	b, err := body(r, "application/json")
 	if err != nil {
@@ -80,17 +80,19 @@ func (s *Server) putExperiment(w http.ResponseWriter, r *http.Request) error {
 		return noregret.Errorf(noregret.BadInput, "name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
 	a := experiment.Applied{Name: d.Name}
-	outcomes, err := s.submit(r.Context(), &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		a.Created = state.Policy(d.Name) == nil
-		events, err := state.Plan(d, now)
-		if err != nil {
-			return nil, err
-		}
-		if err := state.Try(d.Name, events); err != nil {
-			return nil, conflict(err)
-		}
-		return events, nil
-	}})
+	outcomes,
+		err := s.submit(r.Context(),
+		&command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+			a.Created = state.Policy(d.Name) == nil
+			events, err := state.Plan(d, now)
+			if err != nil {
+				return nil, err
+			}
+			if err := state.Try(d.Name, events); err != nil {
+				return nil, conflict(err)
+			}
+			return events, nil
+		}})
 	if err != nil {
 		return err
 	}
@@ -163,22 +165,27 @@ func (s *Server) named(kind string) func(w http.ResponseWriter, r *http.Request)
 		if e == nil {
 			return noSuch(name)
 		}
-		return writeJSON(w, http.StatusOK, experiment.Summary{Name: name, State: e.policy.State, Version: e.policy.Version, Round: e.policy.Round})
+		return writeJSON(w, http.StatusOK, experiment.Summary{
+			Name: name, State: e.policy.State,
+			Version: e.policy.Version, Round: e.policy.Round,
+		})
 	}
 }
 
 func (s *Server) nameEvent(r *http.Request, kind, reason string) error {
 	name := r.PathValue("name")
-	outcomes, err := s.submit(r.Context(), &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
-		e, err := experiment.NewEvent(kind, now, experiment.NameEvent{Experiment: name, Reason: reason})
-		if err != nil {
-			return nil, err
-		}
-		if err := state.Try(name, []experiment.Event{e}); err != nil {
-			return nil, conflict(err)
-		}
-		return []experiment.Event{e}, nil
-	}})
+	outcomes,
+		err := s.submit(r.Context(),
+		&command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+			e, err := experiment.NewEvent(kind, now, experiment.NameEvent{Experiment: name, Reason: reason})
+			if err != nil {
+				return nil, err
+			}
+			if err := state.Try(name, []experiment.Event{e}); err != nil {
+				return nil, conflict(err)
+			}
+			return []experiment.Event{e}, nil
+		}})
 	if err == nil {
 		err = refused(outcomes)
 	}
@@ -232,7 +239,8 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	stats := s.log.Stats()
 	if from < stats.First {
-		return withStatus(http.StatusGone, noregret.NotFound, "from", "position %d is gone: the first one kept is %d", from, stats.First)
+		return withStatus(http.StatusGone, noregret.NotFound, "from", "position %d is gone: the first one kept is %d",
+			from, stats.First)
 	}
 	if from > stats.Last+1 {
 		return noregret.Errorf(noregret.NotFound, "from", "position %d: the last one is %d", from, stats.Last)
@@ -287,8 +295,8 @@ func (s *Server) schema(w http.ResponseWriter, _ *http.Request) error {
 // longest is how long a long poll may wait.
 const longest = time.Minute
 
-// policy answers with the policy as clients decide by it; with If-None-Match and ?wait= it waits for a
-// change.
+// policy answers with the policy as clients decide by it; with If-None-Match and ?wait= it waits
+// for a change.
 func (s *Server) policy(w http.ResponseWriter, r *http.Request) error {
 	name, wait := r.PathValue("name"), time.Duration(0)
 	if text := r.URL.Query().Get("wait"); text != "" {

@@ -16,8 +16,8 @@ func (s *Server) exposures(w http.ResponseWriter, r *http.Request) error {
 	return s.units(w, r, experiment.KindExposures)
 }
 
-// units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The answer
-// is given when the events are durable.
+// units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The
+// answer is given when the events are durable.
 func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
 		Items []experiment.Reported `json:"items"`
@@ -106,7 +106,8 @@ func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
 		return noSuch(in.Experiment)
 	}
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
-		return noregret.Errorf(noregret.BadInput, "source", "want a source of 1 to 200 bytes and a sequence number from 1")
+		return noregret.Errorf(noregret.BadInput, "source",
+			"want a source of 1 to 200 bytes and a sequence number from 1")
 	}
 	ev, err := experiment.NewEvent(experiment.KindAggregate, 0, in)
 	if err != nil {

@@ -12,10 +12,12 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// fuzzBody sends bodies to a route: the answer is one that the OpenAPI document knows, never a 5xx, and the
-// state stays one that can be saved and read.
+// fuzzBody sends bodies to a route: the answer is one that the OpenAPI document knows, never a 5xx,
+// and the state stays one that can be saved and read.
 func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
-	s, err := New(Config{Data: f.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	s, err := New(Config{Data: f.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, Now: func() time.Time {
+		return time.Unix(1_800_000_000, 0)
+	}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -30,7 +32,11 @@ func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 	if _, w := send("PUT", "/v1/experiments/toy", "application/yaml", toy); w.Code != 201 {
 		f.Fatal(w.Body)
 	}
-	token, err := s.signer.Append(nil, experiment.Token{Experiment: "toy", Version: 1, Arm: 1, Propensity: .5, Unit: 7, Time: time.Unix(1_800_000_000, 0)})
+	token,
+		err := s.signer.Append(nil, experiment.Token{
+		Experiment: "toy", Version: 1, Arm: 1, Propensity: .5, Unit: 7,
+		Time: time.Unix(1_800_000_000, 0),
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -56,15 +62,19 @@ func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 }
 
 func FuzzDecideBody(f *testing.F) {
-	fuzzBody(f, "POST", "/v1/experiments/toy/decide", "application/json", `{"units": ["a", "b\u0000\"é"]}`, `{"units": []}`, `{`)
+	fuzzBody(f, "POST", "/v1/experiments/toy/decide", "application/json", `{"units": ["a", "b\u0000\"é"]}`,
+		`{"units": []}`, `{`)
 }
 
 func FuzzFeedbackBody(f *testing.F) {
-	fuzzBody(f, "POST", "/v1/feedback", "application/json", `{"items": [{"token": "TOKEN", "metrics": {"x": 1, "y": -3}}]}`, `{"items": [{"token": "x", "metrics": {"x": 1e308}}]}`)
+	fuzzBody(f, "POST", "/v1/feedback", "application/json",
+		`{"items": [{"token": "TOKEN", "metrics": {"x": 1, "y": -3}}]}`,
+		`{"items": [{"token": "x", "metrics": {"x": 1e308}}]}`)
 }
 
 func FuzzExposuresBody(f *testing.F) {
-	fuzzBody(f, "POST", "/v1/exposures", "application/json", `{"items": [{"token": "TOKEN"}]}`, `{"items": [{"token": "TOKEN", "metrics": {"x": 1}}, {}]}`)
+	fuzzBody(f, "POST", "/v1/exposures", "application/json", `{"items": [{"token": "TOKEN"}]}`,
+		`{"items": [{"token": "TOKEN", "metrics": {"x": 1}}, {}]}`)
 }
 
 func FuzzAggregatesBody(f *testing.F) {
@@ -74,7 +84,8 @@ func FuzzAggregatesBody(f *testing.F) {
 }
 
 func FuzzOFREPBody(f *testing.F) {
-	fuzzBody(f, "POST", "/ofrep/v1/evaluate/flags/toy", "application/json", `{"context": {"targetingKey": "a", "more": [1]}}`, `{"context": 1}`)
+	fuzzBody(f, "POST", "/ofrep/v1/evaluate/flags/toy", "application/json",
+		`{"context": {"targetingKey": "a", "more": [1]}}`, `{"context": 1}`)
 }
 
 func FuzzReasonBody(f *testing.F) {
@@ -82,5 +93,6 @@ func FuzzReasonBody(f *testing.F) {
 }
 
 func FuzzDefinitionBody(f *testing.F) {
-	fuzzBody(f, "PUT", "/v1/experiments/toy", "application/yaml", toy, strings.Replace(toy, "guard,", "other,", 1), strings.Replace(toy, "0.2", "0.3", 1))
+	fuzzBody(f, "PUT", "/v1/experiments/toy", "application/yaml", toy, strings.Replace(toy, "guard,", "other,", 1),
+		strings.Replace(toy, "0.2", "0.3", 1))
 }

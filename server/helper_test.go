@@ -48,8 +48,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// noLeaks checks at the end of a test that it has ended its goroutines. A test whose disk fails does not
-// call it: a failed pebble cannot be ended (eventlog/DESIGN.md).
+// noLeaks checks at the end of a test that it has ended its goroutines. A test whose disk fails
+// does not call it: a failed pebble cannot be ended (eventlog/DESIGN.md).
 func noLeaks(t testing.TB) {
 	t.Helper()
 	running := goleak.IgnoreCurrent()
@@ -130,7 +130,8 @@ func (w *world) do(method, path, body string, header ...string) (int, []byte) {
 	return resp.StatusCode, b
 }
 
-// send sends a request with more headers, follows no redirection, and checks the answer against the OpenAPI document.
+// send sends a request with more headers, follows no redirection, and checks the answer against the
+// OpenAPI document.
 func (w *world) send(r *http.Request, header ...string) (*http.Response, []byte) {
 	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
@@ -299,7 +300,8 @@ func checkAnswer(t testing.TB, s *Server, r *http.Request, resp *http.Response, 
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	schema, pointer := follow(t, append(keys, "content", media, "schema")...)
 	if schema == nil {
-		t.Errorf("%s %s: status %d, the document does not know the media type %q: %s", r.Method, pattern, resp.StatusCode, media, b)
+		t.Errorf("%s %s: status %d, the document does not know the media type %q: %s", r.Method, pattern,
+			resp.StatusCode, media, b)
 		return
 	}
 	if !strings.HasSuffix(media, "json") {

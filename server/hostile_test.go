@@ -20,12 +20,13 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// TestHostile sends what should not be sent, and wants the exact answer that docs/service.md promises. The
-// state must be the same afterwards.
+// TestHostile sends what should not be sent, and wants the exact answer that docs/service.md
+// promises. The state must be the same afterwards.
 func TestHostile(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })
 	w.apply(toy)
-	w.apply("name: wide\narms: [{name: a, value: 1}, {name: b, value: " + strings.Repeat("x", 1018) + "}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}")
+	w.apply("name: wide\narms: [{name: a, value: 1}, {name: b, value: " + strings.Repeat("x", 1018) +
+		"}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}")
 	good := w.decide("toy", "ann")[0].Token
 	page, err := os.ReadFile("../docs/service.md")
 	if err != nil {
@@ -41,50 +42,176 @@ func TestHostile(t *testing.T) {
 		status                          int
 		detail                          string
 	}{
-		{"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`, "application/json", 413, "it has more than 4096 bytes"},
-		{"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json", 413, "51 units: want 1 to 50"},
-		{"units whose values are too large together", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`, "application/json", 413, "2 units of values of up to 1020 bytes each: want at most 1"},
-		{"flags whose values are too large together", "POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "a"}}`, "application/json", 413, "2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one"},
+		{
+			"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`,
+			"application/json", 413, "it has more than 4096 bytes",
+		},
+		{
+			"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json",
+			413, "51 units: want 1 to 50",
+		},
+		{
+			"units whose values are too large together", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`,
+			"application/json", 413, "2 units of values of up to 1020 bytes each: want at most 1",
+		},
+		{
+			"flags whose values are too large together", "POST", "/ofrep/v1/evaluate/flags",
+			`{"context": {"targetingKey": "a"}}`, "application/json", 413,
+			"2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one",
+		},
 		{"no units", "POST", decide, `{"units": []}`, "application/json", 400, "0 units: want 1 to 50"},
 		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "it has 0 bytes: want 1 to 512"},
-		{"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`, "application/json", 400, "it has 600 bytes: want 1 to 512"},
+		{
+			"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`,
+			"application/json",
+			400, "it has 600 bytes: want 1 to 512",
+		},
 		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "it is no JSON: it ends too early"},
-		{"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400, "text after the value's end, at byte 18"},
-		{"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400, `the field is unknown: want one of units`},
-		{"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400, `it is a string, want a list`},
-		{"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json", 400, "it is a list, want an object"},
-		{"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415, `"application/x-www-form-urlencoded": want application/json`},
-		{"an unknown experiment", "POST", "/v1/experiments/none/decide", `{"units": ["a"]}`, "application/json", 404, `there is no experiment "none"`},
+		{
+			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
+			"text after the value's end, at byte 18",
+		},
+		{
+			"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400,
+			`the field is unknown: want one of units`,
+		},
+		{
+			"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400,
+			`it is a string, want a list`,
+		},
+		{
+			"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json",
+			400,
+			"it is a list, want an object",
+		},
+		{
+			"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415,
+			`"application/x-www-form-urlencoded": want application/json`,
+		},
+		{
+			"an unknown experiment", "POST", "/v1/experiments/none/decide", `{"units": ["a"]}`, "application/json", 404,
+			`there is no experiment "none"`,
+		},
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
-		{"a path that is not there", "GET", "/v1/secrets", "", "", 404, "there is nothing here; /openapi.json says what there is"},
-		{"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd", `{"name": "../../etc/passwd", "arms": [{"name": "a", "value": 1}], "metrics": [{"name": "m"}]}`, "application/json", 400, `"../../etc/passwd": want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit`},
-		{"another name than the path's", "PUT", "/v1/experiments/other", toy, "application/yaml", 400, `"toy" in the definition: want "other", as in the path`},
-		{"a bomb of YAML aliases", "PUT", "/v1/experiments/toy", bomb(), "application/yaml", 400, "more than 200000 values, or deeper than 64"},
-		{"a definition that is refused", "PUT", "/v1/experiments/toy", strings.Replace(toy, "share: 0.2", "share: 7", 1), "application/yaml", 400, "7: want a share in [0, 1)"},
-		{"a change that is not allowed", "PUT", "/v1/experiments/toy", strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409, "it cannot change while the experiment runs: delete the experiment, or make one of another name"},
+		{
+			"a path that is not there", "GET", "/v1/secrets", "", "", 404,
+			"there is nothing here; /openapi.json says what there is",
+		},
+		{
+			"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
+			`{"name": "../../etc/passwd", "arms": [{"name": "a", "value": 1}], "metrics": [{"name": "m"}]}`,
+			"application/json", 400,
+			`"../../etc/passwd": want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit`,
+		},
+		{
+			"another name than the path's", "PUT", "/v1/experiments/other", toy, "application/yaml", 400,
+			`"toy" in the definition: want "other", as in the path`,
+		},
+		{
+			"a bomb of YAML aliases", "PUT", "/v1/experiments/toy", bomb(), "application/yaml", 400,
+			"more than 200000 values, or deeper than 64",
+		},
+		{
+			"a definition that is refused", "PUT", "/v1/experiments/toy",
+			strings.Replace(toy, "share: 0.2", "share: 7", 1), "application/yaml", 400, "7: want a share in [0, 1)",
+		},
+		{
+			"a change that is not allowed", "PUT", "/v1/experiments/toy",
+			strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409,
+			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
+		},
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
-		{"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`, "application/json", 400, "it is a number, want a number in the range of float64"},
-		{"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`, "application/json", 400, "it is null, want a number in the range of float64"},
-		{"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400, "it is null, want an object"},
-		{"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400, "the field is there twice"},
-		{"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`, "application/json", 400, "the field is there twice"},
-		{"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400, `the field is unknown: want one of units`},
-		{"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400, "it is not UTF-8 text"},
-		{"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400, "half of a surrogate pair at byte 12"},
-		{"a null sum", "POST", "/v1/aggregates", `{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64"},
-		{"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400, `the parameter "fro" is unknown: want from, experiment`},
-		{"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404, `there is no experiment "nonesuch"`},
-		{"a path with an empty part", "GET", "/v1//experiments", "", "", 404, "there is nothing here; /openapi.json says what there is"},
-		{"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404, "there is nothing here; /openapi.json says what there is"},
-		{"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413, "51 items: want 1 to 50"},
-		{"too many exposures", "POST", "/v1/exposures", `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413, "51 items: want 1 to 50"},
-		{"too many sums", "POST", "/v1/aggregates", `{"experiment": "toy", "source": "s", "sequence": 1, "items": [` + strings.Repeat(`{"version": 1, "arm": "a", "units": 1},`, 50) + `{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 413, "51 items: want 1 to 50"},
+		{
+			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
+			"application/json", 400, "it is a number, want a number in the range of float64",
+		},
+		{
+			"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`,
+			"application/json", 400, "it is null, want a number in the range of float64",
+		},
+		{
+			"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400,
+			"it is null, want an object",
+		},
+		{
+			"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400,
+			"the field is there twice",
+		},
+		{
+			"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`,
+			"application/json", 400, "the field is there twice",
+		},
+		{
+			"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400,
+			`the field is unknown: want one of units`,
+		},
+		{
+			"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400,
+			"it is not UTF-8 text",
+		},
+		{
+			"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400,
+			"half of a surrogate pair at byte 12",
+		},
+		{
+			"a null sum", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64",
+		},
+		{
+			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,
+			`the parameter "fro" is unknown: want from, experiment`,
+		},
+		{
+			"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404,
+			`there is no experiment "nonesuch"`,
+		},
+		{
+			"a path with an empty part", "GET", "/v1//experiments", "", "", 404,
+			"there is nothing here; /openapi.json says what there is",
+		},
+		{
+			"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
+			"there is nothing here; /openapi.json says what there is",
+		},
+		{
+			"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) +
+				`{"token": "x"}]}`,
+			"application/json", 413, "51 items: want 1 to 50",
+		},
+		{
+			"too many exposures", "POST", "/v1/exposures",
+			`{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413,
+			"51 items: want 1 to 50",
+		},
+		{
+			"too many sums", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [` +
+				strings.Repeat(`{"version": 1, "arm": "a", "units": 1},`, 50) +
+				`{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 413, "51 items: want 1 to 50",
+		},
 		{"no items", "POST", feedback, `{"items": []}`, "application/json", 400, "0 items: want 1 to 50"},
-		{"a wait of an hour", "GET", "/v1/experiments/toy/policy?wait=1h", "", "", 400, "want a length of time from 0s to 1m0s"},
-		{"an explanation without a token", "GET", "/v1/experiments/toy/explain", "", "", 400, "want a decision's token as ?token="},
-		{"an explanation of a forged token", "GET", "/v1/experiments/toy/explain?token=" + tamper(good), "", "", 400, "the token cannot be read or was changed"},
-		{"sums of an unknown experiment", "POST", "/v1/aggregates", `{"experiment": "none", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 404, `there is no experiment "none"`},
-		{"sums without a source", "POST", "/v1/aggregates", `{"experiment": "toy", "source": "", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 400, "want a source of 1 to 200 bytes and a sequence number from 1"},
+		{
+			"a wait of an hour", "GET", "/v1/experiments/toy/policy?wait=1h", "", "", 400,
+			"want a length of time from 0s to 1m0s",
+		},
+		{
+			"an explanation without a token", "GET", "/v1/experiments/toy/explain", "", "", 400,
+			"want a decision's token as ?token=",
+		},
+		{
+			"an explanation of a forged token", "GET", "/v1/experiments/toy/explain?token=" + tamper(good), "", "", 400,
+			"the token cannot be read or was changed",
+		},
+		{
+			"sums of an unknown experiment", "POST", "/v1/aggregates",
+			`{"experiment": "none", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`,
+			"application/json", 404, `there is no experiment "none"`,
+		},
+		{
+			"sums without a source", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`,
+			"application/json", 400, "want a source of 1 to 200 bytes and a sequence number from 1",
+		},
 	} {
 		var header []string
 		if c.media != "" {
@@ -92,10 +219,12 @@ func TestHostile(t *testing.T) {
 		}
 		status, b := w.do(c.method, c.path, c.body, header...)
 		var p experiment.Problem
-		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status || p.Detail != c.detail || p.Type != "about:blank" {
+		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status ||
+			p.Detail != c.detail || p.Type != "about:blank" {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)
 		}
-		if row := fmt.Sprintf("| %s | %d | `%s` |", c.name, c.status, strings.ReplaceAll(c.detail, "|", `\|`)); !strings.Contains(string(page), row) {
+		if row := fmt.Sprintf("| %s | %d | `%s` |", c.name, c.status,
+			strings.ReplaceAll(c.detail, "|", `\|`)); !strings.Contains(string(page), row) {
 			t.Errorf("docs/service.md lacks the row\n%s", row)
 		}
 	}
@@ -108,12 +237,14 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestOtherSites: what a page of another site makes a browser send changes nothing, with access tokens or without.
+// TestOtherSites: what a page of another site makes a browser send changes nothing, with access
+// tokens or without.
 func TestOtherSites(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
-		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden || !strings.Contains(string(b), "the request is of another site") {
+		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden ||
+			!strings.Contains(string(b), "the request is of another site") {
 			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
 		}
 	}
@@ -122,7 +253,8 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md promises.
+// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md
+// promises.
 func TestHostileItems(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -131,7 +263,11 @@ func TestHostileItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := experiment.NewSigner(experiment.Keys{Current: 1, Secrets: map[byte][]byte{1: []byte("somebody else's secret")}})
+	other,
+		err := experiment.NewSigner(experiment.Keys{
+		Current: 1,
+		Secrets: map[byte][]byte{1: []byte("somebody else's secret")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,12 +284,37 @@ func TestHostileItems(t *testing.T) {
 	}{
 		{"a genuine token", good, map[string]float64{"x": 1}, "accepted", ""},
 		{"a token that is replayed", good, map[string]float64{"x": 1}, "duplicate", ""},
-		{"a forged signature", tamper(good), map[string]float64{"x": 1}, "rejected", "the token cannot be read or was changed"},
-		{"a token of another key", stranger, map[string]float64{"x": 1}, "rejected", "the token cannot be read or was changed"},
+		{
+			"a forged signature", tamper(good),
+			map[string]float64{"x": 1},
+			"rejected",
+			"the token cannot be read or was changed",
+		},
+		{
+			"a token of another key", stranger,
+			map[string]float64{"x": 1},
+			"rejected",
+			"the token cannot be read or was changed",
+		},
 		{"no token", "", map[string]float64{"x": 1}, "rejected", "the token cannot be read or was changed"},
-		{"a token of 2000 characters", strings.Repeat("A", 2000), map[string]float64{"x": 1}, "rejected", "the token cannot be read or was changed"},
-		{"an unknown metric", good, map[string]float64{"z": 1}, "rejected", "metrics.z: it is no metric: want one of x, y"},
-		{"a value out of its range", good, map[string]float64{"y": 11}, "rejected", "metrics.y: 11: want a number in [-10, 10]"},
+		{
+			"a token of 2000 characters", strings.Repeat("A", 2000),
+			map[string]float64{"x": 1},
+			"rejected",
+			"the token cannot be read or was changed",
+		},
+		{
+			"an unknown metric", good,
+			map[string]float64{"z": 1},
+			"rejected",
+			"metrics.z: it is no metric: want one of x, y",
+		},
+		{
+			"a value out of its range", good,
+			map[string]float64{"y": 11},
+			"rejected",
+			"metrics.y: 11: want a number in [-10, 10]",
+		},
 		{"no metrics", good, nil, "rejected", "metrics: none: want at least one of x, y"},
 	} {
 		f := w.post("/v1/feedback", item{c.token, c.metrics})
@@ -194,13 +355,22 @@ func TestSlowAndRaw(t *testing.T) {
 		send string
 		want string
 	}{
-		"slow headers":        {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", ""},
-		"a slow body":         {"POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "HTTP/1.1 400 Bad Request"},
-		"headers of 1 MB":     {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
-		"no HTTP":             {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-		"two lengths":         {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
-		"a path that climbs":  {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 Not Found"},
-		"the host of another": {"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 421 Misdirected Request"},
+		"slow headers": {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", ""},
+		"a slow body": {"POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+			"application/json\r\nContent-Length: 100\r\n\r\n{", "HTTP/1.1 400 Bad Request"},
+		"headers of 1 MB": {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 1<<20) +
+			"\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"no HTTP": {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		"two lengths": {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+			"1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
+		"a path that climbs": {
+			"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+			"HTTP/1.1 404 Not Found",
+		},
+		"the host of another": {
+			"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+			"HTTP/1.1 421 Misdirected Request",
+		},
 	} {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -208,7 +378,8 @@ func TestSlowAndRaw(t *testing.T) {
 		}
 		go func() { _, _ = io.WriteString(conn, c.send) }()
 		line, err := bufio.NewReader(conn).ReadString('\n')
-		if c.want == "" && (!errors.Is(err, io.EOF) || line != "") || c.want != "" && strings.TrimSpace(line) != c.want {
+		if c.want == "" && (!errors.Is(err, io.EOF) || line != "") || c.want != "" &&
+			strings.TrimSpace(line) != c.want {
 			t.Errorf("%s: %q, %v; want %q", name, line, err, c.want)
 		}
 		_ = conn.Close()
@@ -219,8 +390,8 @@ func TestSlowAndRaw(t *testing.T) {
 	}
 }
 
-// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log stays
-// well.
+// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log
+// stays well.
 func TestTooMuchAtOnce(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
@@ -230,8 +401,8 @@ func TestTooMuchAtOnce(t *testing.T) {
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
 }
 
-// TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go on, and a
-// new service on the same disk has all that was acknowledged.
+// TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go
+// on, and a new service on the same disk has all that was acknowledged.
 func TestDiskFails(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var broken errorfs.Toggle

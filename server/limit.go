@@ -8,7 +8,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiter bounds the requests per second of each principal, or of each address where there are none.
+// limiter bounds the requests per second of each principal, or of each address where there are
+// none.
 type limiter struct {
 	rate  rate.Limit
 	burst int

@@ -21,8 +21,8 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// The load tests print figures and hold them to nothing but sense: make load. Client and service share the
-// machine.
+// The load tests print figures and hold them to nothing but sense: make load. Client and service
+// share the machine.
 
 const loadToy = `name: load
 arms: [{name: control, value: {w: 0}}, {name: a, value: {w: 1}}, {name: b, value: {w: 2}}]
@@ -55,7 +55,11 @@ func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 		}
 	})
 	url := "http://" + l.Addr().String()
-	c, err := client.New(client.Options{URL: url, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}})
+	c,
+		err := client.New(client.Options{
+		URL:  url,
+		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,7 +70,9 @@ func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 }
 
 // hammer sends requests from so many connections for a time, and returns their durations, sorted.
-func hammer(b *testing.B, connections int, during time.Duration, send func(h *http.Client, i int) error) []time.Duration {
+func hammer(b *testing.B, connections int, during time.Duration,
+	send func(h *http.Client, i int) error,
+) []time.Duration {
 	b.Helper()
 	var mu sync.Mutex
 	var all []time.Duration
@@ -117,8 +123,8 @@ func post(h *http.Client, url, body string) error {
 	return nil
 }
 
-// BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and answers
-// JSON of the same form, in turns, in one run.
+// BenchmarkLoadDecide compares decisions with a bare net/http handler that reads the same JSON and
+// answers JSON of the same form, in turns, in one run.
 func BenchmarkLoadDecide(b *testing.B) {
 	_, _, url := loaded(b)
 	bare := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +139,11 @@ func BenchmarkLoadDecide(b *testing.B) {
 			Decisions []experiment.Decided `json:"decisions"`
 		}
 		for _, u := range in.Units {
-			out.Decisions = append(out.Decisions, experiment.Decided{Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4, Version: 1, Token: strings.Repeat("x", 80)})
+			out.Decisions = append(out.Decisions,
+				experiment.Decided{
+					Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4,
+					Version: 1, Token: strings.Repeat("x", 80),
+				})
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out)
@@ -160,14 +170,20 @@ func BenchmarkLoadDecide(b *testing.B) {
 		var ours, theirs []time.Duration
 		const turns, each = 5, 2 * time.Second
 		for range turns {
-			ours = append(ours, hammer(b, 8, each, func(h *http.Client, i int) error { return post(h, url+"/v1/experiments/load/decide", body(i)) })...)
-			theirs = append(theirs, hammer(b, 8, each, func(h *http.Client, i int) error { return post(h, "http://"+l.Addr().String(), body(i)) })...)
+			ours = append(ours, hammer(b, 8, each, func(h *http.Client, i int) error {
+				return post(h, url+"/v1/experiments/load/decide", body(i))
+			})...)
+			theirs = append(theirs, hammer(b, 8, each, func(h *http.Client, i int) error {
+				return post(h, "http://"+l.Addr().String(), body(i))
+			})...)
 		}
 		slices.Sort(ours)
 		slices.Sort(theirs)
 		seconds := (turns * each).Seconds()
-		b.Logf("decide, %d units a request, 8 connections: %.0f requests/s, %s", units, float64(len(ours))/seconds, quantiles(ours))
-		b.Logf("bare handler, the same: %.0f requests/s, %s; ratio %.2f", float64(len(theirs))/seconds, quantiles(theirs), float64(len(ours))/float64(len(theirs)))
+		b.Logf("decide, %d units a request, 8 connections: %.0f requests/s, %s", units, float64(len(ours))/seconds,
+			quantiles(ours))
+		b.Logf("bare handler, the same: %.0f requests/s, %s; ratio %.2f", float64(len(theirs))/seconds,
+			quantiles(theirs), float64(len(ours))/float64(len(theirs)))
 	}
 }
 
@@ -203,12 +219,13 @@ func BenchmarkLoadFeedback(b *testing.B) {
 			text.WriteString("]}")
 			return post(h, url+"/v1/feedback", text.String())
 		})
-		b.Logf("durable feedback, %d items a request, 32 connections: %.0f items/s, %s", batch, float64(len(durations)*batch)/8, quantiles(durations))
+		b.Logf("durable feedback, %d items a request, 32 connections: %.0f items/s, %s", batch,
+			float64(len(durations)*batch)/8, quantiles(durations))
 	}
 }
 
-// BenchmarkLoadSoak lets rounds close every second under load, with the exposures and feedback of new
-// units, and looks at the memory: it must not grow once the first windows have closed.
+// BenchmarkLoadSoak lets rounds close every second under load, with the exposures and feedback of
+// new units, and looks at the memory: it must not grow once the first windows have closed.
 func BenchmarkLoadSoak(b *testing.B) {
 	s, c, _ := loaded(b)
 	ctx := context.Background()
@@ -235,7 +252,10 @@ func BenchmarkLoadSoak(b *testing.B) {
 			var exposures, feedback []experiment.Reported
 			for i, d := range ds {
 				exposures = append(exposures, experiment.Reported{Token: d.Token})
-				feedback = append(feedback, experiment.Reported{Token: d.Token, Metrics: map[string]float64{"x": float64(i % 3)}})
+				feedback = append(feedback, experiment.Reported{
+					Token:   d.Token,
+					Metrics: map[string]float64{"x": float64(i % 3)},
+				})
 			}
 			if _, err := c.Exposures(ctx, exposures...); err != nil {
 				b.Fatal(err)
@@ -250,7 +270,8 @@ func BenchmarkLoadSoak(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("soak: %d units in %.0f s, %d rounds, %d waiting; MiB of heap after each 10 s: %.1f", n, time.Since(begin).Seconds(), r.Round, r.Health.Open, seen)
+	b.Logf("soak: %d units in %.0f s, %d rounds, %d waiting; MiB of heap after each 10 s: %.1f", n,
+		time.Since(begin).Seconds(), r.Round, r.Health.Open, seen)
 	if last := slices.Max(seen[3:]); last > 2*seen[1]+20 {
 		b.Errorf("the heap grew from %.1f to %.1f MiB", seen[1], last)
 	}

@@ -54,13 +54,20 @@ func newMetrics(s *Server) *metrics {
 		items: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "noregret_items_total", Help: "Items of feedback, exposures and aggregates, by kind and fate.",
 		}, []string{"kind", "status"}),
-		limited:   prometheus.NewCounter(prometheus.CounterOpts{Name: "noregret_http_limited_total", Help: "Requests refused by the limit of their rate."}),
-		snapshots: prometheus.NewCounter(prometheus.CounterOpts{Name: "noregret_snapshots_total", Help: "Snapshots of the state saved."}),
-		by:        map[string]*counters{},
+		limited: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "noregret_http_limited_total",
+			Help: "Requests refused by the limit of their rate.",
+		}),
+		snapshots: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "noregret_snapshots_total",
+			Help: "Snapshots of the state saved.",
+		}),
+		by: map[string]*counters{},
 	}
 	m.registry.MustRegister(
 		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &stateCollector{s},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&stateCollector{s},
 	)
 	return m
 }
@@ -117,20 +124,31 @@ type stateCollector struct{ s *Server }
 var (
 	positionDesc = prometheus.NewDesc("noregret_log_last_position", "Position of the last event in the log.", nil, nil)
 	snapshotDesc = prometheus.NewDesc("noregret_log_snapshot_position", "Position of the latest snapshot.", nil, nil)
-	groupsDesc   = prometheus.NewDesc("noregret_log_groups_total", "Groups of events made durable, each with one flush of the disk.", nil, nil)
-	queueDesc    = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
-	failedDesc   = prometheus.NewDesc("noregret_log_failed", "1 when the log has failed and the service must be restarted.", nil, nil)
-	versionDesc  = prometheus.NewDesc("noregret_policy_version", "Version of an experiment's policy.", []string{"experiment"}, nil)
-	openDesc     = prometheus.NewDesc("noregret_open_units", "Units that wait for feedback.", []string{"experiment"}, nil)
-	orphanDesc   = prometheus.NewDesc("noregret_orphan_values_total", "Values of units whose exposure was never reported.", []string{"experiment"}, nil)
-	ratioDesc    = prometheus.NewDesc("noregret_sample_ratio_mismatch", "1 when units are not exposed to the arms as decided.", []string{"experiment"}, nil)
-	guardDesc    = prometheus.NewDesc("noregret_guardrail_state", "0 unknown, 1 ok, 2 watch, 3 breached.", []string{"experiment", "guardrail", "metric"}, nil)
-	feedbackDesc = prometheus.NewDesc("noregret_feedback_total", "Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
+	groupsDesc   = prometheus.NewDesc("noregret_log_groups_total",
+		"Groups of events made durable, each with one flush of the disk.", nil, nil)
+	queueDesc  = prometheus.NewDesc("noregret_queue_length", "Commands that wait for the writer.", nil, nil)
+	failedDesc = prometheus.NewDesc("noregret_log_failed",
+		"1 when the log has failed and the service must be restarted.", nil, nil)
+	versionDesc = prometheus.NewDesc("noregret_policy_version", "Version of an experiment's policy.",
+		[]string{"experiment"}, nil)
+	openDesc = prometheus.NewDesc("noregret_open_units", "Units that wait for feedback.", []string{"experiment"},
+		nil)
+	orphanDesc = prometheus.NewDesc("noregret_orphan_values_total",
+		"Values of units whose exposure was never reported.", []string{"experiment"}, nil)
+	ratioDesc = prometheus.NewDesc("noregret_sample_ratio_mismatch",
+		"1 when units are not exposed to the arms as decided.", []string{"experiment"}, nil)
+	guardDesc = prometheus.NewDesc("noregret_guardrail_state", "0 unknown, 1 ok, 2 watch, 3 breached.",
+		[]string{"experiment", "guardrail", "metric"}, nil)
+	feedbackDesc = prometheus.NewDesc("noregret_feedback_total",
+		"Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, versionDesc, openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc} {
+	for _, d := range []*prometheus.Desc{
+		positionDesc, snapshotDesc, groupsDesc, queueDesc, failedDesc, versionDesc,
+		openDesc, orphanDesc, ratioDesc, guardDesc, feedbackDesc,
+	} {
 		ch <- d
 	}
 }
@@ -169,7 +187,10 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(ratioDesc, mismatch, name)
 		for i, g := range v.Guardrails {
-			level := map[experiment.GuardState]float64{experiment.Ok: 1, experiment.Watch: 2, experiment.Breached: 3}[g.State]
+			level := map[experiment.GuardState]float64{
+				experiment.Ok: 1, experiment.Watch: 2,
+				experiment.Breached: 3,
+			}[g.State]
 			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}
 		counter(feedbackDesc, float64(v.Feedback.Accepted), name, "accepted")

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant, the
-// targeting key the unit.
+// OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant,
+// the targeting key the unit.
 
 // flag is a successful evaluation. The value is always present.
 type flag struct {
@@ -50,13 +50,19 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: err.Error()}, nil
 	}
 	if absent(in["context"]) {
-		return "", &flagFailure{ErrorCode: "TARGETING_KEY_MISSING", ErrorDetails: "want context.targetingKey, the unit"}, nil
+		return "", &flagFailure{
+			ErrorCode:    "TARGETING_KEY_MISSING",
+			ErrorDetails: "want context.targetingKey, the unit",
+		}, nil
 	}
 	if err := strictJSON(in["context"], &evaluation); err != nil {
 		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
 	}
 	if absent(evaluation["targetingKey"]) {
-		return "", &flagFailure{ErrorCode: "TARGETING_KEY_MISSING", ErrorDetails: "want context.targetingKey, the unit"}, nil
+		return "", &flagFailure{
+			ErrorCode:    "TARGETING_KEY_MISSING",
+			ErrorDetails: "want context.targetingKey, the unit",
+		}, nil
 	}
 	var unit string
 	if err := strictJSON(evaluation["targetingKey"], &unit); err != nil {
@@ -78,7 +84,10 @@ func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 // flagOf evaluates one experiment.
 func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
 	d := e.policy.Decide(unit)
-	t := experiment.Token{Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit, Time: now}
+	t := experiment.Token{
+		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+		Time: now,
+	}
 	id, err := s.signer.Append(nil, t)
 	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
 }
@@ -115,9 +124,9 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, f)
 }
 
-// evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and often enough
-// that no cached token grows older than half the shortest attribution window. Immediate exposures of all of
-// them are one write to the log.
+// evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
+// often enough that no cached token grows older than half the shortest attribution window.
+// Immediate exposures of all of them are one write to the log.
 func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {
@@ -150,7 +159,9 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 		size += entries[name].largest
 	}
 	if size > s.config.MaxAnswer && len(names) > 1 {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "flags", "%d experiments with values of up to %d bytes together: want at most %d; evaluate them one by one", len(names), size, s.config.MaxAnswer)
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "flags",
+			"%d experiments with values of up to %d bytes together: want at most %d; evaluate them one by one",
+			len(names), size, s.config.MaxAnswer)
 	}
 	out := struct {
 		Flags []flag `json:"flags"`

@@ -16,7 +16,8 @@ func TestOFREP(t *testing.T) {
 	var f flag
 	w.get(200, &f, "POST", "/ofrep/v1/evaluate/flags/toy", `{"context": {"targetingKey": "ann", "country": "de"}}`)
 	d := w.decide("toy", "ann")[0]
-	if f.Key != "toy" || f.Reason != "SPLIT" || f.Variant != d.Arm || string(f.Value) != string(d.Value) || f.Metadata.DecisionID != d.Token ||
+	if f.Key != "toy" || f.Reason != "SPLIT" || f.Variant != d.Arm || string(f.Value) != string(d.Value) ||
+		f.Metadata.DecisionID != d.Token ||
 		f.Metadata.Propensity != d.Propensity || f.Metadata.PolicyVersion != d.Version {
 		t.Errorf("%+v, decided %+v", f, d)
 	}
@@ -45,7 +46,8 @@ func TestOFREP(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	bulk := func(unit, tag string) (int, string, []flag) {
-		r, err := http.NewRequest("POST", w.http.URL+"/ofrep/v1/evaluate/flags", strings.NewReader(`{"context": {"targetingKey": "`+unit+`"}}`))
+		r, err := http.NewRequest("POST", w.http.URL+"/ofrep/v1/evaluate/flags",
+			strings.NewReader(`{"context": {"targetingKey": "`+unit+`"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +67,8 @@ func TestOFREP(t *testing.T) {
 		return resp.StatusCode, resp.Header.Get("ETag"), out.Flags
 	}
 	status, tag, flags := bulk("ann", "")
-	if status != 200 || tag == "" || len(flags) != 2 || flags[0].Key != "other" || flags[1].Key != "toy" || len(flags[0].Value) == 0 {
+	if status != 200 || tag == "" || len(flags) != 2 || flags[0].Key != "other" || flags[1].Key != "toy" ||
+		len(flags[0].Value) == 0 {
 		t.Fatalf("%d %s %+v", status, tag, flags)
 	}
 	if status, again, _ := bulk("ann", tag); status != 304 || again != tag {
@@ -85,13 +88,14 @@ func TestOFREP(t *testing.T) {
 	}
 }
 
-// TestBulkIsOneFlush: the immediate exposures of all flags of a bulk evaluation are one write to the log, and
-// each experiment has its own.
+// TestBulkIsOneFlush: the immediate exposures of all flags of a bulk evaluation are one write to
+// the log, and each experiment has its own.
 func TestBulkIsOneFlush(t *testing.T) {
 	w := newWorld(t)
 	const many = 12
 	for i := range many {
-		w.apply(fmt.Sprintf("name: e%d\narms: [{name: a, value: 1}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}\nexposure: immediate", i))
+		w.apply(fmt.Sprintf("name: e%d\narms: [{name: a, value: 1}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, "+
+			"split: {a: 1}}\nexposure: immediate", i))
 	}
 	before := w.server.log.Stats()
 	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "ann"}}`)

@@ -19,8 +19,8 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// The dashboard: pages rendered here, which work without a script. live.js replaces the parts of a page that
-// have changed, as a stream of server-sent events brings them.
+// The dashboard: pages rendered here, which work without a script. live.js replaces the parts of a
+// page that have changed, as a stream of server-sent events brings them.
 
 //go:embed pages
 var pageFiles embed.FS
@@ -41,12 +41,15 @@ func (s *Server) pageRoutes() []route {
 	}
 }
 
-// pagePolicy is the Content-Security-Policy of pages: nothing but what this service serves, nothing inline.
-const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// pagePolicy is the Content-Security-Policy of pages: nothing but what this service serves, nothing
+// inline.
+const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // pageTemplates are the templates by page. Each has the layout and the parts beside its own.
 var pageTemplates = sync.OnceValues(func() (map[string]*template.Template, error) {
-	shared, err := template.New("layout.html").Funcs(pageFuncs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
+	shared, err := template.New("layout.html").Funcs(pageFuncs).ParseFS(pageFiles, "pages/layout.html",
+		"pages/parts.html")
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,8 @@ var pageTemplates = sync.OnceValues(func() (map[string]*template.Template, error
 		if err != nil {
 			return nil, err
 		}
-		if all[strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "page-"), ".html")], err = t.ParseFS(pageFiles, name); err != nil {
+		if all[strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "page-"), ".html")],
+			err = t.ParseFS(pageFiles, name); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +89,8 @@ type shown struct {
 }
 
 // page makes a handler of a page; errors are pages, too.
-func (s *Server) page(make func(w http.ResponseWriter, r *http.Request) (*shown, error)) func(http.ResponseWriter, *http.Request) error {
+func (s *Server) page(make func(w http.ResponseWriter, r *http.Request) (*shown, error)) func(http.ResponseWriter,
+	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, err := make(w, r)
 		if err != nil {
@@ -146,7 +151,10 @@ func parts(names []string, data any) (map[string]template.HTML, error) {
 
 // asset serves the style sheet and the script.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
-	media := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(r.PathValue("file"))]
+	media := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml",
+	}[path.Ext(r.PathValue("file"))]
 	b, err := pageFiles.ReadFile("pages/" + r.PathValue("file"))
 	if err != nil || media == "" {
 		return withStatus(http.StatusNotFound, noregret.NotFound, "path", "there is no such file")
@@ -178,7 +186,10 @@ func (s *Server) listParts(_ *http.Request) (map[string]template.HTML, error) {
 func (s *Server) experimentPage(_ http.ResponseWriter, r *http.Request) (*shown, error) {
 	name := r.PathValue("name")
 	p, err := s.experimentParts(r)
-	return &shown{Page: "experiment", Title: name, Live: "/experiments/" + url.PathEscape(name) + "/live", Parts: p, Data: name}, err
+	return &shown{
+		Page: "experiment", Title: name, Live: "/experiments/" + url.PathEscape(name) + "/live", Parts: p,
+		Data: name,
+	}, err
 }
 
 // experimentPartNames are the parts of an experiment's page.
@@ -241,7 +252,8 @@ func (s *Server) visitor(r *http.Request) *principal {
 	return nil
 }
 
-// aroundPage lets browsers in by their cookie, on pages only, and shows the others the way to /login.
+// aroundPage lets browsers in by their cookie, on pages only, and shows the others the way to
+// /login.
 func (s *Server) aroundPage(rt route, limits *limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.ofThisSite(r); err != nil {

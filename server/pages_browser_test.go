@@ -46,8 +46,10 @@ func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := chromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("no-proxy-server", true),
 	)
 	limit, cancelLimit := context.WithTimeout(context.Background(), 2*time.Minute) // of a test that waits in vain
 	b := &browser{t: t}
@@ -114,7 +116,8 @@ func ask[T any](b *browser, expression string) T {
 // media emulates a preference of the user.
 func media(name, value string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
 		return chromedp.Void{}, err
 	}
 }
@@ -222,8 +225,8 @@ func TestBrowserLive(t *testing.T) {
 	}
 }
 
-// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login works
-// by keys alone.
+// TestBrowserKeyboard: Tab reaches every link, form and scrolling table, visibly, and the login
+// works by keys alone.
 func TestBrowserKeyboard(t *testing.T) {
 	_, config := withTokens(t)
 	w := newWorld(t, config)

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// livePace is the least time between two events of a stream, and liveShare the share of the time that
-// rendering a page may take: a page that costs more comes more rarely.
+// livePace is the least time between two events of a stream, and liveShare the share of the time
+// that rendering a page may take: a page that costs more comes more rarely.
 const (
 	livePace  = 300 * time.Millisecond
 	liveShare = 10
 )
 
-// renderings are the parts of pages as they were rendered last, so that all who look at one share it.
+// renderings are the parts of pages as they were rendered last, so that all who look at one share
+// it.
 type renderings struct {
 	mu sync.Mutex
 	by map[string]*rendering
@@ -30,9 +31,11 @@ type rendering struct {
 	took    time.Duration
 }
 
-// of is the rendering of a page for the state that changed stands for, made if there is none yet, and how
-// long it took to make.
-func (r *renderings) of(page string, changed <-chan struct{}, make func() (map[string]template.HTML, error)) (map[string]template.HTML, time.Duration, error) {
+// of is the rendering of a page for the state that changed stands for, made if there is none yet,
+// and how long it took to make.
+func (r *renderings) of(page string, changed <-chan struct{},
+	make func() (map[string]template.HTML, error),
+) (map[string]template.HTML, time.Duration, error) {
 	r.mu.Lock()
 	x := r.by[page]
 	if x == nil {
@@ -60,14 +63,17 @@ func (r *renderings) of(page string, changed <-chan struct{}, make func() (map[s
 	return x.parts, x.took, nil
 }
 
-// live makes a handler of a stream of server-sent events: each has the parts that have changed, as a JSON
-// object. It ends with the client or the service.
-func (s *Server) live(make func(r *http.Request) (map[string]template.HTML, error)) func(http.ResponseWriter, *http.Request) error {
+// live makes a handler of a stream of server-sent events: each has the parts that have changed, as
+// a JSON object. It ends with the client or the service.
+func (s *Server) live(make func(r *http.Request) (map[string]template.HTML, error)) func(http.ResponseWriter,
+	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		sent := map[string]template.HTML{}
 		for {
 			changed := s.Changed()
-			now, took, err := s.renderings.of(r.URL.Path, changed, func() (map[string]template.HTML, error) { return make(r) })
+			now, took, err := s.renderings.of(r.URL.Path, changed, func() (map[string]template.HTML, error) {
+				return make(r)
+			})
 			if err != nil {
 				if len(sent) == 0 {
 					return err

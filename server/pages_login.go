@@ -20,8 +20,9 @@ const (
 	keepSessions = 10_000
 )
 
-// sessions are the browsers that have logged in. The cookie is a random number that is worth nothing
-// elsewhere; it counts as long as the access token behind it is known. They are gone after a restart.
+// sessions are the browsers that have logged in. The cookie is a random number that is worth
+// nothing elsewhere; it counts as long as the access token behind it is known. They are gone after
+// a restart.
 type sessions struct {
 	mu sync.Mutex
 	by map[[sha256.Size]byte]session // by the cookie's hash
@@ -104,7 +105,8 @@ func cookie(r *http.Request, value string) *http.Cookie {
 	return c
 }
 
-// local is a path of this service as a browser writes it, in printable ASCII without a backslash, or "/".
+// local is a path of this service as a browser writes it, in printable ASCII without a backslash,
+// or "/".
 func local(path string) string {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
 	u, err := url.Parse(path)

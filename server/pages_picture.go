@@ -59,13 +59,18 @@ func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []p
 		const narrow = "&width=narrow"
 		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
 	}
-	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms table has the numbers of now.")}
+	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms "+
+		"table has the numbers of now.")}
 	if d.Objective != nil {
-		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what was known then, beside the best single arm and the best mixture by what is known now."),
-			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, on average over all units so far, by what is known now. Below zero the mixture has gained."))
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what "+
+			"was known then, beside the best single arm and the best mixture by what is known now."),
+			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
+				"on average over all units so far, by what is known now. Below zero the mixture has gained."))
 	}
 	for i, g := range r.Guardrails {
-		out = append(out, of("guardrail-"+strconv.Itoa(i), fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the interval of now. The guardrails table has the numbers.", g.Metric)))
+		out = append(out, of("guardrail-"+strconv.Itoa(i),
+			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
+				"interval of now. The guardrails table has the numbers.", g.Metric)))
 	}
 	return out
 }
@@ -132,7 +137,9 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 const mostArms = 7
 
 // steps makes a line that keeps each value until the next version.
-func steps(values []experiment.HistoryPoint, end float64, of func(h *experiment.HistoryPoint) (float64, bool)) (out plotter.XYs) {
+func steps(values []experiment.HistoryPoint, end float64,
+	of func(h *experiment.HistoryPoint) (float64, bool),
+) (out plotter.XYs) {
 	for i := range values {
 		y, ok := of(&values[i])
 		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
@@ -179,8 +186,8 @@ func short(name string) string {
 	return name
 }
 
-// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now, and
-// all others together.
+// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now,
+// and all others together.
 func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
@@ -198,7 +205,9 @@ func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	for _, name := range names {
 		weight[name] += r.Mixture[name]
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b))
+	})
 	shown := names[:min(len(names), mostArms)]
 	if len(names) == mostArms+1 {
 		shown = names
@@ -341,8 +350,8 @@ func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	return p, nil
 }
 
-// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best single
-// arm that they would flatten the picture, and reports whether there are any.
+// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best
+// single arm that they would flatten the picture, and reports whether there are any.
 func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	if best == nil || len(value) == 0 {
 		return value, false
@@ -360,9 +369,9 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	return value[first:], first > 0
 }
 
-// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of now.
-// Of a change relative to the control arm it is the metric itself, beside what the limit is by the
-// control arm's mean of now.
+// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
+// now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
+// the control arm's mean of now.
 func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
@@ -420,7 +429,8 @@ func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Repor
 	return p, nil
 }
 
-// optima remembers the best mixtures' values, which are costly, until an experiment has a new version.
+// optima remembers the best mixtures' values, which are costly, until an experiment has a new
+// version.
 type optima struct {
 	mu sync.Mutex
 	by map[string]optimumOf

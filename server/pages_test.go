@@ -47,7 +47,8 @@ func (w *world) round(name string, round int) (tokens []string) {
 	for i, d := range w.decide(name, units...) {
 		tokens = append(tokens, d.Token)
 		shown = append(shown, item{Token: d.Token})
-		said = append(said, item{d.Token, map[string]float64{"x": float64(len(d.Arm)%5) + float64(i%3), "y": 1 + float64(i%2)}})
+		said = append(said,
+			item{d.Token, map[string]float64{"x": float64(len(d.Arm)%5) + float64(i%3), "y": 1 + float64(i%2)}})
 	}
 	w.post("/v1/exposures", shown...)
 	w.post("/v1/feedback", said...)
@@ -80,7 +81,10 @@ func (w *world) text(status int, path string) string {
 				w.t.Errorf("%s has %q in it", path, bad)
 			}
 		}
-		for _, want := range []string{"<!DOCTYPE html>", `<html lang="en">`, `class="skip" href="#main"`, `<main id="main"`, "<title>", `name="viewport"`} {
+		for _, want := range []string{
+			"<!DOCTYPE html>", `<html lang="en">`, `class="skip" href="#main"`,
+			`<main id="main"`, "<title>", `name="viewport"`,
+		} {
 			if !strings.Contains(string(b), want) {
 				w.t.Errorf("%s lacks %s", path, want)
 			}
@@ -105,12 +109,15 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants(t, w.text(200, "/"), `href="/experiments/toy"`, "running", `<td class="n">160</td>`, fmt.Sprintf(`<td class="n">%d</td>`, r.Version), `class="state ok">ok<`, `class="state ok">good<`,
+	wants(t, w.text(200, "/"), `href="/experiments/toy"`, "running", `<td class="n">160</td>`,
+		fmt.Sprintf(`<td class="n">%d</td>`, r.Version), `class="state ok">ok<`, `class="state ok">good<`,
 		`<noscript><meta http-equiv="refresh"`, `data-live="/live"`, `role="status"`, "<caption>", `scope="col"`)
 	page := w.text(200, "/experiments/toy")
 	gain := r.Arms["gain"].Metrics["x"]
-	wants(t, page, "<h1>toy</h1>", fmt.Sprintf(`id="version">%d<`, r.Version), figure(*gain.Mean), interval(gain.Low, gain.High), interval(r.Guardrails[0].Low, r.Guardrails[0].High),
-		"at least 0", r.Regret.BestSingle.Arm+": "+figure(*r.Regret.BestSingle.Value), figure(*r.Regret.PerUnit), "160 accepted, 0 duplicate", "No problem is known", "created", "held back",
+	wants(t, page, "<h1>toy</h1>", fmt.Sprintf(`id="version">%d<`, r.Version), figure(*gain.Mean),
+		interval(gain.Low, gain.High), interval(r.Guardrails[0].Low, r.Guardrails[0].High),
+		"at least 0", r.Regret.BestSingle.Arm+": "+figure(*r.Regret.BestSingle.Value), figure(*r.Regret.PerUnit),
+		"160 accepted, 0 duplicate", "No problem is known", "created", "held back",
 		`data-live="/experiments/toy/live"`)
 	best, err := w.server.Optimum("toy")
 	if err != nil || best == nil {
@@ -133,8 +140,13 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s is not in its theme", a)
 		}
 	}
-	wants(t, w.text(200, "/experiments/toy/pictures/guardrail-0.svg"), "limit: at least 0", "interval of the mixture of now")
-	for _, path := range []string{"/experiments/toy/pictures/guardrail-1.svg", "/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg", "/experiments/toy/pictures/mixture.png", "/experiments/none/pictures/mixture.svg"} {
+	wants(t, w.text(200, "/experiments/toy/pictures/guardrail-0.svg"), "limit: at least 0",
+		"interval of the mixture of now")
+	for _, path := range []string{
+		"/experiments/toy/pictures/guardrail-1.svg",
+		"/experiments/toy/pictures/guardrail-.svg", "/experiments/toy/pictures/x.svg",
+		"/experiments/toy/pictures/mixture.png", "/experiments/none/pictures/mixture.svg",
+	} {
 		w.get(404, nil, "GET", path, "")
 	}
 	w.get(400, nil, "GET", "/experiments/toy/pictures/mixture.svg?theme=red", "")
@@ -147,12 +159,14 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	page = w.text(200, "/experiments/toy/explain?token="+tokens[7])
-	wants(t, page, "<strong>"+e.Arm+"</strong>", e.Hash, e.Unit, "falls here", "the decision is the same", "What was known when version 1")
+	wants(t, page, "<strong>"+e.Arm+"</strong>", e.Hash, e.Unit, "falls here", "the decision is the same",
+		"What was known when version 1")
 	if strings.Count(page, "falls here") != 1 {
 		t.Error("the draw falls on several arms")
 	}
 	wants(t, w.text(200, "/experiments/toy/explain"), `<label for="token">`, "<textarea")
-	wants(t, w.text(400, "/experiments/toy/explain?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"), `role="alert"`, "&lt;script&gt;alert(1)")
+	wants(t, w.text(400, "/experiments/toy/explain?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"), `role="alert"`,
+		"&lt;script&gt;alert(1)")
 	wants(t, w.text(400, "/experiments/toy/explain?token="+tamper(tokens[0])), "changed")
 }
 
@@ -173,7 +187,8 @@ func TestPagesEmpty(t *testing.T) {
 	wants(t, w.text(200, "/"), "There are none yet")
 	w.apply(toy)
 	wants(t, w.text(200, "/experiments/toy"), "unknown", "Nothing is known yet")
-	w.apply("name: ab\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 0.5, b: 0.5}}\n")
+	w.apply("name: ab\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, " +
+		"split: {a: 0.5, b: 0.5}}\n")
 	page := w.text(200, "/experiments/ab")
 	wants(t, page, "None are defined", "The experiment has no objective")
 	if strings.Contains(page, "objective.svg") {
@@ -225,14 +240,18 @@ func TestPagesEscape(t *testing.T) {
 		sources["live "+name] = text
 	}
 	for name, text := range sources {
-		for _, bad := range []string{"<script>alert", "<img src=x", "</h1><script", "]]></text><script", " ' onmouseover='"} {
+		for _, bad := range []string{
+			"<script>alert", "<img src=x", "</h1><script", "]]></text><script",
+			" ' onmouseover='",
+		} {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s has %q as it is", name, bad)
 			}
 		}
 	}
 	wants(t, sources["mixture"], "&lt;script&gt;alert(1)")
-	wants(t, sources["/experiments/hostile"], "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;img src=x onerror=alert(1)&gt;")
+	wants(t, sources["/experiments/hostile"], "&lt;script&gt;alert(1)&lt;/script&gt;",
+		"&lt;img src=x onerror=alert(1)&gt;")
 }
 
 // events reads the first n events of a stream.
@@ -272,7 +291,8 @@ func (w *world) events(path string, n int, between ...func()) (out []map[string]
 	return out
 }
 
-// TestLive: the stream brings all parts first, then those that change, and ends with the experiment.
+// TestLive: the stream brings all parts first, then those that change, and ends with the
+// experiment.
 func TestLive(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -298,7 +318,10 @@ func TestLive(t *testing.T) {
 
 func TestAssets(t *testing.T) {
 	w := newWorld(t)
-	for file, media := range map[string]string{"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for file, media := range map[string]string{
+		"style.css": "text/css; charset=utf-8",
+		"live.js":   "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
 		resp, err := http.Get(w.http.URL + "/assets/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +343,8 @@ const readerToken = "0123456789abcdef-eye"
 
 func withTokens(t testing.TB) (string, func(*Config)) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	text := "tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], token: " + readerToken + "}\n"
+	text := "tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: " +
+		"[decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], token: " + readerToken + "}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +354,8 @@ func withTokens(t testing.TB) (string, func(*Config)) {
 // login sends the form of /login.
 func (w *world) login(token, next string, header ...string) (*http.Response, string) {
 	w.t.Helper()
-	r, err := http.NewRequest("POST", w.http.URL+"/login", strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
+	r, err := http.NewRequest("POST", w.http.URL+"/login",
+		strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -350,10 +375,14 @@ func newGuarded(t *testing.T) (w *world, path string) {
 	return w, path
 }
 
-// TestLoginForms: pages show the way to the form, and the form lets in who may read, and back to this site only.
+// TestLoginForms: pages show the way to the form, and the form lets in who may read, and back to
+// this site only.
 func TestLoginForms(t *testing.T) {
 	w, _ := newGuarded(t)
-	for path, to := range map[string]string{"/": "/login?next=%2F", "/experiments/toy?a=b": "/login?next=%2Fexperiments%2Ftoy%3Fa%3Db"} {
+	for path, to := range map[string]string{
+		"/":                    "/login?next=%2F",
+		"/experiments/toy?a=b": "/login?next=%2Fexperiments%2Ftoy%3Fa%3Db",
+	} {
 		r, err := http.NewRequest("GET", w.http.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -371,28 +400,38 @@ func TestLoginForms(t *testing.T) {
 		w.get(401, nil, "GET", path, "")
 	}
 	w.get(200, nil, "GET", "/login?next=//evil.example", "", "Accept", "text/html")
-	for token, want := range map[string]string{"": "not known", "0123456789abcdef-nobody": "not known", "0123456789abcdef-app": "lacks the role read"} {
+	for token, want := range map[string]string{
+		"": "not known", "0123456789abcdef-nobody": "not known",
+		"0123456789abcdef-app": "lacks the role read",
+	} {
 		resp, page := w.login(token, "/")
-		if resp.StatusCode != 403 || len(resp.Cookies()) != 0 || !strings.Contains(page, want) || token != "" && strings.Contains(page, token) {
+		if resp.StatusCode != 403 || len(resp.Cookies()) != 0 || !strings.Contains(page, want) || token != "" &&
+			strings.Contains(page, token) {
 			t.Errorf("%q: status %d, %q", token, resp.StatusCode, page)
 		}
 	}
-	if resp, _ := w.login(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 || len(resp.Cookies()) != 0 {
+	if resp, _ := w.login(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 ||
+		len(resp.Cookies()) != 0 {
 		t.Errorf("a form of another site: status %d", resp.StatusCode)
 	}
-	for next, to := range map[string]string{"/experiments/toy": "/experiments/toy", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "": "/", "/logout": "/"} {
+	for next, to := range map[string]string{
+		"/experiments/toy": "/experiments/toy", "//evil.example": "/",
+		"https://evil.example": "/", `/\evil.example`: "/", "": "/", "/logout": "/",
+	} {
 		if resp, _ := w.login(readerToken, next); resp.StatusCode != 303 || resp.Header.Get("Location") != to {
 			t.Errorf("next %q: %d to %q", next, resp.StatusCode, resp.Header.Get("Location"))
 		}
 	}
 }
 
-// TestLoginCookie: the cookie opens pages, nothing else, and ends with time, the logout and the token.
+// TestLoginCookie: the cookie opens pages, nothing else, and ends with time, the logout and the
+// token.
 func TestLoginCookie(t *testing.T) {
 	w, path := newGuarded(t)
 	resp, _ := w.login(readerToken, "/")
 	c := resp.Cookies()[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || strings.Contains(c.Value, readerToken) {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" ||
+		strings.Contains(c.Value, readerToken) {
 		t.Errorf("%+v", c)
 	}
 	cookie := c.Name + "=" + c.Value
@@ -401,8 +440,9 @@ func TestLoginCookie(t *testing.T) {
 		return got
 	}
 	for path, want := range map[string]int{
-		"/": 200, "/experiments/toy": 200, "/experiments/toy/pictures/mixture.svg": 200, "/experiments/toy/explain": 200,
-		"/v1/experiments": 401, "/v1/experiments/toy/report": 401, "/v1/export": 401, "/metrics": 401,
+		"/": 200, "/experiments/toy": 200, "/experiments/toy/pictures/mixture.svg": 200,
+		"/experiments/toy/explain": 200,
+		"/v1/experiments":          401, "/v1/experiments/toy/report": 401, "/v1/export": 401, "/metrics": 401,
 	} {
 		if got := status(path); got != want {
 			t.Errorf("%s with the cookie: status %d, want %d", path, got, want)
@@ -428,7 +468,8 @@ func TestLoginCookie(t *testing.T) {
 	}
 	resp, _ = w.login(readerToken, "/")
 	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
-	if err := os.WriteFile(path, []byte("tokens: [{name: eye, roles: [read], token: 0123456789abcdef-new}]"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("tokens: [{name: eye, roles: [read], token: 0123456789abcdef-new}]"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.server.ReloadTokens(); err != nil {
@@ -443,7 +484,10 @@ func TestLoginCookie(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.123456: "0.1235", 12.3456: "12.35", 1234.56: "1235", -0.00123456: "-0.001235", 1e7: "1e+07", 2e-5: "2e-05"} {
+	for v, want := range map[float64]string{
+		0: "0", 0.123456: "0.1235", 12.3456: "12.35", 1234.56: "1235",
+		-0.00123456: "-0.001235", 1e7: "1e+07", 2e-5: "2e-05",
+	} {
 		if got := figure(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
@@ -459,8 +503,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestLiveOutlasts: a stream goes on beyond the time that other requests get. The pace between its events is
-// longer than that.
+// TestLiveOutlasts: a stream goes on beyond the time that other requests get. The pace between its
+// events is longer than that.
 func TestLiveOutlasts(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.RequestTime = livePace / 4 })
 	w.apply(toy)
@@ -502,10 +546,14 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service fail, and none
-// sends a browser elsewhere.
+// FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service
+// fail, and none sends a browser elsewhere.
 func FuzzLogin(f *testing.F) {
-	for _, body := range []string{"", "token=x", "token=" + readerToken + "&next=/experiments/toy", "token=" + readerToken + "&next=//evil.example", "token=" + readerToken + "&next=/\x1a", "token=" + readerToken + "&next=/%2e%zz", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken} {
+	for _, body := range []string{
+		"", "token=x", "token=" + readerToken + "&next=/experiments/toy",
+		"token=" + readerToken + "&next=//evil.example", "token=" + readerToken + "&next=/\x1a",
+		"token=" + readerToken + "&next=/%2e%zz", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken,
+	} {
 		f.Add([]byte(body))
 	}
 	_, config := withTokens(f)
@@ -516,7 +564,8 @@ func FuzzLogin(f *testing.F) {
 		rec := httptest.NewRecorder()
 		w.server.Handler().ServeHTTP(rec, r)
 		form, err := url.ParseQuery(string(body))
-		good := err == nil && slices.Contains([]string{readerToken, "0123456789abcdef-boss"}, strings.TrimSpace(form.Get("token")))
+		good := err == nil && slices.Contains([]string{readerToken, "0123456789abcdef-boss"},
+			strings.TrimSpace(form.Get("token")))
 		if entered := rec.Header().Get("Set-Cookie") != ""; entered != good || rec.Code >= 500 {
 			t.Errorf("%q: status %d, cookie %v", body, rec.Code, entered)
 		}
@@ -526,7 +575,8 @@ func FuzzLogin(f *testing.F) {
 	})
 }
 
-// TestRenderings: those who look at one page share what is rendered, until the state changes or rendering fails.
+// TestRenderings: those who look at one page share what is rendered, until the state changes or
+// rendering fails.
 func TestRenderings(t *testing.T) {
 	var r renderings
 	made := 0

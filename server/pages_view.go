@@ -41,7 +41,8 @@ var pageFuncs = template.FuncMap{
 	},
 }
 
-// figure is a number with four significant digits, without an exponent where it can be read without.
+// figure is a number with four significant digits, without an exponent where it can be read
+// without.
 func figure(v float64) string {
 	switch a := math.Abs(v); {
 	case v == 0:
@@ -117,7 +118,10 @@ func (s *Server) listRows() (*listed, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		row := listRow{Summary: e, Path: "/experiments/" + url.PathEscape(e.Name), Units: unitsOf(r), Problems: len(r.Health.Problems)}
+		row := listRow{
+			Summary: e, Path: "/experiments/" + url.PathEscape(e.Name), Units: unitsOf(r),
+			Problems: len(r.Health.Problems),
+		}
 		for _, g := range r.Guardrails {
 			if slices.Index(badness, g.State) > slices.Index(badness, row.Guard) {
 				row.Guard = g.State
@@ -185,7 +189,10 @@ func (s *Server) experimentView(name string) (*view, error) {
 	}
 	v := &view{Report: r, Path: "/experiments/" + url.PathEscape(name), Unit: d.Unit, Units: unitsOf(r), Definition: d}
 	for arm, a := range r.Arms {
-		row := armRow{Name: arm, Value: string(a.Value), Share: r.Mixture[arm], N: a.N, Active: a.Active, Control: a.Control}
+		row := armRow{
+			Name: arm, Value: string(a.Value), Share: r.Mixture[arm], N: a.N, Active: a.Active,
+			Control: a.Control,
+		}
 		for i := range d.Metrics {
 			row.Metrics = append(row.Metrics, a.Metrics[d.Metrics[i].Name])
 		}
@@ -212,7 +219,10 @@ func lastEvents(r *experiment.Report) []experiment.NoteReport {
 	out := slices.Clone(r.Notes)
 	for i, h := range r.History {
 		if i > 0 || h.Version > 1 { // the first one is "created"
-			out = append(out, experiment.NoteReport{Time: h.Time, Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause)})
+			out = append(out, experiment.NoteReport{
+				Time: h.Time,
+				Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause),
+			})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b experiment.NoteReport) int { return a.Time.Compare(b.Time) })
@@ -236,8 +246,8 @@ type knownRow struct {
 	Metrics []experiment.KnownMetric
 }
 
-// shownColours is how many arms of an explanation have a colour of their own; the next one is that of
-// all others.
+// shownColours is how many arms of an explanation have a colour of their own; the next one is that
+// of all others.
 const shownColours = 8
 
 // show fills in what an explanation says.

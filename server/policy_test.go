@@ -20,8 +20,8 @@ metrics: [{name: x, range: [0, 1e15]}]
 policy: {kind: fixed, split: {a: .5, b: .5}}
 `
 
-// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that who reads it decides as the
-// service does, whatever is in it.
+// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that who reads it
+// decides as the service does, whatever is in it.
 func TestPolicyBytes(t *testing.T) {
 	w := newWorld(t)
 	w.apply(escapes)
@@ -42,7 +42,8 @@ func TestPolicyBytes(t *testing.T) {
 		units = append(units, fmt.Sprint("unit-", i))
 	}
 	for _, d := range w.decide("hostile", units...) {
-		if got := p.Decide(d.Unit); got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version || !bytes.Equal(got.Value, d.Value) {
+		if got := p.Decide(d.Unit); got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
+			!bytes.Equal(got.Value, d.Value) {
 			t.Errorf("%s: here %s %s, there %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
 		}
 	}

@@ -49,7 +49,10 @@ func statusOf(err error) int {
 // writeError answers with a problem. What happened inside is not told.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
-	p := experiment.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: string(noregret.CodeOf(err))}
+	p := experiment.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status,
+		Code: string(noregret.CodeOf(err)),
+	}
 	if _, ok := errors.AsType[experiment.TokenError](err); ok {
 		p.Code = string(noregret.BadInput)
 	}

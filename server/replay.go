@@ -12,15 +12,18 @@ import (
 
 // Replay is what folding a log again has shown.
 type Replay struct {
-	// From is the position of the snapshot that the fold began with, 0 for none: the whole log was folded.
+	// From is the position of the snapshot that the fold began with, 0 for none: the whole log was
+	// folded.
 	From uint64 `json:"from"`
-	// Events were folded, up to the position; Refused of them changed nothing, as they broke a rule then, too.
+	// Events were folded, up to the position; Refused of them changed nothing, as they broke a rule
+	// then, too.
 	Events   uint64 `json:"events"`
 	Refused  uint64 `json:"refused"`
 	Position uint64 `json:"position"`
 	Digest   string `json:"digest"`
-	// Decisions counts the decisions that the log speaks of and that were made anew from the policies of the
-	// fold; Different those that came out otherwise, Unknown those of versions that are older than the log.
+	// Decisions counts the decisions that the log speaks of and that were made anew from the
+	// policies of the fold; Different those that came out otherwise, Unknown those of versions that
+	// are older than the log.
 	Decisions uint64 `json:"decisions"`
 	Different uint64 `json:"different"`
 	Unknown   uint64 `json:"unknown"`
@@ -47,8 +50,8 @@ const (
 	keepDifferences = 20
 )
 
-// ReplayEvents folds events into the state, which stands right before the first of them, up to a position
-// (0: all), and makes every decision that they speak of anew.
+// ReplayEvents folds events into the state, which stands right before the first of them, up to a
+// position (0: all), and makes every decision that they speak of anew.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
 	r := &Replay{From: state.Position(), Differences: []Difference{}}
 	policies := map[string]map[uint64]*experiment.Policy{}
@@ -95,9 +98,11 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 	return r, err
 }
 
-// decisions makes the decisions of an event anew, by the policies of the fold or, where it began with a snapshot,
-// those that this has kept.
-func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State, policies map[string]map[uint64]*experiment.Policy) {
+// decisions makes the decisions of an event anew, by the policies of the fold or, where it began
+// with a snapshot, those that this has kept.
+func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State,
+	policies map[string]map[uint64]*experiment.Policy,
+) {
 	p, err := experiment.Units(e)
 	if err != nil {
 		return // the fold refuses it, too
@@ -124,13 +129,14 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 		}
 		r.Different++
 		if len(r.Differences) < keepDifferences {
-			r.Differences = append(r.Differences, Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
+			r.Differences = append(r.Differences,
+				Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
 		}
 	}
 }
 
-// Origin is the state from which the most of a log can be folded again: an empty one, or that of its oldest
-// snapshot, when the events before are gone.
+// Origin is the state from which the most of a log can be folded again: an empty one, or that of
+// its oldest snapshot, when the events before are gone.
 func Origin(ctx context.Context, log eventlog.Log) (*experiment.State, error) {
 	saved, err := log.OldestSnapshot(ctx)
 	if err != nil {

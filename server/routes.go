@@ -80,13 +80,18 @@ func (s *Server) routesHandler() (http.Handler, error) {
 		known[rt.pattern] = strings.Trim(known[rt.pattern]+", "+methods, ", ")
 	}
 	for pattern, methods := range known {
-		mux.Handle(pattern, s.around(route{method: "other", pattern: pattern, serve: func(w http.ResponseWriter, r *http.Request) error {
-			w.Header().Set("Allow", methods)
-			return withStatus(http.StatusMethodNotAllowed, noregret.Usage, r.Method, "want %s", methods)
-		}}, limits))
+		mux.Handle(pattern,
+			s.around(route{
+				method: "other", pattern: pattern,
+				serve: func(w http.ResponseWriter, r *http.Request) error {
+					w.Header().Set("Allow", methods)
+					return withStatus(http.StatusMethodNotAllowed, noregret.Usage, r.Method, "want %s", methods)
+				},
+			}, limits))
 	}
 	nothing := s.around(route{method: "other", pattern: "/", serve: func(http.ResponseWriter, *http.Request) error {
-		return withStatus(http.StatusNotFound, noregret.NotFound, "path", "there is nothing here; /openapi.json says what there is")
+		return withStatus(http.StatusNotFound, noregret.NotFound, "path",
+			"there is nothing here; /openapi.json says what there is")
 	}}, limits)
 	mux.Handle("/", nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +103,8 @@ func (s *Server) routesHandler() (http.Handler, error) {
 	}), nil
 }
 
-// recorder notes the status of an answer. With patience, each write may take as long as that: the client of a
-// stream that does not read is cut off.
+// recorder notes the status of an answer. With patience, each write may take as long as that: the
+// client of a stream that does not read is cut off.
 type recorder struct {
 	http.ResponseWriter
 	status   int
@@ -153,7 +158,8 @@ func (s *Server) around(rt route, limits *limiter) http.Handler {
 				s.metrics.requests.WithLabelValues(name, code(rec.status)).Inc()
 			}
 			if s.config.Logger.Enabled(r.Context(), slog.LevelDebug) {
-				s.config.Logger.Debug("request", "route", name, "status", rec.status, "seconds", time.Since(begin).Seconds())
+				s.config.Logger.Debug("request", "route", name, "status", rec.status, "seconds",
+					time.Since(begin).Seconds())
 			}
 		}()
 		if err := s.admit(rt, rec, r, limits); err != nil {
@@ -203,26 +209,29 @@ func (s *Server) admit(rt route, w http.ResponseWriter, r *http.Request, limits 
 			return s.tooMany(w)
 		}
 		h.Set("WWW-Authenticate", `Bearer realm="noregret"`)
-		return withStatus(http.StatusUnauthorized, noregret.Usage, "Authorization", "want a bearer token that is known here")
+		return withStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
+			"want a bearer token that is known here")
 	}
 	if !limits.allow(p, r) {
 		return s.tooMany(w)
 	}
 	if !p.may(rt.role) {
-		return withStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s", p.name, rt.role)
+		return withStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s",
+			p.name, rt.role)
 	}
 	return nil
 }
 
-// ofThisSite refuses what a page of another site makes a browser send: where no access token is asked for,
-// that the request comes from this machine is all there is to go by. Then the host must be this machine's, too,
-// or a name that is turned to it would open everything to its owner.
+// ofThisSite refuses what a page of another site makes a browser send: where no access token is
+// asked for, that the request comes from this machine is all there is to go by. Then the host must
+// be this machine's, too, or a name that is turned to it would open everything to its owner.
 func (s *Server) ofThisSite(r *http.Request) error {
 	if err := s.cross.Check(r); err != nil {
 		return withStatus(http.StatusForbidden, noregret.Usage, "origin", "the request is of another site")
 	}
 	if s.config.Tokens == "" && !loopback(r.Host) {
-		return withStatus(http.StatusMisdirectedRequest, noregret.Usage, "host", "want a loopback address or localhost, as there are no access tokens")
+		return withStatus(http.StatusMisdirectedRequest, noregret.Usage, "host",
+			"want a loopback address or localhost, as there are no access tokens")
 	}
 	return nil
 }
@@ -251,7 +260,8 @@ func checkQuery(r *http.Request, known []string) error {
 func (s *Server) tooMany(w http.ResponseWriter) error {
 	s.metrics.limited.Inc()
 	w.Header().Set("Retry-After", "1")
-	return withStatus(http.StatusTooManyRequests, noregret.Usage, "rate", "more than %v requests a second", s.config.Rate)
+	return withStatus(http.StatusTooManyRequests, noregret.Usage, "rate", "more than %v requests a second",
+		s.config.Rate)
 }
 
 // body reads a request's body of one of the media types; no type counts as the first.
@@ -263,12 +273,14 @@ func body(r *http.Request, types ...string) ([]byte, error) {
 			known = known || media == want
 		}
 		if err != nil || !known {
-			return nil, withStatus(http.StatusUnsupportedMediaType, noregret.Usage, "Content-Type", "%q: want %s", t, strings.Join(types, " or "))
+			return nil, withStatus(http.StatusUnsupportedMediaType, noregret.Usage, "Content-Type", "%q: want %s", t,
+				strings.Join(types, " or "))
 		}
 	}
 	b, err := io.ReadAll(r.Body)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "body", "it has more than %d bytes", e.Limit)
+		return nil, withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "body", "it has more than %d bytes",
+			e.Limit)
 	}
 	if err != nil {
 		return nil, withStatus(http.StatusBadRequest, noregret.BadInput, "body", "it did not come whole")

@@ -16,7 +16,9 @@ import (
 // CheckListen refuses an address that others can reach when there are no access tokens.
 func (c Config) CheckListen(address string) error {
 	if c.Tokens == "" && !loopback(address) {
-		return noregret.Errorf(noregret.Usage, "listen", "%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens", address)
+		return noregret.Errorf(noregret.Usage, "listen",
+			"%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens",
+			address)
 	}
 	return nil
 }
@@ -33,7 +35,8 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// loopback reports whether an address, with or without a port, can be reached from this machine only.
+// loopback reports whether an address, with or without a port, can be reached from this machine
+// only.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -46,8 +49,9 @@ func loopback(address string) bool {
 // maxHeader bounds a request's line and headers.
 const maxHeader = 16 << 10
 
-// Serve answers on the listener until the context ends, then drains: it takes no new connections, finishes
-// the requests that run, for at most the given time, and closes the service. A nil certificate is plain HTTP.
+// Serve answers on the listener until the context ends, then drains: it takes no new connections,
+// finishes the requests that run, for at most the given time, and closes the service. A nil
+// certificate is plain HTTP.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
 	h := &http.Server{
 		Handler:           s.handler,

@@ -19,8 +19,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Server is the decision service on one log. Make one with [New], serve its [Server.Handler], and end it
-// with [Server.Close]. All methods are safe for concurrent use.
+// Server is the decision service on one log. Make one with [New], serve its [Server.Handler], and
+// end it with [Server.Close]. All methods are safe for concurrent use.
 type Server struct {
 	config  Config
 	log     eventlog.Log
@@ -57,8 +57,8 @@ type Server struct {
 	saving     atomic.Bool
 }
 
-// New opens the log in the data directory, folds it into the state, and starts the service. The error says
-// what is wrong with the configuration, the directory or the log.
+// New opens the log in the data directory, folds it into the state, and starts the service. The
+// error says what is wrong with the configuration, the directory or the log.
 func New(c Config) (*Server, error) {
 	c, err := c.resolve()
 	if err != nil {
@@ -67,7 +67,10 @@ func New(c Config) (*Server, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, noregret.Errorf(noregret.Internal, c.Data, "the data directory cannot be made: %w", err)
 	}
-	s := &Server{config: c, cross: http.NewCrossOriginProtection(), queue: make(chan *command, queueLength), written: make(chan struct{}), stop: make(chan struct{})}
+	s := &Server{
+		config: c, cross: http.NewCrossOriginProtection(), queue: make(chan *command, queueLength),
+		written: make(chan struct{}), stop: make(chan struct{}),
+	}
 	if s.auth, err = newAuth(c); err != nil {
 		return nil, err
 	}
@@ -113,23 +116,27 @@ func (s *Server) loadSigner() (err error) {
 	return err
 }
 
-// ReloadTokens reads the file of access tokens again, now. An error leaves them as they were; without a file
-// it does nothing. The service does so itself within a second of a change.
+// ReloadTokens reads the file of access tokens again, now. An error leaves them as they were;
+// without a file it does nothing. The service does so itself within a second of a change.
 func (s *Server) ReloadTokens() error { return s.auth.renew(s.config.Logger) }
 
-// maxEvent is the greatest size of a command's events: what a request's body can become, and some room.
+// maxEvent is the greatest size of a command's events: what a request's body can become, and some
+// room.
 func (c *Config) maxEvent() int { return min(int(2*c.MaxBody)+1<<20, 16<<20) }
 
 // logOptions let a group hold groupBytes and one command more.
 func (c *Config) logOptions() eventlog.Options {
-	return eventlog.Options{MaxEventBytes: c.maxEvent(), GroupEvents: 1 << 16, GroupBytes: c.maxEvent() + groupBytes + 2<<20}
+	return eventlog.Options{
+		MaxEventBytes: c.maxEvent(), GroupEvents: 1 << 16,
+		GroupBytes: c.maxEvent() + groupBytes + 2<<20,
+	}
 }
 
 // LogDir is where the log is in a data directory.
 func LogDir(data string) string { return filepath.Join(data, "log") }
 
-// Recover is the state of a log: its latest snapshot, and the events behind it folded into it. Where the
-// snapshot cannot be read and all events are still there, it folds them all.
+// Recover is the state of a log: its latest snapshot, and the events behind it folded into it.
+// Where the snapshot cannot be read and all events are still there, it folds them all.
 func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, snapshot uint64, err error) {
 	saved, err := log.LatestSnapshot(ctx)
 	if err != nil {
@@ -139,7 +146,8 @@ func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, sn
 	if saved.Position > 0 {
 		if err := state.UnmarshalBinary(saved.State); err != nil || state.Position() != saved.Position {
 			if log.Stats().First != 1 {
-				return nil, 0, noregret.Errorf(noregret.BadInput, "snapshot", "that of position %d cannot be read, and events before it are gone: %w", saved.Position, err)
+				return nil, 0, noregret.Errorf(noregret.BadInput, "snapshot",
+					"that of position %d cannot be read, and events before it are gone: %w", saved.Position, err)
 			}
 			state, saved.Position = experiment.NewState(), 0
 		}
@@ -157,7 +165,11 @@ func Fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upT
 		if err != nil {
 			return err
 		}
-		if _, err := state.Apply(r.Position, experiment.Event{Kind: r.Kind, Time: r.Time, Payload: r.Payload}); err != nil {
+		if _,
+			err := state.Apply(r.Position, experiment.Event{
+			Kind: r.Kind, Time: r.Time,
+			Payload: r.Payload,
+		}); err != nil {
 			return err
 		}
 		if r.Position >= upTo {
@@ -201,7 +213,8 @@ func loadKeys(path string) (*experiment.Keys, error) {
 	}
 	var k keyFile
 	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, path, "it does not hold keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
+		return nil, noregret.Errorf(noregret.BadInput, path,
+			"it does not hold keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
 	}
 	keys := &experiment.Keys{Current: k.Current, Secrets: k.Secrets}
 	if err := keys.Validate(); err != nil {
@@ -213,8 +226,8 @@ func loadKeys(path string) (*experiment.Keys, error) {
 // Handler serves the API.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close ends the service: what was taken is finished, a last snapshot is saved and the log closed. Call it
-// when no request is running any more ([Server.Serve] does). A second call does nothing.
+// Close ends the service: what was taken is finished, a last snapshot is saved and the log closed.
+// Call it when no request is running any more ([Server.Serve] does). A second call does nothing.
 func (s *Server) Close() error {
 	s.closing.Do(func() { s.closeErr = s.end() })
 	return s.closeErr
@@ -238,8 +251,8 @@ func (s *Server) end() error {
 	return errors.Join(err, s.log.Close())
 }
 
-// Drain begins the end: readiness fails, long polls and streams end. Requests are still answered, until the
-// listener is closed and [Server.Close] called.
+// Drain begins the end: readiness fails, long polls and streams end. Requests are still answered,
+// until the listener is closed and [Server.Close] called.
 func (s *Server) Drain() {
 	if !s.draining.Swap(true) {
 		close(s.stop)
@@ -259,7 +272,10 @@ func (s *Server) Experiments() []experiment.Summary {
 	out := []experiment.Summary{}
 	for _, name := range s.state.Names() {
 		p := s.state.Policy(name)
-		out = append(out, experiment.Summary{Name: name, Description: s.state.Definition(name).Description, State: p.State, Version: p.Version, Round: p.Round})
+		out = append(out, experiment.Summary{
+			Name: name, Description: s.state.Definition(name).Description,
+			State: p.State, Version: p.Version, Round: p.Round,
+		})
 	}
 	return out
 }
@@ -281,8 +297,8 @@ func (s *Server) Report(name string) (*experiment.Report, error) {
 	return s.state.Report(name)
 }
 
-// Explain says why a decision was what it was. The error is an [experiment.TokenError] for a token that is
-// not genuine or of another experiment.
+// Explain says why a decision was what it was. The error is an [experiment.TokenError] for a token
+// that is not genuine or of another experiment.
 func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
 	t, err := s.signer.Verify(token, s.config.Now())
 	if err == nil && t.Experiment != name {
@@ -296,8 +312,8 @@ func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
 	return s.state.Explain(t)
 }
 
-// State is the state's position and digest. It costs as much as a snapshot; the state is held up for the
-// time of a copy only.
+// State is the state's position and digest. It costs as much as a snapshot; the state is held up
+// for the time of a copy only.
 func (s *Server) State() (experiment.StateName, error) {
 	s.mu.RLock()
 	frozen, err := s.state.Freeze()
@@ -313,8 +329,9 @@ func noSuch(name string) error {
 	return noregret.Errorf(noregret.NotFound, "experiment", "there is no experiment %q", name)
 }
 
-// Optimum is the best mixture of an experiment's arms by the means as they are known now, by index of the
-// arms of its policy, with a certificate; nil where none can be told ([experiment.State.Optimum]).
+// Optimum is the best mixture of an experiment's arms by the means as they are known now, by index
+// of the arms of its policy, with a certificate; nil where none can be told
+// ([experiment.State.Optimum]).
 func (s *Server) Optimum(name string) (*pasto.Optimum, error) {
 	s.mu.RLock()
 	solve, err := s.state.Optimum(name)

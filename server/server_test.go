@@ -22,8 +22,8 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// TestDocument: every route is in the OpenAPI document and the other way round, with its role and its
-// parameters.
+// TestDocument: every route is in the OpenAPI document and the other way round, with its role and
+// its parameters.
 func TestDocument(t *testing.T) {
 	w := newWorld(t)
 	paths := doc().all["paths"].(map[string]any)
@@ -36,7 +36,8 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s is not in the document", key)
 			continue
 		}
-		if summary, _ := op["summary"].(string); rt.role != Anyone && !strings.Contains(summary, "role "+string(rt.role)) {
+		if summary, _ := op["summary"].(string); rt.role != Anyone &&
+			!strings.Contains(summary, "role "+string(rt.role)) {
 			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.role)
 		}
 		if _, open := op["security"]; open != (rt.role == Anyone) {
@@ -59,7 +60,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestWholeLoop goes once around: definition, decision, exposure, feedback, round, report, explanation.
+// TestWholeLoop goes once around: definition, decision, exposure, feedback, round, report,
+// explanation.
 func TestWholeLoop(t *testing.T) {
 	w := newWorld(t)
 	var a experiment.Applied
@@ -101,7 +103,8 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	tampered := tamper(ds[0].Token)
-	f := w.post("/v1/feedback", reported[0], item{tampered, map[string]float64{"x": 1}}, item{ds[1].Token, map[string]float64{"y": 99}}, item{"nonsense", nil})
+	f := w.post("/v1/feedback", reported[0], item{tampered, map[string]float64{"x": 1}},
+		item{ds[1].Token, map[string]float64{"y": 99}}, item{"nonsense", nil})
 	if f.Duplicate != 1 || f.Rejected != 3 || f.Items[1].Error == "" || f.Items[0].Status != "duplicate" {
 		t.Errorf("%+v", f)
 	}
@@ -117,14 +120,16 @@ func TestWholeLoop(t *testing.T) {
 	w.post("/v1/exposures", item{Token: w.decide("toy", units...)[0].Token})
 	var r experiment.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
-	if r.Version != 2 || r.Round != 2 || r.Feedback != (experiment.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 2}) {
+	if r.Version != 2 || r.Round != 2 ||
+		r.Feedback != (experiment.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 2}) {
 		t.Errorf("version %d, round %d, %+v", r.Version, r.Round, r.Feedback)
 	}
 	n := r.HoldBack.N
 	for _, a := range r.Arms {
 		n += a.N
 	}
-	if n != 301 || r.Arms["gain"].Metrics["x"].Mean == nil || *r.Arms["gain"].Metrics["x"].Mean != 2 || r.Mixture["control"] < .2 || r.Mixture["control"] > .2+1e-12 {
+	if n != 301 || r.Arms["gain"].Metrics["x"].Mean == nil || *r.Arms["gain"].Metrics["x"].Mean != 2 ||
+		r.Mixture["control"] < .2 || r.Mixture["control"] > .2+1e-12 {
 		t.Errorf("%d units, %+v, %v", n, r.Arms, r.Mixture)
 	}
 	var e experiment.Explanation
@@ -149,7 +154,13 @@ func TestOperator(t *testing.T) {
 		path   string
 		status int
 		state  experiment.Status
-	}{{"pause", 200, "paused"}, {"pause", 409, ""}, {"resume", 200, "running"}, {"rollback", 200, "rolled_back"}, {"resume", 200, "running"}} {
+	}{
+		{"pause", 200, "paused"},
+		{"pause", 409, ""},
+		{"resume", 200, "running"},
+		{"rollback", 200, "rolled_back"},
+		{"resume", 200, "running"},
+	} {
 		w.get(step.status, &s, "POST", "/v1/experiments/toy/"+step.path, `{"reason": "a test"}`)
 		if step.status == 200 && s.State != step.state {
 			t.Errorf("%s: %+v", step.path, s)
@@ -173,7 +184,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestRecovery: after a restart, from snapshots or without, the state is the same and is a fold of the log.
+// TestRecovery: after a restart, from snapshots or without, the state is the same and is a fold of
+// the log.
 func TestRecovery(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.SnapshotEvery = 5; c.Retain = time.Hour })
 	w.apply(toy)
@@ -218,7 +230,8 @@ func TestRecovery(t *testing.T) {
 				t.Fatal(err)
 			}
 			if digest, err := state.Digest(); err != nil || digest != want.Digest || state.Position() != want.Position {
-				t.Fatalf("round %d: the fold of the log is %s at %d, the state %+v", round, digest, state.Position(), want)
+				t.Fatalf("round %d: the fold of the log is %s at %d, the state %+v", round, digest, state.Position(),
+					want)
 			}
 		}
 	}
@@ -230,7 +243,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestDecideTakesNoLock: decisions are answered while the state is locked and the writer stands still.
+// TestDecideTakesNoLock: decisions are answered while the state is locked and the writer stands
+// still.
 func TestDecideTakesNoLock(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
@@ -345,7 +359,8 @@ func sendBy(client *http.Client, method, url, body, media string) (int, []byte, 
 	return resp.StatusCode, b.Bytes(), err
 }
 
-// TestServeDrains: requests that run when the end comes are answered, and what was answered is kept.
+// TestServeDrains: requests that run when the end comes are answered, and what was answered is
+// kept.
 func TestServeDrains(t *testing.T) {
 	noLeaks(t)
 	fs := vfs.NewMem()
@@ -379,12 +394,15 @@ func TestServeDrains(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for i := 0; ; i++ {
-				_, b, err := send("POST", "/v1/experiments/toy/decide", fmt.Sprintf(`{"units": ["%d-%d"]}`, c, i), "application/json")
+				_, b, err := send("POST", "/v1/experiments/toy/decide", fmt.Sprintf(`{"units": ["%d-%d"]}`, c, i),
+					"application/json")
 				var out struct{ Decisions []decision }
 				if err != nil || json.Unmarshal(b, &out) != nil || len(out.Decisions) == 0 {
 					return
 				}
-				status, b, err := send("POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, out.Decisions[0].Token), "application/json")
+				status, b, err := send("POST", "/v1/feedback",
+					fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, out.Decisions[0].Token),
+					"application/json")
 				if err != nil || status != 200 {
 					return
 				}
@@ -416,7 +434,8 @@ func TestServeDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A request whose answer was lost with its connection may have been taken, too: at most one a client.
+	// A request whose answer was lost with its connection may have been taken, too: at most one a
+	// client.
 	if got := int(r.Feedback.Accepted); got < acknowledged || got > acknowledged+4 {
 		t.Errorf("%d items were acknowledged, %d are there", acknowledged, got)
 	}
@@ -480,8 +499,10 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 	_, b := w.do("GET", "/metrics", "")
 	for _, want := range []string{
-		`noregret_decisions_total{experiment="toy"} 2`, `noregret_policy_version{experiment="toy"} 1`, `noregret_log_last_position 1`,
-		`noregret_guardrail_state{experiment="toy",guardrail="0",metric="y"} 0`, `noregret_http_request_duration_seconds_bucket{route="POST /v1/experiments/{name}/decide"`,
+		`noregret_decisions_total{experiment="toy"} 2`, `noregret_policy_version{experiment="toy"} 1`,
+		`noregret_log_last_position 1`,
+		`noregret_guardrail_state{experiment="toy",guardrail="0",metric="y"} 0`,
+		`noregret_http_request_duration_seconds_bucket{route="POST /v1/experiments/{name}/decide"`,
 		`noregret_http_requests_total{code="200",route="POST /v1/experiments/{name}/decide"} 1`,
 	} {
 		if !bytes.Contains(b, []byte(want)) {
@@ -505,8 +526,16 @@ func TestRateLimit(t *testing.T) {
 
 func TestConfigRefused(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"no directory": func(c *Config) { c.Data = "" }, "tick": func(c *Config) { c.Tick = 1 }, "body": func(c *Config) { c.MaxBody = 1 },
-		"items": func(c *Config) { c.MaxItems = -1 }, "answer": func(c *Config) { c.MaxAnswer = 1023 }, "streams": func(c *Config) { c.MaxStreams = -1 }, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
+		"no directory": func(c *Config) {
+			c.Data = ""
+		}, "tick": func(c *Config) { c.Tick = 1 }, "body": func(c *Config) { c.MaxBody = 1 },
+		"items": func(c *Config) {
+			c.MaxItems = -1
+		}, "answer": func(c *Config) {
+			c.MaxAnswer = 1023
+		}, "streams": func(c *Config) {
+			c.MaxStreams = -1
+		}, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
 		"keys": func(c *Config) { c.Keys = &experiment.Keys{} },
 	} {
@@ -518,7 +547,8 @@ func TestConfigRefused(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte(`{"current": 1, "secrets": {"1": "AAAA"}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte(`{"current": 1, "secrets": {"1": "AAAA"}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := New(Config{Data: dir, FS: vfs.NewMem()}); err == nil {
@@ -552,7 +582,9 @@ func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
 	send := func(units, sequence int) (f experiment.Fates) {
-		w.get(200, &f, "POST", "/v1/aggregates", fmt.Sprintf(`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))
+		w.get(200, &f, "POST", "/v1/aggregates",
+			fmt.Sprintf(
+				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))
 		return f
 	}
 	if f := send(-2, 1); f.Rejected != 1 {

@@ -7,14 +7,16 @@ import (
 	"testing"
 )
 
-// TestStreamLimit: one stream more of a kind than the limit is told so, and its place is free again once
-// another has ended. Other kinds, and a policy that is asked for without waiting, do not count.
+// TestStreamLimit: one stream more of a kind than the limit is told so, and its place is free again
+// once another has ended. Other kinds, and a policy that is asked for without waiting, do not
+// count.
 func TestStreamLimit(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxStreams = 1 })
 	w.apply(toy)
 	refused := func(path, detail string, header ...string) {
 		t.Helper()
-		if status, b := w.do("GET", path, "", header...); status != http.StatusServiceUnavailable || !strings.Contains(string(b), detail) {
+		if status, b := w.do("GET", path, "", header...); status != http.StatusServiceUnavailable ||
+			!strings.Contains(string(b), detail) {
 			t.Errorf("%s: status %d: %s", path, status, b)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/experiment"
 )
 
-// command is what a request asks of the writer: events to append, or, for changes that depend on the state,
-// a function that makes them. The writer answers on done.
+// command is what a request asks of the writer: events to append, or, for changes that depend on
+// the state, a function that makes them. The writer answers on done.
 type command struct {
 	events []experiment.Event
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
@@ -40,8 +40,8 @@ var (
 	errFailed   = errors.New("the log has failed, the service must be restarted")
 )
 
-// submit hands a command to the writer and waits for its answer. A context that ends while the command waits
-// in the queue takes nothing back: what the answer would have been is then unknown.
+// submit hands a command to the writer and waits for its answer. A context that ends while the
+// command waits in the queue takes nothing back: what the answer would have been is then unknown.
 func (s *Server) submit(ctx context.Context, c *command) ([]experiment.Outcome, error) {
 	if err := s.fits(c); err != nil {
 		return nil, err
@@ -68,7 +68,8 @@ func (s *Server) submit(ctx context.Context, c *command) ([]experiment.Outcome, 
 	}
 }
 
-// write is the writer: the one goroutine that appends to the log and folds it into the state, in order.
+// write is the writer: the one goroutine that appends to the log and folds it into the state, in
+// order.
 func (s *Server) write() {
 	defer close(s.written)
 	var held *command
@@ -117,7 +118,9 @@ func (s *Server) write() {
 // fits refuses a command that a group cannot hold, before the log does.
 func (s *Server) fits(c *command) error {
 	if n := sizeOf(c); n > s.config.maxEvent() || len(c.events) > groupEvents {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request", "it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, s.config.maxEvent())
+		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
+			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents,
+			s.config.maxEvent())
 	}
 	return nil
 }
@@ -164,7 +167,8 @@ func (s *Server) commit(group []*command) {
 	}
 	first, _, err := s.log.Append(context.Background(), events...)
 	if err == nil && first != s.state.Position()+1 {
-		err = noregret.Errorf(noregret.Internal, "log", "position %d was given, %d is next: somebody else writes to the log", first, s.state.Position()+1)
+		err = noregret.Errorf(noregret.Internal, "log",
+			"position %d was given, %d is next: somebody else writes to the log", first, s.state.Position()+1)
 	}
 	if err != nil {
 		s.stopTaking("the log has failed: nothing is taken any more; restart the service", err, group)
@@ -174,7 +178,8 @@ func (s *Server) commit(group []*command) {
 	outcomes := make([]experiment.Outcome, len(events))
 	s.mu.Lock()
 	for i := range events {
-		o, err := s.state.Apply(first+uint64(i), experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload})
+		o, err := s.state.Apply(first+uint64(i),
+			experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload})
 		if err != nil { // a defect: the event is in the log, what the state has of it is not known
 			s.mu.Unlock()
 			s.stopTaking("the fold has met a defect: nothing is taken any more", err, group)
@@ -200,7 +205,8 @@ func (s *Server) commit(group []*command) {
 	s.maintain()
 }
 
-// stopTaking refuses a group and everything that comes after it. Decisions go on, by the policies in force.
+// stopTaking refuses a group and everything that comes after it. Decisions go on, by the policies
+// in force.
 func (s *Server) stopTaking(what string, err error, group []*command) {
 	if s.failed.CompareAndSwap(nil, &err) {
 		s.config.Logger.Error(what, "error", err)
@@ -223,8 +229,8 @@ func (s *Server) pulse() {
 	close(*s.changed.Swap(&next))
 }
 
-// maintain saves a snapshot, in a goroutine of its own, when enough events have come since the last, and
-// drops events that are old enough. Only the writer calls it.
+// maintain saves a snapshot, in a goroutine of its own, when enough events have come since the
+// last, and drops events that are old enough. Only the writer calls it.
 func (s *Server) maintain() {
 	if s.state.Position() < s.snapshotAt+s.config.SnapshotEvery || !s.saving.CompareAndSwap(false, true) {
 		return
@@ -246,8 +252,8 @@ func (s *Server) maintain() {
 	}()
 }
 
-// save saves a snapshot and drops the events that are older than the time they are kept and that the
-// snapshot before covers.
+// save saves a snapshot and drops the events that are older than the time they are kept and that
+// the snapshot before covers.
 func (s *Server) save(state *experiment.Frozen) error {
 	b, err := state.MarshalBinary()
 	if err != nil {
@@ -294,8 +300,8 @@ func (s *Server) tick() {
 	}
 }
 
-// Tick looks whether time has made something possible, such as closing a round, and does it. The service
-// calls it by itself; a test with a clock of its own calls it, too.
+// Tick looks whether time has made something possible, such as closing a round, and does it. The
+// service calls it by itself; a test with a clock of its own calls it, too.
 func (s *Server) Tick() {
 	s.mu.RLock()
 	due := len(s.state.Due(s.clock())) > 0

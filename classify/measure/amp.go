@@ -2,13 +2,17 @@ package measure
 
 import "math"
 
-// Alternate is exact alternating maximization of a [Ratio] measure (AMP, Narasimhan, Kar and Jain 2015, algorithm 2; Dinkelbach's method
-// for a ratio). From the level v it calls model, which must return the rates (P, N) of a classifier that maximizes
-// k₊(v)·(mean reward on positives), k₋(v)·θ·(on negatives), and takes the measure of that classifier as the next level, until the level
-// rises by no more than tol or max models were made. It returns the levels, the start first. For exact maximisers every step shrinks
-// the gap to the best level by 1 - D(w*)/D(w) with D = 1 + γP + δN, so that four to seven steps suffice at any
-// class ratio. Levels are clamped to [0, 1] and to [Coefficients.Levels]. Model's error ends the search.
-func Alternate(k Coefficients, start, tol float64, most int, model func(level float64) (p, n float64, err error)) ([]float64, error) {
+// Alternate is exact alternating maximization of a [Ratio] measure (AMP, Narasimhan, Kar and Jain
+// 2015, algorithm 2; Dinkelbach's method for a ratio). From the level v it calls model, which must
+// return the rates (P, N) of a classifier that maximizes k₊(v)·(mean reward on positives),
+// k₋(v)·θ·(on negatives), and takes the measure of that classifier as the next level, until the
+// level rises by no more than tol or max models were made. It returns the levels, the start first.
+// For exact maximisers every step shrinks the gap to the best level by 1 - D(w*)/D(w) with D = 1 +
+// γP + δN, so that four to seven steps suffice at any class ratio. Levels are clamped to [0, 1] and
+// to [Coefficients.Levels]. Model's error ends the search.
+func Alternate(k Coefficients, start, tol float64, most int,
+	model func(level float64) (p, n float64, err error),
+) ([]float64, error) {
 	if math.IsNaN(start) {
 		start = 0
 	}

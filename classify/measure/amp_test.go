@@ -26,7 +26,11 @@ func TestAlternateOnCandidates(t *testing.T) {
 		values []float64
 		levels []float64
 	}{
-		{FBeta{B: 1}, []float64{.0952380952, .2368421053, .5283018868, .5917159763, .4484304933}, []float64{0, .0952380952, .5283018868, .5917159763}},
+		{
+			FBeta{B: 1},
+			[]float64{.0952380952, .2368421053, .5283018868, .5917159763, .4484304933},
+			[]float64{0, .0952380952, .5283018868, .5917159763},
+		},
 		{Jaccard(), nil, []float64{0, .05, .3589743590, .4201680672}},
 	} {
 		k := tc.m.Coefficients(19)
@@ -94,7 +98,9 @@ func TestAlternateOnGaussianROC(t *testing.T) {
 
 func TestAlternateError(t *testing.T) {
 	boom := errors.New("boom")
-	if _, err := Alternate(FBeta{B: 1}.Coefficients(1), 0, 0, 5, func(float64) (float64, float64, error) { return 0, 0, boom }); !errors.Is(err, boom) {
+	if _, err := Alternate(FBeta{B: 1}.Coefficients(1), 0, 0, 5, func(float64) (float64, float64, error) {
+		return 0, 0, boom
+	}); !errors.Is(err, boom) {
 		t.Errorf("got %v, want the model's error", err)
 	}
 }

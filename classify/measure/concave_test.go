@@ -8,7 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var concaves = []Concave{Min{}, HMean{}, QMean{}, GMean{}, BalancedAccuracy(), Youden(), WeightedRecall{C1: 0.9, C2: 0.3}}
+var concaves = []Concave{
+	Min{},
+	HMean{},
+	QMean{},
+	GMean{},
+	BalancedAccuracy(), Youden(),
+	WeightedRecall{C1: 0.9, C2: 0.3},
+}
 
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
@@ -23,11 +30,41 @@ func TestProjectionTable(t *testing.T) {
 		a, b       float64
 		m, h, q, g [2]float64
 	}{
-		{.2, .3, [2]float64{.45, .55}, [2]float64{.4608245293, .5407734273}, [2]float64{.2, .3}, [2]float64{.4677994683, .5344170247}},
-		{-.4, .9, [2]float64{0, 1}, [2]float64{.1369340579, 1.0902858536}, [2]float64{0, .7071067812}, [2]float64{.2390040894, 1.0460072068}},
-		{1.5, -.2, [2]float64{1, 0}, [2]float64{1.5328638277, .0310199389}, [2]float64{.7071067812, 0}, [2]float64{1.5382989700, .1625171731}},
-		{3, 1, [2]float64{1, 0}, [2]float64{1.8973665961, .6324555320}, [2]float64{.6708203932, .2236067977}, [2]float64{2.5, 1}},
-		{.1, -5, [2]float64{1, 0}, [2]float64{1.3057020936, .0737341561}, [2]float64{.1, 0}, [2]float64{1.1272845803, .2217718617}},
+		{
+			.2, .3,
+			[2]float64{.45, .55},
+			[2]float64{.4608245293, .5407734273},
+			[2]float64{.2, .3},
+			[2]float64{.4677994683, .5344170247},
+		},
+		{
+			-.4, .9,
+			[2]float64{0, 1},
+			[2]float64{.1369340579, 1.0902858536},
+			[2]float64{0, .7071067812},
+			[2]float64{.2390040894, 1.0460072068},
+		},
+		{
+			1.5, -.2,
+			[2]float64{1, 0},
+			[2]float64{1.5328638277, .0310199389},
+			[2]float64{.7071067812, 0},
+			[2]float64{1.5382989700, .1625171731},
+		},
+		{
+			3, 1,
+			[2]float64{1, 0},
+			[2]float64{1.8973665961, .6324555320},
+			[2]float64{.6708203932, .2236067977},
+			[2]float64{2.5, 1},
+		},
+		{
+			.1, -5,
+			[2]float64{1, 0},
+			[2]float64{1.3057020936, .0737341561},
+			[2]float64{.1, 0},
+			[2]float64{1.1272845803, .2217718617},
+		},
 		{-1, -1, [2]float64{.5, .5}, [2]float64{.5, .5}, [2]float64{0, 0}, [2]float64{.5, .5}},
 	} {
 		for _, row := range []struct {
@@ -67,7 +104,8 @@ func member(m Concave, r *rand.Rand, limit float64) (float64, float64) {
 	}
 }
 
-// The projection lies in A, is idempotent and satisfies the variational inequality ⟨p - Π(p), x - Π(p)⟩ ≤ 0 for x in A.
+// The projection lies in A, is idempotent and satisfies the variational inequality ⟨p - Π(p), x -
+// Π(p)⟩ ≤ 0 for x in A.
 func TestProjectionIsExact(t *testing.T) {
 	for _, m := range concaves {
 		rapid.Check(t, func(t *rapid.T) {
@@ -82,7 +120,8 @@ func TestProjectionIsExact(t *testing.T) {
 			for range 50 {
 				x, y := member(m, r, limit)
 				if ip := (a-al)*(x-al) + (b-be)*(y-be); ip > 1e-12*(1+math.Hypot(a, b)) {
-					t.Fatalf("%s: variational inequality broken by %g at (%v, %v), limit %v, member (%v, %v)", m.Name(), ip, a, b, limit, x, y)
+					t.Fatalf("%s: variational inequality broken by %g at (%v, %v), limit %v, member (%v, %v)", m.Name(),
+						ip, a, b, limit, x, y)
 				}
 			}
 		})
@@ -182,8 +221,8 @@ func TestConcaveValues(t *testing.T) {
 	}
 }
 
-// Measures of counts equal Ψ of the rates; Ψ_A equals Ψ on [0, 1]² and is the minimum over members of A; the initial
-// dual is a member; Ψ moves by at most the modulus; all are monotone.
+// Measures of counts equal Ψ of the rates; Ψ_A equals Ψ on [0, 1]² and is the minimum over members
+// of A; the initial dual is a member; Ψ moves by at most the modulus; all are monotone.
 func TestConcaveProperties(t *testing.T) {
 	for _, m := range concaves {
 		rapid.Check(t, func(t *rapid.T) {
@@ -227,14 +266,16 @@ func TestConcaveProperties(t *testing.T) {
 	}
 }
 
-// The extension is attained: some member of A reaches it (so that it is the minimum, not a lower bound).
+// The extension is attained: some member of A reaches it (so that it is the minimum, not a lower
+// bound).
 func TestExtendedIsAttained(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, m := range []Concave{HMean{}, QMean{}, GMean{}} {
 		for range 100 {
 			u, v := r.Float64()*4-3, r.Float64()*4-3
 			const limit = 2.0
-			// The minimiser of a linear function over A is the projection of a far point against the gradient.
+			// The minimiser of a linear function over A is the projection of a far point against
+			// the gradient.
 			best := math.Inf(1)
 			for _, far := range []float64{10, 1e3, 1e5} {
 				a, b := m.Project(-far*u, -far*v, limit)

@@ -2,9 +2,10 @@ package measure
 
 import "math"
 
-// GowerLegendre is (TP + TN)/(TP + TN + σ(FP + FN)) with σ > 0 (Gower and Legendre 1986). σ = 1 is accuracy (simple matching), σ = 2
-// Rogers–Tanimoto, σ = ½ Sokal–Sneath. It is an increasing function of accuracy, and its weights are equal
-// at every level, so training for it is training for accuracy. Coefficients: a = (0, 1, θ), b = (σ(1+θ), 1-σ, θ(1-σ)).
+// GowerLegendre is (TP + TN)/(TP + TN + σ(FP + FN)) with σ > 0 (Gower and Legendre 1986). σ = 1 is
+// accuracy (simple matching), σ = 2 Rogers–Tanimoto, σ = ½ Sokal–Sneath. It is an increasing
+// function of accuracy, and its weights are equal at every level, so training for it is training
+// for accuracy. Coefficients: a = (0, 1, θ), b = (σ(1+θ), 1-σ, θ(1-σ)).
 type GowerLegendre struct {
 	// Sigma weighs the errors against the hits.
 	Sigma float64
@@ -38,7 +39,10 @@ func (m GowerLegendre) Value(c Confusion) float64 {
 // Coefficients implements [Ratio].
 func (m GowerLegendre) Coefficients(theta float64) Coefficients {
 	s := m.Sigma
-	return Coefficients{A: [3]float64{0, 1, theta}, B: [3]float64{s * (1 + theta), 1 - s, theta * (1 - s)}, Theta: theta}
+	return Coefficients{
+		A: [3]float64{0, 1, theta}, B: [3]float64{s * (1 + theta), 1 - s, theta * (1 - s)},
+		Theta: theta,
+	}
 }
 
 // Degenerate implements [Ratio].

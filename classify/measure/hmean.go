@@ -40,10 +40,11 @@ func (HMean) Conjugate(_, _ float64) float64 { return 0 }
 // ConjugateGradient implements [Concave].
 func (HMean) ConjugateGradient() (float64, float64) { return 0, 0 }
 
-// Project implements [Concave]. A point beyond the ball goes to the arc, which lies inside the curved
-// constraint; a point below the curve α = 2s², β = 2(1-s)², s = ½ + x goes to the one real root
-// of 4x³ + (3-a-b)x - (a-b)/2 = 0, with the original, unclipped a and b. On the curve's side 3-a-b ≥ 1, so the cubic is
-// increasing, and Newton's method from the root of its linear part falls monotonically to the root.
+// Project implements [Concave]. A point beyond the ball goes to the arc, which lies inside the
+// curved constraint; a point below the curve α = 2s², β = 2(1-s)², s = ½ + x goes to the one real
+// root of 4x³ + (3-a-b)x - (a-b)/2 = 0, with the original, unclipped a and b. On the curve's side
+// 3-a-b ≥ 1, so the cubic is increasing, and Newton's method from the root of its linear part falls
+// monotonically to the root.
 func (HMean) Project(a, b, _ float64) (float64, float64) {
 	ap, bp := max(a, 0), max(b, 0)
 	if r := hypot(ap, bp); r > 2 {

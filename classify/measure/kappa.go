@@ -1,7 +1,7 @@
 package measure
 
-// Kappa is Cohen's κ = (pₒ - pₑ)/(1 - pₑ) (Cohen 1960): agreement beyond chance. Coefficients: a = (-2θ, 2θ, 2θ),
-// b = (1+θ², θ-1, -θ(θ-1)).
+// Kappa is Cohen's κ = (pₒ - pₑ)/(1 - pₑ) (Cohen 1960): agreement beyond chance. Coefficients: a =
+// (-2θ, 2θ, 2θ), b = (1+θ², θ-1, -θ(θ-1)).
 type Kappa struct{}
 
 // Name implements [Measure].

@@ -62,9 +62,9 @@ type Concave interface {
 	Measure
 	// Of is Ψ(p, n) for rates in [0, 1].
 	Of(p, n float64) float64
-	// Extended is Ψ_A(u, v), the minimum over the (capped) dual region of αu + βv - Ψ*(α, β): equal to
-	// Of on [0, 1]², finite, concave and monotone for all rewards, also negative ones.
-	// Limit is as for Project.
+	// Extended is Ψ_A(u, v), the minimum over the (capped) dual region of αu + βv - Ψ*(α, β): equal
+	// to Of on [0, 1]², finite, concave and monotone for all rewards, also negative ones. Limit is
+	// as for Project.
 	Extended(u, v, limit float64) float64
 	// Conjugate is the concave conjugate Ψ*(α, β) on the dual region.
 	Conjugate(alpha, beta float64) float64
@@ -95,7 +95,8 @@ type Ratio interface {
 	Degenerate() bool
 }
 
-// Coefficients is the canonical form (A[0] + A[1]·P + A[2]·N) / (B[0] + B[1]·P + B[2]·N) of a [Ratio] measure.
+// Coefficients is the canonical form (A[0] + A[1]·P + A[2]·N) / (B[0] + B[1]·P + B[2]·N) of a
+// [Ratio] measure.
 type Coefficients struct {
 	A, B  [3]float64
 	Theta float64
@@ -106,8 +107,8 @@ func (k Coefficients) Of(p, n float64) float64 {
 	return (k.A[0] + float64(k.A[1]*p) + float64(k.A[2]*n)) / (k.B[0] + float64(k.B[1]*p) + float64(k.B[2]*n))
 }
 
-// Valuation is V(w, v) = c + (α - vγ)P + (β - vδ)N with c = a₀/b₀, α = a₁/b₀, β = a₂/b₀,
-// γ = b₁/b₀, δ = b₂/b₀ (Narasimhan, Kar and Jain 2015, definition 6). Where the denominators are positive,
+// Valuation is V(w, v) = c + (α - vγ)P + (β - vδ)N with c = a₀/b₀, α = a₁/b₀, β = a₂/b₀, γ = b₁/b₀,
+// δ = b₂/b₀ (Narasimhan, Kar and Jain 2015, definition 6). Where the denominators are positive,
 // V(w, v) ≥ v exactly when the measure of w is at least v (lemma 7).
 func (k Coefficients) Valuation(p, n, v float64) float64 {
 	b0 := k.B[0]
@@ -120,8 +121,9 @@ func (k Coefficients) Weights(v float64) (positive, negative float64) {
 	return k.StreamWeights(v, k.Theta)
 }
 
-// StreamWeights is [Coefficients.Weights] for examples drawn with another class ratio than the population's, for a subsample: k₋ is
-// divided by the θ of the examples, while the coefficients are those of the population.
+// StreamWeights is [Coefficients.Weights] for examples drawn with another class ratio than the
+// population's, for a subsample: k₋ is divided by the θ of the examples, while the coefficients are
+// those of the population.
 func (k Coefficients) StreamWeights(v, theta float64) (positive, negative float64) {
 	return k.A[1] - float64(v*k.B[1]), (k.A[2] - float64(v*k.B[2])) / theta
 }
@@ -143,7 +145,8 @@ func (k Coefficients) Levels() (lo, hi float64) {
 	return lo + 0, hi // + 0 turns -0 into 0
 }
 
-// RewardRange is the supremum of m such that rewards in [0, m) keep the denominator positive; +Inf where any m does.
+// RewardRange is the supremum of m such that rewards in [0, m) keep the denominator positive; +Inf
+// where any m does.
 func (k Coefficients) RewardRange() float64 {
 	f := (min(k.B[1], 0) + min(k.B[2], 0)) / k.B[0]
 	if f >= 0 {

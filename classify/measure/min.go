@@ -2,7 +2,8 @@ package measure
 
 import "math"
 
-// Min is min(P, N), the worse of the two class accuracies. Dual region {α + β = 1, α, β ≥ 0}, Ψ* = 0.
+// Min is min(P, N), the worse of the two class accuracies. Dual region {α + β = 1, α, β ≥ 0}, Ψ* =
+// 0.
 type Min struct{}
 
 // Name implements [Measure].

@@ -7,10 +7,10 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// MulticlassConcave is a measure Ψ(R₁, ..., R_C) of the recalls of C ≥ 2 classes that is concave and
-// non-decreasing in each. The two-class theory (Narasimhan, Kar and Jain 2015) carries over
-// word for word; the extension to C classes is this project's. With the concave conjugate
-// Ψ*(α) = inf {⟨α, u⟩ - Ψ(u)} and the dual region A ⊂ ℝ^C,
+// MulticlassConcave is a measure Ψ(R₁, ..., R_C) of the recalls of C ≥ 2 classes that is concave
+// and non-decreasing in each. The two-class theory (Narasimhan, Kar and Jain 2015) carries over
+// word for word; the extension to C classes is this project's. With the concave conjugate Ψ*(α) =
+// inf {⟨α, u⟩ - Ψ(u)} and the dual region A ⊂ ℝ^C,
 //
 //	Ψ(R) = min over α in A of ⟨α, R⟩ - Ψ*(α).
 //
@@ -23,23 +23,25 @@ type MulticlassConcave interface {
 	Name() string
 	// Of is Ψ at recalls in [0, 1]; NaN when one is NaN (an empty class). O(C).
 	Of(recalls []float64) float64
-	// Extended is Ψ_A(u), the minimum over the (capped) dual region of ⟨α, u⟩ - Ψ*(α): equal to Of on
-	// [0, 1]^C, finite, concave and monotone for all rewards, also negative ones. Limit is as for Project.
+	// Extended is Ψ_A(u), the minimum over the (capped) dual region of ⟨α, u⟩ - Ψ*(α): equal to Of
+	// on [0, 1]^C, finite, concave and monotone for all rewards, also negative ones. Limit is as
+	// for Project.
 	Extended(rewards []float64, limit float64) float64
 	// Conjugate is Ψ*(α) on the dual region. O(C).
 	Conjugate(alpha []float64) float64
 	// ConjugateGradient is each of the C equal coordinates of ∇Ψ*, which is constant on the
 	// region for every measure here.
 	ConjugateGradient() float64
-	// Project writes the Euclidean projection of a on A to dst. Where A is unbounded (G-mean), limit > 1/C
-	// caps all coordinates; elsewhere it is not used. O(C log C) or O(C) times the
+	// Project writes the Euclidean projection of a on A to dst. Where A is unbounded (G-mean),
+	// limit > 1/C caps all coordinates; elsewhere it is not used. O(C log C) or O(C) times the
 	// number of Newton steps, some ten.
 	Project(dst, a []float64, limit float64)
 	// OptimalDual writes ∇Ψ(u), what a converged dual equals at rewards u > 0, to dst. O(C).
 	OptimalDual(dst, u []float64)
 	// InitialDual fills dst with the dual that a learner starts from: 1/C each, a point of A.
 	InitialDual(dst []float64)
-	// DualRadius is the largest L₂ norm in A for C classes: the Lipschitz constant of Ψ; +Inf for G-mean.
+	// DualRadius is the largest L₂ norm in A for C classes: the Lipschitz constant of Ψ; +Inf for
+	// G-mean.
 	DualRadius(classes int) float64
 }
 
@@ -59,7 +61,8 @@ func norm(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// MulticlassMin is min_k R_k, the recall of the worst class. Dual region: the simplex {α ≥ 0, Σα = 1}, Ψ* = 0.
+// MulticlassMin is min_k R_k, the recall of the worst class. Dual region: the simplex {α ≥ 0, Σα =
+// 1}, Ψ* = 0.
 type MulticlassMin struct{}
 
 // Name implements [MulticlassConcave].
@@ -146,13 +149,14 @@ func (MulticlassQMean) Conjugate(alpha []float64) float64 {
 // ConjugateGradient implements [MulticlassConcave].
 func (MulticlassQMean) ConjugateGradient() float64 { return 1 }
 
-// Project implements [MulticlassConcave]: the orthant first, then the ball. That is exact since the ball is centred
-// at the apex of the cone; the other order is wrong. O(C).
+// Project implements [MulticlassConcave]: the orthant first, then the ball. That is exact since the
+// ball is centred at the apex of the cone; the other order is wrong. O(C).
 func (MulticlassQMean) Project(dst, a []float64, _ float64) {
 	clipToBall(dst, a, 1/math.Sqrt(float64(len(a))))
 }
 
-// clipToBall writes the projection of a on {α ≥ 0, ‖α‖ ≤ radius} to dst and reports whether the ball was active.
+// clipToBall writes the projection of a on {α ≥ 0, ‖α‖ ≤ radius} to dst and reports whether the
+// ball was active.
 func clipToBall(dst, a []float64, radius float64) bool {
 	for k, v := range a {
 		dst[k] = max(v, 0)
@@ -168,8 +172,8 @@ func clipToBall(dst, a []float64, radius float64) bool {
 	return true
 }
 
-// OptimalDual implements [MulticlassConcave]: (1-u_k)/(Cρ) with ρ = √(Σ(1-u)²/C); undefined (NaN) where all u are 1 and every
-// point of A is optimal.
+// OptimalDual implements [MulticlassConcave]: (1-u_k)/(Cρ) with ρ = √(Σ(1-u)²/C); undefined (NaN)
+// where all u are 1 and every point of A is optimal.
 func (m MulticlassQMean) OptimalDual(dst, u []float64) {
 	rho := 1 - m.Of(u)
 	for k, v := range u {
@@ -183,8 +187,8 @@ func (MulticlassQMean) InitialDual(dst []float64) { uniform(dst) }
 // DualRadius implements [MulticlassConcave].
 func (MulticlassQMean) DualRadius(classes int) float64 { return 1 / math.Sqrt(float64(classes)) }
 
-// MacroRecall is the arithmetic mean ΣR_k/C of the recalls, which for C = 2 is balanced accuracy. Its dual region is
-// the single point (1/C, ..., 1/C), Ψ* = 0: SPADE on it is class-balanced SGD.
+// MacroRecall is the arithmetic mean ΣR_k/C of the recalls, which for C = 2 is balanced accuracy.
+// Its dual region is the single point (1/C, ..., 1/C), Ψ* = 0: SPADE on it is class-balanced SGD.
 type MacroRecall struct{}
 
 // Name implements [MulticlassConcave].
@@ -220,7 +224,13 @@ func (MacroRecall) InitialDual(dst []float64) { uniform(dst) }
 // DualRadius implements [MulticlassConcave].
 func (MacroRecall) DualRadius(classes int) float64 { return 1 / math.Sqrt(float64(classes)) }
 
-var multiclassConcaves = []MulticlassConcave{MulticlassMin{}, MulticlassHMean{}, MulticlassQMean{}, MulticlassGMean{}, MacroRecall{}}
+var multiclassConcaves = []MulticlassConcave{
+	MulticlassMin{},
+	MulticlassHMean{},
+	MulticlassQMean{},
+	MulticlassGMean{},
+	MacroRecall{},
+}
 
 // MulticlassNames lists the measures that [ParseMulticlass] knows.
 func MulticlassNames() []string {
@@ -231,9 +241,9 @@ func MulticlassNames() []string {
 	return names
 }
 
-// ParseMulticlass returns the measure of class recalls of the given name: min, hmean, qmean, gmean or macro_recall. For
-// macro_f1 and other measures of a single-label problem that are no concave function of the recalls it fails
-// with an error of code usage that says what to do instead.
+// ParseMulticlass returns the measure of class recalls of the given name: min, hmean, qmean, gmean
+// or macro_recall. For macro_f1 and other measures of a single-label problem that are no concave
+// function of the recalls it fails with an error of code usage that says what to do instead.
 func ParseMulticlass(name string) (MulticlassConcave, error) {
 	for _, m := range multiclassConcaves {
 		if m.Name() == name {
@@ -242,9 +252,12 @@ func ParseMulticlass(name string) (MulticlassConcave, error) {
 	}
 	switch name {
 	case "macro_f1":
-		return nil, usage("macro_f1 of single-label classes is a sum of ratios, neither concave in the recalls nor pseudo-linear; train one class against the rest, with a threshold each, as a heuristic")
+		return nil, usage("macro_f1 of single-label classes is a sum of ratios, neither concave in the recalls nor " +
+			"pseudo-linear; train one class against the rest, with a threshold each, as a heuristic")
 	case "micro_f1", "accuracy":
-		return nil, usage("%s of single-label classes is plain accuracy, which unweighted training maximizes; of the class recalls there are %s", name, strings.Join(MulticlassNames(), ", "))
+		return nil, usage("%s of single-label classes is plain accuracy, which unweighted training maximizes; of the "+
+			"class recalls there are %s", name, strings.Join(MulticlassNames(), ", "))
 	}
-	return nil, usage("no measure of class recalls is named %q; there are %s", name, strings.Join(MulticlassNames(), ", "))
+	return nil, usage("no measure of class recalls is named %q; there are %s", name,
+		strings.Join(MulticlassNames(), ", "))
 }

@@ -8,7 +8,8 @@ type MulticlassConfusion struct {
 	counts  []float64 // counts[k·C + j]: the weight of class k predicted as j
 }
 
-// NewMulticlassConfusion returns an empty matrix. It fails with an error of code usage unless classes ≥ 2.
+// NewMulticlassConfusion returns an empty matrix. It fails with an error of code usage unless
+// classes ≥ 2.
 func NewMulticlassConfusion(classes int) (MulticlassConfusion, error) {
 	if classes < 2 {
 		return MulticlassConfusion{}, usage("number of classes is %d, want at least 2", classes)
@@ -19,7 +20,8 @@ func NewMulticlassConfusion(classes int) (MulticlassConfusion, error) {
 // Classes is C; 0 for the zero value.
 func (c MulticlassConfusion) Classes() int { return c.classes }
 
-// Add counts one example of the given class, prediction (both in 0..C-1, else it panics) and weight.
+// Add counts one example of the given class, prediction (both in 0..C-1, else it panics) and
+// weight.
 func (c MulticlassConfusion) Add(class, predicted int, weight float64) {
 	c.counts[:c.classes*c.classes][class*c.classes : (class+1)*c.classes][predicted] += weight
 }
@@ -38,7 +40,8 @@ func (c MulticlassConfusion) Clone() MulticlassConfusion {
 	return c
 }
 
-// Recalls appends the C recalls, the share of each class that was predicted right, to dst; that of an empty class is NaN.
+// Recalls appends the C recalls, the share of each class that was predicted right, to dst; that of
+// an empty class is NaN.
 func (c MulticlassConfusion) Recalls(dst []float64) []float64 {
 	for k := range c.classes {
 		b := c.OneVsRest(k)
@@ -47,7 +50,8 @@ func (c MulticlassConfusion) Recalls(dst []float64) []float64 {
 	return dst
 }
 
-// Accuracy is the share of the weight that was predicted right, which equals micro-averaged F₁; NaN without examples.
+// Accuracy is the share of the weight that was predicted right, which equals micro-averaged F₁; NaN
+// without examples.
 func (c MulticlassConfusion) Accuracy() float64 {
 	var right, all float64
 	for k := range c.classes {
@@ -70,7 +74,8 @@ func (c MulticlassConfusion) OneVsRest(class int) Confusion {
 	return out
 }
 
-// Macro is the mean of m over the C one-versus-rest confusions: macro-averaged F_B for [FBeta]. Undefined values count as zero says.
+// Macro is the mean of m over the C one-versus-rest confusions: macro-averaged F_B for [FBeta].
+// Undefined values count as zero says.
 func (c MulticlassConfusion) Macro(m Measure, zero ZeroDivision) float64 {
 	var sum float64
 	for k := range c.classes {
@@ -94,11 +99,12 @@ func (c MultilabelConfusion) Pooled() Confusion {
 	return out
 }
 
-// Micro is m on the pooled counts: micro-averaged F_B, (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP), for [FBeta].
+// Micro is m on the pooled counts: micro-averaged F_B, (1+B²)ΣTP/((1+B²)ΣTP + B²ΣFN + ΣFP), for
+// [FBeta].
 func (c MultilabelConfusion) Micro(m Measure) float64 { return m.Value(c.Pooled()) }
 
-// Macro is the mean of m over the labels: macro-averaged F_B for [FBeta]. Undefined values count as zero says. It is NaN
-// without labels.
+// Macro is the mean of m over the labels: macro-averaged F_B for [FBeta]. Undefined values count as
+// zero says. It is NaN without labels.
 func (c MultilabelConfusion) Macro(m Measure, zero ZeroDivision) float64 {
 	if len(c) == 0 {
 		return math.NaN()

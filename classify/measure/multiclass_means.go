@@ -7,9 +7,10 @@ import (
 )
 
 // MulticlassHMean is the harmonic mean C/Σ(1/R_k) of the recalls, 0 when one is 0. Dual region
-// {Σ√α_k ≥ √C} ∩ ball(0, C) in the orthant, Ψ* = 0; the ball is the two-class one of radius 2 for C = 2. It never cuts the
-// surface Σ√α_k = √C, whose points of largest norm are its corners C·e_k, and the ball's surface lies inside
-// the curved constraint, so that a projection is on one of the two, never on their intersection.
+// {Σ√α_k ≥ √C} ∩ ball(0, C) in the orthant, Ψ* = 0; the ball is the two-class one of radius 2 for C
+// = 2. It never cuts the surface Σ√α_k = √C, whose points of largest norm are its corners C·e_k,
+// and the ball's surface lies inside the curved constraint, so that a projection is on one of the
+// two, never on their intersection.
 type MulticlassHMean struct{}
 
 // Name implements [MulticlassConcave].
@@ -32,7 +33,8 @@ func (MulticlassHMean) Of(recalls []float64) float64 {
 	return float64(len(recalls)) / sum
 }
 
-// Extended implements [MulticlassConcave]: Of while all u ≥ 0, else -C·‖u₋‖ with u₋ the negative parts.
+// Extended implements [MulticlassConcave]: Of while all u ≥ 0, else -C·‖u₋‖ with u₋ the negative
+// parts.
 func (m MulticlassHMean) Extended(rewards []float64, _ float64) float64 {
 	var sum float64
 	for _, u := range rewards {
@@ -52,10 +54,10 @@ func (MulticlassHMean) Conjugate([]float64) float64 { return 0 }
 // ConjugateGradient implements [MulticlassConcave].
 func (MulticlassHMean) ConjugateGradient() float64 { return 0 }
 
-// Project implements [MulticlassConcave]. A point beyond the ball goes to its surface. One below the curved
-// constraint goes to α_k = s_k² with s_k ≥ 0 the root of s³ - a_k·s - μ = 0 (with a unclipped) and the μ ≥ 0 for which
-// Σs_k = √C. Each s_k, and so the sum, is concave and increasing in μ; μ is found by Newton's method between
-// bounds that bisection closes.
+// Project implements [MulticlassConcave]. A point beyond the ball goes to its surface. One below
+// the curved constraint goes to α_k = s_k² with s_k ≥ 0 the root of s³ - a_k·s - μ = 0 (with a
+// unclipped) and the μ ≥ 0 for which Σs_k = √C. Each s_k, and so the sum, is concave and increasing
+// in μ; μ is found by Newton's method between bounds that bisection closes.
 func (MulticlassHMean) Project(dst, a []float64, _ float64) {
 	c := float64(len(a))
 	if clipToBall(dst, a, c) {
@@ -119,12 +121,13 @@ func harmonicRoots(dst, a []float64, mu float64) (sum, slope float64) {
 	return sum, slope
 }
 
-// cubicRoot is the one root s > 0 of s³ - a·s - μ = 0 for μ > 0. The cubic is convex on s > 0, so that Newton's method
-// from above the root falls to it monotonically.
+// cubicRoot is the one root s > 0 of s³ - a·s - μ = 0 for μ > 0. The cubic is convex on s > 0, so
+// that Newton's method from above the root falls to it monotonically.
 func cubicRoot(a, mu float64) float64 {
 	s := cubeRootAbove(mu)
 	if a > 0 {
-		// s³ = a·s + μ ≤ 2·max(a·s, μ); and s is concave in μ, so that its tangent at μ = 0 is above it.
+		// s³ = a·s + μ ≤ 2·max(a·s, μ); and s is concave in μ, so that its tangent at μ = 0 is
+		// above it.
 		s = min(max(math.Sqrt(2*a), cubeRootAbove(2*mu)), math.Sqrt(a)+mu/(2*a))
 	} else if a < 0 {
 		s = min(s, mu/-a)
@@ -165,8 +168,8 @@ func cubeRootAbove(x float64) float64 {
 	return math.Ldexp(1, int(math.Ceil(float64(e)/3)))
 }
 
-// MulticlassGMean is the geometric mean Π R_k^(1/C) of the recalls. It is not Lipschitz: its dual region {Πα_k ≥ C^(-C), α > 0}
-// is unbounded, so that a learner caps it. Ψ* = 0.
+// MulticlassGMean is the geometric mean Π R_k^(1/C) of the recalls. It is not Lipschitz: its dual
+// region {Πα_k ≥ C^(-C), α > 0} is unbounded, so that a learner caps it. Ψ* = 0.
 type MulticlassGMean struct{}
 
 // Name implements [MulticlassConcave].
@@ -191,8 +194,8 @@ func (MulticlassGMean) Of(recalls []float64) float64 {
 	return portable.Exp(sum / float64(len(recalls)))
 }
 
-// Extended implements [MulticlassConcave] for the region capped at limit = M > 1/C: the optimal dual is M where u_k ≤ ν/M and
-// ν/u_k elsewhere, with ν such that Πα_k = C^(-C). O(C²) at most.
+// Extended implements [MulticlassConcave] for the region capped at limit = M > 1/C: the optimal
+// dual is M where u_k ≤ ν/M and ν/u_k elsewhere, with ν such that Πα_k = C^(-C). O(C²) at most.
 func (MulticlassGMean) Extended(rewards []float64, limit float64) float64 {
 	c, lnM := float64(len(rewards)), portable.Log(limit)
 	nu, threshold, capped := 0.0, 0.0, -1
@@ -231,10 +234,11 @@ func (MulticlassGMean) Conjugate([]float64) float64 { return 0 }
 // ConjugateGradient implements [MulticlassConcave].
 func (MulticlassGMean) ConjugateGradient() float64 { return 0 }
 
-// Project implements [MulticlassConcave] on A ∩ [0, M]^C with M = limit > 1/C. A point that clipping at M does not bring
-// into A goes to α_k = min(M, (a_k + √(a_k² + 4λ))/2), with the λ ≥ 0 for which Πα_k = C^(-C): both
-// constraints separate over the coordinates once the product has its multiplier, so that the clamp is exact. λ is
-// found by Newton's method on the logarithm of the product, as a function of ln λ, between bounds that bisection closes.
+// Project implements [MulticlassConcave] on A ∩ [0, M]^C with M = limit > 1/C. A point that
+// clipping at M does not bring into A goes to α_k = min(M, (a_k + √(a_k² + 4λ))/2), with the λ ≥ 0
+// for which Πα_k = C^(-C): both constraints separate over the coordinates once the product has its
+// multiplier, so that the clamp is exact. λ is found by Newton's method on the logarithm of the
+// product, as a function of ln λ, between bounds that bisection closes.
 func (MulticlassGMean) Project(dst, a []float64, limit float64) {
 	inside, low := true, a[0]
 	for k, v := range a {
@@ -295,7 +299,8 @@ func geometricRoots(dst, a []float64, lambda, limit float64) (slope float64) {
 	return slope
 }
 
-// logProduct is ln Π(C·x_k) for x > 0, with one logarithm: the product is kept in range by powers of 2.
+// logProduct is ln Π(C·x_k) for x > 0, with one logarithm: the product is kept in range by powers
+// of 2.
 func logProduct(x []float64) float64 {
 	c := float64(len(x))
 	product, exponent := 1.0, 0

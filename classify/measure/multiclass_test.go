@@ -19,7 +19,8 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// With two classes each measure is the two-class one: value, extension, conjugate, projection and optimal dual.
+// With two classes each measure is the two-class one: value, extension, conjugate, projection and
+// optimal dual.
 func TestMulticlassReducesToTwoClasses(t *testing.T) {
 	two := []Concave{Min{}, HMean{}, QMean{}, GMean{}, BalancedAccuracy()}
 	for i, m := range multiclassConcaves {
@@ -34,12 +35,14 @@ func TestMulticlassReducesToTwoClasses(t *testing.T) {
 			got := make([]float64, 2)
 			m.Project(got, []float64{a, b}, limit)
 			if d := distance(got, []float64{al, be}); !(d <= 1e-9) {
-				rt.Fatalf("%s: projection of (%v, %v), limit %v, is %v, want (%v, %v)", m.Name(), a, b, limit, got, al, be)
+				rt.Fatalf("%s: projection of (%v, %v), limit %v, is %v, want (%v, %v)", m.Name(), a, b, limit, got, al,
+					be)
 			}
 			if g, w := m.Conjugate(got), two[i].Conjugate(al, be); !(math.Abs(g-w) <= 1e-9) {
 				rt.Fatalf("%s: conjugate %v, want %v", m.Name(), g, w)
 			}
-			if g, w := m.Extended([]float64{a, b}, limit), two[i].Extended(a, b, limit); !(math.Abs(g-w) <= 1e-12*(1+math.Abs(w))) {
+			if g, w := m.Extended([]float64{a, b}, limit),
+				two[i].Extended(a, b, limit); !(math.Abs(g-w) <= 1e-12*(1+math.Abs(w))) {
 				rt.Fatalf("%s: extension at (%v, %v) is %v, want %v", m.Name(), a, b, g, w)
 			}
 			u, v := (a+6.1)/12.2, (b+6.1)/12.2
@@ -144,7 +147,8 @@ func regionMember(m MulticlassConcave, r *rand.Rand, c int, limit float64) []flo
 	}
 }
 
-// For 3 to 7 classes the projection lies in A, is idempotent and satisfies ⟨a - Π(a), x - Π(a)⟩ ≤ 0 for x in A.
+// For 3 to 7 classes the projection lies in A, is idempotent and satisfies ⟨a - Π(a), x - Π(a)⟩ ≤ 0
+// for x in A.
 func TestMulticlassProjectionIsExact(t *testing.T) {
 	for _, m := range multiclassConcaves {
 		rapid.Check(t, func(t *rapid.T) {
@@ -169,14 +173,16 @@ func TestMulticlassProjectionIsExact(t *testing.T) {
 					ip += (a[k] - p[k]) * (x[k] - p[k])
 				}
 				if ip > 1e-11*(1+norm(a)) {
-					t.Fatalf("%s: variational inequality broken by %g at %v → %v, limit %v, member %v", m.Name(), ip, a, p, limit, x)
+					t.Fatalf("%s: variational inequality broken by %g at %v → %v, limit %v, member %v", m.Name(), ip, a,
+						p, limit, x)
 				}
 			}
 		})
 	}
 }
 
-// Spec spade-stamp 6.5: at three classes ⟨∇Ψ(u), u⟩ - Ψ*(∇Ψ(u)) = Ψ(u), ∇Ψ(u) lies in A, and no other member does better.
+// Spec spade-stamp 6.5: at three classes ⟨∇Ψ(u), u⟩ - Ψ*(∇Ψ(u)) = Ψ(u), ∇Ψ(u) lies in A, and no
+// other member does better.
 func TestMulticlassSupergradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const limit = 1e9
@@ -208,7 +214,8 @@ func TestMulticlassSupergradients(t *testing.T) {
 	}
 }
 
-// The extension is the minimum over A also at negative rewards: it is attained at the projection of -n·u for large n, and never undercut.
+// The extension is the minimum over A also at negative rewards: it is attained at the projection of
+// -n·u for large n, and never undercut.
 func TestMulticlassExtension(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const limit = 2.5
@@ -230,7 +237,8 @@ func TestMulticlassExtension(t *testing.T) {
 	}
 }
 
-// Values at recalls (.3, .8, .5), and the projections that catch the wrong order of clipping and scaling.
+// Values at recalls (.3, .8, .5), and the projections that catch the wrong order of clipping and
+// scaling.
 func TestMulticlassPinned(t *testing.T) {
 	u := []float64{.3, .8, .5}
 	for i, want := range []float64{.3, 3 / (1/.3 + 1/.8 + 2), 1 - math.Sqrt((.49+.04+.25)/3), math.Cbrt(.12), 1.6 / 3} {
@@ -252,7 +260,9 @@ func TestMulticlassPinned(t *testing.T) {
 			t.Errorf("%s: wrong at a corner", m.Name())
 		}
 	}
-	if !math.IsNaN(MulticlassHMean{}.Of([]float64{0, math.NaN()})) || !math.IsNaN(MulticlassMin{}.Of([]float64{1, math.NaN()})) || !math.IsNaN(MulticlassGMean{}.Of([]float64{0, math.NaN()})) {
+	if !math.IsNaN(MulticlassHMean{}.Of([]float64{0, math.NaN()})) ||
+		!math.IsNaN(MulticlassMin{}.Of([]float64{1, math.NaN()})) ||
+		!math.IsNaN(MulticlassGMean{}.Of([]float64{0, math.NaN()})) {
 		t.Error("an empty class must give NaN")
 	}
 	// A large common offset must cost the simplex no digits.

@@ -52,12 +52,16 @@ func checked[M Measure](m M, err error) (Measure, error) {
 	return m, nil
 }
 
-// unavailable explains names that people ask for and that are not functions of one confusion matrix.
+// unavailable explains names that people ask for and that are not functions of one confusion
+// matrix.
 var unavailable = map[string]string{
-	"auc":      "the area under the ROC curve is a function of the ranking, not of one classifier's confusion matrix; train for gmean or balanced_accuracy",
-	"roc-auc":  "the area under the ROC curve is a function of the ranking, not of one classifier's confusion matrix; train for gmean or balanced_accuracy",
-	"log-loss": "log loss is a function of probabilities, not of one classifier's confusion matrix; use --algorithm logistic",
-	"p@k":      "precision at k is a function of the ranking, not of one classifier's confusion matrix; train for f0.5",
+	"auc": "the area under the ROC curve is a function of the ranking, not of one classifier's confusion " +
+		"matrix; train for gmean or balanced_accuracy",
+	"roc-auc": "the area under the ROC curve is a function of the ranking, not of one classifier's confusion " +
+		"matrix; train for gmean or balanced_accuracy",
+	"log-loss": "log loss is a function of probabilities, not of one classifier's confusion matrix; use --algorithm " +
+		"logistic",
+	"p@k": "precision at k is a function of the ranking, not of one classifier's confusion matrix; train for f0.5",
 }
 
 // Names lists the primary names of all measures, sorted; parametric ones as "fbeta:B".
@@ -78,8 +82,8 @@ func Names() []string {
 }
 
 // Parse returns the measure of the given name: one of [Names] or an alias (am, dice, csi,
-// threat-score, recall, specificity, informedness, min_tpr_tnr, simple-matching). Parameters follow a colon: fbeta:1.5,
-// gower-legendre:3, tversky:0.3,0.7, recalls:0.9,0.1.
+// threat-score, recall, specificity, informedness, min_tpr_tnr, simple-matching). Parameters follow
+// a colon: fbeta:1.5, gower-legendre:3, tversky:0.3,0.7, recalls:0.9,0.1.
 func Parse(name string) (Measure, error) {
 	if m, ok := fixed[name]; ok {
 		return m, nil
@@ -122,7 +126,8 @@ func valid(m Measure) (err error) {
 	return err
 }
 
-// Trainable returns nil when m can be an objective, and otherwise an error that says why not and what to train for.
+// Trainable returns nil when m can be an objective, and otherwise an error that says why not and
+// what to train for.
 func Trainable(m Measure) error {
 	if err := valid(m); err != nil {
 		return err
@@ -130,15 +135,18 @@ func Trainable(m Measure) error {
 	switch m := m.(type) {
 	case Concave:
 		if r, ok := m.(WeightedRecall); ok && (r.C1 == 0 || r.C2 == 0) {
-			return usage("%s alone has a degenerate maximiser (predict one class) and cannot be an objective; train for balanced_accuracy or recalls:C1,C2", m.Name())
+			return usage("%s alone has a degenerate maximiser (predict one class) and cannot be an objective; train "+
+				"for balanced_accuracy or recalls:C1,C2", m.Name())
 		}
 		return nil
 	case Ratio:
 		if m.Degenerate() {
-			return usage("%s has a degenerate maximiser (predict one class, or one example) and cannot be an objective unless degenerate ones are allowed; train for f0.5 or f2", m.Name())
+			return usage("%s has a degenerate maximiser (predict one class, or one example) and cannot be an "+
+				"objective unless degenerate ones are allowed; train for f0.5 or f2", m.Name())
 		}
 		return nil
 	default:
-		return usage("%s is neither concave nor pseudo-linear in the class accuracies: it can be evaluated, not trained for; train for kappa or gmean", m.Name())
+		return usage("%s is neither concave nor pseudo-linear in the class accuracies: it can be evaluated, not "+
+			"trained for; train for kappa or gmean", m.Name())
 	}
 }

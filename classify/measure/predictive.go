@@ -1,7 +1,7 @@
 package measure
 
-// Precision is TP/(TP + FP), the positive predictive value; NaN when nothing is predicted positive. It
-// equals F_0 and its maximiser is degenerate. Coefficients: a = (0, 1, 0), b = (θ, 1, -θ).
+// Precision is TP/(TP + FP), the positive predictive value; NaN when nothing is predicted positive.
+// It equals F_0 and its maximiser is degenerate. Coefficients: a = (0, 1, 0), b = (θ, 1, -θ).
 type Precision struct{}
 
 // Name implements [Measure].
@@ -18,8 +18,8 @@ func (Precision) Coefficients(theta float64) Coefficients {
 // Degenerate implements [Ratio].
 func (Precision) Degenerate() bool { return true }
 
-// NPV is TN/(TN + FN), the negative predictive value; NaN when nothing is predicted negative. Its maximiser is
-// degenerate. Coefficients: a = (0, 0, θ), b = (1, -1, θ).
+// NPV is TN/(TN + FN), the negative predictive value; NaN when nothing is predicted negative. Its
+// maximiser is degenerate. Coefficients: a = (0, 0, θ), b = (1, -1, θ).
 type NPV struct{}
 
 // Name implements [Measure].

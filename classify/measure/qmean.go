@@ -23,12 +23,12 @@ func (m QMean) Extended(u, v, _ float64) float64 { return m.Of(math.Min(u, 1), m
 // Conjugate implements [Concave].
 func (QMean) Conjugate(alpha, beta float64) float64 { return alpha + beta - 1 }
 
-// ConjugateGradient implements [Concave]. The dual step of SPADE is plus this gradient; the minus printed in the
-// paper's algorithm 1 drives the dual to (0, 0), where learning stops.
+// ConjugateGradient implements [Concave]. The dual step of SPADE is plus this gradient; the minus
+// printed in the paper's algorithm 1 drives the dual to (0, 0), where learning stops.
 func (QMean) ConjugateGradient() (float64, float64) { return 1, 1 }
 
-// Project implements [Concave]: the quadrant first, then the ball. That is exact since the ball is centred at
-// the apex of the cone; the other order is wrong.
+// Project implements [Concave]: the quadrant first, then the ball. That is exact since the ball is
+// centred at the apex of the cone; the other order is wrong.
 func (QMean) Project(a, b, _ float64) (float64, float64) {
 	a, b = max(a, 0), max(b, 0)
 	if r := hypot(a, b); r > math.Sqrt2/2 {
@@ -38,7 +38,8 @@ func (QMean) Project(a, b, _ float64) (float64, float64) {
 	return a, b
 }
 
-// OptimalDual implements [Concave]; undefined (NaN) at u = v = 1, where every point of A is optimal.
+// OptimalDual implements [Concave]; undefined (NaN) at u = v = 1, where every point of A is
+// optimal.
 func (QMean) OptimalDual(u, v float64) (float64, float64) {
 	rho := hypot(1-u, 1-v) / math.Sqrt2
 	return (1 - u) / (2 * rho), (1 - v) / (2 * rho)

@@ -88,7 +88,8 @@ func TestValuationEquivalence(t *testing.T) {
 				continue
 			}
 			if (k.Valuation(p, n, v) >= v) != (val >= v) {
-				t.Fatalf("%s at θ=%v P=%v N=%v v=%v: V=%v, measure=%v", m.Name(), theta, p, n, v, k.Valuation(p, n, v), val)
+				t.Fatalf("%s at θ=%v P=%v N=%v v=%v: V=%v, measure=%v", m.Name(), theta, p, n, v, k.Valuation(p, n, v),
+					val)
 			}
 			if direct := m.Value(FromRates(p, n, 10, 10*theta)); math.Abs(direct-val) > 1e-9 {
 				t.Fatalf("%s: counts give %v, canonical form %v", m.Name(), direct, val)

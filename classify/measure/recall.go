@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// WeightedRecall is c₁P + c₂N with c₁, c₂ ≥ 0, not both 0: a linear measure, whose dual region is the single point
-// (c₁, c₂) and Ψ* = Offset. [BalancedAccuracy] is c = (½, ½), [Youden] is c = (1, 1) with Offset 1.
-// SPADE on it is plain class-weighted SGD.
+// WeightedRecall is c₁P + c₂N with c₁, c₂ ≥ 0, not both 0: a linear measure, whose dual region is
+// the single point (c₁, c₂) and Ψ* = Offset. [BalancedAccuracy] is c = (½, ½), [Youden] is c = (1,
+// 1) with Offset 1. SPADE on it is plain class-weighted SGD.
 type WeightedRecall struct {
 	// C1 and C2 weigh the recalls of the positive and of the negative class.
 	C1, C2 float64
@@ -30,10 +30,12 @@ func TPR() WeightedRecall { return WeightedRecall{C1: 1, name: "tpr"} }
 // TNR is N, the true negative rate (specificity).
 func TNR() WeightedRecall { return WeightedRecall{C2: 1, name: "tnr"} }
 
-// NewWeightedRecall returns c₁P + c₂N. It fails unless both are finite, at least 0 and one is positive.
+// NewWeightedRecall returns c₁P + c₂N. It fails unless both are finite, at least 0 and one is
+// positive.
 func NewWeightedRecall(c1, c2 float64) (WeightedRecall, error) {
 	if !(c1 >= 0 && c2 >= 0 && c1+c2 > 0) || math.IsInf(c1+c2, 0) {
-		return WeightedRecall{}, usage("weights of the recalls are %v and %v, want finite numbers ≥ 0, not both 0", c1, c2)
+		return WeightedRecall{}, usage("weights of the recalls are %v and %v, want finite numbers ≥ 0, not both 0", c1,
+			c2)
 	}
 	return WeightedRecall{C1: c1, C2: c2}, nil
 }

@@ -1,6 +1,6 @@
-// Package provider makes a noregret decision service a provider for OpenFeature's Go SDK: an experiment is
-// a flag, an arm a variant, the targeting key the unit. It can track, which the generic OFREP provider
-// cannot.
+// Package provider makes a noregret decision service a provider for OpenFeature's Go SDK: an
+// experiment is a flag, an arm a variant, the targeting key the unit. It can track, which the
+// generic OFREP provider cannot.
 //
 //	p, err := provider.New(client, provider.Options{})
 //	err = openfeature.SetProviderAndWait(p)
@@ -35,16 +35,17 @@ const Exposure = "exposure"
 type Options struct {
 	// ExposeOnEvaluation reports an exposure with every evaluation, where evaluating is showing.
 	ExposeOnEvaluation bool
-	// Remember is how many units' decisions are kept for tracking: default 100,000, the least recently used
-	// goes first.
+	// Remember is how many units' decisions are kept for tracking: default 100,000, the least
+	// recently used goes first.
 	Remember int
 	// Reporter sends what is tracked.
 	Reporter client.ReporterOptions
 	// Grace is how long [Provider.Shutdown] may take to send what waits: default 10 s.
 	Grace time.Duration
-	// Failed is told what could not be tracked, as OpenFeature's Track returns nothing: an unknown unit, a
-	// metric that none of its experiments has, a full queue; and, with an empty unit, what the service refused
-	// later or what was given up. It may be nil, and is called by several goroutines.
+	// Failed is told what could not be tracked, as OpenFeature's Track returns nothing: an unknown
+	// unit, a metric that none of its experiments has, a full queue; and, with an empty unit, what
+	// the service refused later or what was given up. It may be nil, and is called by several
+	// goroutines.
 	Failed func(unit, event string, err error)
 }
 
@@ -98,7 +99,10 @@ func New(c *client.Client, o Options) (*Provider, error) {
 	if o.Grace < 0 {
 		return nil, noregret.Errorf(noregret.Usage, "grace", "%v: want a length of time above 0", o.Grace)
 	}
-	p := &Provider{client: c, options: o, tokens: map[string]*list.Element{}, recent: list.New(), known: map[string]known{}}
+	p := &Provider{
+		client: c, options: o, tokens: map[string]*list.Element{}, recent: list.New(),
+		known: map[string]known{},
+	}
 	reporter := o.Reporter
 	reporter.Done = p.done
 	var err error
@@ -142,7 +146,8 @@ func (p *Provider) Hooks() []openfeature.Hook { return nil }
 // Init implements openfeature.StateHandler.
 func (p *Provider) Init(openfeature.EvaluationContext) error { return nil }
 
-// Shutdown implements openfeature.StateHandler: it sends what waits, for as long as [Options.Grace] allows.
+// Shutdown implements openfeature.StateHandler: it sends what waits, for as long as [Options.Grace]
+// allows.
 func (p *Provider) Shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), p.options.Grace)
 	defer cancel()
@@ -153,7 +158,9 @@ func (p *Provider) Shutdown() {
 func (p *Provider) Flush(ctx context.Context) error { return p.reporter.Flush(ctx) }
 
 // decide asks for the arm and remembers the token.
-func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*experiment.Decided, openfeature.ProviderResolutionDetail) {
+func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*experiment.Decided,
+	openfeature.ProviderResolutionDetail,
+) {
 	fail := func(e openfeature.ResolutionError) openfeature.ProviderResolutionDetail {
 		return openfeature.ProviderResolutionDetail{ResolutionError: e, Reason: openfeature.ErrorReason}
 	}
@@ -177,7 +184,10 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 	}
 	return d, openfeature.ProviderResolutionDetail{
 		Reason: openfeature.SplitReason, Variant: d.Arm,
-		FlagMetadata: openfeature.FlagMetadata{"decisionId": d.Token, "policyVersion": int64(d.Version), "propensity": d.Propensity},
+		FlagMetadata: openfeature.FlagMetadata{
+			"decisionId": d.Token, "policyVersion": int64(d.Version),
+			"propensity": d.Propensity,
+		},
 	}
 }
 
@@ -199,7 +209,9 @@ func (p *Provider) remember(name, flag string, d decided) {
 }
 
 // evaluate decides and reads the value as a T.
-func evaluate[T any](ctx context.Context, p *Provider, flag string, def T, flat openfeature.FlattenedContext) (T, openfeature.ProviderResolutionDetail) {
+func evaluate[T any](ctx context.Context, p *Provider, flag string, def T, flat openfeature.FlattenedContext) (T,
+	openfeature.ProviderResolutionDetail,
+) {
 	d, detail := p.decide(ctx, flag, flat)
 	if d == nil {
 		return def, detail
@@ -207,48 +219,61 @@ func evaluate[T any](ctx context.Context, p *Provider, flag string, def T, flat 
 	var v T
 	if err := json.Unmarshal(d.Value, &v); err != nil || string(d.Value) == "null" {
 		return def, openfeature.ProviderResolutionDetail{
-			ResolutionError: openfeature.NewTypeMismatchResolutionError("the arm " + d.Arm + " has a value of another type"), Reason: openfeature.ErrorReason,
+			ResolutionError: openfeature.NewTypeMismatchResolutionError("the arm " + d.Arm +
+				" has a value of another type"), Reason: openfeature.ErrorReason,
 		}
 	}
 	return v, detail
 }
 
 // BooleanEvaluation implements openfeature.FeatureProvider.
-func (p *Provider) BooleanEvaluation(ctx context.Context, flag string, def bool, flat openfeature.FlattenedContext) openfeature.BoolResolutionDetail {
+func (p *Provider) BooleanEvaluation(ctx context.Context, flag string, def bool,
+	flat openfeature.FlattenedContext,
+) openfeature.BoolResolutionDetail {
 	v, d := evaluate(ctx, p, flag, def, flat)
 	return openfeature.BoolResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
 // StringEvaluation implements openfeature.FeatureProvider.
-func (p *Provider) StringEvaluation(ctx context.Context, flag, def string, flat openfeature.FlattenedContext) openfeature.StringResolutionDetail {
+func (p *Provider) StringEvaluation(ctx context.Context, flag, def string,
+	flat openfeature.FlattenedContext,
+) openfeature.StringResolutionDetail {
 	v, d := evaluate(ctx, p, flag, def, flat)
 	return openfeature.StringResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
 // FloatEvaluation implements openfeature.FeatureProvider.
-func (p *Provider) FloatEvaluation(ctx context.Context, flag string, def float64, flat openfeature.FlattenedContext) openfeature.FloatResolutionDetail {
+func (p *Provider) FloatEvaluation(ctx context.Context, flag string, def float64,
+	flat openfeature.FlattenedContext,
+) openfeature.FloatResolutionDetail {
 	v, d := evaluate(ctx, p, flag, def, flat)
 	return openfeature.FloatResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
 // IntEvaluation implements openfeature.FeatureProvider.
-func (p *Provider) IntEvaluation(ctx context.Context, flag string, def int64, flat openfeature.FlattenedContext) openfeature.IntResolutionDetail {
+func (p *Provider) IntEvaluation(ctx context.Context, flag string, def int64,
+	flat openfeature.FlattenedContext,
+) openfeature.IntResolutionDetail {
 	v, d := evaluate(ctx, p, flag, def, flat)
 	return openfeature.IntResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
 // ObjectEvaluation implements openfeature.FeatureProvider.
-func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, def any, flat openfeature.FlattenedContext) openfeature.InterfaceResolutionDetail {
+func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, def any,
+	flat openfeature.FlattenedContext,
+) openfeature.InterfaceResolutionDetail {
 	v, d := evaluate(ctx, p, flag, def, flat)
 	return openfeature.InterfaceResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
-// Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was decided for
-// it; any other is the name of a metric with the details' value, and numbers among the details' attributes
-// are further metrics. It concerns every flag that the provider has evaluated for the unit and whose
-// experiment has the metric; an attribute "flag" names one of them. For the first event of a flag the provider
-// asks the service which metrics it has.
-func (p *Provider) Track(ctx context.Context, event string, evaluation openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
+// Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was
+// decided for it; any other is the name of a metric with the details' value, and numbers among the
+// details' attributes are further metrics. It concerns every flag that the provider has evaluated
+// for the unit and whose experiment has the metric; an attribute "flag" names one of them. For the
+// first event of a flag the provider asks the service which metrics it has.
+func (p *Provider) Track(ctx context.Context, event string, evaluation openfeature.EvaluationContext,
+	details openfeature.TrackingEventDetails,
+) {
 	name := evaluation.TargetingKey()
 	of := p.decidedFor(name, details)
 	if len(of) == 0 {
@@ -277,11 +302,13 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 		}
 	}
 	if !taken {
-		p.failed(name, event, noregret.Errorf(noregret.BadInput, "metrics."+event, "no experiment of the unit has this metric"))
+		p.failed(name, event, noregret.Errorf(noregret.BadInput, "metrics."+event,
+			"no experiment of the unit has this metric"))
 	}
 }
 
-// decidedFor is what was decided for a unit, by flag; of the flag that the details name, if they do.
+// decidedFor is what was decided for a unit, by flag; of the flag that the details name, if they
+// do.
 func (p *Provider) decidedFor(name string, details openfeature.TrackingEventDetails) map[string]decided {
 	only, _ := details.Attribute("flag").(string)
 	out := map[string]decided{}
@@ -298,7 +325,9 @@ func (p *Provider) decidedFor(name string, details openfeature.TrackingEventDeta
 }
 
 // metrics are those of an event and its details that the flag's experiment has.
-func (p *Provider) metrics(ctx context.Context, flag string, version uint64, event string, details openfeature.TrackingEventDetails) (map[string]float64, error) {
+func (p *Provider) metrics(ctx context.Context, flag string, version uint64, event string,
+	details openfeature.TrackingEventDetails,
+) (map[string]float64, error) {
 	p.mu.Lock()
 	k, ok := p.known[flag]
 	p.mu.Unlock()

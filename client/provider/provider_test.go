@@ -25,8 +25,12 @@ func newService(t *testing.T) (*server.Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range map[string][2]string{"number": {"0.5", "2"}, "whole": {"3", "4"}, "text": {`"red"`, `"blue"`}, "switch": {"true", "false"}, "object": {`{"a": [1, {"b": null}]}`, `{"a": []}`}} {
-		text := `{"name": "` + name + `", "arms": [{"name": "one", "value": ` + values[0] + `}, {"name": "two", "value": ` + values[1] + `}],
+	for name, values := range map[string][2]string{
+		"number": {"0.5", "2"}, "whole": {"3", "4"},
+		"text": {`"red"`, `"blue"`}, "switch": {"true", "false"}, "object": {`{"a": [1, {"b": null}]}`, `{"a": []}`},
+	} {
+		text := `{"name": "` + name + `", "arms": [{"name": "one", "value": ` + values[0] +
+			`}, {"name": "two", "value": ` + values[1] + `}],
 			"metrics": [{"name": "x"}, {"name": "seconds"}], "policy": {"kind": "fixed", "split": {"one": 0.5, "two": 0.5}}}`
 		if _, err := c.Apply(context.Background(), name, []byte(text)); err != nil {
 			t.Fatal(err)
@@ -35,7 +39,8 @@ func newService(t *testing.T) (*server.Server, string) {
 	return s, url
 }
 
-// evaluate asks for every flag by the SDK, for many units, and compares with the service's own decisions.
+// evaluate asks for every flag by the SDK, for many units, and compares with the service's own
+// decisions.
 func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -43,7 +48,8 @@ func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
 		user := openfeature.NewEvaluationContext(unit, map[string]any{"country": "de"})
 		pick := func(flag string) int { return s.Policy(flag).Decide(unit).Arm }
 		number, err := c.FloatValueDetails(ctx, "number", -1, user)
-		if err != nil || number.Value != []float64{.5, 2}[pick("number")] || number.Reason != openfeature.SplitReason || number.Variant != []string{"one", "two"}[pick("number")] {
+		if err != nil || number.Value != []float64{.5, 2}[pick("number")] || number.Reason != openfeature.SplitReason ||
+			number.Variant != []string{"one", "two"}[pick("number")] {
 			t.Errorf("%+v %v", number, err)
 		}
 		if id, err := number.FlagMetadata.GetString("decisionId"); err != nil || id == "" {
@@ -61,22 +67,27 @@ func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
 		if v, err := c.BooleanValue(ctx, "switch", false, user); err != nil || v != (pick("switch") == 0) {
 			t.Errorf("%v %v", v, err)
 		}
-		if v, err := c.ObjectValue(ctx, "object", nil, user); err != nil || len(v.(map[string]any)["a"].([]any)) != []int{2, 0}[pick("object")] {
+		if v, err := c.ObjectValue(ctx, "object", nil, user); err != nil ||
+			len(v.(map[string]any)["a"].([]any)) != []int{2, 0}[pick("object")] {
 			t.Errorf("%v %v", v, err)
 		}
-		if v, err := c.FloatValueDetails(ctx, "none", 7, user); err == nil || v.Value != 7 || v.ErrorCode != openfeature.FlagNotFoundCode {
+		if v, err := c.FloatValueDetails(ctx, "none", 7, user); err == nil || v.Value != 7 ||
+			v.ErrorCode != openfeature.FlagNotFoundCode {
 			t.Errorf("%+v %v", v, err)
 		}
-		if v, err := c.BooleanValueDetails(ctx, "text", true, user); err == nil || !v.Value || v.ErrorCode != openfeature.TypeMismatchCode {
+		if v, err := c.BooleanValueDetails(ctx, "text", true, user); err == nil || !v.Value ||
+			v.ErrorCode != openfeature.TypeMismatchCode {
 			t.Errorf("%+v %v", v, err)
 		}
 	}
-	if v, err := c.FloatValueDetails(ctx, "number", 7, openfeature.NewTargetlessEvaluationContext(nil)); err == nil || v.Value != 7 || v.ErrorCode != openfeature.TargetingKeyMissingCode {
+	if v, err := c.FloatValueDetails(ctx, "number", 7, openfeature.NewTargetlessEvaluationContext(nil)); err == nil ||
+		v.Value != 7 || v.ErrorCode != openfeature.TargetingKeyMissingCode {
 		t.Errorf("%+v %v", v, err)
 	}
 }
 
-// TestPublicOFREP: the public OFREP provider of OpenFeature's Go SDK, unchanged, against the service.
+// TestPublicOFREP: the public OFREP provider of OpenFeature's Go SDK, unchanged, against the
+// service.
 func TestPublicOFREP(t *testing.T) {
 	s, url := newService(t)
 	if err := openfeature.SetNamedProviderAndWait("ofrep", ofrep.NewProvider(url)); err != nil {
@@ -93,7 +104,9 @@ func TestProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := 0
-	p, err := provider.New(c, provider.Options{Remember: 4, Failed: func(_, _ string, err error) { failed++ }, Reporter: client.ReporterOptions{Every: time.Hour}})
+	p, err := provider.New(c, provider.Options{Remember: 4, Failed: func(_, _ string, err error) {
+		failed++
+	}, Reporter: client.ReporterOptions{Every: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +118,8 @@ func TestProvider(t *testing.T) {
 	user := openfeature.NewEvaluationContext("eve", nil)
 	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0).Add("flag", "number"))
 	flags.Track(ctx, "x", user, openfeature.NewTrackingEventDetails(3.5).Add("flag", "number").Add("seconds", 12))
-	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1)) // forgotten: five units, four are kept
+	// forgotten: five units, four are kept
+	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1))
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("stranger", nil), openfeature.NewTrackingEventDetails(1))
 	if err := p.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -115,7 +129,8 @@ func TestProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := r.Arms[s.Policy("number").Decide("eve").Name]
-	if a.N != 1 || *a.Metrics["x"].Mean != 3.5 || *a.Metrics["seconds"].Mean != 12 || r.Feedback != (experiment.Counts{Accepted: 1}) || failed != 2 {
+	if a.N != 1 || *a.Metrics["x"].Mean != 3.5 || *a.Metrics["seconds"].Mean != 12 ||
+		r.Feedback != (experiment.Counts{Accepted: 1}) || failed != 2 {
 		t.Errorf("%+v, %+v, %d failed", a, r.Feedback, failed)
 	}
 	other, err := s.Report("whole")
@@ -128,8 +143,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestTrackElsewhere: attributes and events that are no metrics of an experiment do not spoil those that are,
-// and what is refused, here or by the service, is told.
+// TestTrackElsewhere: attributes and events that are no metrics of an experiment do not spoil those
+// that are, and what is refused, here or by the service, is told.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})
@@ -137,7 +152,10 @@ func TestTrackElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := c.Apply(ctx, "narrow", []byte(`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], "policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
+	if _,
+		err := c.Apply(ctx, "narrow",
+		[]byte(
+			`{"name": "narrow", "arms": [{"name": "one", "value": 1}], "metrics": [{"name": "z", "range": [0, 1]}], "policy": {"kind": "fixed", "split": {"one": 1}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	var failed []string

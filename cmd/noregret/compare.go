@@ -51,7 +51,10 @@ that 0 is outside the 95 % interval, by Student's t with one less degree of free
 
 // newCompareCommand makes "noregret compare".
 func newCompareCommand(a *app) *cobra.Command {
-	o := compareOptions{data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7, seed: 1, steps: "default"}
+	o := compareOptions{
+		data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7,
+		seed: 1, steps: "default",
+	}
 	cmd := &cobra.Command{
 		Use:   "compare --measures f1,gmean,qmean DATA...",
 		Short: "Compare all algorithms on random splits of a data set",
@@ -73,18 +76,26 @@ func newCompareCommand(a *app) *cobra.Command {
 		},
 	}
 	s := cmd.Flags()
-	s.StringSliceVar(&o.measures, "measures", o.measures, `measures to train for and to compare on (see "noregret measures")`)
-	s.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, `algorithms (see "noregret algorithms"); all by default`)
+	s.StringSliceVar(&o.measures, "measures", o.measures,
+		`measures to train for and to compare on (see "noregret measures")`)
+	s.StringSliceVar(&o.algorithms, "algorithms", o.algorithms,
+		`algorithms (see "noregret algorithms"); all by default`)
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
-	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a small set, 1 for a very large one")
-	s.Var(newChoice(&o.steps, "default", "sqrt", "adaptive"), "steps", "how step sizes of online algorithms go down (see \"noregret train --help\")")
-	s.IntVar(&o.levelPositives, "level-positives", o.levelPositives, "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
-	s.IntVar(&o.folds, "folds", o.folds, "algorithms that choose on held-out data: cross-fitting with this many folds, 1 is one held-out part (default 5 for stamp with few positives)")
+	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a "+
+		"small set, 1 for a very large one")
+	s.Var(newChoice(&o.steps, "default", "sqrt", "adaptive"), "steps",
+		"how step sizes of online algorithms go down (see \"noregret train --help\")")
+	s.IntVar(&o.levelPositives, "level-positives", o.levelPositives,
+		"stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
+	s.IntVar(&o.folds, "folds", o.folds, "algorithms that choose on held-out data: cross-fitting with this many "+
+		"folds, 1 is one held-out part (default 5 for stamp with few positives)")
 	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
-	s.StringVar(&o.against, "against", o.against, "algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
+	s.StringVar(&o.against, "against", o.against,
+		"algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
+	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
+		"once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
@@ -124,7 +135,8 @@ type overOne struct {
 	t float64 // Student's quantile for 95 %
 }
 
-// over compares a cell with that of the algorithm of --against; nil when it is that one or there is none.
+// over compares a cell with that of the algorithm of --against; nil when it is that one or there is
+// none.
 func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
 	base := c.Best(x.Measure, func(a string) bool { return a == against })
 	if base == nil || base.Algorithm == x.Algorithm {
@@ -161,7 +173,10 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	}
 	opt := classify.CompareOptions{
 		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
-		Fit: classify.Options{Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives, Folds: o.folds, Config: classify.Config{Steps: steps}},
+		Fit: classify.Options{
+			Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives,
+			Folds: o.folds, Config: classify.Config{Steps: steps},
+		},
 	}
 	for _, name := range o.measures {
 		m, err := measure.Parse(name)
@@ -176,8 +191,10 @@ func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (e
 	switch {
 	case o.against == "":
 		o.against = "logistic"
-	case len(o.algorithms) > 0 && !slices.Contains(o.algorithms, o.against), !slices.Contains(classify.AlgorithmNames(), o.against):
-		return noregret.Errorf(noregret.Usage, "--against", "%q is not one of the algorithms that are compared", o.against)
+	case len(o.algorithms) > 0 && !slices.Contains(o.algorithms, o.against),
+		!slices.Contains(classify.AlgorithmNames(), o.against):
+		return noregret.Errorf(noregret.Usage, "--against", "%q is not one of the algorithms that are compared",
+			o.against)
 	}
 	for i, name := range o.algorithms {
 		if slices.Contains(o.algorithms[:i], name) {
@@ -251,7 +268,8 @@ func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure
 	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
 		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
 	g := grid{left: map[int]bool{1: true}}
-	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s", "passes")
+	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s",
+		"passes")
 	for _, m := range measures {
 		best := c.Best(m.Name(), func(string) bool { return true })
 		plugin := c.Best(m.Name(), func(a string) bool { return a == "plugin" })
@@ -263,7 +281,8 @@ func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure
 			if plugin != nil && plugin.Seconds > 0 {
 				ratio = x.Seconds / plugin.Seconds
 			}
-			g.add(x.Measure, x.Algorithm, number(x.Mean).String(), mark(&x, best), number(x.SD).String(), over(c, &x, against).String(),
+			g.add(x.Measure, x.Algorithm, number(x.Mean).String(), mark(&x, best), number(x.SD).String(),
+				over(c, &x, against).String(),
 				fmt.Sprintf("%.3f", x.Seconds), strings.Replace(fmt.Sprintf("%.2fx", ratio), "NaNx", "-", 1),
 				fmt.Sprintf("%.3g", x.ExamplesPerSecond), fmt.Sprintf("%.1f", x.Passes))
 		}

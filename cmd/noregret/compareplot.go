@@ -22,12 +22,22 @@ func glyph(algorithm string) draw.GlyphStyle {
 			continue
 		}
 		if i < len(picture.Warm) {
-			g.Color, g.Shape = picture.Warm[i], []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}[i]
+			g.Color, g.Shape = picture.Warm[i], []draw.GlyphDrawer{
+				draw.CircleGlyph{},
+				draw.BoxGlyph{},
+				draw.PyramidGlyph{},
+			}[i]
 			return g
 		}
 		i -= len(picture.Warm)
 		g.Color = picture.Cool[i%len(picture.Cool)]
-		g.Shape = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}}[i%5]
+		g.Shape = []draw.GlyphDrawer{
+			draw.RingGlyph{},
+			draw.SquareGlyph{},
+			draw.TriangleGlyph{},
+			draw.CrossGlyph{},
+			draw.PlusGlyph{},
+		}[i%5]
 	}
 	return g
 }
@@ -75,7 +85,8 @@ func comparisonPanel(c *classify.Comparison, m string) (*plot.Plot, error) {
 		p.Legend.Add(cell.Algorithm, s)
 	}
 	if math.IsInf(lo, 1) {
-		return nil, noregret.Errorf(noregret.Internal, "--plot", "no algorithm has a training time and a value for %s", m)
+		return nil, noregret.Errorf(noregret.Internal, "--plot", "no algorithm has a training time and a value for %s",
+			m)
 	}
 	p.X.Min, p.X.Max = lo/1.5, hi*6 // room for the legend
 	return p, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// dataFlags are the flags that say how examples are read. What is empty is left to the package dataset, which takes it from
-// the model if there is one. Every command that reads data has them, all of them
-// (register) or those that a model leaves open (registerWithModel).
+// dataFlags are the flags that say how examples are read. What is empty is left to the package
+// dataset, which takes it from the model if there is one. Every command that reads data has them,
+// all of them (register) or those that a model leaves open (registerWithModel).
 type dataFlags struct {
 	format, base, delimiter, quotes, header, missing, unseen string
 	label, weight, labelKey, weightKey, positive             string
@@ -44,33 +44,47 @@ or compressed by gzip or zstd; the format is found by content. Several files are
 func (f *dataFlags) register(cmd *cobra.Command) {
 	f.registerWithModel(cmd)
 	s := cmd.Flags()
-	s.Var(newChoice(&f.base, "auto", "0", "1"), "base", "svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
-	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes some 180 bytes a slot, 200 MB for 20 bits")
-	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, some 180 bytes of memory each in training; a line that goes beyond it is refused")
+	s.Var(newChoice(&f.base, "auto", "0", "1"), "base",
+		"svmlight: number of the first feature; auto is 0 if the index 0 occurs, else 1")
+	s.IntVar(&f.bits, "bits", f.bits, "hash features into 2^B slots, B from 1 to 31; 0 is off; training takes some "+
+		"180 bytes a slot, 200 MB for 20 bits")
+	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, some 180 bytes of memory each in training; "+
+		"a line that goes beyond it is refused")
 	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
-	s.StringSliceVar(&f.categorical, "categorical", f.categorical, "CSV: columns that are categories whatever they hold")
+	s.StringSliceVar(&f.categorical, "categorical", f.categorical,
+		"CSV: columns that are categories whatever they hold")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
-	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing", "CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
+	s.Var(newChoice(&f.missing, "error", "zero", "indicator"), "missing",
+		"CSV: what a missing number becomes; indicator is 0 and a feature of its own (default error)")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
 
 // registerWithModel adds the flags that make sense when a model fixes the feature space.
 func (f *dataFlags) registerWithModel(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.Var(newChoice(&f.format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format", "format of the data; auto finds it by content")
-	s.StringVar(&f.delimiter, "delimiter", f.delimiter, `CSV: separator, "," or ";" or "tab"; found in the first line by default`)
-	s.Var(newChoice(&f.quotes, "yes", "no"), "quotes", "CSV: whether cells may be quoted; with no, a quote is a character like any other")
+	s.Var(newChoice(&f.format, "auto", "svmlight", "csv", "jsonl", "idx", "cache"), "format",
+		"format of the data; auto finds it by content")
+	s.StringVar(&f.delimiter, "delimiter", f.delimiter,
+		`CSV: separator, "," or ";" or "tab"; found in the first line by default`)
+	s.Var(newChoice(&f.quotes, "yes", "no"), "quotes",
+		"CSV: whether cells may be quoted; with no, a quote is a character like any other")
 	s.Var(newChoice(&f.header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
-	s.StringVar(&f.label, "label", f.label, "CSV: column of the label, by name, number from 1 or \"last\" (the default)")
-	s.StringVar(&f.labelKey, "label-key", f.labelKey, "JSON lines: key of the label (default the model's, else \"label\")")
-	s.StringVar(&f.weightKey, "weight-key", f.weightKey, "JSON lines: key of the example weight (default the model's, else \"weight\")")
-	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad, "number of lines that may break a rule; they are skipped, counted and reported")
-	s.IntVar(&f.workers, "workers", f.workers, "goroutines that parse, 0 for all cores; the result is the same for any number")
+	s.StringVar(&f.label, "label", f.label,
+		"CSV: column of the label, by name, number from 1 or \"last\" (the default)")
+	s.StringVar(&f.labelKey, "label-key", f.labelKey,
+		"JSON lines: key of the label (default the model's, else \"label\")")
+	s.StringVar(&f.weightKey, "weight-key", f.weightKey,
+		"JSON lines: key of the example weight (default the model's, else \"weight\")")
+	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad,
+		"number of lines that may break a rule; they are skipped, counted and reported")
+	s.IntVar(&f.workers, "workers", f.workers, "goroutines that parse, 0 for all cores; the result is the same for "+
+		"any number")
 }
 
 // registerPositive adds --positive.
 func (f *dataFlags) registerPositive(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.positive, "positive", f.positive, "label of the positive examples; all others are negative")
+	cmd.Flags().StringVar(&f.positive, "positive", f.positive,
+		"label of the positive examples; all others are negative")
 }
 
 // registerCache adds --cache.
@@ -81,7 +95,8 @@ func (f *dataFlags) registerCache(cmd *cobra.Command) {
 // registerUnseen adds --unseen with a default.
 func (f *dataFlags) registerUnseen(cmd *cobra.Command, def dataset.Unseen) {
 	f.unseen = string(def)
-	cmd.Flags().Var(newChoice(&f.unseen, "error", "ignore"), "unseen", "features that training did not have: refuse them, or ignore and count them")
+	cmd.Flags().Var(newChoice(&f.unseen, "error", "ignore"), "unseen",
+		"features that training did not have: refuse them, or ignore and count them")
 }
 
 // options are the options of reading that the flags ask for. Give the model's schema, or nil.
@@ -91,16 +106,18 @@ func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema)
 		delimiter = "\t"
 	}
 	return dataset.Options{
-		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxDim: f.maxDim, MaxBadLines: f.maxBad,
-		Unseen: dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no", Header: dataset.Header(f.header),
+		Format: dataset.Format(f.format), Base: dataset.IndexBase(f.base), Bits: f.bits, MaxDim: f.maxDim,
+		MaxBadLines: f.maxBad,
+		Unseen:      dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
+		Header:      dataset.Header(f.header),
 		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
 		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
 		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: newCancelReader(ctx, a.stdin),
 	}
 }
 
-// load reads the inputs, says on standard error what was skipped and what was decided by rule, and finds the
-// positive label. The caller closes the set.
+// load reads the inputs, says on standard error what was skipped and what was decided by rule, and
+// finds the positive label. The caller closes the set.
 func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset.Set, classify.Data, error) {
 	set, err := f.loadSet(ctx, a, inputs, nil)
 	if err != nil {
@@ -117,7 +134,9 @@ func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset
 }
 
 // loadSet is load without looking for the positive label.
-func (f *dataFlags) loadSet(ctx context.Context, a *app, inputs []string, schema *dataset.Schema) (*dataset.Set, error) {
+func (f *dataFlags) loadSet(ctx context.Context, a *app, inputs []string, schema *dataset.Schema) (*dataset.Set,
+	error,
+) {
 	p, err := a.progress()
 	if err != nil {
 		return nil, err
@@ -156,7 +175,8 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "noregret: "+format+"\n", args...)
 }
 
-// skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore dropped.
+// skipped reports the lines that --max-bad-lines let through and the values that --unseen ignore
+// dropped.
 func (a *app) skipped(info dataset.Info) {
 	if info.BadLines > 0 {
 		a.note("skipped %s (--max-bad-lines):", count(int(info.BadLines), "bad line", "bad lines"))
@@ -168,7 +188,8 @@ func (a *app) skipped(info dataset.Info) {
 		}
 	}
 	if info.IgnoredFeatures > 0 {
-		a.note("ignored %s of features that training did not have (--unseen error refuses them)", count(int(info.IgnoredFeatures), "value", "values"))
+		a.note("ignored %s of features that training did not have (--unseen error refuses them)",
+			count(int(info.IgnoredFeatures), "value", "values"))
 	}
 }
 
@@ -189,7 +210,8 @@ func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
 	a.readDecisions(f, s, why)
 }
 
-// readDecisions says what was decided by rule about how the data are read; base says why the index base is what it is.
+// readDecisions says what was decided by rule about how the data are read; base says why the index
+// base is what it is.
 func (a *app) readDecisions(f *dataFlags, s *dataset.Schema, base string) {
 	if f.format == string(dataset.Auto) {
 		a.note("the format is %s (--format says otherwise)", s.Format)
@@ -202,7 +224,8 @@ func (a *app) readDecisions(f *dataFlags, s *dataset.Schema, base string) {
 	}
 }
 
-// manyValues warns of columns of categories with nearly as many values as there are rows: names, numbers of accounts.
+// manyValues warns of columns of categories with nearly as many values as there are rows: names,
+// numbers of accounts.
 func (a *app) manyValues(info dataset.Info) {
 	s := info.Schema
 	if s.Format != dataset.CSV || s.Bits > 0 || info.Rows < 100 {
@@ -218,7 +241,8 @@ func (a *app) manyValues(info dataset.Info) {
 	}
 	for _, c := range s.Columns {
 		if n := values[c.Name]; n > info.Rows/2 {
-			a.note("warning: column %q has %d values in %d rows: each is a feature of its own that says little (--ignore-columns leaves it out)", c.Name, n, info.Rows)
+			a.note("warning: column %q has %d values in %d rows: each is a feature of its own that says little "+
+				"(--ignore-columns leaves it out)", c.Name, n, info.Rows)
 		}
 	}
 }

@@ -111,7 +111,8 @@ func (opt *demoOptions) demoDirectory() (dir string, remove func() error, err er
 		return dir, func() error { return os.RemoveAll(dir) }, nil
 	}
 	if list, err := os.ReadDir(opt.keep); err == nil && len(list) > 0 {
-		return "", nil, noregret.Errorf(noregret.Usage, "--keep", "there is something in %q; name another directory", opt.keep)
+		return "", nil, noregret.Errorf(noregret.Usage, "--keep", "there is something in %q; name another directory",
+			opt.keep)
 	}
 	return opt.keep, func() error { return nil }, nil
 }
@@ -165,9 +166,12 @@ func (a *app) demoRun(ctx context.Context, opt demoOptions, d *demoWorld, s *ser
 	if _, err := fmt.Fprintf(a.stdout, "Dashboard: http://%s/experiments/%s\n\n", address, demoName); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%d users, %d items, %d visits a round; the best single setting that holds the guardrail is\n%s: recall %.4f, documentary recall %.4f.\n\n",
-		d.lists.Users(), d.lists.Items(), demoVisits*d.lists.Users(), d.names[d.single], d.value(d.at(d.single)), d.guard(d.at(d.single)))
-	fmt.Fprintf(a.stdout, "%5s  %7s  %14s  %11s  %18s  %8s\n", "round", "visits", "mixture recall", "best single", "documentary recall", "gain")
+	fmt.Fprintf(a.stdout, "%d users, %d items, %d visits a round; the best single setting that holds the guardrail "+
+		"is\n%s: recall %.4f, documentary recall %.4f.\n\n",
+		d.lists.Users(), d.lists.Items(), demoVisits*d.lists.Users(), d.names[d.single], d.value(d.at(d.single)),
+		d.guard(d.at(d.single)))
+	fmt.Fprintf(a.stdout, "%5s  %7s  %14s  %11s  %18s  %8s\n", "round", "visits", "mixture recall", "best single",
+		"documentary recall", "gain")
 	for round := 1; round <= opt.rounds; round++ {
 		if err := d.play(ctx, c, s, round); err != nil {
 			return err
@@ -224,7 +228,8 @@ func (a *app) demoRow(ctx context.Context, d *demoWorld, c *client.Client, round
 	for _, arm := range r.Arms {
 		visits += arm.N
 	}
-	_, err = fmt.Fprintf(a.stdout, "%5d  %7d  %14.4f  %11.4f  %18.4f  %+7.2f%%%s\n", round, visits, d.value(p), single, d.guard(p), 100*(d.value(p)/single-1), held)
+	_, err = fmt.Fprintf(a.stdout, "%5d  %7d  %14.4f  %11.4f  %18.4f  %+7.2f%%%s\n", round, visits, d.value(p), single,
+		d.guard(p), 100*(d.value(p)/single-1), held)
 	return err
 }
 
@@ -237,7 +242,8 @@ func (a *app) demoSummary(ctx context.Context, d *demoWorld, c *client.Client) e
 	d.report = r
 	p := d.mixture(r.Mixture)
 	f := r.Feedback
-	fmt.Fprintf(a.stdout, "\nFeedback: %d accepted, %d duplicate, %d late, %d rejected; version %d.\n\n", f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Version)
+	fmt.Fprintf(a.stdout, "\nFeedback: %d accepted, %d duplicate, %d late, %d rejected; version %d.\n\n", f.Accepted,
+		f.Duplicate, f.Late, f.Rejected, r.Version)
 	g := grid{}
 	g.add("in truth", "recall", "documentary recall", "shares")
 	row := func(name string, p []float64) {
@@ -259,7 +265,8 @@ func (a *app) demoSummary(ctx context.Context, d *demoWorld, c *client.Client) e
 	if d.value(p) < single {
 		word = "below"
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nThe learned mixture %s; its recall is %.2f %% %s that of the best single setting.\n", verdict, 100*math.Abs(d.value(p)/single-1), word)
+	_, err = fmt.Fprintf(a.stdout, "\nThe learned mixture %s; its recall is %.2f %% %s that of the best single "+
+		"setting.\n", verdict, 100*math.Abs(d.value(p)/single-1), word)
 	return err
 }
 

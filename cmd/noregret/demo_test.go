@@ -31,8 +31,8 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and then
-// nothing is left.
+// TestDemoGoesOn: without --exit the dashboard is there after the rounds, until the signal, and
+// then nothing is left.
 func TestDemoGoesOn(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -51,7 +51,8 @@ func TestDemoGoesOn(t *testing.T) {
 		page = string(b)
 	}}
 	var errs bytes.Buffer
-	if status := run(ctx, []string{"demo", "--rounds", "2", "--users", "60", "--exit=false"}, strings.NewReader(""), out, &errs); status != 0 {
+	if status := run(ctx, []string{"demo", "--rounds", "2", "--users", "60", "--exit=false"}, strings.NewReader(""),
+		out, &errs); status != 0 {
 		t.Fatalf("status %d: %s", status, &errs)
 	}
 	for _, want := range []string{"documentary_recall", "alpha=0.5", `id="version">3<`} {
@@ -68,7 +69,8 @@ func TestDemoInterrupted(t *testing.T) {
 	defer cancel()
 	out := &watcher{want: "    1  ", seen: func(string) { cancel() }}
 	var errs bytes.Buffer
-	if status := run(ctx, []string{"demo", "--rounds", "10000", "--users", "60"}, strings.NewReader(""), out, &errs); status != 1 {
+	if status := run(ctx, []string{"demo", "--rounds", "10000", "--users", "60"}, strings.NewReader(""), out,
+		&errs); status != 1 {
 		t.Errorf("status %d: %s", status, &errs)
 	}
 	if strings.Contains(out.String(), "learned mixture") || !strings.Contains(errs.String(), "interrupted") {
@@ -76,8 +78,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// built is the command as users build it, without the race detector: a whole demo takes minutes with it, and
-// the other tests run the same code under it.
+// built is the command as users build it, without the race detector: a whole demo takes minutes
+// with it, and the other tests run the same code under it.
 func built(t *testing.T) string {
 	t.Helper()
 	command := filepath.Join(t.TempDir(), "noregret")
@@ -87,8 +89,8 @@ func built(t *testing.T) string {
 	return command
 }
 
-// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes the
-// best single setting, in truth.
+// TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
+// the best single setting, in truth.
 func TestDemoLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")
@@ -96,7 +98,8 @@ func TestDemoLearns(t *testing.T) {
 	command := built(t)
 	for _, seed := range []string{"2", "4"} {
 		out, err := exec.Command(command, "demo", "--seed", seed).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("The learned mixture holds the guardrail")) || !bytes.Contains(out, []byte("% above that of the best single setting")) {
+		if err != nil || !bytes.Contains(out, []byte("The learned mixture holds the guardrail")) ||
+			!bytes.Contains(out, []byte("% above that of the best single setting")) {
 			t.Errorf("seed %s: %v: %s", seed, err, out)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// plot draws what the mixtures brought in truth, version by version: recall beside that of the best single
-// setting and of the best mixture, documentary recall beside its limit, and the shares of the
-// arms that ever had a tenth.
+// plot draws what the mixtures brought in truth, version by version: recall beside that of the best
+// single setting and of the best mixture, documentary recall beside its limit, and the shares of
+// the arms that ever had a tenth.
 func (d *demoWorld) plot(path string) error {
 	end := float64(len(d.report.History))
 	panel := func(title, y string) *plot.Plot {
@@ -36,7 +36,8 @@ func (d *demoWorld) plot(path string) error {
 		}
 		return out
 	}
-	left, middle, right := panel("recall", "true recall at 20"), panel("guardrail", "true documentary recall"), panel("the mixture", "share")
+	left, middle, right := panel("recall", "true recall at 20"), panel("guardrail", "true documentary recall"),
+		panel("the mixture", "share")
 	for _, l := range []struct {
 		p      *plot.Plot
 		name   string

@@ -98,7 +98,11 @@ func newDemoWorld(users int, seed uint64) (*demoWorld, error) {
 	m := d.lists.Mean(d.grid)
 	d.limit = math.Round(demoKept*m.Found/m.Wanted*100) / 100
 	def.Guardrails[0].Min = &d.limit
-	f, err := pasto.NewGoals([]pasto.Metric{{Name: "recall"}, {Name: "documentaries", Role: pasto.Guardrail, Hard: true}}, 0)
+	f,
+		err := pasto.NewGoals([]pasto.Metric{
+		{Name: "recall"},
+		{Name: "documentaries", Role: pasto.Guardrail, Hard: true},
+	}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,8 @@ func newDemoWorld(users int, seed uint64) (*demoWorld, error) {
 		return nil, err
 	}
 	if d.single = d.bestOf(0, d.grid); d.single < 0 {
-		return nil, noregret.Errorf(noregret.Usage, "--seed", "%d: no setting holds the guardrail among these users; want another seed", seed)
+		return nil, noregret.Errorf(noregret.Usage, "--seed",
+			"%d: no setting holds the guardrail among these users; want another seed", seed)
 	}
 	return d, nil
 }
@@ -188,8 +193,8 @@ type visitor struct {
 	at   experiment.Decided
 }
 
-// play is one round: visits, their exposures and feedback, and the end of the round and of its window. One
-// request goes after the other, so that the service sees the same in every run.
+// play is one round: visits, their exposures and feedback, and the end of the round and of its
+// window. One request goes after the other, so that the service sees the same in every run.
 func (d *demoWorld) play(ctx context.Context, c *client.Client, s *server.Server, round int) error {
 	n := d.lists.Users() * demoVisits
 	for from := 0; from < n; from += demoBatch {
@@ -222,9 +227,9 @@ func (d *demoWorld) play(ctx context.Context, c *client.Client, s *server.Server
 	return err
 }
 
-// tell reports the exposures of visits and their feedback, with what goes wrong in life: one visit in
-// twenty is not exposed, one in twenty of the others does not report, two in a hundred report twice, one
-// in a hundred too late.
+// tell reports the exposures of visits and their feedback, with what goes wrong in life: one visit
+// in twenty is not exposed, one in twenty of the others does not report, two in a hundred report
+// twice, one in a hundred too late.
 func (d *demoWorld) tell(ctx context.Context, c *client.Client, seen []visitor) error {
 	var exposed, reports []experiment.Reported
 	for _, v := range seen {
@@ -236,7 +241,13 @@ func (d *demoWorld) tell(ctx context.Context, c *client.Client, seen []visitor) 
 			continue
 		}
 		l := d.lists.Show(v.user, slices.Index(d.names, v.at.Arm))
-		item := experiment.Reported{Token: v.at.Token, Metrics: map[string]float64{"recall": l.Recall, "documentaries_found": l.Found, "documentaries_wanted": l.Wanted}}
+		item := experiment.Reported{
+			Token: v.at.Token,
+			Metrics: map[string]float64{
+				"recall": l.Recall, "documentaries_found": l.Found,
+				"documentaries_wanted": l.Wanted,
+			},
+		}
 		switch d.visits.IntN(100) {
 		case 0:
 			d.late = append(d.late, item)

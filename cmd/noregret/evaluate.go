@@ -62,7 +62,8 @@ func newEvaluateCommand(a *app) *cobra.Command {
 	s := cmd.Flags()
 	registerModel(cmd, &e.model)
 	s.BoolVar(&e.json, "json", e.json, "print one JSON object")
-	s.Var(newChoice(&e.newLabels, "error", "negative"), "new-labels", "labels that training did not have: refuse them, or count them as negative")
+	s.Var(newChoice(&e.newLabels, "error", "negative"), "new-labels",
+		"labels that training did not have: refuse them, or count them as negative")
 	e.data.registerWithModel(cmd)
 	e.data.registerUnseen(cmd, dataset.UnseenIgnore)
 	return cmd
@@ -114,7 +115,8 @@ func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []
 	}
 	out.info = info
 	if info.Rows == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "), "there is not a single example in it")
+		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "),
+			"there is not a single example in it")
 	}
 	if len(labels.unknown) > 0 {
 		r.app.note("labels that training did not have count as negative: %s", listed(labels.unknown))

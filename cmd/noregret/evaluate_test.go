@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// What evaluate reports is what predict's lines and the labels in the file say, by the textbook formulas.
+// What evaluate reports is what predict's lines and the labels in the file say, by the textbook
+// formulas.
 func TestEvaluateAgreesWithPredict(t *testing.T) {
 	dir := t.TempDir()
 	text := rowsOf(t, 3000, 1001)

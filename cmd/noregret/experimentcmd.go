@@ -93,7 +93,8 @@ func oneName(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return noregret.Errorf(noregret.Usage, "", "%s takes the name of one experiment, got %d arguments", cmd.Name(), len(args))
+	return noregret.Errorf(noregret.Usage, "", "%s takes the name of one experiment, got %d arguments", cmd.Name(),
+		len(args))
 }
 
 func newApplyCommand(a *app, r *remote) *cobra.Command {
@@ -203,7 +204,8 @@ func newListCommand(a *app, r *remote) *cobra.Command {
 			g := grid{left: map[int]bool{1: true, 4: true}}
 			g.add("name", "state", "version", "round", "description")
 			for _, s := range list {
-				g.add(s.Name, string(s.State), strconv.FormatUint(s.Version, 10), strconv.FormatUint(s.Round, 10), s.Description)
+				g.add(s.Name, string(s.State), strconv.FormatUint(s.Version, 10), strconv.FormatUint(s.Round, 10),
+					s.Description)
 			}
 			return g.write(a.stdout)
 		},
@@ -269,14 +271,17 @@ func writeReport(w io.Writer, r *experiment.Report) error {
 	}
 	var lines []string
 	for _, q := range r.Guardrails {
-		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit, q.State, interval(q.Estimate, q.Low, q.High), q.Action))
+		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
+			q.State, interval(q.Estimate, q.Low, q.High), q.Action))
 	}
 	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
-		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units", q.BestSingle.Arm,
+		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
+			q.BestSingle.Arm,
 			pointed(q.BestSingle.Value), pointed(q.Mixture), pointed(q.PerUnit), q.Units))
 	}
 	f := r.Feedback
-	lines = append(lines, fmt.Sprintf("feedback: %d accepted, %d duplicate, %d late, %d rejected; %d units wait", f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Health.Open))
+	lines = append(lines, fmt.Sprintf("feedback: %d accepted, %d duplicate, %d late, %d rejected; %d units wait",
+		f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Health.Open))
 	for _, p := range r.Health.Problems {
 		lines = append(lines, "problem: "+p)
 	}

@@ -113,7 +113,9 @@ func (a *app) generate(ctx context.Context, name string, opt generateOptions) er
 }
 
 // generateRows writes opt.rows examples to w, until ctx is cancelled.
-func generateRows(ctx context.Context, w io.Writer, g *synth.Generator, opt generateOptions, p *progress.Reporter) error {
+func generateRows(ctx context.Context, w io.Writer, g *synth.Generator, opt generateOptions,
+	p *progress.Reporter,
+) error {
 	rows, err := newRowWriter(w, g, opt.format)
 	if err != nil {
 		return err

@@ -97,7 +97,8 @@ type weight struct {
 	Influence number  `json:"influence"`
 }
 
-// topWeights lists the weights of most influence, or of the largest size where influence is unknown; all for top 0.
+// topWeights lists the weights of most influence, or of the largest size where influence is
+// unknown; all for top 0.
 func topWeights(m *classify.Model, top int) []weight {
 	spread := map[uint32]float64{}
 	if m.Scaling != nil {

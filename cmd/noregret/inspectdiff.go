@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/classify"
 )
 
-// flattenRaw lists the leaves of a JSON value with their paths, in the order of the text. Arrays are leaves.
+// flattenRaw lists the leaves of a JSON value with their paths, in the order of the text. Arrays
+// are leaves.
 func flattenRaw(path string, raw []byte) ([]setting, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return []setting{{path, string(bytes.Trim(raw, `"`))}}, nil
@@ -110,7 +111,8 @@ func (a *app) diff(m, b *classify.Model, path string, opt inspectOptions) error 
 	return writeDiff(a.stdout, path, opt.diff, changes, weights, total)
 }
 
-// weightChanges lists the features, matched by name, whose weights differ, the largest change first.
+// weightChanges lists the features, matched by name, whose weights differ, the largest change
+// first.
 func weightChanges(m, b *classify.Model) []weightChange {
 	byName := map[string]int{}
 	list := []weightChange{}
@@ -132,7 +134,9 @@ func weightChanges(m, b *classify.Model) []weightChange {
 	for k := range list {
 		list[k].Change = list[k].B - list[k].A
 	}
-	slices.SortStableFunc(list, func(x, y weightChange) int { return cmp.Compare(math.Abs(y.Change), math.Abs(x.Change)) })
+	slices.SortStableFunc(list, func(x, y weightChange) int {
+		return cmp.Compare(math.Abs(y.Change), math.Abs(x.Change))
+	})
 	return list
 }
 

@@ -46,15 +46,16 @@ func listing(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// A training run that is interrupted while it waits for more input ends with status 1 and leaves nothing.
+// A training run that is interrupted while it waits for more input ends with status 1 and leaves
+// nothing.
 func TestInterruptedTraining(t *testing.T) {
 	for _, mode := range []string{"--stream=false", "--stream=true"} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		in, feed := io.Pipe()
 		go func() {
-			// The pipe has no buffer: the second write ends when the first has been taken up, and the reader
-			// then waits for more.
+			// The pipe has no buffer: the second write ends when the first has been taken up, and
+			// the reader then waits for more.
 			for _, part := range [][]byte{rowsOf(t, 100, 1), rowsOf(t, 1, 2)} {
 				if _, err := feed.Write(part); err != nil {
 					t.Error(err)
@@ -63,7 +64,8 @@ func TestInterruptedTraining(t *testing.T) {
 			cancel()
 		}()
 		var out, errs bytes.Buffer
-		status := run(ctx, []string{"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "-"}, in, &out, &errs)
+		status := run(ctx, []string{"train", mode, "--measure", "f1", "--model", filepath.Join(dir, "m.json"), "-"}, in,
+			&out, &errs)
 		_ = feed.Close() // frees the goroutine that reads
 		if status != 1 || out.Len() > 0 || errs.String() != "noregret: interrupted\n" {
 			t.Errorf("%s: status %d, stdout %q, stderr %q", mode, status, &out, &errs)
@@ -120,13 +122,15 @@ func TestInterruptSignal(t *testing.T) {
 	}
 }
 
-// A process that is killed outright while it writes its model again and again leaves a whole one or none.
+// A process that is killed outright while it writes its model again and again leaves a whole one or
+// none.
 func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 	rows := rowsOf(t, 60_000, 1)
 	found := 0
 	for i := range 8 {
 		dir := t.TempDir()
-		cmd, in, _ := start(t, dir, "train", "--stream", "--measure", "gmean", "--save-every", "1000", "--model", "m.json", "-")
+		cmd, in, _ := start(t, dir, "train", "--stream", "--measure", "gmean", "--save-every", "1000", "--model",
+			"m.json", "-")
 		if _, err := in.Write(rows[:len(rows)*(i+1)/8]); err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +156,8 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 	}
 }
 
-// A model is saved exactly at the multiples of --save-every, from a pipe that goes on: each model is waited for before the
-// next rows are written.
+// A model is saved exactly at the multiples of --save-every, from a pipe that goes on: each model
+// is waited for before the next rows are written.
 func TestSaveEveryFromLivePipe(t *testing.T) {
 	lines := bytes.SplitAfter(rowsOf(t, 400, 1), []byte("\n"))
 	path := filepath.Join(t.TempDir(), "m.json")
@@ -161,7 +165,10 @@ func TestSaveEveryFromLivePipe(t *testing.T) {
 	status := make(chan int, 1)
 	var stderr bytes.Buffer
 	go func() {
-		status <- run(t.Context(), []string{"train", "--stream", "--measure", "gmean", "--save-every", "100", "--model", path, "-"}, r, io.Discard, &stderr)
+		status <- run(t.Context(), []string{
+			"train", "--stream", "--measure", "gmean", "--save-every", "100", "--model",
+			path, "-",
+		}, r, io.Discard, &stderr)
 	}()
 	for i, line := range lines[:330] {
 		if _, err := w.Write(line); err != nil {

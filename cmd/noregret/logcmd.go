@@ -36,7 +36,8 @@ func newLogCommand(a *app) *cobra.Command {
 		Args:    unknownBelow,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
+	cmd.AddCommand(newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a),
+		newReplayCommand(a))
 	return cmd
 }
 
@@ -144,7 +145,8 @@ left alone.`,
 	return cmd
 }
 
-// source is where the events of export and replay come from: a data directory, or a running service.
+// source is where the events of export and replay come from: a data directory, or a running
+// service.
 type source struct {
 	remote
 	data string
@@ -212,7 +214,8 @@ func (s *source) export(ctx context.Context, w io.Writer, from uint64, name stri
 			}
 		})
 		if err == nil && n == 0 && name != "" {
-			return noregret.Errorf(noregret.NotFound, name, "the log has no event of an experiment of this name from position %d on", from)
+			return noregret.Errorf(noregret.NotFound, name,
+				"the log has no event of an experiment of this name from position %d on", from)
 		}
 		return err
 	})
@@ -262,15 +265,18 @@ A state or a decision that differs is a failure (exit status 1).`,
 			if asJSON {
 				err = writeJSON(a.stdout, r)
 			} else {
-				err = facts(a.stdout, "begun with", begun(r.From), "events", strconv.FormatUint(r.Events, 10), "position", strconv.FormatUint(r.Position, 10), "digest", r.Digest,
+				err = facts(a.stdout, "begun with", begun(r.From), "events", strconv.FormatUint(r.Events, 10),
+					"position", strconv.FormatUint(r.Position, 10), "digest", r.Digest,
 					"live position", strconv.FormatUint(r.Live.Position, 10), "live digest", r.Live.Digest,
-					"decisions", strconv.FormatUint(r.Decisions, 10), "different", strconv.FormatUint(r.Different, 10), "of unknown versions", strconv.FormatUint(r.Unknown, 10))
+					"decisions", strconv.FormatUint(r.Decisions, 10), "different", strconv.FormatUint(r.Different, 10),
+					"of unknown versions", strconv.FormatUint(r.Unknown, 10))
 			}
 			if err == nil && !r.Same {
 				err = noregret.Errorf(noregret.Internal, "replay", "the live state is not the fold of the log")
 			}
 			if err == nil && r.Different > 0 {
-				err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log come out otherwise", r.Different)
+				err = noregret.Errorf(noregret.Internal, "replay", "%d decisions of the log come out otherwise",
+					r.Different)
 			}
 			return err
 		},
@@ -359,7 +365,10 @@ func lines(r io.Reader) iter.Seq2[eventlog.Record, error] {
 			if err != nil {
 				err = noregret.Errorf(noregret.Internal, "export", "it broke off: %w", err)
 			}
-			if !yield(eventlog.Record{Position: e.Position, Event: eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload}}, err) || err != nil {
+			if !yield(eventlog.Record{
+				Position: e.Position,
+				Event:    eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload},
+			}, err) || err != nil {
 				return
 			}
 		}

@@ -38,8 +38,8 @@ func (n number) String() string {
 	return strconv.FormatFloat(float64(n), 'f', 4, 64)
 }
 
-// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell them, else with four
-// digits.
+// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell
+// them, else with four digits.
 func inUnitsOf(of ...scenario.Series) func(float64) string {
 	top := 0.0
 	for _, s := range of {
@@ -96,7 +96,8 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// grid is a table of text: its first column is left-aligned, as are those that hold words; the others are right-aligned.
+// grid is a table of text: its first column is left-aligned, as are those that hold words; the
+// others are right-aligned.
 type grid struct {
 	rows [][]string
 	left map[int]bool // columns aligned left besides the first

@@ -33,24 +33,27 @@ func inputFiles(paths []string) []namedFile {
 	return out
 }
 
-// checkOutputs refuses, before any work is done, files to write that are inputs or given twice, and then those that cannot be
-// written. An empty path is an error; leave out what is not asked for.
+// checkOutputs refuses, before any work is done, files to write that are inputs or given twice, and
+// then those that cannot be written. An empty path is an error; leave out what is not asked for.
 func checkOutputs(outputs, inputs []namedFile) error {
 	for i, out := range outputs {
 		switch out.path {
 		case "":
 			return noregret.Errorf(noregret.Usage, out.flag, "the file name is empty")
 		case stdName:
-			return noregret.Errorf(noregret.Usage, out.flag, "%q is no file: this output is written to a file of its own, name one", stdName)
+			return noregret.Errorf(noregret.Usage, out.flag,
+				"%q is no file: this output is written to a file of its own, name one", stdName)
 		}
 		for _, in := range inputs {
 			if in.path != "" && in.path != stdName && samePath(out.path, in.path) {
-				return noregret.Errorf(noregret.Usage, out.flag, "%q is %s and would be overwritten; name another file", out.path, in.what())
+				return noregret.Errorf(noregret.Usage, out.flag, "%q is %s and would be overwritten; name another file",
+					out.path, in.what())
 			}
 		}
 		for _, other := range outputs[:i] {
 			if samePath(out.path, other.path) {
-				return noregret.Errorf(noregret.Usage, out.flag, "%q is %s too; name another file", out.path, other.what())
+				return noregret.Errorf(noregret.Usage, out.flag, "%q is %s too; name another file", out.path,
+					other.what())
 			}
 		}
 	}
@@ -72,7 +75,8 @@ func samePath(a, b string) bool {
 	return errx != nil && erry != nil && settledPath(a) == settledPath(b)
 }
 
-// settledPath is the path of a file that need not be there, from the root and without links in its directory.
+// settledPath is the path of a file that need not be there, from the root and without links in its
+// directory.
 func settledPath(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -27,7 +27,8 @@ a minute or two. The last table holds duality gaps: bounds on how far each model
 		Example: "  noregret papers spade-stamp\n  noregret papers spade-stamp --full --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != "spade-stamp" {
-				return noregret.Errorf(noregret.Usage, "", "papers takes the name of one paper (spade-stamp), got %q", strings.Join(args, " "))
+				return noregret.Errorf(noregret.Usage, "", "papers takes the name of one paper (spade-stamp), got %q",
+					strings.Join(args, " "))
 			}
 			return nil
 		},

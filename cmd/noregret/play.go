@@ -65,13 +65,15 @@ func newPlayCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.play(cmd.Context(), o, args) },
 	}
 	s := cmd.Flags()
-	s.StringSliceVar(&o.learners, "learner", o.learners, `learners, as "name" or "name:option=value" (see "noregret learners")`)
+	s.StringSliceVar(&o.learners, "learner", o.learners,
+		`learners, as "name" or "name:option=value" (see "noregret learners")`)
 	s.StringVar(&o.game, "game", o.game, `the game, as "name" or "name:option=value" (see "noregret games")`)
 	s.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the game; run r has seed S + r")
 	s.IntVar(&o.runs, "runs", o.runs, "number of runs of each learner, with a seed each")
 	s.IntVar(&o.dim, "dim", o.dim, "dimension of the game; 0 is the game's own")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; may be given more than once")
+	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; "+
+		"may be given more than once")
 	s.BoolVar(&o.json, "json", o.json, "print a JSON list")
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
@@ -117,7 +119,8 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 		return err
 	}
 	opt := play.Options{
-		Learners: o.learners, Game: o.game, Rounds: o.rounds, Seed: o.seed, Runs: o.runs, Dim: o.dim, Checkpoints: 60, Workers: o.data.workers,
+		Learners: o.learners, Game: o.game, Rounds: o.rounds, Seed: o.seed, Runs: o.runs, Dim: o.dim, Checkpoints: 60,
+		Workers: o.data.workers,
 	}
 	if len(inputs) > 0 {
 		spec, err := play.ParseSpec("--game", o.game)
@@ -158,7 +161,8 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 	for _, r := range results {
 		if !r.Holds() {
 			err = errors.Join(err, noregret.Errorf(noregret.Diverged, r.Learner,
-				"its regret %v in %s with seed %d is above its bound %v: this is a mistake in noregret", r.Regret, r.Game, r.Seed, r.Bound))
+				"its regret %v in %s with seed %d is above its bound %v: this is a mistake in noregret", r.Regret,
+				r.Game, r.Seed, r.Bound))
 		}
 	}
 	return err
@@ -169,8 +173,9 @@ func playJSON(results []play.Result) []playResult {
 	for _, r := range results {
 		e := playResult{
 			Learner: r.Learner, Game: r.Game, Rounds: r.Rounds, Seed: r.Seed, LearnerLoss: number(r.LearnerLoss),
-			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound), Ratio: number(r.Ratio()),
-			Gap: number(r.Gap), Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
+			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound),
+			Ratio: number(r.Ratio()),
+			Gap:   number(r.Gap), Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
 		}
 		if len(r.Comparator) <= longestComparator {
 			e.Comparator = r.Comparator
@@ -207,7 +212,8 @@ func (a *app) writeResults(results []play.Result) error {
 			used = strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 		}
 		row := []string{
-			r.Learner, strconv.FormatUint(r.Seed, 10), short(r.LearnerLoss), short(r.ComparatorLoss), gapText(r.Gap), short(r.Regret),
+			r.Learner, strconv.FormatUint(r.Seed, 10), short(r.LearnerLoss), short(r.ComparatorLoss), gapText(r.Gap),
+			short(r.Regret),
 			boundText(r.Bound), used, tight,
 		}
 		if floors {
@@ -225,7 +231,8 @@ func boundText(v float64) string {
 	return short(v)
 }
 
-// gapText says how good the comparator is known to be; the game names it where there is no best point.
+// gapText says how good the comparator is known to be; the game names it where there is no best
+// point.
 func gapText(v float64) string {
 	switch {
 	case v == 0:
@@ -240,9 +247,12 @@ func gapText(v float64) string {
 const mostExampleBytes = 1 << 30
 
 // examples reads a data set for a game: labels as numbers for regression, as ±1 for classification.
-func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry, inputs []string) (list []regret.Example, err error) {
+func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry,
+	inputs []string,
+) (list []regret.Example, err error) {
 	if game.TakesExamples == "" {
-		return nil, noregret.Errorf(noregret.Usage, "--game", "%s plays no data: regression and classification do", game.Name)
+		return nil, noregret.Errorf(noregret.Usage, "--game", "%s plays no data: regression and classification do",
+			game.Name)
 	}
 	var set *dataset.Set
 	positive := -1
@@ -254,7 +264,8 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 		set, positive = s, data.Positive
 	} else {
 		if f.positive != "" {
-			return nil, noregret.Errorf(noregret.Usage, "--positive", "%q: %s takes labels as numbers", f.positive, game.Name)
+			return nil, noregret.Errorf(noregret.Usage, "--positive", "%q: %s takes labels as numbers", f.positive,
+				game.Name)
 		}
 		if set, err = f.loadSet(ctx, a, inputs, nil); err != nil {
 			return nil, err
@@ -263,10 +274,12 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 	defer func() { err = errors.Join(err, set.Close()) }()
 	info := set.Info()
 	if info.Weighted {
-		return nil, noregret.Errorf(noregret.Usage, strings.Join(inputs, ", "), "the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
+		return nil, noregret.Errorf(noregret.Usage, strings.Join(inputs, ", "),
+			"the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
 	}
 	if info.Rows*int64(info.Dim)*8 > mostExampleBytes {
-		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "), "%d rows of %d features: as dense vectors they take more than %d MiB",
+		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "),
+			"%d rows of %d features: as dense vectors they take more than %d MiB",
 			info.Rows, info.Dim, mostExampleBytes>>20)
 	}
 	labels := make([]float64, len(info.Labels))
@@ -274,7 +287,8 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 		switch {
 		case positive < 0:
 			if labels[i], err = strconv.ParseFloat(l.Name, 64); err != nil {
-				return nil, noregret.Errorf(noregret.BadInput, "label", "%q: %s takes labels as numbers", l.Name, game.Name)
+				return nil, noregret.Errorf(noregret.BadInput, "label", "%q: %s takes labels as numbers", l.Name,
+					game.Name)
 			}
 		case i == positive:
 			labels[i] = 1

@@ -17,9 +17,10 @@ import (
 // playColours are the learners' colours, in the order of the command line.
 var playColours = append(append([]color.Color{}, picture.Warm...), picture.Cool...)
 
-// plotResults draws the regret of every learner as a line and its bound as a dashed line of the same colour; of several runs
-// each is drawn. Both axes are logarithmic: regrets of 0 and below do not show on such an axis, the line begins or ends there. Where
-// nothing is above 0, the axis of regret is an ordinary one.
+// plotResults draws the regret of every learner as a line and its bound as a dashed line of the
+// same colour; of several runs each is drawn. Both axes are logarithmic: regrets of 0 and below do
+// not show on such an axis, the line begins or ends there. Where nothing is above 0, the axis of
+// regret is an ordinary one.
 func plotResults(path string, results []play.Result) error {
 	p := plot.New()
 	p.Title.Text = results[0].Game

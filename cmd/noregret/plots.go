@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// checkPlots refuses pictures to write whose names are neither .svg nor .png, and what checkOutputs refuses.
+// checkPlots refuses pictures to write whose names are neither .svg nor .png, and what checkOutputs
+// refuses.
 func checkPlots(paths []string, inputs []namedFile) error {
 	var plots []namedFile
 	for _, path := range paths {
@@ -35,7 +36,8 @@ func checkPlotName(path string) error {
 	}
 }
 
-// writePlots draws a table of plots, some of which may be nil, into an .svg or .png file, atomically.
+// writePlots draws a table of plots, some of which may be nil, into an .svg or .png file,
+// atomically.
 func writePlots(path string, plots [][]*plot.Plot, width, height vg.Length) error {
 	format := "png"
 	if strings.EqualFold(filepath.Ext(path), ".svg") {

@@ -63,7 +63,8 @@ func newPredictCommand(a *app) *cobra.Command {
 
 func (p *predictCommand) run(ctx context.Context, a *app, inputs []string) error {
 	if p.output != stdName {
-		if err := checkOutputs([]namedFile{{"--output", p.output}}, append(inputFiles(inputs), namedFile{"--model", p.model})); err != nil {
+		if err := checkOutputs([]namedFile{{"--output", p.output}},
+			append(inputFiles(inputs), namedFile{"--model", p.model})); err != nil {
 			return err
 		}
 	}
@@ -103,7 +104,8 @@ func (p *predictCommand) write(ctx context.Context, r *modelReader, inputs []str
 			index, value := b.Row(i)
 			score := r.lin.Score(index, value)
 			if score-score != 0 {
-				return noregret.Errorf(noregret.BadInput, "", "row %d: the score is %v, out of the range of float64", b.FirstRow+int64(i)+1, score)
+				return noregret.Errorf(noregret.BadInput, "", "row %d: the score is %v, out of the range of float64",
+					b.FirstRow+int64(i)+1, score)
 			}
 			line = append(line[:0], head...)
 			line = strconv.AppendFloat(line, score, 'g', -1, 64)

@@ -84,7 +84,8 @@ func TestExitStatus(t *testing.T) {
 		sub := &cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return tc.err }}
 		root.AddCommand(sub)
 		markRunning(a, sub)
-		if got := a.execute(context.Background(), root, []string{"fail"}); got != tc.status || errs.String() != tc.stderr {
+		if got := a.execute(context.Background(), root, []string{"fail"}); got != tc.status ||
+			errs.String() != tc.stderr {
 			t.Errorf("%v: status %d, stderr %q; want %d, %q", tc.err, got, errs.String(), tc.status, tc.stderr)
 		}
 	}

@@ -18,10 +18,11 @@ func TestMain(m *testing.M) {
 // they print, and files. Run one with -run TestScripts/NAME; rewrite the expected
 // outputs after a wanted change with UPDATE_SCRIPTS=1.
 //
-// Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit status, "bad N ERROR ..."
-// the exact error as well; pack, damage, replace and idx make files that text cannot show;
-// "service start|stop|kill" runs noregret serve (scriptserve_test.go); after "plain", noregret is the command as it
-// is built without the race detector, for what takes minutes with it and has tests of its own under it.
+// Scripts have commands of their own (scriptcmd_test.go): "status N noregret ..." checks the exit
+// status, "bad N ERROR ..." the exact error as well; pack, damage, replace and idx make files that
+// text cannot show; "service start|stop|kill" runs noregret serve (scriptserve_test.go); after
+// "plain", noregret is the command as it is built without the race detector, for what takes minutes
+// with it and has tests of its own under it.
 func TestScripts(t *testing.T) {
 	path := filepath.Dir(built(t)) + string(filepath.ListSeparator)
 	testscript.Run(t, testscript.Params{
@@ -37,7 +38,9 @@ func TestScripts(t *testing.T) {
 			"replace": replace,
 			"idx":     idx,
 			"service": service,
-			"plain":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PATH", path+ts.Getenv("PATH")) },
+			"plain": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Setenv("PATH", path+ts.Getenv("PATH"))
+			},
 		},
 	})
 }

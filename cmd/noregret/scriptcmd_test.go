@@ -14,9 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// bad runs noregret and checks its exit status, that its last line on standard error is exactly the given
-// one, that it printed no result, and that it left neither m.json nor a temporary file:
-// bad 3 'noregret: a.svm:2: ...' train ...
+// bad runs noregret and checks its exit status, that its last line on standard error is exactly the
+// given one, that it printed no result, and that it left neither m.json nor a temporary file: bad 3
+// 'noregret: a.svm:2: ...' train ...
 func bad(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: bad STATUS ERROR args...")
@@ -85,8 +85,8 @@ func pack(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), b.Bytes(), 0o666))
 }
 
-// damage copies a file with the last N bytes cut off, or with one byte inverted, counted from 0 or, below 0, from
-// the end: damage cut|flip N FROM TO.
+// damage copies a file with the last N bytes cut off, or with one byte inverted, counted from 0 or,
+// below 0, from the end: damage cut|flip N FROM TO.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: damage cut|flip N FROM TO")
@@ -120,8 +120,8 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.Replace(text, args[0], args[1], 1)), 0o666))
 }
 
-// idx writes an IDX image file of n pictures of 2 by 2 pixels and their labels: idx N IMAGES LABELS. Picture
-// i has the label i mod 3 and is bright at the pixel of that number.
+// idx writes an IDX image file of n pictures of 2 by 2 pixels and their labels: idx N IMAGES
+// LABELS. Picture i has the label i mod 3 and is bright at the pixel of that number.
 func idx(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: idx N IMAGES LABELS")

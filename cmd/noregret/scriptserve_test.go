@@ -20,9 +20,9 @@ var running struct {
 	by map[string]*exec.Cmd
 }
 
-// service runs noregret serve on a free port: "service start ARGS..." waits until it takes requests and sets
-// NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service kill" sends SIGKILL;
-// "service hup" sends SIGHUP and waits for what it logs of the access tokens.
+// service runs noregret serve on a free port: "service start ARGS..." waits until it takes requests
+// and sets NOREGRET_SERVER; "service stop" sends SIGTERM and wants the exit status 0; "service
+// kill" sends SIGKILL; "service hup" sends SIGHUP and waits for what it logs of the access tokens.
 // Its standard error is appended to the file service.log.
 func service(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {

@@ -68,8 +68,10 @@ func newServeCommand(a *app) *cobra.Command {
 	f.Int64Var(&opt.MaxBody, "max-body", opt.MaxBody, "bytes of a request's body")
 	f.IntVar(&opt.MaxItems, "max-items", 10_000, "units or items of a request")
 	f.IntVar(&opt.MaxStreams, "max-streams", 1000, "long polls at once, and as many exports, and dashboards")
-	f.DurationVar(&opt.RequestTime, "request-time", 10*time.Second, "how long a request may take, long polls and streams apart")
-	f.DurationVar(&opt.Retain, "retain", opt.Retain, "how long events are kept once a snapshot covers them, negative for ever")
+	f.DurationVar(&opt.RequestTime, "request-time", 10*time.Second,
+		"how long a request may take, long polls and streams apart")
+	f.DurationVar(&opt.Retain, "retain", opt.Retain,
+		"how long events are kept once a snapshot covers them, negative for ever")
 	f.Uint64Var(&opt.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
 	f.DurationVar(&opt.drain, "drain", opt.drain, "how long requests may take to finish at the end")
 	f.Var(newChoice(&opt.logLevel, "debug", "info", "warn", "error"), "log-level", "least level of what is logged")
@@ -151,7 +153,8 @@ func (opt *serveOptions) certificate() (*tls.Certificate, string, error) {
 	}
 	c, err := tls.LoadX509KeyPair(opt.cert, opt.key)
 	if err != nil {
-		return nil, "", noregret.Errorf(noregret.BadInput, "--tls-cert", "the certificate and its key cannot be used: %w", err)
+		return nil, "", noregret.Errorf(noregret.BadInput, "--tls-cert",
+			"the certificate and its key cannot be used: %w", err)
 	}
 	return &c, "https", nil
 }

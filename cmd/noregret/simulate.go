@@ -64,7 +64,10 @@ several algorithms it is a list of these.`
 
 // newSimulateCommand makes "noregret simulate".
 func newSimulateCommand(a *app) *cobra.Command {
-	o := simulateOptions{algorithms: []string{"default"}, seed: 1, noise: math.NaN(), data: "../shared/data", iterate: "deployed"}
+	o := simulateOptions{
+		algorithms: []string{"default"}, seed: 1, noise: math.NaN(), data: "../shared/data",
+		iterate: "deployed",
+	}
 	var scenarios, algorithms []string
 	docs := ""
 	for _, s := range scenario.Scenarios() {
@@ -93,7 +96,8 @@ func newSimulateCommand(a *app) *cobra.Command {
   noregret simulate ranking --data shared/data`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("want one scenario of %s, or a .json file, got %d arguments", strings.Join(scenarios, ", "), len(args))
+				return fmt.Errorf("want one scenario of %s, or a .json file, got %d arguments",
+					strings.Join(scenarios, ", "), len(args))
 			}
 			return nil
 		},
@@ -101,7 +105,8 @@ func newSimulateCommand(a *app) *cobra.Command {
 			if !cmd.Flags().Changed("noise") {
 				o.noise = math.NaN()
 			} else if !(o.noise >= 0 && o.noise <= scenario.MostNoise) {
-				return outOfRange("--noise", o.noise, fmt.Sprintf("a finite standard deviation, at least 0 and at most %v", scenario.MostNoise))
+				return outOfRange("--noise", o.noise,
+					fmt.Sprintf("a finite standard deviation, at least 0 and at most %v", scenario.MostNoise))
 			}
 			if !cmd.Flags().Changed("threshold") {
 				o.threshold = math.NaN()
@@ -109,7 +114,8 @@ func newSimulateCommand(a *app) *cobra.Command {
 				return outOfRange("--threshold", o.threshold, "a finite number")
 			}
 			for _, f := range []string{"runs", "rounds", "points", "users", "items"} {
-				if v, _ := cmd.Flags().GetInt(f); cmd.Flags().Changed(f) && v == 0 { // 0 is the default in package scenario
+				// 0 is the default in package scenario
+				if v, _ := cmd.Flags().GetInt(f); cmd.Flags().Changed(f) && v == 0 {
 					return outOfRange("--"+f, v, "at least 1")
 				}
 			}
@@ -122,8 +128,10 @@ func newSimulateCommand(a *app) *cobra.Command {
 	s.IntVar(&o.runs, "runs", o.runs, "number of runs; the scenario's own by default")
 	s.Float64Var(&o.noise, "noise", 0, "standard deviation of a group's metric; the scenario's own by default")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
-	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for Algorithm 1 and s-scgd; 0 is uniform")
-	s.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate", "what is scored: the mixture to deploy, or the one that is served to learn")
+	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for Algorithm 1 and "+
+		"s-scgd; 0 is uniform")
+	s.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate",
+		"what is scored: the mixture to deploy, or the one that is served to learn")
 	s.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
 	s.BoolVar(&o.hard, "hard", o.hard, "make the guardrails hard limits")
 	s.Float64Var(&o.threshold, "threshold", 0, "threshold of every guardrail; the scenario's own by default")
@@ -132,7 +140,8 @@ func newSimulateCommand(a *app) *cobra.Command {
 	s.IntVar(&o.points, "points", o.points, "rounds to report in each power of ten; 1, 2, 5, 10, ... by default")
 	s.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
 	s.StringVar(&o.data, "data", o.data, "directory of the real data sets")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than once")
+	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
+		"once")
 	s.BoolVar(&o.json, "json", o.json, "print JSON")
 	return cmd
 }
@@ -154,7 +163,8 @@ func (o *simulateOptions) check() error {
 			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", algorithm)
 		}
 		if !slices.ContainsFunc(pasto.Algorithms(), func(e pasto.Entry) bool { return e.Name == algorithm }) {
-			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`, algorithm)
+			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`,
+				algorithm)
 		}
 	}
 	if o.points > 0 && o.at != nil {
@@ -188,7 +198,8 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 		return err
 	}
 	opt := scenario.Options{
-		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at, Start: o.start, Iterate: o.iterate, Data: o.data,
+		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at,
+		Start: o.start, Iterate: o.iterate, Data: o.data,
 		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
 	}
 	if !math.IsNaN(o.threshold) {

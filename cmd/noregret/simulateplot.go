@@ -16,15 +16,15 @@ import (
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
-// mostShares is the number of arms that a picture of a mixture shows, and leastShare the share at the end from
-// which on it does; the others are summed up, where there are more.
+// mostShares is the number of arms that a picture of a mixture shows, and leastShare the share at
+// the end from which on it does; the others are summed up, where there are more.
 const (
 	mostShares = 8
 	leastShare = 0.005
 )
 
-// roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as they are
-// where the means change.
+// roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as
+// they are where the means change.
 func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
 	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
@@ -33,10 +33,11 @@ func roundsAxis(p *plot.Plot, s simulation) {
 	}
 }
 
-// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the lower to the
-// upper quartile, and the best single arm and the optimum of each round, which move where the means do. The
-// axis goes up to the highest of these, and down to the lowest best single arm and somewhat further, for
-// algorithms that end there, but not to all bad beginnings: what is below leaves the picture.
+// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the
+// lower to the upper quartile, and the best single arm and the optimum of each round, which move
+// where the means do. The axis goes up to the highest of these, and down to the lowest best single
+// arm and somewhat further, for algorithms that end there, but not to all bad beginnings: what is
+// below leaves the picture.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
@@ -122,9 +123,9 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 // farAway is where a line that leaves a picture is cut off, in multiples of what the picture shows.
 const farAway = 1e3
 
-// legendRoom puts the legend at the top of a panel, inside its frame, and makes room for so many lines of it
-// above what is shown, so that it covers nothing; the axis has no ticks there. At most half of the panel is
-// given away.
+// legendRoom puts the legend at the top of a panel, inside its frame, and makes room for so many
+// lines of it above what is shown, so that it covers nothing; the axis has no ticks there. At most
+// half of the panel is given away.
 func legendRoom(p *plot.Plot, lines int) {
 	const height, axis = 14, 300 // of a line of the legend, of a panel, in points
 	share, top := min(0.5, float64(lines*height)/axis), p.Y.Max
@@ -154,9 +155,10 @@ func level(points plotter.XYs) plotter.XYs {
 	return points
 }
 
-// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median dashed; the
-// legend says from where on the mean is above the best single arm, and the ratio 0.95 or more. The axis
-// begins at -1, or at -4 where an algorithm ends below -1; what is below leaves the picture.
+// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median
+// dashed; the legend says from where on the mean is above the best single arm, and the ratio 0.95
+// or more. The axis begins at -1, or at -4 where an algorithm ends below -1; what is below leaves
+// the picture.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
@@ -213,8 +215,8 @@ func crossings(s simulation) string {
 	return fmt.Sprintf("%s: above 0 %s, 0.95 %s", s.Algorithm, from(s.Crossing.Single), from(s.Crossing.Optimum))
 }
 
-// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the end, and
-// all others together.
+// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the
+// end, and all others together.
 func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"
@@ -264,8 +266,8 @@ func mixturePanel(s simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm, side by
-// side.
+// plotSimulations draws the objective, the relative gain and the mixture of the first algorithm,
+// side by side.
 func plotSimulations(path string, all []simulation) error {
 	left, err := objectivePanel(all)
 	if err != nil {

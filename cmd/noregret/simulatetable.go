@@ -16,15 +16,21 @@ func (a *app) writeSimulations(all []simulation) error {
 		}
 		last := len(s.At) - 1
 		fmt.Fprintf(a.stdout, "scenario %s, %s, %s of %s%s, means: %s\nbest single arm %s, optimum over mixtures %s\n",
-			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), played(s.Result), s.Data,
-			orNone(s.Result, float64(s.BestSingle), s.Single.Runs[last]), orNone(s.Result, float64(s.Optimum), s.Best.Runs[last]))
+			s.Scenario, s.Algorithm, count(s.Runs, "run", "runs"), count(s.Rounds, "round", "rounds"), played(s.Result),
+			s.Data,
+			orNone(s.Result, float64(s.BestSingle), s.Single.Runs[last]),
+			orNone(s.Result, float64(s.Optimum), s.Best.Runs[last]))
 		a.writeMarks(s.Result)
 		g := grid{}
 		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
-		objective, violation := inUnitsOf(s.Objective.Q25, s.Objective.Q75, s.Single.Mean, s.Best.Mean), inUnitsOf(s.Violation.Mean)
+		objective, violation := inUnitsOf(s.Objective.Q25, s.Objective.Q75, s.Single.Mean, s.Best.Mean),
+			inUnitsOf(s.Violation.Mean)
 		for j, t := range s.At {
-			g.add(strconv.Itoa(t), objective(s.Objective.Mean[j]), objective(s.Objective.Q25[j]), objective(s.Objective.Q75[j]),
-				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(), number(s.Serving.Gain.Ratio[j]).String(), violation(s.Violation.Mean[j]), number(s.Violation.Share[j]).String(), objective(s.Distance.Mean[j]))
+			g.add(strconv.Itoa(t), objective(s.Objective.Mean[j]), objective(s.Objective.Q25[j]),
+				objective(s.Objective.Q75[j]),
+				number(s.Gain.Ratio[j]).String(), number(s.Gain.Median[j]).String(),
+				number(s.Serving.Gain.Ratio[j]).String(), violation(s.Violation.Mean[j]),
+				number(s.Violation.Share[j]).String(), objective(s.Distance.Mean[j]))
 		}
 		if err := g.write(a.stdout); err != nil {
 			return err
@@ -91,11 +97,13 @@ func (a *app) writeMarks(r *scenario.Result) {
 		for i, name := range x.Metrics {
 			parts = append(parts, fmt.Sprintf("%q by %s", name, short(x.By[i])))
 		}
-		fmt.Fprintf(a.stdout, "infeasible in %s: no mixture holds the guardrails under the true means; the least total violation is %s (%s)\n",
+		fmt.Fprintf(a.stdout, "infeasible in %s: no mixture holds the guardrails under the true means; the least "+
+			"total violation is %s (%s)\n",
 			count(x.Runs, "run", "runs"), short(x.Violation), strings.Join(parts, ", "))
 	}
 	if x.Runs > 0 || x.Sure > 0 {
-		fmt.Fprintf(a.stdout, "the learner reports by its estimates that none holds them in %s, and is sure in %d\n", count(x.Reported, "run", "runs"), x.Sure)
+		fmt.Fprintf(a.stdout, "the learner reports by its estimates that none holds them in %s, and is sure in %d\n",
+			count(x.Reported, "run", "runs"), x.Sure)
 	}
 	fmt.Fprintln(a.stdout)
 }
@@ -105,16 +113,19 @@ func (a *app) writeRanking(t *scenario.Table2) error {
 	if t == nil {
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n", t.Users, t.Items, t.Data, number(t.Threshold))
+	fmt.Fprintf(a.stdout, "\n%d users, %d items (%s); guardrail: genre recall at least %s\n", t.Users, t.Items, t.Data,
+		number(t.Threshold))
 	learned := "-"
 	if t.Learned == t.Learned {
 		learned = fmt.Sprintf("%+.2f", t.Learned)
 	}
-	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %s\n\n", t.Gain.Estimate, t.Gain.Low, t.Gain.High, learned)
+	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %s\n\n",
+		t.Gain.Estimate, t.Gain.Low, t.Gain.High, learned)
 	g := grid{}
 	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
 	for _, r := range t.Rows {
-		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), yes(r.Holds), strconv.Itoa(len(r.Arms)), number(r.Distance).String())
+		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), yes(r.Holds), strconv.Itoa(len(r.Arms)),
+			number(r.Distance).String())
 	}
 	return g.write(a.stdout)
 }
@@ -124,7 +135,8 @@ func (a *app) writeReplay(r *scenario.ReplayResult) error {
 	if r == nil {
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "\nreplay (%s data): %d of %d logged customers accepted in %s; values on %d others, 95 %% intervals\n",
+	fmt.Fprintf(a.stdout, "\nreplay (%s data): %d of %d logged customers accepted in %s; values on %d others, 95 %% "+
+		"intervals\n",
 		r.Data, r.Accepted, r.Logged, count(r.Rounds, "round", "rounds"), r.HeldOut)
 	fmt.Fprintf(a.stdout, "guardrails, fixed on the logged customers: %s at least %s, %s at most %s\n\n",
 		r.Metrics[1], number(r.Thresholds[1]), r.Metrics[3], short(r.Thresholds[3]))

@@ -78,7 +78,8 @@ func newTrainCommand(a *app) *cobra.Command {
 	s.StringVar(&t.valid, "valid", t.valid, "file of held-out data, instead of a part of DATA")
 	s.BoolVar(&t.json, "json", t.json, "print one JSON object")
 	s.BoolVar(&t.stream, "stream", t.stream, "one pass straight from the reader, nothing kept")
-	s.Int64Var(&t.saveEvery, "save-every", t.saveEvery, "with --stream: write the model after every N examples, 0 for at the end only")
+	s.Int64Var(&t.saveEvery, "save-every", t.saveEvery,
+		"with --stream: write the model after every N examples, 0 for at the end only")
 	t.data.register(cmd)
 	t.data.registerPositive(cmd)
 	t.data.registerCache(cmd)
@@ -212,11 +213,13 @@ func trainSummary(m *classify.Model, path string) trainReport {
 		Algorithm: m.Algorithm, Measure: m.Measure, Value: pointed(chosen.Holdout), Candidate: chosen.Candidate,
 		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
 		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
-		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path, Warnings: m.Warnings,
+		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path,
+		Warnings: m.Warnings,
 	}
 }
 
-// positivesOf counts the positive rows of the data that a model was trained on, the held-out part of them included.
+// positivesOf counts the positive rows of the data that a model was trained on, the held-out part
+// of them included.
 func positivesOf(m *classify.Model) int64 {
 	if m.Options.Valid != "" {
 		return m.Data.Train.Positives
@@ -235,7 +238,8 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 		"chosen", chosenLine(m),
 		m.Measure, heldOutLine(m),
 		"threshold", short(m.Threshold),
-		"weights", fmt.Sprintf("%d of %d are not zero, intercept %s", len(m.Weights.Index), m.Dim(), short(m.Intercept)),
+		"weights", fmt.Sprintf("%d of %d are not zero, intercept %s", len(m.Weights.Index), m.Dim(),
+			short(m.Intercept)),
 	)
 }
 

@@ -23,7 +23,8 @@ var streamExcludes = []string{"passes", "holdout", "valid", "tune-steps", "thres
 func (t *trainCommand) runStream(cmd *cobra.Command, a *app, inputs []string, opt classify.Options) (err error) {
 	for _, f := range streamExcludes {
 		if cmd.Flags().Changed(f) {
-			return noregret.Errorf(noregret.Usage, "--"+f, "it has no meaning with --stream, which goes through the data once and keeps none")
+			return noregret.Errorf(noregret.Usage, "--"+f,
+				"it has no meaning with --stream, which goes through the data once and keeps none")
 		}
 	}
 	if t.saveEvery < 0 {
@@ -85,10 +86,15 @@ func newStreamLearner(o classify.Options) (classify.Learner, string, error) {
 	var err error
 	switch name {
 	case "spade":
-		l, err = classify.NewSPADE(classify.SPADEConfig{Config: cfg, Measure: o.Measure.(measure.Concave), DualScale: o.DualScale})
+		l,
+			err = classify.NewSPADE(classify.SPADEConfig{
+			Config: cfg, Measure: o.Measure.(measure.Concave),
+			DualScale: o.DualScale,
+		})
 	case "stamp":
 		l, err = classify.NewSTAMP(classify.STAMPConfig{
-			Config: cfg, Measure: o.Measure.(measure.Ratio), LevelPositives: o.StageEnd(), PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
+			Config: cfg, Measure: o.Measure.(measure.Ratio), LevelPositives: o.StageEnd(),
+			PriorPositives: o.PriorPositives, AllowDegenerate: o.AllowDegenerate,
 		})
 	case "sgd-logistic":
 		cfg.Reward = loss.Logistic{}
@@ -99,7 +105,8 @@ func newStreamLearner(o classify.Options) (classify.Learner, string, error) {
 	case "sgd-balanced":
 		l, err = classify.NewSGD(classify.SGDConfig{Config: cfg, Balanced: true})
 	default:
-		err = noregret.Errorf(noregret.Usage, "--algorithm", "%s cannot learn from a stream; use stamp, spade, sgd-logistic, sgd-hinge or sgd-balanced", name)
+		err = noregret.Errorf(noregret.Usage, "--algorithm",
+			"%s cannot learn from a stream; use stamp, spade, sgd-logistic, sgd-hinge or sgd-balanced", name)
 	}
 	return l, name, err
 }
@@ -117,7 +124,8 @@ func (r *labelRule) learn(labels []dataset.Label) error {
 	for _, l := range labels[len(r.classes):] {
 		positive := l.Name == "1"
 		if r.strict && !positive && l.Name != "-1" && l.Name != "0" {
-			return noregret.Errorf(noregret.Usage, "--positive", "the data have the label %q: a stream cannot be looked through for the positive label, name it", l.Name)
+			return noregret.Errorf(noregret.Usage, "--positive",
+				"the data have the label %q: a stream cannot be looked through for the positive label, name it", l.Name)
 		}
 		if !r.strict {
 			positive = sameLabel(l.Name, r.positive)
@@ -126,7 +134,8 @@ func (r *labelRule) learn(labels []dataset.Label) error {
 		r.names = append(r.names, l.Name)
 	}
 	if r.strict && len(r.names) > 2 {
-		return noregret.Errorf(noregret.Usage, "--positive", "the data have the labels %s: name the positive one", strings.Join(r.names, ", "))
+		return noregret.Errorf(noregret.Usage, "--positive", "the data have the labels %s: name the positive one",
+			strings.Join(r.names, ", "))
 	}
 	return nil
 }
@@ -244,7 +253,8 @@ func (r *streamRun) model() (*classify.Model, error) {
 			name = "1"
 		}
 		return nil, noregret.Errorf(noregret.BadInput, strings.Join(info.Inputs, ", "),
-			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name, train.Negatives)
+			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name,
+			train.Negatives)
 	}
 	lin := r.learner.Model()
 	if len(lin.Weights) > info.Dim {
@@ -252,9 +262,11 @@ func (r *streamRun) model() (*classify.Model, error) {
 	}
 	value := r.opt.Measure.Value(r.learner.Progressive())
 	result := &classify.Result{
-		Model: lin, Algorithm: r.name, Train: train, Passes: 1, Schedule: classify.DefaultSteps(r.name, r.opt.Config), StepScale: r.opt.Config.StepScale,
+		Model: lin, Algorithm: r.name, Train: train, Passes: 1, Schedule: classify.DefaultSteps(r.name, r.opt.Config),
+		StepScale: r.opt.Config.StepScale,
 		History: []classify.Entry{{
-			Candidate: fmt.Sprintf("row %d", r.rows), Examples: r.rows, Progressive: &value, StepScale: r.opt.Config.StepScale,
+			Candidate: fmt.Sprintf("row %d", r.rows), Examples: r.rows, Progressive: &value,
+			StepScale: r.opt.Config.StepScale,
 		}},
 	}
 	m, err := classify.NewModel(result, r.opt, info, positive)

@@ -30,8 +30,11 @@ func newModelReader(a *app, data *dataFlags, path, task string) (*modelReader, e
 	return &modelReader{model: m, lin: m.Linear(), data: data, app: a, task: task}, nil
 }
 
-// each calls f for every block and returns what there was. It reports on standard error what was skipped.
-func (r *modelReader) each(ctx context.Context, inputs []string, f func(s *dataset.Stream, b *dataset.Block) error) (info dataset.Info, err error) {
+// each calls f for every block and returns what there was. It reports on standard error what was
+// skipped.
+func (r *modelReader) each(ctx context.Context, inputs []string,
+	f func(s *dataset.Stream, b *dataset.Block) error,
+) (info dataset.Info, err error) {
 	p, err := r.app.progress()
 	if err != nil {
 		return info, err
@@ -93,7 +96,9 @@ func (l *labelMap) learn(s *dataset.Stream) error {
 			continue
 		}
 		if !l.others {
-			return noregret.Errorf(noregret.BadInput, s.LabelPlace(len(l.classes)-1), "the label %q is none that training had; its positive label was %q, the others %s (--new-labels negative counts it as negative)",
+			return noregret.Errorf(noregret.BadInput, s.LabelPlace(len(l.classes)-1),
+				"the label %q is none that training had; its positive label was %q, the others %s (--new-labels "+
+					"negative counts it as negative)",
 				x.Name, l.model.Labels.Positive, listed(l.model.Labels.Negatives))
 		}
 		l.unknown = append(l.unknown, x.Name)

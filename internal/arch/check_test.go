@@ -24,7 +24,8 @@ func checkFiles(fset *token.FileSet, files []file) []string {
 	for _, f := range files {
 		if h := house(f.dir); floorOf(f.dir) < 0 && !seen[h] {
 			seen[h] = true
-			c.add(f.ast.Package, "the top-level directory %q has no floor: give it one in internal/arch/floors_test.go", h)
+			c.add(f.ast.Package, "the top-level directory %q has no floor: give it one in internal/arch/floors_test.go",
+				h)
 		}
 		c.imports(f)
 		if !f.isTest() {
@@ -69,7 +70,8 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // seeded are the names of math/rand/v2 that do not touch its global generator.
 var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
-// calls checks the uses of clocks, global randomness and exits, programs apart, in a file that is not a test.
+// calls checks the uses of clocks, global randomness and exits, programs apart, in a file that is
+// not a test.
 func (c *checker) calls(f file) {
 	names := map[string]string{} // local name of an imported package to its path
 	for _, spec := range f.ast.Imports {

@@ -1,13 +1,13 @@
 // Package atomicfile writes files that are either whole or not there.
 //
-// A file is written under a temporary name in the directory of its target, flushed
-// with fsync, renamed over the target, and the directory is flushed in turn, where the system can do that (Windows
-// and some file systems cannot). A process killed at any moment leaves the old file or the new one, never a part; at worst a
-// temporary file named .NAME.tmp* stays behind.
+// A file is written under a temporary name in the directory of its target, flushed with fsync,
+// renamed over the target, and the directory is flushed in turn, where the system can do that
+// (Windows and some file systems cannot). A process killed at any moment leaves the old file or the
+// new one, never a part; at worst a temporary file named .NAME.tmp* stays behind.
 //
-// A target that is a symbolic link stays one: the file that it names is replaced. A target that is there and is no
-// regular file (a directory, a device such as /dev/stdout, a pipe) is refused. An existing file keeps its permissions; a
-// new one has mode 0666 before the umask.
+// A target that is a symbolic link stays one: the file that it names is replaced. A target that is
+// there and is no regular file (a directory, a device such as /dev/stdout, a pipe) is refused. An
+// existing file keeps its permissions; a new one has mode 0666 before the umask.
 package atomicfile
 
 import (
@@ -23,9 +23,10 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Write calls write with a writer to a temporary file and renames that file to path when
-// write has returned nil. On an error the temporary file is removed and the file at path is untouched, with one
-// exception: when flushing the directory fails after the renaming, the new file is in place, but a crash of the machine may undo that.
+// Write calls write with a writer to a temporary file and renames that file to path when write has
+// returned nil. On an error the temporary file is removed and the file at path is untouched, with
+// one exception: when flushing the directory fails after the renaming, the new file is in place,
+// but a crash of the machine may undo that.
 func Write(path string, write func(w io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
@@ -65,7 +66,8 @@ func Create(path string) (*File, error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, noregret.Errorf(noregret.Usage, path, "it is %s, want a regular file or a new name", kind(st.Mode()))
+		return nil, noregret.Errorf(noregret.Usage, path, "it is %s, want a regular file or a new name",
+			kind(st.Mode()))
 	default:
 		mode, exists = st.Mode().Perm(), true
 	}
@@ -83,7 +85,8 @@ func Create(path string) (*File, error) {
 	return out, nil
 }
 
-// follow resolves name as long as it is a symbolic link, as opening it for writing does: what the last link names need not exist.
+// follow resolves name as long as it is a symbolic link, as opening it for writing does: what the
+// last link names need not exist.
 func follow(name string) (string, error) {
 	const most = 40 // as Linux
 	path := name
@@ -138,8 +141,8 @@ func temporary(target string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// Commit flushes the file, closes it, renames it to its target and flushes the directory. After an error the target is as
-// it was, unless it was this last step that failed.
+// Commit flushes the file, closes it, renames it to its target and flushes the directory. After an
+// error the target is as it was, unless it was this last step that failed.
 func (f *File) Commit() (err error) {
 	if f.done {
 		return os.ErrClosed
@@ -163,7 +166,8 @@ func (f *File) Commit() (err error) {
 	return syncDir(dir)
 }
 
-// Abort closes and removes the temporary file. After Commit it does nothing, so that it can be deferred.
+// Abort closes and removes the temporary file. After Commit it does nothing, so that it can be
+// deferred.
 func (f *File) Abort() {
 	if f.done {
 		return

@@ -142,7 +142,11 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 	link("folder/up", "dangling")           // through both
 	link("nowhere/file", "without a place") // in a directory that does not exist
 	for _, tc := range []struct{ path, want string }{
-		{"relative", "real/target"}, {"chain", "real/target"}, {"absolute", "real/target"}, {"folder/up", "real/missing"}, {"dangling", "real/missing"},
+		{"relative", "real/target"},
+		{"chain", "real/target"},
+		{"absolute", "real/target"},
+		{"folder/up", "real/missing"},
+		{"dangling", "real/missing"},
 	} {
 		for _, there := range []bool{false, true} {
 			want := filepath.Join(dir, tc.want)
@@ -193,13 +197,19 @@ func TestOtherTargetsAreRefused(t *testing.T) {
 	}
 }
 
-// Where a directory cannot be flushed at all the file is written all the same; other failures are told.
+// Where a directory cannot be flushed at all the file is written all the same; other failures are
+// told.
 func TestDirectoryFlush(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		told bool
 	}{
-		{nil, false}, {syscall.EINVAL, false}, {syscall.ENOTSUP, false}, {errors.ErrUnsupported, false}, {syscall.EIO, true}, {errors.New("boom"), true},
+		{nil, false},
+		{syscall.EINVAL, false},
+		{syscall.ENOTSUP, false},
+		{errors.ErrUnsupported, false},
+		{syscall.EIO, true},
+		{errors.New("boom"), true},
 	} {
 		err := flushed(&os.PathError{Op: "sync", Path: "x", Err: tc.err})
 		if tc.err == nil {

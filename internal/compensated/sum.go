@@ -1,11 +1,12 @@
-// Package compensated sums numbers in twice the precision, so that the result is exact to the last digits over
-// tens of millions of terms of either sign.
+// Package compensated sums numbers in twice the precision, so that the result is exact to the last
+// digits over tens of millions of terms of either sign.
 package compensated
 
 import "math"
 
-// Sum is a compensated sum (Neumaier 1974, with Knuth's branch-free error of an addition). The zero Sum is empty. Its fields are exported to be
-// saved; S + C is its value. It has the same bits on every machine.
+// Sum is a compensated sum (Neumaier 1974, with Knuth's branch-free error of an addition). The zero
+// Sum is empty. Its fields are exported to be saved; S + C is its value. It has the same bits on
+// every machine.
 type Sum struct{ S, C float64 }
 
 // Add adds v.
@@ -17,7 +18,8 @@ func (k *Sum) Add(v float64) {
 	k.S = t
 }
 
-// AddProduct adds a·b, with what the product's rounding loses: math.FMA rounds once on every machine.
+// AddProduct adds a·b, with what the product's rounding loses: math.FMA rounds once on every
+// machine.
 func (k *Sum) AddProduct(a, b float64) {
 	p := float64(a * b)
 	k.Add(p)

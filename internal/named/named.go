@@ -1,5 +1,5 @@
-// Package named finds things that users call by name (learners, games, ...) and says what there is when there
-// is no such thing.
+// Package named finds things that users call by name (learners, games, ...) and says what there is
+// when there is no such thing.
 package named
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Find returns the entry of a name, or an error of code usage whose place is the kind and which lists the
-// names.
+// Find returns the entry of a name, or an error of code usage whose place is the kind and which
+// lists the names.
 func Find[T any](kind, name string, all []T, nameOf func(*T) string) (*T, error) {
 	names := make([]string, len(all))
 	for i := range all {
@@ -21,9 +21,11 @@ func Find[T any](kind, name string, all []T, nameOf func(*T) string) (*T, error)
 	return nil, noregret.Errorf(noregret.Usage, kind, "%q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// CheckOptions refuses the first option, by name, that the owner does not have, with an error of code usage,
-// and hands the others to check in the order of their names.
-func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf func(*T) string, check func(o *T, v float64) error) error {
+// CheckOptions refuses the first option, by name, that the owner does not have, with an error of
+// code usage, and hands the others to check in the order of their names.
+func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf func(*T) string,
+	check func(o *T, v float64) error,
+) error {
 	names := make([]string, 0, len(given))
 	for name := range given {
 		names = append(names, name)

@@ -27,8 +27,8 @@ var (
 	}
 )
 
-// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows have as many plots as
-// the first.
+// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows have as many
+// plots as the first.
 func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Length) error {
 	var canvas interface {
 		vg.CanvasSizer
@@ -54,7 +54,8 @@ func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Le
 	return err
 }
 
-// Line is a line through points, thinner where it is dashed. Points that are not finite are an error.
+// Line is a line through points, thinner where it is dashed. Points that are not finite are an
+// error.
 func Line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {
@@ -79,7 +80,8 @@ type Theme struct {
 var (
 	Light = Theme{
 		Ink: color.RGBA{28, 32, 38, 255}, Faint: color.RGBA{222, 226, 231, 255}, Paper: color.RGBA{255, 255, 255, 255},
-		Lines: append(append([]color.Color{}, Cool[0], Warm[1]), Cool[1], Warm[2], Cool[3], Cool[4], Cool[5], Cool[6], Warm[0], Cool[2]),
+		Lines: append(append([]color.Color{}, Cool[0], Warm[1]), Cool[1], Warm[2], Cool[3], Cool[4], Cool[5], Cool[6],
+			Warm[0], Cool[2]),
 	}
 	Dark = Theme{
 		Ink: color.RGBA{226, 230, 235, 255}, Faint: color.RGBA{58, 64, 73, 255}, Paper: color.RGBA{27, 31, 37, 255},

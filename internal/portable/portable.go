@@ -39,7 +39,8 @@ func Log(x float64) float64 {
 	return float64(float64(k)*ln2Hi) + (rest + float64(float64(k)*ln2Lo))
 }
 
-// Log1p is ln(1 + x) for finite x > -1, accurate for small x: with u = 1 + x rounded, it is ln(u)·x/(u-1) (Kahan).
+// Log1p is ln(1 + x) for finite x > -1, accurate for small x: with u = 1 + x rounded, it is
+// ln(u)·x/(u-1) (Kahan).
 func Log1p(x float64) float64 {
 	u := 1 + x
 	if u == 1 {

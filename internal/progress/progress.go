@@ -189,8 +189,8 @@ func (r *Reporter) Metric(name string, value float64) {
 	r.metric, r.value = name, value
 }
 
-// Tick draws the current state again if it is time, though the count has not grown: for tasks of few, long steps.
-// It reads the clock.
+// Tick draws the current state again if it is time, though the count has not grown: for tasks of
+// few, long steps. It reads the clock.
 func (r *Reporter) Tick() {
 	if r == nil || !r.running {
 		return

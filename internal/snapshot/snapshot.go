@@ -1,10 +1,10 @@
 // Package snapshot seals the state of a learner into bytes and opens it again.
 //
-// A snapshot is a magic line, whose digit is the version; two gobs, of the kind (the learner and its options
-// as text) and of the state; and the SHA-256 of all that. It holds the state, not the options: it is restored
-// into a learner made with the same options, which the kind is there to check. A state without maps has the
-// same bytes every time within a process; gob's numbers for types depend on what a process has encoded
-// before.
+// A snapshot is a magic line, whose digit is the version; two gobs, of the kind (the learner and
+// its options as text) and of the state; and the SHA-256 of all that. It holds the state, not the
+// options: it is restored into a learner made with the same options, which the kind is there to
+// check. A state without maps has the same bytes every time within a process; gob's numbers for
+// types depend on what a process has encoded before.
 package snapshot
 
 import (
@@ -30,8 +30,8 @@ func Seal(magic, kind string, state any) ([]byte, error) {
 	return append(b.Bytes(), sum[:]...), nil
 }
 
-// Open reads a snapshot into state. It refuses one that is damaged, or of another version, learner or
-// set of options. State may be half-written on error: open into a copy and check it before use.
+// Open reads a snapshot into state. It refuses one that is damaged, or of another version, learner
+// or set of options. State may be half-written on error: open into a copy and check it before use.
 func Open(data []byte, magic, kind string, state any) error {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {

@@ -26,7 +26,8 @@ func TestSealOpen(t *testing.T) {
 		t.Errorf("the same state has other bytes (%v)", err)
 	}
 	var out state
-	if err := snapshot.Open(data, magic, "kind", &out); err != nil || out.N != 3 || len(out.V) != 2 || out.V[1] != -0.5 {
+	if err := snapshot.Open(data, magic, "kind", &out); err != nil || out.N != 3 || len(out.V) != 2 ||
+		out.V[1] != -0.5 {
 		t.Errorf("Open = %+v, %v", out, err)
 	}
 }

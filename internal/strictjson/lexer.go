@@ -8,7 +8,8 @@ import (
 
 const blank = " \t\r\n"
 
-// lexer cuts JSON whose syntax has been looked at into tokens. (Those of json.Decoder take ten times as long.)
+// lexer cuts JSON whose syntax has been looked at into tokens. (Those of json.Decoder take ten
+// times as long.)
 type lexer struct {
 	raw []byte
 	at  int

@@ -25,9 +25,9 @@ type Rules struct {
 	Hide bool
 }
 
-// Decode reads one JSON value into v, a pointer to a struct, map, slice, string, bool or number, or to one
-// that reads itself (json.Unmarshaler, encoding.TextUnmarshaler). v is not to be used after an error. O(n)
-// time.
+// Decode reads one JSON value into v, a pointer to a struct, map, slice, string, bool or number, or
+// to one that reads itself (json.Unmarshaler, encoding.TextUnmarshaler). v is not to be used after
+// an error. O(n) time.
 func Decode(raw []byte, v any, rules Rules) error {
 	if !utf8.Valid(raw) {
 		return fault("", "it is not UTF-8 text")
@@ -53,8 +53,8 @@ func Decode(raw []byte, v any, rules Rules) error {
 	return nil
 }
 
-// culprit is the line of byte at, which is counted from 1, with what is there, and a word of advice where that is a
-// number that JSON does not have.
+// culprit is the line of byte at, which is counted from 1, with what is there, and a word of advice
+// where that is a number that JSON does not have.
 func culprit(raw []byte, at int, rules Rules) string {
 	const most = 20
 	at = min(max(at, 1), len(raw))
@@ -172,7 +172,8 @@ var (
 )
 
 func (d *decoder) value(v reflect.Value) error {
-	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface || p.Implements(jsonType) || p.Implements(textType) {
+	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface ||
+		p.Implements(jsonType) || p.Implements(textType) {
 		return d.own(v)
 	}
 	if v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && len(d.path) > 0 {
@@ -191,8 +192,8 @@ func isScalar(t reflect.Type) bool {
 	}
 }
 
-// scalars reads a list of scalars by encoding/json, which is fast, and only if that fails or there may be a
-// null in it item by item, for the error.
+// scalars reads a list of scalars by encoding/json, which is fast, and only if that fails or there
+// may be a null in it item by item, for the error.
 func (d *decoder) scalars(v reflect.Value) error {
 	begin := d.at
 	raw := d.whole()
@@ -236,7 +237,8 @@ func (d *decoder) composed(v reflect.Value) error {
 	}
 }
 
-// own is for what reads itself. What reads a text only is not asked about null, which json.Unmarshal passes over.
+// own is for what reads itself. What reads a text only is not asked about null, which
+// json.Unmarshal passes over.
 func (d *decoder) own(v reflect.Value) error {
 	raw := d.whole()
 	if p := reflect.PointerTo(v.Type()); raw[0] == 'n' && p.Implements(textType) && !p.Implements(jsonType) {
@@ -399,13 +401,16 @@ func Name(f reflect.StructField) string {
 	return name
 }
 
-// under is the path of a member. Names that would not be clear in a path are quoted, and long ones cut.
+// under is the path of a member. Names that would not be clear in a path are quoted, and long ones
+// cut.
 func under(path, name string) string {
 	const most = 100
 	if len(name) > most {
 		name = name[:most] + "..."
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '.' || r == '[' || r == '"' || !strconv.IsPrint(r) }) || name == "" {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r == '.' || r == '[' || r == '"' || !strconv.IsPrint(r)
+	}) || name == "" {
 		name = fmt.Sprintf("%q", name)
 	}
 	if path == "" {

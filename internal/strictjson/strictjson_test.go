@@ -47,15 +47,25 @@ func (s *state) UnmarshalText(b []byte) error {
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{`{"name": "a", "name": "b"}`, "name: the field is there twice"},
-		{`{"Name": "a"}`, "Name: the field is unknown: want one of name, units, items, raw, any, bool, n, sub, deep, state"},
+		{`{"Name": "a"}`, "Name: the field is unknown: want one of name, units, items, raw, any, bool, n, sub, deep, " +
+			"state"},
 		{`{"name": null}`, "name: it is null, want a string"},
 		{`{"units": null}`, "units: it is null, want a list"},
 		{`{"units": ["a", null]}`, "units[1]: it is null, want a string"},
 		{`{"units": ["a", 12]}`, "units[1]: it is 12, want a string"},
 		{`{"items": [{"metrics": {"x": 1, "x": 2}}]}`, "items[0].metrics.x: the field is there twice"},
-		{`{"items": [{"metrics": {"x": null}}]}`, "items[0].metrics.x: it is null, want a number in the range of float64"},
-		{`{"items": [{"metrics": {"x": 1e999}}]}`, "items[0].metrics.x: it is 1e999, want a number in the range of float64"},
-		{`{"items": [{"metrics": {"a b": "y"}}]}`, `items[0].metrics."a b": it is "y", want a number in the range of float64`},
+		{
+			`{"items": [{"metrics": {"x": null}}]}`,
+			"items[0].metrics.x: it is null, want a number in the range of float64",
+		},
+		{
+			`{"items": [{"metrics": {"x": 1e999}}]}`,
+			"items[0].metrics.x: it is 1e999, want a number in the range of float64",
+		},
+		{
+			`{"items": [{"metrics": {"a b": "y"}}]}`,
+			`items[0].metrics."a b": it is "y", want a number in the range of float64`,
+		},
 		{`{"items": [{"count": -1}]}`, "items[0].count: it is -1, want a whole number at least 0 in its range"},
 		{`{"items": [{"count": 1.0}]}`, "items[0].count: it is 1.0, want a whole number at least 0 in its range"},
 		{`{"items": {"count": 1}}`, `items: it is {"count": 1}}, want a list`},
@@ -68,9 +78,18 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"name": "a"} {}`, "text after the value's end, at byte 15"},
 		{`{"name": "a"`, "it is no JSON: it ends too early"},
 		{`{"name" "a"}`, `it is no JSON at byte 9, in line 1 at "\"a\"}"`},
-		{"{\"name\":\n [1, -Infinity, 2, 3, 4]}", `it is no JSON at byte 16, in line 2 at "Infinity, 2, 3, 4]}": there is no such number in JSON, want a finite one`},
-		{`{"name": NaN, "other": "and much more"}`, `it is no JSON at byte 10, in line 1 at "NaN, \"other\": \"and m...": there is no such number in JSON, want a finite one`},
-		{`{"name": nan}`, `it is no JSON at byte 11, in line 1 at "nan}": there is no such number in JSON, want a finite one`},
+		{
+			"{\"name\":\n [1, -Infinity, 2, 3, 4]}",
+			`it is no JSON at byte 16, in line 2 at "Infinity, 2, 3, 4]}": there is no such number in JSON, want a finite one`,
+		},
+		{
+			`{"name": NaN, "other": "and much more"}`,
+			`it is no JSON at byte 10, in line 1 at "NaN, \"other\": \"and m...": there is no such number in JSON, want a finite one`,
+		},
+		{
+			`{"name": nan}`,
+			`it is no JSON at byte 11, in line 1 at "nan}": there is no such number in JSON, want a finite one`,
+		},
 		{`{"name": x`, `it is no JSON at byte 10, in line 1 at "x"`},
 		{``, "it is no JSON: it ends too early"},
 		{"{\"name\": \"\xff\"}", "it is not UTF-8 text"},
@@ -83,12 +102,14 @@ func TestDecodeRefuses(t *testing.T) {
 		if noregret.CodeOf(err) != noregret.BadInput || err.Error() != c.want {
 			t.Errorf("%s\n got %v\nwant %s", c.raw, err, c.want)
 		}
-		if err := Decode([]byte(c.raw), &d, Rules{Hide: true}); err == nil || strings.Contains(err.Error(), "12,") || strings.Contains(err.Error(), "yes") {
+		if err := Decode([]byte(c.raw), &d, Rules{Hide: true}); err == nil || strings.Contains(err.Error(), "12,") ||
+			strings.Contains(err.Error(), "yes") {
 			t.Errorf("%s: hidden: %v", c.raw, err)
 		}
 	}
 	var d document
-	if err := Decode([]byte(`{"name": "a", "units": []}`), &d, Rules{Required: true}); err == nil || err.Error() != "items: the field is missing" {
+	if err := Decode([]byte(`{"name": "a", "units": []}`), &d, Rules{Required: true}); err == nil ||
+		err.Error() != "items: the field is missing" {
 		t.Errorf("a missing field: %v", err)
 	}
 }
@@ -109,8 +130,10 @@ func TestDecodeWhatIsWritten(t *testing.T) {
 			return x
 		}
 		in := document{
-			Name: text.Draw(rt, "name"), Units: rapid.SliceOf(text).Draw(rt, "units"), Items: []inner{one("a"), one("b")},
-			Raw: json.RawMessage(`{"x":[null,{}]}`), Any: "y", Bool: true, N: rapid.Int8().Draw(rt, "n"), Sub: one("sub"),
+			Name: text.Draw(rt, "name"), Units: rapid.SliceOf(text).Draw(rt, "units"),
+			Items: []inner{one("a"), one("b")},
+			Raw:   json.RawMessage(`{"x":[null,{}]}`), Any: "y", Bool: true, N: rapid.Int8().Draw(rt, "n"),
+			Sub:  one("sub"),
 			Deep: [][]float64{{}, {1, level}},
 		}
 		if in.Units == nil {

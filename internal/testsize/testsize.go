@@ -17,9 +17,9 @@ func Of(full, short int) int {
 	return full
 }
 
-// Rapid sets the number of checks of a property under the race detector, for the whole package, unless the flag
-// -rapid.checks says otherwise. Call it in a test file's init, before flags are parsed. (With -short, rapid
-// makes a fifth of its checks by itself.)
+// Rapid sets the number of checks of a property under the race detector, for the whole package,
+// unless the flag -rapid.checks says otherwise. Call it in a test file's init, before flags are
+// parsed. (With -short, rapid makes a fifth of its checks by itself.)
 func Rapid(checks int) {
 	if race {
 		if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
@@ -28,8 +28,8 @@ func Rapid(checks int) {
 	}
 }
 
-// NoRace skips a test under the race detector: one whose code other tests run there, and which would take minutes.
-// `make montecarlo` runs it, and so does .ci/run.
+// NoRace skips a test under the race detector: one whose code other tests run there, and which
+// would take minutes. `make montecarlo` runs it, and so does .ci/run.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if race {

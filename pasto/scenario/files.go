@@ -16,8 +16,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// readCSV calls row for each record of a gzip-compressed csv file with its line number. A missing file
-// gives found = false and no error.
+// readCSV calls row for each record of a gzip-compressed csv file with its line number. A missing
+// file gives found = false and no error.
 func readCSV(dir, name string, row func(line int, f []string) error) (found bool, err error) {
 	if dir == "" {
 		return false, nil

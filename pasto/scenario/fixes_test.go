@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// numbers are those of a line of the spec, NaN where it has "–", each with half a unit of its last digit.
+// numbers are those of a line of the spec, NaN where it has "–", each with half a unit of its last
+// digit.
 func numbers(line string) (values, rounding []float64) {
 	for f := range strings.FieldsSeq(line) {
 		v, err := strconv.ParseFloat(f, 64)
@@ -28,9 +29,10 @@ func numbers(line string) (values, rounding []float64) {
 	return values, rounding
 }
 
-// near compares the means of a curve of so many runs with numbers of the spec from low to high, of so many runs
-// too: each may be off by four standard errors of the difference of two such means, and by the rounding of what
-// is printed. The scatter of the spec's runs is taken to be that of ours.
+// near compares the means of a curve of so many runs with numbers of the spec from low to high, of
+// so many runs too: each may be off by four standard errors of the difference of two such means,
+// and by the rounding of what is printed. The scatter of the spec's runs is taken to be that of
+// ours.
 func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string) {
 	t.Helper()
 	from, rounding := numbers(low)
@@ -38,13 +40,15 @@ func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string)
 	for i, v := range c.Mean {
 		se := c.SD[i] * math.Sqrt(1/float64(ours)+1/float64(spec))
 		if v < from[i]-4*se-rounding[i] || v > to[i]+4*se+rounding[i] {
-			t.Errorf("%s: %.3f, the spec has %v to %v, %.1f standard errors apart", name, v, from[i], to[i], max(from[i]-v, v-to[i])/se)
+			t.Errorf("%s: %.3f, the spec has %v to %v, %.1f standard errors apart", name, v, from[i], to[i],
+				max(from[i]-v, v-to[i])/se)
 		}
 	}
 	t.Logf("%-34s ours %.3f, spec %s", name, c.Mean, strings.Join(slices.Compact([]string{low, high}), " to "))
 }
 
-// look begins Algorithm 1 with one noisy look at each arm as U_0, made from the first random numbers of the run.
+// look begins Algorithm 1 with one noisy look at each arm as U_0, made from the first random
+// numbers of the run.
 type look struct {
 	pasto.Learner
 	begin func(r pasto.Rand) (pasto.Learner, error)
@@ -74,10 +78,10 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 	}}, err
 }
 
-// Spec table 9.4: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10², 10³, 10⁴ and 10⁵ of
-// 1,000 runs. Ours are 4,000 at the first two: single runs are far below the mean there, and 1,000 of them do not
-// tell the deviation that the errors are made of (0.96 with seed 1 for γ=0.005 at 10², 1.36 of 20,000 runs). The
-// short form has 300 runs to 10³.
+// Spec table 9.4: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10², 10³, 10⁴
+// and 10⁵ of 1,000 runs. Ours are 4,000 at the first two: single runs are far below the mean there,
+// and 1,000 of them do not tell the deviation that the errors are made of (0.96 with seed 1 for
+// γ=0.005 at 10², 1.36 of 20,000 runs). The short form has 300 runs to 10³.
 func TestTable94(t *testing.T) {
 	testsize.NoRace(t)
 	if !full() {
@@ -105,21 +109,29 @@ func table94(t *testing.T, runs int, at []int, column int) {
 		{"weights clipped at 10", algorithm(form(pasto.Clipped(10))), "-0.12 0.62 0.82 0.92"},
 		{"weights clipped at 50", algorithm(form(pasto.Clipped(50))), "-0.23 0.61 0.87 0.96"},
 		{"IX, ζ=0.05", algorithm(form(pasto.ImplicitExploration(.05))), "-0.09 0.69 0.88 0.95"},
-		{"doubly robust", algorithm(func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0 }), "-1.9 -0.75 0.58 0.98"},
-		{"SNIPS", algorithm(func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 }), "-2.1 -0.52 0.70 0.98"},
+		{"doubly robust", algorithm(func(o *pasto.Options) {
+			o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0
+		}), "-1.9 -0.75 0.58 0.98"},
+		{"SNIPS", algorithm(func(o *pasto.Options) {
+			o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0
+		}), "-2.1 -0.52 0.70 0.98"},
 		{"arm means", algorithm(means), "-2.0 -0.73 0.45 0.96"},
 		{"arm means, ε=1/√(t+10)", algorithm(func(o *pasto.Options) { means(o); more(o) }), "-0.41 0.74 0.976 1.009"},
 		{"U_0 one noisy look per arm", looked, "-0.47 0.36 0.78 0.98"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := run(t, Options{Noise: sigma(5), New: c.make, Runs: runs, Rounds: at[len(at)-1], Seed: 1, Checkpoints: at})
+			r := run(t, Options{
+				Noise: sigma(5), New: c.make, Runs: runs, Rounds: at[len(at)-1], Seed: 1,
+				Checkpoints: at,
+			})
 			want := strings.Join(strings.Fields(c.want)[column:column+len(at)], " ")
 			near(t, c.name, &r.Objective, runs, 1000, want, want)
 		})
 	}
 }
 
-// The catalogue has the forms of the specification's tables: its algorithms learn the same, run by run.
+// The catalogue has the forms of the specification's tables: its algorithms learn the same, run by
+// run.
 func TestCatalogueIsTheTables(t *testing.T) {
 	for name, change := range map[string]func(o *pasto.Options){
 		"paper":         func(*pasto.Options) {},
@@ -152,9 +164,10 @@ func plugged(f pasto.Objective, v *pasto.Table) []float64 {
 	return best.Mixture
 }
 
-// optimist is the same with each metric of an arm raised by a standard error, 1/√n for its n groups with noise of
-// 1, both where Algorithm 1 follows the gradient and in what is deployed: a small Algorithm 1 of its own, as that of
-// package pasto takes its estimate as it is. Of the embedded one only the parts that no run uses are left.
+// optimist is the same with each metric of an arm raised by a standard error, 1/√n for its n groups
+// with noise of 1, both where Algorithm 1 follows the gradient and in what is deployed: a small
+// Algorithm 1 of its own, as that of package pasto takes its estimate as it is. Of the embedded one
+// only the parts that no run uses are left.
 type optimist struct {
 	*pasto.Algorithm
 	f           pasto.Objective
@@ -217,11 +230,12 @@ func (l *optimist) Observe(obs []pasto.Observation) error {
 
 func (l *optimist) Deployed() []float64 { return plugged(l.f, l.raised()) }
 
-// What spec 9.3 says below its table: the average of the exploit distributions recovers what a constant
-// exploration costs, and the plug-in optimum of arm means (γ=0.01, ε=1/√(t+10)) is good with noise of 1, better
-// with optimism of a standard error, and much worse than the best single arm with noise of 5: the winner's curse.
-// The spec does not say where its optimism is. In what is deployed alone it gives R = −11 at 10³, in the gradient
-// alone 0.86, in both 0.39 ± 0.10, which fits the spec's 0.58.
+// What spec 9.3 says below its table: the average of the exploit distributions recovers what a
+// constant exploration costs, and the plug-in optimum of arm means (γ=0.01, ε=1/√(t+10)) is good
+// with noise of 1, better with optimism of a standard error, and much worse than the best single
+// arm with noise of 5: the winner's curse. The spec does not say where its optimism is. In what is
+// deployed alone it gives R = −11 at 10³, in the gradient alone 0.86, in both 0.39 ± 0.10, which
+// fits the spec's 0.58.
 func TestTable93Text(t *testing.T) {
 	onlyFull(t)
 	plug := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
@@ -234,9 +248,14 @@ func TestTable93Text(t *testing.T) {
 	optimistic := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
 		a, err := pasto.New(f, arms, pasto.PaperOptions(arms))
 		zero := func() []float64 { return make([]float64, arms) }
-		return &optimist{Algorithm: a, f: f, n: zero(), lw: zero(), p: zero(), d: make([]float64, 3), mean: mustTable(zero(), zero(), zero())}, err
+		return &optimist{
+			Algorithm: a, f: f, n: zero(), lw: zero(), p: zero(), d: make([]float64, 3),
+			mean: mustTable(zero(), zero(), zero()),
+		}, err
 	}
-	exploit := algorithm(func(o *pasto.Options) { o.Exploration, o.Ship = pasto.Constant(.05), pasto.ShipAverageExploit })
+	exploit := algorithm(func(o *pasto.Options) {
+		o.Exploration, o.Ship = pasto.Constant(.05), pasto.ShipAverageExploit
+	})
 	for _, c := range []struct {
 		name  string
 		sigma float64
@@ -254,7 +273,10 @@ func TestTable93Text(t *testing.T) {
 		{"plug-in, σ=5", 5, plug, 60, []int{100_000}, []float64{-7.5}},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.name, c.at[0]), func(t *testing.T) {
-			r := run(t, Options{Scenario: "b", Noise: &c.sigma, New: c.make, Runs: c.runs, Rounds: c.at[len(c.at)-1], Seed: 1, Checkpoints: c.at})
+			r := run(t, Options{
+				Scenario: "b", Noise: &c.sigma, New: c.make, Runs: c.runs, Rounds: c.at[len(c.at)-1],
+				Seed: 1, Checkpoints: c.at,
+			})
 			gains(t, c.name, r, 100, c.want, []float64{math.NaN(), math.NaN()})
 		})
 	}

@@ -37,11 +37,11 @@ type emails struct {
 	seed  uint64
 }
 
-// goals maximize visits under two guardrails: conversions of at least nine tenths of what the customers of
-// the training half had (who were split equally among the arms), and e-mails to at most 60 % of the
-// customers. Spend is watched. In this test the Mens E-Mail is best in every metric, so a guardrail on
-// conversions alone would never bind; with the cap no single arm holds both, and what is right is a mixture.
-// All is fixed before the other half is looked at.
+// goals maximize visits under two guardrails: conversions of at least nine tenths of what the
+// customers of the training half had (who were split equally among the arms), and e-mails to at
+// most 60 % of the customers. Spend is watched. In this test the Mens E-Mail is best in every
+// metric, so a guardrail on conversions alone would never bind; with the cap no single arm holds
+// both, and what is right is a mixture. All is fixed before the other half is looked at.
 func (e *emails) goals(hard bool) *pasto.Goals {
 	train, _ := e.halves()
 	floor := 0.0
@@ -62,7 +62,8 @@ func (e *emails) halves() (train, held []int) {
 	return order[:len(order)/2], order[len(order)/2:]
 }
 
-// loadEmails reads hillstrom/hillstrom.csv.gz below dir, or makes 64,000 customers at the same rates.
+// loadEmails reads hillstrom/hillstrom.csv.gz below dir, or makes 64,000 customers at the same
+// rates.
 func loadEmails(dir string, seed uint64) (*emails, error) {
 	e := &emails{data: "file", seed: seed}
 	found, err := readCSV(dir, "hillstrom/hillstrom.csv.gz", func(line int, f []string) error {
@@ -167,7 +168,8 @@ func (w *emailWorld) observe(_ int, arms []int, dst []float64, r *random.Source)
 
 func hillstromSpec() Spec {
 	return Spec{
-		Name: "hillstrom", Doc: "a real test of three e-mails: visits, with a floor on conversions and a cap on e-mails",
+		Name:   "hillstrom",
+		Doc:    "a real test of three e-mails: visits, with a floor on conversions and a cap on e-mails",
 		Rounds: 1000, Runs: 100, common: true, real: true,
 		prepare: func(o *Options) (func(int) (world, error), []string, string, error) {
 			e, err := loadEmails(o.Data, o.Seed)

@@ -5,8 +5,8 @@ import (
 )
 
 // measure trains the two scores and calls each for every user and blend α: found and wanted are the
-// numbers of documentaries in the list and in the user's test part, all and genre the recall at 20 of
-// all items and of documentaries.
+// numbers of documentaries in the list and in the user's test part, all and genre the recall at 20
+// of all items and of documentaries.
 func (r *ratings) measure(settings []float64, each func(u, a, found, wanted int, all, genre float64)) {
 	p1 := r.itemToItem()
 	p2 := r.factorize(16, 8)
@@ -31,8 +31,8 @@ func blend(dst []float64, alpha float64, logs1, logs2 []float64) {
 	}
 }
 
-// Lists is the ranking scenario for one user at a time: what a list of 20 items, ranked by the blend s =
-// p1^α·p2^(1−α) of two scores, brings a generated user. It is read only after it is made.
+// Lists is the ranking scenario for one user at a time: what a list of 20 items, ranked by the
+// blend s = p1^α·p2^(1−α) of two scores, brings a generated user. It is read only after it is made.
 type Lists struct {
 	users, items int
 	settings     []float64
@@ -41,15 +41,15 @@ type Lists struct {
 }
 
 // Shown is what a list brought: Recall is the share of what the user comes to like that was in it,
-// Found the number of documentaries in it that they come to like, of Wanted in all. In means all three
-// are means over users.
+// Found the number of documentaries in it that they come to like, of Wanted in all. In means all
+// three are means over users.
 type Shown struct {
 	Recall, Found, Wanted float64
 }
 
-// NewLists generates users and items from a seed, as scenario ranking does where the real ratings are
-// missing, trains the scores, and measures every user at every α of settings, each in [0, 1]. Those
-// with fewer than five events are dropped. It takes about users·items·(settings + 50) steps.
+// NewLists generates users and items from a seed, as scenario ranking does where the real ratings
+// are missing, trains the scores, and measures every user at every α of settings, each in [0, 1].
+// Those with fewer than five events are dropped. It takes about users·items·(settings + 50) steps.
 func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error) {
 	switch {
 	case users < 50 || users > 100_000:
@@ -65,9 +65,13 @@ func NewLists(users, items int, settings []float64, seed uint64) (*Lists, error)
 	events, genres := generateRatings(users, items, seed)
 	r := index(core(events), genres, seed)
 	if r.users == 0 || r.items <= topItems {
-		return nil, noregret.Errorf(noregret.Usage, "users", "%d users and %d items are left of those with five events: want more", r.users, r.items)
+		return nil, noregret.Errorf(noregret.Usage, "users",
+			"%d users and %d items are left of those with five events: want more", r.users, r.items)
 	}
-	l := &Lists{users: r.users, items: r.items, settings: settings, shown: make([]Shown, r.users*len(settings)), means: make([]Shown, len(settings))}
+	l := &Lists{
+		users: r.users, items: r.items, settings: settings, shown: make([]Shown, r.users*len(settings)),
+		means: make([]Shown, len(settings)),
+	}
 	r.measure(settings, func(u, a, found, wanted int, all, _ float64) {
 		l.shown[u*len(settings)+a] = Shown{all, float64(found), float64(wanted)}
 		l.means[a].Recall += all

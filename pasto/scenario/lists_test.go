@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLists: the means are those of the users, and the lists agree with what scenario ranking measures on the
-// same events.
+// TestLists: the means are those of the users, and the lists agree with what scenario ranking
+// measures on the same events.
 func TestLists(t *testing.T) {
 	settings := []float64{0, 1.0 / 99, 50.0 / 99, 1}
 	l, err := NewLists(120, 200, settings, 3)
@@ -37,7 +37,8 @@ func TestLists(t *testing.T) {
 			sum.Wanted += s.Wanted
 		}
 		n := float64(l.Users())
-		if m := l.Mean(i); math.Abs(m.Recall-x.means.Arm(a)[0]) > 1e-12 || m.Found != sum.Found/n || m.Wanted != sum.Wanted/n {
+		if m := l.Mean(i); math.Abs(m.Recall-x.means.Arm(a)[0]) > 1e-12 || m.Found != sum.Found/n ||
+			m.Wanted != sum.Wanted/n {
 			t.Errorf("%+v, want %+v", m, sum)
 		}
 	}

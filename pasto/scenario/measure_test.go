@@ -12,8 +12,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b default 1 50
-// 10000 7".
+// TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b
+// default 1 50 10000 7".
 func TestMeasure(t *testing.T) {
 	for line := range strings.SplitSeq(os.Getenv("MEASURE"), ";") {
 		f := strings.Fields(line)
@@ -24,7 +24,10 @@ func TestMeasure(t *testing.T) {
 		runs, _ := strconv.Atoi(f[3])
 		rounds, _ := strconv.Atoi(f[4])
 		o := Options{Scenario: f[0], Algorithm: f[1], Noise: &sigma, Runs: runs, Rounds: rounds, Seed: 7}
-		for _, c := range []int{5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000} {
+		for _, c := range []int{
+			5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000,
+			300_000,
+		} {
 			if c <= rounds {
 				o.Checkpoints = append(o.Checkpoints, c)
 			}
@@ -36,9 +39,11 @@ func TestMeasure(t *testing.T) {
 			o.Start, _ = strconv.ParseFloat(f[6], 64)
 		}
 		var learners []*pasto.Confident
-		if z, ok := strings.CutPrefix(f[1], "confident:"); ok { // optimism:caution:explore:shrink, then alarm:hard caution
+		// optimism:caution:explore:shrink, then alarm:hard caution
+		if z, ok := strings.CutPrefix(f[1], "confident:"); ok {
 			var c pasto.ConfidentOptions
-			n, err := fmt.Sscanf(z, "%g:%g:%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink, &c.Alarm, &c.HardCaution)
+			n, err := fmt.Sscanf(z, "%g:%g:%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink, &c.Alarm,
+				&c.HardCaution)
 			if n < 4 {
 				t.Fatal(err)
 			}
@@ -57,7 +62,10 @@ func TestMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("%s: single %.4f optimum %.4f, %v\n  at   %7d\n  mean %7.3f\n  q25  %7.3f\n  q75  %7.3f\n  R    %7.3f\n  med  %7.3f\n  viol %7.3f\n  brok %7.3f\n  dist %7.4f\n", line, r.BestSingle, r.Optimum, time.Since(begin).Round(time.Millisecond), r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio, r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean)
+		fmt.Printf("%s: single %.4f optimum %.4f, %v\n  at   %7d\n  mean %7.3f\n  q25  %7.3f\n  q75  %7.3f\n  R    "+
+			"%7.3f\n  med  %7.3f\n  viol %7.3f\n  brok %7.3f\n  dist %7.4f\n", line, r.BestSingle, r.Optimum,
+			time.Since(begin).Round(time.Millisecond), r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75,
+			r.Gain.Ratio, r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean)
 		changes := 0
 		for _, l := range learners {
 			changes += l.Changes()

@@ -43,9 +43,9 @@ func rows(t *pasto.Table) [][]float64 {
 	return out
 }
 
-// Scenarios a, a-drift and a-swap are those of spec 7 (A) and 9.5: arms, noise, groups, runs, the means before and
-// after the change, and the two optima of each (T3, 9.5). Standard deviation 5 is one reading of the paper's noise,
-// √5 the other (E4), which drift is measured with.
+// Scenarios a, a-drift and a-swap are those of spec 7 (A) and 9.5: arms, noise, groups, runs, the
+// means before and after the change, and the two optima of each (T3, 9.5). Standard deviation 5 is
+// one reading of the paper's noise, √5 the other (E4), which drift is measured with.
 func TestToysArePinned(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -55,12 +55,34 @@ func TestToysArePinned(t *testing.T) {
 		best, share   [2]float64 // before and after: the optimum, and arm 1's share in it
 		single        [2]float64
 	}{
-		{"a", 1000, 5, [][]float64{{2, 0}, {-2, 2}}, [][]float64{{2, 0}, {-2, 2}}, [2]float64{1.0125, 1.0125}, [2]float64{.5125, .5125}, [2]float64{}},
-		{"a-drift", 300, math.Sqrt(5), [][]float64{{2, 0}, {-2, 2}}, [][]float64{{2, 0}, {-2, .5}}, [2]float64{1.0125, .432}, [2]float64{.5125, .232}, [2]float64{}},
-		{"a-swap", 300, math.Sqrt(5), [][]float64{{2, 0}, {-2, 2}}, [][]float64{{0, 2}, {2, -2}}, [2]float64{1.0125, 1.0125}, [2]float64{.5125, .4875}, [2]float64{}},
+		{
+			"a", 1000, 5,
+			[][]float64{{2, 0}, {-2, 2}},
+			[][]float64{{2, 0}, {-2, 2}},
+			[2]float64{1.0125, 1.0125},
+			[2]float64{.5125, .5125},
+			[2]float64{},
+		},
+		{
+			"a-drift", 300, math.Sqrt(5),
+			[][]float64{{2, 0}, {-2, 2}},
+			[][]float64{{2, 0}, {-2, .5}},
+			[2]float64{1.0125, .432},
+			[2]float64{.5125, .232},
+			[2]float64{},
+		},
+		{
+			"a-swap", 300, math.Sqrt(5),
+			[][]float64{{2, 0}, {-2, 2}},
+			[][]float64{{0, 2}, {2, -2}},
+			[2]float64{1.0125, 1.0125},
+			[2]float64{.5125, .4875},
+			[2]float64{},
+		},
 	} {
 		w, o := built(t, c.name, 0)
-		if math.Abs(*o.Noise-c.noise) > 1e-12 || o.Runs != c.runs || w.groups() != 1 || w.(*synthetic).sigma != *o.Noise {
+		if math.Abs(*o.Noise-c.noise) > 1e-12 || o.Runs != c.runs || w.groups() != 1 ||
+			w.(*synthetic).sigma != *o.Noise {
 			t.Errorf("%s: noise %v, %d runs, %d groups", c.name, *o.Noise, o.Runs, w.groups())
 		}
 		if (w.changes() > 0) != (c.name != "a") || w.changes() > 0 && w.changes() != o.Rounds/2 {
@@ -76,7 +98,8 @@ func TestToysArePinned(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, single, err := pasto.BestSingle(w.objective(), mu)
-			if err != nil || math.Abs(best.Value-c.best[i]) > 5e-5 || math.Abs(best.Mixture[0]-c.share[i]) > 5e-4 || single != c.single[i] {
+			if err != nil || math.Abs(best.Value-c.best[i]) > 5e-5 || math.Abs(best.Mixture[0]-c.share[i]) > 5e-4 ||
+				single != c.single[i] {
 				t.Errorf("%s: optimum %v at %v, best single %v (%v)", c.name, best.Value, best.Mixture, single, err)
 			}
 		}
@@ -97,8 +120,8 @@ func TestToysArePinned(t *testing.T) {
 	}
 }
 
-// scatter asks that what is observed of arm 0 has the mean of the arm and the standard deviation sigma, to within
-// five standard errors of each, in the first metric and the last.
+// scatter asks that what is observed of arm 0 has the mean of the arm and the standard deviation
+// sigma, to within five standard errors of each, in the first metric and the last.
 func scatter(t *testing.T, name string, w world, sigma float64) {
 	t.Helper()
 	const n = 20_000
@@ -119,10 +142,10 @@ func scatter(t *testing.T, name string, w world, sigma float64) {
 	}
 }
 
-// Scenario b is that of spec 7 (B): 100 arms, three metrics uniform on [−1, 1], two thresholds of 0.5, ten groups,
-// 1,000 runs with means of their own; over 300 instances the best single arm, the optimum, the gap and the share of
-// instances without any are the spec's of its own 1,000, within four standard errors of the difference. In b-drift a
-// random half of the arms is drawn anew.
+// Scenario b is that of spec 7 (B): 100 arms, three metrics uniform on [−1, 1], two thresholds of
+// 0.5, ten groups, 1,000 runs with means of their own; over 300 instances the best single arm, the
+// optimum, the gap and the share of instances without any are the spec's of its own 1,000, within
+// four standard errors of the difference. In b-drift a random half of the arms is drawn anew.
 func TestRandomIsPinned(t *testing.T) {
 	const n = 300
 	var single, best, gap, none, values Curve
@@ -131,8 +154,10 @@ func TestRandomIsPinned(t *testing.T) {
 	for i := range n {
 		w, o := built(t, "b", i)
 		mu := w.means(1)
-		if mu.Arms() != 100 || mu.Metrics() != 3 || w.groups() != 10 || w.changes() != 0 || o.Runs != 1000 || *o.Noise != 1 {
-			t.Fatalf("%d arms, %d metrics, %d groups, %d runs, noise %v", mu.Arms(), mu.Metrics(), w.groups(), o.Runs, *o.Noise)
+		if mu.Arms() != 100 || mu.Metrics() != 3 || w.groups() != 10 || w.changes() != 0 || o.Runs != 1000 ||
+			*o.Noise != 1 {
+			t.Fatalf("%d arms, %d metrics, %d groups, %d runs, noise %v", mu.Arms(), mu.Metrics(), w.groups(), o.Runs,
+				*o.Noise)
 		}
 		for _, row := range rows(mu) {
 			all = append(all, row...)
@@ -160,9 +185,11 @@ func TestRandomIsPinned(t *testing.T) {
 		i := -1
 		return func(*outcome) float64 { i++; return all[i] }
 	}())
-	if m, sd := values.Mean[0], values.SD[0]; math.Abs(m) > 5*sd/math.Sqrt(float64(len(all))) || math.Abs(sd-1/math.Sqrt(3)) > .005 ||
+	if m, sd := values.Mean[0], values.SD[0]; math.Abs(m) > 5*sd/math.Sqrt(float64(len(all))) ||
+		math.Abs(sd-1/math.Sqrt(3)) > .005 ||
 		math.Abs(values.Q25[0]+.5) > .02 || math.Abs(values.Q75[0]-.5) > .02 {
-		t.Errorf("means: %v ± %v, quartiles %v and %v, want those of a uniform on [−1, 1]", m, sd, values.Q25, values.Q75)
+		t.Errorf("means: %v ± %v, quartiles %v and %v, want those of a uniform on [−1, 1]", m, sd, values.Q25,
+			values.Q75)
 	}
 	single.add(out, func(x *outcome) float64 { return x.single[0] })
 	best.add(out, func(x *outcome) float64 { return x.best[0] })
@@ -185,7 +212,8 @@ func TestRandomIsPinned(t *testing.T) {
 			drawn++
 		}
 	}
-	if drawn != 50 || w.changes() != o.Rounds/2 || w.groups() != 10 || w.objective().Reward([]float64{.3, .9, .4}) >= .26 {
+	if drawn != 50 || w.changes() != o.Rounds/2 || w.groups() != 10 ||
+		w.objective().Reward([]float64{.3, .9, .4}) >= .26 {
 		t.Errorf("%d arms change at %d of %d rounds, %d groups", drawn, w.changes(), o.Rounds, w.groups())
 	}
 }

@@ -12,18 +12,20 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// Problem is a world of known means in a file, as JSON: what to expect of a learner on a case of one's own.
+// Problem is a world of known means in a file, as JSON: what to expect of a learner on a case of
+// one's own.
 type Problem struct {
 	// Metrics are what is measured and wanted; Soft is the softness of [pasto.NewGoals].
 	Metrics []pasto.Metric `json:"metrics"`
 	Soft    float64        `json:"soft,omitempty"`
 	// Arms have names of their own and the mean of each metric.
 	Arms []Arm `json:"arms"`
-	// Control is the name of the arm that the concurrent control group is served, for relative guardrails.
+	// Control is the name of the arm that the concurrent control group is served, for relative
+	// guardrails.
 	Control string `json:"control,omitempty"`
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off, for metrics
-	// of a range, at the distance of the arm's mean from the nearer end on both sides: so that the mean stays
-	// the mean. Groups is their number in a round, 0 for 1.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, before it is cut off,
+	// for metrics of a range, at the distance of the arm's mean from the nearer end on both sides:
+	// so that the mean stays the mean. Groups is their number in a round, 0 for 1.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
 	// Rounds and Runs are the usual ones, 0 for 10,000 and 100.
@@ -37,16 +39,19 @@ type Arm struct {
 	Means []float64 `json:"means"`
 }
 
-// MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are below 13, times it are seen.
+// MostNoise is the largest standard deviation of the noise that is taken: normal numbers, which are
+// below 13, times it are seen.
 const MostNoise = 1e98
 
-// mostMean bounds means, contrasts, thresholds, prices, weights and softness: the objective is finite then.
+// mostMean bounds means, contrasts, thresholds, prices, weights and softness: the objective is
+// finite then.
 const mostMean = 1e100
 
 // mostProblem is the size of the largest file taken.
 const mostProblem = 64 << 20
 
-// ReadProblem reads a problem. What breaks a rule is an error of code bad_input with the file's name.
+// ReadProblem reads a problem. What breaks a rule is an error of code bad_input with the file's
+// name.
 func ReadProblem(path string) (*Problem, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -67,8 +72,8 @@ func ReadProblem(path string) (*Problem, error) {
 	return p, nil
 }
 
-// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case or given
-// twice are refused, and so is null.
+// ParseProblem reads a problem from its JSON, and checks it. Keys that are unknown, in another case
+// or given twice are refused, and so is null.
 func ParseProblem(text []byte) (*Problem, error) {
 	p := &Problem{}
 	if err := strictjson.Decode(text, p, strictjson.Rules{}); err != nil {
@@ -123,7 +128,8 @@ func (p *Problem) table() (*pasto.Table, error) {
 		m, place := &p.Metrics[i], fmt.Sprintf("metrics[%d]", i)
 		switch {
 		case math.Abs(m.Threshold) > mostMean || m.Lambda > mostMean:
-			return nil, bad(place, "threshold %v and lambda %v of %q: want both of size at most 1e100", m.Threshold, m.Lambda, m.Name)
+			return nil, bad(place, "threshold %v and lambda %v of %q: want both of size at most 1e100", m.Threshold,
+				m.Lambda, m.Name)
 		case m.Weight > mostMean:
 			return nil, bad(place, "weight %v of %q: want at most 1e100", m.Weight, m.Name)
 		}
@@ -145,8 +151,11 @@ func (p *Problem) table() (*pasto.Table, error) {
 				return nil, bad(fmt.Sprintf("arms[%d]", k), "%w", err)
 			}
 			for i, v := range dst {
-				if m := &p.Metrics[i]; m.Relative && math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
-					return nil, bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q less %v times the control's is %v: with a noise of %v it can pass %v, the largest taken",
+				if m := &p.Metrics[i]; m.Relative &&
+					math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
+					return nil, bad(fmt.Sprintf("arms[%d].means[%d]", k, i),
+						"%v of %q less %v times the control's is %v: with a noise of %v it can pass %v, the largest "+
+							"taken",
 						p.Arms[k].Means[i], p.Arms[k].Name, 1+m.Threshold, v, p.Noise, mostMean)
 				}
 			}
@@ -159,17 +168,21 @@ func (p *Problem) table() (*pasto.Table, error) {
 func (p *Problem) checkMeans(k int) error {
 	a := &p.Arms[k]
 	if len(a.Means) != len(p.Metrics) {
-		return bad(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", a.Name, len(a.Means), len(p.Metrics))
+		return bad(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", a.Name,
+			len(a.Means), len(p.Metrics))
 	}
 	for i, v := range a.Means {
 		if m := &p.Metrics[i]; !m.Admits(v) {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: %q must be in its range [%v, %v]", v, a.Name, m.Name, m.Lower, m.Upper)
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: %q must be in its range [%v, %v]", v, a.Name,
+				m.Name, m.Lower, m.Upper)
 		}
 		if math.Abs(v) > mostMean {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v, a.Name)
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v,
+				a.Name)
 		}
 		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > mostMean {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
+			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i),
+				"%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
 		}
 	}
 	return nil
@@ -192,8 +205,8 @@ type problemWorld struct {
 	arm     int // of the control group, -1 for none
 }
 
-// observe writes means and noise, which leaves the means what they are: in a range it is cut off alike on
-// both sides.
+// observe writes means and noise, which leaves the means what they are: in a range it is cut off
+// alike on both sides.
 func (w *problemWorld) observe(_ int, arms []int, dst []float64, r *random.Source) {
 	clear(dst)
 	if w.sigma > 0 {
@@ -228,7 +241,10 @@ func problemSpec(path string) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	s := Spec{Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true, fixed: true, stream: "file"}
+	s := Spec{
+		Name: path, Doc: "a problem of a file", Rounds: 10_000, Runs: 100, Noise: p.Noise, common: true,
+		fixed: true, stream: "file",
+	}
 	if p.Rounds > 0 {
 		s.Rounds = p.Rounds
 	}
@@ -258,7 +274,10 @@ func problemSpec(path string) (Spec, error) {
 				}
 			}
 		}
-		w := &problemWorld{synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw, metrics: metrics, arm: -1}
+		w := &problemWorld{
+			synthetic: synthetic{goals: g, before: seen, q: max(p.Groups, 1), sigma: *o.Noise}, raw: raw,
+			metrics: metrics, arm: -1,
+		}
 		if g.HasRelative() {
 			w.arm = p.control()
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// The ranking scenario is the paper's section 6.2 on a small set of ratings: two scores p1 and p2 of (user,
-// item), blended by s = p1^α·p2^(1−α); arm k is α = k/99; metric 1 is recall at 20 and metric 2
-// recall at 20 on documentaries, which must not fall below its value at α = 0.5 (evaluated for itself: the
-// grid does not contain it). In each round the users are cut at random into ten parts, and each of ten arms
-// is measured on one.
+// The ranking scenario is the paper's section 6.2 on a small set of ratings: two scores p1 and p2
+// of (user, item), blended by s = p1^α·p2^(1−α); arm k is α = k/99; metric 1 is recall at 20 and
+// metric 2 recall at 20 on documentaries, which must not fall below its value at α = 0.5 (evaluated
+// for itself: the grid does not contain it). In each round the users are cut at random into ten
+// parts, and each of ten arms is measured on one.
 const (
 	alphas     = 100
 	topItems   = 20
@@ -42,8 +42,8 @@ func rank(r *ratings) (*ranked, error) {
 	if withGenre == 0 {
 		return nil, usage("data", "no user has a documentary to be tested on")
 	}
-	// The mean of metric 2 is over the users who have documentaries in their test part: a constant factor
-	// keeps it a mean over all users.
+	// The mean of metric 2 is over the users who have documentaries in their test part: a constant
+	// factor keeps it a mean over all users.
 	factor := float64(r.users) / float64(withGenre)
 	settings := make([]float64, alphas+1)
 	for a := range alphas {

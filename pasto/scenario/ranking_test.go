@@ -9,15 +9,19 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Five items by hand, of which the user has been trained on item 1, and comes to like 0, 3 and 4, of which 0 and 3
-// are documentaries. With p1 = (1, 1, 1/16, 1/81, 1/16) and p2 = (1/16, 1, 1, 1/16, 1/16), each times a constant,
+// Five items by hand, of which the user has been trained on item 1, and comes to like 0, 3 and 4,
+// of which 0 and 3 are documentaries. With p1 = (1, 1, 1/16, 1/81, 1/16) and p2 = (1/16, 1, 1,
+// 1/16, 1/16), each times a constant,
 //
 //	α     s of items 0, 2, 3, 4      list
 //	1/4   1/8   1/2   1/24   1/16    2 0 4 3
 //	3/4   1/2   1/8   1/54   1/16    0 2 4 3
 //	1/2   1/4   1/4   1/36   1/16    0 2 4 3   equal scores: the lower number
 func TestRankingByHand(t *testing.T) {
-	r := &ratings{users: 1, items: 5, train: [][]int{{1}}, test: [][]int{{0, 3, 4}}, genre: []bool{true, false, true, true, false}, genreTest: []int{2}}
+	r := &ratings{
+		users: 1, items: 5, train: [][]int{{1}}, test: [][]int{{0, 3, 4}},
+		genre: []bool{true, false, true, true, false}, genreTest: []int{2},
+	}
 	p1 := [][]float64{{3, 3, 3. / 16, 3. / 81, 3. / 16}}
 	p2 := [][]float64{{.5 / 16, .5, .5, .5 / 16, .5 / 16}}
 	logs1, logs2, score := make([]float64, 5), make([]float64, 5), make([]float64, 5)
@@ -52,7 +56,8 @@ func TestRankingByHand(t *testing.T) {
 		{[]int{4, 2}, 1. / 3, 0, 0},
 		{[]int{2}, 0, 0, 0},
 	} {
-		if all, genre := r.hits(c.list, 0); all != c.all || genre != c.genre || r.documentaries(c.list, 0) != c.documents {
+		if all, genre := r.hits(c.list, 0); all != c.all || genre != c.genre ||
+			r.documentaries(c.list, 0) != c.documents {
 			t.Errorf("%v: recall %v and %v, want %v and %v", c.list, all, genre, c.all, c.genre)
 		}
 	}
@@ -64,9 +69,13 @@ func TestRankingByHand(t *testing.T) {
 	}
 }
 
-// Recall at 20 divides by 20 where there is more to find, so that 20 hits are 1; and a list has 20 items.
+// Recall at 20 divides by 20 where there is more to find, so that 20 hits are 1; and a list has 20
+// items.
 func TestRecallAt20(t *testing.T) {
-	r := &ratings{users: 1, items: 50, train: [][]int{{49}}, test: [][]int{nil}, genre: make([]bool, 50), genreTest: []int{22}}
+	r := &ratings{
+		users: 1, items: 50, train: [][]int{{49}}, test: [][]int{nil}, genre: make([]bool, 50),
+		genreTest: []int{22},
+	}
 	score := make([]float64, 50)
 	for i := range 50 {
 		score[i] = float64(i)
@@ -93,7 +102,8 @@ func TestRecallAt20(t *testing.T) {
 	}
 }
 
-// With α = 1 the lists are those of p1, the neighbourhood, and with α = 0 those of p2, the factorisation.
+// With α = 1 the lists are those of p1, the neighbourhood, and with α = 0 those of p2, the
+// factorisation.
 func TestEndsOfBlend(t *testing.T) {
 	events, genres := generateRatings(120, 200, 3)
 	r := index(core(events), genres, 3)
@@ -115,8 +125,9 @@ func TestEndsOfBlend(t *testing.T) {
 	}
 }
 
-// In each round the users are cut at random into ten parts, anew: user u's recall is 2^u here, so that the sum of a
-// group tells who is in it. Each user is in one part, and two given users share one with probability 1/19.
+// In each round the users are cut at random into ten parts, anew: user u's recall is 2^u here, so
+// that the sum of a group tells who is in it. Each user is in one part, and two given users share
+// one with probability 1/19.
 func TestTenthsAreReshuffled(t *testing.T) {
 	const users, rounds = 20, 3000
 	x := &ranked{users: users, values: make([]float64, users*alphas*2)}

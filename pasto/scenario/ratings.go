@@ -20,9 +20,9 @@ type ratings struct {
 
 type event struct{ user, item int }
 
-// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of 3 and more
-// count; users and items of fewer than 5 are dropped, until none is left. Users and items above 0 ask for
-// made ones of that size.
+// loadRatings reads ml-latest-small-2015 below dir, or makes ratings of the same shape. Ratings of
+// 3 and more count; users and items of fewer than 5 are dropped, until none is left. Users and
+// items above 0 ask for made ones of that size.
 func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
 	if users > 0 {
 		dir = ""
@@ -70,7 +70,8 @@ func loadRatings(dir string, seed uint64, users, items int) (*ratings, error) {
 	r := index(core(events), genres, seed)
 	r.data = data
 	if r.users < foldCount || r.items <= topItems {
-		return nil, usage("data", "%d users and %d items are left: want at least %d and %d", r.users, r.items, foldCount, topItems+1)
+		return nil, usage("data", "%d users and %d items are left: want at least %d and %d", r.users, r.items,
+			foldCount, topItems+1)
 	}
 	return r, nil
 }
@@ -83,7 +84,9 @@ func core(events []event) []event {
 			users[e.user]++
 			items[e.item]++
 		}
-		kept := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return users[e.user] < 5 || items[e.item] < 5 })
+		kept := slices.DeleteFunc(slices.Clone(events), func(e event) bool {
+			return users[e.user] < 5 || items[e.item] < 5
+		})
 		if len(kept) == len(events) {
 			return kept
 		}
@@ -91,7 +94,8 @@ func core(events []event) []event {
 	}
 }
 
-// index numbers users and items in ascending order of their names and splits each user's events at random.
+// index numbers users and items in ascending order of their names and splits each user's events at
+// random.
 func index(events []event, genres map[int]bool, seed uint64) *ratings {
 	number := func(of func(e event) int) map[int]int {
 		var names []int
@@ -134,8 +138,9 @@ func index(events []event, genres map[int]bool, seed uint64) *ratings {
 	return r
 }
 
-// generateRatings makes events of the shape of the real ones: popularity falls off as 1/rank, taste is an
-// inner product of eight factors, and one item in twenty is a documentary, liked by one user in four.
+// generateRatings makes events of the shape of the real ones: popularity falls off as 1/rank, taste
+// is an inner product of eight factors, and one item in twenty is a documentary, liked by one user
+// in four.
 func generateRatings(users, items int, seed uint64) ([]event, map[int]bool) {
 	r := random.New(seed, "ranking data")
 	const d = 8
@@ -182,8 +187,8 @@ func normal(r *random.Source) float64 {
 	return s
 }
 
-// itemToItem is p1: Σ over the user's training items j of the cosine of j and i, shrunk by 10 common users
-// (item-based neighbourhood).
+// itemToItem is p1: Σ over the user's training items j of the cosine of j and i, shrunk by 10
+// common users (item-based neighbourhood).
 func (r *ratings) itemToItem() [][]float64 {
 	count := make([]float64, r.items)
 	together := make([]float64, r.items*r.items)
@@ -217,9 +222,9 @@ func (r *ratings) itemToItem() [][]float64 {
 	return out
 }
 
-// factorize is p2, trained for documentaries: alternating least squares for implicit events (Hu, Koren and
-// Volinsky 2008) with weight 40 on a user's documentaries, 4 on their other items and 1 on all the rest,
-// rank d.
+// factorize is p2, trained for documentaries: alternating least squares for implicit events (Hu,
+// Koren and Volinsky 2008) with weight 40 on a user's documentaries, 4 on their other items and 1
+// on all the rest, rank d.
 func (r *ratings) factorize(d, sweeps int) [][]float64 {
 	rnd := random.New(1, "ranking factors")
 	users, items := make([]float64, r.users*d), make([]float64, r.items*d)
@@ -322,8 +327,8 @@ func (r *ratings) logScores(dst []float64, p [][]float64, u int) {
 	}
 }
 
-// best returns the items of the 20 highest scores, without those of the training part; ties go to lower
-// numbers.
+// best returns the items of the 20 highest scores, without those of the training part; ties go to
+// lower numbers.
 func (r *ratings) best(top []int, score []float64, u int) []int {
 	top = top[:0]
 	train := r.train[u]

@@ -25,12 +25,14 @@ func interval(mean, variance float64) Interval {
 type Policy struct {
 	Name  string    `json:"name"`
 	Share []float64 `json:"share"`
-	// Means weighs the arms' means, HorvitzThompson the customers by q/p (spec 10.4), for each metric.
+	// Means weighs the arms' means, HorvitzThompson the customers by q/p (spec 10.4), for each
+	// metric.
 	Means           []Interval `json:"means"`
 	HorvitzThompson []Interval `json:"horvitz_thompson"`
-	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned mixture has more,
-	// with intervals by the bootstrap over the customers kept back (the 2.5 and 97.5 % points of 400 resamples
-	// of each arm's). Holds says which guardrails the estimates hold.
+	// Objective is f, without hard guardrails, of Means' estimates, and Lead what the learned
+	// mixture has more, with intervals by the bootstrap over the customers kept back (the 2.5 and
+	// 97.5 % points of 400 resamples of each arm's). Holds says which guardrails the estimates
+	// hold.
 	Objective Interval `json:"objective"`
 	Lead      Interval `json:"lead"`
 	Holds     bool     `json:"holds"`
@@ -42,24 +44,25 @@ type ReplayResult struct {
 	Algorithm string   `json:"algorithm"`
 	Metrics   []string `json:"metrics"`
 	Arms      []string `json:"arms"`
-	// Logged customers were offered to the learner, of which Accepted had been served the arm that it drew, in
-	// Rounds.
+	// Logged customers were offered to the learner, of which Accepted had been served the arm that
+	// it drew, in Rounds.
 	Logged   int `json:"logged"`
 	Accepted int `json:"accepted"`
 	Rounds   int `json:"rounds"`
-	// Thresholds are those of the metrics, fixed on the customers offered; 0 for metrics that are no guardrails.
+	// Thresholds are those of the metrics, fixed on the customers offered; 0 for metrics that are
+	// no guardrails.
 	Thresholds []float64 `json:"thresholds"`
 	// HeldOut customers value the policies: the learned one, then each single arm.
 	HeldOut  int      `json:"held_out"`
 	Policies []Policy `json:"policies"`
 }
 
-// ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011): over a
-// seeded order of half of the customers, the learner draws an arm for each, and the customer counts if that
-// is the arm they had been served; each 200 that count are a round, with one observation for each arm, of
-// the size of its group. As the test was uniform, what counts is distributed as if the learner had served
-// it. The other half values the learned mixture and each single arm, with intervals. Options used:
-// Algorithm, Seed, Hard, Data.
+// ReplayEmails replays the randomized e-mail test by rejection (Li, Chu, Langford and Wang 2011):
+// over a seeded order of half of the customers, the learner draws an arm for each, and the customer
+// counts if that is the arm they had been served; each 200 that count are a round, with one
+// observation for each arm, of the size of its group. As the test was uniform, what counts is
+// distributed as if the learner had served it. The other half values the learned mixture and each
+// single arm, with intervals. Options used: Algorithm, Seed, Hard, Data.
 func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
 	e, err := loadEmails(o.Data, o.Seed)
 	if err != nil {
@@ -171,7 +174,8 @@ func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Pol
 	return p
 }
 
-// bootstrap fills in the intervals of the policies' objectives and leads; the first is the learned one.
+// bootstrap fills in the intervals of the policies' objectives and leads; the first is the learned
+// one.
 func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, r *random.Source) {
 	const resamples = 400
 	var byArm [3][]int
@@ -209,6 +213,9 @@ func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, r *ran
 		slices.Sort(leads[i])
 		p := &policies[i]
 		p.Objective.Low, p.Objective.High = quantile(values[i], 0.025), quantile(values[i], 0.975)
-		p.Lead = Interval{policies[0].Objective.Estimate - p.Objective.Estimate, quantile(leads[i], 0.025), quantile(leads[i], 0.975)}
+		p.Lead = Interval{
+			policies[0].Objective.Estimate - p.Objective.Estimate, quantile(leads[i], 0.025),
+			quantile(leads[i], 0.975),
+		}
 	}
 }

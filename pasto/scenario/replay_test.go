@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// The customers to learn from and those kept back are two halves of all, with none in common; what is learned is
-// learned from the former, and the policies are valued on the latter: each single arm's visits are the share of them
-// who visit, with the interval of a mean of 0/1 values.
+// The customers to learn from and those kept back are two halves of all, with none in common; what
+// is learned is learned from the former, and the policies are valued on the latter: each single
+// arm's visits are the share of them who visit, with the interval of a mean of 0/1 values.
 func TestReplayHalves(t *testing.T) {
 	for _, dir := range []string{dataDir, ""} {
 		e, err := loadEmails(dir, 1)
@@ -21,8 +21,10 @@ func TestReplayHalves(t *testing.T) {
 		train, held := e.halves()
 		all := slices.Concat(train, held)
 		slices.Sort(all)
-		if n := len(slices.Compact(all)); n != len(e.rows) || n != 64_000 || len(train) != 32_000 || len(held) != 32_000 || all[0] != 0 || all[n-1] != n-1 {
-			t.Fatalf("%d and %d customers, %d of %d in all: want two disjoint halves", len(train), len(held), n, len(e.rows))
+		if n := len(slices.Compact(all)); n != len(e.rows) || n != 64_000 || len(train) != 32_000 ||
+			len(held) != 32_000 || all[0] != 0 || all[n-1] != n-1 {
+			t.Fatalf("%d and %d customers, %d of %d in all: want two disjoint halves", len(train), len(held), n,
+				len(e.rows))
 		}
 		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1})
 		if err != nil {
@@ -37,7 +39,8 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if own.Accepted != r.Accepted || own.Rounds != r.Rounds || !slices.Equal(l.Deployed(), r.Policies[0].Share) {
-			t.Errorf("%d customers counted and %v was learned, want %d and %v of the training half", r.Accepted, r.Policies[0].Share, own.Accepted, l.Deployed())
+			t.Errorf("%d customers counted and %v was learned, want %d and %v of the training half", r.Accepted,
+				r.Policies[0].Share, own.Accepted, l.Deployed())
 		}
 		for k := range emailArms {
 			n, visited := 0.0, 0.0
@@ -49,8 +52,10 @@ func TestReplayHalves(t *testing.T) {
 			}
 			p := visited / n
 			h := 1.959963984540054 * math.Sqrt(p*(1-p)/n)
-			if got := r.Policies[k+1].Means[visits]; math.Abs(got.Estimate-100*p) > 1e-9 || math.Abs(got.Low-100*(p-h)) > 1e-9 || math.Abs(got.High-100*(p+h)) > 1e-9 {
-				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v customers kept back", emailArms[k], got, 100*p, 100*h, visited, n)
+			if got := r.Policies[k+1].Means[visits]; math.Abs(got.Estimate-100*p) > 1e-9 ||
+				math.Abs(got.Low-100*(p-h)) > 1e-9 || math.Abs(got.High-100*(p+h)) > 1e-9 {
+				t.Errorf("%s: %+v, want %v ± %v, of %v visits of %v customers kept back", emailArms[k], got, 100*p,
+					100*h, visited, n)
 			}
 		}
 	}
@@ -75,14 +80,24 @@ func TestIntervalByHand(t *testing.T) {
 		rows = append(rows, i)
 		e.rows = append(e.rows, c)
 	}
-	f := mustGoals([]pasto.Metric{{Name: "visit %"}, {Name: "b", Role: pasto.Report}, {Name: "c", Role: pasto.Report}, {Name: "d", Role: pasto.Report}})
+	f := mustGoals([]pasto.Metric{
+		{Name: "visit %"},
+		{Name: "b", Role: pasto.Report},
+		{Name: "c", Role: pasto.Report},
+		{Name: "d", Role: pasto.Report},
+	})
 	first := e.value(f, rows, "first", []float64{1, 0, 0})
 	half := e.value(f, rows, "half", []float64{.5, 0, .5})
 	for _, c := range []struct {
 		got     Interval
 		mean, h float64
-	}{{first.Means[visits], 15, 3.499236}, {half.Means[visits], 17.5, 4.292668}, {first.HorvitzThompson[visits], 36, 8.545083}} {
-		if math.Abs(c.got.Estimate-c.mean) > 1e-9 || math.Abs(c.got.Low-(c.mean-c.h)) > 1e-6 || math.Abs(c.got.High-(c.mean+c.h)) > 1e-6 {
+	}{
+		{first.Means[visits], 15, 3.499236},
+		{half.Means[visits], 17.5, 4.292668},
+		{first.HorvitzThompson[visits], 36, 8.545083},
+	} {
+		if math.Abs(c.got.Estimate-c.mean) > 1e-9 || math.Abs(c.got.Low-(c.mean-c.h)) > 1e-6 ||
+			math.Abs(c.got.High-(c.mean+c.h)) > 1e-6 {
 			t.Errorf("%+v, want %v ± %v", c.got, c.mean, c.h)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 
 // outcome is what a run leaves.
 type outcome struct {
-	value, single, best        []float64 // single and best are NaN where no arm, or no mixture, holds the hard guardrails
+	// single and best are NaN where no arm, or no mixture, holds the hard guardrails
+	value, single, best        []float64
 	served                     []float64 // the value of what was served in the round
 	violation, servedViolation []broke
 	share                      [][]float64
@@ -32,9 +33,9 @@ type broke struct {
 	broken bool
 }
 
-// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own made
-// from the seed and its number, and are summed in their order: the result does not depend on the number of
-// workers. It stops with ctx's error when ctx ends.
+// Run plays the scenario Runs times and sums up. Runs are independent, each with streams of its own
+// made from the seed and its number, and are summed in their order: the result does not depend on
+// the number of workers. It stops with ctx's error when ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	spec, err := find(o.Scenario)
 	if err != nil {
@@ -70,7 +71,8 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	if _, err := o.learner(first.objective(), first.means(1).Arms()); err != nil {
 		var e *noregret.Error
 		if errors.As(err, &e) && e.Place == "start" {
-			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(o.Start, 'g', -1, 64), o.Algorithm, e.Message)
+			return nil, usage("start", "%s of %q: %s", strconv.FormatFloat(o.Start, 'g', -1, 64), o.Algorithm,
+				e.Message)
 		}
 		return nil, err
 	}
@@ -88,8 +90,8 @@ func runSpec(ctx context.Context, o Options, spec Spec) (*Result, error) {
 	return r, nil
 }
 
-// playAll plays all runs, several at a time, and returns their outcomes in order. Mixtures are kept of all runs
-// where these have the same arms in common, and of the first otherwise.
+// playAll plays all runs, several at a time, and returns their outcomes in order. Mixtures are kept
+// of all runs where these have the same arms in common, and of the first otherwise.
 func playAll(ctx context.Context, o *Options, build func(run int) (world, error), common bool) ([]outcome, error) {
 	out := make([]outcome, o.Runs)
 	var next atomic.Int64
@@ -155,8 +157,9 @@ type rounds struct {
 func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
 	q := w.groups()
 	r := &rounds{
-		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.stream, run)), noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.stream, run)),
-		arms: make([]int, q), obs: make([]pasto.Observation, q), values: make([]float64, q*metrics),
+		w: w, l: l, draws: random.New(o.Seed, fmt.Sprintf("%s draws %d", o.stream, run)),
+		noise: random.New(o.Seed, fmt.Sprintf("%s noise %d", o.stream, run)),
+		arms:  make([]int, q), obs: make([]pasto.Observation, q), values: make([]float64, q*metrics),
 	}
 	if _, ok := w.(controlled); ok {
 		r.control = make([]float64, metrics)
@@ -251,7 +254,8 @@ type truth struct {
 	theta, v     []float64
 }
 
-// newTruth finds the best arm and the best mixture, unless ctx has ended; it looks at ctx again after that.
+// newTruth finds the best arm and the best mixture, unless ctx has ended; it looks at ctx again
+// after that.
 func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -293,8 +297,8 @@ func certified(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) error {
 }
 
 // admitted is the largest gap that an optimum may have: 1e-9 of the size of its terms Σ_m (|d_m| +
-// ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics may
-// put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
+// ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics
+// may put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
 // |μ_km|.
 func admitted(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) float64 {
 	m := means.Metrics()

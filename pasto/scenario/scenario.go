@@ -16,44 +16,46 @@ import (
 
 // Options are those of [Run].
 type Options struct {
-	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and "default". A
-	// scenario that ends in ".json" is the file of a [Problem].
+	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and
+	// "default". A scenario that ends in ".json" is the file of a [Problem].
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
 	Runs, Rounds int
-	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the scenario's. Scenarios
-	// on real data have their own noise and refuse it.
+	// Noise is the standard deviation σ of a group's metric, from 0 to 1e98, nil for the
+	// scenario's. Scenarios on real data have their own noise and refuse it.
 	Noise *float64
 	// Seed is that of everything random. Equal seeds give equal results, for any number of workers.
 	Seed uint64
 	// Workers is the number of runs at a time, 0 for one per processor.
 	Workers int
-	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; none for PerDecade of them in each
-	// power of ten, and Rounds; where the means change, four times as many, evenly. PerDecade is 0 for 1, 2, 5,
-	// 10, ... and for 20 even ones.
+	// Checkpoints are the rounds to report, ascending, each from 1 to Rounds; none for PerDecade of
+	// them in each power of ten, and Rounds; where the means change, four times as many, evenly.
+	// PerDecade is 0 for 1, 2, 5, 10, ... and for 20 even ones.
 	Checkpoints []int
 	PerDecade   int
 	// Change is the last round before the change of a drifting scenario, 0 for Rounds/2.
 	Change int
-	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is uniform. Only
-	// Algorithm 1 and S-SCGD have one.
+	// Start is the share of the first arm in the starting mixture π_1, the rest uniform; 0 is
+	// uniform. Only Algorithm 1 and S-SCGD have one.
 	Start float64
-	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round, "serving" for
-	// the distribution p_t of the round.
+	// Iterate is what is scored: "deployed" or "" for the learner's Deployed after the round,
+	// "serving" for the distribution p_t of the round.
 	Iterate string
-	// Hard makes the guardrails hard; only "default" and "default-floor" take them. The objective reported is then that without
-	// them, and the single arm to beat the best of those that hold them.
+	// Hard makes the guardrails hard; only "default" and "default-floor" take them. The objective
+	// reported is then that without them, and the single arm to beat the best of those that hold
+	// them.
 	Hard bool
-	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data and problems of
-	// a file have their own and refuse it.
+	// Threshold replaces that of every guardrail, nil for the scenario's. Scenarios on real data
+	// and problems of a file have their own and refuse it.
 	Threshold *float64
-	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in Data; 0 for
-	// the data, or 700 and 1,500 where there are none.
+	// Users and Items are the size of the ratings to generate for "ranking", whatever there is in
+	// Data; 0 for the data, or 700 and 1,500 where there are none.
 	Users, Items int
-	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); "" or missing
-	// files: seeded data of the same shape.
+	// Data is the directory of the real data sets (ml-latest-small-2015 and hillstrom below it); ""
+	// or missing files: seeded data of the same shape.
 	Data string
-	// Progress is called after each run with the number done, from one goroutine at a time; nil for none.
+	// Progress is called after each run with the number done, from one goroutine at a time; nil for
+	// none.
 	Progress func(done, total int)
 	// New makes the learner in place of Algorithm, nil for the named one.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
@@ -70,19 +72,21 @@ type Result struct {
 	// Noise is σ, 0 for real data.
 	Noise float64 `json:"noise"`
 	Seed  uint64  `json:"seed"`
-	// Hard is whether a guardrail is hard, by the options or by a problem's file. Iterate ("deployed" or "serving"),
-	// Threshold (null for the scenario's) and Start are those of the options.
+	// Hard is whether a guardrail is hard, by the options or by a problem's file. Iterate
+	// ("deployed" or "serving"), Threshold (null for the scenario's) and Start are those of the
+	// options.
 	Hard      bool     `json:"hard"`
 	Iterate   string   `json:"iterate"`
 	Threshold *float64 `json:"threshold"`
 	Start     float64  `json:"start"`
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
-	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last round reported.
-	// F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's terms (of 1, where they are
-	// smaller), and to what rounding lets the gap be where a guardrail is in large units; a run in which it is
-	// not fails. F_S is the largest of the arms' values. With hard guardrails F_S is over the runs in which some
-	// arm holds them, and F* over those in which some mixture does; NaN, in JSON null, where there is no such run.
+	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last
+	// round reported. F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's
+	// terms (of 1, where they are smaller), and to what rounding lets the gap be where a guardrail
+	// is in large units; a run in which it is not fails. F_S is the largest of the arms' values.
+	// With hard guardrails F_S is over the runs in which some arm holds them, and F* over those in
+	// which some mixture does; NaN, in JSON null, where there is no such run.
 	BestSingle Number `json:"best_single"`
 	Optimum    Number `json:"optimum"`
 	// At are the rounds reported.
@@ -102,10 +106,11 @@ type Result struct {
 	Infeasible Infeasible `json:"infeasible"`
 	// Crossing tells when the gain passes the marks for good.
 	Crossing Crossing `json:"crossing"`
-	// Distance is Optimum − mean objective, with the optimum of the round, over the runs that have one.
+	// Distance is Optimum − mean objective, with the optimum of the round, over the runs that have
+	// one.
 	Distance Single `json:"distance"`
-	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that of the
-	// first run otherwise.
+	// Mixture is that of the rounds At: the mean over runs where all runs have the same arms, that
+	// of the first run otherwise.
 	Mixture Mixture `json:"mixture"`
 }
 
@@ -118,13 +123,14 @@ type Curve struct {
 	Q75    Series `json:"q75"`
 }
 
-// Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm, below 0
-// worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F − F_S)/(F* −
-// F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not defined: no such run.
+// Gain is the relative gain for each checkpoint, signed: 1 is the optimum, 0 the best single arm,
+// below 0 worse than it. Ratio is R = mean(F − F_S)/mean(F* − F_S) over runs, Median that of (F −
+// F_S)/(F* − F_S) over runs with F* − F_S > 1e-3. Either is NaN, in JSON null, where it is not
+// defined: no such run.
 type Gain struct {
 	Ratio Series `json:"ratio"`
-	// Error is the standard error of Ratio, by the delta method: other runs, and other instances, give another
-	// ratio.
+	// Error is the standard error of Ratio, by the delta method: other runs, and other instances,
+	// give another ratio.
 	Error  Series `json:"error"`
 	Median Series `json:"median"`
 }
@@ -136,7 +142,8 @@ type Serving struct {
 	Violation Violation `json:"violation"`
 }
 
-// Single is a mean over the runs that have such a number, and how many these are; NaN where there are none.
+// Single is a mean over the runs that have such a number, and how many these are; NaN where there
+// are none.
 type Single struct {
 	Mean Series `json:"mean"`
 	Runs []int  `json:"runs"`
@@ -165,17 +172,17 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations, and the
-// share of the runs in which some guardrail is broken by more than its slack.
+// Violation is, for each checkpoint, the mean over runs of the sum of the guardrails' violations,
+// and the share of the runs in which some guardrail is broken by more than its slack.
 type Violation struct {
 	Mean  Series `json:"mean"`
 	Share Series `json:"share"`
 }
 
-// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last checkpoint,
-// with the mean over them of the least total violation, and what falls short in the first of them. Reported
-// are the runs in which the learner says so by its estimates, Sure those in which it is sure; algorithms
-// other than the default do not tell.
+// Infeasible counts the runs whose guardrails no mixture holds under the true means of the last
+// checkpoint, with the mean over them of the least total violation, and what falls short in the
+// first of them. Reported are the runs in which the learner says so by its estimates, Sure those in
+// which it is sure; algorithms other than the default do not tell.
 type Infeasible struct {
 	Runs      int       `json:"runs"`
 	Violation float64   `json:"violation"`
@@ -185,9 +192,9 @@ type Infeasible struct {
 	Sure      int       `json:"sure"`
 }
 
-// Crossing are rounds reported from which on the mean gain over the best single arm, of the runs that have one,
-// stays above 0, and the ratio of gains at 0.95 or more; with hard guardrails these are broken in at most one run
-// of twenty from there on. 0 where it does not at the end.
+// Crossing are rounds reported from which on the mean gain over the best single arm, of the runs
+// that have one, stays above 0, and the ratio of gains at 0.95 or more; with hard guardrails these
+// are broken in at most one run of twenty from there on. 0 where it does not at the end.
 type Crossing struct {
 	Single  int `json:"single"`
 	Optimum int `json:"optimum"`
@@ -204,14 +211,16 @@ type Mixture struct {
 type world interface {
 	objective() *pasto.Goals
 	groups() int
-	// means are the true ones in round t; they change at most at the round that changes says (0: never).
+	// means are the true ones in round t; they change at most at the round that changes says (0:
+	// never).
 	means(t int) *pasto.Table
 	changes() int
 	// observe writes the M metrics of each group.
 	observe(t int, arms []int, dst []float64, r *random.Source)
 }
 
-// controlled is a world with a concurrent control group, whose metrics control writes after observe.
+// controlled is a world with a concurrent control group, whose metrics control writes after
+// observe.
 type controlled interface {
 	control(t int, dst []float64, r *random.Source)
 }
@@ -232,7 +241,10 @@ type Spec struct {
 
 // Scenarios lists all scenarios by name.
 func Scenarios() []Spec {
-	return []Spec{toySpec(), toyDriftSpec(), toySwapSpec(), randomSpec(), randomDriftSpec(), rankingSpec(), hillstromSpec()}
+	return []Spec{
+		toySpec(), toyDriftSpec(), toySwapSpec(), randomSpec(), randomDriftSpec(), rankingSpec(),
+		hillstromSpec(),
+	}
 }
 
 func find(name string) (Spec, error) {
@@ -326,8 +338,8 @@ func (o *Options) complete(s *Spec) error {
 	return nil
 }
 
-// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or 1, 2, 5
-// for n = 0.
+// spread lists rounds from 1 to the last: n in each power of ten, evenly on a logarithmic scale, or
+// 1, 2, 5 for n = 0.
 func spread(rounds, n int) []int {
 	var list []int
 	for unit := 1; unit <= rounds; unit *= 10 {
@@ -335,7 +347,8 @@ func spread(rounds, n int) []int {
 			list = append(list, unit, 2*unit, 5*unit)
 		}
 		for i := range n {
-			list = append(list, int(math.Round(float64(float64(unit)*portable.Exp(float64(math.Ln10*float64(i)/float64(n)))))))
+			list = append(list,
+				int(math.Round(float64(float64(unit)*portable.Exp(float64(math.Ln10*float64(i)/float64(n)))))))
 		}
 	}
 	slices.Sort(list)

@@ -8,11 +8,14 @@ import (
 // summarize makes the result of the outcomes, in their order.
 func summarize(o *Options, out []outcome) *Result {
 	r := &Result{
-		Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed, At: o.Checkpoints,
+		Scenario: o.Scenario, Algorithm: o.Algorithm, Runs: o.Runs, Rounds: o.Rounds, Noise: *o.Noise, Seed: o.Seed,
+		At:   o.Checkpoints,
 		Hard: o.Hard, Iterate: o.Iterate, Threshold: o.Threshold, Start: o.Start,
 	}
 	for i := range o.Checkpoints {
-		deployed, served := func(x *outcome) float64 { return x.value[i] }, func(x *outcome) float64 { return x.served[i] }
+		deployed, served := func(x *outcome) float64 {
+			return x.value[i]
+		}, func(x *outcome) float64 { return x.served[i] }
 		r.Objective.add(out, deployed)
 		r.Serving.Objective.add(out, served)
 		r.Gain.add(out, i, deployed)
@@ -72,8 +75,8 @@ func (c *Curve) add(out []outcome, of func(x *outcome) float64) {
 	c.Q75 = append(c.Q75, quantile(values, 0.75))
 }
 
-// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to compare
-// with.
+// add adds the relative gains of a value at checkpoint i, over the runs that have a single arm to
+// compare with.
 func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	var value, single, best, runs float64
 	var ratios []float64
@@ -110,7 +113,8 @@ func (g *Gain) add(out []outcome, i int, of func(x *outcome) float64) {
 	g.Median = append(g.Median, quantile(ratios, 0.5))
 }
 
-// addMarks adds the means of the best single arm, of the optimum and of the distance to it at checkpoint i.
+// addMarks adds the means of the best single arm, of the optimum and of the distance to it at
+// checkpoint i.
 func (r *Result) addMarks(out []outcome, i int) {
 	r.Single.add(out, func(x *outcome) float64 { return x.single[i] })
 	r.Best.add(out, func(x *outcome) float64 { return x.best[i] })

@@ -5,15 +5,28 @@ import (
 	"testing"
 )
 
-// What summarize makes of four runs, by hand. Gains over the best single arm are 0.5, 0, −0.1 and 0.00033, of 1, 0.1,
-// 0.0009 and 0.0011 that there are to gain: R = 0.40033/1.102, a ratio of means (the mean of the ratios would be
-// −27.6), and the median is that of 0.5, 0 and 0.3, without the run whose gap is below 1e-3.
+// What summarize makes of four runs, by hand. Gains over the best single arm are 0.5, 0, −0.1 and
+// 0.00033, of 1, 0.1, 0.0009 and 0.0011 that there are to gain: R = 0.40033/1.102, a ratio of means
+// (the mean of the ratios would be −27.6), and the median is that of 0.5, 0 and 0.3, without the
+// run whose gap is below 1e-3.
 func TestSummary(t *testing.T) {
 	out := []outcome{
-		{value: []float64{.5}, single: []float64{0}, best: []float64{1}, served: []float64{1}, violation: []broke{{.2, true}}, servedViolation: []broke{{1, true}}},
-		{value: []float64{1}, single: []float64{1}, best: []float64{1.1}, served: []float64{1}, violation: []broke{{0, false}}, servedViolation: []broke{{2, true}}},
-		{value: []float64{1.9}, single: []float64{2}, best: []float64{2.0009}, served: []float64{2}, violation: []broke{{.4, true}}, servedViolation: []broke{{3, true}}},
-		{value: []float64{-.99967}, single: []float64{-1}, best: []float64{-.9989}, served: []float64{-1}, violation: []broke{{1e-12, false}}, servedViolation: []broke{{0, false}}},
+		{
+			value: []float64{.5}, single: []float64{0}, best: []float64{1}, served: []float64{1},
+			violation: []broke{{.2, true}}, servedViolation: []broke{{1, true}},
+		},
+		{
+			value: []float64{1}, single: []float64{1}, best: []float64{1.1}, served: []float64{1},
+			violation: []broke{{0, false}}, servedViolation: []broke{{2, true}},
+		},
+		{
+			value: []float64{1.9}, single: []float64{2}, best: []float64{2.0009}, served: []float64{2},
+			violation: []broke{{.4, true}}, servedViolation: []broke{{3, true}},
+		},
+		{
+			value: []float64{-.99967}, single: []float64{-1}, best: []float64{-.9989}, served: []float64{-1},
+			violation: []broke{{1e-12, false}}, servedViolation: []broke{{0, false}},
+		},
 	}
 	r := summarize(&Options{Noise: sigma(1), Runs: 4, Rounds: 7, Checkpoints: []int{7}}, out)
 	for _, c := range []struct {
@@ -47,7 +60,8 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	// No run can gain more than 1e-3: there is a ratio, and no median; where none can gain anything there is neither.
+	// No run can gain more than 1e-3: there is a ratio, and no median; where none can gain anything
+	// there is neither.
 	r = summarize(&Options{Noise: sigma(1), Runs: 1, Rounds: 7, Checkpoints: []int{7}}, out[2:3])
 	if math.Abs(r.Gain.Ratio[0]+.1/.0009) > 1e-6 || r.Gain.Median[0] == r.Gain.Median[0] {
 		t.Errorf("R = %v, median %v, want −111.1 and none", r.Gain.Ratio[0], r.Gain.Median[0])

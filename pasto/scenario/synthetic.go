@@ -43,7 +43,8 @@ func (w *synthetic) observe(t int, arms []int, dst []float64, r *random.Source) 
 	}
 }
 
-// normals fills dst with standard normal numbers, two for each pair of the polar method (see [pasto.Normal]).
+// normals fills dst with standard normal numbers, two for each pair of the polar method (see
+// [pasto.Normal]).
 func normals(dst []float64, r *random.Source) {
 	for i := 0; i < len(dst); {
 		a, b := float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
@@ -128,8 +129,8 @@ func toySwapSpec() Spec {
 	}
 }
 
-// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of the
-// arms is drawn anew half-way.
+// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of
+// the arms is drawn anew half-way.
 func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		goals := o.goals([]pasto.Metric{

@@ -22,23 +22,25 @@ type TableRow struct {
 	Distance float64 `json:"distance"`
 }
 
-// Table2 is the paper's Table 2 on our data: the probabilistic solution (learned under a hard guardrail and
-// under a soft one, and exact), the best single arm that holds the guardrail, and the first goal alone.
+// Table2 is the paper's Table 2 on our data: the probabilistic solution (learned under a hard
+// guardrail and under a soft one, and exact), the best single arm that holds the guardrail, and the
+// first goal alone.
 type Table2 struct {
 	Data      string     `json:"data"`
 	Users     int        `json:"users"`
 	Items     int        `json:"items"`
 	Threshold float64    `json:"threshold"`
 	Rows      []TableRow `json:"rows"`
-	// Gain is the recall that the exact mixture has more than the single best, in percent of it, with an
-	// interval by the bootstrap over the users, whose arms and guardrail are chosen anew in each of 200
-	// resamples; Learned that of the learned mixture under the hard guardrail, null where the algorithm has none.
+	// Gain is the recall that the exact mixture has more than the single best, in percent of it,
+	// with an interval by the bootstrap over the users, whose arms and guardrail are chosen anew in
+	// each of 200 resamples; Learned that of the learned mixture under the hard guardrail, null
+	// where the algorithm has none.
 	Gain    Interval `json:"gain_percent"`
 	Learned Number   `json:"learned_gain_percent"`
 }
 
-// Ranking is [Run] of the scenario "ranking", with [Table2] of one more run of the algorithm for each kind of
-// guardrail; an algorithm that takes no hard guardrail leaves that row out.
+// Ranking is [Run] of the scenario "ranking", with [Table2] of one more run of the algorithm for
+// each kind of guardrail; an algorithm that takes no hard guardrail leaves that row out.
 func Ranking(ctx context.Context, o Options) (*Result, *Table2, error) {
 	r, err := loadRatings(o.Data, o.Seed, o.Users, o.Items)
 	if err != nil {
@@ -149,8 +151,8 @@ func (x *ranked) solutions(means *pasto.Table, threshold float64) (exact, single
 	return opt.Mixture, single, err
 }
 
-// gain is the interval of the exact mixture's gain over the single best, in percent, over users drawn with
-// replacement.
+// gain is the interval of the exact mixture's gain over the single best, in percent, over users
+// drawn with replacement.
 func (x *ranked) gain(r *random.Source) Interval {
 	var gains []float64
 	theta := make([]float64, 2)

@@ -28,8 +28,8 @@ func onlyFull(t *testing.T) {
 	}
 }
 
-// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the noise, with
-// the quartiles of p̄, within four standard errors of the difference of two such means.
+// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the
+// noise, with the quartiles of p̄, within four standard errors of the difference of two such means.
 func TestTable91(t *testing.T) {
 	onlyFull(t)
 	at := []int{1, 10, 100, 1000, 3000, 10_000, 100_000}
@@ -56,8 +56,10 @@ func TestTable91(t *testing.T) {
 		},
 	} {
 		r := run(t, Options{Algorithm: "paper", Noise: &c.sigma, Runs: 1000, Rounds: 100_000, Seed: 1, Checkpoints: at})
-		t.Logf("σ=%.3f\n at       %v\n p̄  spec  %.3f\n    ours  %.3f\n q25 spec %.3f\n    ours  %.3f\n q50 spec %.3f\n    ours  %.3f\n q75 spec %.3f\n    ours  %.3f\n p_t spec %.3f\n    ours  %.3f",
-			c.sigma, at, c.average, r.Objective.Mean, c.q25, r.Objective.Q25, c.q50, r.Objective.Median, c.q75, r.Objective.Q75, c.last, r.Serving.Objective.Mean)
+		t.Logf("σ=%.3f\n at       %v\n p̄  spec  %.3f\n    ours  %.3f\n q25 spec %.3f\n    ours  %.3f\n q50 spec "+
+			"%.3f\n    ours  %.3f\n q75 spec %.3f\n    ours  %.3f\n p_t spec %.3f\n    ours  %.3f",
+			c.sigma, at, c.average, r.Objective.Mean, c.q25, r.Objective.Q25, c.q50, r.Objective.Median, c.q75,
+			r.Objective.Q75, c.last, r.Serving.Objective.Mean)
 		for i := range at {
 			for _, x := range []struct {
 				curve *Curve
@@ -65,32 +67,43 @@ func TestTable91(t *testing.T) {
 			}{{&r.Objective, c.average[i]}, {&r.Serving.Objective, c.last[i]}} {
 				se := x.curve.SD[i] * math.Sqrt(2.0/1000)
 				if d := math.Abs(x.curve.Mean[i] - x.want); d > 4*se+.0006 {
-					t.Errorf("σ=%v t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, at[i], x.curve.Mean[i], x.want, d/se)
+					t.Errorf("σ=%v t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, at[i],
+						x.curve.Mean[i], x.want, d/se)
 				}
 			}
 			for _, x := range []struct {
 				quantile, ours, spec float64
-			}{{.25, r.Objective.Q25[i], c.q25[i]}, {.5, r.Objective.Median[i], c.q50[i]}, {.75, r.Objective.Q75[i], c.q75[i]}} {
-				// A sample quantile's error, by the steeper slope of the quantile function between the three.
+			}{
+				{.25, r.Objective.Q25[i], c.q25[i]},
+				{.5, r.Objective.Median[i], c.q50[i]},
+				{.75, r.Objective.Q75[i], c.q75[i]},
+			} {
+				// A sample quantile's error, by the steeper slope of the quantile function between
+				// the three.
 				slope := 4 * max(r.Objective.Q75[i]-r.Objective.Median[i], r.Objective.Median[i]-r.Objective.Q25[i])
 				if d := math.Abs(x.ours - x.spec); d > 4*slope*math.Sqrt(x.quantile*(1-x.quantile)*2/1000)+.0006 {
-					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the spec has %.3f", c.sigma, at[i], x.quantile, x.ours, x.spec)
+					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the spec has %.3f", c.sigma, at[i], x.quantile, x.ours,
+						x.spec)
 				}
 			}
 		}
 	}
 }
 
-// The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5 the mean
-// never falls below the best single arm, with standard deviation 5 it is negative for t = 4 ... 275 (p̄) and
-// 2 ... 1382 (p_t). The spec has no errors of these rounds, hence the wide limits by hand.
+// The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5
+// the mean never falls below the best single arm, with standard deviation 5 it is negative for t =
+// 4 ... 275 (p̄) and 2 ... 1382 (p_t). The spec has no errors of these rounds, hence the wide
+// limits by hand.
 func TestCrossings91(t *testing.T) {
 	onlyFull(t)
 	var at []int
 	for c := range 2000 {
 		at = append(at, c+1)
 	}
-	for _, c := range []struct{ sigma, first, last, servedFirst, servedLast float64 }{{math.Sqrt(5), 0, 0, 0, 0}, {5, 4, 275, 2, 1382}} {
+	for _, c := range []struct{ sigma, first, last, servedFirst, servedLast float64 }{
+		{math.Sqrt(5), 0, 0, 0, 0},
+		{5, 4, 275, 2, 1382},
+	} {
 		r := run(t, Options{Algorithm: "paper", Noise: &c.sigma, Runs: 1000, Rounds: 2000, Seed: 1, Checkpoints: at})
 		negative := func(mean []float64) (first, last int) {
 			for i, v := range mean {
@@ -104,17 +117,20 @@ func TestCrossings91(t *testing.T) {
 		}
 		a, b := negative(r.Objective.Mean)
 		x, y := negative(r.Serving.Objective.Mean)
-		t.Logf("σ=%.3f: mean F(p̄) below 0 for t = %d ... %d (spec %v ... %v), least %.3f; F(p_t) for %d ... %d (spec %v ... %v), least %.3f",
-			c.sigma, a, b, c.first, c.last, slices.Min(r.Objective.Mean), x, y, c.servedFirst, c.servedLast, slices.Min(r.Serving.Objective.Mean))
-		if c.sigma < 3 && b+y > 0 || c.sigma > 3 && (a < 3 || a > 5 || b < 150 || b > 500 || x < 2 || x > 3 || y < 900) {
+		t.Logf("σ=%.3f: mean F(p̄) below 0 for t = %d ... %d (spec %v ... %v), least %.3f; F(p_t) for %d ... %d "+
+			"(spec %v ... %v), least %.3f",
+			c.sigma, a, b, c.first, c.last, slices.Min(r.Objective.Mean), x, y, c.servedFirst, c.servedLast,
+			slices.Min(r.Serving.Objective.Mean))
+		if c.sigma < 3 && b+y > 0 || c.sigma > 3 &&
+			(a < 3 || a > 5 || b < 150 || b > 500 || x < 2 || x > 3 || y < 900) {
 			t.Errorf("%d %d %d %d", a, b, x, y)
 		}
 	}
 }
 
-// S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four steps;
-// and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴, of variance 5 only: with standard deviation 5 the
-// spec has no number. 1,000 runs.
+// S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four
+// steps; and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴, of variance 5 only: with standard
+// deviation 5 the spec has no number. 1,000 runs.
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -126,9 +142,13 @@ func TestRest91(t *testing.T) {
 		{pasto.Power(.5, -.75), [3]float64{.22, .43, .62}},
 		{pasto.Power(.5, -.5), [3]float64{.16, .47, .84}},
 	} {
-		r := run(t, Options{Noise: sigma(math.Sqrt(5)), Runs: 1000, Rounds: 100_000, Seed: 1, Checkpoints: []int{1000, 10_000, 100_000}, New: func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-			return pasto.NewSCGD(f, arms, pasto.SCGDOptions{Step: c.step})
-		}})
+		r := run(t, Options{
+			Noise: sigma(math.Sqrt(5)), Runs: 1000, Rounds: 100_000, Seed: 1,
+			Checkpoints: []int{1000, 10_000, 100_000},
+			New: func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+				return pasto.NewSCGD(f, arms, pasto.SCGDOptions{Step: c.step})
+			},
+		})
 		t.Logf("s-scgd %v: ours %.3f, spec %.2f", c.step, r.Objective.Mean, c.want)
 		for i, want := range c.want {
 			if se := r.Objective.SD[i] * math.Sqrt(2.0/1000); math.Abs(r.Objective.Mean[i]-want) > 4*se+.005 {
@@ -138,8 +158,12 @@ func TestRest91(t *testing.T) {
 	}
 	for _, s := range []float64{math.Sqrt(5), 5} {
 		for _, start := range []float64{.02, .98} {
-			r := run(t, Options{Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start, Checkpoints: []int{1, 10, 100, 1000, 10_000}})
-			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean, r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
+			r := run(t, Options{
+				Algorithm: "paper", Noise: &s, Runs: 1000, Rounds: 10_000, Seed: 1, Start: start,
+				Checkpoints: []int{1, 10, 100, 1000, 10_000},
+			})
+			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean,
+				r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
 			if s < 3 { // the spec has a range for both starts, not which is which, of the 1,000 runs of its table 9.4
 				near(t, fmt.Sprintf("start %v", start), &r.Objective, 1000, 1000, "– – – – 0.977", "– – – – 0.999")
 			}
@@ -147,19 +171,22 @@ func TestRest91(t *testing.T) {
 	}
 }
 
-// gains prints R of p̄ and of p_t with its standard error beside the spec's, and compares: R is a ratio of
-// means over instances, of which ours are others than the spec's, so that a cell may be off by four standard
-// errors of the difference of two such ratios, and by the rounding of what is printed.
+// gains prints R of p̄ and of p_t with its standard error beside the spec's, and compares: R is a
+// ratio of means over instances, of which ours are others than the spec's, so that a cell may be
+// off by four standard errors of the difference of two such ratios, and by the rounding of what is
+// printed.
 func gains(t *testing.T, name string, r *Result, spec int, average, last []float64) {
 	t.Helper()
 	line := fmt.Sprintf("%-34s", name)
 	more := math.Sqrt(1 + float64(r.Runs)/float64(spec))
 	for i := range r.At {
 		a, b := &r.Gain, &r.Serving.Gain
-		line += fmt.Sprintf("  %s ± %s|%s ± %s (%s|%s)", cell(a.Ratio[i]), cell(a.Error[i]), cell(b.Ratio[i]), cell(b.Error[i]), cell(average[i]), cell(last[i]))
+		line += fmt.Sprintf("  %s ± %s|%s ± %s (%s|%s)", cell(a.Ratio[i]), cell(a.Error[i]), cell(b.Ratio[i]),
+			cell(b.Error[i]), cell(average[i]), cell(last[i]))
 		for _, x := range [][3]float64{{a.Ratio[i], a.Error[i], average[i]}, {b.Ratio[i], b.Error[i], last[i]}} {
 			if d := math.Abs(x[0] - x[2]); x[2] == x[2] && d > 4*more*x[1]+printed(x[2]) {
-				t.Errorf("%s at %d: %.2f, the spec has %.2f, %.1f standard errors apart", name, r.At[i], x[0], x[2], d/x[1]/more)
+				t.Errorf("%s at %d: %.2f, the spec has %.2f, %.1f standard errors apart", name, r.At[i], x[0], x[2],
+					d/x[1]/more)
 			}
 		}
 	}
@@ -203,9 +230,9 @@ func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
 	return out, summarize(&o, out)
 }
 
-// medians compares the median r of p̄ with the spec's, of so many instances, by the order statistics around
-// ours: the share of our ratios that are below the spec's median is ½ but for four standard errors of the
-// difference of two such shares.
+// medians compares the median r of p̄ with the spec's, of so many instances, by the order
+// statistics around ours: the share of our ratios that are below the spec's median is ½ but for
+// four standard errors of the difference of two such shares.
 func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 	t.Helper()
 	values, rounding := numbers(want)
@@ -221,7 +248,8 @@ func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 		low, high := quantile(ratios, .5-by), quantile(ratios, .5+by)
 		t.Logf("median r of p̄ at %d: %.2f [%.2f, %.2f], spec %v", r.At[i], r.Gain.Median[i], low, high, values[i])
 		if r.Gain.Median[i] != quantile(ratios, .5) || values[i] < low-rounding[i] || values[i] > high+rounding[i] {
-			t.Errorf("median r at %d: %v, want one from %v to %v and the result's %v", r.At[i], values[i], low, high, r.Gain.Median[i])
+			t.Errorf("median r at %d: %v, want one from %v to %v and the result's %v", r.At[i], values[i], low, high,
+				r.Gain.Median[i])
 		}
 	}
 }
@@ -242,7 +270,11 @@ func TestTable92(t *testing.T) {
 			{5, []float64{-24.8, -30.8, -39.3, -37.6, -32.5}, []float64{-15.2, -70, -51, -52, -42}},
 		} {
 			t.Run(fmt.Sprintf("%v %d", c.sigma, n.runs), func(t *testing.T) {
-				out, r := outcomes(t, Options{Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: n.runs, Rounds: at[n.cells-1], Seed: 1, Checkpoints: at[:n.cells]})
+				out,
+					r := outcomes(t, Options{
+					Scenario: "b", Algorithm: "paper", Noise: &c.sigma, Runs: n.runs,
+					Rounds: at[n.cells-1], Seed: 1, Checkpoints: at[:n.cells],
+				})
 				gains(t, fmt.Sprintf("σ=%v, %d instances", c.sigma, n.runs), r, 200, c.average, c.last)
 				if c.sigma == .1 {
 					medians(t, out, r, 200, "-19 -3.6 -0.91 0.33 0.44")
@@ -252,8 +284,8 @@ func TestTable92(t *testing.T) {
 	}
 }
 
-// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 60 and at
-// 3·10⁵ on 12.
+// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 60 and
+// at 3·10⁵ on 12.
 func TestTable93(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -279,7 +311,10 @@ func table93(t *testing.T, runs, rounds int, cells []int) {
 	}
 	for _, c := range table93Rows() {
 		t.Run(c.name, func(t *testing.T) { // of its own, so that -run can choose a row
-			r := run(t, Options{Scenario: "b", New: algorithm(c.change), Noise: &c.sigma, Runs: runs, Rounds: rounds, Seed: 1, Checkpoints: checkpoints})
+			r := run(t, Options{
+				Scenario: "b", New: algorithm(c.change), Noise: &c.sigma, Runs: runs, Rounds: rounds,
+				Seed: 1, Checkpoints: checkpoints,
+			})
 			gains(t, c.name, r, c.spec, pick(c.average), pick(c.last))
 		})
 	}
@@ -300,7 +335,10 @@ func TestTable93Default(t *testing.T) {
 		{5, 1000, []int{1000, 10_000, 30_000, 100_000}, []float64{math.Inf(-1), 0, .8, .9}},
 		{5, 200, []int{300_000}, []float64{.9}},
 	} {
-		r := run(t, Options{Scenario: "b", Noise: &c.sigma, Runs: c.runs, Rounds: c.at[len(c.at)-1], Seed: 1, Checkpoints: c.at})
+		r := run(t, Options{
+			Scenario: "b", Noise: &c.sigma, Runs: c.runs, Rounds: c.at[len(c.at)-1], Seed: 1,
+			Checkpoints: c.at,
+		})
 		blank := slices.Repeat([]float64{none}, len(c.at))
 		gains(t, fmt.Sprintf("default, σ=%v, %d instances", c.sigma, c.runs), r, 100, blank, blank)
 		for i, floor := range c.floors {
@@ -326,8 +364,14 @@ func table93Rows() []row93 {
 		{"arm means", 1, 100, means, []float64{-13.1, -2.32, .58, .86}, []float64{-7.3, .21, .98, 1}},
 		{"arm means, σ=5", 5, 100, means, []float64{-20.7, -3.48, .13, .50}, []float64{-11.3, -.52, .66, .69}},
 		{"weights clipped at 1000", 1, 100, clipped, []float64{none, -2.33, .57, .85}, []float64{none, .18, .98, .99}},
-		{"weights clipped at 1000, σ=5", 5, 100, clipped, []float64{-24, -4.3, .18, .60}, []float64{-14.6, -.61, .75, .82}},
-		{"IX, ζ=0.001", 1, 100, func(o *pasto.Options) { o.Estimator = pasto.ImplicitExploration(.001) }, []float64{none, -2.39, .56, .84}, []float64{none, .17, .97, .98}},
+		{
+			"weights clipped at 1000, σ=5", 5, 100, clipped,
+			[]float64{-24, -4.3, .18, .60},
+			[]float64{-14.6, -.61, .75, .82},
+		},
+		{"IX, ζ=0.001", 1, 100, func(o *pasto.Options) {
+			o.Estimator = pasto.ImplicitExploration(.001)
+		}, []float64{none, -2.39, .56, .84}, []float64{none, .17, .97, .98}},
 		{"clip 1000, γ=0.01, |γg| ≤ 0.1", 1, 100, func(o *pasto.Options) {
 			clipped(o)
 			o.Step, o.StepClip = pasto.Constant(.01), .1
@@ -336,19 +380,27 @@ func table93Rows() []row93 {
 			means(o)
 			o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
 		}, []float64{-3.4, .22, .82, none}, []float64{-.48, .79, .92, none}},
-		{"IPW, γ=0.01", 1, 100, func(o *pasto.Options) { o.Step = pasto.Constant(.01) }, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}},
-		{"doubly robust", 1, 60, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0 }, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
-		{"SNIPS", 1, 60, func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 }, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}},
-		{"IPW, ε=0.05", 1, 100, func(o *pasto.Options) { o.Exploration = pasto.Constant(.05) }, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}},
+		{"IPW, γ=0.01", 1, 100, func(o *pasto.Options) {
+			o.Step = pasto.Constant(.01)
+		}, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}},
+		{"doubly robust", 1, 60, func(o *pasto.Options) {
+			o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0
+		}, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
+		{"SNIPS", 1, 60, func(o *pasto.Options) {
+			o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0
+		}, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}},
+		{"IPW, ε=0.05", 1, 100, func(o *pasto.Options) {
+			o.Exploration = pasto.Constant(.05)
+		}, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}},
 	}
 }
 
 func means(o *pasto.Options)   { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }
 func clipped(o *pasto.Options) { o.Estimator = pasto.Clipped(1000) }
 
-// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, within four
-// standard errors of the difference of two such means. Below it, the two arms swap roles instead: cumulative
-// means collapse, discounted ones are at 0.98 to 1.00 for ρ of 0.0005 to 0.002.
+// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, within
+// four standard errors of the difference of two such means. Below it, the two arms swap roles
+// instead: cumulative means collapse, discounted ones are at 0.98 to 1.00 for ρ of 0.0005 to 0.002.
 func TestTable95(t *testing.T) {
 	onlyFull(t)
 	discounted := func(rho float64) func(o *pasto.Options) {
@@ -363,8 +415,12 @@ func TestTable95(t *testing.T) {
 	}{
 		{"a-drift", "cumulative IPW (paper)", func(*pasto.Options) {}, "1.000 -0.49 -0.05", ""},
 		{"a-drift", "cumulative per arm", means, "– -0.40 0.04", ""}, // before: below
-		{"a-drift", "discounted IPW 0.01", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.01) }, "0.860 0.294 0.299", ""},
-		{"a-drift", "discounted IPW 0.002", func(o *pasto.Options) { o.Estimator = pasto.DiscountedIPW(.002) }, "0.969 0.401 0.401", ""},
+		{"a-drift", "discounted IPW 0.01", func(o *pasto.Options) {
+			o.Estimator = pasto.DiscountedIPW(.01)
+		}, "0.860 0.294 0.299", ""},
+		{"a-drift", "discounted IPW 0.002", func(o *pasto.Options) {
+			o.Estimator = pasto.DiscountedIPW(.002)
+		}, "0.969 0.401 0.401", ""},
 		{"a-drift", "discounted per arm 0.01", discounted(.01), "0.912 0.322 0.326", ""},
 		{"a-drift", "discounted per arm 0.002", discounted(.002), "0.990 0.406 0.406", ""},
 		{"a-swap", "cumulative per arm", means, "– -0.73 -1.98", ""},
@@ -375,12 +431,18 @@ func TestTable95(t *testing.T) {
 		if c.high == "" {
 			c.high = c.low
 		}
-		r := run(t, Options{Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving"})
+		r := run(t, Options{
+			Scenario: c.scenario, Runs: 300, Rounds: 30_000, Change: 10_000, Seed: 1,
+			Checkpoints: []int{10_000, 20_000, 30_000}, New: algorithm(c.change), Iterate: "serving",
+		})
 		near(t, c.scenario+" "+c.name, &r.Objective, 300, 300, c.low, c.high)
 	}
-	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which makes the deviation: of 300
-	// runs there may be none (ours have none, deviation 0.009 in place of 0.054).
-	r := run(t, Options{Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving"})
+	// Before the change 28 of 10,000 runs are stuck at the second arm's value of 0, which makes the
+	// deviation: of 300 runs there may be none (ours have none, deviation 0.009 in place of 0.054).
+	r := run(t, Options{
+		Scenario: "a-drift", Runs: 10_000, Rounds: 10_000, Change: 10_000, Seed: 1,
+		Checkpoints: []int{10_000}, New: algorithm(means), Iterate: "serving",
+	})
 	near(t, "a-drift cumulative per arm, before", &r.Objective, 10_000, 300, "0.991", "0.991")
 }
 
@@ -393,8 +455,12 @@ func TestTable95Default(t *testing.T) {
 			if name == "b-drift" {
 				runs = 100
 			}
-			r := run(t, Options{Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: 10_000, Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000}})
-			t.Logf("%-8s %-10s deployed %.3f, from the optimum %.3f, served %.3f", name, algorithm, r.Objective.Mean, r.Distance.Mean, r.Serving.Objective.Mean)
+			r := run(t, Options{
+				Scenario: name, Algorithm: algorithm, Runs: runs, Rounds: 30_000, Change: 10_000,
+				Seed: 1, Checkpoints: []int{10_000, 20_000, 30_000},
+			})
+			t.Logf("%-8s %-10s deployed %.3f, from the optimum %.3f, served %.3f", name, algorithm, r.Objective.Mean,
+				r.Distance.Mean, r.Serving.Objective.Mean)
 			if algorithm == "default" && (r.Distance.Mean[1] > .05 || r.Distance.Mean[2] > .05) {
 				t.Errorf("%s: %v from the optimum", name, r.Distance.Mean)
 			}
@@ -402,9 +468,9 @@ func TestTable95Default(t *testing.T) {
 	}
 }
 
-// Once it is above the floor the default never falls back below it: at every one of a dense grid of rounds,
-// 20 in each power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here 4, to 3·10⁴,
-// and σ = 1).
+// Once it is above the floor the default never falls back below it: at every one of a dense grid of
+// rounds, 20 in each power of ten, from where the floor is asked for to 3·10⁵ (50 instances; here
+// 4, to 3·10⁴, and σ = 1).
 func TestNeverFallsBack(t *testing.T) {
 	testsize.NoRace(t)
 	for _, c := range []struct {
@@ -431,6 +497,7 @@ func TestNeverFallsBack(t *testing.T) {
 				t.Errorf("σ=%v: R = %v at %d, below %v", c.sigma, v, r.At[i], c.floor)
 			}
 		}
-		t.Logf("σ=%v: R at least %.3f (at %d) at %d rounds from %d to %d; at the end %.3f", c.sigma, least, at, n, c.from, rounds, r.Gain.Ratio[len(r.At)-1])
+		t.Logf("σ=%v: R at least %.3f (at %d) at %d rounds from %d to %d; at the end %.3f", c.sigma, least, at, n,
+			c.from, rounds, r.Gain.Ratio[len(r.At)-1])
 	}
 }

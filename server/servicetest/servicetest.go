@@ -1,5 +1,5 @@
-// Package servicetest runs the decision service in a test's own process: on a file system in memory and a
-// free port of the loopback address, with a log that is thrown away.
+// Package servicetest runs the decision service in a test's own process: on a file system in memory
+// and a free port of the loopback address, with a log that is thrown away.
 package servicetest
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// Start runs a service until the test ends. Around, unless nil, is put around its handler. Rounds close only
-// when something happens, as far as Tick of the options is 0.
+// Start runs a service until the test ends. Around, unless nil, is put around its handler. Rounds
+// close only when something happens, as far as Tick of the options is 0.
 func Start(t testing.TB, c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string) {
 	t.Helper()
 	c.Data = t.TempDir()
@@ -51,7 +51,9 @@ func Run() (url string, end func()) {
 	}
 }
 
-func run(c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string, end func() error, err error) {
+func run(c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string, end func() error,
+	err error,
+) {
 	if c.FS == nil {
 		c.FS = vfs.NewMem()
 	}

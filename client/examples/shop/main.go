@@ -1,4 +1,5 @@
-// Command shop is an example: a shop asks by OpenFeature which checkout to show, and tracks what is bought.
+// Command shop is an example: a shop asks by OpenFeature which checkout to show, and tracks what is
+// bought.
 //
 //	noregret serve &
 //	noregret experiment apply client/examples/shop/checkout.yaml
@@ -59,6 +60,7 @@ func run(ctx context.Context, url string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "old: %d customers, new: %d customers, feedback: %d\n", r.Arms["old"].N, r.Arms["new"].N, r.Feedback.Accepted)
+	_, err = fmt.Fprintf(w, "old: %d customers, new: %d customers, feedback: %d\n", r.Arms["old"].N, r.Arms["new"].N,
+		r.Feedback.Accepted)
 	return err
 }
