@@ -54,7 +54,8 @@ pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 
 	time bin/noregret simulate b --progress quiet
 
 .PHONY: lint
-lint: fmt-check ## check formatting (gofumpt), go vet and staticcheck
+lint: fmt-check ## check formatting (gofumpt), the width of lines, go vet and staticcheck
+	$(GO) test -count=1 -run Width ./internal/arch
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 

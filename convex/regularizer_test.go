@@ -184,7 +184,8 @@ func TestRegularizers(t *testing.T) {
 				if !interior {
 					continue
 				}
-				if g := convex.Dot(rest, move); g > 1e-9*(convex.Norm2(rest)+convex.Norm2(theta)+convex.Norm2(gradient(m, x)))*convex.Norm2(move)+1e-11*scale {
+				size := convex.Norm2(rest) + convex.Norm2(theta) + convex.Norm2(gradient(m, x))
+				if g := convex.Dot(rest, move); g > 1e-9*size*convex.Norm2(move)+1e-11*scale {
 					t.Fatalf("%s: ⟨θ−∇ψ(x), v−x⟩ = %v > 0 for x = %v, v = %v, θ = %v", reg, g, x, v, theta)
 				}
 				if b, l := m.Divergence(v, x), norm.Of(move); b < lambda/2*l*l*(1-1e-9)-1e-14 {
@@ -269,16 +270,26 @@ func TestRestrictRefuses(t *testing.T) {
 		{must(convex.NewQuadratic(3)), box, "dimension 3"},
 		{nil, box, "want both"},
 		{must(convex.NewQuadratic(2)), nil, "want both"},
-		{must(convex.NewNegativeEntropy(2)), must(convex.NewCenteredBall(2, 1)), "want one of these sets: Space, Simplex"},
+		{
+			must(convex.NewNegativeEntropy(2)), must(convex.NewCenteredBall(2, 1)),
+			"want one of these sets: Space, Simplex",
+		},
 		{must(convex.NewNegativeEntropy(2)), must(convex.NewCube(2, -1, 0)), "not known"},
-		{must(convex.NewNegativeEntropy(2)), must(convex.NewShifted(must(convex.NewSimplex(2)), []float64{-.1, 0})), "not known"},
+		{
+			must(convex.NewNegativeEntropy(2)),
+			must(convex.NewShifted(must(convex.NewSimplex(2)), []float64{-.1, 0})), "not known",
+		},
 		{must(convex.NewPNorm(2, 1.5)), box, "Space, a centered Ball"},
 		{must(convex.NewPNorm(2, 1.5)), must(convex.NewCenteredBall(2, 1)), "Space, a centered Ball"},
 		{must(convex.NewPNorm(2, 1.5)), must(convex.NewLpBall([]float64{1, 0}, 1.5, 1)), "Space, a centered Ball"},
 		{must(convex.NewTsallis(2, .5)), must(convex.NewSpace(2)), "Simplex, Box"},
 		{must(convex.NewLogBarrier(2)), must(convex.NewOrthant(2)), "finite upper sides"},
 		{must(convex.NewDiagonalQuadratic([]float64{1, 2})), must(convex.NewL1Ball(2, 1)), "Space, Box"},
-		{must(convex.NewMatrixQuadratic(mat.NewSymDense(2, []float64{2, 0, 0, 1}))), plain{must(convex.NewSpace(2))}, "any bounded set"},
+		{
+			must(convex.NewMatrixQuadratic(mat.NewSymDense(2, []float64{2, 0, 0, 1}))),
+			plain{must(convex.NewSpace(2))},
+			"any bounded set",
+		},
 		{struct{ convex.MirrorMap }{must(convex.NewQuadratic(2))}, box, "no pair is known"},
 	} {
 		_, err := convex.Restrict(tc.m, tc.s)

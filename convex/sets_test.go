@@ -126,7 +126,8 @@ func TestDiameter(t *testing.T) {
 			s := kind.make(r, dim(t))
 			for range 10 {
 				x, y := member(s, r), member(s, r)
-				if got := convex.Norm2(sub(x, y)); got > s.Diameter()*(1+1e-12)+1e-12*(convex.Norm2(x)+convex.Norm2(y)) {
+				slack := 1e-12 * (convex.Norm2(x) + convex.Norm2(y))
+				if got := convex.Norm2(sub(x, y)); got > s.Diameter()*(1+1e-12)+slack {
 					t.Fatalf("%s: members %v apart, diameter %v", s, got, s.Diameter())
 				}
 			}
@@ -240,14 +241,16 @@ func TestStringsDiffer(t *testing.T) {
 	long2[39] = math.Nextafter(39, 40)
 	sets := []convex.Set{
 		must(convex.NewSpace(1)), must(convex.NewSpace(2)),
-		must(convex.NewCenteredBall(2, 1)), must(convex.NewCenteredBall(3, 1)), must(convex.NewCenteredBall(2, 1+1e-15)),
+		must(convex.NewCenteredBall(2, 1)), must(convex.NewCenteredBall(3, 1)),
+		must(convex.NewCenteredBall(2, 1+1e-15)),
 		must(convex.NewL1Ball(2, 1)), must(convex.NewCenteredLpBall(2, 3, 1)), must(convex.NewBall([]float64{1, 0}, 1)),
 		must(convex.NewBall(long, 1)), must(convex.NewBall(long2, 1)),
 		must(convex.NewOrthant(2)), must(convex.NewCube(2, 0, 1)), must(convex.NewCube(3, 0, 1)),
 		must(convex.NewOpenBox([]float64{0, 0}, []float64{1, 1})),
 		must(convex.NewBox([]float64{0, 0}, []float64{1, 2})), must(convex.NewBox([]float64{0, 0}, []float64{2, 1})),
 		must(convex.NewSimplex(2)), must(convex.NewSimplex(3)), must(convex.NewScaledSimplex(2, 2)),
-		must(convex.NewCappedSimplex(2, 0.6, 1)), must(convex.NewCappedSimplex(2, 0.7, 1)), must(convex.NewCappedSimplex(2, 0.7, 1.1)),
+		must(convex.NewCappedSimplex(2, 0.6, 1)), must(convex.NewCappedSimplex(2, 0.7, 1)),
+		must(convex.NewCappedSimplex(2, 0.7, 1.1)),
 		must(convex.NewHalfspace([]float64{1, 0}, 1)), must(convex.NewHalfspace([]float64{1, 0}, 2)),
 		must(convex.NewProduct(must(convex.NewSimplex(1)), must(convex.NewSimplex(2)))),
 		must(convex.NewProduct(must(convex.NewSimplex(2)), must(convex.NewSimplex(1)))),
@@ -342,7 +345,8 @@ func FuzzThresholds(f *testing.F) {
 	f.Add(1e300, -1e300, 1e-300, 1e-9)
 	f.Add(1.0, 1.0, 1.0, 3.0)
 	f.Add(1e15, 1e15+2, 0.1, 0.25)
-	f.Add(3.333333333332973e+14, 9.99999999999965e+14, 98.1, 48.824999999999996) // the caps are finer than the spacing of v
+	// The caps are finer than the spacing of v.
+	f.Add(3.333333333332973e+14, 9.99999999999965e+14, 98.1, 48.824999999999996)
 	f.Fuzz(func(t *testing.T, a, b, c, sum float64) {
 		v := []float64{a, b, c, -a, b / 3}
 		for _, x := range v {
@@ -355,7 +359,8 @@ func FuzzThresholds(f *testing.F) {
 		}
 		x := make([]float64, len(v))
 		for _, s := range []convex.Set{
-			must(convex.NewScaledSimplex(len(v), sum)), must(convex.NewL1Ball(len(v), sum)), must(convex.NewCappedSimplex(len(v), sum/2, sum)),
+			must(convex.NewScaledSimplex(len(v), sum)), must(convex.NewL1Ball(len(v), sum)),
+			must(convex.NewCappedSimplex(len(v), sum/2, sum)),
 		} {
 			s.Project(x, v)
 			if !s.Contains(x, 0) {

@@ -588,7 +588,8 @@ func TestRegretBoundSmooth(t *testing.T) {
 				if b := must(l.Bound(u)); paid-best > b+1e-9*math.Abs(b)+1e-12*(paid+best)+far {
 					t.Fatalf("gradual on %v: regret %v against %v is above the bound %v", set, paid-best, u, b)
 				}
-				if b := must(exact.Bound(u)); exactPaid-exactBest > b+1e-9*math.Abs(b)+1e-12*(exactPaid+exactBest)+far/smooth {
+				rounding := 1e-12*(exactPaid+exactBest) + far/smooth
+				if b := must(exact.Bound(u)); exactPaid-exactBest > b+1e-9*math.Abs(b)+rounding {
 					t.Fatalf("exact: regret %v against %v is above the bound %v", exactPaid-exactBest, u, b)
 				}
 			}

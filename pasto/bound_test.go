@@ -177,19 +177,22 @@ func TestBoundRefused(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	for want, change := range map[string]func(b *Supported){
-		"bound: 0 arms, 1 groups and 10 rounds: want at least 1 of each":                               func(b *Supported) { b.Arms = 0 },
-		"bound: 2 arms, 0 groups and 10 rounds: want at least 1 of each":                               func(b *Supported) { b.Groups = 0 },
-		"bound: 2 arms, 1 groups and 0 rounds: want at least 1 of each":                                func(b *Supported) { b.Rounds = 0 },
-		"gamma: 0: want a finite step above 0":                                                         func(b *Supported) { b.Gamma = 0 },
-		"gamma: NaN: want a finite step above 0":                                                       func(b *Supported) { b.Gamma = math.NaN() },
-		"noise: -1: want a finite number, at least 0":                                                  func(b *Supported) { b.Noise = -1 },
-		"spread: +Inf: want a finite range, at least 0":                                                func(b *Supported) { b.Spread = math.Inf(1) },
-		"means: NaN: want a finite bound, at least 0":                                                  func(b *Supported) { b.Constants.Means = math.NaN() },
-		"gradient: -1: want a finite bound, at least 0":                                                func(b *Supported) { b.Constants.Gradient = -1 },
-		"smooth: +Inf: want a finite bound, at least 0":                                                func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
-		"exploration: the zero Schedule is none; make one with Constant, PaperExploration, ...":        func(b *Supported) { b.Explore = Schedule{} },
-		"exploration: constant(0) is 0 in round 1: want a share above 0, as the weights are up to K/ε": func(b *Supported) { b.Explore = Constant(0) },
-		"exploration: func(bad) is NaN in round 7: want a finite number from 0 to 1":                   func(b *Supported) { b.Explore = onlyBadAt(7) },
+		"bound: 0 arms, 1 groups and 10 rounds: want at least 1 of each": func(b *Supported) { b.Arms = 0 },
+		"bound: 2 arms, 0 groups and 10 rounds: want at least 1 of each": func(b *Supported) { b.Groups = 0 },
+		"bound: 2 arms, 1 groups and 0 rounds: want at least 1 of each":  func(b *Supported) { b.Rounds = 0 },
+		"gamma: 0: want a finite step above 0":                           func(b *Supported) { b.Gamma = 0 },
+		"gamma: NaN: want a finite step above 0":                         func(b *Supported) { b.Gamma = math.NaN() },
+		"noise: -1: want a finite number, at least 0":                    func(b *Supported) { b.Noise = -1 },
+		"spread: +Inf: want a finite range, at least 0":                  func(b *Supported) { b.Spread = math.Inf(1) },
+		"means: NaN: want a finite bound, at least 0":                    func(b *Supported) { b.Constants.Means = math.NaN() },
+		"gradient: -1: want a finite bound, at least 0":                  func(b *Supported) { b.Constants.Gradient = -1 },
+		"smooth: +Inf: want a finite bound, at least 0":                  func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
+		"exploration: the zero Schedule is none; " +
+			"make one with Constant, PaperExploration, ...": func(b *Supported) { b.Explore = Schedule{} },
+		"exploration: constant(0) is 0 in round 1" +
+			": want a share above 0, as the weights are up to K/ε": func(b *Supported) { b.Explore = Constant(0) },
+		"exploration: func(bad) is NaN in round 7" +
+			": want a finite number from 0 to 1": func(b *Supported) { b.Explore = onlyBadAt(7) },
 	} {
 		b := ok
 		change(&b)

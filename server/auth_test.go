@@ -88,7 +88,8 @@ func TestTokensFileRefused(t *testing.T) {
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]",
 		"tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
 		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
-		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, {name: a, roles: [read], token: 0123456789abcdeg}]",
+		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, " +
+			"{name: a, roles: [read], token: 0123456789abcdeg}]",
 		"tokens:\n  - name: a\n    roles: [read\n",
 	} {
 		if _, err := parseTokens("f", []byte(text)); err == nil || strings.Contains(err.Error(), "0123456789abcde") {

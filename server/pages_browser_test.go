@@ -162,7 +162,10 @@ func TestBrowser(t *testing.T) {
 	w, tokens := played(t, hostile, "hostile")
 	b := newBrowser(t)
 	w.apply(toy)
-	pages := []string{"/", "/experiments/hostile", "/experiments/hostile/explain?token=" + tokens[3], "/experiments/hostile/explain", "/experiments/none"}
+	pages := []string{
+		"/", "/experiments/hostile", "/experiments/hostile/explain?token=" + tokens[3],
+		"/experiments/hostile/explain", "/experiments/none",
+	}
 	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(w.http.URL+"/"))
 	ask[bool](b, `(console.error("a try"), true)`)
 	if got := b.complaints(); len(got) != 1 || got[0] != "console.error" {
@@ -178,7 +181,8 @@ func TestBrowser(t *testing.T) {
 					t.Errorf("%s at %d pixels: %d too wide", path, width, got)
 				}
 				background := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
-				if want := map[string]string{"light": "rgb(244, 246, 248)", "dark": "rgb(18, 21, 26)"}[theme]; background != want {
+				want := map[string]string{"light": "rgb(244, 246, 248)", "dark": "rgb(18, 21, 26)"}[theme]
+				if background != want {
 					t.Errorf("%s, %s: background %s", path, theme, background)
 				}
 				if path == pages[1] && !strings.Contains(ask[string](b, `document.images[0].currentSrc`), "theme="+theme) {
@@ -190,7 +194,8 @@ func TestBrowser(t *testing.T) {
 	}
 	got := b.complaints()
 	for _, text := range got {
-		if !strings.Contains(text, "404") || !strings.Contains(text, "/experiments/none") { // the browser notes the page that is not there
+		// The browser reports the missing page.
+		if !strings.Contains(text, "404") || !strings.Contains(text, "/experiments/none") {
 			t.Errorf("the console has %s", text)
 		}
 	}
@@ -261,7 +266,9 @@ func TestBrowserKeyboard(t *testing.T) {
 	for range 9 {
 		order = append(order, tab())
 	}
-	if got, want := strings.Join(order, "|"), "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-guard|h-arms|h-events|API|"; !strings.HasPrefix(got, want) {
+	got := strings.Join(order, "|")
+	want := "Skip to the content|noregret|Log out|Why did a unit get its arm?|h-guard|h-arms|h-events|API|"
+	if !strings.HasPrefix(got, want) {
 		t.Errorf("Tab goes %q, want %q", got, want)
 	}
 	b.do(chromedp.Navigate(w.http.URL+"/experiments/toy/explain"), shows(`//textarea`))

@@ -106,7 +106,8 @@ func refuseExisting(dir string, files ...string) error {
 	}
 	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {
-			return noregret.Errorf(noregret.Usage, "--keep", "%q is there and would be overwritten; name another directory", path)
+			return noregret.Errorf(noregret.Usage, "--keep", "%q is there and would be overwritten; "+
+				"name another directory", path)
 		}
 	}
 	return nil
@@ -177,7 +178,8 @@ func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint
 // writeDemo prints the table and says what it shows.
 func writeDemo(w io.Writer, results []*evaluation) error {
 	first := results[0]
-	fmt.Fprintf(w, "Made-up card payments: %d rows to train on, %d to test on, %d of these fraud; results on the test rows.\n\n",
+	fmt.Fprintf(w, "Made-up card payments: %d rows to train on, %d to test on, "+
+		"%d of these fraud; results on the test rows.\n\n",
 		first.model.Data.Rows, first.info.Rows, first.positives)
 	columns := []string{"f1", "gmean", "recall", "precision", "accuracy"}
 	g := grid{}
@@ -201,9 +203,11 @@ func writeDemo(w io.Writer, results []*evaluation) error {
 	}
 	f1 := func(i int) float64 { return value(results[i], "f1") }
 	gm := func(i int) float64 { return value(results[i], "gmean") }
-	fmt.Fprintf(w, "\nTrained for F1, STAMP reaches %.3f where plain logistic regression reaches %.3f and one with a\n"+
+	fmt.Fprintf(w, "\nTrained for F1, STAMP reaches %.3f where plain logistic regression "+
+		"reaches %.3f and one with a\n"+
 		"tuned threshold %.3f: %s plain, %s tuned.\n", f1(3), f1(0), f1(1), gap(f1(3), f1(0)), gap(f1(3), f1(1)))
-	_, err := fmt.Fprintf(w, "Trained for G-mean, SPADE reaches %.3f where plain logistic regression reaches %.3f and one with a\n"+
+	_, err := fmt.Fprintf(w, "Trained for G-mean, SPADE reaches %.3f where plain logistic regression "+
+		"reaches %.3f and one with a\n"+
 		"tuned threshold %.3f: %s plain, %s tuned.\n", gm(4), gm(0), gm(2), gap(gm(4), gm(0)), gap(gm(4), gm(2)))
 	return err
 }
