@@ -184,9 +184,12 @@ func TestBoundRefused(t *testing.T) {
 		"gamma: NaN: want a finite step above 0":                         func(b *Supported) { b.Gamma = math.NaN() },
 		"noise: -1: want a finite number, at least 0":                    func(b *Supported) { b.Noise = -1 },
 		"spread: +Inf: want a finite range, at least 0":                  func(b *Supported) { b.Spread = math.Inf(1) },
-		"means: NaN: want a finite bound, at least 0":                    func(b *Supported) { b.Constants.Means = math.NaN() },
-		"gradient: -1: want a finite bound, at least 0":                  func(b *Supported) { b.Constants.Gradient = -1 },
-		"smooth: +Inf: want a finite bound, at least 0":                  func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
+		"means: NaN: " +
+			"want a finite bound, at least 0": func(b *Supported) { b.Constants.Means = math.NaN() },
+		"gradient: -1: " +
+			"want a finite bound, at least 0": func(b *Supported) { b.Constants.Gradient = -1 },
+		"smooth: +Inf: " +
+			"want a finite bound, at least 0": func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
 		"exploration: the zero Schedule is none; " +
 			"make one with Constant, PaperExploration, ...": func(b *Supported) { b.Explore = Schedule{} },
 		"exploration: constant(0) is 0 in round 1" +
@@ -205,7 +208,8 @@ func TestBoundRefused(t *testing.T) {
 	same(t, err, "step: 0: want a bound on ‖g‖ above 0, by which the theorem divides")
 	a := newAlgorithm(t, goals(t, 5, false, 0), 2, PaperOptions(2))
 	_, err = a.Bound(Constants{1, 1, math.NaN(), 1})
-	same(t, err, "means: NaN: want a finite bound, at least 0")
+	same(t, err, "means: NaN: "+
+		"want a finite bound, at least 0")
 	if v, err := a.Bound(Constants{1, 1, 1, 1}); err != nil || !math.IsInf(v, 1) {
 		t.Errorf("before the first round: %v, %v", v, err)
 	}

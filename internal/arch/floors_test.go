@@ -15,7 +15,10 @@ var floors = []struct {
 	role   string
 }{
 	0: {[]string{".", "internal"}, "the error type and the helpers that everything shares"},
-	1: {[]string{"convex", "loss", "dp", "dataset"}, "mathematics and data that know no learner"},
+	1: {
+		[]string{"convex", "loss", "dp", "dataset", "policy", "confseq", "changepoint"},
+		"mathematics and data that know no learner",
+	},
 	2: {[]string{"oco", "experts", "bandit", "regret"}, "games, learners and the referee"},
 	3: {[]string{"pasto", "classify", "drift", "private", "play"}, "systems built of learners"},
 	4: {[]string{"experiment", "eventlog"}, "the service's pure core and its log"},
