@@ -286,6 +286,7 @@ func (l *plainLearner) Update(g []float64) error {
 	}
 	return nil
 }
+
 func (l *plainLearner) MarshalBinary() ([]byte, error) {
 	return fmt.Append(nil, l.x[0]), nil
 }
