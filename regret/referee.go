@@ -108,7 +108,7 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	set := game.Set()
 	d := set.Dim()
 	if player.Dim() != d {
-		return nil, noregret.Errorf(noregret.BadInput, "player", "its dimension is %d, the game's %d", player.Dim(), d)
+		return nil, noregret.BadInputf("player", "its dimension is %d, the game's %d", player.Dim(), d)
 	}
 	if rounds < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
@@ -117,7 +117,7 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 		return nil, noregret.Errorf(noregret.Usage, "checkpoints", "%d: want at least 0", options.Checkpoints)
 	}
 	if u := options.Comparator; u != nil && (len(u) != d || !set.Contains(u, 1e-9)) {
-		return nil, noregret.Errorf(noregret.BadInput, "comparator", "%v is not in the set %v", u, set)
+		return nil, noregret.BadInputf("comparator", "%v is not in the set %v", u, set)
 	}
 	if a, ok := game.(admitter); ok {
 		if err := a.Admit(player); err != nil {
