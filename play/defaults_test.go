@@ -43,7 +43,8 @@ func TestDefaults(t *testing.T) {
 					continue // its bound overflows at comparators of length 1e301
 				}
 				if !r.Holds() || r.Comparator == nil || math.IsInf(r.ComparatorLoss, -1) {
-					t.Errorf("%s: loss %v, regret %v, bound %v, comparator %v", r.Learner, r.LearnerLoss, r.Regret, r.Bound,
+					t.Errorf("%s: loss %v, regret %v, bound %v, comparator %v", r.Learner, r.LearnerLoss, r.Regret,
+						r.Bound,
 						r.Comparator)
 				}
 			}

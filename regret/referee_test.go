@@ -220,8 +220,8 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-// TestHoldsIsRelative: the rounding that Holds allows shrinks with the losses, and grows with losses
-// that cancel.
+// TestHoldsIsRelative: the rounding that Holds allows shrinks with the losses, and grows with
+// losses that cancel.
 func TestHoldsIsRelative(t *testing.T) {
 	for _, c := range []struct {
 		cert regret.Certificate
