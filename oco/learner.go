@@ -95,22 +95,17 @@ type LossLearner interface {
 // The magic line of this package's snapshots; the digit is their version.
 const snapshotMagic = "noregret-oco-1\n"
 
-// badArgument is the error for a constructor's argument.
-func badArgument(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
 // checkMu refuses a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {
 	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	return nil
 }
 
 func positive(place string, v float64) error {
 	if !(v > 0) || !finite(v) {
-		return badArgument(place, "%v: want a finite number above 0", v)
+		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil
 }

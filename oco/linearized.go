@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/loss"
 )
 
@@ -18,7 +20,7 @@ type Linearized struct {
 // NewLinearized wraps a learner.
 func NewLinearized(learner Learner) (*Linearized, error) {
 	if learner == nil {
-		return nil, badArgument("learner", "nil: want a learner")
+		return nil, noregret.BadInputf("learner", "nil: want a learner")
 	}
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
@@ -79,7 +81,7 @@ func kindOf(l Learner) string {
 func marshalInner(l Learner) ([]byte, error) {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return nil, badArgument("learner", "%s cannot be saved: it is no Snapshotter", kindOf(l))
+		return nil, noregret.BadInputf("learner", "%s cannot be saved: it is no Snapshotter", kindOf(l))
 	}
 	return s.MarshalBinary()
 }
@@ -87,7 +89,7 @@ func marshalInner(l Learner) ([]byte, error) {
 func unmarshalInner(l Learner, data []byte) error {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return badArgument("learner", "%s cannot be restored: it is no Snapshotter", kindOf(l))
+		return noregret.BadInputf("learner", "%s cannot be restored: it is no Snapshotter", kindOf(l))
 	}
 	return s.UnmarshalBinary(data)
 }
