@@ -304,13 +304,15 @@ func TestKindsAreStable(t *testing.T) {
 		return must(NewLinearized(descent(must(convex.NewCube(1, -1, 1)), nil, Adaptive(1))))
 	}
 	for name, make := range map[string]func() Learner{
-		"averaging of a user's learner":      func() Learner { return must(NewAveraging(user(), UniformAlpha())) },
-		"anytime of a user's learner":        func() Learner { return must(NewAnytime(user(), UniformAlpha())) },
-		"random iterate of a user's learner": func() Learner { return must(NewRandomIterate(user(), UniformAlpha(), 1)) },
-		"split of users' learners":           func() Learner { return must(NewSplit(user(), user())) },
-		"split of linearized learners":       func() Learner { return must(NewSplit(linearized(), linearized())) },
-		"averaging of a linearized learner":  func() Learner { return must(NewAveraging(linearized(), UniformAlpha())) },
-		"linearized learner":                 linearized,
+		"averaging of a user's learner": func() Learner { return must(NewAveraging(user(), UniformAlpha())) },
+		"anytime of a user's learner":   func() Learner { return must(NewAnytime(user(), UniformAlpha())) },
+		"random iterate of a user's learner": func() Learner {
+			return must(NewRandomIterate(user(), UniformAlpha(), 1))
+		},
+		"split of users' learners":          func() Learner { return must(NewSplit(user(), user())) },
+		"split of linearized learners":      func() Learner { return must(NewSplit(linearized(), linearized())) },
+		"averaging of a linearized learner": func() Learner { return must(NewAveraging(linearized(), UniformAlpha())) },
+		"linearized learner":                linearized,
 	} {
 		a, b := make(), make()
 		g := []float64{1, -2}[:a.Dim()]
