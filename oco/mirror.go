@@ -125,7 +125,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	}
 	if rate.kind == stronglyConvexRate {
 		if l.smooth = smoothness(psi); !(l.smooth > 0) {
-			return nil, noregret.BadInputf("regularizer", "%v: its smoothness is %v, which must be above 0", reg, l.smooth)
+			return nil, noregret.BadInputf("regularizer", "%v: its smoothness is %v, which must be above 0", reg,
+				l.smooth)
 		}
 	}
 	l.state.X = slices.Clone(x)

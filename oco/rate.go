@@ -55,7 +55,10 @@ func ratio(a, b float64) float64 {
 // InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona
 // 2019, section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
-	return Rate{kind: inverseSqrtRate, a: ratio(scale, lipschitz), name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
+	return Rate{
+		kind: inverseSqrtRate, a: ratio(scale, lipschitz),
+		name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz),
+	}
 }
 
 // StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
