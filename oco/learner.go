@@ -95,14 +95,9 @@ type LossLearner interface {
 // The magic line of this package's snapshots; the digit is their version.
 const snapshotMagic = "noregret-oco-1\n"
 
-// badArgument is the error for a constructor's argument.
-func badArgument(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
 func positive(place string, v float64) error {
 	if !(v > 0) || !finite(v) {
-		return badArgument(place, "%v: want a finite number above 0", v)
+		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/loss"
 )
 
@@ -17,7 +19,7 @@ type Linearized struct {
 // NewLinearized wraps a learner.
 func NewLinearized(learner Learner) (*Linearized, error) {
 	if learner == nil {
-		return nil, badArgument("learner", "nil: want a learner")
+		return nil, noregret.BadInputf("learner", "nil: want a learner")
 	}
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
@@ -66,7 +68,7 @@ func (l *Linearized) UnmarshalBinary(data []byte) error { return unmarshalInner(
 func marshalInner(l Learner) ([]byte, error) {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return nil, badArgument("learner", "%v cannot be saved", l)
+		return nil, noregret.BadInputf("learner", "%v cannot be saved", l)
 	}
 	return s.MarshalBinary()
 }
@@ -74,7 +76,7 @@ func marshalInner(l Learner) ([]byte, error) {
 func unmarshalInner(l Learner, data []byte) error {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return badArgument("learner", "%v cannot be restored", l)
+		return noregret.BadInputf("learner", "%v cannot be restored", l)
 	}
 	return s.UnmarshalBinary(data)
 }

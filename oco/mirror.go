@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -42,13 +44,13 @@ type MirrorDescent struct {
 // unknown for others.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if err := rate.validate(); err != nil {
 		return nil, err
 	}
 	if !(divergence >= 0) {
-		return nil, badArgument("divergence", "%v: want a number, at least 0", divergence)
+		return nil, noregret.BadInputf("divergence", "%v: want a number, at least 0", divergence)
 	}
 	set, psi := reg.Set(), reg.Map()
 	if start == nil {
@@ -60,7 +62,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 		return nil, err
 	}
 	if !psi.Interior(x) {
-		return nil, badArgument("start", "%s: it is not in the interior of the domain of %v, where steps are defined",
+		return nil, noregret.BadInputf("start", "%s: it is not in the interior of the domain of %v, where steps are "+
+			"defined",
 			brief(x), psi)
 	}
 	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
@@ -71,7 +74,7 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
-		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
 	}
 	l := &MirrorDescent{
 		reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(),
@@ -98,7 +101,7 @@ func (l *MirrorDescent) Update(g []float64) error { return l.update(g, -1) }
 // other than [StronglyConvex] take no notice of mu.
 func (l *MirrorDescent) UpdateCurved(g []float64, mu float64) error {
 	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	return l.update(g, mu)
 }
@@ -120,12 +123,13 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 			l.next[i] -= float64(eta * v)
 		}
 		if !finite(maxAbs(l.next)) {
-			return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.reg.Argmax(l.next, l.next)
 		if !finite(maxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
-			return badArgument("gradient", "the step with η = %v ends on the boundary of the domain of %v; take a "+
-				"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
+			return noregret.BadInputf("gradient",
+				"the step with η = %v ends on the boundary of the domain of %v; take a "+
+					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
 		}
 		l.state.X, l.next = l.next, x
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/loss"
@@ -61,7 +63,7 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	case err != nil:
 		return err
 	case largest*max(math.Sqrt(l.mu), 1) >= curvatureLimit:
-		return badArgument("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
 			math.Sqrt(l.mu), curvatureLimit)
 	case largest == 0:
 		l.state.T++

@@ -59,5 +59,5 @@ func Open(data []byte, magic, kind string, state any) error {
 
 // Bad is the error for a snapshot that is refused.
 func Bad(format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, "snapshot", format, args...)
+	return noregret.BadInputf("snapshot", format, args...)
 }
