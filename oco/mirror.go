@@ -159,7 +159,7 @@ func (l *MirrorDescent) UpdateCurved(g []float64, mu float64) error {
 	}
 	if math.IsInf(l.smooth, 1) {
 		if l.rate.a == 0 && mu > 0 {
-			return noregret.BadInputf("mu", "%v: it is in the Euclidean norm, and %v is not smooth in that norm, so nothing "+
+			return noregret.BadInputf("mu", "%v: it is in the Euclidean norm, in which %v is not smooth, so nothing "+
 				"follows for the divergence; use UpdateRelative", mu, l.reg.Map())
 		}
 		return l.update(g, -1)
