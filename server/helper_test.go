@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +107,19 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	w.start()
+}
+
+// settle waits until the writer is idle: until it has finished the commands before this one, and
+// the snapshot and the compaction that they have set off. What a test reads of the log afterwards
+// stays as it is.
+func (w *world) settle() {
+	w.t.Helper()
+	if _, err := w.server.submit(context.Background(), &command{}); err != nil {
+		w.t.Fatal(err)
+	}
+	for w.server.saving.Load() {
+		runtime.Gosched()
+	}
 }
 
 func (w *world) wait(d time.Duration) {

@@ -209,6 +209,7 @@ func TestRecovery(t *testing.T) {
 			w.wait(2 * time.Hour) // what is older may go
 			w.server.Tick()
 		}
+		w.settle()
 		want, err := w.server.State()
 		if err != nil {
 			t.Fatal(err)
