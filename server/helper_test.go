@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -114,12 +113,10 @@ func (w *world) restart() {
 // stays as it is.
 func (w *world) settle() {
 	w.t.Helper()
-	if _, err := w.server.submit(context.Background(), &command{}); err != nil {
+	if _, err := w.server.writer.submit(context.Background(), &command{}); err != nil {
 		w.t.Fatal(err)
 	}
-	for w.server.saving.Load() {
-		runtime.Gosched()
-	}
+	w.server.writer.snapshots.running.Wait()
 }
 
 func (w *world) wait(d time.Duration) {
@@ -344,7 +341,7 @@ func jsonInt(n int) string {
 
 // routeOf is the route that a request goes to.
 func routeOf(s *Server, r *http.Request) (http.Handler, string) {
-	h, pattern := s.mux.Handler(r)
+	h, pattern := s.router.mux.Handler(r)
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok || method != r.Method {
 		return h, ""
