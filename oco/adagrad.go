@@ -166,7 +166,7 @@ func (l *AdaGrad) Bound(u []float64) (float64, error) {
 		}
 		b.add(2 * l.rate[i] * math.Ldexp(math.Sqrt(q), int(l.state.Exp[i])))
 	}
-	return b.value(), nil
+	return orInf(b.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -175,7 +175,7 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	if !onSimplex(u) {
 		return math.Inf(1), nil
 	}
-	return (entropyGap(u) + l.alpha2) * l.Lambda(), nil
+	return orInf((entropyGap(u) + l.alpha2) * l.Lambda()), nil
 }
 
 // PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is

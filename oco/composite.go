@@ -158,8 +158,11 @@ func (l *CompositeFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*vec.Dot(u, u)/2) +
-		float64(l.state.Spent.value()/2), nil
+	if l.state.Dual.T == 0 {
+		return 0, nil
+	}
+	return orInf(float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*vec.Dot(u, u)/2) +
+		float64(l.state.Spent.value()/2)), nil
 }
 
 // String describes the learner and its options in one line.

@@ -382,7 +382,7 @@ func (l *CurvatureFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u), nil
+	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u)), nil
 }
 
 // extra is what inexact projections and the span may cost.

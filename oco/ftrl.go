@@ -346,7 +346,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.entropic && !l.state.Below {
 		spent = min(spent, l.state.Local.value())
 	}
-	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2), nil
+	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2)), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -191,8 +191,11 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	}
 	// What may cancel is given back, so that the bound stays one.
 	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
-	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) +
-		float64(st.Spent.value()/2), nil
+	b := float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2)
+	if o.L1 > 0 { // ‖u‖₁ may be +Inf
+		b += float64(o.L1 * norm1.value())
+	}
+	return orInf(b), nil
 }
 
 // String describes the learner and its options in one line.

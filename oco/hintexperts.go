@@ -128,7 +128,7 @@ type hintExpertsState struct {
 
 // String describes the learner and its options in one line.
 func (l *HintExperts) String() string {
-	return fmt.Sprintf("hint-experts(%v, %d)", l.learner, len(l.hints))
+	return fmt.Sprintf("hint-experts(%s, %d)", kindOf(l.learner), len(l.hints))
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.

@@ -39,19 +39,31 @@ func Constant(eta float64) Rate {
 // is an error, as the bound is void from there on.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
-		kind: constantRate, a: scale / (lipschitz * math.Sqrt(float64(rounds))), horizon: rounds,
+		kind: constantRate, a: ratio(scale, lipschitz*math.Sqrt(float64(rounds))), horizon: rounds,
 		name: fmt.Sprintf("fixed-horizon(%v,%v,%d)", scale, lipschitz, rounds),
 	}
+}
+
+// ratio is a/b for positive a and b, and NaN, which is no step size, for others.
+func ratio(a, b float64) float64 {
+	if !(a > 0) || !(b > 0) {
+		return math.NaN()
+	}
+	return a / b
 }
 
 // InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona
 // 2019, section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
-	return Rate{kind: inverseSqrtRate, a: scale / lipschitz, name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
+	return Rate{
+		kind: inverseSqrtRate, a: ratio(scale, lipschitz),
+		name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz),
+	}
 }
 
 // StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
-// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
+// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9). In
+// [MirrorDescent] mu is the strong convexity relative to ψ.
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}
 }

@@ -116,8 +116,8 @@ func (l *SubgradientDescent) Update(g []float64) error { return l.update(g, -1) 
 
 // UpdateCurved implements [Curved]; rates other than [StronglyConvex] take no notice of mu.
 func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -194,7 +194,7 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	case l.rate.kind == constantRate:
 		return orInf(float64(distanceSquared(u, l.start))/(2*l.rate.a) + half), nil
 	case l.rate.kind == stronglyConvexRate:
-		return half, nil
+		return orInf(half), nil
 	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
 		return math.Sqrt2 * d * st.Q.root(), nil
 	default:

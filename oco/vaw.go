@@ -233,8 +233,8 @@ func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(vec.Norm2(u)),
-		nil
+	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) +
+		l.state.Out.cost(vec.Norm2(u))), nil
 }
 
 // String describes the learner and its options in one line.
