@@ -93,7 +93,7 @@ type LossLearner interface {
 }
 
 // The magic line of this package's snapshots; the digit is their version.
-const snapshotMagic = "noregret-oco-1\n"
+const snapshotMagic = "noregret-oco-2\n"
 
 // badArgument is the error for a constructor's argument.
 func badArgument(place, format string, args ...any) error {
