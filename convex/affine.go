@@ -25,7 +25,7 @@ type Affine struct {
 func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 	const what = "affine set"
 	if a == nil {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the matrix is nil")
+		return nil, noregret.BadInputf(what, "the matrix is nil")
 	}
 	k, d := a.Dims()
 	if err := checkDim(what, d); err != nil {
@@ -43,7 +43,7 @@ func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 		for j := range row {
 			row[j] = a.At(i, j)
 			if v := row[j]; v-v != 0 {
-				return nil, noregret.Errorf(noregret.BadInput, what, "A[%d][%d] is %v, want a finite number", i, j, v)
+				return nil, noregret.BadInputf(what, "A[%d][%d] is %v, want a finite number", i, j, v)
 			}
 		}
 		norm := Norm2(row)
@@ -65,7 +65,7 @@ func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 		left := Norm2(row)
 		if left <= 1e-10 {
 			if math.Abs(right) > float64(1e-9*scale) {
-				return nil, noregret.Errorf(noregret.BadInput, what,
+				return nil, noregret.BadInputf(what,
 					"row %d contradicts the rows before it: the rest of its equation is 0 = %v", i, right)
 			}
 			continue

@@ -45,7 +45,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		return nil, err
 	}
 	if sum-sum != 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v, want a finite number", sum)
+		return nil, noregret.BadInputf(what, "the sum is %v, want a finite number", sum)
 	}
 	d := len(lower)
 	c := &CappedSimplex{lower: box.lower, upper: box.upper, sum: sum}
@@ -60,7 +60,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.spare = 0
 	}
 	if c.spare < 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what,
+		return nil, noregret.BadInputf(what,
 			"the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
 	}
 	most := 0.0
@@ -70,7 +70,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.scale += max(math.Abs(l), math.Abs(c.upper[i]))
 	}
 	if most < sum-float64(slack(d)*c.scale) {
-		return nil, noregret.Errorf(noregret.BadInput, what,
+		return nil, noregret.BadInputf(what,
 			"the sum is %v and the upper sides sum to %v, want the sum at most that", sum, most)
 	}
 	c.scale = max(c.scale, math.Abs(sum))

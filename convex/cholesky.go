@@ -52,7 +52,7 @@ func solveR(r []float64, n int, x []float64) {
 // denseSPD copies a symmetric positive definite matrix and its factor, row-major.
 func denseSPD(what string, a *mat.SymDense) (s, r []float64, n int, err error) {
 	if a == nil || a.IsEmpty() {
-		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+		return nil, nil, 0, noregret.BadInputf(what,
 			"the matrix is empty, want a symmetric positive definite one")
 	}
 	n = a.SymmetricDim()
@@ -61,7 +61,7 @@ func denseSPD(what string, a *mat.SymDense) (s, r []float64, n int, err error) {
 		for j := range n {
 			v := a.At(i, j)
 			if v-v != 0 {
-				return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+				return nil, nil, 0, noregret.BadInputf(what,
 					"entry [%d][%d] is %v, want a finite number", i, j, v)
 			}
 			s[i*n+j] = v
@@ -69,7 +69,7 @@ func denseSPD(what string, a *mat.SymDense) (s, r []float64, n int, err error) {
 	}
 	r = append([]float64(nil), s...)
 	if !cholesky(r, n) {
-		return nil, nil, 0, noregret.Errorf(noregret.BadInput, what,
+		return nil, nil, 0, noregret.BadInputf(what,
 			"the matrix of dimension %d is not positive definite", n)
 	}
 	return s, r, n, nil

@@ -27,11 +27,11 @@ func NewHalfspace(a []float64, b float64) (*Halfspace, error) {
 		return nil, err
 	}
 	if b-b != 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what, "b is %v, want a finite number", b)
+		return nil, noregret.BadInputf(what, "b is %v, want a finite number", b)
 	}
 	n := Norm2(a)
 	if !(n > 1e-100 && n < 1e100) {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the norm of a is %v, want between 1e-100 and 1e100", n)
+		return nil, noregret.BadInputf(what, "the norm of a is %v, want between 1e-100 and 1e100", n)
 	}
 	return &Halfspace{slices.Clone(a), b, Dot(a, a)}, nil
 }

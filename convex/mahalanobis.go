@@ -92,7 +92,7 @@ func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta [
 		return math.Inf(1), err
 	}
 	if factor == nil || !factor.Valid(m.d) || !allFinite(s) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
+		return math.Inf(1), noregret.BadInputf("mahalanobis",
 			"the matrix is not finite and positive definite, or its factor is none of dimension %d", m.d)
 	}
 	copy(m.own, s)
@@ -104,7 +104,7 @@ func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta [
 func (m *Mahalanobis) check(s, c []float64, set Set) error {
 	switch {
 	case set == nil:
-		return noregret.Errorf(noregret.BadInput, "mahalanobis", "the set is nil")
+		return noregret.BadInputf("mahalanobis", "the set is nil")
 	case len(c) != m.d:
 		return checkLen("mahalanobis", "the vector", len(c), m.d)
 	case len(s) != m.d*m.d:
@@ -122,7 +122,7 @@ func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (flo
 	copy(m.ownFactor, s)
 	m.s, m.r, m.tri = m.own, m.ownFactor, nil
 	if !allFinite(s) || !cholesky(m.r, m.d) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
+		return math.Inf(1), noregret.BadInputf("mahalanobis",
 			"the matrix is not finite and positive definite")
 	}
 	return m.solve(dst, theta, set, tol)
@@ -201,7 +201,7 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 	}
 	if !unbounded {
 		if _, err := set.Minimize(m.v, m.p); err != nil {
-			return math.Inf(1), scale, noregret.Errorf(noregret.BadInput, "mahalanobis",
+			return math.Inf(1), scale, noregret.BadInputf("mahalanobis",
 				"the set %s is unbounded and not one of this package: %w", set, err)
 		}
 		for i, x := range m.x {

@@ -21,7 +21,7 @@ var (
 func NewLp(p float64) (*Lp, error) {
 	switch {
 	case !(p >= 1):
-		return nil, noregret.Errorf(noregret.BadInput, "lp norm",
+		return nil, noregret.BadInputf("lp norm",
 			"the exponent is %v, want at least 1 (+Inf is allowed)", p)
 	case p == 1:
 		return L1, nil

@@ -100,7 +100,7 @@ func NewDiagonalNorm(a []float64) (*DiagonalNorm, error) {
 	}
 	for i, v := range a {
 		if !(v > 0) || math.IsInf(v, 1) || math.IsInf(1/v, 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "diagonal norm", "a[%d] is %v, want a finite number above 0",
+			return nil, noregret.BadInputf("diagonal norm", "a[%d] is %v, want a finite number above 0",
 				i, v)
 		}
 	}
@@ -146,11 +146,11 @@ type GroupNorm struct {
 // NewGroupNorm makes Σ_k ‖x_k‖₂ over consecutive blocks of the given sizes, each at least 1.
 func NewGroupNorm(sizes ...int) (*GroupNorm, error) {
 	if len(sizes) == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "group norm", "there are 0 blocks, want at least 1")
+		return nil, noregret.BadInputf("group norm", "there are 0 blocks, want at least 1")
 	}
 	for k, n := range sizes {
 		if n < 1 {
-			return nil, noregret.Errorf(noregret.BadInput, "group norm", "sizes[%d] is %d, want at least 1", k, n)
+			return nil, noregret.BadInputf("group norm", "sizes[%d] is %d, want at least 1", k, n)
 		}
 	}
 	return &GroupNorm{sizes: slices.Clone(sizes)}, nil

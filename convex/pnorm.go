@@ -24,7 +24,7 @@ func NewPNorm(d int, p float64) (*PNorm, error) {
 		return nil, err
 	}
 	if !(p > 1 && p <= 2) {
-		return nil, noregret.Errorf(noregret.BadInput, "p-norm", "the exponent is %v, want above 1 and at most 2", p)
+		return nil, noregret.BadInputf("p-norm", "the exponent is %v, want above 1 and at most 2", p)
 	}
 	norm, err := NewLp(p)
 	if err != nil {

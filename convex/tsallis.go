@@ -24,7 +24,7 @@ func NewTsallis(d int, q float64) (*Tsallis, error) {
 		return nil, err
 	}
 	if !(q > 0 && q < 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "tsallis",
+		return nil, noregret.BadInputf("tsallis",
 			"the exponent is %v, want above 0 and below 1 (at 1 it is the negative entropy)", q)
 	}
 	return &Tsallis{d, q}, nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -39,16 +41,16 @@ type adaFTRLState struct {
 // NewAdaFTRL plays in the regularizer's set, which must be bounded. Alpha is above 0.
 func NewAdaFTRL(reg convex.Regularizer, alpha float64) (*AdaFTRL, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if err := positive("alpha", alpha); err != nil {
 		return nil, err
 	}
 	if math.IsInf(reg.Set().Diameter(), 1) {
-		return nil, badArgument("regularizer", "%v: its set is unbounded", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: its set is unbounded", reg)
 	}
 	if lambda, _ := reg.StrongConvexity(); !(lambda > 0) {
-		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
 	l := &AdaFTRL{
@@ -123,7 +125,8 @@ func (l *AdaFTRL) Update(g []float64) error {
 	}
 	next := lambda + delta/l.alpha2
 	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
-		return badArgument("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's weight %v "+
+		return noregret.BadInputf("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's "+
+			"weight %v "+
 			"leaves the range of float64",
 			l.state.Dual.Mass+largest, next)
 	}
@@ -142,7 +145,7 @@ func (l *AdaFTRL) Bound(u []float64) (float64, error) {
 	if lambda == 0 {
 		return 0, nil // all losses so far were constant on the set
 	}
-	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda, nil
+	return orInf((max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda), nil
 }
 
 // String describes the learner and its options in one line.

@@ -84,7 +84,7 @@ func isotropic(set convex.Set) bool {
 
 func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := positive("lambda", lambda); err != nil {
 		return nil, err
@@ -180,7 +180,8 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		largest = max(largest, m)
 	}
 	if largest >= curvatureLimit {
-		return badArgument("gradient", "its largest value, or that of the factors, is %v: want below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value, or that of the factors, is %v: want below %v",
+			largest,
 			curvatureLimit)
 	}
 	if largest == 0 {
@@ -218,7 +219,8 @@ func (l *CurvatureFTRL) updateCurved(g []float64, mu float64) error {
 		return err
 	}
 	if largest >= curvatureLimit || mu >= curvatureLimit {
-		return badArgument("gradient", "its largest value is %v, with strong convexity %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value is %v, with strong convexity %v: want both below %v",
+			largest,
 			mu, curvatureLimit)
 	}
 	return l.step(g, 1, mu)
@@ -258,7 +260,7 @@ func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float6
 		size += float64(math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a))
 	}
 	if !(size < 1e300) {
-		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64",
+		return nil, nil, noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
 			convex.Norm2(st.X))
 	}
 	st.Outside.Linear.add(st.Span.include(g))
@@ -302,7 +304,8 @@ func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]floa
 		}
 	}
 	if !finite(maxAbs(l.point)) {
-		return badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
+		return noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
+			convex.Norm2(st.X))
 	}
 	if st.Gap > 0 {
 		copy(l.work, g)
@@ -377,7 +380,7 @@ func (l *CurvatureFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u), nil
+	return orInf(float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u)), nil
 }
 
 // extra is what inexact projections and the span may cost.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
@@ -33,10 +35,10 @@ func NewListMinimizer(name string, set convex.Set, psi func(t int, x []float64) 
 	oracle Oracle,
 ) (*ListMinimizer, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if oracle == nil {
-		return nil, badArgument("oracle", "nil: want a function")
+		return nil, noregret.BadInputf("oracle", "nil: want a function")
 	}
 	if psi == nil {
 		psi = func(int, []float64) (float64, float64) { return 0, 0 }
@@ -71,7 +73,7 @@ func (m *ListMinimizer) String() string { return fmt.Sprintf("list(%s, %v)", m.n
 func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 	data, err := snapshot.Seal(snapshotMagic, m.String(), &m.losses)
 	if err != nil {
-		return nil, badArgument("losses", "one cannot be saved: %w", err)
+		return nil, noregret.BadInputf("losses", "one cannot be saved: %w", err)
 	}
 	return data, nil
 }

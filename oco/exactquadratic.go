@@ -34,7 +34,7 @@ type quadratics struct {
 // NewQuadraticMinimizer minimizes over set with weights c_t.
 func NewQuadraticMinimizer(set convex.Set, weight Weight) (*QuadraticMinimizer, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := weight.validate(); err != nil {
 		return nil, err
@@ -81,17 +81,20 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	}
 	switch {
 	case !q.quadratic:
-		return badArgument("loss", "%T: want a quadratic function", f)
+		return noregret.BadInputf("loss", "%T: want a quadratic function", f)
 	case q.squares > 0 && d > denseUpTo:
-		return badArgument("loss", "the squared loss of a prediction in dimension %d: want at most %d", d, denseUpTo)
+		return noregret.BadInputf("loss", "the squared loss of a prediction in dimension %d: want at most %d", d,
+			denseUpTo)
 	case !(q.size <= 1e140):
-		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", q.size)
+		return noregret.BadInputf("loss", "its coefficients are of size %v: want at most 1e140", q.size)
 	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
-		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave "+
+		return noregret.BadInputf("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, "+
+			"leave "+
 			"the range of float64", c)
 	case trace > mostCondition*c:
-		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of "+
-			"weight %v: want at most %v times it", trace, c, mostCondition)
+		return noregret.BadInputf("loss",
+			"the squares of all predictions' features sum to %v, beside a regularizer of "+
+				"weight %v: want at most %v times it", trace, c, mostCondition)
 	}
 	return nil
 }

@@ -38,7 +38,14 @@ func (o *outside) cost(u float64) float64 {
 	if u == 0 {
 		return 0
 	}
-	return float64(u*o.Linear.value()) + float64(u*u*o.Quadratic.value())
+	var cost float64
+	if v := o.Linear.value(); v > 0 {
+		cost += float64(u * v)
+	}
+	if v := o.Quadratic.value(); v > 0 { // u² may be +Inf
+		cost += float64(u * u * v)
+	}
+	return cost
 }
 
 func (o *outside) valid() bool { return o.Linear.value() >= 0 && o.Quadratic.value() >= 0 }

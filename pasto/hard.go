@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 )
 
@@ -46,7 +48,7 @@ func CheckFeasible(g *Goals, means *Table) error {
 	if err != nil || feasible {
 		return err
 	}
-	return bad("guardrails", "%w", lp.infeasible(g))
+	return noregret.BadInputf("guardrails", "%w", lp.infeasible(g))
 }
 
 // Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
@@ -105,7 +107,7 @@ func maximizeHard(g *Goals, means *Table, tol float64, iterations int) (*Optimum
 	if feasible, err := w.maximize(g, means, tol, iterations); err != nil {
 		return nil, err
 	} else if !feasible {
-		return nil, bad("guardrails", "%w", w.lp.infeasible(g))
+		return nil, noregret.BadInputf("guardrails", "%w", w.lp.infeasible(g))
 	}
 	return &w.opt, nil
 }

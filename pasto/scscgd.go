@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -64,7 +66,7 @@ func NewSCGD(f Objective, arms int, o SCGDOptions) (*SCGD, error) {
 		return nil, err
 	}
 	if o.Ship < ShipAverage || o.Ship > ShipExploit {
-		return nil, bad("ship", "%d: want one of the four iterates", int(o.Ship))
+		return nil, noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Ship))
 	}
 	m, err := newMirror(arms, o.Start, o.Exploration, 0, IID, 0)
 	if err != nil {

@@ -41,7 +41,7 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 		return nil, err
 	}
 	if claim == nil {
-		return nil, badOption("claim", "nil: want a function of the round")
+		return nil, noregret.BadInputf("claim", "nil: want a function of the round")
 	}
 	coin, err := NewCoinAdversary(rounds)
 	if err != nil {
@@ -51,14 +51,16 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 	for t := 1; t <= rounds; t++ {
 		e := claim(t)
 		if !(e > 0) || !(e >= last) || math.IsInf(e, 1) {
-			return nil, badOption("claim", "it is %v in round %d, after %v: want finite numbers above 0 that do not "+
-				"fall", e, t, last)
+			return nil, noregret.BadInputf("claim",
+				"it is %v in round %d, after %v: want finite numbers above 0 that do not "+
+					"fall", e, t, last)
 		}
 		last = e
 	}
 	if n := float64(rounds); math.IsInf(math.Ldexp(last*math.Sqrt(n), rounds+2), 1) {
-		return nil, badOption("rounds", "%d: comparators of length %v·2^%d leave the range of float64: want fewer, "+
-			"about 1000 at most",
+		return nil, noregret.BadInputf("rounds",
+			"%d: comparators of length %v·2^%d leave the range of float64: want fewer, "+
+				"about 1000 at most",
 			rounds, last, rounds)
 	}
 	set, err := convex.NewSpace(d)

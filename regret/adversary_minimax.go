@@ -27,7 +27,7 @@ const maxHorizon = 1 << 40
 
 func checkHorizon(rounds int) error {
 	if rounds < 1 || rounds > maxHorizon {
-		return badOption("rounds", "%d: want a horizon from 1 to 2^40, which this game must know", rounds)
+		return noregret.BadInputf("rounds", "%d: want a horizon from 1 to 2^40, which this game must know", rounds)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (p *MinimaxPlayer) Update(g []float64) error {
 		size = n
 	}
 	if !(n > 0) || math.Abs(math.Abs(l)-n) > 1e-9*n || math.Abs(n-size) > 1e-9*size {
-		return badOption("gradient", "%v: want ±L·z with one L in all rounds, z = %v", g, p.s.z)
+		return noregret.BadInputf("gradient", "%v: want ±L·z with one L in all rounds, z = %v", g, p.s.z)
 	}
 	p.size = size
 	p.s.play(int(math.Copysign(1, l)))

@@ -3,6 +3,8 @@ package regret
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/loss"
@@ -39,7 +41,7 @@ func (o *NoisyOptions) normalize() error {
 		return err
 	}
 	if !(o.Density > 0 && o.Density <= 1) {
-		return badOption("density", "%v: want a number above 0 and at most 1", o.Density)
+		return noregret.BadInputf("density", "%v: want a number above 0 and at most 1", o.Density)
 	}
 	return nil
 }
@@ -62,7 +64,7 @@ type Noisy struct {
 // NewNoisy plays in the set.
 func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	if set == nil {
-		return nil, badOption("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := o.normalize(); err != nil {
 		return nil, err
@@ -198,10 +200,10 @@ func NewSparseGame(d int, lambda float64, active int, seed uint64) (*SparseGame,
 		return nil, err
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
-		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)
 	}
 	if active < 0 || active > d {
-		return nil, badOption("active", "%d: want a number from 0 to the dimension %d", active, d)
+		return nil, noregret.BadInputf("active", "%d: want a number from 0 to the dimension %d", active, d)
 	}
 	set, err := convex.NewCenteredBall(d, 1)
 	if err != nil {
@@ -260,10 +262,10 @@ type WithoutL1 struct {
 // NewWithoutL1 wraps a learner whose own weight of ‖x‖₁ a round is lambda.
 func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 	if player == nil {
-		return nil, badOption("player", "nil: want a player")
+		return nil, noregret.BadInputf("player", "nil: want a player")
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
-		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)
 	}
 	return &WithoutL1{player, lambda, make([]float64, player.Dim())}, nil
 }
@@ -273,7 +275,7 @@ func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 func (p *WithoutL1) UpdateLoss(f loss.Function) error {
 	c, ok := f.(*loss.Composite)
 	if !ok || c.Lambda != p.lambda || c.Dim() != len(p.g) {
-		return badOption("loss", "%T: want a composite loss with weight %v of the l1 part", f, p.lambda)
+		return noregret.BadInputf("loss", "%T: want a composite loss with weight %v of the l1 part", f, p.lambda)
 	}
 	c.F.Subgradient(p.g, p.Predict())
 	return p.Update(p.g)

@@ -262,6 +262,25 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// TestSmallDimensions makes every game with no option given in the dimensions 1 and 2, where it has
+// them: an option's default is never out of range.
+func TestSmallDimensions(t *testing.T) {
+	for _, e := range regret.Games() {
+		for d := 1; d <= 2; d++ {
+			if e.FixedDim && d != e.Dim || d == 1 && (e.Kind == "experts" || e.Name == "gradual") {
+				continue
+			}
+			if _, _, err := e.New(regret.GameParams{Dim: d, Rounds: 10, Seed: 1}); err != nil {
+				t.Errorf("dimension %d: %v", d, err)
+			}
+		}
+	}
+	sparse := must(regret.FindGame("sparse"))
+	if _, _, err := sparse.New(regret.GameParams{Dim: 1, Options: map[string]float64{"active": 2}}); err == nil {
+		t.Error("two active coordinates of one")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	ball, space := must(convex.NewCenteredBall(2, 1)), must(convex.NewSpace(2))
 	nan, inf := math.NaN(), math.Inf(1)

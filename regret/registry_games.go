@@ -140,12 +140,15 @@ func simpleGames() []GameEntry {
 				{Name: "lambda", Default: 0.05, High: 1e100, Help: "the weight of ‖x‖₁"},
 				{
 					Name: "active", Default: 2, High: maxDim, Integer: true,
-					Help: "the number of coordinates that matter",
+					Help: "the number of coordinates that matter; fewer by default where the dimension is below it",
 				},
 			},
 			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
-				l, n := o("lambda"), o("active")
-				g, err := NewSparseGame(p.Dim, l, int(n), p.Seed)
+				l, n := o("lambda"), int(o("active"))
+				if _, given := p.Options["active"]; !given {
+					n = min(n, p.Dim)
+				}
+				g, err := NewSparseGame(p.Dim, l, n, p.Seed)
 				f := linearFacts(1+float64(l*math.Sqrt(float64(p.Dim))), 1/math.Sqrt(float64(p.Dim))+l)
 				f.L1 = l
 				if l > 0 {

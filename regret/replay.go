@@ -17,7 +17,7 @@ import (
 func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
 	set := game.Set()
 	if math.IsInf(set.Diameter(), 1) {
-		return nil, 0, 0, noregret.Errorf(noregret.BadInput, "set",
+		return nil, 0, 0, noregret.BadInputf("set",
 			"%v is unbounded: the best point of this game is sought on bounded sets only", set)
 	}
 	if rounds < 1 {

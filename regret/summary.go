@@ -27,7 +27,7 @@ func (k *total) addScaled(a float64, v total) {
 func (k *total) value() float64 { return k.Value() }
 
 func wrongLoss(want string, f loss.Function) error {
-	return noregret.Errorf(noregret.BadInput, "loss", "%T: this summary is of %s", f, want)
+	return noregret.BadInputf("loss", "%T: this summary is of %s", f, want)
 }
 
 // LinearSummary is the summary Σg of linear losses. The best point is a linear minimizer: exact.
@@ -165,7 +165,7 @@ func (s *CompositeSummary) Best(dst []float64, set convex.Set) (least, gap float
 }
 
 func noSummary(set convex.Set) error {
-	return noregret.Errorf(noregret.BadInput, "set", "%v: the best point of these losses is known in closed form for "+
+	return noregret.BadInputf("set", "%v: the best point of these losses is known in closed form for "+
 		"the whole space, boxes and Euclidean balls around the origin", set)
 }
 

@@ -135,7 +135,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) checkCount(what string, n int) error {
 	switch {
 	case n == 0:
-		return noregret.Errorf(noregret.BadInput, what, "0 %s: want 1 to %d", what, s.config.MaxItems)
+		return noregret.BadInputf(what, "0 %s: want 1 to %d", what, s.config.MaxItems)
 	case n > s.config.MaxItems:
 		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what,
 			s.config.MaxItems)

@@ -77,7 +77,7 @@ func (s *Server) putExperiment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if name := r.PathValue("name"); d.Name != name {
-		return noregret.Errorf(noregret.BadInput, "name", "%q in the definition: want %q, as in the path", d.Name, name)
+		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
 	a := experiment.Applied{Name: d.Name}
 	outcomes,
@@ -155,7 +155,7 @@ func (s *Server) named(kind string) func(w http.ResponseWriter, r *http.Request)
 			}
 		}
 		if len(in.Reason) > 1000 {
-			return noregret.Errorf(noregret.BadInput, "reason", "it has %d bytes: want at most 1000", len(in.Reason))
+			return noregret.BadInputf("reason", "it has %d bytes: want at most 1000", len(in.Reason))
 		}
 		if err := s.nameEvent(r, kind, in.Reason); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	token := r.URL.Query().Get("token")
 	if token == "" {
-		return noregret.Errorf(noregret.BadInput, "token", "want a decision's token as ?token=")
+		return noregret.BadInputf("token", "want a decision's token as ?token=")
 	}
 	name := r.PathValue("name")
 	if s.table.Load().entries[name] == nil {
@@ -233,7 +233,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("from"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || n == 0 {
-			return noregret.Errorf(noregret.BadInput, "from", "want a position from 1")
+			return noregret.BadInputf("from", "want a position from 1")
 		}
 		from = n
 	}
@@ -302,7 +302,7 @@ func (s *Server) policy(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("wait"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 || d > longest {
-			return noregret.Errorf(noregret.BadInput, "wait", "want a length of time from 0s to %v", longest)
+			return noregret.BadInputf("wait", "want a length of time from 0s to %v", longest)
 		}
 		wait = d
 	}

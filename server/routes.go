@@ -240,7 +240,7 @@ func (s *Server) ofThisSite(r *http.Request) error {
 func checkQuery(r *http.Request, known []string) error {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return noregret.Errorf(noregret.BadInput, "query", "it cannot be read")
+		return noregret.BadInputf("query", "it cannot be read")
 	}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(known, name) {
@@ -248,10 +248,10 @@ func checkQuery(r *http.Request, known []string) error {
 			if len(known) > 0 {
 				want = strings.Join(known, ", ")
 			}
-			return noregret.Errorf(noregret.BadInput, "query", "the parameter %.50q is unknown: want %s", name, want)
+			return noregret.BadInputf("query", "the parameter %.50q is unknown: want %s", name, want)
 		}
 		if len(q[name]) > 1 {
-			return noregret.Errorf(noregret.BadInput, "query", "the parameter %s stands %d times", name, len(q[name]))
+			return noregret.BadInputf("query", "the parameter %s stands %d times", name, len(q[name]))
 		}
 	}
 	return nil

@@ -146,7 +146,7 @@ func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, sn
 	if saved.Position > 0 {
 		if err := state.UnmarshalBinary(saved.State); err != nil || state.Position() != saved.Position {
 			if log.Stats().First != 1 {
-				return nil, 0, noregret.Errorf(noregret.BadInput, "snapshot",
+				return nil, 0, noregret.BadInputf("snapshot",
 					"that of position %d cannot be read, and events before it are gone: %w", saved.Position, err)
 			}
 			state, saved.Position = experiment.NewState(), 0
@@ -213,7 +213,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 	}
 	var k keyFile
 	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, path,
+		return nil, noregret.BadInputf(path,
 			"it does not hold keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
 	}
 	keys := &experiment.Keys{Current: k.Current, Secrets: k.Secrets}

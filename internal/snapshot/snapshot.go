@@ -89,5 +89,5 @@ func decodeState(data []byte, kind string, state any) error {
 
 // Bad is the error for a snapshot that is refused.
 func Bad(format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, "snapshot", format, args...)
+	return noregret.BadInputf("snapshot", format, args...)
 }
