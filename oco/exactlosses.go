@@ -108,10 +108,10 @@ func remakeAll(losses []loss.Function, d int) error {
 // otherwise. Snapshots that were written before version 2 need the type in [gob.Register] as well.
 func RegisterLoss(name string, f loss.Function) error {
 	if f == nil {
-		return badArgument("loss", "nil: a loss is required")
+		return noregret.BadInputf("loss", "nil: a loss is required")
 	}
 	if err := snapshot.Register(name, f); err != nil {
-		return badArgument("loss", "it cannot be registered: %w", err)
+		return noregret.BadInputf("loss", "it cannot be registered: %w", err)
 	}
 	return nil
 }
