@@ -10,24 +10,17 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
-// Problem is what a learner may be told of a game before it begins.
+// Problem is what a learner knows of a game before it begins.
 type Problem struct {
 	// Set is where points live.
 	Set convex.Set
 	// Rounds is the horizon T, 0 if it is not known.
 	Rounds int
-	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞; +Inf if nothing is known.
-	Lipschitz, LipschitzInf float64
-	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if nothing is known.
-	StrongConvexity, Smoothness float64
-	// ExpConcaveMu is the μ of [OnlineNewtonStep], 0 if the losses do not curve.
-	ExpConcaveMu float64
-	// SquaredDistance says that losses are ‖x − y_t‖².
-	SquaredDistance bool
-	// Features says that losses are ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction.
-	Features bool
+	// Facts are the properties that all losses share; start from [loss.Unknown].
+	loss.Facts
 }
 
 // Entry is a learner that can be made by name.

@@ -378,14 +378,14 @@ func secondOrder() []Entry {
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
-				if err := known("curvature", p.ExpConcaveMu); err != nil {
+				if err := known("curvature", p.ExpConcavity); err != nil {
 					return nil, err
 				}
 				d := p.Set.Diameter()
 				if !finite(d) || d == 0 {
 					d = 1
 				}
-				return NewOnlineNewtonStep(p.Set, p.ExpConcaveMu, option(o, "lambda", 1/(p.ExpConcaveMu*d*d)))
+				return NewOnlineNewtonStep(p.Set, p.ExpConcavity, option(o, "lambda", 1/(p.ExpConcavity*d*d)))
 			},
 		},
 		{

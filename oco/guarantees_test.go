@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/loss"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 )
@@ -217,7 +219,12 @@ func TestB3Tuned(t *testing.T) {
 // when all losses are ±L; losses in [0, 1] with η = √(8·ln d/T) have √(T·ln d/2).
 func TestE21TunedRates(t *testing.T) {
 	const d, rounds, L = 10, 128, 3.
-	p := Problem{Set: simplex(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: L}
+	p := Problem{
+		Set: simplex(d), Rounds: rounds,
+		Facts: loss.Facts{
+			Lipschitz: math.Inf(1), LipschitzInf: L,
+		},
+	}
 	vertex := make([]float64, d)
 	vertex[4] = 1
 	for _, name := range []string{"eg", "mirror-descent"} {

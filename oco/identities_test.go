@@ -141,8 +141,10 @@ func TestI16Permutation(t *testing.T) {
 		return w
 	}
 	p := Problem{
-		Rounds: 40, Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcaveMu: .1,
-		SquaredDistance: true,
+		Rounds: 40,
+		Facts: loss.Facts{
+			Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcavity: .1, SquaredDistance: true,
+		},
 	}
 	for _, set := range []convex.Set{
 		space(5), simplex(5), must(convex.NewCube(5, -1, 1)),

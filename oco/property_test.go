@@ -99,7 +99,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	for _, set := range setsFor(r, d) {
 		for _, known := range []bool{true, false} {
 			p := Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
+				},
 			}
 			if known {
 				p.Lipschitz, p.LipschitzInf, p.Smoothness = lipschitz, lipschitz, 0
@@ -118,8 +121,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		all = append(all, arena{
 			name: fmt.Sprintf("strongly convex(%s) on %v", kind, set),
 			problem: Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
-				StrongConvexity: .7, Smoothness: math.Inf(1),
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: .7, Smoothness: math.Inf(1),
+				},
 			},
 			next: func(x []float64) loss.Function {
 				t++
@@ -128,8 +133,11 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		}, arena{
 			name: fmt.Sprintf("squared distance on %v", set),
 			problem: Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
-				StrongConvexity: 2, Smoothness: 2, SquaredDistance: true,
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: 2, Smoothness: 2,
+					SquaredDistance: true,
+				},
 			},
 			next: func(x []float64) loss.Function {
 				t++
@@ -153,8 +161,11 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 			all = append(all, arena{
 				name: fmt.Sprintf("logistic on %v", set),
 				problem: Problem{
-					Set: set, Rounds: rounds, Lipschitz: 1, LipschitzInf: 1, Smoothness: .25,
-					ExpConcaveMu: ExpConcaveMu(math.Exp(-reach), 1, diameter),
+					Set: set, Rounds: rounds,
+					Facts: loss.Facts{
+						Lipschitz: 1, LipschitzInf: 1, Smoothness: .25,
+						ExpConcavity: ExpConcaveMu(math.Exp(-reach), 1, diameter),
+					},
 				},
 				next: func(x []float64) loss.Function {
 					t++
@@ -170,8 +181,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	a := arena{
 		name: fmt.Sprintf("regression(%s)", kind), z: make([]float64, d),
 		problem: Problem{
-			Set: space(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
-			Features: true,
+			Set: space(d), Rounds: rounds,
+			Facts: loss.Facts{
+				Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1), Features: true,
+			},
 		},
 	}
 	t := 0
@@ -505,7 +518,7 @@ func TestScaleFree(t *testing.T) {
 		r := random.New(4, "scale")
 		played := 0
 		forEach(r, 4, 30, "gaussian", func(e Entry, a arena, l Learner) {
-			if !slices.Contains(scaleFree, e.Name) || a.problem.StrongConvexity != 0 || a.problem.ExpConcaveMu != 0 {
+			if !slices.Contains(scaleFree, e.Name) || a.problem.StrongConvexity != 0 || a.problem.ExpConcavity != 0 {
 				return
 			}
 			played++

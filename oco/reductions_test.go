@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/loss"
+
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
@@ -135,8 +137,10 @@ func TestR12Conjugate(t *testing.T) {
 // TestSinglePoint: on a set of one point everybody stays there.
 func TestSinglePoint(t *testing.T) {
 	p := Problem{
-		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20, Lipschitz: 2, LipschitzInf: 2,
-		StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20,
+		Facts: loss.Facts{
+			Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 1, ExpConcavity: .1, SquaredDistance: true,
+		},
 	}
 	r := random.New(3, "point")
 	played := 0
