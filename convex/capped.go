@@ -102,7 +102,7 @@ func (c *CappedSimplex) Dim() int { return len(c.lower) }
 func (c *CappedSimplex) Bounds(i int) (lower, upper float64) { return c.lower[i], c.upper[i] }
 
 // Sum is s.
-func (c *CappedSimplex) vec.Sum() float64 { return c.sum }
+func (c *CappedSimplex) Sum() float64 { return c.sum }
 
 // Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and
 // without scratch by Newton's method with a bracket on that decreasing, piecewise linear function:

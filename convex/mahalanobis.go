@@ -118,7 +118,7 @@ func (m *Mahalanobis) check(s, c []float64, set Set) error {
 	return nil
 }
 
-func (m *Mahalanobis) vec.ArgMax(dst, s, theta []float64, set Set, tol float64) (float64, error) {
+func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (float64, error) {
 	copy(m.own, s)
 	copy(m.ownFactor, s)
 	m.s, m.r, m.tri = m.own, m.ownFactor, nil

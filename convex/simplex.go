@@ -32,7 +32,7 @@ func NewScaledSimplex(d int, s float64) (*Simplex, error) {
 func (s *Simplex) Dim() int { return s.d }
 
 // Sum is s, the sum of the coordinates.
-func (s *Simplex) vec.Sum() float64 { return s.s }
+func (s *Simplex) Sum() float64 { return s.s }
 
 // Bounds returns the sides 0 and s of every coordinate.
 func (s *Simplex) Bounds(int) (lower, upper float64) { return 0, s.s }

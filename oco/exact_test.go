@@ -187,7 +187,7 @@ func TestExactFTRLKeeps(t *testing.T) {
 	}
 }
 
-// unregistered is a loss that encoding/gob does not know.
+// unregistered is a loss that is not registered with RegisterLoss.
 type unregistered struct{ *loss.SquaredDistance }
 
 // TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the
@@ -241,7 +241,7 @@ func TestExactFTRLSnapshot(t *testing.T) {
 	}
 	l.m.Add(unregistered{must(loss.NewSquaredDistance([]float64{1}))})
 	if _, err := l.MarshalBinary(); err == nil || !strings.Contains(err.Error(), "one cannot be saved") {
-		t.Errorf("a loss that gob does not know: %v", err)
+		t.Errorf("a loss that is not registered: %v", err)
 	}
 }
 
