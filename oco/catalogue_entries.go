@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 )
 
@@ -18,7 +20,7 @@ func leaders() []Entry {
 			Source: "Orabona 2019, Theorem 1.2",
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if !p.SquaredDistance {
-					return nil, badArgument("losses",
+					return nil, noregret.BadInputf("losses",
 						"they are not squared distances ‖x − y‖², which this learner is for")
 				}
 				return NewMeanLeader(p.Set, nil)
@@ -119,7 +121,7 @@ func adaptiveDescents() []Entry {
 			make: func(p Problem, _ map[string]float64) (Learner, error) {
 				box, ok := p.Set.(*convex.Box)
 				if !ok {
-					return nil, badArgument("set", "%v: this learner plays on boxes", p.Set)
+					return nil, noregret.BadInputf("set", "%v: this learner plays on boxes", p.Set)
 				}
 				return NewAdaGrad(box, nil)
 			},
@@ -376,14 +378,14 @@ func secondOrder() []Entry {
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
-				if err := known("curvature", p.ExpConcaveMu); err != nil {
+				if err := known("curvature", p.ExpConcavity); err != nil {
 					return nil, err
 				}
 				d := p.Set.Diameter()
 				if !finite(d) || d == 0 {
 					d = 1
 				}
-				return NewOnlineNewtonStep(p.Set, p.ExpConcaveMu, option(o, "lambda", 1/(p.ExpConcaveMu*d*d)))
+				return NewOnlineNewtonStep(p.Set, p.ExpConcavity, option(o, "lambda", 1/(p.ExpConcavity*d*d)))
 			},
 		},
 		{
@@ -393,7 +395,7 @@ func secondOrder() []Entry {
 			Source:  "Vovk 2001; Azoury and Warmuth 2001; Orabona 2019, Algorithm 7.6",
 			make: func(p Problem, o map[string]float64) (Learner, error) {
 				if !p.Features {
-					return nil, badArgument("losses",
+					return nil, noregret.BadInputf("losses",
 						"they are not squared losses of a prediction whose features are shown, which this learner is "+
 							"for")
 				}
@@ -458,7 +460,7 @@ func hinted() []Entry {
 					return nil, err
 				}
 				if !finite(p.Smoothness) {
-					return nil, badArgument("smoothness", "the losses are not smooth, which this learner needs")
+					return nil, noregret.BadInputf("smoothness", "the losses are not smooth, which this learner needs")
 				}
 				reg, err := quadratic(p.Set)
 				if err != nil {

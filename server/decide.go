@@ -137,7 +137,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 func checkCount(c *Config, what string, n int) error {
 	switch {
 	case n == 0:
-		return noregret.Errorf(noregret.BadInput, what, "0 %s: want 1 to %d", what, c.MaxItems)
+		return noregret.BadInputf(what, "0 %s: want 1 to %d", what, c.MaxItems)
 	case n > c.MaxItems:
 		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what,
 			c.MaxItems)
@@ -176,7 +176,7 @@ func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("wait"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 || d > longest {
-			return noregret.Errorf(noregret.BadInput, "wait", "want a length of time from 0s to %v", longest)
+			return noregret.BadInputf("wait", "want a length of time from 0s to %v", longest)
 		}
 		wait = d
 	}

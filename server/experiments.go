@@ -58,7 +58,7 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if name := r.PathValue("name"); d.Name != name {
-		return noregret.Errorf(noregret.BadInput, "name", "%q in the definition: want %q, as in the path", d.Name, name)
+		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
 	out := experiment.Applied{Name: d.Name}
 	plan := func(state *experiment.State, now int64) ([]experiment.Event, error) {
@@ -127,7 +127,7 @@ func (a *experimentAPI) change(kind string) web.Handler {
 			}
 		}
 		if len(in.Reason) > 1000 {
-			return noregret.Errorf(noregret.BadInput, "reason", "%d bytes: want at most 1000", len(in.Reason))
+			return noregret.BadInputf("reason", "%d bytes: want at most 1000", len(in.Reason))
 		}
 		if err := a.nameEvent(r, kind, in.Reason); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (a *experimentAPI) report(w http.ResponseWriter, r *http.Request) error {
 func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 	token := r.URL.Query().Get("token")
 	if token == "" {
-		return noregret.Errorf(noregret.BadInput, "token", "want a decision's token as ?token=")
+		return noregret.BadInputf("token", "want a decision's token as ?token=")
 	}
 	name := r.PathValue("name")
 	if a.policies.get(name) == nil {

@@ -47,7 +47,7 @@ func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	if text := r.URL.Query().Get("from"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || n == 0 {
-			return 0, noregret.Errorf(noregret.BadInput, "from", "want a position from 1")
+			return 0, noregret.BadInputf("from", "want a position from 1")
 		}
 		from = n
 	}

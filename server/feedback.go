@@ -63,7 +63,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
-			err = noregret.Errorf(noregret.BadInput, "metrics", "they are feedback: post them to /v1/feedback")
+			err = noregret.BadInputf("metrics", "they are feedback: post them to /v1/feedback")
 		}
 		if err != nil {
 			f.Items[i] = experiment.Item{Status: experiment.Rejected, Error: err.Error()}
@@ -125,7 +125,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 		return noSuch(in.Experiment)
 	}
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
-		return noregret.Errorf(noregret.BadInput, "source",
+		return noregret.BadInputf("source",
 			"want a source of 1 to 200 bytes and a sequence number from 1")
 	}
 	ev, err := experiment.NewEvent(experiment.KindAggregate, 0, in)

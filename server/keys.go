@@ -46,7 +46,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 	}
 	var k keyFile
 	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, path,
+		return nil, noregret.BadInputf(path,
 			"not a file of keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
 	}
 	keys := &experiment.Keys{Current: k.Current, Secrets: k.Secrets}

@@ -24,7 +24,7 @@ func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, sn
 	if saved.Position > 0 {
 		if err := state.UnmarshalBinary(saved.State); err != nil || state.Position() != saved.Position {
 			if log.Stats().First != 1 {
-				return nil, 0, noregret.Errorf(noregret.BadInput, "snapshot",
+				return nil, 0, noregret.BadInputf("snapshot",
 					"the snapshot of position %d cannot be read, and the events before it are gone: %w", saved.Position,
 					err)
 			}

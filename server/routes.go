@@ -77,7 +77,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func checkQuery(r *http.Request, known []string) error {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return noregret.Errorf(noregret.BadInput, "query", "not a valid query")
+		return noregret.BadInputf("query", "not a valid query")
 	}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(known, name) {
@@ -85,10 +85,10 @@ func checkQuery(r *http.Request, known []string) error {
 			if len(known) > 0 {
 				want = strings.Join(known, ", ")
 			}
-			return noregret.Errorf(noregret.BadInput, "query", "the parameter %.50q is unknown: want %s", name, want)
+			return noregret.BadInputf("query", "the parameter %.50q is unknown: want %s", name, want)
 		}
 		if len(q[name]) > 1 {
-			return noregret.Errorf(noregret.BadInput, "query", "the parameter %s is given %d times", name, len(q[name]))
+			return noregret.BadInputf("query", "the parameter %s is given %d times", name, len(q[name]))
 		}
 	}
 	return nil

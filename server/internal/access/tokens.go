@@ -106,7 +106,7 @@ const minToken = 16
 
 func parseTokens(path string, data []byte) ([]Principal, error) {
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, path, format, args...)
+		return noregret.BadInputf(path, format, args...)
 	}
 	var f tokensFile
 	d := yaml.NewDecoder(bytes.NewReader(data))

@@ -90,14 +90,14 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	case "dark":
 		theme.Theme = picture.Dark
 	default:
-		return noregret.Errorf(noregret.BadInput, "theme", "%q: want light or dark", t)
+		return noregret.BadInputf("theme", "%q: want light or dark", t)
 	}
 	switch t := r.URL.Query().Get("width"); t {
 	case "", "wide":
 	case "narrow":
 		theme.narrow = true
 	default:
-		return noregret.Errorf(noregret.BadInput, "width", "%q: want wide or narrow", t)
+		return noregret.BadInputf("width", "%q: want wide or narrow", t)
 	}
 	var p *plot.Plot
 	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")

@@ -5,9 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/optimize"
+	gonum "gonum.org/v1/gonum/optimize"
 
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/optimize"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/oco"
 )
@@ -100,9 +101,9 @@ func (p *logisticProblem) evaluate(w []float64) {
 	p.grad[d] = sumG * p.lin.BiasFeature() / total
 }
 
-// asProblem is the problem as gonum/optimize wants it; an error of the data ends the run.
-func (p *logisticProblem) asProblem() optimize.Problem {
-	return optimize.Problem{
+// asProblem returns the problem in gonum's form. An error of the data ends the run.
+func (p *logisticProblem) asProblem() gonum.Problem {
+	return gonum.Problem{
 		Func: func(w []float64) float64 {
 			p.evaluate(w)
 			return p.value
@@ -111,11 +112,11 @@ func (p *logisticProblem) asProblem() optimize.Problem {
 			p.evaluate(w)
 			copy(grad, p.grad)
 		},
-		Status: func() (optimize.Status, error) {
+		Status: func() (gonum.Status, error) {
 			if p.err != nil {
-				return optimize.Failure, p.err
+				return gonum.Failure, p.err
 			}
-			return optimize.NotTerminated, nil
+			return gonum.NotTerminated, nil
 		},
 	}
 }
@@ -129,20 +130,20 @@ type lbfgsResult struct {
 	converged  bool
 }
 
-// solve minimises from start by [lbfgs] under gonum/optimize's driver until the largest gradient
-// coordinate is at most precision·max(1, that at the start), or for maxIterations.
+// solve minimises from start by [optimize.LBFGS] until the largest gradient coordinate is at most
+// precision·max(1, its value at the start), for at most maxIterations.
 func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
 	tolerance := precision * max(1, maxAbs(p.grad))
-	settings := &optimize.Settings{
+	settings := &gonum.Settings{
 		GradientThreshold: tolerance,
 		MajorIterations:   maxIterations,
-		Converger:         optimize.NeverTerminate{},
+		Converger:         gonum.NeverTerminate{},
 	}
-	res, err := optimize.Minimize(p.asProblem(), start, settings, new(lbfgs))
+	res, err := gonum.Minimize(p.asProblem(), start, settings, new(optimize.LBFGS))
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
