@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -65,7 +66,7 @@ func gradient(r *random.Source, kind string, t int, x []float64, bounded bool) [
 			}
 		}
 	}
-	if n := convex.Norm2(g); bounded && n > lipschitz {
+	if n := vec.Norm2(g); bounded && n > lipschitz {
 		for i := range g {
 			g[i] *= lipschitz / n * (1 - 1e-15)
 		}
@@ -154,7 +155,7 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 					clear(c)
 					c[i] = s
 					_ = must(set.Minimize(x, c))
-					reach = max(reach, convex.Norm2(x))
+					reach = max(reach, vec.Norm2(x))
 				}
 			}
 			reach += diameter // any point is within the diameter of these
@@ -217,7 +218,7 @@ func comparators(r *random.Source, set convex.Set, sum []float64) [][]float64 {
 		return append(us, best)
 	}
 	// An unbounded set: along −Σg, near and far.
-	n := convex.Norm2(sum)
+	n := vec.Norm2(sum)
 	for _, length := range []float64{0, .1, 1, 10, n, n / 10} {
 		u := make([]float64, d)
 		for i := range u {
