@@ -37,8 +37,8 @@ type Entry struct {
 	// Source is where the algorithm comes from.
 	Source string
 
-	// Make makes the learner for a problem, with the options that were given, all of them in Options
-	// and finite. It returns an error for a problem that the learner is not made for.
+	// Make makes the learner for a problem, with the options that were given, all of them in
+	// Options and finite. It returns an error for a problem that the learner is not made for.
 	Make func(p Problem, options map[string]float64) (Learner, error)
 }
 
