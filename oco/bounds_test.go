@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/loss"
 )
 
 // TestBoundIsANumber evaluates every learner's bound at comparators up to the largest float64,
@@ -41,7 +42,7 @@ func TestBoundIsANumber(t *testing.T) {
 			check("after some rounds")
 		}
 	}
-	a := Problem{Set: space(3), Features: true}
+	a := Problem{Set: space(3), Facts: loss.Facts{Features: true}}
 	l := must(must(Find("vaw")).New(a, nil)).(*VovkAzouryWarmuth)
 	for k := range 3 {
 		if err := l.Features([]float64{float64(k), 1, 0}); err != nil {

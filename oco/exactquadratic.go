@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -50,7 +51,7 @@ func (m *QuadraticMinimizer) Set() convex.Set { return m.set }
 // Regularizer implements [Minimizer].
 func (m *QuadraticMinimizer) Regularizer(t int, x []float64) (value, strongConvexity float64) {
 	c := m.weight.at(t)
-	return float64(c / 2 * convex.Dot(x, x)), c
+	return float64(c / 2 * vec.Dot(x, x)), c
 }
 
 // String implements [Minimizer].
@@ -124,7 +125,7 @@ func coefficients(f loss.Function) magnitudes {
 	case *loss.Example:
 		_, ok := f.Loss.(loss.Squared)
 		z := maxAbs(f.Z)
-		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: convex.Dot(f.Z, f.Z)}
+		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: vec.Dot(f.Z, f.Z)}
 	case *loss.Ridge:
 		q := coefficients(f.F)
 		q.size, q.rho, q.linear = max(f.Lambda, q.size), q.rho+f.Lambda, false

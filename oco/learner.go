@@ -93,7 +93,7 @@ type LossLearner interface {
 }
 
 // The magic line of this package's snapshots; the digit is their version.
-const snapshotMagic = "noregret-oco-1\n"
+const snapshotMagic = "noregret-oco-2\n"
 
 // checkMu refuses a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {

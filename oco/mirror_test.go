@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -87,7 +88,7 @@ func TestMirrorSmoothness(t *testing.T) {
 		m, sharpest := smoothness(psi), 0.0
 		for range 2000 {
 			x := gradient(r, "gaussian", 1, make([]float64, 4), false)
-			b := psi.Divergence(x, make([]float64, 4)) / (convex.Dot(x, x) / 2)
+			b := psi.Divergence(x, make([]float64, 4)) / (vec.Dot(x, x) / 2)
 			if sharpest = max(sharpest, b); b > m*(1+1e-12) {
 				t.Fatalf("%v: the divergence is %v times ½‖x‖², M = %v", psi, b, m)
 			}

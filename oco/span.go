@@ -3,8 +3,8 @@ package oco
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // denseUpTo is the dimension up to which the second-order learners hold their d×d matrices. Above
@@ -81,17 +81,17 @@ func (s *span) include(v []float64) (left float64) {
 	for i := range s.work {
 		s.work[i] *= scale
 	}
-	whole := convex.Norm2(s.work)
+	whole := vec.Norm2(s.work)
 	for range 2 {
 		for k := range s.Rank {
 			q := s.Q[k*s.D : (k+1)*s.D]
-			c := convex.Dot(q, s.work)
+			c := vec.Dot(q, s.work)
 			for i, x := range q {
 				s.work[i] -= float64(c * x)
 			}
 		}
 	}
-	n := convex.Norm2(s.work)
+	n := vec.Norm2(s.work)
 	if n <= insideUpTo*whole {
 		return n / scale
 	}
@@ -106,7 +106,7 @@ func (s *span) include(v []float64) (left float64) {
 // coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).
 func (s *span) coordinates(dst, v []float64) {
 	for k := range s.Rank {
-		dst[k] = convex.Dot(s.Q[k*s.D:(k+1)*s.D], v)
+		dst[k] = vec.Dot(s.Q[k*s.D:(k+1)*s.D], v)
 	}
 	clear(dst[s.Rank:])
 }
