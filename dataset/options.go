@@ -70,7 +70,7 @@ const DefaultMaxDim = 1 << 22
 type Options struct {
 	Format Format    // format of the inputs; default Auto
 	Base   IndexBase // svmlight: number of the first feature; default BaseAuto
-	Bits   int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
+	Bits   int       // 0: off; 1..31 (30 where int has 32 bits): hash features into 2^Bits slots, colliding values are summed
 	// without Bits and Schema: the largest svmlight index, the largest number of CSV or JSONL
 	// features; default DefaultMaxDim
 	MaxDim      int
@@ -181,8 +181,8 @@ func (opt Options) withDefaults() (Options, error) {
 		what           string
 		v, least, most int64
 	}{
-		{"number of hash bits", int64(opt.Bits), 0, 31},
-		{"largest dimension", int64(opt.MaxDim), 1, maxIndex + 1},
+		{"number of hash bits", int64(opt.Bits), 0, maxBits},
+		{"largest dimension", int64(opt.MaxDim), 1, maxDim},
 		{"number of allowed bad lines", opt.MaxBadLines, 0, 1 << 62},
 		{"number of workers", int64(opt.Workers), 1, 1024},
 		{"memory limit", opt.MemoryLimit, 1, 1 << 62},
