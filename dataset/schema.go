@@ -66,7 +66,7 @@ type Schema struct {
 // [noregret.BadInput] and says which field breaks which rule.
 func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, "schema", format, args...)
+		return noregret.BadInputf("schema", format, args...)
 	}
 	if err := oneOf("format", s.Format, SVMLight, CSV, JSONL, IDX); err != nil {
 		return bad("%v", err)
@@ -105,21 +105,21 @@ func (s *Schema) Validate() error {
 
 func (s *Schema) validateColumns(features map[string]bool) error {
 	if err := oneOf("missing", s.Missing, MissingError, MissingZero, MissingIndicator); err != nil {
-		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+		return noregret.BadInputf("schema", "%v", err)
 	}
 	if len(s.Columns) == 0 {
-		return noregret.Errorf(noregret.BadInput, "schema", "no columns: csv needs them")
+		return noregret.BadInputf("schema", "no columns: csv needs them")
 	}
 	if err := checkColumns(s.Columns, s.Missing); err != nil {
-		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+		return noregret.BadInputf("schema", "%v", err)
 	}
 	for _, c := range s.Columns {
 		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind,
 			Ignored); err != nil {
-			return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+			return noregret.BadInputf("schema", "%v", err)
 		}
 		if c.Kind == Numeric && s.Bits == 0 && !features[c.Name] {
-			return noregret.Errorf(noregret.BadInput, "schema", "column %q is numeric but no feature has its name",
+			return noregret.BadInputf("schema", "column %q is numeric but no feature has its name",
 				c.Name)
 		}
 	}

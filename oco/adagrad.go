@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -39,7 +41,7 @@ type adagradState struct {
 // NewAdaGrad plays in a box with finite sides from start, nil for the projection of the origin.
 func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	if box == nil {
-		return nil, badArgument("box", "nil: want a box")
+		return nil, noregret.BadInputf("box", "nil: want a box")
 	}
 	lower, upper := sides(box)
 	x, err := startIn(box, start)
@@ -50,7 +52,8 @@ func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	for i := range x {
 		width := upper[i] - lower[i]
 		if !finite(width) {
-			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length",
+			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
+				"[%v, %v]: the theorem needs sides of finite length",
 				lower[i], upper[i])
 		}
 		l.rate[i] = width * (math.Sqrt2 / 2)
@@ -163,7 +166,7 @@ func (l *AdaGrad) Bound(u []float64) (float64, error) {
 		}
 		b.add(2 * l.rate[i] * math.Ldexp(math.Sqrt(q), int(l.state.Exp[i])))
 	}
-	return b.value(), nil
+	return orInf(b.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -34,7 +35,7 @@ type quadratics struct {
 // NewQuadraticMinimizer minimizes over set with weights c_t.
 func NewQuadraticMinimizer(set convex.Set, weight Weight) (*QuadraticMinimizer, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := weight.validate(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (m *QuadraticMinimizer) Set() convex.Set { return m.set }
 // Regularizer implements [Minimizer].
 func (m *QuadraticMinimizer) Regularizer(t int, x []float64) (value, strongConvexity float64) {
 	c := m.weight.at(t)
-	return float64(c / 2 * convex.Dot(x, x)), c
+	return float64(c / 2 * vec.Dot(x, x)), c
 }
 
 // String implements [Minimizer].
@@ -81,17 +82,20 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	}
 	switch {
 	case !q.quadratic:
-		return badArgument("loss", "%T: want a quadratic function", f)
+		return noregret.BadInputf("loss", "%T: want a quadratic function", f)
 	case q.squares > 0 && d > denseUpTo:
-		return badArgument("loss", "the squared loss of a prediction in dimension %d: want at most %d", d, denseUpTo)
+		return noregret.BadInputf("loss", "the squared loss of a prediction in dimension %d: want at most %d", d,
+			denseUpTo)
 	case !(q.size <= 1e140):
-		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", q.size)
+		return noregret.BadInputf("loss", "its coefficients are of size %v: want at most 1e140", q.size)
 	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
-		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave "+
+		return noregret.BadInputf("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, "+
+			"leave "+
 			"the range of float64", c)
 	case trace > mostCondition*c:
-		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of "+
-			"weight %v: want at most %v times it", trace, c, mostCondition)
+		return noregret.BadInputf("loss",
+			"the squares of all predictions' features sum to %v, beside a regularizer of "+
+				"weight %v: want at most %v times it", trace, c, mostCondition)
 	}
 	return nil
 }
@@ -113,7 +117,7 @@ func coefficients(f loss.Function) magnitudes {
 	case *loss.Example:
 		_, ok := f.Loss.(loss.Squared)
 		z := maxAbs(f.Z)
-		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: convex.Dot(f.Z, f.Z)}
+		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: vec.Dot(f.Z, f.Z)}
 	case *loss.Ridge:
 		q := coefficients(f.F)
 		q.size, q.rho = max(f.Lambda, q.size), q.rho+f.Lambda

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -48,7 +50,7 @@ type ftrlProximalState struct {
 // NewFTRLProximal plays on ℝ^d.
 func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if err := positive("A", options.A); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) 
 		value float64
 	}{{"L1", options.L1}, {"L2", options.L2}} {
 		if !(p.value >= 0) || !finite(p.value) {
-			return nil, badArgument(p.name, "%v: want a finite number, at least 0", p.value)
+			return nil, noregret.BadInputf(p.name, "%v: want a finite number, at least 0", p.value)
 		}
 	}
 	l := &FTRLProximal{options: options, point: make([]float64, d)}
@@ -110,7 +112,7 @@ func (l *FTRLProximal) Update(g []float64) error {
 		return err
 	}
 	if largest >= squareLimit {
-		return badArgument("gradient", "its largest value is %v: want below %v", largest, squareLimit)
+		return noregret.BadInputf("gradient", "its largest value is %v: want below %v", largest, squareLimit)
 	}
 	var square, spent float64
 	for i, v := range g {
@@ -131,7 +133,7 @@ func (l *FTRLProximal) UpdateSparse(g Sparse) error {
 		return err
 	}
 	if largest >= squareLimit {
-		return badArgument("gradient", "its largest value is %v: want below %v", largest, squareLimit)
+		return noregret.BadInputf("gradient", "its largest value is %v: want below %v", largest, squareLimit)
 	}
 	var square, spent float64
 	for k, i := range g.Index {
@@ -189,8 +191,11 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	}
 	// What may cancel is given back, so that the bound stays one.
 	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
-	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) +
-		float64(st.Spent.value()/2), nil
+	b := float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2)
+	if o.L1 > 0 { // ‖u‖₁ may be +Inf
+		b += float64(o.L1 * norm1.value())
+	}
+	return orInf(b), nil
 }
 
 // String describes the learner and its options in one line.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
@@ -47,21 +49,21 @@ type gradualState struct {
 // 0 and lipschitz L above 0.
 func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*GradualFTRL, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if !(smoothness >= 0) || !finite(smoothness) {
-		return nil, badArgument("smoothness", "%v: want a finite number, at least 0", smoothness)
+		return nil, noregret.BadInputf("smoothness", "%v: want a finite number, at least 0", smoothness)
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
 	if !finite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
-		return nil, badArgument("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
+		return nil, noregret.BadInputf("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
 			smoothness, lipschitz)
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda >= 1) {
-		return nil, badArgument("regularizer", "%v is %v-strongly convex: want at least 1", reg, lambda)
+		return nil, noregret.BadInputf("regularizer", "%v is %v-strongly convex: want at least 1", reg, lambda)
 	}
 	d := reg.Set().Dim()
 	l := &GradualFTRL{
@@ -118,10 +120,10 @@ func (l *GradualFTRL) UpdateLoss(f loss.Function) error {
 // checkLoss refuses a loss of another dimension.
 func checkLoss(f loss.Function, d int) error {
 	if f == nil {
-		return badArgument("loss", "nil: want a loss")
+		return noregret.BadInputf("loss", "nil: want a loss")
 	}
 	if f.Dim() != d {
-		return badArgument("loss", "its dimension is %d, the learner's %d", f.Dim(), d)
+		return noregret.BadInputf("loss", "its dimension is %d, the learner's %d", f.Dim(), d)
 	}
 	return nil
 }
@@ -140,7 +142,8 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 		return err
 	}
 	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of float64",
+		return noregret.BadInputf("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of "+
+			"float64",
 			q)
 	}
 	st, lambda := &l.state, l.Lambda()
@@ -155,7 +158,8 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 		n := l.dual.Of(l.work)
 		v := float64(n * n)
 		if !finite(st.Change.value() + v) {
-			return badArgument("gradient", "the change of the gradients, %v, leaves the range of float64 when squared",
+			return noregret.BadInputf("gradient",
+				"the change of the gradients, %v, leaves the range of float64 when squared",
 				n)
 		}
 		st.Spent.add(2 * v / lambda)

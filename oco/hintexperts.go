@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -26,7 +28,7 @@ type HintExperts struct {
 // learner's theorem.
 func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
 	if learner == nil || norm == nil {
-		return nil, badArgument("learner", "nil: want a learner and a norm")
+		return nil, noregret.BadInputf("learner", "nil: want a learner and a norm")
 	}
 	experts, err := NewAdaHedge(k, 0)
 	if err != nil {
@@ -51,7 +53,7 @@ func (l *HintExperts) Rounds() int { return l.experts.Rounds() }
 // Hints sets the strategies' hints for the running round.
 func (l *HintExperts) Hints(hints [][]float64) error {
 	if len(hints) != len(l.hints) {
-		return badArgument("hints", "there are %d for %d strategies", len(hints), len(l.hints))
+		return noregret.BadInputf("hints", "there are %d for %d strategies", len(hints), len(l.hints))
 	}
 	for k, h := range hints {
 		if err := checkFinite(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
@@ -93,7 +95,8 @@ func (l *HintExperts) Update(g []float64) error {
 		}
 		n := l.norm.Of(l.mean)
 		if l.losses[k] = float64(n * n); !finite(l.losses[k]) {
-			return badArgument("gradient", "its distance %v to hint %d leaves the range of float64 when squared", n, k)
+			return noregret.BadInputf("gradient", "its distance %v to hint %d leaves the range of float64 when squared",
+				n, k)
 		}
 	}
 	largest, delta, err := l.experts.admit(l.losses)
@@ -125,7 +128,7 @@ type hintExpertsState struct {
 
 // String describes the learner and its options in one line.
 func (l *HintExperts) String() string {
-	return fmt.Sprintf("hint-experts(%v, %d)", l.learner, len(l.hints))
+	return fmt.Sprintf("hint-experts(%s, %d)", kindOf(l.learner), len(l.hints))
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.

@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 )
@@ -46,7 +48,7 @@ func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 		return nil, err
 	}
 	if rounds < 1 {
-		return nil, badArgument("rounds", "%d: want at least 1", rounds)
+		return nil, noregret.BadInputf("rounds", "%d: want at least 1", rounds)
 	}
 	q := 2.0
 	if d >= 3 {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -40,7 +42,7 @@ type proximalState struct {
 // NewProximalFTRL plays in set from start, nil for the projection of the origin.
 func NewProximalFTRL(set convex.Set, start []float64, rate Rate) (*ProximalFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := rate.validate(); err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func (l *ProximalFTRL) Update(g []float64) error {
 	sigma := 1/eta - st.Inverse
 	if sigma < 0 {
 		if sigma < -1e-12*st.Inverse {
-			return badArgument("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one", l.rate,
+			return noregret.BadInputf("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one",
+				l.rate,
 				rs.T)
 		}
 		sigma = 0
@@ -97,11 +100,11 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		l.next[i] = l.start[i] + float64(eta*(c-(st.Sum[i]+v)))
 	}
 	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
-		return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+		return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
 	l.set.Project(l.next, l.next)
 	if !finite(maxAbs(l.next)) {
-		return badArgument("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
+		return noregret.BadInputf("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
 	}
 	st.Square.add(sigma * square)
 	for i, v := range g {

@@ -3,6 +3,8 @@ package oco
 import (
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret"
 )
 
 // Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to
@@ -37,19 +39,31 @@ func Constant(eta float64) Rate {
 // is an error, as the bound is void from there on.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
-		kind: constantRate, a: scale / (lipschitz * math.Sqrt(float64(rounds))), horizon: rounds,
+		kind: constantRate, a: ratio(scale, lipschitz*math.Sqrt(float64(rounds))), horizon: rounds,
 		name: fmt.Sprintf("fixed-horizon(%v,%v,%d)", scale, lipschitz, rounds),
 	}
+}
+
+// ratio is a/b for positive a and b, and NaN, which is no step size, for others.
+func ratio(a, b float64) float64 {
+	if !(a > 0) || !(b > 0) {
+		return math.NaN()
+	}
+	return a / b
 }
 
 // InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona
 // 2019, section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
-	return Rate{kind: inverseSqrtRate, a: scale / lipschitz, name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
+	return Rate{
+		kind: inverseSqrtRate, a: ratio(scale, lipschitz),
+		name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz),
+	}
 }
 
 // StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
-// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
+// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9). In
+// [MirrorDescent] mu is the strong convexity relative to ψ.
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}
 }
@@ -73,18 +87,18 @@ func (r Rate) String() string { return r.name }
 func (r Rate) validate() error {
 	switch {
 	case r.kind == 0:
-		return badArgument("rate", "the zero Rate is no schedule; make one with Constant, FixedHorizon, ...")
+		return noregret.BadInputf("rate", "the zero Rate is no schedule; make one with Constant, FixedHorizon, ...")
 	case r.kind == funcRate:
 		if r.f == nil {
-			return badArgument("rate", "RateFunc without a function")
+			return noregret.BadInputf("rate", "RateFunc without a function")
 		}
 		return nil
 	case r.horizon < 0:
-		return badArgument("rate", "%v: want at least 1 round", r)
+		return noregret.BadInputf("rate", "%v: want at least 1 round", r)
 	case r.kind == stronglyConvexRate && r.a == 0:
 		return nil // every round brings its own through UpdateCurved
 	case !(r.a > 0) || !finite(r.a):
-		return badArgument("rate", "%v: want a positive finite step size", r)
+		return noregret.BadInputf("rate", "%v: want a positive finite step size", r)
 	}
 	return nil
 }
@@ -109,7 +123,8 @@ type rateState struct {
 func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateState, error) {
 	st.T++
 	if r.horizon > 0 && st.T > r.horizon {
-		return 0, st, badArgument("round", "%d: the rate is tuned for %d rounds, and promises nothing after them", st.T,
+		return 0, st, noregret.BadInputf("round",
+			"%d: the rate is tuned for %d rounds, and promises nothing after them", st.T,
 			r.horizon)
 	}
 	st.Q.add(s, e)
@@ -132,7 +147,8 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 		case s == 0:
 			eta = 0
 		default:
-			return 0, st, badArgument("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", m)
+			return 0, st, noregret.BadInputf("mu",
+				"%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", m)
 		}
 	case adaptiveRate:
 		// One division by the root, not a product with its inverse, and exact under scaling by
@@ -140,14 +156,15 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 		if root := st.Q.root(); root > 0 {
 			eta = r.a / root
 			if !finite(eta) {
-				return 0, st, badArgument("gradient",
+				return 0, st, noregret.BadInputf("gradient",
 					"its norm, and those of all before it, are below %v: too small to scale steps by", root)
 			}
 		}
 	case funcRate:
 		eta = r.f(st.T)
 		if !(eta > 0) || !finite(eta) {
-			return 0, st, badArgument("rate", "%v is %v in round %d: want a positive finite step size", r, eta, st.T)
+			return 0, st, noregret.BadInputf("rate", "%v is %v in round %d: want a positive finite step size", r, eta,
+				st.T)
 		}
 	}
 	if eta > 0 {

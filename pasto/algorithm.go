@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -126,21 +128,22 @@ func (o *Options) validate(arms, metrics int) error {
 	}
 	switch {
 	case !(o.Pseudo >= 0) || math.IsInf(o.Pseudo, 1):
-		return bad("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudo)
+		return noregret.BadInputf("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudo)
 	case !(o.StepClip >= 0):
-		return bad("step clip", "%v: want a number, at least 0", o.StepClip)
+		return noregret.BadInputf("step clip", "%v: want a number, at least 0", o.StepClip)
 	case !(o.MinExploration >= 0 && o.MinExploration <= 1):
-		return bad("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
+		return noregret.BadInputf("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
 	case !(o.AverageDecay >= 0 && o.AverageDecay <= 1):
-		return bad("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
+		return noregret.BadInputf("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
 	case o.Scheme != IID && o.Scheme != Systematic:
-		return bad("scheme", "%d: want IID or Systematic", int(o.Scheme))
+		return noregret.BadInputf("scheme", "%d: want IID or Systematic", int(o.Scheme))
 	case o.Ship < ShipAverage || o.Ship > ShipExploit:
-		return bad("ship", "%d: want one of the four iterates", int(o.Ship))
+		return noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Ship))
 	}
 	if o.U0 != nil {
 		if o.U0.arms != arms || o.U0.metrics != metrics {
-			return bad("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.arms, o.U0.metrics, arms, metrics)
+			return noregret.BadInputf("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.arms, o.U0.metrics,
+				arms, metrics)
 		}
 		return checkVector("U0", o.U0.data, arms*metrics)
 	}

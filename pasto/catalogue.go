@@ -2,6 +2,8 @@ package pasto
 
 import (
 	"strings"
+
+	"github.com/noregret/noregret"
 )
 
 // Entry is an algorithm with a name.
@@ -58,7 +60,8 @@ func Algorithms() []Entry {
 			Name: "theorem", Doc: "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon",
 			New: func(f Objective, arms, rounds int, start []float64) (Learner, error) {
 				if rounds < 1 {
-					return nil, bad("rounds", "%d: this algorithm's step is 1/√T: want a horizon T of at least 1 round",
+					return nil, noregret.BadInputf("rounds",
+						"%d: this algorithm's step is 1/√T: want a horizon T of at least 1 round",
 						rounds)
 				}
 				o := TheoremOptions(1, rounds)
@@ -120,7 +123,8 @@ func noStart(start []float64) error {
 	if start == nil {
 		return nil
 	}
-	return bad("start", "this algorithm has no starting mixture: it serves every arm first; leave it out, or take "+
+	return noregret.BadInputf("start", "this algorithm has no starting mixture: it serves every arm first; leave it "+
+		"out, or take "+
 		"Algorithm 1 or s-scgd")
 }
 
@@ -136,5 +140,5 @@ func NewByName(name string, f Objective, arms, rounds int, start []float64) (Lea
 		}
 		names = append(names, e.Name)
 	}
-	return nil, bad("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
+	return nil, noregret.BadInputf("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -188,23 +190,24 @@ func NewConfident(f Objective, arms int, o ConfidentOptions) (*Confident, error)
 			*v.v = v.def
 		}
 		if !finite(*v.v) {
-			return nil, bad(v.name, "%v: want a finite number; 0 is the default of %v, negative none", *v.v, v.def)
+			return nil, noregret.BadInputf(v.name, "%v: want a finite number; 0 is the default of %v, negative none",
+				*v.v, v.def)
 		}
 	}
 	if o.Shrink == 0 {
 		o.Shrink = 2
 	}
 	if !finite(o.Shrink) {
-		return nil, bad("shrink", "%v: want a finite number", o.Shrink)
+		return nil, noregret.BadInputf("shrink", "%v: want a finite number", o.Shrink)
 	}
 	if o.Alarm == 0 {
 		o.Alarm = 6
 	}
 	if !finite(o.Alarm) {
-		return nil, bad("alarm", "%v: want a finite number", o.Alarm)
+		return nil, noregret.BadInputf("alarm", "%v: want a finite number", o.Alarm)
 	}
 	if !(o.Floor >= 0 && o.Floor <= 1) {
-		return nil, bad("floor", "%v: want a share from 0 to 1", o.Floor)
+		return nil, noregret.BadInputf("floor", "%v: want a share from 0 to 1", o.Floor)
 	}
 	l := &Confident{objective: f, options: o, hard: hard}
 	m := f.Dim()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -74,14 +76,14 @@ type continuousState struct {
 func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*Continuous, error) {
 	d := len(lower)
 	if d == 0 {
-		return nil, bad("box", "it has no side: want a dimension of at least 1")
+		return nil, noregret.BadInputf("box", "it has no side: want a dimension of at least 1")
 	}
 	if len(upper) != d {
-		return nil, bad("box", "%d lower and %d upper sides", d, len(upper))
+		return nil, noregret.BadInputf("box", "%d lower and %d upper sides", d, len(upper))
 	}
 	for i := range lower {
 		if !(math.Abs(lower[i]) <= largest) || !(math.Abs(upper[i]) <= largest) || !(lower[i] <= upper[i]) {
-			return nil, bad(fmt.Sprintf("box[%d]", i),
+			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
 				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
 					"uniform exploration", lower[i], upper[i], largest)
 		}
@@ -100,8 +102,9 @@ func NewContinuous(f Objective, lower, upper []float64, o ContinuousOptions) (*C
 	}
 	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 ||
 		!(o.Tolerance >= 0) {
-		return nil, bad("options", "%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least 1, a "+
-			"tolerance of at least 0", o)
+		return nil, noregret.BadInputf("options",
+			"%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least 1, a "+
+				"tolerance of at least 0", o)
 	}
 	l, err := NewConfident(f, o.Nodes, o.Learner)
 	if err != nil {

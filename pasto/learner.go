@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/noregret/noregret"
 )
 
 // Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed
@@ -81,11 +83,11 @@ func retirable(k int, active []bool) error {
 	}
 	switch {
 	case k < 0 || k >= len(active):
-		return bad("arm", "%d is unknown: want one of 0 to %d", k, len(active)-1)
+		return noregret.BadInputf("arm", "%d is unknown: want one of 0 to %d", k, len(active)-1)
 	case !active[k]:
-		return bad("arm", "%d is retired already", k)
+		return noregret.BadInputf("arm", "%d is retired already", k)
 	case live == 1:
-		return bad("arm", "%d is the last active one: at least one must stay", k)
+		return noregret.BadInputf("arm", "%d is the last active one: at least one must stay", k)
 	}
 	return nil
 }
@@ -96,7 +98,7 @@ func checkProblem(f Objective, arms int) error {
 		return err
 	}
 	if arms < 1 {
-		return bad("arms", "%d: want at least 1", arms)
+		return noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if u, ok := f.(*Utility); ok && u.boxed() {
 		return checkConcave(u, u.Lower, u.Upper, 100, 0, 1e-6)
@@ -110,7 +112,8 @@ func checkObjective(f Objective, arms int) error {
 		return err
 	}
 	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations and a "+
+		return noregret.BadInputf("objective", "it has a hard guardrail, which has no gradient: learn with squared "+
+			"violations and a "+
 			"larger lambda for smaller ones, or with the default")
 	}
 	return nil
@@ -129,7 +132,7 @@ func (in *intake) take(f Objective, obs []Observation, round int, p []float64, a
 	total float64, err error,
 ) {
 	if len(obs) == 0 {
-		return nil, 0, bad("observations", "none in round %d: want at least one group", round)
+		return nil, 0, noregret.BadInputf("observations", "none in round %d: want at least one group", round)
 	}
 	for i := range obs {
 		if err := obs[i].check(i, f.Dim(), round, p, active); err != nil {
@@ -211,7 +214,7 @@ func (o *Observation) check(i, metrics, round int, p []float64, active []bool) e
 }
 
 func observed(i int, format string, args ...any) error {
-	return bad(fmt.Sprintf("observations[%d]", i), format, args...)
+	return noregret.BadInputf(fmt.Sprintf("observations[%d]", i), format, args...)
 }
 
 // Scheme is a way to draw Q arms of a round.

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
 )
 
-const snapshotMagic = "noregret-pasto-1\n"
+const snapshotMagic = "noregret-pasto-2\n"
 
 // mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's,
 // with rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the
@@ -52,7 +54,7 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	}
 	for k, v := range start {
 		if v < leastShare {
-			return nil, bad(fmt.Sprintf("start[%d]", k),
+			return nil, noregret.BadInputf(fmt.Sprintf("start[%d]", k),
 				"%v: want a share of at least %v, as an arm without one would never be found by steps that multiply", v,
 				leastShare)
 		}
@@ -140,7 +142,8 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 		}
 	}
 	if !finite(low) || !finite(high) {
-		return bad("gradient", "it has the values %v to %v: the observations are too large for the objective", low,
+		return noregret.BadInputf("gradient", "it has the values %v to %v: the observations are too large for the "+
+			"objective", low,
 			high)
 	}
 	if most := max(math.Abs(low), math.Abs(high)); clip > 0 && float64(gamma*most) > clip {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -76,10 +78,10 @@ func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
 // Validate implements [Objective].
 func (g *Goals) Validate() error {
 	if g == nil {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if !(g.soft >= 0) || math.IsInf(g.soft, 1) {
-		return bad("soft", "%v: want a finite number, at least 0", g.soft)
+		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", g.soft)
 	}
 	return validateMetrics(g.metrics)
 }
@@ -239,7 +241,7 @@ func (g *Goals) bounds(metric int) (lower, upper float64) {
 // [Observation.Control]; it is exported for hosts that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
-		return bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+		return noregret.BadInputf("dst", "it has room for %d values: want %d", len(dst), g.Dim())
 	}
 	if err := checkVector("metrics", values, g.Dim()); err != nil {
 		return err
@@ -247,7 +249,8 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	relative := g.HasRelative()
 	if relative {
 		if control == nil {
-			return bad("control", "none in this round: %q is relative and needs the control group's metrics",
+			return noregret.BadInputf("control",
+				"none in this round: %q is relative and needs the control group's metrics",
 				g.relative())
 		}
 		if err := checkVector("control", control, g.Dim()); err != nil {
@@ -257,11 +260,13 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if !m.Admits(values[i]) {
-			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				values[i], m.Lower, m.Upper)
 		}
 		if m.Relative && !m.Admits(control[i]) {
-			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				control[i], m.Lower, m.Upper)
 		}
 	}
@@ -287,10 +292,10 @@ func (g *Goals) relative() string {
 // validate is f.Validate for an f that may be nil, or a nil pointer in an interface.
 func validate(f Objective) error {
 	if f == nil {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if v := reflect.ValueOf(f); v.Kind() == reflect.Pointer && v.IsNil() {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	return f.Validate()
 }

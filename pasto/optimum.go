@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Optimum is a mixture with a certificate.
@@ -50,7 +52,8 @@ func (o *Optimum) Support() []int {
 func checkGradient(f Objective, theta, d []float64) error {
 	for i, v := range d {
 		if !finite(v) {
-			return bad("objective", "%s: its gradient at θ = %v has component %d = %v: want finite numbers", nameOf(f),
+			return noregret.BadInputf("objective",
+				"%s: its gradient at θ = %v has component %d = %v: want finite numbers", nameOf(f),
 				theta, i, v)
 		}
 	}
@@ -77,9 +80,11 @@ func BestSingle(f Objective, means *Table) (arm int, value float64, err error) {
 	arm, value = bestSingle(f, means)
 	if arm < 0 {
 		if g, ok := f.(*Goals); ok && g.HasHard() {
-			return 0, 0, bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.arms)
+			return 0, 0, noregret.BadInputf("means", "infeasible: none of the %d arms holds the hard guardrails",
+				means.arms)
 		}
-		return 0, 0, bad("means", "%s: it is -Inf, which is forbidden, at each of the %d arms", nameOf(f), means.arms)
+		return 0, 0, noregret.BadInputf("means", "%s: it is -Inf, which is forbidden, at each of the %d arms",
+			nameOf(f), means.arms)
 	}
 	return arm, value, nil
 }
@@ -92,7 +97,7 @@ func checkValues(f Objective, means *Table) error {
 	}
 	for k := range means.arms {
 		if v := f.Value(means.Arm(k)); v != v || math.IsInf(v, 1) {
-			return bad("objective",
+			return noregret.BadInputf("objective",
 				"%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", nameOf(f), v, k,
 				means.Arm(k))
 		}
@@ -146,7 +151,8 @@ func Maximize(f Objective, means *Table, o SolverOptions) (*Optimum, error) {
 		o.Iterations = 200_000
 	}
 	if !(o.Tolerance > 0) || o.Iterations < 1 {
-		return nil, bad("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance, o.Iterations)
+		return nil, noregret.BadInputf("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance,
+			o.Iterations)
 	}
 	g, ok := f.(*Goals)
 	if !ok {
@@ -183,7 +189,7 @@ func maximizeSoft(f Objective, means *Table, o SolverOptions) (*Optimum, error) 
 	}
 	k, _ := bestSingle(f, means)
 	if k < 0 {
-		return nil, bad("objective", "%s: it has no finite value at any arm", nameOf(f))
+		return nil, noregret.BadInputf("objective", "%s: it has no finite value at any arm", nameOf(f))
 	}
 	p := make([]float64, means.arms)
 	p[k] = 1
@@ -236,12 +242,13 @@ func Gap(f Objective, means *Table, p []float64) (float64, error) {
 		return 0, err
 	}
 	if g, ok := f.(*Goals); ok && g.HasHard() {
-		return 0, bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by dual "+
-			"prices")
+		return 0, noregret.BadInputf("objective",
+			"it has a hard guardrail, which has no gradient: Maximize certifies such by dual "+
+				"prices")
 	}
 	v := gapOf(f, means, p)
 	if !finite(v) {
-		return 0, bad("objective", "%s: its gradient at the mixture is not finite", nameOf(f))
+		return 0, noregret.BadInputf("objective", "%s: its gradient at the mixture is not finite", nameOf(f))
 	}
 	return v, nil
 }
@@ -252,7 +259,7 @@ func gapOf(f Objective, means *Table, p []float64) float64 {
 	f.Gradient(d, theta)
 	top, mean := math.Inf(-1), 0.0
 	for k, w := range p {
-		g := convex.Dot(means.Arm(k), d)
+		g := vec.Dot(means.Arm(k), d)
 		top = max(top, g)
 		mean += float64(w * g)
 	}

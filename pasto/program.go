@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
@@ -124,7 +126,7 @@ func (lp *program) tighten() {
 func (lp *program) aim(d []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range lp.gain {
-		v := convex.Dot(lp.means.Arm(k), d)
+		v := vec.Dot(lp.means.Arm(k), d)
 		lp.gain[k] = v
 		low, high = min(low, v), max(high, v)
 	}
@@ -293,10 +295,11 @@ func (lp *program) run(first bool) error {
 	}
 	for round := 0; ; round++ {
 		if round > most {
-			return bad("means", "the linear program did not end in %d steps: it is too ill-conditioned", round)
+			return noregret.BadInputf("means", "the linear program did not end in %d steps: it is too ill-conditioned",
+				round)
 		}
 		if !lp.factor(lp.x, lp.rhs, false) || !lp.multipliers(first) {
-			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
 		enter, best := -1, lp.tol
 		columns := k + 2*m
@@ -318,7 +321,7 @@ func (lp *program) run(first bool) error {
 		}
 		lp.column(lp.col, enter)
 		if !lp.factor(lp.dir, lp.col, false) {
-			return bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
 		leave, step := -1, math.Inf(1)
 		for i, d := range lp.dir {
@@ -334,7 +337,7 @@ func (lp *program) run(first bool) error {
 			}
 		}
 		if leave < 0 {
-			return bad("means", "the linear program is unbounded: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program is unbounded: it is too ill-conditioned")
 		}
 		lp.inBasis[lp.basis[leave]] = false
 		lp.basis[leave] = enter

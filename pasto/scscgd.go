@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // SCGDOptions are the parameters of [NewSCGD].
@@ -64,7 +66,7 @@ func NewSCGD(f Objective, arms int, o SCGDOptions) (*SCGD, error) {
 		return nil, err
 	}
 	if o.Ship < ShipAverage || o.Ship > ShipExploit {
-		return nil, bad("ship", "%d: want one of the four iterates", int(o.Ship))
+		return nil, noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Ship))
 	}
 	m, err := newMirror(arms, o.Start, o.Exploration, 0, IID, 0)
 	if err != nil {
@@ -113,7 +115,7 @@ func (l *SCGD) Observe(obs []Observation) error {
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
-		l.g[o.Arm] += float64(share(o)*convex.Dot(o.Metrics, l.d)) / l.p[o.Arm]
+		l.g[o.Arm] += float64(share(o)*vec.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
 	if err := l.step(l.g, gamma, 0); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -68,7 +70,7 @@ func NewSingle(f Objective, arms int, rule Rule) (*Single, error) {
 		return nil, err
 	}
 	if rule < Eliminate || rule > Thompson {
-		return nil, bad("rule", "%d: want Eliminate, UCB or Thompson", int(rule))
+		return nil, noregret.BadInputf("rule", "%d: want Eliminate, UCB or Thompson", int(rule))
 	}
 	m := f.Dim()
 	l := &Single{
@@ -201,7 +203,7 @@ func (l *Single) checkArm(k int) error {
 	m := l.objective.Dim()
 	theta := l.s.Mean[k*m : (k+1)*m]
 	if v := l.objective.Value(theta); !finite(v) {
-		return bad("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
+		return noregret.BadInputf("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
 			nameOf(l.objective), v, k, theta)
 	}
 	l.objective.Gradient(l.d, theta)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -17,10 +19,10 @@ type Table struct {
 // NewTable makes μ of K arms and M metrics, all 0.
 func NewTable(arms, metrics int) (*Table, error) {
 	if arms < 1 {
-		return nil, bad("arms", "%d: want at least 1", arms)
+		return nil, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if metrics < 1 {
-		return nil, bad("metrics", "%d: want at least 1", metrics)
+		return nil, noregret.BadInputf("metrics", "%d: want at least 1", metrics)
 	}
 	return newTable(arms, metrics), nil
 }
@@ -32,7 +34,8 @@ func newTable(arms, metrics int) *Table {
 // TableOf makes μ of its rows, one for each metric, as in the paper: rows[m][k].
 func TableOf(rows ...[]float64) (*Table, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, bad("means", "they are of %d metrics and no arm: want at least one of each", len(rows))
+		return nil, noregret.BadInputf("means", "they are of %d metrics and no arm: want at least one of each",
+			len(rows))
 	}
 	t := newTable(len(rows[0]), len(rows))
 	for m, row := range rows {
@@ -78,17 +81,17 @@ func (t *Table) Clone() *Table {
 
 func (t *Table) check(f Objective) error {
 	if t == nil || t.arms == 0 {
-		return bad("means", "none: want a table")
+		return noregret.BadInputf("means", "none: want a table")
 	}
 	if err := validate(f); err != nil {
 		return err
 	}
 	if f.Dim() != t.metrics {
-		return bad("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
+		return noregret.BadInputf("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
 	}
 	for i, v := range t.data {
 		if !(math.Abs(v) <= largest) {
-			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
+			return noregret.BadInputf(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
 				"%v: want a finite number, of size at most %v", v, largest)
 		}
 	}
@@ -119,12 +122,12 @@ func checkMixture(place string, p []float64, n int) error {
 	sum := 0.0
 	for k, v := range p {
 		if v < 0 {
-			return bad(fmt.Sprintf("%s[%d]", place, k), "%v: want a share, at least 0", v)
+			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, k), "%v: want a share, at least 0", v)
 		}
 		sum += v
 	}
 	if math.Abs(sum-1) > 1e-9 {
-		return bad(place, "it sums to %v: want 1 within 1e-9", sum)
+		return noregret.BadInputf(place, "it sums to %v: want 1 within 1e-9", sum)
 	}
 	return nil
 }
