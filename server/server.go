@@ -16,7 +16,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/atomicfile"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // Server is the decision service on one log. Make one with [New], serve its [Server.Handler], and
@@ -332,7 +332,7 @@ func noSuch(name string) error {
 // Optimum is the best mixture of an experiment's arms by the means as they are known now, by index
 // of the arms of its policy, with a certificate; nil where none can be told
 // ([experiment.State.Optimum]).
-func (s *Server) Optimum(name string) (*pasto.Optimum, error) {
+func (s *Server) Optimum(name string) (*optimum.Optimum, error) {
 	s.mu.RLock()
 	solve, err := s.state.Optimum(name)
 	s.mu.RUnlock()
