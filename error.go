@@ -74,6 +74,12 @@ func Errorf(code Code, place, format string, args ...any) *Error {
 	return &Error{Code: code, Place: place, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
+// BadInputf is [Errorf] with the code [BadInput]: the error of an argument or of data that breaks a
+// rule.
+func BadInputf(place, format string, args ...any) *Error {
+	return Errorf(BadInput, place, format, args...)
+}
+
 // CodeOf returns the code of the first [Error] in err's chain, or [Internal] when
 // there is none. It returns "" for a nil err.
 func CodeOf(err error) Code {

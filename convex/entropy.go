@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // NegativeEntropy is ψ(x) = Σ x_i ln x_i on x ≥ 0, with 0 ln 0 = 0 (spec P.H): gradient 1 + ln x_i,
@@ -182,7 +183,7 @@ func restrictEntropy(s Set, shift float64) (pair, error) {
 // entropyArgmax writes clip(e^{θ_i−ν}, l_i, u_i) with the ν for which it sums to s: Newton's method
 // on ν ↦ ln of the free part, kept in a bracket. At most 100 passes, about 6 are usual.
 func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
-	_, top := argmax(theta)
+	_, top := vec.ArgMax(theta)
 	lo, hi := math.Inf(-1), math.Inf(1)
 	nu := LogSumExp(theta) - top - portable.Log(c.sum)
 	step := 1.0

@@ -4,6 +4,8 @@ import (
 	"encoding"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/box"
@@ -97,11 +99,13 @@ type boxed struct {
 func (b *boxed) Point(k int) []float64 { return b.c.Point(k) }
 
 // AddArm implements [Maker].
-func (b *boxed) AddArm() error { return bad("arm", "the points of a box are chosen by the policy") }
+func (b *boxed) AddArm() error {
+	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
+}
 
 // RetireArm implements [Maker].
 func (b *boxed) RetireArm(int) error {
-	return bad("arm", "the points of a box are chosen by the policy")
+	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
 }
 
 // fixed is a mixture that never changes by itself.
@@ -123,7 +127,7 @@ func (f *fixed) AddArm() error {
 // everything, to the newest of the others.
 func (f *fixed) RetireArm(k int) error {
 	if k < 0 || k >= len(f.p) || len(f.p) < 2 {
-		return bad("arm", "%d is unknown, or the only one", k)
+		return noregret.BadInputf("arm", "%d is unknown, or the only one", k)
 	}
 	rest := 1 - f.p[k]
 	p := slices.Clone(f.p)
@@ -162,7 +166,7 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 // at least 0 ([Guardrail] explains in which form).
 func (d *Definition) goals() (*pasto.Goals, error) {
 	if d.Objective == nil {
-		return nil, bad("objective", "there is none")
+		return nil, noregret.BadInputf("objective", "there is none")
 	}
 	var metrics []pasto.Metric
 	for _, g := range d.Objective.Goals {

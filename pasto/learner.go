@@ -3,7 +3,7 @@ package pasto
 import (
 	"encoding"
 
-	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret"
 )
 
 // Rand is the randomness of draws; the generators of math/rand/v2 have its methods. It is handed
@@ -75,7 +75,7 @@ func CheckProblem(f Objective, arms int) error {
 		return err
 	}
 	if arms < 1 {
-		return check.Bad("arms", "%d: want at least 1", arms)
+		return noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if u, ok := f.(*Utility); ok && u.boxed() {
 		return checkConcave(u, u.Lower, u.Upper, 100, 0, 1e-6)

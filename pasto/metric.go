@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -44,7 +45,7 @@ func (d *Direction) UnmarshalText(text []byte) error {
 	case "down":
 		*d = Down
 	default:
-		return check.Bad("direction", "%q: want up or down", text)
+		return noregret.BadInputf("direction", "%q: want up or down", text)
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return check.Bad("role", "%q: want primary, guardrail or report", text)
+	return noregret.BadInputf("role", "%q: want primary, guardrail or report", text)
 }
 
 // Metric describes one number that is measured for every group of units: data, so that a definition
@@ -173,35 +174,38 @@ func (m *Metric) validate(i int) error {
 	place := fmt.Sprintf("metrics[%d]", i)
 	switch {
 	case m.Name == "":
-		return check.Bad(place, "it has no name")
+		return noregret.BadInputf(place, "it has no name")
 	case m.Direction != Up && m.Direction != Down:
-		return check.Bad(place, "direction %d of %q: want up or down", int(m.Direction), m.Name)
+		return noregret.BadInputf(place, "direction %d of %q: want up or down", int(m.Direction), m.Name)
 	case m.Role < Primary || m.Role > Report:
-		return check.Bad(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
+		return noregret.BadInputf(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
-		return check.Bad(place, "weight %v of %q: want a finite number, at least 0 (else the objective is not "+
-			"concave and "+
-			"increasing)", m.Weight, m.Name)
+		return noregret.BadInputf(place,
+			"weight %v of %q: want a finite number, at least 0 (else the objective is not "+
+				"concave and "+
+				"increasing)", m.Weight, m.Name)
 	case !check.Finite(m.Threshold):
-		return check.Bad(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
+		return noregret.BadInputf(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
-		return check.Bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is "+
+		return noregret.BadInputf(place, "lambda %v of %q: want a finite number above 0, as a negative price of "+
+			"violations is "+
 			"not "+
 			"concave", m.Lambda, m.Name)
 	case !check.Finite(m.Lower) || !check.Finite(m.Upper) || m.Upper < m.Lower:
-		return check.Bad(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
+		return noregret.BadInputf(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
-		return check.Bad(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
+		return noregret.BadInputf(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
 	case m.Role != Guardrail && (m.Hard || m.Relative):
-		return check.Bad(place, "%q is hard or relative and no guardrail", m.Name)
+		return noregret.BadInputf(place, "%q is hard or relative and no guardrail", m.Name)
 	case m.Role != Guardrail && (m.Threshold != 0 || m.Lambda != 0 || m.Slack != 0):
-		return check.Bad(place,
+		return noregret.BadInputf(place,
 			"%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave "+
 				"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
 	case m.Role != Primary && m.Weight != 0:
-		return check.Bad(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
+		return noregret.BadInputf(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
 	case m.Relative && !(math.Abs(m.Threshold) <= check.MostRelative):
-		return check.Bad(place, "threshold %v of %q: want a fraction of the control's value, of size at most %v",
+		return noregret.BadInputf(place, "threshold %v of %q: want a fraction of the control's value, of size at "+
+			"most %v",
 			m.Threshold,
 			m.Name, check.MostRelative)
 	}
@@ -210,7 +214,7 @@ func (m *Metric) validate(i int) error {
 
 func validateMetrics(metrics []Metric) error {
 	if len(metrics) == 0 {
-		return check.Bad("metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: want at least one")
 	}
 	seen := make(map[string]int, len(metrics))
 	primaries := 0
@@ -220,7 +224,8 @@ func validateMetrics(metrics []Metric) error {
 			return err
 		}
 		if j, ok := seen[m.Name]; ok {
-			return check.Bad(fmt.Sprintf("metrics[%d]", i), "the name %q is that of metrics[%d] too", m.Name, j)
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "the name %q is that of metrics[%d] too", m.Name,
+				j)
 		}
 		seen[m.Name] = i
 		if m.Role == Primary {
@@ -228,7 +233,7 @@ func validateMetrics(metrics []Metric) error {
 		}
 	}
 	if primaries == 0 {
-		return check.Bad("metrics", "none of the %d is primary: want at least one to improve", len(metrics))
+		return noregret.BadInputf("metrics", "none of the %d is primary: want at least one to improve", len(metrics))
 	}
 	return nil
 }
@@ -236,15 +241,15 @@ func validateMetrics(metrics []Metric) error {
 // ValidateNames refuses an empty list of arms and names that are empty or repeated.
 func ValidateNames(arms []string) error {
 	if len(arms) == 0 {
-		return check.Bad("arms", "none: want at least one")
+		return noregret.BadInputf("arms", "none: want at least one")
 	}
 	seen := make(map[string]int, len(arms))
 	for i, a := range arms {
 		if a == "" {
-			return check.Bad(fmt.Sprintf("arms[%d]", i), "it has no name")
+			return noregret.BadInputf(fmt.Sprintf("arms[%d]", i), "it has no name")
 		}
 		if j, ok := seen[a]; ok {
-			return check.Bad(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
+			return noregret.BadInputf(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
 		}
 		seen[a] = i
 	}

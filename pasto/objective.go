@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -93,10 +94,10 @@ func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
 // Validate implements [Objective].
 func (g *Goals) Validate() error {
 	if g == nil {
-		return check.Bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if !(g.soft >= 0) || math.IsInf(g.soft, 1) {
-		return check.Bad("soft", "%v: want a finite number, at least 0", g.soft)
+		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", g.soft)
 	}
 	return validateMetrics(g.metrics)
 }
@@ -256,7 +257,7 @@ func (g *Goals) Range(metric int) (lower, upper float64) {
 // [Observation.Control]; it is exported for hosts that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
-		return check.Bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+		return noregret.BadInputf("dst", "it has room for %d values: want %d", len(dst), g.Dim())
 	}
 	if err := check.Vector("metrics", values, g.Dim()); err != nil {
 		return err
@@ -264,7 +265,8 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	relative := g.HasRelative()
 	if relative {
 		if control == nil {
-			return check.Bad("control", "none in this round: %q is relative and needs the control group's metrics",
+			return noregret.BadInputf("control",
+				"none in this round: %q is relative and needs the control group's metrics",
 				g.relative())
 		}
 		if err := check.Vector("control", control, g.Dim()); err != nil {
@@ -274,11 +276,13 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if !m.Admits(values[i]) {
-			return check.Bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				values[i], m.Lower, m.Upper)
 		}
 		if m.Relative && !m.Admits(control[i]) {
-			return check.Bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				control[i], m.Lower, m.Upper)
 		}
 	}
@@ -304,10 +308,10 @@ func (g *Goals) relative() string {
 // validate is f.Validate for an f that may be nil, or a nil pointer in an interface.
 func validate(f Objective) error {
 	if f == nil {
-		return check.Bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if v := reflect.ValueOf(f); v.Kind() == reflect.Pointer && v.IsNil() {
-		return check.Bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	return f.Validate()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -17,10 +18,10 @@ type Table struct {
 // NewTable makes μ of K arms and M metrics, all 0.
 func NewTable(arms, metrics int) (*Table, error) {
 	if arms < 1 {
-		return nil, check.Bad("arms", "%d: want at least 1", arms)
+		return nil, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if metrics < 1 {
-		return nil, check.Bad("metrics", "%d: want at least 1", metrics)
+		return nil, noregret.BadInputf("metrics", "%d: want at least 1", metrics)
 	}
 	return newTable(arms, metrics), nil
 }
@@ -32,7 +33,8 @@ func newTable(arms, metrics int) *Table {
 // TableOf makes μ of its rows, one for each metric, as in the paper: rows[m][k].
 func TableOf(rows ...[]float64) (*Table, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, check.Bad("means", "they are of %d metrics and no arm: want at least one of each", len(rows))
+		return nil, noregret.BadInputf("means", "they are of %d metrics and no arm: want at least one of each",
+			len(rows))
 	}
 	t := newTable(len(rows[0]), len(rows))
 	for m, row := range rows {
@@ -93,17 +95,17 @@ func (t *Table) Clone() *Table {
 // metrics: finite and of size at most 1e100.
 func (t *Table) CheckFor(f Objective) error {
 	if t == nil || t.arms == 0 {
-		return check.Bad("means", "none: want a table")
+		return noregret.BadInputf("means", "none: want a table")
 	}
 	if err := validate(f); err != nil {
 		return err
 	}
 	if f.Dim() != t.metrics {
-		return check.Bad("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
+		return noregret.BadInputf("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
 	}
 	for i, v := range t.data {
 		if !(math.Abs(v) <= check.Largest) {
-			return check.Bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
+			return noregret.BadInputf(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
 				"%v: want a finite number, of size at most %v", v, check.Largest)
 		}
 	}

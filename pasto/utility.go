@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret"
 )
 
 // Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f
@@ -82,22 +82,24 @@ func (u *Utility) Constants(_, _ []float64) (lipschitz, smooth float64) {
 func (u *Utility) Validate() error {
 	switch {
 	case u == nil:
-		return check.Bad("utility", "nil: want an objective")
+		return noregret.BadInputf("utility", "nil: want an objective")
 	case u.Metrics < 1:
-		return check.Bad("utility", "it is of %d metrics: want at least 1", u.Metrics)
+		return noregret.BadInputf("utility", "it is of %d metrics: want at least 1", u.Metrics)
 	case u.U == nil || u.DU == nil:
-		return check.Bad("utility", "value or gradient is nil: want both")
+		return noregret.BadInputf("utility", "value or gradient is nil: want both")
 	case u.Directions != nil && len(u.Directions) != u.Metrics:
-		return check.Bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
+		return noregret.BadInputf("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
 	case u.Lower != nil && len(u.Lower) != u.Metrics || u.Upper != nil && len(u.Upper) != u.Metrics:
-		return check.Bad("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower), len(u.Upper),
+		return noregret.BadInputf("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower),
+			len(u.Upper),
 			u.Metrics)
 	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
-		return check.Bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
+		return noregret.BadInputf("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
 	}
 	for i := range u.Metrics {
 		if lower, upper := u.Range(i); !(lower < upper) {
-			return check.Bad(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less", lower,
+			return noregret.BadInputf(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less",
+				lower,
 				upper)
 		}
 	}

@@ -80,7 +80,7 @@ func culprit(raw []byte, at int, rules Rules) string {
 }
 
 func fault(path, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, path, format, args...)
+	return noregret.BadInputf(path, format, args...)
 }
 
 // halfPair is the place of the first escape that is half of a surrogate pair, or -1.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -130,27 +131,28 @@ func (o *Options) validate(arms, metrics int) error {
 	}
 	switch {
 	case !(o.Pseudocount >= 0) || math.IsInf(o.Pseudocount, 1):
-		return check.Bad("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudocount)
+		return noregret.BadInputf("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudocount)
 	case !(o.StepClip >= 0):
-		return check.Bad("step clip", "%v: want a number, at least 0", o.StepClip)
+		return noregret.BadInputf("step clip", "%v: want a number, at least 0", o.StepClip)
 	case !(o.MinExploration >= 0 && o.MinExploration <= 1):
-		return check.Bad("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
+		return noregret.BadInputf("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
 	case !(o.AverageDecay >= 0 && o.AverageDecay <= 1):
-		return check.Bad("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
+		return noregret.BadInputf("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
 	case o.Scheme != pasto.IID && o.Scheme != pasto.Systematic:
-		return check.Bad("scheme", "%d: want IID or Systematic", int(o.Scheme))
+		return noregret.BadInputf("scheme", "%d: want IID or Systematic", int(o.Scheme))
 	case o.Deploy < DeployAverage || o.Deploy > DeployExploit:
-		return check.Bad("ship", "%d: want one of the four iterates", int(o.Deploy))
+		return noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Deploy))
 	}
 	if o.U0 != nil {
 		if o.U0.Arms() != arms || o.U0.Metrics() != metrics {
-			return check.Bad("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.Arms(), o.U0.Metrics(), arms,
+			return noregret.BadInputf("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.Arms(),
+				o.U0.Metrics(), arms,
 				metrics)
 		}
 		for k := range arms {
 			for i, v := range o.U0.Arm(k) {
 				if !check.Finite(v) {
-					return check.Bad(fmt.Sprintf("U0[%d]", k*metrics+i), "%v: want a finite number", v)
+					return noregret.BadInputf(fmt.Sprintf("U0[%d]", k*metrics+i), "%v: want a finite number", v)
 				}
 			}
 		}

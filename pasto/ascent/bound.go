@@ -3,8 +3,8 @@ package ascent
 import (
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // Constants are what Theorem 1 needs to know: ‖∇f‖ ≤ Gradient, f Smooth-smooth, ‖μ‖_F ≤
@@ -18,7 +18,7 @@ func (c *Constants) check() error {
 		v    float64
 	}{{"gradient", c.Gradient}, {"smooth", c.Smooth}, {"means", c.Means}, {"step", c.Step}} {
 		if !(v.v >= 0) || math.IsInf(v.v, 1) {
-			return check.Bad(v.name, "%v: want a finite bound, at least 0", v.v)
+			return noregret.BadInputf(v.name, "%v: want a finite bound, at least 0", v.v)
 		}
 	}
 	return nil
@@ -31,10 +31,10 @@ func TheoremConstant(arms int, c Constants) (float64, error) {
 		return 0, err
 	}
 	if arms < 1 {
-		return 0, check.Bad("arms", "%d: want at least 1", arms)
+		return 0, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if c.Step == 0 {
-		return 0, check.Bad("step", "0: want a bound on ‖g‖ above 0, by which the theorem divides")
+		return 0, noregret.BadInputf("step", "0: want a bound on ‖g‖ above 0, by which the theorem divides")
 	}
 	u := float64(c.Means * c.Means)
 	inner := float64(c.Gradient*c.Gradient) + float64(u*float64(c.Smooth*c.Smooth))
@@ -83,14 +83,15 @@ func SupportedBound(b Supported) (float64, error) {
 	}
 	switch {
 	case b.Arms < 1 || b.Groups < 1 || b.Rounds < 1:
-		return 0, check.Bad("bound", "%d arms, %d groups and %d rounds: want at least 1 of each", b.Arms, b.Groups,
+		return 0, noregret.BadInputf("bound", "%d arms, %d groups and %d rounds: want at least 1 of each", b.Arms,
+			b.Groups,
 			b.Rounds)
 	case !(b.Gamma > 0) || math.IsInf(b.Gamma, 1):
-		return 0, check.Bad("gamma", "%v: want a finite step above 0", b.Gamma)
+		return 0, noregret.BadInputf("gamma", "%v: want a finite step above 0", b.Gamma)
 	case !(b.Noise >= 0) || math.IsInf(b.Noise, 1):
-		return 0, check.Bad("noise", "%v: want a finite number, at least 0", b.Noise)
+		return 0, noregret.BadInputf("noise", "%v: want a finite number, at least 0", b.Noise)
 	case !(b.Spread >= 0) || math.IsInf(b.Spread, 1):
-		return 0, check.Bad("spread", "%v: want a finite range, at least 0", b.Spread)
+		return 0, noregret.BadInputf("spread", "%v: want a finite range, at least 0", b.Spread)
 	}
 	if err := b.Explore.validate("exploration", 1); err != nil {
 		return 0, err
@@ -104,7 +105,8 @@ func SupportedBound(b Supported) (float64, error) {
 		}
 		if eps == 0 {
 			return 0,
-				check.Bad("exploration", "%v is 0 in round %d: want a share above 0, as the weights are up to K/ε",
+				noregret.BadInputf("exploration",
+					"%v is 0 in round %d: want a share above 0, as the weights are up to K/ε",
 					b.Explore, s)
 		}
 		sumEps += eps

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -100,29 +101,29 @@ func (e Estimator) String() string {
 func (e Estimator) validate(metrics int) error {
 	switch e.kind {
 	case 0:
-		return check.Bad("estimator", "the zero Estimator is none; make one with IPW, ArmMeans, ...")
+		return noregret.BadInputf("estimator", "the zero Estimator is none; make one with IPW, ArmMeans, ...")
 	case kindClipped:
 		if !(e.param >= 1) {
-			return check.Bad("estimator", "%v: want a largest weight of at least 1", e)
+			return noregret.BadInputf("estimator", "%v: want a largest weight of at least 1", e)
 		}
 	case kindIX:
 		if !(e.param >= 0) || math.IsInf(e.param, 1) {
-			return check.Bad("estimator", "%v: want a finite ζ, at least 0", e)
+			return noregret.BadInputf("estimator", "%v: want a finite ζ, at least 0", e)
 		}
 	case kindDiscountedIPW, kindDiscountedMeans:
 		if !(e.param > 0 && e.param <= 1) {
-			return check.Bad("estimator", "%v: want ρ in (0, 1]", e)
+			return noregret.BadInputf("estimator", "%v: want ρ in (0, 1]", e)
 		}
 	case kindWindow:
 		if !(e.param >= 1 && e.param <= 1e9) {
-			return check.Bad("estimator", "%v: want a window of 1 to 1e9 rounds", e)
+			return noregret.BadInputf("estimator", "%v: want a window of 1 to 1e9 rounds", e)
 		}
 	}
 	if e.baseline != nil {
 		switch e.kind {
 		case kindIPW, kindClipped, kindIX, kindDiscountedIPW:
 		default:
-			return check.Bad("estimator", "%v: a baseline is for importance-weighted sums", e)
+			return noregret.BadInputf("estimator", "%v: a baseline is for importance-weighted sums", e)
 		}
 		return check.Vector("baseline", e.baseline, metrics)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
@@ -53,7 +54,7 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 	}
 	for k, v := range start {
 		if v < leastShare {
-			return nil, check.Bad(fmt.Sprintf("start[%d]", k),
+			return nil, noregret.BadInputf(fmt.Sprintf("start[%d]", k),
 				"%v: want a share of at least %v, as an arm without one would never be found by steps that multiply", v,
 				leastShare)
 		}
@@ -141,7 +142,8 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 		}
 	}
 	if !check.Finite(low) || !check.Finite(high) {
-		return check.Bad("gradient", "it has the values %v to %v: the observations are too large for the objective",
+		return noregret.BadInputf("gradient", "it has the values %v to %v: the observations are too large for the "+
+			"objective",
 			low,
 			high)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret"
 )
 
 // Schedule is a sequence of numbers by round t = 1, 2, ...: an exploration share ε_t or a step γ_t.
@@ -91,7 +91,7 @@ var probe = []int{1, 2, 10, 1000, 1_000_000}
 
 func (s Schedule) validate(place string, most float64) error {
 	if s.f == nil {
-		return check.Bad(place, "the zero Schedule is none; make one with Constant, PaperExploration, ...")
+		return noregret.BadInputf(place, "the zero Schedule is none; make one with Constant, PaperExploration, ...")
 	}
 	for _, t := range probe {
 		if _, err := s.in(place, t, most); err != nil {
@@ -105,7 +105,7 @@ func (s Schedule) validate(place string, most float64) error {
 func (s Schedule) in(place string, t int, most float64) (float64, error) {
 	v := s.At(t)
 	if !(v >= 0 && v <= most) || math.IsInf(v, 1) {
-		return 0, check.Bad(place, "%v is %v in round %d: want a finite number from 0 to %v", s, v, t, most)
+		return 0, noregret.BadInputf(place, "%v is %v in round %d: want a finite number from 0 to %v", s, v, t, most)
 	}
 	return v, nil
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
@@ -67,7 +68,7 @@ func NewSCGD(f pasto.Objective, arms int, o SCGDOptions) (*SCGD, error) {
 		return nil, err
 	}
 	if o.Deploy < DeployAverage || o.Deploy > DeployExploit {
-		return nil, check.Bad("ship", "%d: want one of the four iterates", int(o.Deploy))
+		return nil, noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Deploy))
 	}
 	m, err := newMirror(arms, o.Start, o.Exploration, 0, pasto.IID, 0)
 	if err != nil {
@@ -116,7 +117,7 @@ func (l *SCGD) Observe(obs []pasto.Observation) error {
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
-		l.g[o.Arm] += float64(share(o)*convex.Dot(o.Metrics, l.d)) / l.p[o.Arm]
+		l.g[o.Arm] += float64(share(o)*vec.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
 	if err := l.step(l.g, gamma, 0); err != nil {
 		return err

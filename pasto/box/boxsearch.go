@@ -3,11 +3,11 @@ package box
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -49,7 +49,7 @@ func (c *Learner) score(d, theta []float64) *column {
 	for i := range d {
 		d[i] /= x.unit
 	}
-	level, scale := convex.Dot(d, theta), 0.0
+	level, scale := vec.Dot(d, theta), 0.0
 	var points [][]float64
 	for k := range l.Arms() {
 		mean := l.Mean(k)
@@ -60,7 +60,7 @@ func (c *Learner) score(d, theta []float64) *column {
 		for i := range m {
 			v += float64(float64(d[i]*d[i]) * l.SquaredError(k, i))
 		}
-		a := convex.Dot(d, mean) - level
+		a := vec.Dot(d, mean) - level
 		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a),
 			append(x.noise, v)
 		scale += float64(a * a)
@@ -107,7 +107,7 @@ func (c *Learner) price(g *pasto.Goals, take func(*pasto.Metric) bool) (*column,
 			return nil, err
 		}
 		if !feasible {
-			return nil, check.Bad("guardrails", "no mixture holds them")
+			return nil, noregret.BadInputf("guardrails", "no mixture holds them")
 		}
 		part.Mean(theta, w.Best.Mixture)
 		h.Gradient(d, theta)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
@@ -79,14 +80,14 @@ type state struct {
 func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error) {
 	d := len(lower)
 	if d == 0 {
-		return nil, check.Bad("box", "it has no side: want a dimension of at least 1")
+		return nil, noregret.BadInputf("box", "it has no side: want a dimension of at least 1")
 	}
 	if len(upper) != d {
-		return nil, check.Bad("box", "%d lower and %d upper sides", d, len(upper))
+		return nil, noregret.BadInputf("box", "%d lower and %d upper sides", d, len(upper))
 	}
 	for i := range lower {
 		if !(math.Abs(lower[i]) <= check.Largest) || !(math.Abs(upper[i]) <= check.Largest) || !(lower[i] <= upper[i]) {
-			return nil, check.Bad(fmt.Sprintf("box[%d]", i),
+			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
 				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
 					"uniform exploration", lower[i], upper[i], check.Largest)
 		}
@@ -105,9 +106,10 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 	}
 	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 ||
 		!(o.Tolerance >= 0) {
-		return nil, check.Bad("options", "%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least "+
-			"1, a "+
-			"tolerance of at least 0", o)
+		return nil, noregret.BadInputf("options",
+			"%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least "+
+				"1, a "+
+				"tolerance of at least 0", o)
 	}
 	l, err := confident.New(f, o.Nodes, o.Learner)
 	if err != nil {

@@ -3,10 +3,10 @@ package catalogue
 import (
 	"strings"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/single"
 )
 
@@ -68,7 +68,7 @@ func Algorithms() []Entry {
 			Name: "theorem", Doc: "Algorithm 1 with the settings of Theorem 1 for G = 1 and the given horizon",
 			New: func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
 				if rounds < 1 {
-					return nil, check.Bad("rounds",
+					return nil, noregret.BadInputf("rounds",
 						"%d: this algorithm's step is 1/√T: want a horizon T of at least 1 round",
 						rounds)
 				}
@@ -146,7 +146,8 @@ func noStart(start []float64) error {
 	if start == nil {
 		return nil
 	}
-	return check.Bad("start", "this algorithm has no starting mixture: it serves every arm first; leave it out, or "+
+	return noregret.BadInputf("start", "this algorithm has no starting mixture: it serves every arm first; leave it "+
+		"out, or "+
 		"take "+
 		"Algorithm 1 or s-scgd")
 }
@@ -163,5 +164,5 @@ func New(name string, f pasto.Objective, arms, rounds int, start []float64) (pas
 		}
 		names = append(names, e.Name)
 	}
-	return nil, check.Bad("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
+	return nil, noregret.BadInputf("algorithm", "%q is unknown: want one of %s", name, strings.Join(names, ", "))
 }

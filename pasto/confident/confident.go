@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -185,7 +186,8 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 			*v.v = v.def
 		}
 		if !check.Finite(*v.v) {
-			return nil, check.Bad(v.name, "%v: want a finite number; 0 is the default of %v, negative none", *v.v,
+			return nil, noregret.BadInputf(v.name, "%v: want a finite number; 0 is the default of %v, negative none",
+				*v.v,
 				v.def)
 		}
 	}
@@ -193,16 +195,16 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 		o.Shrink = 2
 	}
 	if !check.Finite(o.Shrink) {
-		return nil, check.Bad("shrink", "%v: want a finite number", o.Shrink)
+		return nil, noregret.BadInputf("shrink", "%v: want a finite number", o.Shrink)
 	}
 	if o.ChangeThreshold == 0 {
 		o.ChangeThreshold = 6
 	}
 	if !check.Finite(o.ChangeThreshold) {
-		return nil, check.Bad("alarm", "%v: want a finite number", o.ChangeThreshold)
+		return nil, noregret.BadInputf("alarm", "%v: want a finite number", o.ChangeThreshold)
 	}
 	if !(o.Floor >= 0 && o.Floor <= 1) {
-		return nil, check.Bad("floor", "%v: want a share from 0 to 1", o.Floor)
+		return nil, noregret.BadInputf("floor", "%v: want a share from 0 to 1", o.Floor)
 	}
 	l := &Learner{objective: f, options: o, hard: hard}
 	m := f.Dim()

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -38,7 +39,7 @@ func CheckFeasible(g *pasto.Goals, means *pasto.Table) error {
 	if err != nil || feasible {
 		return err
 	}
-	return check.Bad("guardrails", "%w", lp.infeasible(g))
+	return noregret.BadInputf("guardrails", "%w", lp.infeasible(g))
 }
 
 // Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
@@ -108,7 +109,7 @@ func maximizeHard(g *pasto.Goals, means *pasto.Table, tol float64, iterations in
 	if feasible, err := w.Maximize(g, means, tol, iterations); err != nil {
 		return nil, err
 	} else if !feasible {
-		return nil, check.Bad("guardrails", "%w", w.lp.infeasible(g))
+		return nil, noregret.BadInputf("guardrails", "%w", w.lp.infeasible(g))
 	}
 	return &w.Best, nil
 }
@@ -220,7 +221,7 @@ func (w *HardSolver) Spread(g *pasto.Goals, means *pasto.Table) float64 {
 	reward{g}.Gradient(w.d, w.theta)
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range means.Arms() {
-		v := convex.Dot(means.Arm(k), w.d)
+		v := vec.Dot(means.Arm(k), w.d)
 		low, high = min(low, v), max(high, v)
 	}
 	if v := high - low; v > 0 && !math.IsInf(v, 1) {
@@ -269,7 +270,7 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 			return false, err
 		}
 		if round > 0 {
-			gap := max(lp.prices(w.prices)-convex.Dot(w.theta, w.d), 0)
+			gap := max(lp.prices(w.prices)-vec.Dot(w.theta, w.d), 0)
 			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
 				w.Best.Gap = gap
 				copy(w.Best.Prices, w.prices)

@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -59,9 +60,11 @@ func BestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64, 
 	arm, value = bestSingle(f, means)
 	if arm < 0 {
 		if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
-			return 0, 0, check.Bad("means", "infeasible: none of the %d arms holds the hard guardrails", means.Arms())
+			return 0, 0, noregret.BadInputf("means", "infeasible: none of the %d arms holds the hard guardrails",
+				means.Arms())
 		}
-		return 0, 0, check.Bad("means", "%s: it is -Inf, which is forbidden, at each of the %d arms", check.Name(f),
+		return 0, 0, noregret.BadInputf("means", "%s: it is -Inf, which is forbidden, at each of the %d arms",
+			check.Name(f),
 			means.Arms())
 	}
 	return arm, value, nil
@@ -75,7 +78,7 @@ func checkValues(f pasto.Objective, means *pasto.Table) error {
 	}
 	for k := range means.Arms() {
 		if v := f.Value(means.Arm(k)); v != v || math.IsInf(v, 1) {
-			return check.Bad("objective",
+			return noregret.BadInputf("objective",
 				"%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", check.Name(f), v,
 				k,
 				means.Arm(k))
@@ -130,7 +133,8 @@ func Maximize(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, error
 		o.Iterations = 200_000
 	}
 	if !(o.Tolerance > 0) || o.Iterations < 1 {
-		return nil, check.Bad("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance, o.Iterations)
+		return nil, noregret.BadInputf("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance,
+			o.Iterations)
 	}
 	g, ok := f.(*pasto.Goals)
 	if !ok {
@@ -167,7 +171,7 @@ func maximizeSoft(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, e
 	}
 	k, _ := bestSingle(f, means)
 	if k < 0 {
-		return nil, check.Bad("objective", "%s: it has no finite value at any arm", check.Name(f))
+		return nil, noregret.BadInputf("objective", "%s: it has no finite value at any arm", check.Name(f))
 	}
 	p := make([]float64, means.Arms())
 	p[k] = 1
@@ -220,13 +224,14 @@ func Gap(f pasto.Objective, means *pasto.Table, p []float64) (float64, error) {
 		return 0, err
 	}
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
-		return 0, check.Bad("objective", "it has a hard guardrail, which has no gradient: Maximize certifies such by "+
-			"dual "+
-			"prices")
+		return 0, noregret.BadInputf("objective",
+			"it has a hard guardrail, which has no gradient: Maximize certifies such by "+
+				"dual "+
+				"prices")
 	}
 	v := gapOf(f, means, p)
 	if !check.Finite(v) {
-		return 0, check.Bad("objective", "%s: its gradient at the mixture is not finite", check.Name(f))
+		return 0, noregret.BadInputf("objective", "%s: its gradient at the mixture is not finite", check.Name(f))
 	}
 	return v, nil
 }
@@ -237,7 +242,7 @@ func gapOf(f pasto.Objective, means *pasto.Table, p []float64) float64 {
 	f.Gradient(d, theta)
 	top, mean := math.Inf(-1), 0.0
 	for k, w := range p {
-		g := convex.Dot(means.Arm(k), d)
+		g := vec.Dot(means.Arm(k), d)
 		top = max(top, g)
 		mean += float64(w * g)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
@@ -24,9 +25,10 @@ func (lp *program) least() (feasible bool, err error) {
 		case again:
 			continue
 		case !feasible && lp.wild && !lp.proves():
-			return false, check.Bad("means", "nothing shows that no mixture holds the guardrails: the linear program "+
-				"is "+
-				"too ill-conditioned")
+			return false, noregret.BadInputf("means",
+				"nothing shows that no mixture holds the guardrails: the linear program "+
+					"is "+
+					"too ill-conditioned")
 		}
 		return feasible, nil
 	}
@@ -126,7 +128,8 @@ func (lp *program) refine(p []float64, feasible bool) (again bool, err error) {
 		}
 		switch v := float64(lp.sign[j] * (lp.limit[j] - y)); {
 		case !check.Finite(v):
-			return false, check.Bad("means", "the linear program's mixture is not finite: it is too ill-conditioned")
+			return false, noregret.BadInputf("means",
+				"the linear program's mixture is not finite: it is too ill-conditioned")
 		case v <= lp.slack[j]+float64(rounded*size):
 		case reached < float64(hidden*lp.scale[j]):
 			lp.scale[j] = max(reached, lp.slack[j])
@@ -136,8 +139,9 @@ func (lp *program) refine(p []float64, feasible bool) (again bool, err error) {
 		case feasible && lp.tol > sharp:
 			lp.tol, lp.wild, again = sharp, true, true
 		case feasible && !again:
-			return false, check.Bad("means", "the linear program's mixture passes a threshold of %v by %v: it is too "+
-				"ill-conditioned", lp.limit[j], v)
+			return false, noregret.BadInputf("means",
+				"the linear program's mixture passes a threshold of %v by %v: it is too "+
+					"ill-conditioned", lp.limit[j], v)
 		}
 	}
 	return again, nil

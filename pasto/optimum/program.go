@@ -3,7 +3,8 @@ package optimum
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -120,7 +121,7 @@ func (lp *program) tighten() {
 func (lp *program) aim(d []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range lp.gain {
-		v := convex.Dot(lp.means.Arm(k), d)
+		v := vec.Dot(lp.means.Arm(k), d)
 		lp.gain[k] = v
 		low, high = min(low, v), max(high, v)
 	}
@@ -289,10 +290,11 @@ func (lp *program) run(first bool) error {
 	}
 	for round := 0; ; round++ {
 		if round > most {
-			return check.Bad("means", "the linear program did not end in %d steps: it is too ill-conditioned", round)
+			return noregret.BadInputf("means", "the linear program did not end in %d steps: it is too ill-conditioned",
+				round)
 		}
 		if !lp.factor(lp.x, lp.rhs, false) || !lp.multipliers(first) {
-			return check.Bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
 		enter, best := -1, lp.tol
 		columns := k + 2*m
@@ -314,7 +316,7 @@ func (lp *program) run(first bool) error {
 		}
 		lp.column(lp.col, enter)
 		if !lp.factor(lp.dir, lp.col, false) {
-			return check.Bad("means", "the linear program's basis is singular: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program's basis is singular: it is too ill-conditioned")
 		}
 		leave, step := -1, math.Inf(1)
 		for i, d := range lp.dir {
@@ -330,7 +332,7 @@ func (lp *program) run(first bool) error {
 			}
 		}
 		if leave < 0 {
-			return check.Bad("means", "the linear program is unbounded: it is too ill-conditioned")
+			return noregret.BadInputf("means", "the linear program is unbounded: it is too ill-conditioned")
 		}
 		lp.inBasis[lp.basis[leave]] = false
 		lp.basis[leave] = enter

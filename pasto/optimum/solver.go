@@ -3,7 +3,7 @@ package optimum
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -63,7 +63,7 @@ func (s *Solver) gradient(p []float64) {
 
 // score is g_k.
 func (s *Solver) score(p []float64, k int) float64 {
-	g := convex.Dot(s.means.Arm(k), s.d)
+	g := vec.Dot(s.means.Arm(k), s.d)
 	if s.Ridge != nil {
 		g -= float64(2 * s.Ridge[k] * p[k])
 	}
@@ -310,7 +310,7 @@ func (s *Solver) slope(step float64) float64 {
 		s.at[m] = v + float64(step*s.delta[m])
 	}
 	s.f.Gradient(s.tmp, s.at)
-	v := convex.Dot(s.tmp, s.delta)
+	v := vec.Dot(s.tmp, s.delta)
 	if v-v != 0 && s.Err == nil {
 		s.Err = check.Gradient(s.f, s.at, s.tmp)
 	}

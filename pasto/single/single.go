@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -72,7 +73,7 @@ func New(f pasto.Objective, arms int, rule Rule) (*Learner, error) {
 		return nil, err
 	}
 	if rule < Eliminate || rule > Thompson {
-		return nil, check.Bad("rule", "%d: want Eliminate, UCB or Thompson", int(rule))
+		return nil, noregret.BadInputf("rule", "%d: want Eliminate, UCB or Thompson", int(rule))
 	}
 	m := f.Dim()
 	l := &Learner{
@@ -193,7 +194,7 @@ func (l *Learner) checkArm(k int) error {
 	m := l.objective.Dim()
 	theta := l.s.Mean[k*m : (k+1)*m]
 	if v := l.objective.Value(theta); !check.Finite(v) {
-		return check.Bad("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
+		return noregret.BadInputf("objective", "%s: it is %v at the means of arm %d, θ = %v: want a finite number",
 			check.Name(l.objective), v, k, theta)
 	}
 	l.objective.Gradient(l.d, theta)

@@ -23,19 +23,14 @@ const (
 // Finite reports whether v is neither infinite nor NaN.
 func Finite(v float64) bool { return v-v == 0 }
 
-// Bad is an error of code bad_input about place.
-func Bad(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
 // Vector returns an error if v does not have n finite values.
 func Vector(place string, v []float64, n int) error {
 	if len(v) != n {
-		return Bad(place, "it has %d values: want %d", len(v), n)
+		return noregret.BadInputf(place, "it has %d values: want %d", len(v), n)
 	}
 	for i, x := range v {
 		if !Finite(x) {
-			return Bad(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
+			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
 		}
 	}
 	return nil
@@ -45,7 +40,8 @@ func Vector(place string, v []float64, n int) error {
 func Gradient(f any, theta, d []float64) error {
 	for i, v := range d {
 		if !Finite(v) {
-			return Bad("objective", "%s: its gradient at θ = %v has component %d = %v: want finite numbers", Name(f),
+			return noregret.BadInputf("objective",
+				"%s: its gradient at θ = %v has component %d = %v: want finite numbers", Name(f),
 				theta, i, v)
 		}
 	}
@@ -76,12 +72,12 @@ func Mixture(place string, p []float64, n int) error {
 	sum := 0.0
 	for k, v := range p {
 		if v < 0 {
-			return Bad(fmt.Sprintf("%s[%d]", place, k), "%v: want a share, at least 0", v)
+			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, k), "%v: want a share, at least 0", v)
 		}
 		sum += v
 	}
 	if math.Abs(sum-1) > 1e-9 {
-		return Bad(place, "it sums to %v: want 1 within 1e-9", sum)
+		return noregret.BadInputf(place, "it sums to %v: want 1 within 1e-9", sum)
 	}
 	return nil
 }

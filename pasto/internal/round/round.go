@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -22,11 +23,11 @@ func CheckRetire(k int, active []bool) error {
 	}
 	switch {
 	case k < 0 || k >= len(active):
-		return check.Bad("arm", "%d is unknown: want one of 0 to %d", k, len(active)-1)
+		return noregret.BadInputf("arm", "%d is unknown: want one of 0 to %d", k, len(active)-1)
 	case !active[k]:
-		return check.Bad("arm", "%d is retired already", k)
+		return noregret.BadInputf("arm", "%d is retired already", k)
 	case live == 1:
-		return check.Bad("arm", "%d is the last active one: at least one must stay", k)
+		return noregret.BadInputf("arm", "%d is the last active one: at least one must stay", k)
 	}
 	return nil
 }
@@ -38,7 +39,8 @@ func CheckObjective(f pasto.Objective, arms int) error {
 		return err
 	}
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
-		return check.Bad("objective", "it has a hard guardrail, which has no gradient: learn with squared violations "+
+		return noregret.BadInputf("objective", "it has a hard guardrail, which has no gradient: learn with squared "+
+			"violations "+
 			"and a "+
 			"larger lambda for smaller ones, or with the default")
 	}
@@ -61,7 +63,7 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 	total float64, err error,
 ) {
 	if len(obs) == 0 {
-		return nil, 0, check.Bad("observations", "none in round %d: want at least one group", round)
+		return nil, 0, noregret.BadInputf("observations", "none in round %d: want at least one group", round)
 	}
 	for i := range obs {
 		if err := checkObservation(&obs[i], i, f.Dim(), round, p, active); err != nil {
@@ -144,11 +146,11 @@ func checkObservation(o *pasto.Observation, i, metrics, round int, p []float64, 
 
 // observed is an error about observation i of a round.
 func observed(i int, format string, args ...any) error {
-	return check.Bad(fmt.Sprintf("observations[%d]", i), format, args...)
+	return noregret.BadInputf(fmt.Sprintf("observations[%d]", i), format, args...)
 }
 
 // SnapshotMagic begins the snapshots of all learners of pasto.
-const SnapshotMagic = "noregret-pasto-1\n"
+const SnapshotMagic = "noregret-pasto-2\n"
 
 // Identity is what a snapshot says of the objective it was learned for: metrics and softness of
 // [pasto.Goals], name and constants of a [pasto.Utility], what String says of others, or the type
