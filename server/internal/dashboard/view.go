@@ -1,94 +1,15 @@
-package server
+package dashboard
 
 import (
 	"cmp"
 	"fmt"
-	"html/template"
-	"math"
-	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 )
-
-// pageFuncs are the functions of the templates.
-var pageFuncs = template.FuncMap{
-	"num": func(v any) string {
-		switch v := v.(type) {
-		case *float64:
-			if v != nil {
-				return figure(*v)
-			}
-		case float64:
-			return figure(v)
-		}
-		return "unknown"
-	},
-	"interval": interval,
-	"percent":  percent,
-	"count":    group,
-	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"state": func(s experiment.Status) string {
-		if s == experiment.RolledBack {
-			return "rolled back"
-		}
-		return string(s)
-	},
-}
-
-// figure is a number with four significant digits, without an exponent where it can be read
-// without.
-func figure(v float64) string {
-	switch a := math.Abs(v); {
-	case v == 0:
-		return "0"
-	case a >= 1e6 || a < 1e-4:
-		return strconv.FormatFloat(v, 'g', 4, 64)
-	default:
-		return strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
-	}
-}
-
-// interval is "[low, high]", with what is unbounded or unknown left open.
-func interval(low, high *float64) string {
-	if low == nil && high == nil {
-		return ""
-	}
-	l, h := "−∞", "∞"
-	if low != nil {
-		l = figure(*low)
-	}
-	if high != nil {
-		h = figure(*high)
-	}
-	return "[" + l + ", " + h + "]"
-}
-
-// percent is a share; small ones are not rounded to nothing.
-func percent(p float64) string {
-	if p > 0 && p < 0.0005 {
-		return "< 0.1 %"
-	}
-	return strconv.FormatFloat(100*p, 'f', 1, 64) + " %"
-}
-
-// group writes a number with spaces between thousands.
-func group(v any) string {
-	s := fmt.Sprint(v)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
-	}
-	return sign + s
-}
 
 // listRow is an experiment in the list.
 type listRow struct {
@@ -96,11 +17,11 @@ type listRow struct {
 	Path  string
 	Units int64
 	Guard experiment.GuardState // the worst, "" without guardrails
-	// Problems is how many health problems there are.
+	// Problems is the number of health problems.
 	Problems int
 }
 
-// listed is the list and when it was so.
+// listed is the list of experiments at a time.
 type listed struct {
 	Rows []listRow
 	Time time.Time
@@ -109,12 +30,13 @@ type listed struct {
 // badness orders the states of guardrails.
 var badness = []experiment.GuardState{"", experiment.Ok, experiment.Unknown, experiment.Watch, experiment.Breached}
 
-func (s *Server) listRows() (*listed, error) {
+// listRows are the rows of the list of experiments.
+func (d *Dashboard) listRows() (*listed, error) {
 	out := &listed{}
-	for _, e := range s.Experiments() {
-		r, err := s.Report(e.Name)
+	for _, e := range d.Source.Experiments() {
+		r, err := d.Source.Report(e.Name)
 		if noregret.CodeOf(err) == noregret.NotFound {
-			continue // deleted meanwhile
+			continue // deleted since it was listed
 		} else if err != nil {
 			return nil, err
 		}
@@ -135,6 +57,7 @@ func (s *Server) listRows() (*listed, error) {
 	return out, nil
 }
 
+// unitsOf is the number of units of all arms.
 func unitsOf(r *experiment.Report) (n int64) {
 	for _, a := range r.Arms {
 		n += a.N
@@ -154,7 +77,7 @@ type armRow struct {
 	Metrics         []experiment.MetricReport // in the definition's order
 }
 
-// view is what an experiment's page shows.
+// view is the data of an experiment's page.
 type view struct {
 	*experiment.Report
 	Path       string
@@ -164,37 +87,41 @@ type view struct {
 	ArmRows    []armRow
 	Pictures   []pictureOf
 	Events     []experiment.NoteReport // the newest first
-	// Optimum is the value of the best mixture by what is known.
+	// Optimum is the estimated value of the best mixture, nil if unknown.
 	Optimum *float64
 	Missing []missing
 }
 
-// missing is how often a metric was not reported.
+// missing is the share of units that did not report a metric.
 type missing struct {
 	Metric string
 	Share  float64
 }
 
-// shownEvents is how many of the last events a page shows.
+// shownEvents is the number of events that a page shows.
 const shownEvents = 20
 
-func (s *Server) experimentView(name string) (*view, error) {
-	r, err := s.Report(name)
+// experimentView makes the data of an experiment's page.
+func (d *Dashboard) experimentView(name string) (*view, error) {
+	r, err := d.Source.Report(name)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Definition(name)
+	def, err := d.Source.Definition(name)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{Report: r, Path: "/experiments/" + url.PathEscape(name), Unit: d.Unit, Units: unitsOf(r), Definition: d}
+	v := &view{
+		Report: r, Path: "/experiments/" + url.PathEscape(name), Unit: def.Unit, Units: unitsOf(r),
+		Definition: def,
+	}
 	for arm, a := range r.Arms {
 		row := armRow{
 			Name: arm, Value: string(a.Value), Share: r.Mixture[arm], N: a.N, Active: a.Active,
 			Control: a.Control,
 		}
-		for i := range d.Metrics {
-			row.Metrics = append(row.Metrics, a.Metrics[d.Metrics[i].Name])
+		for i := range def.Metrics {
+			row.Metrics = append(row.Metrics, a.Metrics[def.Metrics[i].Name])
 		}
 		v.ArmRows = append(v.ArmRows, row)
 	}
@@ -202,15 +129,15 @@ func (s *Server) experimentView(name string) (*view, error) {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
 	})
 	v.Events = lastEvents(r)
-	for i := range d.Metrics {
-		if share, ok := r.Health.Missing[d.Metrics[i].Name]; ok {
-			v.Missing = append(v.Missing, missing{d.Metrics[i].Name, share})
+	for i := range def.Metrics {
+		if share, ok := r.Health.Missing[def.Metrics[i].Name]; ok {
+			v.Missing = append(v.Missing, missing{def.Metrics[i].Name, share})
 		}
 	}
-	if v.Optimum, err = s.optima.value(s, r); err != nil {
+	if v.Optimum, err = d.optima.value(d.Source, r); err != nil {
 		return nil, err
 	}
-	v.Pictures = picturesOf(v.Path, d, r)
+	v.Pictures = picturesOf(v.Path, def, r)
 	return v, nil
 }
 
@@ -230,7 +157,7 @@ func lastEvents(r *experiment.Report) []experiment.NoteReport {
 	return out[:min(len(out), shownEvents)]
 }
 
-// bar is an arm's part of the unit interval, in the explain page's picture.
+// bar is an arm's part of the unit interval in the picture of an explanation.
 type bar struct {
 	Arm      string
 	P, From  float64
@@ -246,11 +173,11 @@ type knownRow struct {
 	Metrics []experiment.KnownMetric
 }
 
-// shownColours is how many arms of an explanation have a colour of their own; the next one is that
-// of all others.
+// shownColours is the number of arms of an explanation with a colour of their own. All others share
+// the next colour.
 const shownColours = 8
 
-// show fills in what an explanation says.
+// show fills in the bars and the tables of an explanation.
 func (v *explained) show(e *experiment.Explanation) {
 	v.E, v.Mark = e, 1000*e.Fraction
 	for _, d := range e.Distribution {
@@ -281,13 +208,4 @@ func (v *explained) show(e *experiment.Explanation) {
 			v.Known[i].Metrics = append(v.Known[i].Metrics, e.Policy.Known[v.Known[i].Arm][m])
 		}
 	}
-}
-
-// parseForm reads a form's body; its fault is told without its values.
-func parseForm(b []byte) (url.Values, error) {
-	v, err := url.ParseQuery(string(b))
-	if err != nil {
-		return nil, withStatus(http.StatusBadRequest, noregret.BadInput, "body", "it is no form")
-	}
-	return v, nil
 }
