@@ -127,7 +127,8 @@ func TestDenormalGradients(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if err := s.UpdateSparse(Sparse{Index: []uint32{1}, Value: []float64{0x1p-1074}}); err != nil || !(s.At(1) < -.9) {
+		if err := s.UpdateSparse(Sparse{Index: []uint32{1}, Value: []float64{0x1p-1074}}); err != nil ||
+			!(s.At(1) < -.9) {
 			t.Errorf("%s: a sparse round goes to %v (%v)", name, s.Predict(), err)
 		}
 	}
