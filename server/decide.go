@@ -11,11 +11,12 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // entry is an experiment in the table.
 type entry struct {
-	policy *experiment.Policy
+	policy *policy.Policy
 	text   []byte // of the policy, as its digest says
 	counts *counters
 	names  [][]byte // of the arms, as JSON strings
@@ -24,7 +25,7 @@ type entry struct {
 }
 
 // newEntry seals a policy, which nobody else may have yet.
-func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
+func newEntry(p *policy.Policy, c *counters) (*entry, error) {
 	text, err := p.Seal()
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
-		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		b = append(b, `,"version":`...)
 		b = strconv.AppendUint(b, d.Version, 10)
 		b = append(b, `,"token":"`...)
-		t := experiment.Token{
+		t := policy.Token{
 			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: now,
 		}

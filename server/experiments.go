@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // writeJSON answers with a value.
@@ -79,7 +80,7 @@ func (s *Server) putExperiment(w http.ResponseWriter, r *http.Request) error {
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
-	a := experiment.Applied{Name: d.Name}
+	a := policy.Applied{Name: d.Name}
 	outcomes,
 		err := s.submit(r.Context(),
 		&command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
@@ -165,7 +166,7 @@ func (s *Server) named(kind string) func(w http.ResponseWriter, r *http.Request)
 		if e == nil {
 			return noSuch(name)
 		}
-		return writeJSON(w, http.StatusOK, experiment.Summary{
+		return writeJSON(w, http.StatusOK, policy.Summary{
 			Name: name, State: e.policy.State,
 			Version: e.policy.Version, Round: e.policy.Round,
 		})

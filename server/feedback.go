@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
@@ -20,7 +21,7 @@ func (s *Server) exposures(w http.ResponseWriter, r *http.Request) error {
 // answer is given when the events are durable.
 func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
-		Items []experiment.Reported `json:"items"`
+		Items []policy.FeedbackItem `json:"items"`
 	}
 	if err := readJSON(r, &in); err != nil {
 		return err
@@ -28,7 +29,7 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	if err := s.checkCount("items", len(in.Items)); err != nil {
 		return err
 	}
-	f := experiment.Fates{Items: make([]experiment.Item, len(in.Items))}
+	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(in.Items))}
 	entries, now := s.table.Load().entries, s.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
@@ -47,8 +48,8 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 			err = noregret.BadInputf("metrics", "they are feedback: post them to /v1/feedback")
 		}
 		if err != nil {
-			f.Items[i] = experiment.Item{Status: experiment.Rejected, Error: err.Error()}
-			if c, ok := experiment.Claims(item.Token); ok && entries[c.Experiment] != nil {
+			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
+			if c, ok := policy.DecodeUnverified(item.Token); ok && entries[c.Experiment] != nil {
 				of(c.Experiment).Rejected++
 			}
 			continue
@@ -83,10 +84,10 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 }
 
 // fates puts an outcome's items where they stood in the request.
-func fates(items []experiment.Item, where []int, o *experiment.Outcome) {
+func fates(items []policy.ItemResult, where []int, o *experiment.Outcome) {
 	for j, i := range where {
 		if o.Err != nil || j >= len(o.Items) { // the experiment was deleted meanwhile
-			items[i] = experiment.Item{Status: experiment.Rejected, Error: "the experiment is gone"}
+			items[i] = policy.ItemResult{Status: policy.Rejected, Error: "the experiment is gone"}
 			continue
 		}
 		items[i] = o.Items[j]
@@ -95,7 +96,7 @@ func fates(items []experiment.Item, where []int, o *experiment.Outcome) {
 
 // aggregates takes sums that a client formed itself.
 func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
-	var in experiment.AggregateEvent
+	var in policy.Aggregate
 	if err := readJSON(r, &in); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if outcomes[0].Err != nil {
 		return outcomes[0].Err
 	}
-	f := experiment.Fates{Items: outcomes[0].Items}
+	f := policy.FeedbackResult{Items: outcomes[0].Items}
 	f.Count()
 	s.metrics.count(experiment.KindAggregate, f.Items)
 	return writeJSON(w, http.StatusOK, f)

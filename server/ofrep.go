@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant,
@@ -68,7 +69,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if err := strictJSON(evaluation["targetingKey"], &unit); err != nil {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
-	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
+	if err := policy.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
 		if unit == "" {
 			code = "TARGETING_KEY_MISSING"
@@ -82,9 +83,9 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
-func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
+func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, policy.Token, error) {
 	d := e.policy.Decide(unit)
-	t := experiment.Token{
+	t := policy.Token{
 		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: now,
 	}
@@ -93,7 +94,7 @@ func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag
 }
 
 // exposure is the event that a decision was used.
-func exposure(t experiment.Token) experiment.UnitsEvent {
+func exposure(t policy.Token) experiment.UnitsEvent {
 	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
 }
 

@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // The dashboard: pages rendered here, which work without a script. live.js replaces the parts of a
@@ -206,7 +206,7 @@ func (s *Server) experimentParts(r *http.Request) (map[string]template.HTML, err
 // explained is what the explain page shows.
 type explained struct {
 	Name, Token, Fault string
-	E                  *experiment.Explanation
+	E                  *policy.Explanation
 	Bars               []bar
 	Mark               float64
 	Metrics            []string

@@ -19,6 +19,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
 )
 
 // frame is what a picture is drawn for.
@@ -47,7 +48,7 @@ func (f frame) room() float64 {
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
 // picturesOf are the pictures of an experiment. Their addresses change when what they show does.
-func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
+func picturesOf(path string, d *experiment.Definition, r *policy.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {
@@ -137,8 +138,8 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 const mostArms = 7
 
 // steps makes a line that keeps each value until the next version.
-func steps(values []experiment.HistoryPoint, end float64,
-	of func(h *experiment.HistoryPoint) (float64, bool),
+func steps(values []policy.HistoryPoint, end float64,
+	of func(h *policy.HistoryPoint) (float64, bool),
 ) (out plotter.XYs) {
 	for i := range values {
 		y, ok := of(&values[i])
@@ -157,7 +158,7 @@ func steps(values []experiment.HistoryPoint, end float64,
 }
 
 // versions puts policy versions on the axis; a version lasts until the next number.
-func versions(p *plot.Plot, r *experiment.Report) (end float64) {
+func versions(p *plot.Plot, r *policy.Report) (end float64) {
 	first := float64(r.History[0].Version)
 	end = float64(r.Version) + 1
 	p.X.Min, p.X.Max = first, end
@@ -188,7 +189,7 @@ func short(name string) string {
 
 // mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now,
 // and all others together.
-func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
 	p.Y.Min, p.Y.Max = 0, 1
@@ -218,7 +219,7 @@ func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 		layers++
 	}
 	for i := layers - 1; i >= 0; i-- {
-		top := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		top := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 			if i >= len(shown) {
 				return 1, true
 			}
@@ -280,10 +281,10 @@ func (f frame) headroom(p *plot.Plot, entries int) {
 }
 
 // objectivePicture is the objective over the versions.
-func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.Plot, error) {
+func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot, error) {
 	p := theme.New("Objective", "policy version", "objective per unit")
 	end := versions(p, r)
-	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	value := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Value == nil {
 			return 0, false
 		}
@@ -321,13 +322,13 @@ func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.P
 }
 
 // regretPicture is the regret per unit against the best single arm over the versions.
-func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
 	if theme.narrow {
 		p.Title.Text = "Regret"
 	}
 	end := versions(p, r)
-	course := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	course := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Regret == nil {
 			return 0, false
 		}
@@ -372,7 +373,7 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
 // now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
 // the control arm's mean of now.
-func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+func guardrailPicture(theme frame, d *experiment.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)
@@ -384,7 +385,7 @@ func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Repor
 			scale, limit = *m, *m*(1+g.Limit)
 		}
 	}
-	seen := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	seen := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		m := h.Metrics[g.Metric]
 		if m == nil {
 			return 0, false
@@ -443,7 +444,7 @@ type optimumOf struct {
 }
 
 // value is the value of the best mixture by what is known, nil where none can be told.
-func (o *optima) value(s *Server, r *experiment.Report) (*float64, error) {
+func (o *optima) value(s *Server, r *policy.Report) (*float64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if old, ok := o.by[r.Name]; ok && old.version == r.Version && old.created == r.Created.UnixNano() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // pageFuncs are the functions of the templates.
@@ -33,8 +34,8 @@ var pageFuncs = template.FuncMap{
 	"count":    group,
 	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"state": func(s experiment.Status) string {
-		if s == experiment.RolledBack {
+	"state": func(s policy.Status) string {
+		if s == policy.RolledBack {
 			return "rolled back"
 		}
 		return string(s)
@@ -92,10 +93,10 @@ func group(v any) string {
 
 // listRow is an experiment in the list.
 type listRow struct {
-	experiment.Summary
+	policy.Summary
 	Path  string
 	Units int64
-	Guard experiment.GuardState // the worst, "" without guardrails
+	Guard policy.GuardState // the worst, "" without guardrails
 	// Problems is how many health problems there are.
 	Problems int
 }
@@ -107,7 +108,7 @@ type listed struct {
 }
 
 // badness orders the states of guardrails.
-var badness = []experiment.GuardState{"", experiment.Ok, experiment.Unknown, experiment.Watch, experiment.Breached}
+var badness = []policy.GuardState{"", policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardBreached}
 
 func (s *Server) listRows() (*listed, error) {
 	out := &listed{}
@@ -135,7 +136,7 @@ func (s *Server) listRows() (*listed, error) {
 	return out, nil
 }
 
-func unitsOf(r *experiment.Report) (n int64) {
+func unitsOf(r *policy.Report) (n int64) {
 	for _, a := range r.Arms {
 		n += a.N
 	}
@@ -151,19 +152,19 @@ type armRow struct {
 	Share           float64
 	N               int64
 	Active, Control bool
-	Metrics         []experiment.MetricReport // in the definition's order
+	Metrics         []policy.MetricReport // in the definition's order
 }
 
 // view is what an experiment's page shows.
 type view struct {
-	*experiment.Report
+	*policy.Report
 	Path       string
 	Unit       string
 	Units      int64
 	Definition *experiment.Definition
 	ArmRows    []armRow
 	Pictures   []pictureOf
-	Events     []experiment.NoteReport // the newest first
+	Events     []policy.NoteReport // the newest first
 	// Optimum is the value of the best mixture by what is known.
 	Optimum *float64
 	Missing []missing
@@ -215,17 +216,17 @@ func (s *Server) experimentView(name string) (*view, error) {
 }
 
 // lastEvents are notes and new policy versions, the newest first.
-func lastEvents(r *experiment.Report) []experiment.NoteReport {
+func lastEvents(r *policy.Report) []policy.NoteReport {
 	out := slices.Clone(r.Notes)
 	for i, h := range r.History {
 		if i > 0 || h.Version > 1 { // the first one is "created"
-			out = append(out, experiment.NoteReport{
+			out = append(out, policy.NoteReport{
 				Time: h.Time,
 				Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause),
 			})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b experiment.NoteReport) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(out, func(a, b policy.NoteReport) int { return a.Time.Compare(b.Time) })
 	slices.Reverse(out)
 	return out[:min(len(out), shownEvents)]
 }
@@ -243,7 +244,7 @@ type bar struct {
 type knownRow struct {
 	Arm     string
 	Units   uint64
-	Metrics []experiment.KnownMetric
+	Metrics []policy.KnownMetric
 }
 
 // shownColours is how many arms of an explanation have a colour of their own; the next one is that
@@ -251,7 +252,7 @@ type knownRow struct {
 const shownColours = 8
 
 // show fills in what an explanation says.
-func (v *explained) show(e *experiment.Explanation) {
+func (v *explained) show(e *policy.Explanation) {
 	v.E, v.Mark = e, 1000*e.Fraction
 	for _, d := range e.Distribution {
 		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}

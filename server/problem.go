@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // httpError is an error with a status of its own.
@@ -34,7 +34,7 @@ func statusOf(err error) int {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge
 	}
-	if _, ok := errors.AsType[experiment.TokenError](err); ok {
+	if _, ok := errors.AsType[policy.TokenError](err); ok {
 		return http.StatusBadRequest
 	}
 	switch noregret.CodeOf(err) {
@@ -49,11 +49,11 @@ func statusOf(err error) int {
 // writeError answers with a problem. What happened inside is not told.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
-	p := experiment.Problem{
+	p := policy.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Code: string(noregret.CodeOf(err)),
 	}
-	if _, ok := errors.AsType[experiment.TokenError](err); ok {
+	if _, ok := errors.AsType[policy.TokenError](err); ok {
 		p.Code = string(noregret.BadInput)
 	}
 	if e, ok := errors.AsType[*noregret.Error](err); ok {

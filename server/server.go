@@ -17,6 +17,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/atomicfile"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
 )
 
 // Server is the decision service on one log. Make one with [New], serve its [Server.Handler], and
@@ -24,7 +25,7 @@ import (
 type Server struct {
 	config  Config
 	log     eventlog.Log
-	signer  *experiment.Signer
+	signer  *policy.Signer
 	auth    *auth
 	metrics *metrics
 	mux     *http.ServeMux
@@ -112,7 +113,7 @@ func (s *Server) loadSigner() (err error) {
 			return err
 		}
 	}
-	s.signer, err = experiment.NewSigner(*keys)
+	s.signer, err = policy.NewSigner(*keys)
 	return err
 }
 
@@ -186,7 +187,7 @@ type keyFile struct {
 }
 
 // loadKeys reads the keys that sign tokens, or makes some.
-func loadKeys(path string) (*experiment.Keys, error) {
+func loadKeys(path string) (*policy.Keys, error) {
 	data, err := os.ReadFile(path)
 	if err == nil && len(data) == 0 {
 		err = os.ErrNotExist // a crash between the two steps below
@@ -206,7 +207,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 		if err := atomicfile.WriteBytes(path, data); err != nil {
 			return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be written: %w", err)
 		}
-		return &experiment.Keys{Current: k.Current, Secrets: k.Secrets}, nil
+		return &policy.Keys{Current: k.Current, Secrets: k.Secrets}, nil
 	}
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be read: %w", err)
@@ -216,7 +217,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 		return nil, noregret.BadInputf(path,
 			"it does not hold keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
 	}
-	keys := &experiment.Keys{Current: k.Current, Secrets: k.Secrets}
+	keys := &policy.Keys{Current: k.Current, Secrets: k.Secrets}
 	if err := keys.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -266,13 +267,13 @@ func (s *Server) Draining() <-chan struct{} { return s.stop }
 func (s *Server) Changed() <-chan struct{} { return *s.changed.Load() }
 
 // Experiments lists the experiments by name.
-func (s *Server) Experiments() []experiment.Summary {
+func (s *Server) Experiments() []policy.Summary {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := []experiment.Summary{}
+	out := []policy.Summary{}
 	for _, name := range s.state.Names() {
 		p := s.state.Policy(name)
-		out = append(out, experiment.Summary{
+		out = append(out, policy.Summary{
 			Name: name, Description: s.state.Definition(name).Description,
 			State: p.State, Version: p.Version, Round: p.Round,
 		})
@@ -291,18 +292,18 @@ func (s *Server) Definition(name string) (*experiment.Definition, error) {
 }
 
 // Report is an experiment's report, with its history and its last events.
-func (s *Server) Report(name string) (*experiment.Report, error) {
+func (s *Server) Report(name string) (*policy.Report, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.state.Report(name)
 }
 
-// Explain says why a decision was what it was. The error is an [experiment.TokenError] for a token
+// Explain says why a decision was what it was. The error is an [policy.TokenError] for a token
 // that is not genuine or of another experiment.
-func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
+func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	t, err := s.signer.Verify(token, s.config.Now())
 	if err == nil && t.Experiment != name {
-		err = experiment.Foreign
+		err = policy.Foreign
 	}
 	if err != nil {
 		return nil, err
@@ -314,15 +315,15 @@ func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
 
 // State is the state's position and digest. It costs as much as a snapshot; the state is held up
 // for the time of a copy only.
-func (s *Server) State() (experiment.StateName, error) {
+func (s *Server) State() (policy.StateName, error) {
 	s.mu.RLock()
 	frozen, err := s.state.Freeze()
 	s.mu.RUnlock()
 	if err != nil {
-		return experiment.StateName{}, err
+		return policy.StateName{}, err
 	}
 	digest, err := frozen.Digest()
-	return experiment.StateName{Position: frozen.Position(), Digest: digest}, err
+	return policy.StateName{Position: frozen.Position(), Digest: digest}, err
 }
 
 func noSuch(name string) error {
@@ -343,7 +344,7 @@ func (s *Server) Optimum(name string) (*pasto.Optimum, error) {
 }
 
 // Policy is the policy in force of an experiment, or nil.
-func (s *Server) Policy(name string) *experiment.Policy {
+func (s *Server) Policy(name string) *policy.Policy {
 	if e := s.table.Load().entries[name]; e != nil {
 		return e.policy
 	}

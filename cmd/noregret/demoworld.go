@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/scenario"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -60,8 +61,8 @@ type demoWorld struct {
 	best     *pasto.Optimum // the best mixture that does
 	visits   *random.Source
 	http     *http.Client
-	late     []experiment.Reported // feedback that waits until it is too late
-	report   *experiment.Report    // the last one
+	late     []policy.FeedbackItem // feedback that waits until it is too late
+	report   *policy.Report        // the last one
 }
 
 // newDemoWorld generates users and items and computes what is true of the arms of demo.yaml.
@@ -190,7 +191,7 @@ func (d *demoWorld) connect(url string) (*client.Client, error) {
 // visitor is a visit that was decided for.
 type visitor struct {
 	user int
-	at   experiment.Decided
+	at   policy.Decision
 }
 
 // play is one round: visits, their exposures and feedback, and the end of the round and of its
@@ -231,17 +232,17 @@ func (d *demoWorld) play(ctx context.Context, c *client.Client, s *server.Server
 // in twenty is not exposed, one in twenty of the others does not report, two in a hundred report
 // twice, one in a hundred too late.
 func (d *demoWorld) tell(ctx context.Context, c *client.Client, seen []visitor) error {
-	var exposed, reports []experiment.Reported
+	var exposed, reports []policy.FeedbackItem
 	for _, v := range seen {
 		if d.visits.IntN(20) == 0 {
 			continue
 		}
-		exposed = append(exposed, experiment.Reported{Token: v.at.Token})
+		exposed = append(exposed, policy.FeedbackItem{Token: v.at.Token})
 		if d.visits.IntN(20) == 0 {
 			continue
 		}
 		l := d.lists.Show(v.user, slices.Index(d.names, v.at.Arm))
-		item := experiment.Reported{
+		item := policy.FeedbackItem{
 			Token: v.at.Token,
 			Metrics: map[string]float64{
 				"recall": l.Recall, "documentaries_found": l.Found,

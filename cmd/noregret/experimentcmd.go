@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // remote are the flags of commands that talk to a service.
@@ -244,7 +245,7 @@ valid at all times), guardrails, regret against the best single arm, health and 
 }
 
 // writeReport prints a report for people.
-func writeReport(w io.Writer, r *experiment.Report) error {
+func writeReport(w io.Writer, r *policy.Report) error {
 	if _, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", r.Name, r.State, r.Version, r.Round); err != nil {
 		return err
 	}

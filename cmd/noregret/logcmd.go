@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -237,8 +238,8 @@ func (s *source) open(use func(log eventlog.Log) error) error {
 // replayed is the output of "noregret log replay".
 type replayed struct {
 	*server.Replay
-	Live experiment.StateName `json:"live"`
-	Same bool                 `json:"same"`
+	Live policy.StateName `json:"live"`
+	Same bool             `json:"same"`
 }
 
 func newReplayCommand(a *app) *cobra.Command {
