@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -35,7 +35,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 				Time: time.Unix(0, s.now),
 			}
 			p.Items = append(p.Items, UnitOf(tok,
-				map[string]float64{"x": pasto.Normal(r), "y": means[d.Name] + pasto.Normal(r)}))
+				map[string]float64{"x": stat.Normal(r), "y": means[d.Name] + stat.Normal(r)}))
 		}
 		q := UnitsEvent{Experiment: "g"}
 		for _, e := range p.Items {

@@ -23,7 +23,7 @@ type Problem struct {
 	loss.Facts
 }
 
-// Entry is a learner that can be made by name.
+// Entry is a learner that can be made by name: one of [Learners], or one of your own for play.Run.
 type Entry struct {
 	// Name is the learner's name.
 	Name string
@@ -37,7 +37,9 @@ type Entry struct {
 	// Source is where the algorithm comes from.
 	Source string
 
-	make func(p Problem, o map[string]float64) (Learner, error)
+	// Make makes the learner for a problem, with the options that were given, all of them in
+	// Options and finite. It returns an error for a problem that the learner is not made for.
+	Make func(p Problem, options map[string]float64) (Learner, error)
 }
 
 // Option is a number that a learner can be given.
@@ -64,7 +66,10 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	if p.Set == nil {
 		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
-	l, err := e.make(p, options)
+	if e.Make == nil {
+		return nil, noregret.BadInputf(e.Name, "Make is nil: a constructor is required")
+	}
+	l, err := e.Make(p, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}

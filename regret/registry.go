@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// GameEntry is a game that can be made by name.
+// GameEntry is a game that can be made by name: one of [Games], or one of your own for play.Run.
 type GameEntry struct {
 	// Name is the game's name, and Help one sentence about it.
 	Name, Help string
@@ -27,7 +27,9 @@ type GameEntry struct {
 	// Options are what can be set, all with defaults.
 	Options []GameOption
 
-	make func(p GameParams, o func(name string) float64) (Game, Facts, error)
+	// Make makes the game. Its parameters have been checked, p.Dim is the dimension to take unless
+	// there are examples, and option returns the value of an option of Options, given or default.
+	Make func(p GameParams, option func(name string) float64) (Game, Facts, error)
 }
 
 // GameOption is a number that a game can be given.
@@ -123,7 +125,10 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 		}
 		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: want %s", p.Dim, want))
 	}
-	g, f, err := e.make(p, func(name string) float64 {
+	if e.Make == nil {
+		return fail(noregret.Errorf(noregret.Usage, "game", "Make is nil: a constructor is required"))
+	}
+	g, f, err := e.Make(p, func(name string) float64 {
 		if v, ok := p.Options[name]; ok {
 			return v
 		}

@@ -34,7 +34,7 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 	return GameEntry{
 		Name: name, Help: help, Kind: "convex", Dim: 10,
 		Options: []GameOption{lipschitzOption, biasOption, densityOption, last},
-		make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+		Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 			options := NoisyOptions{Lipschitz: o("lipschitz"), Bias: o("bias"), Density: o("density")}
 			if space {
 				options.Reach = o("reach")
@@ -63,7 +63,7 @@ func simpleGames() []GameEntry {
 		{
 			Name: "guess", Help: "guess a number in [0, 1], uniform at random: losses (x − y)²", Kind: "convex", Dim: 1,
 			FixedDim: true,
-			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewGuess(nil, p.Seed)
 				// 4r²α ≤ 2 for r ≤ 1, so that the losses are ½-exp-concave; L = 2, D = 1.
 				return g, factsOf(loss.Facts{
@@ -79,7 +79,7 @@ func simpleGames() []GameEntry {
 				Name: "skew", High: 100, Integer: true,
 				Help: "targets are powers u^(1+skew) of uniform numbers",
 			}},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewAbsolute(nil, int(o("skew")), p.Seed)
 				return g, factsOf(loss.Facts{Lipschitz: 1, LipschitzInf: 1, Smoothness: math.Inf(1)}), err
 			},
@@ -97,7 +97,7 @@ func simpleGames() []GameEntry {
 				Name: "gap", Default: 0.1, High: 0.5,
 				Help: "by how much the best expert's mean loss is below ½",
 			}},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewExpertGame(p.Dim, o("gap"), p.Seed)
 				return g, linearFacts(math.Sqrt(float64(p.Dim)), 1), err
 			},
@@ -109,7 +109,7 @@ func simpleGames() []GameEntry {
 				radiusOption, periodOption,
 				{Name: "noise", Default: 0.2, High: 1, Help: "the part of the target that is noise"},
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				r := o("radius")
 				g, err := NewDrift(p.Dim, r, o("period"), o("noise"), p.Seed)
 				// α = 1/(8r²), as 4‖x−c‖²·α ≤ 2 for ‖x−c‖ ≤ 2r; L·D = 8r².
@@ -124,7 +124,7 @@ func simpleGames() []GameEntry {
 			Name: "gradual", Help: "squared losses of a direction that turns slowly, in the unit ball: smooth, not " +
 				"strongly convex",
 			Kind: "convex", Dim: 5, Options: []GameOption{periodOption},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewGradual(p.Dim, o("period"), p.Seed)
 				// |⟨z, x⟩ − ½| ≤ ρ = 1.5, α = 1/ρ², L = ρ, D = 2.
 				const rho = 1.5
@@ -143,7 +143,7 @@ func simpleGames() []GameEntry {
 					Help: "the number of coordinates that matter; fewer by default where the dimension is below it",
 				},
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				l, n := o("lambda"), int(o("active"))
 				if _, given := p.Options["active"]; !given {
 					n = min(n, p.Dim)
@@ -188,7 +188,7 @@ func exampleGames() []GameEntry {
 				{Name: "radius", High: 1e100, Help: "the radius of the ball, 0 for ℝ^d"},
 				count,
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, false)
 				if err != nil {
 					return nil, Facts{}, err
@@ -221,7 +221,7 @@ func exampleGames() []GameEntry {
 				Name: "radius", Default: 5, Low: 1e-9, High: 700,
 				Help: "the radius of the ball",
 			}, count},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, true)
 				if err != nil {
 					return nil, Facts{}, err
