@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
@@ -45,8 +46,8 @@ func TestProblem(t *testing.T) {
 	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`,
 		`"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
-	want, err := pasto.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}),
-		mustTable([]float64{2, 0}, []float64{-3.8, .2}), pasto.SolverOptions{})
+	want, err := optimum.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}),
+		mustTable([]float64{2, 0}, []float64{-3.8, .2}), optimum.Options{})
 	if err != nil || math.Abs(float64(r.Optimum)-want.Value) > 1e-9 {
 		t.Errorf("optimum %v, want %v (%v)", r.Optimum, want, err)
 	}
