@@ -55,9 +55,9 @@ func (h *Halfspace) excess(x []float64) (v, scale float64) {
 // Project writes v − a·max(⟨a,v⟩−b, 0)/‖a‖². O(d), two passes.
 func (h *Halfspace) Project(dst, v []float64) {
 	copy(dst, v)
-	for range 3 { // the second pass takes back rounding when v is far away
+	for pass := range 3 { // the later passes take back, either way, what v far away costs in rounding
 		e, scale := h.excess(dst)
-		if e <= float64(slack(len(v))*scale) {
+		if e <= float64(slack(len(v))*scale) && (pass == 0 || -e <= float64(slack(len(v))*scale)) {
 			return
 		}
 		t := e / h.square

@@ -32,7 +32,7 @@ func (m *LogBarrier) Value(x []float64) float64 {
 		if !(v > 0) {
 			return math.Inf(1)
 		}
-		sum -= logOf(v)
+		sum -= portable.Log(v)
 	}
 	return sum
 }
@@ -65,7 +65,7 @@ func (m *LogBarrier) Conjugate(theta []float64) float64 {
 		if t >= 0 {
 			return math.Inf(1)
 		}
-		sum -= 1 + logOf(-t)
+		sum -= 1 + portable.Log(-t)
 	}
 	return sum
 }

@@ -335,7 +335,11 @@ func (m *Mahalanobis) bounded(set Set, b sided, sum bool, tol float64) {
 		}
 		for range 4 {
 			m.gradient()
-			if m.faceStep(b, sum) {
+			done := m.faceStep(b, sum)
+			if sum {
+				m.restoreSum(set, b)
+			}
+			if done {
 				break
 			}
 		}
@@ -459,6 +463,32 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 		m.x[i] = x
 	}
 	return hit < 0
+}
+
+// restoreSum takes back what the rounding of a long step has changed in the sum, at the coordinate
+// that is furthest from its sides. Projecting the point would move all coordinates off their sides.
+func (m *Mahalanobis) restoreSum(set Set, b sided) {
+	var want float64
+	switch set := set.(type) {
+	case *Simplex:
+		want = set.s
+	case *CappedSimplex:
+		want = set.sum
+	}
+	for range 3 {
+		if set.Contains(m.x, 0) {
+			return
+		}
+		k, most := 0, 0.0
+		for i, x := range m.x {
+			l, u := b.Bounds(i)
+			if d := min(x-l, u-x); d > most {
+				k, most = i, d
+			}
+		}
+		l, u := b.Bounds(k)
+		m.x[k] = clip(m.x[k]+(want-vec.Sum(m.x)), l, u)
+	}
 }
 
 // accelerated is the projected gradient method with Nesterov's momentum, restarted when the

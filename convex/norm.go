@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -119,7 +120,7 @@ func NearL1(d int) float64 {
 	if d <= 2 {
 		return 2
 	}
-	q := 2 * logOf(float64(d))
+	q := 2 * portable.Log(float64(d))
 	return q / (q - 1)
 }
 

@@ -109,9 +109,9 @@ func (q *DiagonalQuadratic) restrict(s Set) (pair, error) {
 		}
 		out.argmax = func(dst, theta []float64) {
 			q.Inverse(dst, theta)
-			for range 3 {
+			for pass := range 3 {
 				e, scale := s.excess(dst)
-				if e <= float64(slack(len(dst))*scale) {
+				if e <= float64(slack(len(dst))*scale) && (pass == 0 || -e <= float64(slack(len(dst))*scale)) {
 					return
 				}
 				t := e / square

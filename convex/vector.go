@@ -82,17 +82,6 @@ func pow(x, y float64) float64 {
 	return portable.Exp(float64(y * portable.Log(x)))
 }
 
-// logOf is ln x for x ≥ 0, with ln 0 = -Inf and ln Inf = Inf.
-func logOf(x float64) float64 {
-	if x == 0 {
-		return math.Inf(-1)
-	}
-	if math.IsInf(x, 1) {
-		return x
-	}
-	return portable.Log(x)
-}
-
 // expm1 is e^x − 1, accurate for small x.
 func expm1(x float64) float64 {
 	if math.Abs(x) > 0.35 {

@@ -295,8 +295,8 @@ func TestExactFTRLRefuses(t *testing.T) {
 	}
 	before := must(l.MarshalBinary())
 	for name, f := range map[string]loss.Function{
-		"too large":          must(loss.NewSquaredDistance([]float64{1e200, 0})),
-		"squares too large":  must(loss.NewExample([]float64{1e100, 0}, 1, loss.Squared{})),
+		"too large":          must(loss.NewSquaredDistance([]float64{1e301, 0})),
+		"squares too large":  must(loss.NewExample([]float64{1e160, 0}, 1, loss.Squared{})),
 		"of other dimension": must(loss.NewLinear([]float64{1})),
 	} {
 		if err := l.UpdateLoss(f); err == nil {

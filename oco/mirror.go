@@ -181,16 +181,16 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 	if err != nil {
 		return err
 	}
-	s, e := squareOf(l.dual.Of(g))
+	s, e := l.squareOfDual(g, largest)
 	eta, st, err := l.rate.next(l.state.Rate, s, e, mu)
 	if err != nil {
 		return err
 	}
-	if largest != 0 && eta != 0 {
+	if largest != 0 && !eta.zero() {
 		x := l.state.X
 		l.reg.Map().Gradient(l.next, x)
 		for i, v := range g {
-			l.next[i] -= float64(eta * v)
+			l.next[i] -= eta.of(v)
 		}
 		if !finite(maxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
@@ -205,6 +205,19 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 	}
 	l.state.Rate = st
 	return nil
+}
+
+// squareOfDual is ‖g‖*² as s·2^(2e), for a g of the largest absolute value m.
+func (l *MirrorDescent) squareOfDual(g []float64, m float64) (s float64, e int) {
+	const small = 0x1p-960 // below, norms are denormal
+	if m == 0 || m > small {
+		return squareOf(l.dual.Of(g))
+	}
+	for i, v := range g {
+		l.next[i] = v / small
+	}
+	s, e = squareOf(l.dual.Of(l.next))
+	return s, e - 960
 }
 
 // Bound implements [Bounder].

@@ -131,10 +131,17 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 	if err != nil {
 		return err
 	}
-	if s != 0 && eta != 0 {
+	if s != 0 && !eta.zero() {
 		x := l.state.X
-		for i, v := range g {
-			l.next[i] = x[i] - float64(eta*v)
+		if eta.Exp != 0 {
+			for i, v := range g {
+				l.next[i] = x[i] - eta.of(v)
+			}
+		} else {
+			eta := eta.Eta
+			for i, v := range g {
+				l.next[i] = x[i] - float64(eta*v)
+			}
 		}
 		if !finite(maxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
@@ -160,20 +167,20 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	}
 	x := l.state.X
 	for k, i := range g.Index {
-		if !finite(x[i] - float64(eta*g.Value[k])) {
+		if !finite(x[i] - eta.of(g.Value[k])) {
 			return noregret.BadInputf(fmt.Sprintf("gradient.Value[%d]", k),
 				"%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
 		}
 	}
 	switch {
-	case s == 0 || eta == 0:
+	case s == 0 || eta.zero():
 	case l.sparse != nil:
 		for k, i := range g.Index {
-			x[i] = l.sparse(int(i), x[i]-float64(eta*g.Value[k]))
+			x[i] = l.sparse(int(i), x[i]-eta.of(g.Value[k]))
 		}
 	default:
 		for k, i := range g.Index {
-			x[i] -= float64(eta * g.Value[k])
+			x[i] -= eta.of(g.Value[k])
 		}
 		l.set.Project(x, x)
 	}

@@ -187,6 +187,13 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		return l.UpdateLabel(0)
 	}
 	r := vec.Dot(g, z) / n / n
+	if n < 1e-140 || n > 1e140 { // the products leave the range of float64
+		r = 0
+		for i, v := range g {
+			r += float64(v * (z[i] / n))
+		}
+		r /= n
+	}
 	var off, size float64
 	for i, v := range g {
 		off, size = max(off, math.Abs(v-float64(r*z[i]))), max(size, math.Abs(v))

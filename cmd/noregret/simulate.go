@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -104,7 +104,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 func (o *simulateOptions) AddFlags(f *pflag.FlagSet) {
 	o.flags = f
 	var algorithms []string
-	for _, e := range pasto.Algorithms() {
+	for _, e := range catalogue.Algorithms() {
 		algorithms = append(algorithms, e.Name)
 	}
 	f.StringSliceVar(&o.algorithms, "algorithm", o.algorithms, "algorithms: "+strings.Join(algorithms, ", "))
@@ -145,7 +145,7 @@ func (o *simulateOptions) Validate() error {
 		if slices.Contains(o.algorithms[:i], algorithm) {
 			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", algorithm)
 		}
-		if !slices.ContainsFunc(pasto.Algorithms(), func(e pasto.Entry) bool { return e.Name == algorithm }) {
+		if !slices.ContainsFunc(catalogue.Algorithms(), func(e catalogue.Entry) bool { return e.Name == algorithm }) {
 			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`,
 				algorithm)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -66,8 +67,8 @@ type World struct {
 	limit      float64
 	window     time.Duration
 	length     time.Duration
-	single     int            // the best arm that holds the guardrail
-	best       *pasto.Optimum // the best mixture that does
+	single     int              // the best arm that holds the guardrail
+	best       *optimum.Optimum // the best mixture that does
 	visits     *random.Source
 	late       []experiment.Reported // feedback that waits until it is too late
 }
@@ -119,7 +120,7 @@ func New(users int, seed uint64) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.best, err = pasto.MaximizeHard(f, t); err != nil {
+	if w.best, err = optimum.MaximizeHard(f, t); err != nil {
 		return nil, err
 	}
 	if w.single = w.bestOf(0, w.grid); w.single < 0 {
