@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Box is the box {x : a ≤ x ≤ b}, whose sides may be infinite (spec V.B).
@@ -50,7 +51,7 @@ func newBox(lower, upper []float64) *Box {
 	}
 	b.diameter = math.Inf(1)
 	if b.bounded {
-		b.diameter = distance2(upper, lower)
+		b.diameter = vec.Distance2(upper, lower)
 	}
 	return b
 }

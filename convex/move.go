@@ -61,16 +61,6 @@ func image(x []float64, c float64, x0 []float64) []float64 {
 	return out
 }
 
-// isZero reports whether x is nil or has no coordinate but 0.
-func isZero(x []float64) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // scaleOf is the largest finite modulus of the numbers, or 1 when there is none above 0.
 func scaleOf(x ...float64) float64 {
 	m := 0.0

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Product is V_1 × ... × V_k: the coordinates of the first set come first.
@@ -34,7 +35,7 @@ func NewProduct(sets ...Set) (*Product, error) {
 		}
 		p.starts = append(p.starts, p.starts[k]+s.Dim())
 	}
-	p.diameter = Norm2(diameters)
+	p.diameter = vec.Norm2(diameters)
 	return p, nil
 }
 

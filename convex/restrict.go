@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // pair is what a map knows about itself on one set.
@@ -123,7 +124,7 @@ func (r *restricted) Conjugate(theta []float64) float64 {
 	}
 	x := r.scratch.Get().(*[]float64)
 	r.argmax(*x, theta)
-	v := Dot(theta, *x) - r.m.Value(*x)
+	v := vec.Dot(theta, *x) - r.m.Value(*x)
 	r.scratch.Put(x)
 	return v
 }

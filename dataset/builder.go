@@ -31,8 +31,8 @@ type Builder struct {
 // 1, ... in the order given; numbers are renamed as in a file, so "+1" is the label 1. A dim out
 // of 0..2^31, labels that are empty or not finite, and equal labels are [noregret.Usage] errors.
 func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
-	if dim < 0 || dim > maxIndex+1 {
-		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxIndex+1)
+	if dim < 0 || dim > maxDim {
+		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxDim)
 	}
 	if len(labelNames) > maxLabels {
 		return nil, noregret.Errorf(noregret.Usage, "", "%d labels: at most %d are possible", len(labelNames),

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,13 @@ import (
 
 // maxIndex is the largest feature number that a file may use.
 const maxIndex = math.MaxInt32
+
+// maxDim is the largest number of features, and maxBits that of hash bits: as many as maxIndex
+// allows, as far as an int holds them.
+const (
+	maxDim  = min(maxIndex+1, math.MaxInt)
+	maxBits = 30 + bits.UintSize/64
+)
 
 // maxHashedIndex is the largest feature number as written in a svmlight file whose features are
 // hashed.
@@ -63,11 +71,11 @@ func (s *Schema) Validate() error {
 	if err := oneOf("format", s.Format, SVMLight, CSV, JSONL, IDX); err != nil {
 		return bad("%v", err)
 	}
-	if s.Bits < 0 || s.Bits > 31 {
-		return bad("bits %d: it must be 0 to 31", s.Bits)
+	if s.Bits < 0 || s.Bits > maxBits {
+		return bad("bits %d: it must be 0 to %d", s.Bits, maxBits)
 	}
-	if s.Dim < 0 || s.Dim > maxIndex+1 {
-		return bad("dim %d: it must be 0 to %d", s.Dim, maxIndex+1)
+	if s.Dim < 0 || s.Dim > maxDim {
+		return bad("dim %d: it must be 0 to %d", s.Dim, maxDim)
 	}
 	if s.Bits > 0 && s.Dim != 1<<s.Bits {
 		return bad("dim %d: with %d hash bits it must be %d", s.Dim, s.Bits, 1<<s.Bits)

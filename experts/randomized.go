@@ -66,7 +66,7 @@ type state struct {
 	Learner        []byte
 }
 
-const snapshotMagic = "noregret-experts-1\n"
+const snapshotMagic = "noregret-experts-2\n"
 
 // NewRandomized wraps a learner whose points are in the probability simplex, which is checked in
 // every round.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015;
@@ -102,7 +103,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 		if err != nil {
 			return err
 		}
-		delta = max(convex.Dot(l.work, x)-low, 0)
+		delta = max(vec.Dot(l.work, x)-low, 0)
 	} else {
 		for i, v := range theta {
 			l.work[i] = (v - g[i]) / lambda
@@ -120,7 +121,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 			for i, v := range theta {
 				l.work[i] = v / lambda
 			}
-			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+convex.Dot(g, x), 0)
+			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+vec.Dot(g, x), 0)
 		}
 	}
 	next := lambda + delta/l.alpha2
@@ -145,7 +146,7 @@ func (l *AdaFTRL) Bound(u []float64) (float64, error) {
 	if lambda == 0 {
 		return 0, nil // all losses so far were constant on the set
 	}
-	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda, nil
+	return orInf((max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda), nil
 }
 
 // String describes the learner and its options in one line.

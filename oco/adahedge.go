@@ -114,6 +114,19 @@ func (l *AdaHedge) take(g []float64, largest, delta float64) {
 	l.fresh = false
 }
 
+// rescale multiplies all losses so far by 2^e. The algorithm is scale-free: no point changes, but
+// for values that leave the range of float64.
+func (l *AdaHedge) rescale(e int) {
+	st := &l.state
+	for i, v := range st.Dual.Theta {
+		st.Dual.Theta[i] = math.Ldexp(v, e)
+	}
+	st.Dual.Mass = math.Ldexp(st.Dual.Mass, e)
+	st.Lambda.S, st.Lambda.C = math.Ldexp(st.Lambda.S, e), math.Ldexp(st.Lambda.C, e)
+	st.Q.Exp += e
+	l.fresh = false
+}
+
 // mixabilityGap is δ = ⟨g, x⟩ + λ·ln Σ_j x_j·exp(−g_j/λ) ≥ 0 for x = softmax(θ/λ), or ⟨g,
 // x⟩ − min g for λ = 0. As Σ x_j·z_j = 0 for z_j = (⟨g, x⟩ − g_j)/λ, it is λ·log1p(Σ
 // x_j·φ(z_j)) with φ(z) = exp(z) − 1 − z ≥ 0: exact for small gaps, where the formula as printed
@@ -175,7 +188,7 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	if !onSimplex(u) {
 		return math.Inf(1), nil
 	}
-	return (entropyGap(u) + l.alpha2) * l.Lambda(), nil
+	return orInf((entropyGap(u) + l.alpha2) * l.Lambda()), nil
 }
 
 // PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is

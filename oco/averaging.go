@@ -45,8 +45,8 @@ func (l *Averaging) update(g []float64, mu float64) error {
 // UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted
 // loss is α_t·mu-strongly convex, which a learner that is [Curved] is told.
 func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }

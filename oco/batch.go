@@ -110,7 +110,7 @@ func (l *weighted) Bound(u []float64) (float64, error) {
 
 // String describes the learner and its options in one line.
 func (l *weighted) String() string {
-	return fmt.Sprintf("%s(%v, alpha=%s)", l.name, l.learner, l.alpha.name)
+	return fmt.Sprintf("%s(%s, alpha=%s)", l.name, kindOf(l.learner), l.alpha.name)
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.

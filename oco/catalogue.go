@@ -10,27 +10,20 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
-// Problem is what a learner may be told of a game before it begins.
+// Problem is what a learner knows of a game before it begins.
 type Problem struct {
 	// Set is where points live.
 	Set convex.Set
 	// Rounds is the horizon T, 0 if it is not known.
 	Rounds int
-	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞; +Inf if nothing is known.
-	Lipschitz, LipschitzInf float64
-	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if nothing is known.
-	StrongConvexity, Smoothness float64
-	// ExpConcaveMu is the μ of [OnlineNewtonStep], 0 if the losses do not curve.
-	ExpConcaveMu float64
-	// SquaredDistance says that losses are ‖x − y_t‖².
-	SquaredDistance bool
-	// Features says that losses are ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction.
-	Features bool
+	// Facts are the properties that all losses share; start from [loss.Unknown].
+	loss.Facts
 }
 
-// Entry is a learner that can be made by name.
+// Entry is a learner that can be made by name: one of [Learners], or one of your own for play.Run.
 type Entry struct {
 	// Name is the learner's name.
 	Name string
@@ -44,7 +37,9 @@ type Entry struct {
 	// Source is where the algorithm comes from.
 	Source string
 
-	make func(p Problem, o map[string]float64) (Learner, error)
+	// Make makes the learner for a problem, with the options that were given, all of them in
+	// Options and finite. It returns an error for a problem that the learner is not made for.
+	Make func(p Problem, options map[string]float64) (Learner, error)
 }
 
 // Option is a number that a learner can be given.
@@ -71,7 +66,10 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	if p.Set == nil {
 		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
-	l, err := e.make(p, options)
+	if e.Make == nil {
+		return nil, noregret.BadInputf(e.Name, "Make is nil: a constructor is required")
+	}
+	l, err := e.Make(p, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that leaves the l1 part
@@ -157,8 +158,11 @@ func (l *CompositeFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*convex.Dot(u, u)/2) +
-		float64(l.state.Spent.value()/2), nil
+	if l.state.Dual.T == 0 {
+		return 0, nil
+	}
+	return orInf(float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*vec.Dot(u, u)/2) +
+		float64(l.state.Spent.value()/2)), nil
 }
 
 // String describes the learner and its options in one line.

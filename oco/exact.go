@@ -289,8 +289,7 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 func (l *ExactFTRL) String() string { return l.text }
 
 // MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a
-// hint, are saved by package encoding/gob and must be registered with gob.Register; it is an error
-// if they are not.
+// hint, must be registered with [RegisterLoss]; it is an error if they are not.
 func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed

@@ -18,6 +18,7 @@ import (
 type Weight struct {
 	c, power float64
 	f        func(t int) float64
+	horizon  int // the number of rounds that c is tuned for, 0 for any
 	name     string
 }
 
@@ -57,8 +58,12 @@ func (w Weight) validate() error {
 	return nil
 }
 
-// rises refuses a schedule that falls after round t, or leaves its range.
+// rises refuses a schedule that falls after round t, leaves its range, or has ended before.
 func (w Weight) rises(t int) error {
+	if w.horizon > 0 && t > w.horizon {
+		return noregret.BadInputf("round", "%d: the weight is tuned for %d rounds, and promises nothing after them", t,
+			w.horizon)
+	}
 	if w.f == nil {
 		return nil
 	}
@@ -346,7 +351,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.entropic && !l.state.Below {
 		spent = min(spent, l.state.Local.value())
 	}
-	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2), nil
+	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2)), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -105,7 +105,7 @@ func (l *MeanLeader) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return l.state.Spent.value(), nil
+	return orInf(l.state.Spent.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -67,7 +67,7 @@ type SparseLearner interface {
 // Curved is a learner that makes use of each loss's strong convexity.
 type Curved interface {
 	Learner
-	// UpdateCurved is Update for a loss that is mu-strongly convex, mu ≥ 0.
+	// UpdateCurved is Update for a loss that is mu-strongly convex in the Euclidean norm, mu ≥ 0.
 	UpdateCurved(g []float64, mu float64) error
 }
 
@@ -93,7 +93,15 @@ type LossLearner interface {
 }
 
 // The magic line of this package's snapshots; the digit is their version.
-const snapshotMagic = "noregret-oco-1\n"
+const snapshotMagic = "noregret-oco-2\n"
+
+// checkMu refuses a constant of strong convexity that is negative or not finite.
+func checkMu(mu float64) error {
+	if !(mu >= 0) || !finite(mu) {
+		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	}
+	return nil
+}
 
 func positive(place string, v float64) error {
 	if !(v > 0) || !finite(v) {

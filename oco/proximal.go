@@ -78,16 +78,15 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		return err
 	}
 	st := &l.state
-	if eta == 0 { // an adaptive rate before the first subgradient that is not 0
+	if eta.zero() { // an adaptive rate before the first subgradient that is not 0
 		st.Rate = rs
 		return nil
 	}
-	sigma := 1/eta - st.Inverse
+	sigma := eta.inverse() - st.Inverse
 	if sigma < 0 {
-		if sigma < -1e-12*st.Inverse {
+		if l.rate.kind == funcRate && sigma < -1e-12*st.Inverse {
 			return noregret.BadInputf("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one",
-				l.rate,
-				rs.T)
+				l.rate, rs.T)
 		}
 		sigma = 0
 	}
@@ -97,7 +96,7 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		x := st.X[i] - l.start[i]
 		square += float64(x * x)
 		c := st.Center[i] + float64(sigma*x)
-		l.next[i] = l.start[i] + float64(eta*(c-(st.Sum[i]+v)))
+		l.next[i] = l.start[i] + eta.of(c-(st.Sum[i]+v))
 	}
 	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
 		return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)

@@ -69,8 +69,8 @@ func (l *QuadratizedFTRL) Update(g []float64) error { return l.update(g, -1) }
 
 // UpdateCurved implements [Curved].
 func (l *QuadratizedFTRL) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -115,7 +115,7 @@ func (l *QuadratizedFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return l.state.Spent.value() / 2, nil
+	return orInf(l.state.Spent.value() / 2), nil
 }
 
 // String describes the learner and its options in one line.

@@ -100,11 +100,17 @@ func (l *Split) Bound(u []float64) (float64, error) {
 		}
 		total.add(v)
 	}
-	return total.value(), nil
+	return orInf(total.value()), nil
 }
 
 // String describes the learner and its options in one line.
-func (l *Split) String() string { return fmt.Sprintf("split%v", l.learners) }
+func (l *Split) String() string {
+	kinds := make([]string, len(l.learners))
+	for i, p := range l.learners {
+		kinds[i] = kindOf(p)
+	}
+	return fmt.Sprintf("split%v", kinds)
+}
 
 // MarshalBinary implements [Snapshotter]; the learners inside must be so too.
 func (l *Split) MarshalBinary() ([]byte, error) {

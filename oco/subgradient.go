@@ -116,8 +116,8 @@ func (l *SubgradientDescent) Update(g []float64) error { return l.update(g, -1) 
 
 // UpdateCurved implements [Curved]; rates other than [StronglyConvex] take no notice of mu.
 func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -131,10 +131,17 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 	if err != nil {
 		return err
 	}
-	if s != 0 && eta != 0 {
+	if s != 0 && !eta.zero() {
 		x := l.state.X
-		for i, v := range g {
-			l.next[i] = x[i] - float64(eta*v)
+		if eta.Exp != 0 {
+			for i, v := range g {
+				l.next[i] = x[i] - eta.of(v)
+			}
+		} else {
+			eta := eta.Eta
+			for i, v := range g {
+				l.next[i] = x[i] - float64(eta*v)
+			}
 		}
 		if !finite(maxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
@@ -160,20 +167,20 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	}
 	x := l.state.X
 	for k, i := range g.Index {
-		if !finite(x[i] - float64(eta*g.Value[k])) {
+		if !finite(x[i] - eta.of(g.Value[k])) {
 			return noregret.BadInputf(fmt.Sprintf("gradient.Value[%d]", k),
 				"%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
 		}
 	}
 	switch {
-	case s == 0 || eta == 0:
+	case s == 0 || eta.zero():
 	case l.sparse != nil:
 		for k, i := range g.Index {
-			x[i] = l.sparse(int(i), x[i]-float64(eta*g.Value[k]))
+			x[i] = l.sparse(int(i), x[i]-eta.of(g.Value[k]))
 		}
 	default:
 		for k, i := range g.Index {
-			x[i] -= float64(eta * g.Value[k])
+			x[i] -= eta.of(g.Value[k])
 		}
 		l.set.Project(x, x)
 	}
@@ -194,7 +201,7 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	case l.rate.kind == constantRate:
 		return orInf(float64(distanceSquared(u, l.start))/(2*l.rate.a) + half), nil
 	case l.rate.kind == stronglyConvexRate:
-		return half, nil
+		return orInf(half), nil
 	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
 		return math.Sqrt2 * d * st.Q.root(), nil
 	default:

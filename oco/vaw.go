@@ -6,8 +6,9 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online
@@ -40,7 +41,7 @@ type VovkAzouryWarmuth struct {
 type ridgeState struct {
 	T      int
 	Span   *span
-	Factor convex.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
+	Factor linalg.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
 	B      []float64
 	Z      []float64 // the running round's features
 	Ready  bool      // features are known
@@ -66,11 +67,11 @@ func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmut
 	l.text = fmt.Sprintf("vovk-azoury-warmuth(d=%d, lambda=%v)", d, lambda)
 	l.state.Z = make([]float64, d)
 	if spanned {
-		l.state.Span, l.state.Factor = newSpan(d), convex.NewCholesky(0, lambda)
+		l.state.Span, l.state.Factor = newSpan(d), linalg.NewCholesky(0, lambda)
 		l.grow()
 		return l
 	}
-	l.state.Factor, l.state.B = convex.NewCholesky(d, lambda), make([]float64, d)
+	l.state.Factor, l.state.B = linalg.NewCholesky(d, lambda), make([]float64, d)
 	l.work, l.solved, l.scaled = make([]float64, d), l.point, l.state.Z
 	return l
 }
@@ -80,7 +81,7 @@ func (l *VovkAzouryWarmuth) grow() {
 	st := &l.state
 	n, c := len(st.B), st.Span.room(st.Span.Rank)
 	if c != n {
-		st.Factor = convex.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
+		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
 		st.B = lengthened(st.B, c)
 	}
 	if len(l.work) != c {
@@ -109,7 +110,7 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
 			largest)
 	}
-	size := convex.Dot(z, z)
+	size := vec.Dot(z, z)
 	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
 		return noregret.BadInputf("features", "their norm is %v, beside λ = %v and the features before: their "+
 			"squares leave "+
@@ -163,7 +164,7 @@ func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 		return 0, noregret.BadInputf("features", "round %d has no features yet: they come before the prediction",
 			l.state.T+1)
 	}
-	return convex.Dot(l.state.Z, l.point), nil
+	return vec.Dot(l.state.Z, l.point), nil
 }
 
 // Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features
@@ -177,7 +178,7 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		return err
 	}
 	z := l.state.Z
-	n := convex.Norm2(z)
+	n := vec.Norm2(z)
 	if n == 0 {
 		if maxAbs(g) != 0 {
 			return noregret.BadInputf("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
@@ -185,7 +186,14 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		}
 		return l.UpdateLabel(0)
 	}
-	r := convex.Dot(g, z) / n / n
+	r := vec.Dot(g, z) / n / n
+	if n < 1e-140 || n > 1e140 { // the products leave the range of float64
+		r = 0
+		for i, v := range g {
+			r += float64(v * (z[i] / n))
+		}
+		r /= n
+	}
 	var off, size float64
 	for i, v := range g {
 		off, size = max(off, math.Abs(v-float64(r*z[i]))), max(size, math.Abs(v))
@@ -216,7 +224,7 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	}
 	if st.Left > 0 {
 		st.Out.Linear.add(st.Left * math.Abs(y))
-		st.Out.Quadratic.add(st.Left * convex.Norm2(st.Z))
+		st.Out.Quadratic.add(st.Left * vec.Norm2(st.Z))
 		st.Left = 0
 	}
 	st.Spent.add(float64(y*y) * ((st.Shrink - 1) / st.Shrink))
@@ -232,8 +240,8 @@ func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(convex.Norm2(u)),
-		nil
+	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) +
+		l.state.Out.cost(vec.Norm2(u))), nil
 }
 
 // String describes the learner and its options in one line.

@@ -3,8 +3,8 @@ package pasto
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // column is what a search knows: a direction of the metrics, the score of each active node in it,
@@ -48,7 +48,7 @@ func (c *Continuous) score(d, theta []float64) *column {
 	for i := range d {
 		d[i] /= x.unit
 	}
-	level, scale := convex.Dot(d, theta), 0.0
+	level, scale := vec.Dot(d, theta), 0.0
 	var points [][]float64
 	for k, ok := range l.s.Active {
 		if !ok || l.s.Count[k] == 0 {
@@ -58,7 +58,7 @@ func (c *Continuous) score(d, theta []float64) *column {
 		for i := range m {
 			v += float64(float64(d[i]*d[i]) * l.squareError(k, i, l.s.Size[k], l.s.Cluster[k]))
 		}
-		a := convex.Dot(d, l.s.Mean[k*m:(k+1)*m]) - level
+		a := vec.Dot(d, l.s.Mean[k*m:(k+1)*m]) - level
 		x.nodes, points, x.score, x.noise = append(x.nodes, k), append(points, c.c.Points[k]), append(x.score, a),
 			append(x.noise, v)
 		scale += float64(a * a)

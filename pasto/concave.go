@@ -6,8 +6,8 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent
@@ -97,9 +97,9 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 			return noregret.BadInputf("objective",
 				"it is not concave: between %v and %v the midpoint has %v, below the mean of the "+
 					"ends %v", a, b, fm, (fa+fb)/2)
-		case convex.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
+		case vec.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
 			return noregret.BadInputf("objective", "its gradient at %v has norm %v, above the stated %v", a,
-				convex.Norm2(ga),
+				vec.Norm2(ga),
 				lipschitz)
 		}
 		if err := checkSmooth(a, b, ga, gb, smooth, rounding); err != nil {
@@ -119,9 +119,9 @@ func checkSmooth(a, b, ga, gb []float64, smooth, rounding float64) error {
 	for i := range a {
 		apart[i], moved[i] = a[i]-b[i], ga[i]-gb[i]
 	}
-	distance, norm := convex.Norm2(apart), convex.Norm2(moved)
-	points := float64(smooth * (convex.Norm2(a) + convex.Norm2(b)))
-	slack := float64(rounding*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
+	distance, norm := vec.Norm2(apart), vec.Norm2(moved)
+	points := float64(smooth * (vec.Norm2(a) + vec.Norm2(b)))
+	slack := float64(rounding*(vec.Norm2(ga)+vec.Norm2(gb)+points)) + 1e-9
 	if norm > float64(float64(smooth*distance)*(1+float64(1e3*rounding)))+slack {
 		return noregret.BadInputf("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v",
 			norm, a, b,

@@ -32,10 +32,11 @@
 // [SCGD] are an [oco.ExponentiatedGradient], fed with −γ_t·g_t, and keep its logarithms, its checks
 // and its snapshots. [Confident], the default, was chosen by measurement and makes no such step:
 // there is no rate at which to move, as it solves the problem of its estimates to the end, with the
-// solver of [Maximize]. Nothing in it is a second copy of oco or convex: its scores are convex.Dot;
-// the simplex needs no projection where steps are between arms; and oco has no pairwise steps with
-// a line search, no linear program and no confidence to lend. What it takes from the mirror
-// learners is the mixing with exploration and the draws, which are package pasto's for all.
+// solver of [Maximize]. Nothing in it is a second copy of oco or convex: its scores are
+// internal/vec.Dot; the simplex needs no projection where steps are between arms; and oco has no
+// pairwise steps with a line search, no linear program and no confidence to lend. What it takes
+// from the mirror learners is the mixing with exploration and the draws, which are package pasto's
+// for all.
 //
 // # How to use it
 //

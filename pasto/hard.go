@@ -9,7 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for
@@ -208,7 +208,7 @@ func (w *decomposition) spread(g *Goals, means *Table) float64 {
 	reward{g}.Gradient(w.d, w.theta)
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range means.arms {
-		v := convex.Dot(means.Arm(k), w.d)
+		v := vec.Dot(means.Arm(k), w.d)
 		low, high = min(low, v), max(high, v)
 	}
 	if v := high - low; v > 0 && !math.IsInf(v, 1) {
@@ -255,7 +255,7 @@ func (w *decomposition) run(g *Goals, means *Table, tight []float64, tol float64
 			return false, err
 		}
 		if round > 0 {
-			gap := max(lp.prices(w.prices)-convex.Dot(w.theta, w.d), 0)
+			gap := max(lp.prices(w.prices)-vec.Dot(w.theta, w.d), 0)
 			if gap < w.opt.Gap || len(w.opt.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
 				w.opt.Gap = gap
 				copy(w.opt.Prices, w.prices)

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-const snapshotMagic = "noregret-pasto-1\n"
+const snapshotMagic = "noregret-pasto-2\n"
 
 // mirror is the part that Algorithm 1 and S-SCGD share: exponentiated gradient on the arms (oco's,
 // with rate 1, fed with −γ_t·g_t: a rate that varies over time), the exploration, the draws and the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Optimum is a mixture with a certificate.
@@ -259,7 +259,7 @@ func gapOf(f Objective, means *Table, p []float64) float64 {
 	f.Gradient(d, theta)
 	top, mean := math.Inf(-1), 0.0
 	for k, w := range p {
-		g := convex.Dot(means.Arm(k), d)
+		g := vec.Dot(means.Arm(k), d)
 		top = max(top, g)
 		mean += float64(w * g)
 	}

@@ -3,8 +3,8 @@ package pasto
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // process is a Gaussian process on the active nodes.
@@ -52,7 +52,7 @@ func fit(points [][]float64, y, noise []float64, scale, length float64) (*proces
 	}
 	copy(g.alpha, y)
 	g.forward(g.alpha)
-	like -= float64(0.5 * convex.Dot(g.alpha, g.alpha))
+	like -= float64(0.5 * vec.Dot(g.alpha, g.alpha))
 	for i := n - 1; i >= 0; i-- {
 		for k := i + 1; k < n; k++ {
 			g.alpha[i] -= float64(g.chol[k*n+i] * g.alpha[k])
@@ -80,5 +80,5 @@ func (g *process) at(x, row []float64) (mean, sd float64) {
 		mean += float64(row[i] * g.alpha[i])
 	}
 	g.forward(row)
-	return mean, math.Sqrt(max(g.scale-convex.Dot(row, row), 0))
+	return mean, math.Sqrt(max(g.scale-vec.Dot(row, row), 0))
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // program is the linear program max gain·p, Σp = 1, level_j·p − s_j + v_j = tight_j. Columns: arms
@@ -126,7 +126,7 @@ func (lp *program) tighten() {
 func (lp *program) aim(d []float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range lp.gain {
-		v := convex.Dot(lp.means.Arm(k), d)
+		v := vec.Dot(lp.means.Arm(k), d)
 		lp.gain[k] = v
 		low, high = min(low, v), max(high, v)
 	}

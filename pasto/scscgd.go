@@ -6,8 +6,8 @@ import (
 
 	"github.com/noregret/noregret"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // SCGDOptions are the parameters of [NewSCGD].
@@ -115,7 +115,7 @@ func (l *SCGD) Observe(obs []Observation) error {
 	clear(l.g)
 	for i := range obs {
 		o := &obs[i]
-		l.g[o.Arm] += float64(share(o)*convex.Dot(o.Metrics, l.d)) / l.p[o.Arm]
+		l.g[o.Arm] += float64(share(o)*vec.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
 	if err := l.step(l.g, gamma, 0); err != nil {
 		return err

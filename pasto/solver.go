@@ -3,7 +3,7 @@ package pasto
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // solver holds the workspace of pairwise Frank–Wolfe.
@@ -59,7 +59,7 @@ func (s *solver) gradient(p []float64) {
 
 // score is g_k.
 func (s *solver) score(p []float64, k int) float64 {
-	g := convex.Dot(s.means.Arm(k), s.d)
+	g := vec.Dot(s.means.Arm(k), s.d)
 	if s.ridge != nil {
 		g -= float64(2 * s.ridge[k] * p[k])
 	}
@@ -303,7 +303,7 @@ func (s *solver) slope(step float64) float64 {
 		s.at[m] = v + float64(step*s.delta[m])
 	}
 	s.f.Gradient(s.tmp, s.at)
-	v := convex.Dot(s.tmp, s.delta)
+	v := vec.Dot(s.tmp, s.delta)
 	if v-v != 0 && s.err == nil {
 		s.err = checkGradient(s.f, s.at, s.tmp)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -83,7 +84,7 @@ func (g *BettingTrap) Next(x []float64) (loss.Function, error) {
 	if g.broken > 0 {
 		return &g.f, nil
 	}
-	n, e := convex.Norm2(x), g.claim(g.t)
+	n, e := vec.Norm2(x), g.claim(g.t)
 	if n > e-g.paid.value() {
 		for i, v := range x {
 			g.f.C[i] = v / n
@@ -137,7 +138,7 @@ func (g *BettingTrap) Floor() float64 {
 	if g.broken > 0 {
 		return g.claim(g.broken)
 	}
-	return ConjugateOfWealth(convex.Norm2(g.Comparator()), g.coin.rounds, g.final) + g.final
+	return ConjugateOfWealth(vec.Norm2(g.Comparator()), g.coin.rounds, g.final) + g.final
 }
 
 // ConjugateOfWealth is f*(y) = sup_s s·y − f(s) of f(s) = (ε/√T)·exp(s²·ln 2/T) for y ≥ 0: with a =

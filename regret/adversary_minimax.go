@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -110,8 +111,8 @@ func (p *MinimaxPlayer) Update(g []float64) error {
 	if p.s.t == p.rounds {
 		return noregret.Errorf(noregret.Usage, "rounds", "%d: the player was made for %d", p.s.t+1, p.rounds)
 	}
-	l := convex.Dot(p.s.z, g)
-	n := convex.Norm2(g)
+	l := vec.Dot(p.s.z, g)
+	n := vec.Norm2(g)
 	size := p.size
 	if p.s.t == 0 {
 		size = n

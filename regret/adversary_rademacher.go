@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -77,7 +78,7 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 		g.z[i] = v[i] - w[i]
 		g.m[i] = float64(v[i]/2) + float64(w[i]/2)
 	}
-	if g.diameter = convex.Norm2(g.z); !(g.diameter > 0) {
+	if g.diameter = vec.Norm2(g.z); !(g.diameter > 0) {
 		return nil, noregret.BadInputf("v", "%v: it equals w; want two points", v)
 	}
 	for i := range g.z {
@@ -96,8 +97,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 	if err != nil {
 		return nil, err
 	}
-	slack := float64(1e-12 * (convex.Norm2(v) + convex.Norm2(w)))
-	g.extreme = convex.Dot(g.z, w) <= low+float64(slack) && convex.Dot(g.z, v) >= -high-float64(slack)
+	slack := float64(1e-12 * (vec.Norm2(v) + vec.Norm2(w)))
+	g.extreme = vec.Dot(g.z, w) <= low+float64(slack) && vec.Dot(g.z, v) >= -high-float64(slack)
 	return g, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -55,7 +56,7 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%w", err)
 		}
 		g.losses[i] = f
-		n := convex.Norm2(f.Z)
+		n := vec.Norm2(f.Z)
 		if !(n <= 1e100) || math.Abs(e.Y) > 1e100 {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i),
 				"its features have length %v and its label is %v: want at most 1e100, as they are squared", n, e.Y)
@@ -98,7 +99,7 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 func NewClassification(examples []Example, radius float64) (*ExampleGame, error) {
 	var longest float64
 	for _, e := range examples {
-		longest = max(longest, convex.Norm2(e.Z))
+		longest = max(longest, vec.Norm2(e.Z))
 	}
 	if longest > 0 && !math.IsInf(longest, 1) {
 		scaled := make([]Example, len(examples))
@@ -169,7 +170,7 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 	for i := range w {
 		w[i] = float64(2*float64(r.Float64())) - 1
 	}
-	if l := convex.Norm2(w); l > 0 {
+	if l := vec.Norm2(w); l > 0 {
 		scale(w, 2/l)
 	}
 	root := math.Sqrt(float64(d))
@@ -179,7 +180,7 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 		for i := range z {
 			z[i] = (float64(2*float64(r.Float64())) - 1) / root
 		}
-		p, u := convex.Dot(w, z), r.Float64()
+		p, u := vec.Dot(w, z), r.Float64()
 		y := p + float64(u) - 0.5
 		if classification {
 			y = -1

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -74,7 +75,7 @@ func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	for i := range g.h {
 		g.h[i] = float64(2*float64(r.Float64())) - 1
 	}
-	n := convex.Norm2(g.h)
+	n := vec.Norm2(g.h)
 	for i := range g.h {
 		if g.h[i] /= n; n == 0 {
 			g.h[i] = 1 / math.Sqrt(float64(len(g.h)))
@@ -113,7 +114,7 @@ func (g *Noisy) Restart() {
 func (g *Noisy) Comparator() []float64 {
 	u := make([]float64, len(g.h))
 	copy(u, g.sum.values())
-	if n := convex.Norm2(u); n > 0 {
+	if n := vec.Norm2(u); n > 0 {
 		for i := range u {
 			u[i] = -g.o.Reach * (u[i] / n)
 		}

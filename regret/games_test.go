@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/regret"
 )
@@ -90,7 +91,7 @@ func TestFactsAreTrue(t *testing.T) {
 						square += (y[i] - x[i]) * (y[i] - x[i])
 						change += (gy[i] - gx[i]) * (gy[i] - gx[i])
 					}
-					longest = max(longest, convex.Norm2(gx))
+					longest = max(longest, vec.Norm2(gx))
 					slack := 1e-12 * (1 + math.Abs(l.Value(x)) + math.Abs(l.Value(y)) + math.Abs(inner))
 					low := l.Value(x) + inner + max(f.StrongConvexity*square, f.ExpConcavity*inner*inner)/2
 					if l.Value(y) < low-slack {

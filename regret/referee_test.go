@@ -155,7 +155,7 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, regret.Facts{Lipschitz: 1}),
+			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, linearFacts(1, 0)),
 				nil))
 			if f.Features {
 				l = must(must(oco.Find("vaw")).New(problem(g.Set(), long, f), nil))

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -130,10 +131,10 @@ func (s *CompositeSummary) Best(dst []float64, set convex.Set) (least, gap float
 	}
 	switch set := set.(type) {
 	case *convex.Space, *convex.Ball:
-		if b, ok := set.(*convex.Ball); ok && (b.Norm() != convex.L2 || convex.Norm2(b.Center()) != 0) {
+		if b, ok := set.(*convex.Ball); ok && (b.Norm() != convex.L2 || vec.Norm2(b.Center()) != 0) {
 			return 0, math.Inf(1), noSummary(set)
 		}
-		if convex.Norm2(c) == 0 {
+		if vec.Norm2(c) == 0 {
 			clear(dst)
 			return 0, 0, nil
 		}

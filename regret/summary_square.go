@@ -5,6 +5,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -140,18 +142,18 @@ func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 	}
 	if math.IsInf(set.Diameter(), 1) {
 		// F(u) ≥ F_ridge(u) − (ridge/2)‖u‖² for every u.
-		n := 10 * convex.Norm2(dst)
+		n := 10 * vec.Norm2(dst)
 		return s.Loss(dst), gap + float64(float64(ridge/2*n)*n), nil
 	}
 	s.load()
 	for i := range s.work {
-		s.work[i] = convex.Dot(s.s[i*s.d:(i+1)*s.d], dst) - s.b[i]
+		s.work[i] = vec.Dot(s.s[i*s.d:(i+1)*s.d], dst) - s.b[i]
 	}
 	low, err := set.Minimize(s.b, s.work)
 	if err != nil {
 		return 0, math.Inf(1), err
 	}
-	return s.Loss(dst), max(convex.Dot(s.work, dst)-low, 0), nil
+	return s.Loss(dst), max(vec.Dot(s.work, dst)-low, 0), nil
 }
 
 // squarePrecision is the gap that Best aims at, relative to the objective.
@@ -171,23 +173,6 @@ func (s *SquareSummary) argmax(dst []float64, set convex.Set) (gap float64, err 
 // deficient reports whether a pivot of the matrix's Cholesky factor is too small a part of its
 // diagonal entry.
 func (s *SquareSummary) deficient() bool {
-	d, r := s.d, s.factor
-	copy(r, s.s)
-	for i := range d {
-		for j := range i + 1 {
-			v := r[i*d+j]
-			for k := range j {
-				v -= float64(r[i*d+k] * r[j*d+k])
-			}
-			switch {
-			case j < i:
-				r[i*d+j] = v / r[j*d+j]
-			case !(v > squarePivot*s.s[i*d+i]):
-				return true
-			default:
-				r[i*d+i] = math.Sqrt(v)
-			}
-		}
-	}
-	return false
+	copy(s.factor, s.s)
+	return !linalg.FactorizeAbove(s.factor, s.d, squarePivot)
 }

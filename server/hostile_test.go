@@ -44,7 +44,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{
 			"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`,
-			"application/json", 413, "it has more than 4096 bytes",
+			"application/json", 413, "more than 4096 bytes",
 		},
 		{
 			"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json",
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
 		{
 			"a path that is not there", "GET", "/v1/secrets", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
@@ -167,11 +167,11 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"a path with an empty part", "GET", "/v1//experiments", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) +
@@ -244,7 +244,7 @@ func TestOtherSites(t *testing.T) {
 	w.apply(toy)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
 		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden ||
-			!strings.Contains(string(b), "the request is of another site") {
+			!strings.Contains(string(b), "the request comes from another site") {
 			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
 		}
 	}
