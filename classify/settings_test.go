@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// Every option that a model file keeps has its range in the table of settings, so that what a reader
-// of models accepts cannot drift from what Fit accepts.
+// Every option that a model file keeps has its range in the table of settings, so that what a
+// reader of models accepts cannot drift from what Fit accepts.
 func TestSettingsCoverTheModelFile(t *testing.T) {
 	special := map[string]string{
 		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
