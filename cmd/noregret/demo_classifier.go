@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -17,8 +18,8 @@ import (
 	"github.com/noregret/noregret/dataset/synth"
 )
 
-// classifierDemo are the flags of "noregret demo classifier".
-type classifierDemo struct {
+// demoClassifierOptions are the flags of "noregret demo classifier".
+type demoClassifierOptions struct {
 	rows int64
 	seed uint64
 	keep string
@@ -34,8 +35,7 @@ models behind for a closer look.`
 
 // newDemoClassifierCommand makes "noregret demo classifier".
 func newDemoClassifierCommand(a *app) *cobra.Command {
-	opt := classifierDemo{rows: 40_000, seed: 1}
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "classifier",
 		Short: "Train classifiers on made-up data with rare positives and print the table",
 		Long:  classifierDemoLong,
@@ -44,14 +44,23 @@ func newDemoClassifierCommand(a *app) *cobra.Command {
   # Keep the files, look at a model
   noregret demo classifier --keep demo
   noregret inspect demo/stamp-f1.json`,
-		Args: noArgs("classifier"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demoClassifier(cmd.Context(), opt) },
+		Args: noArgs,
+	}, &demoClassifierOptions{rows: 40_000, seed: 1})
+}
+
+// AddFlags implements options.
+func (o *demoClassifierOptions) AddFlags(f *pflag.FlagSet) {
+	f.Int64Var(&o.rows, "rows", o.rows, "rows of each of the two files, at least 1000")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed of the data and of the training")
+	f.StringVar(&o.keep, "keep", o.keep, "directory for the files, kept; without it they are temporary")
+}
+
+// Validate implements options.
+func (o *demoClassifierOptions) Validate() error {
+	if o.rows < 1000 {
+		return outOfRange("--rows", o.rows, "at least 1000")
 	}
-	s := cmd.Flags()
-	s.Int64Var(&opt.rows, "rows", opt.rows, "rows of each of the two files, at least 1000")
-	s.Uint64Var(&opt.seed, "seed", opt.seed, "seed of the data and of the training")
-	s.StringVar(&opt.keep, "keep", opt.keep, "directory for the files, kept; without it they are temporary")
-	return cmd
+	return nil
 }
 
 // demoRuns are the models of the demonstration, in the order of the table.
@@ -63,11 +72,9 @@ var demoRuns = []struct{ algorithm, measure, what string }{
 	{"spade", "gmean", "SPADE, trained for G-mean"},
 }
 
-func (a *app) demoClassifier(ctx context.Context, opt classifierDemo) (err error) {
-	if opt.rows < 1000 {
-		return outOfRange("--rows", opt.rows, "at least 1000")
-	}
-	dir := opt.keep
+// Run implements options.
+func (o *demoClassifierOptions) Run(ctx context.Context, a *app, _ []string) (err error) {
+	dir := o.keep
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
 			return noregret.Errorf(noregret.Internal, "", "no temporary directory: %w", err)
@@ -82,19 +89,19 @@ func (a *app) demoClassifier(ctx context.Context, opt classifierDemo) (err error
 	}
 	for i, path := range []string{train, test} {
 		// Nearby seeds give unrelated streams.
-		if err := a.demoData(ctx, path, opt.rows, 2*opt.seed+uint64(i)); err != nil {
+		if err := a.demoData(ctx, path, o.rows, 2*o.seed+uint64(i)); err != nil {
 			return err
 		}
 	}
-	results, err := a.demoModels(ctx, dir, train, test, opt.seed)
+	results, err := a.demoModels(ctx, dir, train, test, o.seed)
 	if err != nil {
 		return err
 	}
 	if err := writeDemo(a.stdout, results); err != nil {
 		return err
 	}
-	if opt.keep != "" {
-		_, err = fmt.Fprintf(a.stdout, "\nThe files are in %s.\n", opt.keep)
+	if o.keep != "" {
+		_, err = fmt.Fprintf(a.stdout, "\nThe files are in %s.\n", o.keep)
 	}
 	return err
 }
@@ -106,7 +113,7 @@ func refuseExisting(dir string, files ...string) error {
 	}
 	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {
-			return noregret.Errorf(noregret.Usage, "--keep", "%q is there and would be overwritten; "+
+			return noregret.Errorf(noregret.Usage, "--keep", "%q exists and would be overwritten; "+
 				"name another directory", path)
 		}
 	}
@@ -182,7 +189,7 @@ func writeDemo(w io.Writer, results []*evaluation) error {
 		"%d of these fraud; results on the test rows.\n\n",
 		first.model.Data.Rows, first.info.Rows, first.positives)
 	columns := []string{"f1", "gmean", "recall", "precision", "accuracy"}
-	g := grid{}
+	g := table{}
 	g.add(append([]string{"model"}, columns...)...)
 	value := func(e *evaluation, name string) float64 {
 		m, err := measure.Parse(name)

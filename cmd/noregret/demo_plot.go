@@ -10,11 +10,12 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// plot draws what the mixtures brought in truth, version by version: recall beside that of the best
+// draw draws what the mixtures brought in truth, version by version: recall beside that of the best
 // single setting and of the best mixture, documentary recall beside its limit, and the shares of
 // the arms that ever had a tenth.
-func (d *demoWorld) plot(path string) error {
+func (d *demonstration) draw(path string) error {
 	end := float64(len(d.report.History))
+	single, _ := d.world.Single()
 	panel := func(title, y string) *plot.Plot {
 		p := plot.New()
 		p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "policy version", y
@@ -32,7 +33,7 @@ func (d *demoWorld) plot(path string) error {
 	level := func(v float64) plotter.XYs { return plotter.XYs{{X: 1, Y: v}, {X: end, Y: v}} }
 	over := func(of func(p []float64) float64) (out plotter.XYs) {
 		for _, h := range d.report.History {
-			out = append(out, plotter.XY{X: float64(h.Version), Y: of(d.mixture(h.Mixture))})
+			out = append(out, plotter.XY{X: float64(h.Version), Y: of(d.world.Mixture(h.Mixture))})
 		}
 		return out
 	}
@@ -45,17 +46,18 @@ func (d *demoWorld) plot(path string) error {
 		c      color.Color
 		dashed bool
 	}{
-		{left, "mixture that was served", over(d.value), playColours[0], false},
-		{left, "best mixture that holds the guardrail", level(d.value(d.best.Mixture)), color.Black, true},
-		{left, "best single setting that does", level(d.value(d.at(d.single))), color.Gray{130}, true},
-		{middle, "mixture that was served", over(d.guard), playColours[0], false},
-		{middle, "limit", level(d.limit), color.Black, true},
+		{left, "mixture that was served", over(d.world.Value), playColours[0], false},
+		{left, "best mixture that holds the guardrail", level(d.world.Value(d.world.Best())), color.Black, true},
+		{left, "best single setting that does", level(d.world.Value(single)), color.Gray{130}, true},
+		{middle, "mixture that was served", over(d.world.Guard), playColours[0], false},
+		{middle, "limit", level(d.world.Limit()), color.Black, true},
 	} {
 		if err := add(l.p, l.name, l.points, l.c, l.dashed); err != nil {
 			return err
 		}
 	}
-	for k, name := range d.names {
+	for k := range d.world.Arms() {
+		name := d.world.Name(k)
 		top := 0.0
 		for _, h := range d.report.History {
 			top = max(top, h.Mixture[name])

@@ -6,15 +6,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/papers"
 )
 
+// papersOptions are the flags of "noregret papers".
+type papersOptions struct {
+	outputOptions
+	full bool
+}
+
 // newPapersCommand makes "noregret papers".
 func newPapersCommand(a *app) *cobra.Command {
-	full, asJSON := false, false
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "papers NAME",
 		Short: "Re-run a paper's tables and print them beside the stated numbers",
 		Long: `Re-run the synthetic checks of a paper and print the measured numbers beside the stated ones, in
@@ -33,16 +39,19 @@ a minute or two. The last table holds duality gaps: bounds on how far each model
 			return nil
 		},
 		ValidArgs: []string{"spade-stamp"},
-		RunE:      func(cmd *cobra.Command, _ []string) error { return a.tale(cmd.Context(), full, asJSON) },
-	}
-	cmd.Flags().BoolVar(&full, "full", full, "all problems, 5 runs each")
-	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
-	return cmd
+	}, &papersOptions{})
 }
 
-func (a *app) tale(ctx context.Context, full, asJSON bool) error {
+// AddFlags implements options.
+func (o *papersOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	f.BoolVar(&o.full, "full", o.full, "all problems, 5 runs each")
+}
+
+// Run implements options.
+func (o *papersOptions) Run(ctx context.Context, a *app, _ []string) error {
 	problems, runs, passes := []string{"g3"}, 2, 5
-	if full {
+	if o.full {
 		problems, runs, passes = []string{"g1", "g3", "g4"}, 5, 100
 	}
 	p, err := a.progress()
@@ -64,7 +73,7 @@ func (a *app) tale(ctx context.Context, full, asJSON bool) error {
 		return err
 	}
 	tables := []papers.Table{t.SPADE, t.STAMP, gaps}
-	if asJSON {
+	if o.json {
 		return writeJSON(a.stdout, jsonTables(tables))
 	}
 	for i, table := range tables {
