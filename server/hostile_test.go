@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestHostile sends what should not be sent, and wants the exact answer that docs/service.md
@@ -66,23 +66,23 @@ func TestHostile(t *testing.T) {
 			"application/json",
 			400, "it has 600 bytes: want 1 to 512",
 		},
-		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "it is no JSON: it ends too early"},
+		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: it ends too early"},
 		{
 			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
-			"text after the value's end, at byte 18",
+			"text follows the value at byte 18",
 		},
 		{
 			"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400,
-			`it is a string, want a list`,
+			`must be a list, not a string`,
 		},
 		{
 			"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json",
 			400,
-			"it is a list, want an object",
+			"must be an object, not a list",
 		},
 		{
 			"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415,
@@ -123,39 +123,39 @@ func TestHostile(t *testing.T) {
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
 		{
 			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
-			"application/json", 400, "it is a number, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not a number",
 		},
 		{
 			"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`,
-			"application/json", 400, "it is null, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400,
-			"it is null, want an object",
+			"must be an object, not null",
 		},
 		{
 			"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400,
-			"the field is there twice",
+			"duplicate field",
 		},
 		{
 			"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`,
-			"application/json", 400, "the field is there twice",
+			"application/json", 400, "duplicate field",
 		},
 		{
 			"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400,
-			"it is not UTF-8 text",
+			"not valid UTF-8",
 		},
 		{
 			"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400,
-			"half of a surrogate pair at byte 12",
+			"unpaired surrogate at byte 12",
 		},
 		{
 			"a null sum", "POST", "/v1/aggregates",
-			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,
@@ -218,7 +218,7 @@ func TestHostile(t *testing.T) {
 			header = []string{"Content-Type", c.media}
 		}
 		status, b := w.do(c.method, c.path, c.body, header...)
-		var p experiment.Problem
+		var p policy.Problem
 		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status ||
 			p.Detail != c.detail || p.Type != "about:blank" {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)
@@ -248,7 +248,7 @@ func TestOtherSites(t *testing.T) {
 			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
 		}
 	}
-	if p := w.server.Policy("toy"); p.State != experiment.Running {
+	if p := w.server.Policy("toy"); p.State != policy.Running {
 		t.Errorf("it is %s", p.State)
 	}
 }
@@ -264,14 +264,14 @@ func TestHostileItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	other,
-		err := experiment.NewSigner(experiment.Keys{
+		err := policy.NewSigner(policy.Keys{
 		Current: 1,
 		Secrets: map[byte][]byte{1: []byte("somebody else's secret")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := other.Append(nil, experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
+	b, err := other.Append(nil, policy.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestHostileItems(t *testing.T) {
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64
-		status      experiment.ItemStatus
+		status      policy.ItemStatus
 		text        string
 	}{
 		{"a genuine token", good, map[string]float64{"x": 1}, "accepted", ""},
