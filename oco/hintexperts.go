@@ -78,6 +78,9 @@ func (l *HintExperts) Hints(hints [][]float64) error {
 	return nil
 }
 
+// Features implements [FeatureLearner].
+func (l *HintExperts) Features(z []float64) error { return forwardFeatures(l.learner, z) }
+
 // Weights are the strategies' weights of the running round.
 func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 
