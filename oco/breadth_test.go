@@ -263,6 +263,16 @@ func contenders(r *random.Source, d, n int) []contender {
 				},
 				counted: func(l Learner) []float64 { return l.(*Anytime).learner.Predict() },
 			})
+			size := 1 + r.IntN(7)
+			add(contender{name: "mini-batch", set: set, signed: true, make: func() Learner {
+				return must(NewMiniBatch(base(), size))
+			}})
+			add(contender{name: "importance", set: set, make: func() Learner { return must(NewImportance(base())) }})
+			add(contender{name: "doubling", set: set, make: func() Learner {
+				return must(NewDoubling("ogd", func(rounds int) (Learner, error) {
+					return NewSubgradientDescent(set, start, FixedHorizon(max(D, 1e-9), L, rounds))
+				}))
+			}})
 			add(contender{name: "linearized", set: set, make: func() Learner { return must(NewLinearized(base())) }})
 		}
 	}
