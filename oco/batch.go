@@ -130,11 +130,7 @@ func (l *weighted) Features(z []float64) error { return forwardFeatures(l.learne
 
 // Bound implements [Bounder]: that of the learner, on the weighted losses.
 func (l *weighted) Bound(u []float64) (float64, error) {
-	if b, ok := l.learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	err := checkFinite("comparator", u, l.Dim())
-	return math.Inf(1), err
+	return boundOf(l.learner, u)
 }
 
 // String describes the learner and its options in one line.

@@ -1,5 +1,7 @@
 package oco
 
+import "math"
+
 // The wrappers of this package hand everything that a learner may take on to the learner inside.
 // What it does not take is dropped where that is sound (hints and features are offers), or turned
 // into what it takes (a sparse subgradient into a dense one).
@@ -43,6 +45,14 @@ func forwardCurved(l Learner, g []float64, mu float64) error {
 		return c.UpdateCurved(g, mu)
 	}
 	return l.Update(g)
+}
+
+// boundOf is the bound of a learner, +Inf if it states none.
+func boundOf(l Learner, u []float64) (float64, error) {
+	if b, ok := l.(Bounder); ok {
+		return b.Bound(u)
+	}
+	return math.Inf(1), checkFinite("comparator", u, l.Dim())
 }
 
 // scatter writes a sparse vector to dst, whose other values become 0.

@@ -2,7 +2,6 @@ package oco
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret"
 )
@@ -109,10 +108,7 @@ func (l *Importance) Rounds() int {
 
 // Bound implements [Bounder]: that of the learner, on the weighted losses.
 func (l *Importance) Bound(u []float64) (float64, error) {
-	if b, ok := l.Learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	return math.Inf(1), checkFinite("comparator", u, l.Dim())
+	return boundOf(l.Learner, u)
 }
 
 // String describes the learner and its options in one line.

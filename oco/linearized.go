@@ -2,7 +2,6 @@ package oco
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret"
 
@@ -71,11 +70,7 @@ func (l *Linearized) Rounds() int {
 
 // Bound implements [Bounder]: that of the learner.
 func (l *Linearized) Bound(u []float64) (float64, error) {
-	if b, ok := l.Learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	err := checkFinite("comparator", u, l.Dim())
-	return math.Inf(1), err
+	return boundOf(l.Learner, u)
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.
