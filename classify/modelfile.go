@@ -155,7 +155,7 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 func LoadModel(path string) (*Model, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noregret.Errorf(noregret.NotFound, path, "there is no such file")
+		return nil, noregret.Errorf(noregret.NotFound, path, "no such file")
 	}
 	if err != nil {
 		return nil, noregret.BadInputf(path, "it cannot be opened: %w", err)
