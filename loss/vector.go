@@ -45,7 +45,11 @@ func inner(a, b []float64) float64 {
 }
 
 // Linear is f(x) = ⟨c, x⟩.
-type Linear struct{ C []float64 }
+type Linear struct {
+	C []float64
+
+	sparse Sparse // the non-zeros of C; Index is nil if they are not known
+}
 
 // NewLinear returns ⟨c, ·⟩. It keeps c.
 func NewLinear(c []float64) (*Linear, error) {

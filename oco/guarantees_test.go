@@ -433,7 +433,7 @@ func TestC2BallNorm(t *testing.T) {
 		}
 		g := make([]float64, 3)
 		g[i] = v
-		if err := l.UpdateSparse(Sparse{[]uint32{uint32(i)}, []float64{v}}); err != nil {
+		if err := l.UpdateSparse(Sparse{Index: []uint32{uint32(i)}, Value: []float64{v}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := dense.Update(g); err != nil {

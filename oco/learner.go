@@ -47,11 +47,8 @@ type Snapshotter interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Sparse is a vector of few nonzeros: Value[k] at Index[k], indices ascending and unique.
-type Sparse struct {
-	Index []uint32
-	Value []float64
-}
+// Sparse is a sparse subgradient, as losses yield it.
+type Sparse = loss.Sparse
 
 // SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly
 // equal to the dense form.

@@ -479,16 +479,16 @@ func TestRefusalsChangeNothing(t *testing.T) {
 				t.Errorf("%s took the hint %v", e.Name, bad)
 			}
 			if s, ok := l.(SparseLearner); ok && len(bad) == 3 &&
-				s.UpdateSparse(Sparse{[]uint32{0, 1, 2}, bad}) == nil {
+				s.UpdateSparse(Sparse{Index: []uint32{0, 1, 2}, Value: bad}) == nil {
 				t.Errorf("%s took a sparse %v", e.Name, bad)
 			}
 		}
 		if s, ok := l.(SparseLearner); ok {
 			for _, bad := range []Sparse{
-				{[]uint32{0}, nil},
-				{[]uint32{3}, []float64{1}},
-				{[]uint32{1, 1}, []float64{1, 1}},
-				{[]uint32{2, 0}, []float64{1, 1}},
+				{Index: []uint32{0}, Value: nil},
+				{Index: []uint32{3}, Value: []float64{1}},
+				{Index: []uint32{1, 1}, Value: []float64{1, 1}},
+				{Index: []uint32{2, 0}, Value: []float64{1, 1}},
 			} {
 				if s.UpdateSparse(bad) == nil {
 					t.Errorf("%s took %v", e.Name, bad)
@@ -561,7 +561,7 @@ func TestNoAllocations(t *testing.T) {
 		}
 		r := random.New(7, "alloc")
 		g := gradient(r, "gaussian", 1, make([]float64, 5), true)
-		sparse := Sparse{[]uint32{1, 3}, []float64{g[1], g[3]}}
+		sparse := Sparse{Index: []uint32{1, 3}, Value: []float64{g[1], g[3]}}
 		features, isVAW := l.(*VovkAzouryWarmuth)
 		round := func() {
 			_ = l.Predict()

@@ -127,7 +127,8 @@ func TestDenormalGradients(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if err := s.UpdateSparse(Sparse{[]uint32{1}, []float64{0x1p-1074}}); err != nil || !(s.At(1) < -.9) {
+		if err := s.UpdateSparse(Sparse{Index: []uint32{1}, Value: []float64{0x1p-1074}}); err != nil ||
+			!(s.At(1) < -.9) {
 			t.Errorf("%s: a sparse round goes to %v (%v)", name, s.Predict(), err)
 		}
 	}
@@ -141,7 +142,7 @@ func TestPNormHorizon(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l.Update([]float64{1, 0, 0}) == nil || l.UpdateSparse(Sparse{[]uint32{0}, []float64{1}}) == nil ||
+	if l.Update([]float64{1, 0, 0}) == nil || l.UpdateSparse(Sparse{Index: []uint32{0}, Value: []float64{1}}) == nil ||
 		l.Rounds() != 2 {
 		t.Error("a round beyond the horizon was played")
 	}

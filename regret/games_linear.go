@@ -52,14 +52,16 @@ func (o *NoisyOptions) normalize() error {
 //
 //	g_t = L·(bias·h + (1 − bias)·ξ_t/√d),
 //
-// so that ‖g_t‖₂ ≤ L, on any set; a coordinate is 0 where a coin of the density says so. Oblivious.
-// On an unbounded set there is no best point, and the game names the best one of length Reach.
+// so that ‖g_t‖₂ ≤ L, on any set; each coordinate is kept with the probability Density and else 0.
+// Losses of a density below 1 know their non-zeros ([loss.SparseFunction]). Oblivious. On an
+// unbounded set there is no best point, and the game names the best one of length Reach.
 type Noisy struct {
 	linear
 	o    NoisyOptions
 	seed uint64
 	r    *random.Source
 	h    []float64
+	c    loss.Sparse // the round's non-zeros, for densities below 1
 }
 
 // NewNoisy plays in the set.
@@ -81,6 +83,9 @@ func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 			g.h[i] = 1 / math.Sqrt(float64(len(g.h)))
 		}
 	}
+	if o.Density < 1 {
+		g.c = loss.Sparse{Index: make([]uint32, 0, len(g.h)), Value: make([]float64, 0, len(g.h))}
+	}
 	g.Restart()
 	return g, nil
 }
@@ -92,13 +97,21 @@ func (g *Noisy) Next(x []float64) (loss.Function, error) {
 	}
 	shared := g.o.Lipschitz * g.o.Bias
 	noise := g.o.Lipschitz * (1 - g.o.Bias) / math.Sqrt(float64(len(g.h)))
+	sparse := g.o.Density < 1
+	c := loss.Sparse{Index: g.c.Index[:0], Value: g.c.Value[:0]}
 	for i, h := range g.h {
 		u := float64(g.r.Float64())
 		v := float64(shared*h) + float64(noise*float64(float64(2*u)-1))
-		if g.o.Density < 1 && g.r.Float64() >= g.o.Density {
-			v = 0
+		switch {
+		case !sparse:
+			g.f.C[i] = v
+		case g.r.Float64() < g.o.Density:
+			c.Index, c.Value = append(c.Index, uint32(i)), append(c.Value, v)
 		}
-		g.f.C[i] = v
+	}
+	if sparse {
+		g.c = c
+		g.f.SetSparse(c)
 	}
 	return &g.f, nil
 }

@@ -98,8 +98,9 @@ func (c *Certificate) Holds() bool {
 // rounds. Besides what the learner, the game and its summary need it allocates O(d), and nothing
 // per round.
 //
-// A learner that takes features is shown them, one that takes whole losses is given them, one that
-// makes use of strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the
+// A learner that takes features is shown them. One that takes whole losses is given them, one that
+// makes use of strong convexity is given it, and one that takes sparse subgradients is given those
+// of a [loss.SparseFunction]; others get dense subgradients. Of a [RandomizedPlayer] the
 // game is shown the distribution, and the loss paid is that of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
@@ -230,17 +231,26 @@ func (r *round) play(t int, o *Options) error {
 	return nil
 }
 
-// update hands a loss to the learner in the richest form that it takes.
+// update hands a loss to the learner in the richest form that it takes: whole, as a subgradient
+// with the loss's strong convexity, as a sparse subgradient, or as a dense one.
 func (r *round) update(f loss.Function, x []float64) error {
 	if p, ok := r.player.(lossPlayer); ok {
 		return p.UpdateLoss(f)
 	}
-	f.Subgradient(r.g, x)
 	if p, ok := r.player.(curvedPlayer); ok {
 		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
+			f.Subgradient(r.g, x)
 			return p.UpdateCurved(r.g, c.StrongConvexity())
 		}
 	}
+	if p, ok := r.player.(sparsePlayer); ok {
+		if s, ok := f.(loss.SparseFunction); ok {
+			if g, ok := s.SparseSubgradient(x); ok {
+				return p.UpdateSparse(g)
+			}
+		}
+	}
+	f.Subgradient(r.g, x)
 	return r.player.Update(r.g)
 }
 

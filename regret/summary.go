@@ -49,6 +49,12 @@ func (s *LinearSummary) Add(f loss.Function) error {
 	if !ok || len(l.C) != len(s.sum) {
 		return wrongLoss("linear losses of one dimension", f)
 	}
+	if g, ok := l.SparseSubgradient(nil); ok {
+		for k, i := range g.Index {
+			s.sum[i].add(g.Value[k])
+		}
+		return nil
+	}
 	for i, v := range l.C {
 		s.sum[i].add(v)
 	}
