@@ -81,7 +81,7 @@ func NewOpenBox(lower, upper []float64) (*Box, error) {
 
 // NewCube makes the box [lower, upper]^d; the sides may be infinite as in [NewBox].
 func NewCube(d int, lower, upper float64) (*Box, error) {
-	if err := checkDim("box", d); err != nil {
+	if err := checkMemory("box", d, float64(4*float64(d))); err != nil {
 		return nil, err
 	}
 	return NewBox(slices.Repeat([]float64{lower}, d), slices.Repeat([]float64{upper}, d))

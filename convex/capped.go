@@ -22,7 +22,7 @@ type CappedSimplex struct {
 
 // NewCappedSimplex makes {0 ≤ x ≤ limit : Σx = sum} in ℝ^d; 0 < sum ≤ d·limit.
 func NewCappedSimplex(d int, limit, sum float64) (*CappedSimplex, error) {
-	if err := checkDim("capped simplex", d); err != nil {
+	if err := checkMemory("capped simplex", d, float64(5*float64(d))); err != nil {
 		return nil, err
 	}
 	if err := checkPositive("capped simplex", "the cap", limit); err != nil {

@@ -33,7 +33,11 @@ func NewProduct(sets ...Set) (*Product, error) {
 			return nil, noregret.BadInputf("product",
 				"sets[%d] is unbounded and of type %T, want one with the method Attains", k, s)
 		}
-		p.starts = append(p.starts, p.starts[k]+s.Dim())
+		d := p.starts[k] + s.Dim()
+		if err := checkDim("product", d); err != nil {
+			return nil, err
+		}
+		p.starts = append(p.starts, d)
 	}
 	p.diameter = vec.Norm2(diameters)
 	return p, nil
