@@ -196,7 +196,7 @@ func (a *app) writeResults(results []play.Result) error {
 	for _, r := range results {
 		floors = floors || !math.IsNaN(r.Floor)
 	}
-	g := grid{}
+	g := table{}
 	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
 	if floors {
 		head = append(head, "floor")
