@@ -83,7 +83,8 @@ func TestConstructorsRefuse(t *testing.T) {
 		{refuse(convex.NewTsallis(2, 1)), "the exponent is 1, want above 0 and below 1"},
 		{refuse(convex.NewLogBarrier(0)), "the dimension is 0"},
 		{refuse(convex.NewMahalanobis(0)), "the dimension is 0"},
-		{refuse(convex.NewMahalanobis(60_000)), "mahalanobis: dimension 60000 needs 134 GiB of memory, want at most 8 GiB"},
+		{refuse(convex.NewMahalanobis(60_000)), "mahalanobis: dimension 60000 needs 134 GiB of memory, want at most " +
+			"8 GiB"},
 		{refuse(convex.NewMahalanobis(1 << 24)), "dimension 16777216 needs 10 PiB"},
 		{refuse(convex.NewCube(1<<30-1, 0, 1)), "box: dimension 1073741823 needs 32 GiB of memory"},
 		{refuse(convex.NewOrthant(1<<30 - 1)), "needs 32 GiB of memory"},

@@ -57,7 +57,8 @@ func TestContainsIsRelativeToSize(t *testing.T) {
 	// A coordinate without a width still takes its own rounding.
 	point := must(convex.NewCube(1, 0.3, 0.3))
 	if x := []float64{math.Nextafter(0.3, 1)}; !point.Contains(x, tol) || point.Contains(x, 0) {
-		t.Errorf("membership of %v is %v with a tolerance and %v without", x, point.Contains(x, tol), point.Contains(x, 0))
+		t.Errorf("membership of %v is %v with a tolerance and %v without", x, point.Contains(x, tol),
+			point.Contains(x, 0))
 	}
 	// One side is infinite: relative to the finite one, or 1.
 	orthant := must(convex.NewOrthant(1))
