@@ -30,8 +30,10 @@ func TestProductConvexity(t *testing.T) {
 		{must(convex.NewLogBarrier(4)), mixed, 0.0625, convex.L2},
 		{must(convex.NewNegativeEntropy(4)), must(convex.NewProduct(simplex, simplex)), 0.5, convex.L1},
 		{must(convex.NewNegativeEntropy(4)), must(convex.NewProduct(box, box)), 0.25, convex.L2},
-		{must(convex.NewNegativeEntropy(4)), must(convex.NewProduct(simplex, must(convex.NewOrthant(2)))), 0,
-			convex.L2},
+		{
+			must(convex.NewNegativeEntropy(4)), must(convex.NewProduct(simplex, must(convex.NewOrthant(2)))), 0,
+			convex.L2,
+		},
 		{diagonal, mixed, 1, own},
 		{diagonal, must(convex.NewProduct(must(convex.NewCenteredBall(3, 1)), must(convex.NewSpace(1)))), 1, own},
 	} {
