@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // modelData is a small set with one useless feature (3), a constant one (2) and three labels.
@@ -177,8 +178,11 @@ func TestModelExtremeNumbers(t *testing.T) {
 func TestModelEveryByteCounts(t *testing.T) {
 	want := handMade()
 	text := written(t, want)
+	kinds := testsize.Of(3, 1) // of changes at a byte
 	for i := range text {
-		for _, c := range []byte{text[i] ^ 1, text[i] ^ 0x10, ' '} {
+		changes := []byte{text[i] ^ 1, text[i] ^ 0x10, ' '}
+		for k := range kinds {
+			c := changes[(i+k)%3]
 			changed := bytes.Clone(text)
 			changed[i] = c
 			m, err := ReadModel(bytes.NewReader(changed), "m.json")
@@ -190,7 +194,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 			}
 		}
 	}
-	for n := range len(text) - 2 {
+	for n := 0; n < len(text)-2; n += testsize.Of(1, 7) {
 		if _, err := ReadModel(bytes.NewReader(text[:n]), "m.json"); err == nil {
 			t.Fatalf("the first %d of %d bytes were loaded", n, len(text))
 		}
@@ -214,8 +218,8 @@ func TestModelRefuses(t *testing.T) {
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
 		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
 		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: it is empty`},
-		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: it is null, want a string`},
-		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: it is null, want a list`},
+		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: must be a string, not null`},
+		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: must be a list, not null`},
 		{`"dim": 5`, `"dim": 6`, `m.json: dim: it is 6, but schema.dim is 5`},
 		{`"index":[0,3,4]`, `"index":[0,4,3]`, `m.json: weights.index[2]: the index is 3 after 4`},
 		{`"index":[0,3,4]`, `"index":[0,3,3]`, `m.json: weights.index[2]: the index is 3 after 3`},
@@ -224,20 +228,26 @@ func TestModelRefuses(t *testing.T) {
 			`m.json: weights.index[2]: the index is 5, want one below the dimension 5`,
 		},
 		{`"index":[0,3,4]`, `"index":[0,3]`, `m.json: weights: 2 indices and 3 values`},
-		{`"index":[0,3,4]`, `"index":[0,3,-4]`, `m.json: weights.index[2]: it is -4, want a whole number at least 0`},
-		{`"index":[0,3,4]`, `"index":[null,3,4]`, `m.json: weights.index[0]: it is null`},
+		{
+			`"index":[0,3,4]`, `"index":[0,3,-4]`,
+			`m.json: weights.index[2]: must be an integer from 0 to 4294967295, not -4`,
+		},
+		{`"index":[0,3,4]`, `"index":[null,3,4]`, `m.json: weights.index[0]: must be an integer from 0 to 4294967295, not null`},
 		{`,0.1]}`, `,0]}`, `m.json: weights.value[2]: the weight is 0, want a finite number that is not 0`},
-		{`,0.1]}`, `,1e400]}`, `m.json: weights.value[2]: it is 1e400, want a number in the range of float64`},
-		{`,0.1]}`, `,"NaN"]}`, `m.json: weights.value[2]: it is "NaN", want a number in the range of float64`},
-		{`"intercept": -0`, `"intercept": null`, `m.json: intercept: it is null, want a number`},
+		{`,0.1]}`, `,1e400]}`, `m.json: weights.value[2]: must be a number in the range of float64, not 1e400`},
+		{`,0.1]}`, `,"NaN"]}`, `m.json: weights.value[2]: must be a number in the range of float64, not "NaN"`},
+		{
+			`"intercept": -0`, `"intercept": null`,
+			`m.json: intercept: must be a number in the range of float64, not null`,
+		},
 		{`"intercept": -0,`, ``, `m.json: intercept: the field is missing`},
-		{`"intercept": -0,`, `"intercept": -0, "intercept": 1,`, `m.json: intercept: the field is there twice`},
-		{`"intercept"`, `"Intercept"`, `m.json: Intercept: the field is unknown`},
-		{`"schema": {`, `"schema": {"colour":1,`, `m.json: schema.colour: the field is unknown`},
+		{`"intercept": -0,`, `"intercept": -0, "intercept": 1,`, `m.json: intercept: duplicate field`},
+		{`"intercept"`, `"Intercept"`, `m.json: Intercept: unknown field`},
+		{`"schema": {`, `"schema": {"colour":1,`, `m.json: schema.colour: unknown field`},
 		{`"schema": {"format":"jsonl"`, `"schema": {"format":"auto"`, `m.json: schema: format "auto"`},
 		{`"inverse":[1e+300]`, `"inverse":[0]`, `m.json: scaling.inverse[0]: centre -1e-310 and inverse 0`},
 		{`"seed":0,`, ``, `m.json: options.seed: the field is missing`},
-		{`"seed":0`, `"seed":-1`, `m.json: options.seed: it is -1, want a whole number at least 0`},
+		{`"seed":0`, `"seed":-1`, `m.json: options.seed: must be an integer from 0 to 18446744073709551615, not -1`},
 		{`"threshold":"tuned"`, `"threshold":"best"`, `m.json: options.threshold: no threshold rule is named "best"`},
 		{
 			`"reward":"smoothed-hinge:0.5"`, `"reward":"zero-one"`,
@@ -251,7 +261,10 @@ func TestModelRefuses(t *testing.T) {
 		{`"digest":"sha256:0a`, `"digest":"sha256:0A`, `m.json: data.digest: `},
 		{`"bad_lines":0`, `"bad_lines":-1`, `m.json: data.bad_lines: -1, want a finite number at least 0`},
 		{`"chosen":0`, `"chosen":1`, `m.json: training.chosen: 1, want a place in the history of 1`},
-		{`"level":0.25`, `"level":"x"`, `m.json: training.history[0].level: it is "x", want a number`},
+		{
+			`"level":0.25`, `"level":"x"`,
+			`m.json: training.history[0].level: must be a number in the range of float64, not "x"`,
+		},
 		{`"level":0.25`, `"level":0.5`, `m.json: checksum: it does not match the content`},
 		{`"warnings": ["a`, `"warnings": ["b`, `m.json: checksum: it does not match the content`},
 		{`"checksum": "sha256:`, `"checksum": "sha512:`, `m.json: checksum: it does not match the content`},

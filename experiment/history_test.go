@@ -17,6 +17,9 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/ascent"
+	"github.com/noregret/noregret/pasto/box"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // childVariable, in the environment, makes the test binary a child of TestProcessHistory.
@@ -165,11 +168,11 @@ func saveUnrelated(which int) error {
 	var l encoding.BinaryMarshaler
 	switch which {
 	case 0:
-		l, err = pasto.NewConfident(goals, 3, pasto.ConfidentOptions{})
+		l, err = confident.New(goals, 3, confident.Options{})
 	case 1:
-		l, err = pasto.New(goals, 3, pasto.PracticalOptions(3))
+		l, err = ascent.New(goals, 3, ascent.PracticalOptions(3))
 	case 2:
-		l, err = pasto.NewContinuous(goals, []float64{0}, []float64{1}, pasto.ContinuousOptions{Nodes: 3, Every: 2})
+		l, err = box.New(goals, []float64{0}, []float64{1}, box.Options{Nodes: 3, Every: 2})
 	default:
 		var box *convex.Box
 		if box, err = convex.NewBox([]float64{0}, []float64{1}); err == nil {

@@ -7,6 +7,9 @@ import (
 	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/ascent"
+	"github.com/noregret/noregret/pasto/box"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
@@ -42,25 +45,25 @@ func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.sides()
-		c, err := pasto.NewContinuous(f, low, high,
-			pasto.ContinuousOptions{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
+		c, err := box.New(f, low, high,
+			box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
 		if err != nil {
 			return nil, err
 		}
 		return &boxed{learned{Learner: c}, c}, nil
 	}
 	if d.Drift.Kind == "none" {
-		c, err := pasto.NewConfident(f, arms, pasto.ConfidentOptions{})
+		c, err := confident.New(f, arms, confident.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return &learned{c, c.AddArm, c.RetireArm}, nil
 	}
-	o := pasto.PracticalOptions(arms)
-	if o.Estimator = pasto.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
-		o.Estimator = pasto.WindowMeans(int(d.Drift.Rounds))
+	o := ascent.PracticalOptions(arms)
+	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
+		o.Estimator = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	a, err := pasto.New(f, arms, o)
+	a, err := ascent.New(f, arms, o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,7 @@ func (l *learned) RetireArm(k int) error { return l.retire(k) }
 // boxed is a learner that chooses points of a box.
 type boxed struct {
 	learned
-	c *pasto.Continuous
+	c *box.Learner
 }
 
 // Point is where arm k is.

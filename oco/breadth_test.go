@@ -190,6 +190,9 @@ func contenders(r *random.Source, d, n int) []contender {
 			add(contender{name: "curvature in a span", set: set, curved: true, make: func() Learner {
 				return must(newCurvatureFTRL(set, lambda, true))
 			}})
+			add(contender{name: "ons with a sketch", set: set, along: along, make: func() Learner {
+				return must(NewSketchedNewtonStep(set, along, lambda, 1+d/4))
+			}})
 			add(contender{name: "ons in a span", set: set, along: along, make: func() Learner {
 				return newOnlineNewtonStep(must(newCurvatureFTRL(set, lambda, true)), along)
 			}})

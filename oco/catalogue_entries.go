@@ -381,11 +381,27 @@ func secondOrder() []Entry {
 				if err := known("curvature", p.ExpConcavity); err != nil {
 					return nil, err
 				}
-				d := p.Set.Diameter()
-				if !finite(d) || d == 0 {
-					d = 1
+				return NewOnlineNewtonStep(p.Set, p.ExpConcavity, option(o, "lambda", newtonLambda(p)))
+			},
+		},
+		{
+			Name: "ons-sketched", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹, S_t of rank 2m",
+			Knows: "μ, D", Cost: "O(d·m+m³)",
+			Options: []Option{
+				{"lambda", "1/(μD²)", "regularization"},
+				{"size", "16", "the directions m of the sketch"},
+			},
+			Source: "Luo, Agarwal, Cesa-Bianchi and Langford 2016",
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("curvature", p.ExpConcavity); err != nil {
+					return nil, err
 				}
-				return NewOnlineNewtonStep(p.Set, p.ExpConcavity, option(o, "lambda", 1/(p.ExpConcavity*d*d)))
+				size := option(o, "size", 16)
+				if size != math.Floor(size) || !(size >= 1 && size <= denseUpTo) {
+					return nil, noregret.BadInputf("size", "%v: want an integer from 1 to %d", size, denseUpTo)
+				}
+				lambda := option(o, "lambda", newtonLambda(p))
+				return NewSketchedNewtonStep(p.Set, p.ExpConcavity, lambda, int(size))
 			},
 		},
 		{
@@ -470,4 +486,13 @@ func hinted() []Entry {
 			},
 		},
 	}
+}
+
+// newtonLambda is 1/(μD²), with D = 1 for sets without a diameter.
+func newtonLambda(p Problem) float64 {
+	d := p.Set.Diameter()
+	if !finite(d) || d == 0 {
+		d = 1
+	}
+	return 1 / (p.ExpConcavity * d * d)
 }

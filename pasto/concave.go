@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
-
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent
@@ -25,7 +25,7 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 // boxed reports whether the utility has a box that points can be drawn from.
 func (u *Utility) boxed() bool {
 	for i := range u.Metrics {
-		if lower, upper := u.bounds(i); !(math.Abs(lower) <= largest && math.Abs(upper) <= largest) {
+		if lower, upper := u.Range(i); !(math.Abs(lower) <= check.Largest && math.Abs(upper) <= check.Largest) {
 			return false
 		}
 	}
@@ -38,17 +38,17 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		return err
 	}
 	d := f.Dim()
-	if err := checkVector("lower", lower, d); err != nil {
+	if err := check.Vector("lower", lower, d); err != nil {
 		return err
 	}
-	if err := checkVector("upper", upper, d); err != nil {
+	if err := check.Vector("upper", upper, d); err != nil {
 		return err
 	}
 	for i := range lower {
-		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > largest || math.Abs(upper[i]) > largest {
+		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > check.Largest || math.Abs(upper[i]) > check.Largest {
 			return noregret.BadInputf(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v",
 				lower[i],
-				upper[i], largest)
+				upper[i], check.Largest)
 		}
 	}
 	if n < 1 {
@@ -56,7 +56,8 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 	}
 	lipschitz, smooth := f.Constants(lower, upper)
 	if !(lipschitz >= 0) || !(smooth >= 0) {
-		return noregret.BadInputf("objective", "%s: its constants are %v and %v: want numbers, at least 0", nameOf(f),
+		return noregret.BadInputf("objective", "%s: its constants are %v and %v: want numbers, at least 0",
+			check.Name(f),
 			lipschitz,
 			smooth)
 	}
@@ -74,10 +75,10 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 			if y := v[1].(float64); y != y || math.IsInf(y, 1) {
 				return noregret.BadInputf("objective",
 					"%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden",
-					nameOf(f), y, v[0])
+					check.Name(f), y, v[0])
 			}
 		}
-		if !finite(fa) || !finite(fb) {
+		if !check.Finite(fa) || !check.Finite(fb) {
 			continue // hard guardrails
 		}
 		f.Gradient(ga, a)
@@ -95,7 +96,8 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 				fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
 			return noregret.BadInputf("objective",
-				"it is not concave: between %v and %v the midpoint has %v, below the mean of the "+
+				"it is not concave: between %v and %v the midpoint has %v, below the mean "+
+					"of the "+
 					"ends %v", a, b, fm, (fa+fb)/2)
 		case vec.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
 			return noregret.BadInputf("objective", "its gradient at %v has norm %v, above the stated %v", a,

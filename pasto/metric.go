@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // Direction says which way a metric should go.
@@ -17,8 +18,8 @@ const (
 	Down
 )
 
-// sign is +1 for Up and −1 for Down.
-func (d Direction) sign() float64 {
+// Sign is +1 for Up and −1 for Down.
+func (d Direction) Sign() float64 {
 	if d == Down {
 		return -1
 	}
@@ -110,8 +111,8 @@ type Metric struct {
 	// experiments.
 	Lambda float64 `json:"lambda,omitempty"`
 	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and
-	// there is no price. Algorithms that follow gradients refuse it; the default and [Maximize]
-	// take it.
+	// there is no price. Algorithms that follow gradients refuse it; the default and
+	// [optimum.Maximize] take it.
 	Hard bool `json:"hard,omitempty"`
 	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's
 	// units; what solves for a mixture makes use of it. 0 is room for rounding only, as a sum of
@@ -125,15 +126,17 @@ type Metric struct {
 	Upper float64 `json:"upper,omitempty"`
 }
 
-// limit is the threshold of the value the objective sees: 0 for contrasts.
-func (m *Metric) limit() float64 {
+// Limit is the threshold of the value the objective sees: 0 for contrasts.
+func (m *Metric) Limit() float64 {
 	if m.Relative {
 		return 0
 	}
 	return m.Threshold
 }
 
-func (m *Metric) slack() float64 {
+// Tolerance is by how much the guardrail may be passed and still count as held: Slack, or room for
+// rounding where that is 0.
+func (m *Metric) Tolerance() float64 {
 	if m.Slack > 0 {
 		return m.Slack
 	}
@@ -162,9 +165,9 @@ func (m *Metric) Admits(y float64) bool {
 	return m.Lower == 0 && m.Upper == 0 || y >= m.Lower && y <= m.Upper
 }
 
-// violation is how far value y is beyond the guardrail, at least 0.
-func (m *Metric) violation(y float64) float64 {
-	return max(0, float64(m.Direction.sign()*(m.limit()-y)))
+// Violation is how far value y is beyond the guardrail, at least 0.
+func (m *Metric) Violation(y float64) float64 {
+	return max(0, float64(m.Direction.Sign()*(m.Limit()-y)))
 }
 
 func (m *Metric) validate(i int) error {
@@ -177,31 +180,34 @@ func (m *Metric) validate(i int) error {
 	case m.Role < Primary || m.Role > Report:
 		return noregret.BadInputf(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
-		return noregret.BadInputf(place, "weight %v of %q: want a finite number, at least 0 (else the objective is "+
-			"not concave and "+
-			"increasing)", m.Weight, m.Name)
-	case !finite(m.Threshold):
+		return noregret.BadInputf(place,
+			"weight %v of %q: want a finite number, at least 0 (else the objective is not "+
+				"concave and "+
+				"increasing)", m.Weight, m.Name)
+	case !check.Finite(m.Threshold):
 		return noregret.BadInputf(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
 		return noregret.BadInputf(place, "lambda %v of %q: want a finite number above 0, as a negative price of "+
-			"violations is not "+
+			"violations is "+
+			"not "+
 			"concave", m.Lambda, m.Name)
-	case !finite(m.Lower) || !finite(m.Upper) || m.Upper < m.Lower:
+	case !check.Finite(m.Lower) || !check.Finite(m.Upper) || m.Upper < m.Lower:
 		return noregret.BadInputf(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
 		return noregret.BadInputf(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
 	case m.Role != Guardrail && (m.Hard || m.Relative):
 		return noregret.BadInputf(place, "%q is hard or relative and no guardrail", m.Name)
 	case m.Role != Guardrail && (m.Threshold != 0 || m.Lambda != 0 || m.Slack != 0):
-		return noregret.BadInputf(place, "%q has a threshold of %v, a lambda of %v and a slack of %v and is no "+
-			"guardrail: leave "+
-			"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
+		return noregret.BadInputf(place,
+			"%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave "+
+				"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
 	case m.Role != Primary && m.Weight != 0:
 		return noregret.BadInputf(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
-	case m.Relative && !(math.Abs(m.Threshold) <= mostRelative):
+	case m.Relative && !(math.Abs(m.Threshold) <= check.MostRelative):
 		return noregret.BadInputf(place, "threshold %v of %q: want a fraction of the control's value, of size at "+
-			"most %v", m.Threshold,
-			m.Name, mostRelative)
+			"most %v",
+			m.Threshold,
+			m.Name, check.MostRelative)
 	}
 	return nil
 }
@@ -246,29 +252,6 @@ func ValidateNames(arms []string) error {
 			return noregret.BadInputf(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
 		}
 		seen[a] = i
-	}
-	return nil
-}
-
-// Bounds of what is taken in: values of metrics, and sizes of groups.
-const (
-	largest      = 1e100
-	mostRelative = 1e6 // threshold of a relative guardrail
-	smallestSize = 1e-9
-	largestSize  = 1e15
-)
-
-func finite(v float64) bool { return v-v == 0 }
-
-// checkVector refuses a vector of the wrong length or with a value that is not finite.
-func checkVector(place string, v []float64, n int) error {
-	if len(v) != n {
-		return noregret.BadInputf(place, "it has %d values: want %d", len(v), n)
-	}
-	for i, x := range v {
-		if !finite(x) {
-			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
-		}
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ type Utility struct {
 	Lower, Upper []float64
 }
 
-// bounds implements [bounded].
-func (u *Utility) bounds(metric int) (lower, upper float64) {
+// Range implements [bounded].
+func (u *Utility) Range(metric int) (lower, upper float64) {
 	lower, upper = math.Inf(-1), math.Inf(1)
 	if u.Lower != nil {
 		lower = u.Lower[metric]
@@ -46,7 +46,15 @@ func (u *Utility) Sign(metric int) float64 {
 	if u.Directions == nil {
 		return 1
 	}
-	return u.Directions[metric].sign()
+	return u.Directions[metric].Sign()
+}
+
+// Label is how error messages call the utility, "" if it has no name.
+func (u *Utility) Label() string {
+	if u == nil || u.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("utility %q", u.Name)
 }
 
 // Dim implements [Objective].
@@ -89,9 +97,10 @@ func (u *Utility) Validate() error {
 		return noregret.BadInputf("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
 	}
 	for i := range u.Metrics {
-		if lower, upper := u.bounds(i); !(lower < upper) {
+		if lower, upper := u.Range(i); !(lower < upper) {
 			return noregret.BadInputf(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less",
-				lower, upper)
+				lower,
+				upper)
 		}
 	}
 	return nil

@@ -66,23 +66,23 @@ func TestHostile(t *testing.T) {
 			"application/json",
 			400, "it has 600 bytes: want 1 to 512",
 		},
-		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "it is no JSON: it ends too early"},
+		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: it ends too early"},
 		{
 			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
-			"text after the value's end, at byte 18",
+			"text follows the value at byte 18",
 		},
 		{
 			"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400,
-			`it is a string, want a list`,
+			`must be a list, not a string`,
 		},
 		{
 			"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json",
 			400,
-			"it is a list, want an object",
+			"must be an object, not a list",
 		},
 		{
 			"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415,
@@ -123,39 +123,39 @@ func TestHostile(t *testing.T) {
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
 		{
 			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
-			"application/json", 400, "it is a number, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not a number",
 		},
 		{
 			"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`,
-			"application/json", 400, "it is null, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400,
-			"it is null, want an object",
+			"must be an object, not null",
 		},
 		{
 			"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400,
-			"the field is there twice",
+			"duplicate field",
 		},
 		{
 			"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`,
-			"application/json", 400, "the field is there twice",
+			"application/json", 400, "duplicate field",
 		},
 		{
 			"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400,
-			"it is not UTF-8 text",
+			"not valid UTF-8",
 		},
 		{
 			"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400,
-			"half of a surrogate pair at byte 12",
+			"unpaired surrogate at byte 12",
 		},
 		{
 			"a null sum", "POST", "/v1/aggregates",
-			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,

@@ -14,7 +14,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/dashboard"
 	"github.com/noregret/noregret/server/internal/web"
@@ -208,7 +208,7 @@ func (s *Server) State() (experiment.StateName, error) { return s.live.name() }
 // Optimum returns the best mixture of an experiment's arms by the present estimates, by index of
 // the arms of its policy, with a certificate. It is nil where there is none
 // ([experiment.State.Optimum]).
-func (s *Server) Optimum(name string) (*pasto.Optimum, error) { return s.live.Optimum(name) }
+func (s *Server) Optimum(name string) (*optimum.Optimum, error) { return s.live.Optimum(name) }
 
 // Policy returns the policy in force of an experiment, or nil.
 func (s *Server) Policy(name string) *experiment.Policy {

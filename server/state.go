@@ -7,7 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // liveState is the fold of the log so far. The writer changes it, everybody else reads it. It
@@ -84,7 +84,7 @@ func (l *liveState) Explain(name, token string) (*experiment.Explanation, error)
 }
 
 // Optimum returns the best mixture by the present estimates.
-func (l *liveState) Optimum(name string) (*pasto.Optimum, error) {
+func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
 	l.mu.RLock()
 	solve, err := l.state.Optimum(name)
 	l.mu.RUnlock()

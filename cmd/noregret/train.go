@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 )
 
@@ -101,6 +102,9 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if err != nil {
 		return err
 	}
+	if opt.Measure, err = measure.Parse(t.fit.measure); err != nil {
+		return err
+	}
 	if t.valid == stdName && slices.Contains(inputs, stdName) {
 		return noregret.Errorf(noregret.Usage, "--valid", "standard input is among DATA already: it can be read once")
 	}
@@ -117,7 +121,7 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if t.saveEvery != 0 {
 		return noregret.Errorf(noregret.Usage, "--save-every", "it needs --stream")
 	}
-	if err := classify.CheckOptions(opt); err != nil {
+	if err := opt.Validate(); err != nil {
 		return err
 	}
 	return t.runPasses(cmd.Context(), a, inputs, opt)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -30,7 +30,7 @@ type Source interface {
 	Definition(name string) (*experiment.Definition, error)
 	Report(name string) (*experiment.Report, error)
 	Explain(name, token string) (*experiment.Explanation, error)
-	Optimum(name string) (*pasto.Optimum, error)
+	Optimum(name string) (*optimum.Optimum, error)
 }
 
 // Options are what a dashboard is made of. All fields are required.
