@@ -34,9 +34,12 @@ func TestMisfit(t *testing.T) {
 // TestOwnEntries: the names of a caller's entries are new and can be written in a spec, and their
 // constructors exist.
 func TestOwnEntries(t *testing.T) {
-	good := oco.Entry{Name: "mine", Kind: "experts", Make: func(p oco.Problem, _ map[string]float64) (oco.Learner, error) {
-		return oco.NewAdaHedge(p.Set.Dim(), 0)
-	}}
+	good := oco.Entry{
+		Name: "mine", Kind: "experts",
+		Make: func(p oco.Problem, _ map[string]float64) (oco.Learner, error) {
+			return oco.NewAdaHedge(p.Set.Dim(), 0)
+		},
+	}
 	with := func(learner string, change func(*oco.Entry, *regret.GameEntry)) error {
 		e, g := good, regret.GameEntry{Name: "ours", Kind: "experts", Dim: 3}
 		g.Make = func(p regret.GameParams, _ func(string) float64) (regret.Game, regret.Facts, error) {

@@ -30,8 +30,8 @@ func ExampleRun() {
 	// ogd-strong: regret 0.79, at most 0.79
 }
 
-// center is a learner of the caller's own: it plays one point whatever the losses are. Three methods
-// suffice; Bound is optional.
+// center is a learner of the caller's own: it plays one point whatever the losses are. Three
+// methods suffice; Bound is optional.
 type center struct{ x []float64 }
 
 func (l center) Dim() int               { return len(l.x) }

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// randomizedPrefix begins the names of randomized players: randomized-adahedge draws its expert from
-// the weights of adahedge.
+// randomizedPrefix begins the names of randomized players: randomized-adahedge draws its expert
+// from the weights of adahedge.
 const randomizedPrefix = "randomized-"
 
 // confidence is the probability that a randomized player's regret exceeds its bound.

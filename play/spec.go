@@ -106,7 +106,8 @@ func sweepValues(what, s, from, to, count string) ([]float64, error) {
 	low, err := parseNumber(from)
 	high, err2 := parseNumber(to)
 	n, err3 := strconv.Atoi(count)
-	if err != nil || err2 != nil || err3 != nil || !(low > 0 && high > 0) || low == high || n < 2 || n > maxSweepValues {
+	if err != nil || err2 != nil || err3 != nil || !(low > 0 && high > 0) || low == high || n < 2 ||
+		n > maxSweepValues {
 		return nil, noregret.Errorf(noregret.Usage, what,
 			"%q: want a range option=from..to:n with two ends above 0 and n from 2 to %d, as in eta=0.01..1:5", s,
 			maxSweepValues)

@@ -56,7 +56,8 @@ func TestNarrowSweep(t *testing.T) {
 
 func TestParseSweepRefuses(t *testing.T) {
 	for _, s := range []string{
-		"", ":a=1", "f:a", "f:a=", "f:=1", "f:a=NaN", "f:a=1:a=2", "f:a=1..2", "f:a=1..2:b=3", "f:a=1..2:1", "f:a=1..2:2.5",
+		"", ":a=1", "f:a", "f:a=", "f:=1", "f:a=NaN", "f:a=1:a=2", "f:a=1..2", "f:a=1..2:b=3", "f:a=1..2:1",
+		"f:a=1..2:2.5",
 		"f:a=1..2:1001", "f:a=0..2:3", "f:a=-2..-1:3", "f:a=1..Inf:3", "f:a=..2:3", "f:a=1..:3", "f:a=2..2:3", "f:3",
 		"f:a=1..2:3:4", "f:a=1..2:3:a=4", "f:a=1..2:1000:b=1..2:11",
 	} {
