@@ -252,7 +252,7 @@ func comparisonOf(c *classify.Comparison, rows int64, dim int, o compareOptions)
 func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure, against string) error {
 	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
 		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
-	g := grid{left: map[int]bool{1: true}}
+	g := table{left: map[int]bool{1: true}}
 	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s",
 		"passes")
 	for _, m := range measures {

@@ -52,7 +52,7 @@ func (a *app) listLearners(asJSON bool) error {
 		Source  string       `json:"source"`
 	}
 	var list []entry
-	g := grid{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
+	g := table{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
 	g.add("learner", "kind", "bound", "knows", "cost of a round", "options")
 	for _, i := range infos {
 		e := entry{i.Name, i.Kind, i.Games, i.Bound, i.Knows, i.Cost, []optionJSON{}, i.Source}
@@ -95,7 +95,7 @@ func (a *app) listGames(asJSON bool) error {
 		Options []optionJSON `json:"options"`
 	}
 	var list []entry
-	g := grid{left: map[int]bool{2: true, 3: true}}
+	g := table{left: map[int]bool{2: true, 3: true}}
 	g.add("game", "dim", "what it is", "options")
 	for _, e := range regret.Games() {
 		out := entry{e.Name, e.Kind, e.Help, e.Dim, []optionJSON{}}

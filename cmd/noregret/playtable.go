@@ -115,7 +115,7 @@ func (a *app) writeRuns(results []play.Result) error {
 	for _, r := range results {
 		floors = floors || !math.IsNaN(r.Floor)
 	}
-	g := grid{}
+	g := table{}
 	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
 	if floors {
 		head = append(head, "floor")
@@ -141,7 +141,7 @@ func (a *app) writeRuns(results []play.Result) error {
 
 // writeSummaries prints a row for every learner.
 func (a *app) writeSummaries(summaries []play.Summary) error {
-	g := grid{}
+	g := table{}
 	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean bound", "most used", "seed"}
 	floors := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.Floor) })
 	if floors {

@@ -214,7 +214,7 @@ type trainReport struct {
 func trainSummary(m *classify.Model, path string) trainReport {
 	chosen := m.Training.History[m.Training.Chosen]
 	return trainReport{
-		Algorithm: m.Algorithm, Measure: m.Measure, Value: pointed(chosen.Holdout), Candidate: chosen.Candidate,
+		Algorithm: m.Algorithm, Measure: m.Measure, Value: numberOf(chosen.Holdout), Candidate: chosen.Candidate,
 		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
 		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
 		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path,
@@ -233,7 +233,7 @@ func positivesOf(m *classify.Model) int64 {
 
 // printModel prints the short table of a model.
 func printModel(w io.Writer, m *classify.Model, path string) error {
-	return facts(w,
+	return keyValues(w,
 		"model", path,
 		"data", dataLine(m),
 		"trained on", trainedLine(m),
