@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/play"
@@ -22,6 +23,8 @@ type playOptions struct {
 	plots        []string
 	summary      bool
 	json         bool
+
+	specs int // the number of learners, with those of sweeps; set by Validate
 }
 
 const playLong = `Let learners of online convex optimization play a game, and hold their regret against the bound
@@ -54,8 +57,8 @@ worst_ratio}, and more keys.`
 
 // newPlayCommand makes "noregret play".
 func newPlayCommand(a *app) *cobra.Command {
-	o := playOptions{data: newDataFlags(), rounds: 1000, runs: 1, seed: 1}
-	cmd := &cobra.Command{
+	o := &playOptions{data: newDataFlags(), rounds: 1000, runs: 1, seed: 1}
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "play --learner NAME[,NAME...] --game GAME [DATA...]",
 		Short: "Play learners against a game, regret beside bound",
 		Long:  playLong,
@@ -69,32 +72,49 @@ func newPlayCommand(a *app) *cobra.Command {
 
   # Online least squares on a data file
   noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.play(cmd.Context(), o, args) },
-	}
-	s := cmd.Flags()
-	s.StringSliceVar(&o.learners, "learner", o.learners,
-		`learners, as "name", "name:option=value" or "name:option=from..to:n" (see "noregret learners")`)
-	s.StringVar(&o.game, "game", o.game, `the game, as "name" or "name:option=value" (see "noregret games")`)
-	s.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds")
-	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the game; run r has seed S + r")
-	s.IntVar(&o.runs, "runs", o.runs, "number of runs of each learner, with a seed each")
-	s.IntVar(&o.dim, "dim", o.dim, "dimension of the game; 0 is the game's own")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; "+
-		"may be given more than once")
-	s.BoolVar(&o.summary, "summary", o.summary, "print the means over the runs of each learner only")
-	s.BoolVar(&o.json, "json", o.json, "print a JSON list")
+	}, o)
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
 	return cmd
 }
 
-func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
+// AddFlags implements options.
+func (o *playOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.learners, "learner", o.learners,
+		`learners, as "name", "name:option=value" or "name:option=from..to:n" (see "noregret learners")`)
+	f.StringVar(&o.game, "game", o.game, `the game, as "name" or "name:option=value" (see "noregret games")`)
+	f.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed of the game; run r has seed S + r")
+	f.IntVar(&o.runs, "runs", o.runs, "number of runs of each learner, with a seed each")
+	f.IntVar(&o.dim, "dim", o.dim, "dimension of the game; 0 is the game's own")
+	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; "+
+		"may be given more than once")
+	f.BoolVar(&o.summary, "summary", o.summary, "print the means over the runs of each learner only")
+	f.BoolVar(&o.json, "json", o.json, "print a JSON list")
+}
+
+// Validate implements options.
+func (o *playOptions) Validate() error {
 	if len(o.learners) == 0 {
 		return noregret.Errorf(noregret.Usage, "--learner", `at least one is required; "noregret learners" lists them`)
 	}
 	if o.game == "" {
 		return noregret.Errorf(noregret.Usage, "--game", `a game is required; "noregret games" lists them`)
 	}
+	specs := 0
+	for _, name := range o.learners {
+		sweep, err := play.ParseSweep("learner", name)
+		if err != nil {
+			return err
+		}
+		specs += len(sweep)
+	}
+	o.specs = specs
+	return nil
+}
+
+// Run implements options.
+func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
 		return err
 	}
@@ -119,15 +139,7 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	learners := 0
-	for _, name := range o.learners {
-		specs, err := play.ParseSweep("learner", name)
-		if err != nil {
-			return err
-		}
-		learners += len(specs)
-	}
-	p.Start("play", int64(o.rounds)*int64(max(o.runs, 1))*int64(learners))
+	p.Start("play", int64(o.rounds)*int64(max(o.runs, 1))*int64(o.specs))
 	opt.Progress = func(rounds int64, learner string, meanLoss float64) {
 		p.Rename("play " + learner)
 		p.Metric("loss", meanLoss)
