@@ -13,20 +13,20 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// listOptions are the flags of the commands that list names.
-type listOptions struct {
+// namesOptions are the flags of the commands that list names.
+type namesOptions struct {
 	list func(a *app, asJSON bool) error
 	json bool
 }
 
 // AddFlags implements options.
-func (o *listOptions) AddFlags(f *pflag.FlagSet) { f.BoolVar(&o.json, "json", o.json, "print JSON") }
+func (o *namesOptions) AddFlags(f *pflag.FlagSet) { f.BoolVar(&o.json, "json", o.json, "print JSON") }
 
 // Validate implements options.
-func (o *listOptions) Validate() error { return nil }
+func (o *namesOptions) Validate() error { return nil }
 
 // Run implements options.
-func (o *listOptions) Run(_ context.Context, a *app, _ []string) error { return o.list(a, o.json) }
+func (o *namesOptions) Run(_ context.Context, a *app, _ []string) error { return o.list(a, o.json) }
 
 // newLearnersCommand makes "noregret learners".
 func newLearnersCommand(a *app) *cobra.Command {
@@ -40,7 +40,7 @@ can play, and options, source; kind is convex or experts.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,
-	}, &listOptions{list: (*app).listLearners})
+	}, &namesOptions{list: (*app).listLearners})
 }
 
 type optionJSON struct {
@@ -92,7 +92,7 @@ func newGamesCommand(a *app) *cobra.Command {
 the theory's lower bounds. With --json the output is a list of {name, kind, help, dim, options}.`,
 		Example: "  noregret games",
 		Args:    cobra.NoArgs,
-	}, &listOptions{list: (*app).listGames})
+	}, &namesOptions{list: (*app).listGames})
 }
 
 func (a *app) listGames(asJSON bool) error {
