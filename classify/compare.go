@@ -287,7 +287,7 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 			if isShared(alg, r) {
 				shared = r
 			}
-		case tunesThreshold(alg, c.opt.Fit):
+		case alg.tunes(&c.opt.Fit):
 			clone := *shared
 			r = &clone
 			if err := retune(c.ctx, r, m); err != nil {
@@ -309,7 +309,7 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	if !alg.online {
 		o.Config.Steps = StepsDefault
 	}
-	if t := (&task{alg: alg, opt: o}); !t.judges() {
+	if !alg.judges(&o) {
 		o.Folds = 0
 	}
 	name := alg.Name
@@ -332,14 +332,6 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 // it to make.
 func isShared(a *Algorithm, r *Result) bool {
 	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
-}
-
-// tunesThreshold reports whether Fit tunes the threshold.
-func tunesThreshold(a *Algorithm, o Options) bool {
-	if o.Threshold == ThresholdDefault {
-		return a.TunesThreshold && !o.NoHoldout
-	}
-	return o.Threshold == ThresholdTuned
 }
 
 // retune tunes the threshold of a result for another measure on the same held-out data.

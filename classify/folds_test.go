@@ -74,12 +74,12 @@ func TestCrossFitByHand(t *testing.T) {
 // trainedCandidate trains on one fold alone and returns the candidate of the name and step scale.
 func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want Entry) Linear {
 	t.Helper()
-	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, false)
+	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
+	r, err := opt.resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
-	one, err := newTask(context.Background(), train, alg, opt)
+	one, err := newTask(context.Background(), train, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +169,11 @@ func TestFoldsFor(t *testing.T) {
 		},
 		{"too many", few, Options{Measure: f1, Folds: 5000}, 0, "want at most the"},
 	} {
-		alg, err := findAlgorithm(c.opt.Algorithm, c.opt.Measure, false)
-		if err != nil {
-			t.Fatal(err)
+		got := 0
+		r, err := c.opt.resolve()
+		if err == nil {
+			got, err = r.foldsFor(c.data)
 		}
-		got, err := foldsFor(c.data, alg, c.opt)
 		switch {
 		case c.err == "" && (err != nil || got != c.want):
 			t.Errorf("%s: %d folds, %v, want %d", c.name, got, err, c.want)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/loss"
 )
 
 // Model is a trained classifier with everything that later use needs: the weights, what the
@@ -229,11 +228,12 @@ func ParseSteps(name string) (Steps, error) {
 }
 
 func modelOptions(o Options) ModelOptions {
+	o = o.EnsureDefaults()
 	out := ModelOptions{
 		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
-		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
+		DualScale: o.DualScale, Reward: o.Config.Reward.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
-		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
+		LevelPositives: levelNumber(o.LevelPositives), FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
 		AllowDegenerate: o.AllowDegenerate,
 		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
 		MaxWeight: o.Config.MaxExampleWeight,
@@ -244,26 +244,11 @@ func modelOptions(o Options) ModelOptions {
 	if a := int(o.Config.Averaging); a >= 0 && a < len(averagings) {
 		out.Averaging = averagings[a]
 	}
-	switch {
-	case o.Config.NoIntercept:
+	if o.Config.NoIntercept {
 		out.BiasFeature = 0
-	case out.BiasFeature == 0:
-		out.BiasFeature = 1
 	}
 	if r := int(o.Threshold); r >= 0 && r < len(thresholdRules) {
 		out.Threshold = thresholdRules[r]
-	}
-	if o.Config.Reward != nil {
-		out.Reward = o.Config.Reward.Name()
-	}
-	if out.StepScale == 0 {
-		out.StepScale = 1
-	}
-	if out.DualScale == 0 {
-		out.DualScale = 1
-	}
-	if out.Patience == 0 {
-		out.Patience = 5
 	}
 	if math.IsInf(out.Radius, 1) {
 		out.Radius = 0
@@ -321,16 +306,4 @@ func (m *Model) HoldoutValue() (value float64, ok bool) {
 		return *v, true
 	}
 	return 0, false
-}
-
-// CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm
-// exists and can train for the measure, and that options are in range and do not exclude each
-// other. The error is of code usage.
-func CheckOptions(opt Options) error {
-	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
-	if err != nil {
-		return err
-	}
-	t := &task{alg: alg, opt: opt}
-	return t.checkOptions()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // modelData is a small set with one useless feature (3), a constant one (2) and three labels.
@@ -177,8 +178,11 @@ func TestModelExtremeNumbers(t *testing.T) {
 func TestModelEveryByteCounts(t *testing.T) {
 	want := handMade()
 	text := written(t, want)
+	kinds := testsize.Of(3, 1) // of changes at a byte
 	for i := range text {
-		for _, c := range []byte{text[i] ^ 1, text[i] ^ 0x10, ' '} {
+		changes := []byte{text[i] ^ 1, text[i] ^ 0x10, ' '}
+		for k := range kinds {
+			c := changes[(i+k)%3]
 			changed := bytes.Clone(text)
 			changed[i] = c
 			m, err := ReadModel(bytes.NewReader(changed), "m.json")
@@ -190,7 +194,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 			}
 		}
 	}
-	for n := range len(text) - 2 {
+	for n := 0; n < len(text)-2; n += testsize.Of(1, 7) {
 		if _, err := ReadModel(bytes.NewReader(text[:n]), "m.json"); err == nil {
 			t.Fatalf("the first %d of %d bytes were loaded", n, len(text))
 		}

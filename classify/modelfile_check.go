@@ -3,12 +3,14 @@ package classify
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -162,30 +164,23 @@ func (m *Model) checkOptions() error {
 	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
 		return noregret.BadInputf("options.holdout", "%v, want null or a share in [0, 1)", *h)
 	}
-	for _, n := range []struct {
-		name     string
-		v        float64
-		positive bool
-	}{
-		{"passes", float64(o.Passes), false},
-		{"folds", float64(o.Folds), false},
-		{"step_scale", o.StepScale, true},
-		{"dual_scale", o.DualScale, true},
-		{"radius", o.Radius, false},
-		{"lambda", o.Lambda, false},
-		{"prior_positives", o.PriorPositives, false},
-		{"first_epoch", float64(o.FirstEpoch), false},
-		{"growth", o.Growth, false},
-		{"patience", float64(o.Patience), true},
-		{"step", o.Step, false},
-		{"max_example_weight", o.MaxWeight, false},
-	} {
-		if !(n.v >= 0) || math.IsInf(n.v, 1) || n.positive && n.v == 0 {
-			want := "at least 0"
-			if n.positive {
-				want = "above 0"
-			}
-			return noregret.BadInputf("options."+n.name, "%v, want a finite number %s", n.v, want)
+	for i, v := 0, reflect.ValueOf(o); i < v.NumField(); i++ {
+		name := strictjson.Name(v.Type().Field(i))
+		s, known := settingOf(name)
+		if !known || s.ok == nil {
+			continue
+		}
+		var x float64
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Int:
+			x = float64(f.Int())
+		case reflect.Float64:
+			x = f.Float()
+		default:
+			continue
+		}
+		if !s.ok(x) {
+			return noregret.BadInputf("options."+name, "%v, want %s", x, s.Want)
 		}
 	}
 	return nil

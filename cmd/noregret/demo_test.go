@@ -104,3 +104,13 @@ func TestDemoLearns(t *testing.T) {
 		}
 	}
 }
+
+// TestDemoRefuses: bad flags are found before the service starts.
+func TestDemoRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"demo --rounds 0 --keep kept", "--rounds: 0 is out of range, want 1 to 10000"},
+		refusal{"demo --users 49 --keep kept", "--users: 49 is out of range, want 50 to 10000"},
+		refusal{"demo --plot a.gif --keep kept", "--plot: \"a.gif\""},
+		refusal{"demo now", "demo takes no arguments"},
+	)
+}
