@@ -206,8 +206,10 @@ func TestIDX(t *testing.T) {
 		{idx([]int{2, 2}, 1, 2, 3), idx([]int{2}, 1, 2), "IMG: the file is cut off: it ends 1 bytes early, or more"},
 		{idx([]int{2, 2}, 1, 2, 3, 4, 5), idx([]int{2}, 1, 2), "IMG: bytes follow the 2 rows that its header states"},
 		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{3}, 1, 2, 3), "LAB: 3 labels for the 2 rows of IMG"},
-		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{2}, 1),
-			"LAB: the file does not hold the 2 labels that its header states"},
+		{
+			idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{2}, 1),
+			"LAB: the file does not hold the 2 labels that its header states",
+		},
 		{idx([]int{2, 0}), idx([]int{2}, 1, 2), "IMG: sizes [2 0]: a row must have 1 to 2147483647 values"},
 		{
 			"\x00\x00\x0d\x02aaaabbbb", idx([]int{2}, 1, 2),
