@@ -7,22 +7,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // expand lists the arms: those of the list, all points of the grid in the order of the parameters'
 // names, the last one fastest; none for a box, whose points the policy chooses. A control arm with
 // a value of its own is not among them.
-func (d *Definition) expand() ([]Arm, error) {
+func (d *Definition) expand() ([]policy.Arm, error) {
 	if d.Arms.Grid == nil {
 		return slices.Clone(d.Arms.List), nil
 	}
 	names := slices.Sorted(maps.Keys(d.Arms.Grid))
-	arms := []Arm{{}}
+	arms := []policy.Arm{{}}
 	for i := range names {
-		var next []Arm
+		var next []policy.Arm
 		for _, a := range arms {
 			for _, v := range d.Arms.Grid[names[i]] {
-				next = append(next, Arm{extend(a.Name, names[i], v), nil})
+				next = append(next, policy.Arm{Name: extend(a.Name, names[i], v), Value: nil})
 			}
 		}
 		arms = next
@@ -33,7 +36,7 @@ func (d *Definition) expand() ([]Arm, error) {
 		for i, name := range names {
 			point[name] = d.Arms.Grid[name][index[i]]
 		}
-		value, err := encode(point)
+		value, err := strictjson.Encode(point)
 		if err != nil {
 			return nil, err
 		}
@@ -81,12 +84,12 @@ func (d *Definition) sides() (names []string, low, high []float64) {
 }
 
 // point is the arm of a point of the box.
-func point(names []string, number int, x []float64) Arm {
+func point(names []string, number int, x []float64) policy.Arm {
 	var b strings.Builder
 	for i, n := range names {
 		b.WriteString([]string{"{", ","}[min(i, 1)])
 		b.WriteString(strconv.Quote(n) + ":" + strconv.FormatFloat(x[i], 'g', -1, 64))
 	}
 	b.WriteString("}")
-	return Arm{"point-" + strconv.Itoa(number+1), json.RawMessage(b.String())}
+	return policy.Arm{Name: "point-" + strconv.Itoa(number+1), Value: json.RawMessage(b.String())}
 }

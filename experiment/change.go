@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // clone copies what a change may change. The original must not be used for anything after the copy
@@ -47,25 +49,25 @@ func withReason(what, reason string) string {
 }
 
 func (x *live) pause(now int64, reason string) error {
-	if x.Status != Running {
+	if x.Status != policy.Running {
 		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
 	if err := x.room(); err != nil {
 		return err
 	}
-	x.Status = Paused
+	x.Status = policy.Paused
 	x.note(now, "%s", withReason("paused", reason))
 	return x.renewWith(now, "paused", x.served())
 }
 
 func (x *live) resume(now int64, reason string) error {
-	if x.Status == Running {
+	if x.Status == policy.Running {
 		return noregret.BadInputf("state", "it is running already")
 	}
 	if err := x.room(); err != nil {
 		return err
 	}
-	x.Status = Running
+	x.Status = policy.Running
 	x.RoundStart, x.RoundSeen = now, 0
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
@@ -75,10 +77,10 @@ func (x *live) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
 		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
 	}
-	if x.Status == RolledBack {
+	if x.Status == policy.RolledBack {
 		return noregret.BadInputf("state", "it is rolled back already")
 	}
-	x.Status = RolledBack
+	x.Status = policy.RolledBack
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -107,8 +109,8 @@ func (d *Definition) learning() any {
 }
 
 func sameJSON(a, b any) bool {
-	x, err := encode(a)
-	y, err2 := encode(b)
+	x, err := strictjson.Encode(a)
+	y, err2 := strictjson.Encode(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
@@ -172,7 +174,7 @@ func (x *live) remakeArms(added int, retired []int) error {
 }
 
 // armChanges are the arms that a definition adds, and the indices of those that it leaves out.
-func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error) {
+func (x *live) armChanges(d *Definition) (added []policy.Arm, retired []int, err error) {
 	arms, err := d.named()
 	if err != nil {
 		return nil, nil, err
@@ -211,13 +213,13 @@ func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error)
 }
 
 // named are all arms with a name in the definition, the control arm too.
-func (d *Definition) named() ([]Arm, error) {
+func (d *Definition) named() ([]policy.Arm, error) {
 	arms, err := d.expand()
 	if err != nil {
 		return nil, err
 	}
 	if c := d.Control; c != nil && c.Value != nil {
-		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
+		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
 	}
 	return arms, nil
 }
@@ -248,7 +250,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		if err := x.maker.AddArm(); err != nil {
 			return err
 		}
-		x.push(Arm{p.Arm, value.json(nil)}, false)
+		x.push(policy.Arm{Name: p.Arm, Value: value.json(nil)}, false)
 		x.note(now, "arm %s added", p.Arm)
 		return x.renewChanged(now, "arm added", x.def, 1, nil)
 	}
@@ -280,7 +282,7 @@ func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
 	}
-	text, err := encode(d)
+	text, err := strictjson.Encode(d)
 	if err != nil {
 		return nil, err
 	}

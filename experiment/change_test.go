@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestPointIsNoControl: a box's points cannot have the control's name, which once ended the
@@ -163,9 +164,9 @@ func TestLongRound(t *testing.T) {
 		}
 		d := p.Decide("u")
 		if e,
-			err := s.state.Explain(Token{
-			"x", d.Version, d.Arm, d.Propensity, d.Unit,
-			time.Unix(0, s.now),
+			err := s.state.Explain(policy.Token{
+			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+			Time: time.Unix(0, s.now),
 		}); err != nil || !e.Consistent {
 			t.Errorf("%s: %+v %v", stickiness, e, err)
 		}

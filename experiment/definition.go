@@ -3,10 +3,10 @@ package experiment
 import (
 	"encoding/json"
 	"regexp"
-	"strconv"
 	"time"
 
-	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // Definition says what an experiment is. Read one with [Parse], which fills in the defaults and
@@ -41,7 +41,7 @@ type Definition struct {
 	// Round says when a round ends.
 	Round Round `json:"round"`
 	// AttributionWindow is how long after a decision feedback counts.
-	AttributionWindow Duration `json:"attribution_window"`
+	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift says how the past is forgotten.
 	Drift Drift `json:"drift"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
@@ -57,16 +57,10 @@ type Definition struct {
 	OpenTokens int64 `json:"open_tokens"`
 }
 
-// Arm is one thing that can be decided: a name and any JSON value.
-type Arm struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"`
-}
-
 // Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
 // box of parameters, whose points the policy chooses itself.
 type Arms struct {
-	List  []Arm
+	List  []policy.Arm
 	Grid  map[string][]json.RawMessage
 	Box   map[string]Side
 	Nodes int64 // of a box: how many points to begin with; 0 is the learner's default
@@ -90,9 +84,9 @@ type armsForm struct {
 // MarshalJSON implements [json.Marshaler].
 func (a Arms) MarshalJSON() ([]byte, error) {
 	if a.Grid == nil && a.Box == nil {
-		return encode(a.List)
+		return strictjson.Encode(a.List)
 	}
-	return encode(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
+	return strictjson.Encode(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
 }
 
 // Control is the arm to compare with and to fall back to.
@@ -168,8 +162,8 @@ type Rule struct {
 
 // Round says when a round ends: when it has lasted Length and has MinUnits exposed units.
 type Round struct {
-	Length   Duration `json:"length"`
-	MinUnits int64    `json:"min_units"`
+	Length   policy.Duration `json:"length"`
+	MinUnits int64           `json:"min_units"`
 }
 
 // Drift says how the past is forgotten.
@@ -180,23 +174,6 @@ type Drift struct {
 	Kind   string  `json:"kind"`
 	Rounds int64   `json:"rounds,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
-}
-
-// Duration is a length of time, written as Go writes it: "90s", "1h30m", "36h".
-type Duration time.Duration
-
-// MarshalText implements [encoding.TextMarshaler].
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
-	if err != nil {
-		return noregret.BadInputf("", "%s is no length of time: want one like \"90s\", \"1h30m\" or \"36h\"",
-			strconv.Quote(string(b)))
-	}
-	*d = Duration(v)
-	return nil
 }
 
 // Limits of a definition.
@@ -231,8 +208,8 @@ func (d *Definition) defaults() {
 func presets() Definition {
 	return Definition{
 		Policy:            Rule{Kind: "pasto"},
-		Round:             Round{Length: Duration(time.Hour), MinUnits: 1},
-		AttributionWindow: Duration(24 * time.Hour),
+		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
+		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},
 		Stickiness:        "round",
 		Exposure:          "reported",

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 func compileSchema(t testing.TB) *jsonschema.Schema {
@@ -311,7 +312,7 @@ func TestSchemaKnowsTheFields(t *testing.T) {
 		reflect.TypeFor[Rule]():       at("properties", "policy"),
 		reflect.TypeFor[Round]():      at("properties", "round"),
 		reflect.TypeFor[Drift]():      at("properties", "drift"),
-		reflect.TypeFor[Arm]():        defs["arm"].(map[string]any),
+		reflect.TypeFor[policy.Arm](): defs["arm"].(map[string]any),
 		reflect.TypeFor[Side]():       defs["side"].(map[string]any),
 		reflect.TypeFor[Metric]():     defs["metric"].(map[string]any),
 		reflect.TypeFor[Guardrail]():  defs["guardrail"].(map[string]any),

@@ -3,18 +3,8 @@ package experiment
 import (
 	"math"
 	"slices"
-)
 
-// GuardState is how a guardrail stands.
-type GuardState string
-
-// The states: nothing is known; the estimate holds the limit; it does not, but the confidence
-// sequence still allows that it does; it does not, with confidence.
-const (
-	Unknown  GuardState = "unknown"
-	Ok       GuardState = "ok"
-	Watch    GuardState = "watch"
-	Breached GuardState = "breached"
+	"github.com/noregret/noregret/policy"
 )
 
 // slackBounds is by how much a mixture holds a guardrail.
@@ -178,23 +168,23 @@ func (x *live) highest(metric int) float64 {
 }
 
 // judge is the state of bounds.
-func judge(estimate, high float64) GuardState {
+func judge(estimate, high float64) policy.GuardState {
 	switch {
 	case math.IsNaN(estimate):
-		return Unknown
+		return policy.GuardUnknown
 	case high < 0:
-		return Breached
+		return policy.GuardBreached
 	case estimate < 0:
-		return Watch
+		return policy.GuardWatch
 	}
-	return Ok
+	return policy.GuardOk
 }
 
 // watch looks at all guardrails and does what a new breach asks for. While the experiment is rolled
 // back they stay as they were, so that a breach that was answered acts again, after resume, only
 // once it was over.
 func (x *live) watch(now int64) {
-	if len(x.Guards) == 0 || x.Status == RolledBack {
+	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
 	p := x.cohorts[len(x.cohorts)-1].Mixture
@@ -208,7 +198,7 @@ func (x *live) watch(now int64) {
 		}
 		s.State, s.Since = state, now
 		x.note(now, "guardrail %s: %s", g.Metric, state)
-		if state != Breached {
+		if state != policy.GuardBreached {
 			continue
 		}
 		switch g.Action {
@@ -226,7 +216,7 @@ func (x *live) watch(now int64) {
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
-		if x.Status == Paused { // what is served, not what has been learned since
+		if x.Status == policy.Paused { // what is served, not what has been learned since
 			_ = x.renewPaused(now, "shrunk", x.served().Shares())
 		} else {
 			_ = x.renew(now, "shrunk")

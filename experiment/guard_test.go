@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // guardRun plays an experiment whose arms have the guardrail's metric at the given means, in
@@ -29,7 +30,10 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		for i := range 40 {
 			unit := fmt.Sprint(seed, "-", b, "-", i)
 			d := s.state.Policy("g").Decide(unit)
-			tok := Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}
+			tok := policy.Token{
+				Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+				Time: time.Unix(0, s.now),
+			}
 			p.Items = append(p.Items, UnitOf(tok,
 				map[string]float64{"x": stat.Normal(r), "y": means[d.Name] + stat.Normal(r)}))
 		}
@@ -40,7 +44,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		}
 		s.event(KindExposures, q)
 		s.event(KindFeedback, p)
-		if s.state.live["g"].Guards[0].State == Breached {
+		if s.state.live["g"].Guards[0].State == policy.GuardBreached {
 			return true
 		}
 		s.now += int64(time.Minute)
@@ -105,14 +109,17 @@ func TestHealthyGuardrailStays(t *testing.T) {
 				y = 1
 			}
 			p := UnitsEvent{Experiment: "g", Items: []UnitEvent{
-				UnitOf(Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+				UnitOf(policy.Token{
+					Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+					Unit: d.Unit, Time: time.Unix(0, s.now),
+				},
 					map[string]float64{"y": y}),
 			}}
 			s.event(KindFeedback, p)
 			p.Items[0].Metrics = nil
 			s.event(KindExposures, p)
 		}
-		if s.state.live["g"].Status == RolledBack {
+		if s.state.live["g"].Status == policy.RolledBack {
 			wrong++
 		}
 	}
@@ -166,7 +173,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 // TestNegativeControl: a change is relative to the size of the control's mean, whatever its sign.
 func TestNegativeControl(t *testing.T) {
 	testsize.NoRace(t)
-	run := func(limit, means string) (GuardState, float64) {
+	run := func(limit, means string) (policy.GuardState, float64) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, " +
 			"10]}]\n" +
@@ -181,15 +188,15 @@ func TestNegativeControl(t *testing.T) {
 	}
 	for _, c := range []struct {
 		limit, means string
-		want         GuardState
+		want         policy.GuardState
 		change       float64
 	}{
-		{"min_change: -0.1", "c:-2,a:-2", Ok, 0},
-		{"min_change: -0.1", "c:-2,a:-4", Breached, -.5}, // half the units, so half the change
-		{"max_change: 0.1", "c:-2,a:-1", Breached, .25},
-		{"max_change: 0.1", "c:-2,a:-4", Ok, -.5},
-		{"min_change: -0.1", "c:2,a:1", Breached, -.25},
-		{"max_change: 0.1", "c:2,a:4", Breached, .5},
+		{"min_change: -0.1", "c:-2,a:-2", policy.GuardOk, 0},
+		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5}, // half the units, so half the change
+		{"max_change: 0.1", "c:-2,a:-1", policy.GuardBreached, .25},
+		{"max_change: 0.1", "c:-2,a:-4", policy.GuardOk, -.5},
+		{"min_change: -0.1", "c:2,a:1", policy.GuardBreached, -.25},
+		{"max_change: 0.1", "c:2,a:4", policy.GuardBreached, .5},
 	} {
 		if state, change := run(c.limit, c.means); state != c.want || math.Abs(change-c.change) > .05 {
 			t.Errorf("%s with %s: %s by %v, want %s by %v", c.limit, c.means, state, change, c.want, c.change)

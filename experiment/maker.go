@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
-
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/policy"
 )
 
 // Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
@@ -155,7 +155,7 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	if err := p.UnmarshalJSON(b); err != nil {
 		return err
 	}
-	if _, err := NewSplit(p); err != nil {
+	if _, err := policy.NewSplit(p); err != nil {
 		return err
 	}
 	f.p = p

@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // Spec T6b, after 10.3: from (.5, .3, .2) to (.3, .3, .4) a unit keeps its arm with probability
 // 0.6, 1 and 1, by the coin, else it goes to the arm that grew, and 0.2 of the units move, the
 // total variation.
 func TestKeepProbabilities(t *testing.T) {
-	before, err := experiment.NewSplit([]float64{.5, .3, .2})
+	before, err := policy.NewSplit([]float64{.5, .3, .2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := experiment.NewSplit([]float64{.3, .3, .4})
+	after, err := policy.NewSplit([]float64{.3, .3, .4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,16 @@
 package experiment
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/noregret/noregret/policy"
+)
 
 // renewChanged makes the version after a change of the definition or of the arms. While the
 // experiment is paused, what it serves stays, but for what the change itself says.
 func (x *live) renewChanged(now int64, cause string, before *Definition, added int, retired []int) error {
 	switch {
-	case x.Status != Paused:
+	case x.Status != policy.Paused:
 		return x.renew(now, cause)
 	case x.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.def.Policy) {
@@ -23,7 +27,7 @@ func (x *live) renewChanged(now int64, cause string, before *Definition, added i
 func (x *live) renewPaused(now int64, cause string, p []float64) error {
 	x.shrink(p)
 	normalize(p)
-	split, err := NewSplit(p)
+	split, err := policy.NewSplit(p)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package experiment
 
-import (
-	"github.com/noregret/noregret/internal/portable"
-)
+import "github.com/noregret/noregret/internal/portable"
 
 // ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
 // policy decided. It may be looked at all the time, and the mixture may change (specification 10.10

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/internal/testsize"
 )
 
@@ -137,7 +138,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 		if err := d.Decode(&doc); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := encode(doc); err != nil || !agree(t, s, fmt.Sprint("base ", i), text) {
+		if text, err := strictjson.Encode(doc); err != nil || !agree(t, s, fmt.Sprint("base ", i), text) {
 			t.Fatalf("base %d is refused: %v", i, err)
 		}
 		for _, path := range fields(nil, doc) {
@@ -145,7 +146,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 				if all++; all%stride != 0 {
 					continue
 				}
-				text, err := encode(put(doc, path, json.RawMessage(to)))
+				text, err := strictjson.Encode(put(doc, path, json.RawMessage(to)))
 				if err != nil {
 					t.Fatal(err)
 				}

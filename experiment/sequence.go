@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/policy"
 )
 
 // Sequence is the running mean and variance of one metric of one arm, by Welford's recurrence, and
@@ -61,7 +62,7 @@ func (s Sequence) merged(o Sequence) (_ Sequence, ok bool) {
 
 // fromSums is [FromSums] for the metric: no sums that observations of its kind and range cannot
 // have.
-func (m *Metric) fromSums(p Sums) (Sequence, error) {
+func (m *Metric) fromSums(p policy.Sums) (Sequence, error) {
 	s, err := FromSums(p.N, p.Sum, p.Squares)
 	if err != nil || s.N == 0 {
 		return s, err

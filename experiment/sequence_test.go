@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestSequenceSums compares one by one, merged and from sums with two passes over the data.
@@ -308,20 +309,20 @@ func TestSumsBeyondRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range []map[string]Sums{
-		{"m": {1, .5, 1.7e308}},
-		{"m": {2, 1, 1.01}},
-		{"m": {4, -1, 1}},
-		{"n": {1, 0, 1.1e30}},
-		{"n": {1, 1e300, 1e300}},
-		{"k": {2, 1.5, 2}},
-		{"k": {2, 3, 2}},
+	for i, m := range []map[string]policy.Sums{
+		{"m": {N: 1, Sum: .5, Squares: 1.7e308}},
+		{"m": {N: 2, Sum: 1, Squares: 1.01}},
+		{"m": {N: 4, Sum: -1, Squares: 1}},
+		{"n": {N: 1, Sum: 0, Squares: 1.1e30}},
+		{"n": {N: 1, Sum: 1e300, Squares: 1e300}},
+		{"k": {N: 2, Sum: 1.5, Squares: 2}},
+		{"k": {N: 2, Sum: 3, Squares: 2}},
 	} {
-		o := s.event(KindAggregate, AggregateEvent{
+		o := s.event(KindAggregate, policy.Aggregate{
 			Experiment: "x", Source: "s", Sequence: uint64(i + 1),
-			Items: []AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
+			Items: []policy.AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
 		})
-		if o.Items[0].Status != Rejected {
+		if o.Items[0].Status != policy.Rejected {
 			t.Errorf("%v: %+v", m, o.Items[0])
 		}
 	}
@@ -330,12 +331,15 @@ func TestSumsBeyondRange(t *testing.T) {
 		t.Errorf("%s became %s, %v", before, after, err)
 	}
 	for i := range 20 {
-		m := map[string]Sums{"m": {10, 10, 10}, "n": {10, 1e16, 1e31}, "k": {10, 1e16, 1e31}}
-		s.event(KindAggregate, AggregateEvent{
+		m := map[string]policy.Sums{
+			"m": {N: 10, Sum: 10, Squares: 10}, "n": {N: 10, Sum: 1e16, Squares: 1e31},
+			"k": {N: 10, Sum: 1e16, Squares: 1e31},
+		}
+		s.event(KindAggregate, policy.Aggregate{
 			Experiment: "x", Source: "t", Sequence: uint64(i + 1),
-			Items: []AggregateItem{{
+			Items: []policy.AggregateItem{{
 				Version: 1, Arm: "a", Units: 1e9, Metrics: m,
-				Pairs: map[string]PairSums{"r": {10, 1e16, 1e16, 1e31, 1e31, 1e31}},
+				Pairs: map[string]policy.PairSums{"r": {N: 10, X: 1e16, Y: 1e16, XX: 1e31, YY: 1e31, XY: 1e31}},
 			}},
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // stateFormat is the version of a saved state.
@@ -68,7 +69,7 @@ func (s *State) Freeze() (*Frozen, error) {
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
 // MarshalBinary is that of the state when it was frozen.
-func (f *Frozen) MarshalBinary() ([]byte, error) { return encode(f.saved) }
+func (f *Frozen) MarshalBinary() ([]byte, error) { return strictjson.Encode(f.saved) }
 
 // Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the
 // state is folded on from, the learners' own states too. Two states are the same if and only if

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 // State is what all experiments are, a pure fold over events: make one with [NewState] and hand it
@@ -36,7 +37,7 @@ func (s *State) Time() int64 { return s.time }
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
 // Policy is the policy in force of an experiment, or nil.
-func (s *State) Policy(name string) *Policy {
+func (s *State) Policy(name string) *policy.Policy {
 	if x := s.live[name]; x != nil {
 		return x.policy
 	}
@@ -51,29 +52,12 @@ func (s *State) Definition(name string) *Definition {
 	return nil
 }
 
-// ItemStatus is what became of an item of feedback or of an exposure.
-type ItemStatus string
-
-// The statuses.
-const (
-	Accepted  ItemStatus = "accepted"
-	Duplicate ItemStatus = "duplicate"
-	Late      ItemStatus = "late"
-	Rejected  ItemStatus = "rejected"
-)
-
-// Item is what became of an item: an error for one that was rejected.
-type Item struct {
-	Status ItemStatus `json:"status"`
-	Error  string     `json:"error,omitempty"`
-}
-
 // Outcome is what an event did.
 type Outcome struct {
 	// Experiment is whom it concerned.
 	Experiment string
 	// Items are the fates of the event's items, in their order.
-	Items []Item
+	Items []policy.ItemResult
 	// Renewed is whether the experiment's policy changed, or the experiment came or went.
 	Renewed bool
 	// Err is why the event was refused as a whole; it has then changed nothing but the position and
@@ -158,7 +142,7 @@ func (s *State) dispatch(e Event) Outcome {
 		}
 		return s.with(p.Experiment, func(x *live) Outcome { return x.unitsEvent(e.Kind, &p, s.time) })
 	case KindAggregate:
-		var p AggregateEvent
+		var p policy.Aggregate
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // node is a JSON value with the lines it stands on.
@@ -248,7 +249,7 @@ func (n *node) scalar(file string, y *yaml.Node) error {
 		if err := y.Decode(&v); err != nil || !finite(v) {
 			return noregret.BadInputf(at(file, y.Line), "%s: want a finite number", y.Value)
 		}
-		b, err := encode(v)
+		b, err := strictjson.Encode(v)
 		n.kind, n.text = isNumber, string(b)
 		return err
 	}
@@ -286,7 +287,7 @@ func (n *node) json(b []byte) []byte {
 }
 
 func quote(s string) []byte {
-	b, err := encode(s)
+	b, err := strictjson.Encode(s)
 	if err != nil {
 		return []byte(`""`) // strings are always written
 	}

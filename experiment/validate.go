@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 func finite(v float64) bool { return v-v == 0 }
@@ -236,7 +237,7 @@ func (d *Definition) checkControl() error {
 		return noregret.BadInputf("control.arm",
 			"%q: the points that are chosen of the box have such names, want another", c.Arm)
 	}
-	listed := slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == c.Arm })
+	listed := slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == c.Arm })
 	switch {
 	case listed && c.Value != nil:
 		return noregret.BadInputf("control.value", "%q is among the arms and has its value there", c.Arm)
@@ -463,7 +464,7 @@ func (d *Definition) checkPolicy() error {
 	var sum float64
 	for _, name := range slices.Sorted(maps.Keys(d.Policy.Split)) {
 		p := d.Policy.Split[name]
-		if !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == name }) {
+		if !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }) {
 			return noregret.BadInputf("policy.split."+name, "%q is no arm", name)
 		}
 		if !(p >= 0 && p <= 1) {
@@ -478,13 +479,13 @@ func (d *Definition) checkPolicy() error {
 }
 
 func (d *Definition) checkTimes() error {
-	const year = Duration(366 * 24 * time.Hour)
+	const year = policy.Duration(366 * 24 * time.Hour)
 	switch {
-	case d.Round.Length < Duration(time.Millisecond) || d.Round.Length > year:
+	case d.Round.Length < policy.Duration(time.Millisecond) || d.Round.Length > year:
 		return noregret.BadInputf("round.length", "%v: want 1ms to 8784h", time.Duration(d.Round.Length))
 	case d.Round.MinUnits < 1 || d.Round.MinUnits > 1_000_000_000:
 		return noregret.BadInputf("round.min_units", "%d: want 1 to 1000000000", d.Round.MinUnits)
-	case d.AttributionWindow < Duration(time.Millisecond) || d.AttributionWindow > year:
+	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > year:
 		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
 	}
 	if err := oneOf("drift.kind", d.Drift.Kind, "none", "window", "discount"); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // Config is what [New] makes a service of. The zero value of a field is its default.
@@ -18,7 +18,7 @@ type Config struct {
 	FS eventlog.FS
 	// Keys sign the decision tokens; nil means those in the data directory, made there if there are
 	// none.
-	Keys *experiment.Keys
+	Keys *policy.Keys
 	// Tokens is the file of access tokens; "" means that everybody may do everything, which is for
 	// a loopback address only. It is read again when it changes.
 	Tokens string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -20,7 +21,7 @@ import (
 // without a lock.
 type decisionAPI struct {
 	config   *Config
-	signer   *experiment.Signer
+	signer   *policy.Signer
 	policies *policyTable
 	writer   *writer // for exposures that count immediately
 	streams  *streamLimits
@@ -80,7 +81,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
-		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 		b = append(b, `,"version":`...)
 		b = strconv.AppendUint(b, d.Version, 10)
 		b = append(b, `,"token":"`...)
-		t := experiment.Token{
+		t := policy.Token{
 			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: now,
 		}

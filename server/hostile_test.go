@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestHostile sends what should not be sent, and wants the exact answer that docs/service.md
@@ -218,7 +218,7 @@ func TestHostile(t *testing.T) {
 			header = []string{"Content-Type", c.media}
 		}
 		status, b := w.do(c.method, c.path, c.body, header...)
-		var p experiment.Problem
+		var p policy.Problem
 		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status ||
 			p.Detail != c.detail || p.Type != "about:blank" {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)
@@ -248,7 +248,7 @@ func TestOtherSites(t *testing.T) {
 			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
 		}
 	}
-	if p := w.server.Policy("toy"); p.State != experiment.Running {
+	if p := w.server.Policy("toy"); p.State != policy.Running {
 		t.Errorf("it is %s", p.State)
 	}
 }
@@ -264,14 +264,14 @@ func TestHostileItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	other,
-		err := experiment.NewSigner(experiment.Keys{
+		err := policy.NewSigner(policy.Keys{
 		Current: 1,
 		Secrets: map[byte][]byte{1: []byte("somebody else's secret")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := other.Append(nil, experiment.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
+	b, err := other.Append(nil, policy.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestHostileItems(t *testing.T) {
 	for _, c := range []struct {
 		name, token string
 		metrics     map[string]float64
-		status      experiment.ItemStatus
+		status      policy.ItemStatus
 		text        string
 	}{
 		{"a genuine token", good, map[string]float64{"x": 1}, "accepted", ""},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -69,7 +70,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if err := web.DecodeJSON(evaluation["targetingKey"], &unit); err != nil {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
-	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
+	if err := policy.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
 		if unit == "" {
 			code = "TARGETING_KEY_MISSING"
@@ -83,9 +84,9 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
-func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
+func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, policy.Token, error) {
 	d := e.policy.Decide(unit)
-	t := experiment.Token{
+	t := policy.Token{
 		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: now,
 	}
@@ -94,7 +95,7 @@ func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) 
 }
 
 // exposure is the event that a decision was used.
-func exposure(t experiment.Token) experiment.UnitsEvent {
+func exposure(t policy.Token) experiment.UnitsEvent {
 	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
 }
 

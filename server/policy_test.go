@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // escapes has names and values with all that encoders of JSON write in more than one way.
@@ -29,7 +29,7 @@ func TestPolicyBytes(t *testing.T) {
 	if status != 200 {
 		t.Fatalf("status %d: %s", status, b)
 	}
-	p, err := experiment.ParsePolicy(b)
+	p, err := policy.Parse(b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // Replay is what folding a log again has shown.
@@ -51,14 +52,14 @@ const (
 // position (0: all), and makes every decision that they speak of anew.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
 	r := &Replay{From: state.Position(), Differences: []Difference{}}
-	policies := map[string]map[uint64]*experiment.Policy{}
+	policies := map[string]map[uint64]*policy.Policy{}
 	keep := func(name string) {
 		p := state.Policy(name)
 		if p == nil {
 			return
 		}
 		if policies[name] == nil {
-			policies[name] = map[uint64]*experiment.Policy{}
+			policies[name] = map[uint64]*policy.Policy{}
 		}
 		policies[name][p.Version] = p
 		delete(policies[name], p.Version-min(p.Version, keepPolicies))
@@ -98,7 +99,7 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 // decisions makes the decisions of an event anew, by the policies of the fold or, where it began
 // with a snapshot, those that this has kept.
 func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State,
-	policies map[string]map[uint64]*experiment.Policy,
+	policies map[string]map[uint64]*policy.Policy,
 ) {
 	p, err := experiment.Units(e)
 	if err != nil {
@@ -106,21 +107,21 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 	}
 	for i := range p.Items {
 		it := &p.Items[i]
-		policy, there := policies[p.Experiment][it.Version]
+		version, there := policies[p.Experiment][it.Version]
 		if !there && r.From > 0 {
-			policy, _ = state.PolicyAt(p.Experiment, it.Version) // nil where it is not kept
+			version, _ = state.PolicyAt(p.Experiment, it.Version) // nil where it is not kept
 			if policies[p.Experiment] == nil {
-				policies[p.Experiment] = map[uint64]*experiment.Policy{}
+				policies[p.Experiment] = map[uint64]*policy.Policy{}
 			}
-			policies[p.Experiment][it.Version] = policy
+			policies[p.Experiment][it.Version] = version
 		}
 		unit, ok := it.Hash()
-		if policy == nil || !ok {
+		if version == nil || !ok {
 			r.Unknown++
 			continue
 		}
 		r.Decisions++
-		d := policy.DecideHash(unit)
+		d := version.DecideHash(unit)
 		if d.Arm == it.Arm && d.Propensity == it.Propensity {
 			continue
 		}

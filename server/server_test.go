@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -63,7 +64,7 @@ func TestDocument(t *testing.T) {
 // explanation.
 func TestWholeLoop(t *testing.T) {
 	w := newWorld(t)
-	var a experiment.Applied
+	var a policy.Applied
 	w.get(201, &a, "PUT", "/v1/experiments/toy", toy, "Content-Type", "application/yaml")
 	if !a.Created || !a.Changed || a.Version != 1 {
 		t.Errorf("%+v", a)
@@ -117,10 +118,10 @@ func TestWholeLoop(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 	w.post("/v1/exposures", item{Token: w.decide("toy", units...)[0].Token})
-	var r experiment.Report
+	var r policy.Report
 	w.get(200, &r, "GET", "/v1/experiments/toy/report", "")
 	if r.Version != 2 || r.Round != 2 ||
-		r.Feedback != (experiment.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 2}) {
+		r.Feedback != (policy.Counts{Accepted: 300, Duplicate: 1, Late: 1, Rejected: 2}) {
 		t.Errorf("version %d, round %d, %+v", r.Version, r.Round, r.Feedback)
 	}
 	n := r.HoldBack.N
@@ -131,7 +132,7 @@ func TestWholeLoop(t *testing.T) {
 		r.Mixture["control"] < .2 || r.Mixture["control"] > .2+1e-12 {
 		t.Errorf("%d units, %+v, %v", n, r.Arms, r.Mixture)
 	}
-	var e experiment.Explanation
+	var e policy.Explanation
 	w.get(200, &e, "GET", "/v1/experiments/toy/explain?token="+ds[7].Token, "")
 	if !e.Consistent || e.Arm != ds[7].Arm || e.Version != 1 || e.Propensity != ds[7].Propensity {
 		t.Errorf("%+v", e)
@@ -148,11 +149,11 @@ func TestOperator(t *testing.T) {
 	w.apply(toy)
 	units := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	token := w.decide("toy", units...)[0].Token
-	var s experiment.Summary
+	var s policy.Summary
 	for _, step := range []struct {
 		path   string
 		status int
-		state  experiment.Status
+		state  policy.Status
 	}{
 		{"pause", 200, "paused"},
 		{"pause", 409, ""},
@@ -272,7 +273,7 @@ func TestImmediateExposure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Health.Exposures != (experiment.Counts{Accepted: 3, Duplicate: 1}) {
+	if r.Health.Exposures != (policy.Counts{Accepted: 3, Duplicate: 1}) {
 		t.Errorf("%+v", r.Health.Exposures)
 	}
 }
@@ -281,7 +282,7 @@ func TestImmediateExposure(t *testing.T) {
 func TestLongPoll(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
-	get := func(tag, wait string) (*http.Response, *experiment.Policy) {
+	get := func(tag, wait string) (*http.Response, *policy.Policy) {
 		r, err := http.NewRequest("GET", w.http.URL+"/v1/experiments/toy/policy?wait="+wait, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -298,7 +299,7 @@ func TestLongPoll(t *testing.T) {
 		if resp.StatusCode != 200 {
 			return resp, nil
 		}
-		p, err := experiment.ParsePolicy(b.Bytes())
+		p, err := policy.Parse(b.Bytes())
 		if err != nil {
 			t.Error(err)
 		}
@@ -317,13 +318,13 @@ func TestLongPoll(t *testing.T) {
 	if r, _ := get(tag, "5ms"); r.StatusCode != http.StatusNotModified || r.Header.Get("ETag") != tag {
 		t.Errorf("status %d", r.StatusCode)
 	}
-	done := make(chan *experiment.Policy)
+	done := make(chan *policy.Policy)
 	go func() {
 		_, p := get(tag, "1m")
 		done <- p
 	}()
 	w.get(200, nil, "POST", "/v1/experiments/toy/rollback", "")
-	if p := <-done; p == nil || p.Version != 2 || p.State != experiment.RolledBack {
+	if p := <-done; p == nil || p.Version != 2 || p.State != policy.RolledBack {
 		t.Errorf("%+v", p)
 	}
 	w.get(400, nil, "GET", "/v1/experiments/toy/policy?wait=2h", "")
@@ -496,7 +497,7 @@ func TestConfigRefused(t *testing.T) {
 			c.MaxStreams = -1
 		}, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
 		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
-		"keys": func(c *Config) { c.Keys = &experiment.Keys{} },
+		"keys": func(c *Config) { c.Keys = &policy.Keys{} },
 	} {
 		c := Config{Data: t.TempDir(), FS: vfs.NewMem()}
 		change(&c)
@@ -540,7 +541,7 @@ func tamper(token string) string {
 func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
-	send := func(units, sequence int) (f experiment.Fates) {
+	send := func(units, sequence int) (f policy.FeedbackResult) {
 		w.get(200, &f, "POST", "/v1/aggregates",
 			fmt.Sprintf(
 				`{"experiment": "toy", "source": "s", "sequence": %d, "items": [{"version": 1, "arm": "gain", "units": %d}]}`, sequence, units))

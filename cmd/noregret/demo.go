@@ -20,7 +20,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/cmd/noregret/internal/world"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -161,7 +161,7 @@ type demonstration struct {
 	out    io.Writer
 	world  *world.World
 	client *client.Client
-	report *experiment.Report // the last one
+	report *policy.Report // the last one
 }
 
 // run plays the rounds and prints what came of them.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // reportOptions are the flags of "noregret experiment report".
@@ -57,7 +57,7 @@ func (o *reportOptions) Run(ctx context.Context, a *app, args []string) error {
 }
 
 // writeReport prints a report for people.
-func writeReport(w io.Writer, r *experiment.Report) error {
+func writeReport(w io.Writer, r *policy.Report) error {
 	if _, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", r.Name, r.State, r.Version, r.Round); err != nil {
 		return err
 	}

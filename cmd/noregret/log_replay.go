@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -28,8 +29,8 @@ type replayOptions struct {
 // replayed is the output of "noregret log replay".
 type replayed struct {
 	*server.Replay
-	Live experiment.StateName `json:"live"`
-	Same bool                 `json:"same"`
+	Live policy.StateName `json:"live"`
+	Same bool             `json:"same"`
 }
 
 // newReplayCommand makes "noregret log replay".

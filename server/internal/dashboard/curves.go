@@ -11,13 +11,14 @@ import (
 
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
 )
 
 // objectivePicture is the objective over the versions.
-func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.Plot, error) {
+func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot, error) {
 	p := theme.New("Objective", "policy version", "objective per unit")
 	end := versions(p, r)
-	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	value := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Value == nil {
 			return 0, false
 		}
@@ -55,13 +56,13 @@ func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.P
 }
 
 // regretPicture is the regret per unit against the best single arm over the versions.
-func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
 	if theme.narrow {
 		p.Title.Text = "Regret"
 	}
 	end := versions(p, r)
-	course := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	course := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Regret == nil {
 			return 0, false
 		}
@@ -106,7 +107,7 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
 // now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
 // the control arm's mean of now.
-func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+func guardrailPicture(theme frame, d *experiment.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)
@@ -118,7 +119,7 @@ func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Repor
 			scale, limit = *m, *m*(1+g.Limit)
 		}
 	}
-	seen := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	seen := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		m := h.Metrics[g.Metric]
 		if m == nil {
 			return 0, false

@@ -18,6 +18,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -25,11 +26,11 @@ import (
 // Source is where pages get what they show. What it returns does not change afterwards.
 type Source interface {
 	// Experiments lists the experiments by name.
-	Experiments() []experiment.Summary
+	Experiments() []policy.Summary
 	// Definition, Report, Explain and Optimum are those of [experiment.State].
 	Definition(name string) (*experiment.Definition, error)
-	Report(name string) (*experiment.Report, error)
-	Explain(name, token string) (*experiment.Explanation, error)
+	Report(name string) (*policy.Report, error)
+	Explain(name, token string) (*policy.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)
 }
 

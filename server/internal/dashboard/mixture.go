@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // mostArms is how many arms a picture of a mixture shows; the others are summed up.
@@ -17,7 +17,7 @@ const mostArms = 7
 
 // mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now,
 // and all others together.
-func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
 	p.Y.Min, p.Y.Max = 0, 1
@@ -47,7 +47,7 @@ func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 		layers++
 	}
 	for i := layers - 1; i >= 0; i-- {
-		top := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		top := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 			if i >= len(shown) {
 				return 1, true
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -48,7 +48,7 @@ func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, 
 // explained is what the explain page shows.
 type explained struct {
 	Name, Token, Fault string
-	E                  *experiment.Explanation
+	E                  *policy.Explanation
 	Bars               []bar
 	Mark               float64
 	Metrics            []string

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -45,7 +46,7 @@ func (f frame) textScale() float64 {
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
 // picturesOf are the pictures of an experiment. Their addresses change when what they show does.
-func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
+func picturesOf(path string, d *experiment.Definition, r *policy.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {
@@ -132,8 +133,8 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 }
 
 // steps makes a line that keeps each value until the next version.
-func steps(values []experiment.HistoryPoint, end float64,
-	of func(h *experiment.HistoryPoint) (float64, bool),
+func steps(values []policy.HistoryPoint, end float64,
+	of func(h *policy.HistoryPoint) (float64, bool),
 ) (out plotter.XYs) {
 	for i := range values {
 		y, ok := of(&values[i])
@@ -152,7 +153,7 @@ func steps(values []experiment.HistoryPoint, end float64,
 }
 
 // versions puts policy versions on the axis; a version lasts until the next number.
-func versions(p *plot.Plot, r *experiment.Report) (end float64) {
+func versions(p *plot.Plot, r *policy.Report) (end float64) {
 	first := float64(r.History[0].Version)
 	end = float64(r.Version) + 1
 	p.X.Min, p.X.Max = first, end

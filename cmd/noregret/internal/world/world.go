@@ -20,6 +20,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/scenario"
+	"github.com/noregret/noregret/policy"
 )
 
 const (
@@ -70,7 +71,7 @@ type World struct {
 	single     int              // the best arm that holds the guardrail
 	best       *optimum.Optimum // the best mixture that does
 	visits     *random.Source
-	late       []experiment.Reported // feedback that waits until it is too late
+	late       []policy.FeedbackItem // feedback that waits until it is too late
 }
 
 // New generates users and items and computes the truth about the arms of demo.yaml. The error says
@@ -229,7 +230,7 @@ func (w *World) Guard(p []float64) float64 {
 // visitor is a visit that was decided for.
 type visitor struct {
 	user int
-	at   experiment.Decided
+	at   policy.Decision
 }
 
 // Play plays a round: visits, their exposures and feedback, and the end of the round and of its
@@ -271,17 +272,17 @@ func (w *World) Play(ctx context.Context, c *client.Client, tick func(), round i
 // visit in twenty is not exposed, one in twenty of the others does not report, two in a hundred
 // report twice, one in a hundred too late.
 func (w *World) report(ctx context.Context, c *client.Client, seen []visitor) error {
-	var exposed, reports []experiment.Reported
+	var exposed, reports []policy.FeedbackItem
 	for _, v := range seen {
 		if w.visits.IntN(20) == 0 {
 			continue
 		}
-		exposed = append(exposed, experiment.Reported{Token: v.at.Token})
+		exposed = append(exposed, policy.FeedbackItem{Token: v.at.Token})
 		if w.visits.IntN(20) == 0 {
 			continue
 		}
 		l := w.lists.Show(v.user, slices.Index(w.names, v.at.Arm))
-		item := experiment.Reported{
+		item := policy.FeedbackItem{
 			Token: v.at.Token,
 			Metrics: map[string]float64{
 				"recall": l.Recall, "documentaries_found": l.Found,

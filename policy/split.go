@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"crypto/sha256"
@@ -73,7 +73,7 @@ func NewSplit(shares []float64) (*Split, error) {
 			}
 		case p > 0:
 			// floor(p·2^64), at most what is left less one value for the last arm.
-			width := toFraction(p)
+			width := Fraction(p)
 			if left := -begin; begin != 0 && width >= left {
 				width = left - 1
 			}
@@ -88,8 +88,11 @@ func NewSplit(shares []float64) (*Split, error) {
 	return s, nil
 }
 
-// toFraction is floor(p·2^64) for p in [0, 1), 2^64−1 for p ≥ 1. It is exact: p has 53 bits.
-func toFraction(p float64) uint64 {
+// Fraction is floor(p·2^64) for p in [0, 1), exactly; 0 for p below 0 and 2^64−1 for p ≥ 1.
+func Fraction(p float64) uint64 {
+	if !(p > 0) {
+		return 0
+	}
 	if p >= 1 {
 		return math.MaxUint64
 	}
@@ -134,12 +137,12 @@ func (s *Split) Shares() []float64 {
 	return p
 }
 
-// Move is sticky assignment (Pasto's specification, 10.3): a unit that had arm under s keeps it
-// under next with probability min(1, p'/p), decided by coin, and otherwise draws one of the arms
-// that grew, in proportion to their growth, by draw. Arms are then distributed exactly as next
-// says, to within 2^-50, and no assignment moves fewer units. Both hashes are to be independent of
-// each other and of the one that gave the arm. The splits must have equally many arms. O(K), as
-// what it needs of the splits is computed anew; a [Policy] has it computed.
+// Move is sticky assignment: a unit that had arm under s keeps it under next with probability
+// min(1, p'/p), decided by coin, and otherwise draws one of the arms that grew, in proportion to
+// their growth, by draw. Arms are then distributed exactly as next says, to within 2^-50, and no
+// assignment moves fewer units. Both hashes are to be independent of each other and of the one that
+// gave the arm. The splits must have equally many arms. O(K), as what it needs of the splits is
+// computed anew; a [Policy] has it computed.
 func (s *Split) Move(next *Split, arm int, coin, draw uint64) int {
 	m := newMove(s, next)
 	if m.keeps(arm, coin) {
@@ -202,8 +205,9 @@ func (m *move) to(draw uint64) int {
 	return int(m.grown[i])
 }
 
-// pad is the split among more arms, of which the new ones have nothing.
-func (s *Split) pad(arms int) *Split {
+// Pad returns the split among more arms, of which the new ones have no share. It returns s itself
+// if it has that many arms.
+func (s *Split) Pad(arms int) *Split {
 	if arms <= s.Len() {
 		return s
 	}
@@ -216,5 +220,5 @@ func (s *Split) pad(arms int) *Split {
 	return n
 }
 
-// equal reports whether two splits give the same shares.
-func (s *Split) equal(o *Split) bool { return s.whole == o.whole && slices.Equal(s.share, o.share) }
+// Equal reports whether two splits give the same shares.
+func (s *Split) Equal(o *Split) bool { return s.whole == o.whole && slices.Equal(s.share, o.share) }

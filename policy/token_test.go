@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"encoding/base64"
@@ -101,23 +101,6 @@ func TestTokenRefused(t *testing.T) {
 	}
 	if _, err := s.Verify(text, noon.Add(-Tolerance)); err != nil {
 		t.Errorf("a clock that is a minute behind: %v", err)
-	}
-}
-
-// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late,
-// and says why.
-func TestTokenExpired(t *testing.T) {
-	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: " +
-		"m}]}\nattribution_window: 1h\nround: {length: 400h}")
-	s.decide("u")
-	s.now += int64(time.Hour)
-	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != Accepted {
-		t.Errorf("after an hour: %+v", o.Items[0])
-	}
-	s.now += int64(time.Millisecond)
-	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != Late || o.Items[0].Error != Expired.Error() {
-		t.Errorf("a moment later: %+v", o.Items[0])
 	}
 }
 

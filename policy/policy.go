@@ -1,31 +1,29 @@
-package experiment
+package policy
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"strconv"
 
 	"github.com/noregret/noregret"
-
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // Policy is one version of how an experiment decides: a pure function of the unit. It is immutable
-// after [Policy.Prepare] and [Policy.Seal] and safe for concurrent use. Its JSON form holds all
-// that the function needs, so that a client that has it decides as the server does
+// after [Policy.Prepare] and [Policy.Seal] and then safe for concurrent use. Its JSON form holds
+// everything the function needs, so a client that has it decides as the server does
 // (docs/formats/policy.md).
 //
-// With U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt,
-// "")), which is uniform for each purpose as U is:
+// Let U = [Hash]("unit", salt, unit), and draw(purpose) = random.Mix(U xor Hash(purpose, salt,
+// "")), which is uniform for each purpose because U is:
 //
-// 1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1. 2. Any
-// other gets the arm of draw(Stream) in the first link's split. 3. Each further link moves it by
-// [Split.Move], with the coins draw("coin/V") and draw("move/V") of the
-//
-//	link's version V.
+//  1. A unit with draw("hold-back") below HoldBack gets the control arm, with propensity 1.
+//  2. Any other unit gets the arm of draw(Stream) in the first link's split.
+//  3. Each further link moves it by [Split.Move], with the coins draw("coin/V") and draw("move/V")
+//     of the link's version V.
 type Policy struct {
 	Experiment string `json:"experiment"`
 	Version    uint64 `json:"version"`
@@ -76,8 +74,8 @@ type linkMove struct {
 	coinKey, moveKey uint64
 }
 
-// Decision is what a policy decides for a unit.
-type Decision struct {
+// Assignment is a policy's decision for a unit.
+type Assignment struct {
 	// Arm is the arm's index, Name and Value what it is.
 	Arm   int
 	Name  string
@@ -95,12 +93,10 @@ type Decision struct {
 // draw is the uniform number of a purpose for a unit.
 func draw(unit, key uint64) uint64 { return random.Mix(unit ^ key) }
 
-// Prepare computes what deciding needs, in O(arms·links). It refuses a policy that cannot decide.
-func (p *Policy) Prepare() error { return p.prepare(nil) }
-
-// prepare is Prepare with another policy of the experiment, or nil, whose moves between links that
-// are the same are taken over.
-func (p *Policy) prepare(old *Policy) error {
+// Prepare computes what deciding needs, in O(arms·links). It returns an error if the policy cannot
+// decide. Previous is a prepared policy of the same experiment, or nil: moves between links that
+// both have are shared with it.
+func (p *Policy) Prepare(previous *Policy) error {
 	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 &&
 		p.Control < 0 {
 		return noregret.BadInputf("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links),
@@ -112,8 +108,9 @@ func (p *Policy) prepare(old *Policy) error {
 		if l.Split == nil || l.Split.Len() != len(p.Arms) {
 			return noregret.BadInputf("policy", "link %d does not split among %d arms", i, len(p.Arms))
 		}
-		if i > 0 && old != nil && i < len(old.Links) && old.Links[i-1] == p.Links[i-1] && old.Links[i] == l {
-			p.moves = append(p.moves, old.moves[i-1])
+		if i > 0 && previous != nil && i < len(previous.Links) && previous.Links[i-1] == p.Links[i-1] &&
+			previous.Links[i] == l {
+			p.moves = append(p.moves, previous.moves[i-1])
 		} else if i > 0 {
 			v := strconv.FormatUint(l.Version, 10)
 			p.moves = append(p.moves, &linkMove{
@@ -132,14 +129,17 @@ func (p *Policy) prepare(old *Policy) error {
 // Unit is the hash by which a unit is known: Hash("unit", salt, unit).
 func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 
-// Decide is the decision for a unit.
-func (p *Policy) Decide(unit string) Decision { return p.DecideHash(p.Unit(unit)) }
+// HeldBack reports whether the unit of a hash is held back.
+func (p *Policy) HeldBack(unit uint64) bool { return draw(unit, p.holdKey) < p.HoldBack }
 
-// DecideHash is the decision for the unit of a hash, in O(log arms) for the first link and for each
+// Decide returns the arm of a unit.
+func (p *Policy) Decide(unit string) Assignment { return p.DecideHash(p.Unit(unit)) }
+
+// DecideHash returns the arm of the unit of a hash, in O(log arms) for the first link and for each
 // that moves the unit, and a few nanoseconds for each that does not.
-func (p *Policy) DecideHash(unit uint64) Decision {
-	d := Decision{Version: p.Version, Unit: unit}
-	if draw(unit, p.holdKey) < p.HoldBack {
+func (p *Policy) DecideHash(unit uint64) Assignment {
+	d := Assignment{Version: p.Version, Unit: unit}
+	if p.HeldBack(unit) {
 		d.Arm, d.Propensity, d.HeldBack = p.Control, 1, true
 	} else {
 		d.Arm = p.Links[0].Split.Arm(draw(unit, p.armKey))
@@ -168,14 +168,6 @@ func (p *Policy) ArmNamed(name string) int {
 	return -1
 }
 
-// fraction is floor(p·2^64) for p in [0, 1).
-func fraction(p float64) uint64 {
-	if p <= 0 {
-		return 0
-	}
-	return uint64(math.Ldexp(p, 64))
-}
-
 // Seal computes the digest and returns the JSON form: the very bytes that the digest is of, with
 // the digest in its place, which is how a service hands the policy out. Policies of a [State] are
 // not sealed; who publishes one seals it before anybody else has it. It costs about half a
@@ -183,7 +175,7 @@ func fraction(p float64) uint64 {
 func (p *Policy) Seal() ([]byte, error) {
 	const end = `""}` // the digest is the last field
 	p.Digest = ""
-	b, err := encode(p)
+	b, err := strictjson.Encode(p)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +187,8 @@ func (p *Policy) Seal() ([]byte, error) {
 // maxPolicy is the greatest size of a policy's JSON form.
 const maxPolicy = 64 << 20
 
-// ParsePolicy reads a policy's JSON form, checks its digest and prepares it.
-func ParsePolicy(data []byte) (*Policy, error) {
+// Parse reads a policy's JSON form, checks its digest and prepares it.
+func Parse(data []byte) (*Policy, error) {
 	if len(data) > maxPolicy {
 		return nil, noregret.BadInputf("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
 	}
@@ -213,18 +205,18 @@ func ParsePolicy(data []byte) (*Policy, error) {
 			"its digest is %.12s…: %.12s… was expected, so that it is not what the server sent",
 			p.Digest, want)
 	}
-	return &p, p.Prepare()
+	return &p, p.Prepare(nil)
 }
 
-// unitText is how events and answers write a unit's hash.
-func unitText(u uint64) string {
+// FormatUnit writes a unit's hash as events and answers have it: 16 hexadecimal digits.
+func FormatUnit(u uint64) string {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], u)
 	return hex.EncodeToString(b[:])
 }
 
-// parseUnit reads unitText.
-func parseUnit(s string) (uint64, bool) {
+// ParseUnit reads what [FormatUnit] writes.
+func ParseUnit(s string) (unit uint64, ok bool) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != 8 {
 		return 0, false

@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"crypto/hmac"

@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"sync"
@@ -25,10 +25,10 @@ func TestSigner(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if c, ok := Claims(want[:len(want)-1] + "A"); !ok || c.Experiment != token.Experiment {
+	if c, ok := DecodeUnverified(want[:len(want)-1] + "A"); !ok || c.Experiment != token.Experiment {
 		t.Errorf("claims %+v %v", c, ok)
 	}
-	if _, ok := Claims("x"); ok {
+	if _, ok := DecodeUnverified("x"); ok {
 		t.Error("claims of nothing")
 	}
 }

@@ -1,24 +1,21 @@
-package experiment
+package policy
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
-
-	"github.com/noregret/noregret/internal/random"
 )
 
 func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Policy {
 	p := &Policy{
 		Experiment: "x", Version: uint64(len(splits)), Salt: "salt", Control: 0, Stream: "arm",
-		HoldBack: fraction(hold),
+		HoldBack: Fraction(hold),
 	}
 	for k := range splits[0].Len() {
 		p.Arms = append(p.Arms, Arm{fmt.Sprint("arm-", k), json.RawMessage(fmt.Sprint(k))})
@@ -26,7 +23,7 @@ func policyOf(t interface{ Fatal(...any) }, hold float64, splits ...*Split) *Pol
 	for i, s := range splits {
 		p.Links = append(p.Links, Link{uint64(i + 1), s})
 	}
-	if err := p.Prepare(); err != nil {
+	if err := p.Prepare(nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Seal(); err != nil {
@@ -107,7 +104,7 @@ func TestPolicyJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := ParsePolicy(text)
+		q, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +119,7 @@ func TestPolicyJSON(t *testing.T) {
 		}
 		// Any change is noticed.
 		if bad := strings.Replace(string(text), `"salt":"salt"`, `"salt":"malt"`, 1); bad != string(text) {
-			if _, err := ParsePolicy([]byte(bad)); err == nil {
+			if _, err := Parse([]byte(bad)); err == nil {
 				t.Fatal("a changed policy was taken")
 			}
 		}
@@ -131,7 +128,7 @@ func TestPolicyJSON(t *testing.T) {
 		"", "{}", `{"links":[{"version":1,"split":["1"]}]}`,
 		`{"links":[{"version":1,"split":["18446744073709551617"]}]}`, `{"links":[{"version":1,"split":["x"]}]}`,
 	} {
-		if _, err := ParsePolicy([]byte(text)); err == nil {
+		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}
@@ -186,96 +183,17 @@ func BenchmarkPolicyDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkExplain is of a policy of 97 arms whose stream has 340 links.
-func BenchmarkExplain(b *testing.B) {
-	s := newScenario(b)
-	r := random.New(1, "explain")
-	for i := range 341 {
-		if i > 0 {
-			s.decide("ann") // the last one is of the version before the last
-		}
-		shares, sum := map[string]float64{}, 0.0
-		for k := range 97 {
-			shares[fmt.Sprint("a", k)] = .1 + r.Float64()
-			sum += shares[fmt.Sprint("a", k)]
-		}
-		for name := range shares {
-			shares[name] /= sum
-		}
-		if out := s.run(definitionOf(shares, "unit")); strings.Contains(out, "error") {
-			b.Fatal(out)
-		}
-		s.run("wait 169h")
-		s.run("due")
+// TestPrepareShares: a policy shares the moves between links that it has in common with another.
+func TestPrepareShares(t *testing.T) {
+	a, b, c := mustSplit(t, .5, .5), mustSplit(t, .4, .6), mustSplit(t, .1, .9)
+	old := policyOf(t, 0, a, b)
+	p := policyOf(t, 0, a, b, c)
+	p.Links[0], p.Links[1] = old.Links[0], old.Links[1]
+	if err := p.Prepare(old); err != nil || p.moves[0] != old.moves[0] {
+		t.Errorf("the move that both have is not shared (%v)", err)
 	}
-	if n := len(s.state.Policy("x").Links); n != 341 {
-		b.Fatalf("%d links", n)
-	}
-	for b.Loop() {
-		if _, err := s.state.Explain(s.tokens["ann"]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many
-// of them, as a replay does, costs little more than one; also after an arm has come.
-func TestPoliciesShare(t *testing.T) {
-	s := newScenario(t)
-	shares := map[string]float64{"a0": .5, "a1": .5}
-	var last *Policy
-	for i := range 12 {
-		if i == 6 {
-			shares["a2"] = 0
-		}
-		shares["a0"], shares["a1"] = .1+.02*float64(i), .9-.02*float64(i)
-		s.run(definitionOf(shares, "unit"))
-		p := s.state.Policy("x")
-		if len(p.Links) != i+1 || len(p.moves) != i {
-			t.Fatalf("%d links, %d moves", len(p.Links), len(p.moves))
-		}
-		for j := range p.moves {
-			if i != 6 && j < i-1 && p.moves[j] != last.moves[j] {
-				t.Errorf("version %d has a move of its own to link %d", i+1, j+1)
-			}
-		}
-		var saved State // a policy that shares nothing decides alike
-		if b, err := s.state.MarshalBinary(); err != nil {
-			t.Fatal(err)
-		} else if err := saved.UnmarshalBinary(b); err != nil {
-			t.Fatal(err)
-		}
-		for u := range 50 {
-			if a, b := p.Decide(fmt.Sprint(u)), saved.Policy("x").Decide(fmt.Sprint(u)); cmp.Diff(a, b) != "" {
-				t.Fatalf("%+v and %+v", a, b)
-			}
-		}
-		last = p
-	}
-}
-
-// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its
-// beginning, cannot be explained, and the error says which can.
-func TestExplainReach(t *testing.T) {
-	s := newScenario(t)
-	for i := range 12 {
-		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)},
-			"round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
-		s.decide(fmt.Sprint("u", i+1))
-		if i == 5 { // a new round, and with it a new stream
-			s.run(fmt.Sprintf("expose u%d", i+1))
-			s.run("wait 200h")
-			s.run("due")
-		}
-	}
-	x := s.state.live["x"]
-	x.Versions = slices.Clone(x.Versions[3:])
-	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
-		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
-		if want && err != nil || !want && (err == nil ||
-			!strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log "+
-				"replay makes older decisions anew")) {
-			t.Errorf("the decision for u%d: %v", i, err)
-		}
+	p.Links[1] = Link{2, mustSplit(t, .4, .6)}
+	if err := p.Prepare(old); err != nil || p.moves[0] == old.moves[0] {
+		t.Errorf("the move of another split is shared (%v)", err)
 	}
 }

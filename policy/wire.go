@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import "encoding/json"
 
@@ -33,47 +33,14 @@ type Applied struct {
 	Changed bool   `json:"changed"`
 }
 
-// Fates is the answer to feedback, exposures and aggregates: how many items had which fate, and
-// each item's.
-type Fates struct {
-	Accepted  int    `json:"accepted"`
-	Duplicate int    `json:"duplicate"`
-	Late      int    `json:"late"`
-	Rejected  int    `json:"rejected"`
-	Items     []Item `json:"items"`
-}
-
-// Count counts the items.
-func (f *Fates) Count() {
-	f.Accepted, f.Duplicate, f.Late, f.Rejected = 0, 0, 0, 0
-	for _, it := range f.Items {
-		switch it.Status {
-		case Accepted:
-			f.Accepted++
-		case Duplicate:
-			f.Duplicate++
-		case Late:
-			f.Late++
-		default:
-			f.Rejected++
-		}
-	}
-}
-
-// Decided is a decision as the API answers it.
-type Decided struct {
+// Decision is a decision as the API answers it.
+type Decision struct {
 	Unit       string          `json:"unit"`
 	Arm        string          `json:"arm"`
 	Value      json.RawMessage `json:"value"`
 	Propensity float64         `json:"propensity"`
 	Version    uint64          `json:"version"`
 	Token      string          `json:"token"`
-}
-
-// Reported is an item of exposures or feedback.
-type Reported struct {
-	Token   string             `json:"token"`
-	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
 // StateName names a state: how far it is, and the digest that any other fold of the same log has,

@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // wholeText is 2^64, the share of an arm that has everything.
@@ -25,7 +26,7 @@ func (s *Split) MarshalJSON() ([]byte, error) {
 			}
 		}
 	}
-	return encode(shares)
+	return strictjson.Encode(shares)
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. It refuses shares that do not sum to 2^64.

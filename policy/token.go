@@ -1,4 +1,4 @@
-package experiment
+package policy
 
 import (
 	"crypto/sha256"
@@ -29,7 +29,7 @@ const (
 	macSize     = 16
 )
 
-// TokenError says why a token was refused.
+// TokenError is the reason why a token was refused.
 type TokenError string
 
 // The reasons. A token that cannot be read is tampered with.
@@ -119,9 +119,9 @@ func mac(dst []byte, h hash.Hash, body []byte) []byte {
 // tokenLimit bounds the text that is looked at.
 const tokenLimit = 1024
 
-// Claims reads what a token says without asking whether it is genuine: for counting refusals, and
-// for nothing else.
-func Claims(text string) (t Token, ok bool) {
+// DecodeUnverified reads a token without checking its signature. Use it only to count refused
+// tokens.
+func DecodeUnverified(text string) (t Token, ok bool) {
 	body, _, err := splitToken(text)
 	if err != nil {
 		return Token{}, false
