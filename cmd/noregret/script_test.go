@@ -31,7 +31,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			// Under the race detector a program sleeps a second before it exits, unless told otherwise.
+			// Under the race detector a program sleeps a second before it exits, unless told
+			// otherwise.
 			env.Setenv("GORACE", "atexit_sleep_ms=10")
 			return nil
 		},
