@@ -210,7 +210,7 @@ func ReadClassifier(r io.Reader, name string) (Classifier, error) {
 func LoadClassifier(path string) (Classifier, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noregret.Errorf(noregret.NotFound, path, "there is no such file")
+		return nil, noregret.Errorf(noregret.NotFound, path, "no such file")
 	}
 	if err != nil {
 		return nil, noregret.BadInputf(path, "it cannot be opened: %w", err)

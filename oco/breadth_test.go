@@ -64,7 +64,8 @@ func wideSets(r *random.Source, d int) []convex.Set {
 	}
 	normal[0] += 3
 	return append(sets, must(convex.NewHalfspace(normal, 1)),
-		must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))))
+		must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))),
+		must(convex.NewProduct(must(convex.NewSpace(1)), must(convex.NewCenteredBall(d, .5)))))
 }
 
 func pointIn(r *random.Source, set convex.Set) []float64 {
