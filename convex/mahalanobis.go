@@ -39,7 +39,8 @@ type Mahalanobis struct {
 // NewMahalanobis makes a workspace for dimension d. It holds 2d² numbers, and up to 3d² more once a
 // kind of set needs them.
 func NewMahalanobis(d int) (*Mahalanobis, error) {
-	if err := checkDim("mahalanobis", d); err != nil {
+	// A Euclidean ball needs the tridiagonal form in addition, other sets a face or equations.
+	if err := checkMemory("mahalanobis", d, float64(5*float64(d))*float64(d)); err != nil {
 		return nil, err
 	}
 	w := newMahalanobis(d)

@@ -41,8 +41,8 @@
 //
 // # Intervals
 //
-// A guardrail is watched all the time, so its interval must hold all the time: [Sequence] is a
-// confidence sequence, valid at every number of observations at once, unlike an ordinary confidence
-// interval. For metrics with a range it is exact, from the first observation on; for others it is
-// asymptotic.
+// A guardrail is watched all the time, so its interval must hold all the time: [confseq.Sequence]
+// is a confidence sequence, valid at every number of observations at once, unlike an ordinary
+// confidence interval. For metrics with a range it is exact, from the first observation on; for
+// others it is asymptotic.
 package experiment

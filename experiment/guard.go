@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -31,7 +32,7 @@ func (x *live) armAlpha(g *Guardrail, k int) float64 {
 
 // armBound is an arm's confidence sequence, kept for as long as what it is of stays.
 type armBound struct {
-	of       Sequence
+	of       confseq.Sequence
 	alpha    float64
 	from, to float64
 }
@@ -102,7 +103,7 @@ func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 }
 
 // bound is a sequence's interval, the one that is kept if it is of the same.
-func bound(s *Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
+func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
 	if keep != nil && keep.of == *s && keep.alpha == alpha {
 		return keep.from, keep.to
 	}
@@ -128,7 +129,7 @@ func (x *live) overControl(weight, change, from, to float64) (low, high float64)
 
 // sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
 // ratio.
-func (x *live) sequence(metric int, limit float64, a *armStats) Sequence {
+func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
 	if r := x.def.ratioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
 	}

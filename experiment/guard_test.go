@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -210,7 +211,7 @@ func TestNegativeControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, c := newArmStats(d), newArmStats(d)
-	a.Metrics[0], c.Metrics[0] = Sequence{N: 10, Mean: -2.1}, Sequence{N: 10, Mean: -2}
+	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
 	if z, ok := d.slack(&d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("what the learner sees: %v, want 0.1", z)
 	}

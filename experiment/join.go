@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -283,7 +284,7 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 			return noregret.BadInputf("units", "there are %d already: no more can be counted", a.Units)
 		}
 		for m := range sums.Metrics {
-			if _, ok := a.Metrics[m].merged(sums.Metrics[m]); !ok {
+			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {
 				return noregret.BadInputf("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
 			}
 		}
@@ -335,7 +336,7 @@ func (x *live) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 		}
 		out.missing[m] = a.Units - out.Metrics[m].N
 		if d := x.def.Metrics[m].Default; d != nil {
-			out.Metrics[m].Merge(Sequence{N: out.missing[m], Mean: *d})
+			out.Metrics[m].Merge(confseq.Sequence{N: out.missing[m], Mean: *d})
 		}
 	}
 	return out, nil
@@ -344,13 +345,13 @@ func (x *live) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 // pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a
 // word of it, of those with one part where the other was reported of none and has a default; and,
 // where both have defaults, of the units without either.
-func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (Pair, error) {
+func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (confseq.Pair, error) {
 	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
 	q, given := a.Pairs[x.def.Metrics[parts.metric].Name]
 	switch {
 	case given && (q.N < 1 || q.N > a.Units):
-		return Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
+		return confseq.Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
 	case given:
 	case u.N > 0 && v.N == 0 && den.Default != nil:
 		d := *den.Default
@@ -361,7 +362,7 @@ func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (Pair, error) {
 		x := float64(float64(v.N) * d)
 		q, given = policy.PairSums{N: v.N, X: x, Y: v.Sum, XX: x * d, YY: v.Squares, XY: v.Sum * d}, true
 	}
-	var p Pair
+	var p confseq.Pair
 	if given {
 		var err error
 		if p, err = pairOf(num, den, q); err != nil {
@@ -371,24 +372,52 @@ func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (Pair, error) {
 		return p, nil // which units have both cannot be known
 	}
 	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
-		p.Merge(Pair{N: rest, X: *num.Default, Y: *den.Default})
+		p.Merge(confseq.Pair{N: rest, X: *num.Default, Y: *den.Default})
 	}
 	return p, nil
 }
 
 // pairOf is the pair of the sums of a ratio's parts.
-func pairOf(num, den *Metric, q policy.PairSums) (Pair, error) {
+func pairOf(num, den *Metric, q policy.PairSums) (confseq.Pair, error) {
 	a, err := num.fromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
 	if err != nil {
-		return Pair{}, noregret.BadInputf(num.Name, "%w", err)
+		return confseq.Pair{}, noregret.BadInputf(num.Name, "%w", err)
 	}
 	b, err := den.fromSums(policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
 	if err != nil {
-		return Pair{}, noregret.BadInputf(den.Name, "%w", err)
+		return confseq.Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}
 	cross := q.XY - float64(a.Mean*q.Y)
 	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
-		return Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
+		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
-	return Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+	return confseq.Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+}
+
+// fromSums is [confseq.FromSums] for the metric: no sums that observations of its kind and range
+// cannot have.
+func (m *Metric) fromSums(p policy.Sums) (confseq.Sequence, error) {
+	s, err := confseq.FromSums(p.N, p.Sum, p.Squares)
+	if err != nil || s.N == 0 {
+		return s, err
+	}
+	low, high := m.interval()
+	if slack := float64(1e-9 * (high - low)); !(s.Mean >= low-slack && s.Mean <= high+slack) {
+		return s, noregret.BadInputf("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
+	}
+	s.Mean = min(max(s.Mean, low), high)
+	// Σ(x − low)(high − x) is at least 0 (Bhatia and Davis 2000).
+	n := float64(p.N)
+	if most := float64(float64(n*(high-s.Mean)) *
+		(s.Mean - low)); s.M2 > float64(most*(1+1e-9))+float64(1e-9*p.Squares) {
+		return s, noregret.BadInputf("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v",
+			p.Squares, p.N,
+			p.Sum, low, high, most+float64(s.Mean*p.Sum))
+	}
+	if m.Kind == "count" && (p.Sum != math.Trunc(p.Sum) || p.Squares != math.Trunc(p.Squares) || p.Squares < p.Sum) {
+		return s, noregret.BadInputf("sums", "%v and %v: counts are whole numbers, and their squares at least as large",
+			p.Sum,
+			p.Squares)
+	}
+	return s, nil
 }

@@ -107,16 +107,3 @@ func TestRatioTestSameUnits(t *testing.T) {
 		}
 	}
 }
-
-// TestLogRising compares with package math.
-func TestLogRising(t *testing.T) {
-	for _, x := range []float64{1e-3, .5, 1, 7.25, 16, 1e3, 1e9} {
-		for _, n := range []int64{1, 2, 15, 16, 100, 1e6} {
-			a, _ := math.Lgamma(x + float64(n))
-			b, _ := math.Lgamma(x)
-			if got, want := logRising(x, n), a-b; math.Abs(got-want) > 1e-10*(1+math.Abs(a)) {
-				t.Errorf("x %v, n %d: %v, want %v", x, n, got, want)
-			}
-		}
-	}
-}

@@ -98,7 +98,10 @@ func (x *live) armReport(a *armStats) policy.ArmReport {
 	for i := range x.def.Metrics {
 		var m policy.MetricReport
 		if j := x.def.ratioIndex(i); j >= 0 {
-			ratio, low, high, ok := x.ratioInterval(&a.Pairs[j], j, alpha)
+			parts := x.def.ratios()[j]
+			ratio, low, high, ok := a.Pairs[j].IntervalWithin(alpha,
+				[2]float64{x.lowest(parts.numerator), x.highest(parts.numerator)},
+				[2]float64{x.lowest(parts.denominator), x.highest(parts.denominator)})
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
@@ -109,27 +112,6 @@ func (x *live) armReport(a *armStats) policy.ArmReport {
 		r.Metrics[x.def.Metrics[i].Name] = m
 	}
 	return r
-}
-
-// ratioInterval is X/Y with a confidence sequence. Where both parts have a range it is exact: the
-// quotients of the two parts' sequences at alpha/2 each. Otherwise it is asymptotic, as
-// [Pair.Interval].
-func (x *live) ratioInterval(p *Pair, ratio int, alpha float64) (value, low, high float64, ok bool) {
-	if value, low, high, ok = p.Interval(alpha); !ok {
-		return value, low, high, ok
-	}
-	parts := x.def.ratios()[ratio]
-	least, most := x.lowest(parts.numerator), x.highest(parts.numerator)
-	bottom, top := x.lowest(parts.denominator), x.highest(parts.denominator)
-	if !finite(least) || !finite(most) || !finite(bottom) || !finite(top) {
-		return value, low, high, ok
-	}
-	a, b := boundedInterval(&Sequence{p.N, p.X, p.XX}, alpha/2, least, most)
-	c, d := boundedInterval(&Sequence{p.N, p.Y, p.YY}, alpha/2, bottom, top)
-	if !(c > 0) {
-		return value, math.Inf(-1), inf(), ok
-	}
-	return value, min(a/c, a/d), max(b/c, b/d), ok
 }
 
 func (x *live) guardrailReport(i int) policy.GuardrailReport {

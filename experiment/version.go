@@ -85,7 +85,7 @@ func (x *live) describe(now int64, cause string, split *policy.Split) *version {
 func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
 	if r := d.ratioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
-		if mean, ok := p.ratio(); ok {
+		if mean, ok := p.Ratio(); ok {
 			return p.N, mean
 		}
 		return 0, 0

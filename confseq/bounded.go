@@ -1,4 +1,4 @@
-package experiment
+package confseq
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// The confidence sequence of observations in [0, 1], from their number, mean and second moment
-// alone, so that it is the same for units and for sums, in whatever order and batches they come. It
-// is exact: no sample size, no distribution is asked for. Given the past, each observation X is to
-// have the mean μ. Then for each λ below
+// The confidence sequence of observations in [0, 1] depends on their number, mean and second moment
+// alone, so it is the same for units and for sums, in any order and in any batches. It is exact,
+// for every sample size and distribution. Let each observation X have the mean μ given the past.
+// Then for each λ below
 //
 //	exp(λ·ΣX − n·ln(1 − μ + μ·e^λ))        λ > 0      (Hoeffding 1963: e^(λx) is convex)
 //	exp(λ·Σ(X−μ) − (−ln(1−λ)−λ)·Σ(X−μ)²)   0 ≤ λ < 1  (Fan, Grama and Liu 2015; Howard,
@@ -22,8 +22,8 @@ import (
 // 1, the second for those of small variance. In the second Σ(X−μ)² = M2 + n·(mean−μ)²: with μ
 // itself as the centre no observation is needed alone.
 
-// grid is the values of λ: top, top/2, top/4, ...
-const grid = 26
+// lambdas is the number of values of λ: top, top/2, top/4, ...
+const lambdas = 26
 
 // rate is a value of λ and what is needed of it.
 type rate struct {
@@ -37,7 +37,7 @@ type rate struct {
 // beyond the first that it rejects.
 var sharpRates, flatRates = rates(4), rates(0.5)
 
-func rates(top float64) (out [grid]rate) {
+func rates(top float64) (out [lambdas]rate) {
 	total := 0.0
 	for j := range out {
 		total += 1 / float64(j+2)

@@ -1,8 +1,6 @@
-package experiment
+package confseq
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/policy"
 )
 
 // TestSequenceSums compares one by one, merged and from sums with two passes over the data.
@@ -267,10 +264,10 @@ func TestIntervalEdges(t *testing.T) {
 func TestBoundsByHand(t *testing.T) {
 	reached := func(n, mean, m2, mu, alpha float64) bool {
 		total := 0.0
-		for j := range grid {
+		for j := range lambdas {
 			total += 1 / float64(j+2)
 		}
-		for j := range grid {
+		for j := range lambdas {
 			bar := math.Log(4 * total * float64(j+2) / alpha)
 			l := math.Ldexp(4, -j)
 			if l*n*mean-n*math.Log1p(mu*math.Expm1(l)) >= bar {
@@ -298,50 +295,27 @@ func TestBoundsByHand(t *testing.T) {
 	})
 }
 
-// TestSumsBeyondRange: sums that observations in the range cannot have are refused before anything
-// changes, so that no report can make the state impossible to save.
-func TestSumsBeyondRange(t *testing.T) {
-	s := newScenario(t)
-	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}, " +
-		"{name: n}, {name: k, kind: count}, {name: r, kind: ratio, numerator: n, denominator: k}]\nobjective: " +
-		"{goals: [{metric: m}]}")
-	before, err := json.Marshal(s.state.live["x"].Arms)
-	if err != nil {
-		t.Fatal(err)
+// TestMixtureRadius: the normal mixture's boundary is 0.0960640193 for n = 1000, s² = 1, ρ = 100
+// and α = 0.05. [Sequence] has no option ρ: it has the same boundary with its own,
+// stated in its comments.
+func TestMixtureRadius(t *testing.T) {
+	boundary := func(n, variance, rho, alpha float64) float64 {
+		v := n * variance
+		return math.Sqrt((v+rho)*math.Log((v+rho)/(rho*alpha*alpha))) / n
 	}
-	for i, m := range []map[string]policy.Sums{
-		{"m": {N: 1, Sum: .5, Squares: 1.7e308}},
-		{"m": {N: 2, Sum: 1, Squares: 1.01}},
-		{"m": {N: 4, Sum: -1, Squares: 1}},
-		{"n": {N: 1, Sum: 0, Squares: 1.1e30}},
-		{"n": {N: 1, Sum: 1e300, Squares: 1e300}},
-		{"k": {N: 2, Sum: 1.5, Squares: 2}},
-		{"k": {N: 2, Sum: 3, Squares: 2}},
-	} {
-		o := s.event(KindAggregate, policy.Aggregate{
-			Experiment: "x", Source: "s", Sequence: uint64(i + 1),
-			Items: []policy.AggregateItem{{Version: 1, Arm: "a", Units: 10, Metrics: m}},
-		})
-		if o.Items[0].Status != policy.Rejected {
-			t.Errorf("%v: %+v", m, o.Items[0])
+	if got := boundary(1000, 1, 100, .05); math.Abs(got-.0960640193) > 1e-10 {
+		t.Errorf("the boundary is %.12g, want 0.0960640193", got)
+	}
+	for _, n := range []int64{200, 1000, 50_000} {
+		for _, alpha := range []float64{.05, 1e-4} {
+			const mean, variance = 3, 2.25
+			s := Sequence{N: n, Mean: mean, M2: variance * float64(n-1)}
+			from, to := s.Interval(alpha, math.Inf(-1), math.Inf(1))
+			l := 2 * math.Log(1/alpha)
+			want := boundary(float64(n), variance, 1000*variance/(l+math.Log(1+l)), alpha)
+			if math.Abs(mean-from-want) > 1e-12 || math.Abs(to-mean-want) > 1e-12 {
+				t.Errorf("n = %d, α = %v: [%v, %v], want %v ± %v", n, alpha, from, to, mean, want)
+			}
 		}
 	}
-	after, err := json.Marshal(s.state.live["x"].Arms)
-	if err != nil || !bytes.Equal(before, after) {
-		t.Errorf("%s became %s, %v", before, after, err)
-	}
-	for i := range 20 {
-		m := map[string]policy.Sums{
-			"m": {N: 10, Sum: 10, Squares: 10}, "n": {N: 10, Sum: 1e16, Squares: 1e31},
-			"k": {N: 10, Sum: 1e16, Squares: 1e31},
-		}
-		s.event(KindAggregate, policy.Aggregate{
-			Experiment: "x", Source: "t", Sequence: uint64(i + 1),
-			Items: []policy.AggregateItem{{
-				Version: 1, Arm: "a", Units: 1e9, Metrics: m,
-				Pairs: map[string]policy.PairSums{"r": {N: 10, X: 1e16, Y: 1e16, XX: 1e31, YY: 1e31, XY: 1e31}},
-			}},
-		})
-	}
-	s.check()
 }
