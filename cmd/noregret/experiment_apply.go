@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // applyOptions are the flags of "noregret experiment apply".
@@ -60,7 +60,7 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 		if err != nil {
 			return err
 		}
-		d, err := experiment.Parse(file, text)
+		d, err := definition.Parse(file, text)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
@@ -107,7 +107,7 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
 // now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
 // the control arm's mean of now.
-func guardrailPicture(theme frame, d *experiment.Definition, r *policy.Report, i int) (*plot.Plot, error) {
+func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)
