@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -180,20 +181,26 @@ func TestReporterHoldsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := s.count.Load()
 	s.refuse.Store(1 << 40)
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	n := 0
-	for ; ctx.Err() == nil; n++ {
-		if err = r.Exposure(ctx, "x"); err != nil {
-			break
-		}
+	if err := r.Exposure(context.Background(), "x"); err != nil {
+		t.Fatal(err)
 	}
-	if err == nil || n > 4 {
-		t.Errorf("%d items were taken, %v", n, err)
+	for s.count.Load() == before {
+		runtime.Gosched() // until the reporter is busy with the first item
+	}
+	for range 2 {
+		if err := r.Exposure(context.Background(), "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.TryExposure("x"); err == nil || !strings.Contains(err.Error(), "the queue is full") {
 		t.Errorf("an exposure that does not wait: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := r.Exposure(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an exposure that waits ends with %v", err)
 	}
 	if err := r.Close(ctx); err == nil {
 		t.Error("closing in time was promised though nothing could be sent")

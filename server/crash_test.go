@@ -24,6 +24,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
@@ -471,7 +472,7 @@ func applyBoth(t *testing.T, c *client.Client) {
 // TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone
 // that keeps a random part of what was not flushed), and starts again on what the disk then holds.
 func TestCrashDisk(t *testing.T) {
-	runs := 8
+	runs := testsize.Of(8, 4)
 	if full() {
 		runs = 80
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // watcher passes on what is written and calls seen once, when a text has come.
@@ -92,8 +94,8 @@ func built(t *testing.T) string {
 // TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
 // the best single setting, in truth.
 func TestDemoLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
+	if testsize.Short() {
+		t.Skip("whole demonstrations; README.md's is always checked")
 	}
 	command := built(t)
 	for _, seed := range []string{"2", "4"} {
