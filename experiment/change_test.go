@@ -192,7 +192,8 @@ func TestEqualValues(t *testing.T) {
 		`{"a":[1e999]}`:                         "arms.grid.a[0]",
 		`{"a":["` + strings.Repeat("x", 250) + `"]}`: "arms.grid.a[0]",
 	} {
-		if _, err := definition.Parse("d", []byte(grid(values))); err == nil || !strings.Contains(err.Error(), ": "+place+": ") {
+		if _, err := definition.Parse("d", []byte(grid(values))); err == nil ||
+			!strings.Contains(err.Error(), ": "+place+": ") {
 			t.Errorf("%.60s: %v, want it at %s", values, err, place)
 		}
 	}

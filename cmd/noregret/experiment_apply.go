@@ -50,11 +50,11 @@ func (o *applyOptions) Validate() error { return nil }
 
 // Run implements options.
 func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
-	type definition struct {
+	type document struct {
 		name string
 		text []byte
 	}
-	var all []definition
+	var all []document
 	for _, file := range files {
 		text, err := a.readFile(file)
 		if err != nil {
@@ -64,7 +64,7 @@ func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, definition{d.Name, text})
+		all = append(all, document{d.Name, text})
 	}
 	if o.dryRun {
 		for _, d := range all {

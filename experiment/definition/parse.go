@@ -1,6 +1,7 @@
 package definition
 
 import (
+	_ "embed"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	_ "embed"
 
 	"github.com/noregret/noregret"
 )
