@@ -28,7 +28,7 @@ func TestDecideTakesNoLock(t *testing.T) {
 	}
 }
 
-// TestImmediateExposure: the option counts units when they are decided for, durably.
+// TestImmediateExposure: with the option, units count durably as soon as they have a decision.
 func TestImmediateExposure(t *testing.T) {
 	w := newWorld(t)
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))

@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestOperator: pause, resume, rollback and delete, and what else there is to look at.
+// TestOperator: pause, resume, rollback and delete, and the reports that follow them.
 func TestOperator(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -20,7 +20,8 @@ func tamper(token string) string {
 	return string(b)
 }
 
-// TestRefusedSumsComeAgain: a report of sums of which nothing counted does not use up its number.
+// TestRefusedSumsComeAgain: a report of sums that were all refused does not use up its sequence
+// number.
 func TestRefusedSumsComeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -24,8 +24,8 @@ func TestRateLimit(t *testing.T) {
 	w.get(200, nil, "GET", "/livez", "")
 }
 
-// TestOtherSites: what a page of another site makes a browser send changes nothing, with access
-// tokens or without.
+// TestOtherSites: requests that a page of another site makes a browser send change nothing, with
+// access tokens or without.
 func TestOtherSites(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -50,7 +50,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestHostile sends what should not be sent, and wants the exact answer that docs/service.md
+// TestHostile sends bad requests and wants the exact answer that docs/service.md
 // promises. The state must be the same afterwards.
 func TestHostile(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })

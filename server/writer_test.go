@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log
-// stays well.
+// TestTooMuchAtOnce: a request whose events do not fit into a group is refused, and the log stays
+// usable.
 func TestTooMuchAtOnce(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
 	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
