@@ -55,8 +55,10 @@ func TestRatioTestOrder(t *testing.T) {
 		}
 		var logs []float64
 		for _, single := range []bool{true, false} {
-			x := &live{def: &definition.Definition{Stickiness: "round",
-				Metrics: []definition.Metric{{Name: "m", Kind: "mean"}}}}
+			x := &live{def: &definition.Definition{
+				Stickiness: "round",
+				Metrics:    []definition.Metric{{Name: "m", Kind: "mean"}},
+			}}
 			c := x.beginRatio([]float64{.2, .5, .3}, 1)
 			for k := range n {
 				if !single {

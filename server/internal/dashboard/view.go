@@ -28,7 +28,7 @@ type listed struct {
 	Time time.Time
 }
 
-// badness orders the states of guardrails.
+// badness orders the states of guardrails from good to bad.
 var badness = []policy.GuardState{"", policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardBreached}
 
 // listRows are the rows of the list of experiments.
@@ -69,7 +69,7 @@ func unitsOf(r *policy.Report) (n int64) {
 	return n
 }
 
-// armRow is an arm in the table.
+// armRow is an arm in the table of an experiment.
 type armRow struct {
 	Name, Value     string
 	Share           float64
@@ -167,7 +167,7 @@ type bar struct {
 	Drawn    bool
 }
 
-// knownRow is what was known of an arm when the policy was made.
+// knownRow has the estimates of an arm when the policy was made.
 type knownRow struct {
 	Arm     string
 	Units   uint64
