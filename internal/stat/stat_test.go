@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// For z from 2 to 3 Wallace's approximation is within a tenth of the exact quantile from three degrees of freedom on,
-// within a hundredth from 20 on, and above it below three.
+// For z from 2 to 3 Wallace's approximation is within a tenth of the exact quantile from three
+// degrees of freedom on, within a hundredth from 20 on, and above it below three.
 func TestStudent(t *testing.T) {
 	for _, z := range []float64{2, 2.5, 3} {
 		for _, n := range []float64{1, 2, 3, 5, 10, 20, 100, 1e4} {
