@@ -105,8 +105,10 @@ func TestImportRefusals(t *testing.T) {
 			"f:1: a field is missing: position, kind, time and payload or base64 are required",
 		},
 		{`{"position":1,"kind":"k","time":0}`, "f:1: exactly one of payload and base64 is required"},
-		{`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`,
-			"f:1: exactly one of payload and base64 is required"},
+		{
+			`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`,
+			"f:1: exactly one of payload and base64 is required",
+		},
 		{`{"position":1,"kind":"k","time":0,"base64":"?"}`, "f:1: base64: illegal base64 data at input byte 0"},
 		{`{"position":1,"kind":"k","time":0,"base64":"AB=="}`, "f:1: base64: illegal base64 data at input byte 2"},
 		{

@@ -82,7 +82,7 @@ func callRefusals(ctx context.Context, s *Store) []refusal {
 		},
 		{
 			"compact", s.Compact(ctx, 7), noregret.Usage,
-			"compact: position 7: it must be at most 6, the position of the latest intact snapshot; later events " +
+			"compact: position 7: it must be at most 6, that of the latest intact snapshot; later events " +
 				"would be lost",
 		},
 	}
@@ -138,8 +138,10 @@ func optionRefusals(fs FS) []refusal {
 			"keep", Options{KeepSnapshots: 101}.Validate(), noregret.Usage,
 			"eventlog.Options: KeepSnapshots is 101: it must be 1 to 100",
 		},
-		{"open with them", opened, noregret.Usage,
-			"eventlog.Options: QueueBytes is 1: it must be 4194304 to 1073741824"},
+		{
+			"open with them", opened, noregret.Usage,
+			"eventlog.Options: QueueBytes is 1: it must be 4194304 to 1073741824",
+		},
 	}
 }
 

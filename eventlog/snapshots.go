@@ -283,7 +283,7 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	}
 	if upTo > snapshot.Position {
 		return noregret.Errorf(noregret.Usage, "compact",
-			"position %d: it must be at most %d, the position of the latest intact snapshot; later events would be lost",
+			"position %d: it must be at most %d, that of the latest intact snapshot; later events would be lost",
 			upTo, snapshot.Position)
 	}
 	s.mu.Lock()
