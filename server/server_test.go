@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -23,7 +23,7 @@ func TestWholeLoop(t *testing.T) {
 	if a.Created || a.Changed {
 		t.Errorf("the same again: %+v", a)
 	}
-	var d experiment.Definition
+	var d definition.Definition
 	w.get(200, &d, "GET", "/v1/experiments/toy", "")
 	if d.Name != "toy" || d.Unit != "user" {
 		t.Errorf("%+v", d)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
@@ -107,7 +107,7 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 // guardrailPicture plots a guardrail's metric against the versions, with its limit and its present
 // interval. For a change relative to the control arm it plots the metric itself and scales the
 // limit by the present mean of the control arm.
-func guardrailPicture(theme frame, d *experiment.Definition, r *policy.Report, i int) (*plot.Plot, error) {
+func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -28,7 +28,7 @@ type Source interface {
 	// Experiments lists the experiments by name.
 	Experiments() []policy.Summary
 	// Definition, Report, Explain and Optimum are those of [experiment.State].
-	Definition(name string) (*experiment.Definition, error)
+	Definition(name string) (*definition.Definition, error)
 	Report(name string) (*policy.Report, error)
 	Explain(name, token string) (*policy.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
@@ -46,7 +46,7 @@ func (f frame) textScale() float64 {
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
 // picturesOf returns the pictures of an experiment. The address of a picture changes with its data.
-func picturesOf(path string, d *experiment.Definition, r *policy.Report) []pictureOf {
+func picturesOf(path string, d *definition.Definition, r *policy.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {

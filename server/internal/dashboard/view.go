@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -84,7 +84,7 @@ type view struct {
 	Path       string
 	Unit       string
 	Units      int64
-	Definition *experiment.Definition
+	Definition *definition.Definition
 	ArmRows    []armRow
 	Pictures   []pictureOf
 	Events     []policy.NoteReport // the newest first
