@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // TestWorld: the truth about mixtures is linear in recall, the best single arm and the best mixture
@@ -57,7 +57,7 @@ func TestWorldDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := experiment.Parse("demo", text)
+	d, err := definition.Parse("demo", text)
 	if err != nil {
 		t.Fatal(err)
 	}
