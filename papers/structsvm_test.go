@@ -183,7 +183,7 @@ func TestMiniBatchSteps(t *testing.T) {
 
 func TestRunStructSVM(t *testing.T) {
 	t.Parallel()
-	rows, now := testsize.Of(4000, 2500), time.Duration(0)
+	rows, now := testsize.Of(4000, 2000), time.Duration(0)
 	if os.Getenv("NOREGRET_FULL") != "" {
 		rows = 0
 	}
