@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/noregret/noregret/classify"
 )
 
-// inspectMulti shows a model of several classes or labels.
-func (a *app) inspectMulti(m *classify.MultiModel, path string, opt inspectOptions) error {
+// showMulti shows a model of several classes or labels.
+func (o *inspectOptions) showMulti(w io.Writer, m *classify.MultiModel, path string) error {
 	type one struct {
 		Label     string   `json:"label"`
 		Intercept float64  `json:"intercept"`
@@ -16,14 +17,13 @@ func (a *app) inspectMulti(m *classify.MultiModel, path string, opt inspectOptio
 	}
 	var models []one
 	for k, l := range m.Labels {
-		models = append(models, one{l, m.Models[k].Intercept, m.Models[k].Threshold, topWeights(m.Two(k), opt.top)})
+		models = append(models, one{l, m.Models[k].Intercept, m.Models[k].Threshold, topWeights(m.Two(k), o.top)})
 	}
-	if opt.json {
-		return writeOrdered(a.stdout,
+	if o.json {
+		return writeOrdered(w,
 			"task", m.Task.String(), "measure", m.Measure, "algorithm", m.Algorithm, "labels", m.Labels, "dim", m.Dim(),
 			"options", m.Options, "data", m.Data, "training", m.Training, "warnings", m.Warnings, "models", models)
 	}
-	w := a.stdout
 	if err := printMultiModel(w, m, path); err != nil {
 		return err
 	}
