@@ -142,7 +142,8 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
 		group.Go(func() error {
-			t, err := run.fold(ctx, j, Data{f.Rest, data.Positive}, Data{f.Part, data.Positive})
+			t, err := run.fold(ctx, j, Data{Set: f.Rest, Positive: data.Positive},
+				Data{Set: f.Part, Positive: data.Positive})
 			if err != nil {
 				return fmt.Errorf("fold %d of %d: %w", j+1, k, err)
 			}

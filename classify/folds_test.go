@@ -31,7 +31,8 @@ func TestCrossFitByHand(t *testing.T) {
 		var pooled []Scored
 		chosen := got.History[got.Chosen]
 		for _, f := range folds {
-			m := trainedCandidate(t, Data{f.Rest, data.Positive}, Data{f.Part, data.Positive}, opt, got, chosen)
+			m := trainedCandidate(t, Data{Set: f.Rest, Positive: data.Positive},
+				Data{Set: f.Part, Positive: data.Positive}, opt, got, chosen)
 			if mean.Weights == nil {
 				mean.Weights = make([]float64, len(m.Weights))
 			}
@@ -39,7 +40,7 @@ func TestCrossFitByHand(t *testing.T) {
 				mean.Weights[i] += w / 3
 			}
 			mean.Intercept += m.Intercept / 3
-			part := Data{f.Part, data.Positive}
+			part := Data{Set: f.Part, Positive: data.Positive}
 			scores, err := part.scores(ctx, []*Linear{&m}, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -139,7 +139,7 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
 		},
 		Training: ModelTraining{
-			Passes: r.Passes, Folds: max(1, r.Folds), History: make([]Entry, len(r.History)),
+			Passes: r.Passes, Folds: max(1, r.Folds), History: finiteEntries(r.History),
 			Chosen: r.Chosen,
 		},
 		Warnings: append([]string{}, r.Warnings...),
@@ -153,22 +153,37 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			m.Labels.Negatives = append(m.Labels.Negatives, l.Name)
 		}
 	}
-	m.Weights = SparseVector{Index: []uint32{}, Value: []float64{}}
-	for i, w := range r.Model.Weights {
+	var err error
+	if m.Weights, err = sparseWeights(r.Model.Weights); err != nil {
+		return nil, err
+	}
+	return m, m.Validate()
+}
+
+// sparseWeights lists the weights that are not zero. It refuses one that is not finite.
+func sparseWeights(weights []float64) (SparseVector, error) {
+	v := SparseVector{Index: []uint32{}, Value: []float64{}}
+	for i, w := range weights {
 		if w-w != 0 {
-			return nil, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i),
+			return v, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i),
 				"the weight is %v: diverged; lower the step scale", w)
 		}
 		if w != 0 {
-			m.Weights.Index = append(m.Weights.Index, uint32(i))
-			m.Weights.Value = append(m.Weights.Value, w)
+			v.Index = append(v.Index, uint32(i))
+			v.Value = append(v.Value, w)
 		}
 	}
-	for i, e := range r.History {
+	return v, nil
+}
+
+// finiteEntries copies a history with null in the place of values that are not finite.
+func finiteEntries(history []Entry) []Entry {
+	out := make([]Entry, len(history))
+	for i, e := range history {
 		e.Progressive, e.Level, e.Holdout = finite(e.Progressive), finite(e.Level), finite(e.Holdout)
-		m.Training.History[i] = e
+		out[i] = e
 	}
-	return m, m.Validate()
+	return out
 }
 
 // finite returns a copy of v, nil when there is no number in it.
@@ -269,14 +284,7 @@ func (m *Model) Dim() int { return m.Schema.Dim }
 // Linear returns the classifier itself. It takes memory for the features up to the last one with a
 // weight.
 func (m *Model) Linear() Linear {
-	l := Linear{Intercept: m.Intercept, Threshold: m.Threshold}
-	if n := len(m.Weights.Index); n > 0 {
-		l.Weights = make([]float64, int(m.Weights.Index[n-1])+1)
-	}
-	for j, i := range m.Weights.Index {
-		l.Weights[i] = m.Weights.Value[j]
-	}
-	return l
+	return ModelLinear{Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold}.linear()
 }
 
 // FeatureName is the name of feature i: its own, or the number that files write for it.
@@ -301,8 +309,10 @@ func (m *Model) NegativeName() string {
 
 // HoldoutValue is the measure on held-out data; ok is false when there were none or it was
 // undefined.
-func (m *Model) HoldoutValue() (value float64, ok bool) {
-	if v := m.Training.History[m.Training.Chosen].Holdout; v != nil {
+func (m *Model) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
+
+func (t ModelTraining) holdoutValue() (value float64, ok bool) {
+	if v := t.History[t.Chosen].Holdout; v != nil {
 		return *v, true
 	}
 	return 0, false

@@ -12,8 +12,9 @@
 //
 // # Definitions
 //
-// [Parse] reads a [Definition] (YAML or JSON) and refuses what breaks a rule, with file, line and
-// path. [State.Plan] turns it into the events that make an experiment be what it says.
+// [definition.Parse] reads a [definition.Definition] (YAML or JSON) and refuses what breaks a rule,
+// with file, line and path. [State.Plan] turns it into the events that make an experiment be what
+// it says.
 //
 // # Decisions
 //

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
 // An A/B test from its definition to its report, without a service.
 func Example() {
-	d, err := experiment.Parse("checkout.yaml", []byte(`
+	d, err := definition.Parse("checkout.yaml", []byte(`
 name: checkout
 arms:
   - {name: old, value: 2}

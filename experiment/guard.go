@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -22,7 +23,7 @@ type slackBounds struct {
 // armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have
 // equal parts of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum
 // never exceeds alpha, however many come.
-func (x *live) armAlpha(g *Guardrail, k int) float64 {
+func (x *live) armAlpha(g *definition.Guardrail, k int) float64 {
 	if k < x.Founders {
 		return g.Alpha / float64(2*x.Founders)
 	}
@@ -45,9 +46,9 @@ func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y
 // of its own, so that all hold at all times at once with probability 1 − alpha, for whatever
 // mixture. An arm that nothing is known of counts with its metric's range. Kept are the arms'
 // bounds of the last call with the same guardrail; nil for a caller that is not the only one.
-func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
-	limit, up, relative, _ := g.limit()
-	metric := x.def.metricIndex(g.Metric)
+func (x *live) slack(g *definition.Guardrail, p []float64, kept []armBound) slackBounds {
+	limit, up, relative, _ := g.Limit()
+	metric := x.def.MetricIndex(g.Metric)
 	least, most := x.span(metric, limit)
 	var b slackBounds
 	share, mean := 0.0, 0.0
@@ -91,7 +92,7 @@ func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 		return slackBounds{math.NaN(), math.Inf(-1), inf(), b.open}
 	case relative:
 		b.estimate = mean/share - ofControl(x.controlStats().Metrics[metric].Mean, limit)
-	case x.def.ratioIndex(metric) >= 0: // the limit is in the contrast
+	case x.def.RatioIndex(metric) >= 0: // the limit is in the contrast
 		b.estimate = mean / share
 	default:
 		b.estimate, b.low, b.high = mean/share-limit, b.low-limit, b.high-limit
@@ -130,7 +131,7 @@ func (x *live) overControl(weight, change, from, to float64) (low, high float64)
 // sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
 // ratio.
 func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
-	if r := x.def.ratioIndex(metric); r >= 0 {
+	if r := x.def.RatioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
 	}
 	return a.Metrics[metric]
@@ -139,15 +140,15 @@ func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence
 // span is where an observation of what a guardrail looks at lies: the metric's range, or for a
 // ratio that of x − c·y. Infinite ends are of metrics without a range.
 func (x *live) span(metric int, limit float64) (least, most float64) {
-	r := x.def.ratioIndex(metric)
+	r := x.def.RatioIndex(metric)
 	if r < 0 {
 		return x.lowest(metric), x.highest(metric)
 	}
-	parts := x.def.ratios()[r]
-	ys := [2]float64{-float64(limit * x.lowest(parts.denominator)), -float64(limit * x.highest(parts.denominator))}
-	least, most = x.lowest(parts.numerator)+min(ys[0], ys[1]), x.highest(parts.numerator)+max(ys[0], ys[1])
+	parts := x.def.Ratios()[r]
+	ys := [2]float64{-float64(limit * x.lowest(parts.Denominator)), -float64(limit * x.highest(parts.Denominator))}
+	least, most = x.lowest(parts.Numerator)+min(ys[0], ys[1]), x.highest(parts.Numerator)+max(ys[0], ys[1])
 	if math.IsNaN(least) || math.IsNaN(most) { // 0·∞: a limit of 0
-		return x.lowest(parts.numerator), x.highest(parts.numerator)
+		return x.lowest(parts.Numerator), x.highest(parts.Numerator)
 	}
 	return least, most
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
@@ -204,7 +205,7 @@ func TestNegativeControl(t *testing.T) {
 		}
 	}
 	d,
-		err := Parse("d",
+		err := definition.Parse("d",
 		[]byte(
 			`{"name":"g","arms":[{"name":"c","value":0},{"name":"a","value":1}],"control":{"arm":"c","share":0.1},"metrics":[{"name":"y"}],"objective":{"goals":[{"metric":"y"}]},"guardrails":[{"metric":"y","min_change":-0.1}]}`))
 	if err != nil {
@@ -212,7 +213,7 @@ func TestNegativeControl(t *testing.T) {
 	}
 	a, c := newArmStats(d), newArmStats(d)
 	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
-	if z, ok := d.slack(&d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
+	if z, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("what the learner sees: %v, want 0.1", z)
 	}
 }
@@ -222,7 +223,7 @@ func TestAlphaIsSpentOnce(t *testing.T) {
 	for founders := 1; founders < 2000; founders += 333 {
 		x, sum := &live{saved: saved{Founders: founders}}, 0.0
 		for k := range 10_000 {
-			sum += x.armAlpha(&Guardrail{Alpha: .05}, k)
+			sum += x.armAlpha(&definition.Guardrail{Alpha: .05}, k)
 		}
 		if sum > .05 || sum < .0499 {
 			t.Errorf("%d founders: %v", founders, sum)

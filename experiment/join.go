@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -113,7 +114,7 @@ func (x *live) feedback(e *UnitEvent, now int64) (policy.ItemStatus, error) {
 		}
 	}
 	if len(names) == 0 {
-		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", x.def.reportable())
+		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", x.def.Reportable())
 	}
 	c, row, status, err := x.row(e, now)
 	if c == nil {
@@ -122,7 +123,7 @@ func (x *live) feedback(e *UnitEvent, now int64) (policy.ItemStatus, error) {
 	status = policy.Duplicate
 	var again []string
 	for _, name := range names {
-		m := x.def.metricIndex(name)
+		m := x.def.MetricIndex(name)
 		if c.Mask[row]&(1<<m) != 0 {
 			again = append(again, name)
 			continue
@@ -141,23 +142,12 @@ func (x *live) feedback(e *UnitEvent, now int64) (policy.ItemStatus, error) {
 	return status, err
 }
 
-// reportable names the metrics that can be reported.
-func (d *Definition) reportable() string {
-	var names []string
-	for i := range d.Metrics {
-		if d.Metrics[i].Kind != "ratio" {
-			names = append(names, d.Metrics[i].Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 func (x *live) checkValue(name string, v float64) error {
-	m := x.def.metric(name)
+	m := x.def.Metric(name)
 	if m == nil {
-		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.reportable())
+		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.Reportable())
 	}
-	low, high := m.interval()
+	low, high := m.Interval()
 	switch {
 	case m.Kind == "ratio":
 		return noregret.BadInputf("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator,
@@ -304,29 +294,29 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 func (x *live) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
-		s, m := a.Metrics[name], x.def.metricIndex(name)
+		s, m := a.Metrics[name], x.def.MetricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
-			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.reportable())
+			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.Reportable())
 		}
 		if s.N > a.Units {
 			return nil, noregret.BadInputf("metrics."+name, "%d values of %d units: want at most one for each", s.N,
 				a.Units)
 		}
-		q, err := x.def.Metrics[m].fromSums(s)
+		q, err := x.def.Metrics[m].FromSums(s)
 		if err != nil {
 			return nil, noregret.BadInputf("metrics."+name, "%w", err)
 		}
 		out.Metrics[m] = q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
-		if m := x.def.metricIndex(name); m < 0 || x.def.ratioIndex(m) < 0 {
+		if m := x.def.MetricIndex(name); m < 0 || x.def.RatioIndex(m) < 0 {
 			return nil, noregret.BadInputf("pairs."+name, "it is no ratio")
 		}
 	}
-	for r, parts := range x.def.ratios() {
+	for r, parts := range x.def.Ratios() {
 		p, err := x.pairSums(a, parts)
 		if err != nil {
-			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.metric].Name, "%w", err)
+			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.Metric].Name, "%w", err)
 		}
 		out.Pairs[r] = p
 	}
@@ -345,10 +335,10 @@ func (x *live) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 // pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a
 // word of it, of those with one part where the other was reported of none and has a default; and,
 // where both have defaults, of the units without either.
-func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (confseq.Pair, error) {
-	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
+func (x *live) pairSums(a *policy.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
+	num, den := &x.def.Metrics[parts.Numerator], &x.def.Metrics[parts.Denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
-	q, given := a.Pairs[x.def.Metrics[parts.metric].Name]
+	q, given := a.Pairs[x.def.Metrics[parts.Metric].Name]
 	switch {
 	case given && (q.N < 1 || q.N > a.Units):
 		return confseq.Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
@@ -378,12 +368,12 @@ func (x *live) pairSums(a *policy.AggregateItem, parts ratio) (confseq.Pair, err
 }
 
 // pairOf is the pair of the sums of a ratio's parts.
-func pairOf(num, den *Metric, q policy.PairSums) (confseq.Pair, error) {
-	a, err := num.fromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
+func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error) {
+	a, err := num.FromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
 	if err != nil {
 		return confseq.Pair{}, noregret.BadInputf(num.Name, "%w", err)
 	}
-	b, err := den.fromSums(policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
+	b, err := den.FromSums(policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
 	if err != nil {
 		return confseq.Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}
@@ -392,32 +382,4 @@ func pairOf(num, den *Metric, q policy.PairSums) (confseq.Pair, error) {
 		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
 	return confseq.Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
-}
-
-// fromSums is [confseq.FromSums] for the metric: no sums that observations of its kind and range
-// cannot have.
-func (m *Metric) fromSums(p policy.Sums) (confseq.Sequence, error) {
-	s, err := confseq.FromSums(p.N, p.Sum, p.Squares)
-	if err != nil || s.N == 0 {
-		return s, err
-	}
-	low, high := m.interval()
-	if slack := float64(1e-9 * (high - low)); !(s.Mean >= low-slack && s.Mean <= high+slack) {
-		return s, noregret.BadInputf("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
-	}
-	s.Mean = min(max(s.Mean, low), high)
-	// Σ(x − low)(high − x) is at least 0 (Bhatia and Davis 2000).
-	n := float64(p.N)
-	if most := float64(float64(n*(high-s.Mean)) *
-		(s.Mean - low)); s.M2 > float64(most*(1+1e-9))+float64(1e-9*p.Squares) {
-		return s, noregret.BadInputf("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v",
-			p.Squares, p.N,
-			p.Sum, low, high, most+float64(s.Mean*p.Sum))
-	}
-	if m.Kind == "count" && (p.Sum != math.Trunc(p.Sum) || p.Squares != math.Trunc(p.Squares) || p.Squares < p.Sum) {
-		return s, noregret.BadInputf("sums", "%v and %v: counts are whole numbers, and their squares at least as large",
-			p.Sum,
-			p.Squares)
-	}
-	return s, nil
 }

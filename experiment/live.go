@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
@@ -68,7 +69,7 @@ type guardState struct {
 
 // live is one experiment's state.
 type live struct {
-	def     *Definition
+	def     *definition.Definition
 	goals   *pasto.Goals // nil without an objective
 	maker   Maker
 	policy  *policy.Policy
@@ -136,12 +137,12 @@ func (x *live) note(t int64, format string, args ...any) {
 }
 
 // newLive begins an experiment. The version is the last one that the name has had.
-func newLive(d *Definition, version uint64, now int64) (*live, error) {
+func newLive(d *definition.Definition, version uint64, now int64) (*live, error) {
 	x := &live{def: d, saved: saved{
 		Created: now, Status: policy.Running, Version: version, Control: -1, RoundStart: now,
 		Round: 1,
 	}}
-	arms, err := d.expand()
+	arms, err := d.Expand()
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func (x *live) teach() error {
 	d := x.def
 	x.goals = nil
 	if d.Objective != nil {
-		g, err := d.goals()
+		g, err := d.Goals()
 		if err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (x *live) grow() {
 	if !ok {
 		return
 	}
-	names, _, _ := x.def.sides()
+	names, _, _ := x.def.Sides()
 	for i := len(x.Learn); i < b.Arms(); i++ {
 		x.push(point(names, i, b.Point(i)), false)
 	}
@@ -309,7 +310,7 @@ const (
 // maxOpen is how many versions may wait at once before rounds wait, too: so many that their
 // statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
 func (x *live) maxOpen() int {
-	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.ratios()))
+	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)
 }
 

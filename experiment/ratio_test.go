@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
@@ -54,7 +55,10 @@ func TestRatioTestOrder(t *testing.T) {
 		}
 		var logs []float64
 		for _, single := range []bool{true, false} {
-			x := &live{def: &Definition{Stickiness: "round", Metrics: []Metric{{Name: "m", Kind: "mean"}}}}
+			x := &live{def: &definition.Definition{
+				Stickiness: "round",
+				Metrics:    []definition.Metric{{Name: "m", Kind: "mean"}},
+			}}
 			c := x.beginRatio([]float64{.2, .5, .3}, 1)
 			for k := range n {
 				if !single {

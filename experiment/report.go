@@ -97,11 +97,11 @@ func (x *live) armReport(a *armStats) policy.ArmReport {
 	r := policy.ArmReport{N: a.Units, Metrics: map[string]policy.MetricReport{}}
 	for i := range x.def.Metrics {
 		var m policy.MetricReport
-		if j := x.def.ratioIndex(i); j >= 0 {
-			parts := x.def.ratios()[j]
+		if j := x.def.RatioIndex(i); j >= 0 {
+			parts := x.def.Ratios()[j]
 			ratio, low, high, ok := a.Pairs[j].IntervalWithin(alpha,
-				[2]float64{x.lowest(parts.numerator), x.highest(parts.numerator)},
-				[2]float64{x.lowest(parts.denominator), x.highest(parts.denominator)})
+				[2]float64{x.lowest(parts.Numerator), x.highest(parts.Numerator)},
+				[2]float64{x.lowest(parts.Denominator), x.highest(parts.Denominator)})
 			if m.N = a.Pairs[j].N; ok {
 				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
 			}
@@ -116,7 +116,7 @@ func (x *live) armReport(a *armStats) policy.ArmReport {
 
 func (x *live) guardrailReport(i int) policy.GuardrailReport {
 	g, s := &x.def.Guardrails[i], &x.Guards[i]
-	limit, up, relative, _ := g.limit()
+	limit, up, relative, _ := g.Limit()
 	r := policy.GuardrailReport{
 		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
 		Action: g.Action,
@@ -134,8 +134,8 @@ func (x *live) guardrailReport(i int) policy.GuardrailReport {
 	// of means slack/denominator + limit.
 	scale := 1.0
 	if relative {
-		scale = math.Abs(x.controlStats().Metrics[x.def.metricIndex(g.Metric)].Mean)
-	} else if j := x.def.ratioIndex(x.def.metricIndex(g.Metric)); j >= 0 {
+		scale = math.Abs(x.controlStats().Metrics[x.def.MetricIndex(g.Metric)].Mean)
+	} else if j := x.def.RatioIndex(x.def.MetricIndex(g.Metric)); j >= 0 {
 		scale = x.denominator(j)
 	}
 	if !(scale > 0) {

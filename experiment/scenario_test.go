@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/policy"
@@ -271,7 +272,7 @@ func (s *scenario) run(command string) string {
 }
 
 func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
-	d, err := Parse("definition.yaml", []byte(body))
+	d, err := definition.Parse("definition.yaml", []byte(body))
 	if err != nil {
 		fmt.Fprintf(b, "error: %v\n", err)
 		return

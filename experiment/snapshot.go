@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
@@ -26,10 +27,10 @@ type savedState struct {
 }
 
 type savedExperiment struct {
-	Definition *Definition `json:"definition"`
-	State      saved       `json:"state"`
-	Cohorts    []*cohort   `json:"cohorts"`
-	Maker      []byte      `json:"maker"`
+	Definition *definition.Definition `json:"definition"`
+	State      saved                  `json:"state"`
+	Cohorts    []*cohort              `json:"cohorts"`
+	Maker      []byte                 `json:"maker"`
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -142,13 +143,13 @@ func (e *savedExperiment) open() (*live, error) {
 	}
 	x := &live{def: e.Definition, cohorts: e.Cohorts, saved: e.State}
 	if x.def.Objective != nil {
-		g, err := x.def.goals()
+		g, err := x.def.Goals()
 		if err != nil {
 			return nil, err
 		}
 		x.goals = g
 	}
-	m, r := len(x.def.Metrics), len(x.def.ratios())
+	m, r := len(x.def.Metrics), len(x.def.Ratios())
 	fits := x.Control >= -1 && x.Control < len(x.Arms) && len(x.Guards) == len(x.def.Guardrails) && len(x.Missing) == m
 	stats := []*armStats{&x.Held}
 	for k := range x.Arms {
@@ -226,17 +227,4 @@ func (x *live) deepClone() (*live, error) {
 		}
 	}
 	return y, y.remake(b)
-}
-
-// UnmarshalJSON reads any of the forms that [Arms.MarshalJSON] writes.
-func (a *Arms) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '[' {
-		return json.Unmarshal(data, &a.List)
-	}
-	var f armsForm
-	if err := json.Unmarshal(data, &f); err != nil {
-		return err
-	}
-	*a = Arms{Grid: f.Grid, Box: f.Box, Nodes: f.Nodes, Every: f.Every}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -45,7 +46,7 @@ func (s *State) Policy(name string) *policy.Policy {
 }
 
 // Definition is the definition of an experiment, or nil. Do not change it.
-func (s *State) Definition(name string) *Definition {
+func (s *State) Definition(name string) *definition.Definition {
 	if x := s.live[name]; x != nil {
 		return x.def
 	}
@@ -203,7 +204,7 @@ func (s *State) define(e Event) Outcome {
 	if err := e.open(&p); err != nil {
 		return Outcome{Err: err}
 	}
-	d, err := Parse(p.Experiment, p.Definition)
+	d, err := definition.Parse(p.Experiment, p.Definition)
 	if err == nil && d.Name != p.Experiment {
 		err = noregret.BadInputf("name", "%q: the event is of %q", d.Name, p.Experiment)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // armStats is what is known of an arm, or of a part of its traffic.
@@ -13,8 +14,8 @@ type armStats struct {
 	Pairs   []confseq.Pair     `json:"pairs"`   // by ratio
 }
 
-func newArmStats(d *Definition) armStats {
-	return armStats{Metrics: make([]confseq.Sequence, len(d.Metrics)), Pairs: make([]confseq.Pair, len(d.ratios()))}
+func newArmStats(d *definition.Definition) armStats {
+	return armStats{Metrics: make([]confseq.Sequence, len(d.Metrics)), Pairs: make([]confseq.Pair, len(d.Ratios()))}
 }
 
 func (a *armStats) merge(o *armStats) {
@@ -39,29 +40,4 @@ func cloneStats(a []armStats) []armStats {
 	return out
 }
 
-// ratio is a ratio metric by the indices of its parts.
-type ratio struct{ metric, numerator, denominator int }
-
-// ratios lists the ratio metrics in their order.
-func (d *Definition) ratios() []ratio {
-	var out []ratio
-	for i := range d.Metrics {
-		if m := &d.Metrics[i]; m.Kind == "ratio" {
-			out = append(out, ratio{i, d.metricIndex(m.Numerator), d.metricIndex(m.Denominator)})
-		}
-	}
-	return out
-}
-
-// ratioIndex is the index of a metric among the ratios, or -1.
-func (d *Definition) ratioIndex(metric int) int {
-	if d.Metrics[metric].Kind != "ratio" {
-		return -1
-	}
-	for i, r := range d.ratios() {
-		if r.metric == metric {
-			return i
-		}
-	}
-	return -1
-}
+func finite(v float64) bool { return v-v == 0 }

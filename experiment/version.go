@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -82,8 +83,8 @@ func (x *live) describe(now int64, cause string, split *policy.Split) *version {
 
 // of is the number of observations and the mean of a metric; a ratio's is that of the means. One
 // that is not finite, as its denominator is too small for the numerator, is not known: n is 0.
-func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
-	if r := d.ratioIndex(metric); r >= 0 {
+func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float64) {
+	if r := d.RatioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
 		if mean, ok := p.Ratio(); ok {
 			return p.N, mean

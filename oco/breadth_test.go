@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
@@ -166,6 +167,11 @@ func contenders(r *random.Source, d, n int) []contender {
 					return must(NewMirrorDescent(euclidean(set), start, rate, 0))
 				}})
 			}
+			if rate.kind != adaptiveRate {
+				add(contender{name: "optimistic-md", set: set, make: func() Learner {
+					return must(NewOptimisticMirrorDescent(euclidean(set), start, rate, 0))
+				}})
+			}
 			add(contender{name: "proximal", set: set, make: func() Learner {
 				return must(NewProximalFTRL(set, start, rate))
 			}})
@@ -213,6 +219,9 @@ func contenders(r *random.Source, d, n int) []contender {
 			return must(NewGradualFTRL(euclidean(set), 0, L))
 		}})
 		if bounded {
+			add(contender{name: "adagrad-full", set: set, make: func() Learner {
+				return must(NewFullMatrixAdaGrad(set, start))
+			}})
 			add(contender{name: "linear-leader", set: set, make: func() Learner {
 				return must(NewLinearLeader(set, start))
 			}})
@@ -222,6 +231,12 @@ func contenders(r *random.Source, d, n int) []contender {
 			}})
 		}
 		if box, ok := set.(*convex.Box); ok && bounded {
+			add(contender{name: "optimistic-adagrad", set: set, make: func() Learner {
+				return must(NewOptimisticAdaGrad(box, start))
+			}})
+			add(contender{name: "repeat-hint", set: set, make: func() Learner {
+				return must(NewRepeatHint(must(NewOptimisticAdaGrad(box, start))))
+			}})
 			add(contender{name: "adagrad", set: set, make: func() Learner { return must(NewAdaGrad(box, start)) }})
 			lower, upper := sides(box)
 			add(contender{name: "split", set: set, make: func() Learner {
@@ -263,6 +278,16 @@ func contenders(r *random.Source, d, n int) []contender {
 				},
 				counted: func(l Learner) []float64 { return l.(*Anytime).learner.Predict() },
 			})
+			size := 1 + r.IntN(7)
+			add(contender{name: "mini-batch", set: set, signed: true, make: func() Learner {
+				return must(NewMiniBatch(base(), size))
+			}})
+			add(contender{name: "importance", set: set, make: func() Learner { return must(NewImportance(base())) }})
+			add(contender{name: "doubling", set: set, make: func() Learner {
+				return must(NewDoubling("ogd", func(rounds int) (Learner, error) {
+					return NewSubgradientDescent(set, start, FixedHorizon(max(D, 1e-9), L, rounds))
+				}))
+			}})
 			add(contender{name: "linearized", set: set, make: func() Learner { return must(NewLinearized(base())) }})
 		}
 	}
@@ -283,6 +308,9 @@ func contenders(r *random.Source, d, n int) []contender {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
 			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
 				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+			}})
+			add(contender{name: "optimistic-md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
+				return must(NewOptimisticMirrorDescent(reg, start, Constant(eta), 0))
 			}})
 		} else if start := pointIn(r, set); reg.Map().Interior(start) {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
@@ -369,8 +397,9 @@ func hint(t tester, r *random.Source, l Learner, g []float64) {
 		}
 	case Hinted:
 		for range choice { // a second call replaces the first
-			if err := h.Hint([][]float64{noise, g}[r.IntN(2)]); err != nil {
-				t.Fatalf("hint: %v", err)
+			err := h.Hint([][]float64{noise, g}[r.IntN(2)])
+			if _, ok := l.(*OptimisticMirrorDescent); err != nil && !(ok && noregret.CodeOf(err) == noregret.BadInput) {
+				t.Fatalf("hint: %v", err) // hints that step out of the map's domain are refused
 			}
 		}
 	}
@@ -492,6 +521,13 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 		b, err := l.(Bounder).Bound(u)
 		if err != nil || math.IsNaN(b) {
 			t.Fatalf("%s: Bound(%v) = %v, %v", c.name, u, b, err)
+		}
+		if s, ok := l.(SharpBounder); ok {
+			sharp, err := s.SharpBound(u)
+			if err != nil || !(sharp <= b) {
+				t.Fatalf("%s: SharpBound(%v) = %v, %v, above %v", c.name, u, sharp, err, b)
+			}
+			b = sharp
 		}
 		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
 			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret,

@@ -209,6 +209,39 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	}
 }
 
+// SharpBound implements [SharpBounder]: R²/(2η_T) + ½Σ η_t‖g_t‖² for decreasing rates, where R is
+// the largest distance of u to a point of the set, in place of its diameter, for boxes and
+// Euclidean balls.
+func (l *SubgradientDescent) SharpBound(u []float64) (float64, error) {
+	b, err := l.Bound(u)
+	if err != nil || math.IsInf(b, 1) || l.rate.anyClosedSet() {
+		return b, err
+	}
+	r := reach(l.set, u)
+	st := &l.state.Rate
+	return min(b, orInf(float64(r*r/2*st.Rise.value())+float64(st.Spent.value()/2))), nil
+}
+
+// reach is at least the largest distance of u to a point of the set.
+func reach(set convex.Set, u []float64) float64 {
+	d := set.Diameter()
+	switch v := set.(type) {
+	case *convex.Box:
+		var s float64
+		for i, x := range u {
+			lower, upper := v.Bounds(i)
+			t := max(upper-x, x-lower)
+			s += float64(t * t)
+		}
+		return min(d, math.Sqrt(s)*(1+0x1p-40))
+	case *convex.Ball:
+		if v.Norm().P() == 2 {
+			return min(d, (v.Radius()+math.Sqrt(distanceSquared(u, v.Center())))*(1+0x1p-40))
+		}
+	}
+	return d
+}
+
 // comparatorTolerance is by how much a comparator may miss the set.
 const comparatorTolerance = 1e-9
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
@@ -54,7 +55,7 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := experiment.Parse("definition", b)
+	d, err := definition.Parse("definition", b)
 	if err != nil {
 		return err
 	}
@@ -193,5 +194,5 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *experimentAPI) schema(w http.ResponseWriter, _ *http.Request) error {
-	return web.WriteBytes(w, http.StatusOK, "application/schema+json", experiment.Schema)
+	return web.WriteBytes(w, http.StatusOK, "application/schema+json", definition.Schema)
 }

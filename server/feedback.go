@@ -36,8 +36,8 @@ func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
 	return a.units(w, r, experiment.KindExposures)
 }
 
-// units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The
-// answer is given when the events are durable.
+// units takes feedback or exposures. It verifies the tokens; the fold decides about everything
+// else.
 func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
 		Items []policy.FeedbackItem `json:"items"`
@@ -64,7 +64,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
-			err = noregret.BadInputf("metrics", "they are feedback: post them to /v1/feedback")
+			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
 		}
 		if err != nil {
 			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
@@ -95,25 +95,25 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		return err
 	}
 	for i, name := range names {
-		fates(f.Items, where[name], &outcomes[i])
+		placeOutcome(f.Items, where[name], &outcomes[i])
 	}
 	f.Count()
 	a.metrics.count(kind, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 
-// fates puts an outcome's items where they stood in the request.
-func fates(items []policy.ItemResult, where []int, o *experiment.Outcome) {
+// placeOutcome copies the items of an outcome to their places in the request.
+func placeOutcome(items []policy.ItemResult, where []int, o *experiment.Outcome) {
 	for j, i := range where {
 		if o.Err != nil || j >= len(o.Items) { // the experiment was deleted meanwhile
-			items[i] = policy.ItemResult{Status: policy.Rejected, Error: "the experiment is gone"}
+			items[i] = policy.ItemResult{Status: policy.Rejected, Error: "the experiment was deleted"}
 			continue
 		}
 		items[i] = o.Items[j]
 	}
 }
 
-// aggregates takes sums that a client formed itself.
+// aggregates takes sums that a client has computed itself.
 func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	var in policy.Aggregate
 	if err := web.ReadJSON(r, &in); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -195,7 +195,7 @@ hold_back: 0.1
 
 func (w *world) apply(text string) {
 	w.t.Helper()
-	d, err := experiment.Parse("d", []byte(text))
+	d, err := definition.Parse("d", []byte(text))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// metrics are what /metrics shows.
+// metrics are the metrics of /metrics.
 type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -72,7 +72,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// buildInfo is 1, with the program's version as labels.
+// buildInfo is a gauge of 1 with the program's version as labels.
 func buildInfo() prometheus.Collector {
 	version := "unknown"
 	if b, ok := debug.ReadBuildInfo(); ok {

@@ -41,7 +41,7 @@ type flagFailure struct {
 	ErrorDetails string `json:"errorDetails,omitempty"`
 }
 
-// targetingKey reads the unit out of an evaluation's context. Other fields of it are ignored.
+// targetingKey reads the unit from an evaluation's context and ignores other fields.
 func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	b, err := web.Body(r, "application/json")
 	if err != nil {
@@ -54,7 +54,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if absent(in["context"]) {
 		return "", &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
-			ErrorDetails: "want context.targetingKey, the unit",
+			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
 	if err := web.DecodeJSON(in["context"], &evaluation); err != nil {
@@ -63,7 +63,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if absent(evaluation["targetingKey"]) {
 		return "", &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
-			ErrorDetails: "want context.targetingKey, the unit",
+			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
 	var unit string
@@ -80,7 +80,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	return unit, nil, nil
 }
 
-// absent reports whether a member is left out, or null.
+// absent reports whether a member is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
@@ -94,7 +94,7 @@ func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) 
 	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
 }
 
-// exposure is the event that a decision was used.
+// exposure returns the event of a used decision.
 func exposure(t policy.Token) experiment.UnitsEvent {
 	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
 }
@@ -128,7 +128,7 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 
 // evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
 // often enough that no cached token grows older than half the shortest attribution window.
-// Immediate exposures of all of them are one write to the log.
+// The immediate exposures of all are one write to the log.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {

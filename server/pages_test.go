@@ -97,7 +97,7 @@ func wants(t *testing.T, page string, parts ...string) {
 	}
 }
 
-// TestPages: every page says what the report says.
+// TestPages: every page agrees with the report.
 func TestPages(t *testing.T) {
 	w, tokens := played(t, toy, "toy")
 	r, err := w.server.Report("toy")
@@ -177,7 +177,7 @@ func wellFormed(text string) error {
 	}
 }
 
-// TestPagesEmpty: an experiment of which nothing is known, and none at all.
+// TestPagesEmpty: pages of an experiment without data, and of a service without experiments.
 func TestPagesEmpty(t *testing.T) {
 	w := newWorld(t)
 	wants(t, w.text(200, "/"), "There are none yet")

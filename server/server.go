@@ -13,7 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
@@ -189,7 +189,7 @@ func (s *Server) Changed() <-chan struct{} { return s.live.Changed() }
 func (s *Server) Experiments() []policy.Summary { return s.live.Experiments() }
 
 // Definition returns an experiment's definition; do not change it.
-func (s *Server) Definition(name string) (*experiment.Definition, error) {
+func (s *Server) Definition(name string) (*definition.Definition, error) {
 	return s.live.Definition(name)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/policy"
 )
@@ -54,7 +55,7 @@ func (l *liveState) Experiments() []policy.Summary {
 }
 
 // Definition returns an experiment's definition.
-func (l *liveState) Definition(name string) (*experiment.Definition, error) {
+func (l *liveState) Definition(name string) (*definition.Definition, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if d := l.state.Definition(name); d != nil {

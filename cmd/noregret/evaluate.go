@@ -116,7 +116,7 @@ func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []
 	out.info = info
 	if info.Rows == 0 {
 		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
-			"there is not a single example in it")
+			"the input has no examples")
 	}
 	if len(labels.unknown) > 0 {
 		r.app.note("labels that training did not have count as negative: %s", listed(labels.unknown))

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // applyOptions are the flags of "noregret experiment apply".
@@ -50,21 +50,21 @@ func (o *applyOptions) Validate() error { return nil }
 
 // Run implements options.
 func (o *applyOptions) Run(ctx context.Context, a *app, files []string) error {
-	type definition struct {
+	type document struct {
 		name string
 		text []byte
 	}
-	var all []definition
+	var all []document
 	for _, file := range files {
 		text, err := a.readFile(file)
 		if err != nil {
 			return err
 		}
-		d, err := experiment.Parse(file, text)
+		d, err := definition.Parse(file, text)
 		if err != nil {
 			return err
 		}
-		all = append(all, definition{d.Name, text})
+		all = append(all, document{d.Name, text})
 	}
 	if o.dryRun {
 		for _, d := range all {

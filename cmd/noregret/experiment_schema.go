@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // schemaOptions are those of "noregret experiment schema", which has no flags.
@@ -31,6 +31,6 @@ func (schemaOptions) Validate() error { return nil }
 
 // Run implements options.
 func (schemaOptions) Run(_ context.Context, a *app, _ []string) error {
-	_, err := a.stdout.Write(experiment.Schema)
+	_, err := a.stdout.Write(definition.Schema)
 	return err
 }

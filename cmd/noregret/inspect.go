@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -40,8 +42,7 @@ list of {feature, a, b, change}.`
 
 // newInspectCommand makes "noregret inspect".
 func newInspectCommand(a *app) *cobra.Command {
-	opt := inspectOptions{top: 20}
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show a model's weights, options and history",
 		Long:  inspectLong,
@@ -55,32 +56,40 @@ func newInspectCommand(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], opt) },
-	}
-	s := cmd.Flags()
-	s.IntVar(&opt.top, "top", opt.top, "number of weights to show, 0 for all")
-	s.BoolVar(&opt.json, "json", opt.json, "print one JSON object")
-	s.StringVar(&opt.diff, "diff", opt.diff, "another model file to compare with")
-	return cmd
+	}, &inspectOptions{top: 20})
 }
 
-func (a *app) inspect(path string, opt inspectOptions) error {
-	if opt.top < 0 {
-		return outOfRange("--top", opt.top, "at least 0")
+// AddFlags implements options.
+func (o *inspectOptions) AddFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.top, "top", o.top, "number of weights to show, 0 for all")
+	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.StringVar(&o.diff, "diff", o.diff, "another model file to compare with")
+}
+
+// Validate implements options.
+func (o *inspectOptions) Validate() error {
+	if o.top < 0 {
+		return outOfRange("--top", o.top, "at least 0")
 	}
+	return nil
+}
+
+// Run implements options.
+func (o *inspectOptions) Run(_ context.Context, a *app, args []string) error {
+	path := args[0]
 	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
-	if opt.diff != "" {
-		other, err := loadModel(opt.diff)
+	if o.diff != "" {
+		other, err := loadModel(o.diff)
 		if err != nil {
 			return err
 		}
-		return a.diff(m, other, path, opt)
+		return o.writeDiff(a.stdout, m, other, path)
 	}
-	weights := topWeights(m, opt.top)
-	if !opt.json {
+	weights := topWeights(m, o.top)
+	if !o.json {
 		return writeInspection(a.stdout, m, path, weights)
 	}
 	return writeOrdered(a.stdout,
@@ -89,7 +98,7 @@ func (a *app) inspect(path string, opt inspectOptions) error {
 		"training", m.Training, "warnings", m.Warnings, "weights", weights)
 }
 
-// weight is a feature's weight as inspect shows it.
+// weight is a feature's weight in the output of inspect.
 type weight struct {
 	Feature   string  `json:"feature"`
 	Index     uint32  `json:"index"`
@@ -97,8 +106,8 @@ type weight struct {
 	Influence number  `json:"influence"`
 }
 
-// topWeights lists the weights of most influence, or of the largest size where influence is
-// unknown; all for top 0.
+// topWeights lists the weights with the most influence, or the largest ones where the influence is
+// unknown; top 0 means all.
 func topWeights(m *classify.Model, top int) []weight {
 	spread := map[uint32]float64{}
 	if m.Scaling != nil {

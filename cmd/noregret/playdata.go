@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/regret"
 )
 
@@ -46,10 +47,10 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 		return nil, noregret.Errorf(noregret.Usage, strings.Join(inputs, ", "),
 			"the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
 	}
-	if info.Rows*int64(info.Dim)*8 > mostExampleBytes {
+	if bytes := 8 * float64(info.Rows) * float64(info.Dim); bytes > mostExampleBytes {
 		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
-			"%d rows of %d features: as dense vectors they take more than %d MiB",
-			info.Rows, info.Dim, mostExampleBytes>>20)
+			"%d rows of %d features: as dense vectors they take %s of memory, want at most %s",
+			info.Rows, info.Dim, memory.Format(bytes), memory.Format(mostExampleBytes))
 	}
 	labels := make([]float64, len(info.Labels))
 	for i, l := range info.Labels {

@@ -30,8 +30,8 @@ func newModelReader(a *app, data *dataFlags, path, task string) (*modelReader, e
 	return &modelReader{model: m, lin: m.Linear(), data: data, app: a, task: task}, nil
 }
 
-// each calls f for every block and returns what there was. It reports on standard error what was
-// skipped.
+// each calls f for every block and returns the description of the data. It reports skipped lines on
+// standard error.
 func (r *modelReader) each(ctx context.Context, inputs []string,
 	f func(s *dataset.Stream, b *dataset.Block) error,
 ) (info dataset.Info, err error) {
@@ -75,7 +75,7 @@ func registerModel(cmd *cobra.Command, path *string) {
 	require(cmd, "model")
 }
 
-// labelMap tells the labels of data that a model is applied to.
+// labelMap maps the labels of data to which a model is applied.
 type labelMap struct {
 	model   *classify.Model
 	others  bool   // labels that training did not have count as negative
@@ -83,7 +83,7 @@ type labelMap struct {
 	unknown []string
 }
 
-// learn takes over the labels that have come up since.
+// learn adds the labels that the data have shown since the last call.
 func (l *labelMap) learn(s *dataset.Stream) error {
 	labels := s.Info().Labels
 	for _, x := range labels[len(l.classes):] {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -63,7 +64,7 @@ func (l *Learner) trend() bool {
 		}
 		x := l.missed[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
 		x = min(max(x, -2), 2)
-		s.Rise[i], s.Fall[i] = max(s.Rise[i]+x-1, 0), max(s.Fall[i]-x-1, 0)
+		s.Rise[i], s.Fall[i] = changepoint.CUSUMStep(s.Rise[i], s.Fall[i], x, 1)
 		if s.Rise[i] == 0 && s.Fall[i] == 0 && l.tauFreedom() > 0 {
 			s.Steady[i] = l.tau(i)
 		}

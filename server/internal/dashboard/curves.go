@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
 	"github.com/noregret/noregret/policy"
 )
 
-// objectivePicture is the objective over the versions.
+// objectivePicture plots the objective against the versions.
 func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot, error) {
 	p := theme.New("Objective", "policy version", "objective per unit")
 	end := versions(p, r)
@@ -55,7 +55,7 @@ func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot,
 	return p, nil
 }
 
-// regretPicture is the regret per unit against the best single arm over the versions.
+// regretPicture plots the regret per unit against the best single arm, by version.
 func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
 	if theme.narrow {
@@ -85,8 +85,8 @@ func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	return p, nil
 }
 
-// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best
-// single arm that they would flatten the picture, and reports whether there are any.
+// withoutBeginning drops the first steps of a line if they are so far below the rest and the best
+// single arm that they would flatten the picture, and reports whether it has dropped any.
 func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	if best == nil || len(value) == 0 {
 		return value, false
@@ -104,10 +104,10 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	return value[first:], first > 0
 }
 
-// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
-// now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
-// the control arm's mean of now.
-func guardrailPicture(theme frame, d *experiment.Definition, r *policy.Report, i int) (*plot.Plot, error) {
+// guardrailPicture plots a guardrail's metric against the versions, with its limit and its present
+// interval. For a change relative to the control arm it plots the metric itself and scales the
+// limit by the present mean of the control arm.
+func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)

@@ -45,7 +45,7 @@ func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, 
 	return parts(experimentPartNames, v)
 }
 
-// explained is what the explain page shows.
+// explained is the data of the page that explains a decision.
 type explained struct {
 	Name, Token, Fault string
 	E                  *policy.Explanation

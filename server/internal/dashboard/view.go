@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
 
@@ -28,7 +28,7 @@ type listed struct {
 	Time time.Time
 }
 
-// badness orders the states of guardrails.
+// badness orders the states of guardrails from good to bad.
 var badness = []policy.GuardState{"", policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardBreached}
 
 // listRows are the rows of the list of experiments.
@@ -69,7 +69,7 @@ func unitsOf(r *policy.Report) (n int64) {
 	return n
 }
 
-// armRow is an arm in the table.
+// armRow is an arm in the table of an experiment.
 type armRow struct {
 	Name, Value     string
 	Share           float64
@@ -84,7 +84,7 @@ type view struct {
 	Path       string
 	Unit       string
 	Units      int64
-	Definition *experiment.Definition
+	Definition *definition.Definition
 	ArmRows    []armRow
 	Pictures   []pictureOf
 	Events     []policy.NoteReport // the newest first
@@ -167,7 +167,7 @@ type bar struct {
 	Drawn    bool
 }
 
-// knownRow is what was known of an arm when the policy was made.
+// knownRow has the estimates of an arm when the policy was made.
 type knownRow struct {
 	Arm     string
 	Units   uint64

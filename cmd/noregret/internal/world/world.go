@@ -15,7 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -36,7 +36,7 @@ const (
 )
 
 //go:embed demo.yaml
-var definition []byte
+var definitionText []byte
 
 // clock is the service's clock, which the demonstration turns on.
 type clock struct {
@@ -64,7 +64,7 @@ type World struct {
 	settings   []float64 // α of each list: the grid's, the control arm's, then the fine ones
 	names      []string  // of the arms: the grid, then the control arm
 	grid       int       // number of arms of the grid
-	definition *experiment.Definition
+	definition *definition.Definition
 	limit      float64
 	window     time.Duration
 	length     time.Duration
@@ -77,7 +77,7 @@ type World struct {
 // New generates users and items and computes the truth about the arms of demo.yaml. The error says
 // so if no setting holds the guardrail among these users.
 func New(users int, seed uint64) (*World, error) {
-	def, err := experiment.Parse("demo.yaml", definition)
+	def, err := definition.Parse("demo.yaml", definitionText)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package experiment
+package definition
 
 import (
 	"encoding/json"
@@ -25,6 +25,10 @@ func (d *Definition) Validate() error {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	if d.Objective != nil {
+		_, err := d.Goals()
+		return err
 	}
 	return nil
 }
@@ -63,7 +67,8 @@ func oneOf(place, v string, allowed ...string) error {
 	return noregret.BadInputf(place, "%q: want %s", v, strings.Join(allowed, " or "))
 }
 
-func checkArmName(place, name string) error {
+// CheckArmName returns an error if an arm cannot have the name.
+func CheckArmName(place, name string) error {
 	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, unclear) {
 		return noregret.BadInputf(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
 	}
@@ -114,7 +119,7 @@ func (d *Definition) checkArms() error {
 	}
 	seen := map[string]int{}
 	for i, arm := range a.List {
-		if err := checkArmName(fmt.Sprintf("arms[%d].name", i), arm.Name); err != nil {
+		if err := CheckArmName(fmt.Sprintf("arms[%d].name", i), arm.Name); err != nil {
 			return err
 		}
 		if err := checkValue(fmt.Sprintf("arms[%d].value", i), arm.Value); err != nil {
@@ -152,7 +157,7 @@ func (d *Definition) checkGrid() error {
 			if err := checkValue(at, v); err != nil {
 				return err
 			}
-			if err := checkArmName(at, name+"="+text); err != nil {
+			if err := CheckArmName(at, name+"="+text); err != nil {
 				return err
 			}
 			if j, ok := equal[valueKey(v)]; ok {
@@ -174,7 +179,7 @@ func (d *Definition) checkGrid() error {
 			"list of arms with names", longest, maxArmName)
 	}
 	// Values with commas and equals signs could still give two points one name.
-	arms, err := d.expand()
+	arms, err := d.Expand()
 	if err != nil {
 		return err
 	}
@@ -223,13 +228,13 @@ func (d *Definition) checkControl() error {
 	if c == nil {
 		return nil
 	}
-	if err := checkArmName("control.arm", c.Arm); err != nil {
+	if err := CheckArmName("control.arm", c.Arm); err != nil {
 		return err
 	}
 	if err := checkValue("control.value", c.Value); err != nil {
 		return err
 	}
-	arms, err := d.expand()
+	arms, err := d.Expand()
 	if err != nil {
 		return err
 	}
@@ -295,7 +300,7 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 			{"numerator", m.Numerator},
 			{"denominator", m.Denominator},
 		} {
-			if o := d.metric(part.name); o == nil || o.Kind == "ratio" {
+			if o := d.Metric(part.name); o == nil || o.Kind == "ratio" {
 				return noregret.BadInputf(place+"."+part.field, "%q: want the name of a mean or a count", part.name)
 			}
 		}
@@ -307,7 +312,7 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Numerator != "" || m.Denominator != "" {
 		return noregret.BadInputf(place, "%q is no ratio and has no numerator and denominator", m.Name)
 	}
-	low, high := m.interval()
+	low, high := m.Interval()
 	if m.Range != nil && (len(m.Range) != 2 || !within(m.Range[0]) || !within(m.Range[1]) || m.Range[0] >= m.Range[1]) {
 		return noregret.BadInputf(place+".range", "%v: want two numbers of size at most %v, the lower first", m.Range,
 			largest)
@@ -324,37 +329,6 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	return nil
 }
 
-// largest is the greatest size of an observation, a limit, a weight or a parameter: sums of a
-// billion units' squares and their products with weights stay far inside float64.
-const largest = 1e15
-
-func within(v float64) bool { return math.Abs(v) <= largest }
-
-func isWeight(v float64) bool { return v >= 1/largest && v <= largest }
-
-// interval is where observations lie.
-func (m *Metric) interval() (low, high float64) {
-	switch {
-	case len(m.Range) == 2:
-		return m.Range[0], m.Range[1]
-	case m.Kind == "count":
-		return 0, largest
-	}
-	return -largest, largest
-}
-
-// metric is the metric of that name, or nil.
-func (d *Definition) metric(name string) *Metric {
-	if i := d.metricIndex(name); i >= 0 {
-		return &d.Metrics[i]
-	}
-	return nil
-}
-
-func (d *Definition) metricIndex(name string) int {
-	return slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == name })
-}
-
 func (d *Definition) checkObjective() error {
 	if d.Objective == nil {
 		if d.Policy.Kind == "pasto" {
@@ -367,7 +341,7 @@ func (d *Definition) checkObjective() error {
 	}
 	for i, g := range d.Objective.Goals {
 		place := fmt.Sprintf("objective.goals[%d]", i)
-		m := d.metric(g.Metric)
+		m := d.Metric(g.Metric)
 		switch {
 		case m == nil:
 			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
@@ -387,31 +361,11 @@ func (d *Definition) checkObjective() error {
 	return nil
 }
 
-func (d *Definition) metricNames() string {
-	var names []string
-	for _, m := range d.Metrics {
-		names = append(names, m.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// limit is the guardrail's limit; up reports whether it is a lower one, relative whether it is a
-// change.
-func (g *Guardrail) limit() (limit float64, up, relative bool, given int) {
-	for i, v := range []*float64{g.Min, g.Max, g.MinChange, g.MaxChange} {
-		if v != nil {
-			limit, up, relative = *v, i%2 == 0, i >= 2
-			given++
-		}
-	}
-	return limit, up, relative, given
-}
-
 func (d *Definition) checkGuardrails() error {
 	for i := range d.Guardrails {
 		g, place := &d.Guardrails[i], fmt.Sprintf("guardrails[%d]", i)
-		m := d.metric(g.Metric)
-		limit, _, relative, given := g.limit()
+		m := d.Metric(g.Metric)
+		limit, _, relative, given := g.Limit()
 		switch {
 		case m == nil:
 			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
@@ -457,7 +411,7 @@ func (d *Definition) checkPolicy() error {
 	if d.ExplorationFloor != 0 {
 		return noregret.BadInputf("exploration_floor", "%v: a fixed policy explores nothing", d.ExplorationFloor)
 	}
-	arms, err := d.expand()
+	arms, err := d.Expand()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package experiment
+package definition
 
 import (
 	"bytes"
@@ -294,8 +294,9 @@ func quote(s string) []byte {
 	return b
 }
 
-// readValue reads one JSON value that did not come in a definition, by the rules of one that did.
-func readValue(place string, data []byte) (*node, error) {
+// ReadValue reads one JSON value by the rules for the values of arms in a definition, and returns
+// it in compact form. The place is that of errors.
+func ReadValue(place string, data []byte) (json.RawMessage, error) {
 	n, err := readJSON(place, data)
 	if err != nil {
 		return nil, err
@@ -306,7 +307,7 @@ func readValue(place string, data []byte) (*node, error) {
 	if k := n.huge(); k != nil {
 		return nil, noregret.BadInputf(at(place, k.line), "%v: want a number that a float64 can hold", k)
 	}
-	return n, nil
+	return n.json(nil), nil
 }
 
 // huge returns the first number of the tree that a float64 cannot hold, or nil.
@@ -391,8 +392,8 @@ func valueKey(v json.RawMessage) string {
 	return string(n.key(nil))
 }
 
-// sameValue reports whether two JSON values are equal as values, however they are written.
-func sameValue(a, b json.RawMessage) bool {
+// SameValue reports whether two JSON values are equal as values, however they are written.
+func SameValue(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b) || valueKey(a) == valueKey(b)
 }
 

@@ -1,26 +1,56 @@
 package server
 
 import (
-	"bufio"
-	"context"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
 )
 
-// TestHostile sends what should not be sent, and wants the exact answer that docs/service.md
+// TestDocument: every route is in the OpenAPI document and the other way round, with its role and
+// its parameters.
+func TestDocument(t *testing.T) {
+	w := newWorld(t)
+	paths := doc().all["paths"].(map[string]any)
+	in := map[string]bool{}
+	for _, rt := range w.server.router.all {
+		key := rt.Method + " " + strings.TrimSuffix(rt.Pattern, "{$}")
+		in[key] = true
+		op, _ := follow(t, "paths", strings.TrimSuffix(rt.Pattern, "{$}"), strings.ToLower(rt.Method))
+		if op == nil {
+			t.Errorf("%s is not in the document", key)
+			continue
+		}
+		if summary, _ := op["summary"].(string); rt.Role != access.Anyone &&
+			!strings.Contains(summary, "role "+string(rt.Role)) {
+			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.Role)
+		}
+		if _, open := op["security"]; open != (rt.Role == access.Anyone) {
+			t.Errorf("%s: the document and the route differ in who may", key)
+		}
+		if op["operationId"] == nil || op["responses"] == nil {
+			t.Errorf("%s: no operationId or responses", key)
+		}
+	}
+	for path, v := range paths {
+		for method := range v.(map[string]any) {
+			if key := strings.ToUpper(method) + " " + path; method != "parameters" && !in[key] {
+				t.Errorf("the document has %s, which is no route", key)
+			}
+		}
+	}
+	status, b := w.do("GET", "/openapi.json", "")
+	if status != 200 || !bytes.Contains(b, []byte(`"openapi":"3.1.0"`)) {
+		t.Errorf("status %d: %.100s", status, b)
+	}
+}
+
+// TestHostile sends bad requests and wants the exact answer that docs/service.md
 // promises. The state must be the same afterwards.
 func TestHostile(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })
@@ -237,96 +267,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestOtherSites: what a page of another site makes a browser send changes nothing, with access
-// tokens or without.
-func TestOtherSites(t *testing.T) {
-	w := newWorld(t)
-	w.apply(toy)
-	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
-		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden ||
-			!strings.Contains(string(b), "the request comes from another site") {
-			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
-		}
-	}
-	if p := w.server.Policy("toy"); p.State != policy.Running {
-		t.Errorf("it is %s", p.State)
-	}
-}
-
-// TestHostileItems: items of feedback are judged one by one, with the fates that docs/service.md
-// promises.
-func TestHostileItems(t *testing.T) {
-	w := newWorld(t)
-	w.apply(toy)
-	good := w.decide("toy", "ann")[0].Token
-	page, err := os.ReadFile("../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other,
-		err := policy.NewSigner(policy.Keys{
-		Current: 1,
-		Secrets: map[byte][]byte{1: []byte("somebody else's secret")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := other.Append(nil, policy.Token{Experiment: "toy", Version: 1, Propensity: 1, Time: w.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stranger := string(b)
-	for _, c := range []struct {
-		name, token string
-		metrics     map[string]float64
-		status      policy.ItemStatus
-		text        string
-	}{
-		{"a genuine token", good, map[string]float64{"x": 1}, "accepted", ""},
-		{"a token that is replayed", good, map[string]float64{"x": 1}, "duplicate", ""},
-		{
-			"a forged signature", tamper(good),
-			map[string]float64{"x": 1},
-			"rejected",
-			"the token cannot be read or was changed",
-		},
-		{
-			"a token of another key", stranger,
-			map[string]float64{"x": 1},
-			"rejected",
-			"the token cannot be read or was changed",
-		},
-		{"no token", "", map[string]float64{"x": 1}, "rejected", "the token cannot be read or was changed"},
-		{
-			"a token of 2000 characters", strings.Repeat("A", 2000),
-			map[string]float64{"x": 1},
-			"rejected",
-			"the token cannot be read or was changed",
-		},
-		{
-			"an unknown metric", good,
-			map[string]float64{"z": 1},
-			"rejected",
-			"metrics.z: it is no metric: want one of x, y",
-		},
-		{
-			"a value out of its range", good,
-			map[string]float64{"y": 11},
-			"rejected",
-			"metrics.y: 11: want a number in [-10, 10]",
-		},
-		{"no metrics", good, nil, "rejected", "metrics: none: want at least one of x, y"},
-	} {
-		f := w.post("/v1/feedback", item{c.token, c.metrics})
-		if len(f.Items) != 1 || f.Items[0].Status != c.status || f.Items[0].Error != c.text {
-			t.Errorf("%s: %+v", c.name, f)
-		}
-		if row := fmt.Sprintf("| %s | 200 | %s", c.name, c.status); !strings.Contains(string(page), row) {
-			t.Errorf("docs/service.md lacks the row %s", row)
-		}
-	}
-}
-
 func bomb() string {
 	b := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'j'; c++ {
@@ -334,116 +274,4 @@ func bomb() string {
 		b += string(c) + ": &" + string(c) + " [*" + strings.Repeat(p+",*", 9) + p + "]\n"
 	}
 	return b
-}
-
-// TestSlowAndRaw: clients that send slowly are cut off, headers beyond the limit refused.
-func TestSlowAndRaw(t *testing.T) {
-	const post = "POST /v1/experiments/x/decide HTTP/1.1\r\nHost: localhost\r\n"
-	answers(t, 150*time.Millisecond, map[string][2]string{
-		"slow headers": {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", ""},
-		"a slow body": {
-			post + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-			"HTTP/1.1 400 Bad Request",
-		},
-	})
-	answers(t, time.Minute, map[string][2]string{
-		"headers of 1 MB": {"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 1<<20) +
-			"\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
-		"no HTTP": {"\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-		"two lengths": {"POST /v1/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-			"1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 400 Bad Request"},
-		"a path that climbs": {
-			"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-			"HTTP/1.1 404 Not Found",
-		},
-		"the host of another": {
-			"POST /v1/feedback HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}",
-			"HTTP/1.1 421 Misdirected Request",
-		},
-	})
-}
-
-// answers sends bytes to a service that gives a request the time, and compares the first line of
-// the answer; "" is a connection that is closed without one. On a busy machine even the headers of
-// a slow request may come too late, so that one that wants an answer is sent again.
-func answers(t *testing.T, requestTime time.Duration, cases map[string][2]string) {
-	t.Helper()
-	noLeaks(t)
-	s, err := New(Config{Data: t.TempDir(), FS: vfs.NewMem(), Tick: time.Hour, RequestTime: requestTime})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l, nil, time.Minute) }()
-	for name, c := range cases {
-		send, want := c[0], c[1]
-		var line string
-		for range 20 {
-			conn, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			go func() { _, _ = io.WriteString(conn, send) }()
-			line, err = bufio.NewReader(conn).ReadString('\n')
-			_ = conn.Close()
-			if line != "" || want == "" && errors.Is(err, io.EOF) {
-				break
-			}
-		}
-		if strings.TrimSpace(line) != want {
-			t.Errorf("%s: %q, want %q", name, line, want)
-		}
-	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestTooMuchAtOnce: a request that becomes more than the log takes at once is refused, and the log
-// stays well.
-func TestTooMuchAtOnce(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
-	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
-	body := `{"units": ["` + strings.Repeat(`a","`, 50_000) + `a"]}`
-	w.get(413, nil, "POST", "/v1/experiments/toy/decide", body)
-	w.get(200, nil, "GET", "/readyz", "")
-	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
-}
-
-// TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go
-// on, and a new service on the same disk has all that was acknowledged.
-func TestDiskFails(t *testing.T) {
-	mem := vfs.NewCrashableMem()
-	var broken errorfs.Toggle
-	broken.Injector = errorfs.ErrInjected.If(errorfs.Writes)
-	w := newLeakyWorld(t, func(c *Config) { c.FS = errorfs.Wrap(mem, &broken) })
-	w.apply(toy)
-	d := w.decide("toy", "a", "b")
-	if f := w.post("/v1/feedback", item{d[0].Token, map[string]float64{"x": 1}}); f.Accepted != 1 {
-		t.Fatalf("%+v", f)
-	}
-	broken.On()
-	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
-	broken.Off()
-	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
-	w.get(503, nil, "GET", "/readyz", "")
-	w.get(200, nil, "GET", "/livez", "")
-	if len(w.decide("toy", "c")) != 1 {
-		t.Error("decisions stopped")
-	}
-	w.http.Close()
-	_ = w.server.Close() // it reports the failure
-	w.config.FS = mem.CrashClone(vfs.CrashCloneCfg{})
-	w.start()
-	r, err := w.server.Report("toy")
-	if err != nil || r.Feedback.Accepted < 1 {
-		t.Errorf("%+v %v", r, err)
-	}
 }

@@ -1,4 +1,4 @@
-package experiment
+package definition
 
 import (
 	"encoding/json"
@@ -215,4 +215,17 @@ func presets() Definition {
 		Exposure:          "reported",
 		OpenTokens:        1_000_000,
 	}
+}
+
+// UnmarshalJSON reads any of the forms that [Arms.MarshalJSON] writes.
+func (a *Arms) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, &a.List)
+	}
+	var f armsForm
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	*a = Arms{Grid: f.Grid, Box: f.Box, Nodes: f.Nodes, Every: f.Every}
+	return nil
 }

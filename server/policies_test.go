@@ -20,8 +20,8 @@ metrics: [{name: x, range: [0, 1e15]}]
 policy: {kind: fixed, split: {a: .5, b: .5}}
 `
 
-// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that who reads it
-// decides as the service does, whatever is in it.
+// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that its
+// readers decide as the service does, whatever it contains.
 func TestPolicyBytes(t *testing.T) {
 	w := newWorld(t)
 	w.apply(escapes)

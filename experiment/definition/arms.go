@@ -1,21 +1,19 @@
-package experiment
+package definition
 
 import (
 	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 )
 
-// expand lists the arms: those of the list, all points of the grid in the order of the parameters'
+// Expand lists the arms: those of the list, all points of the grid in the order of the parameters'
 // names, the last one fastest; none for a box, whose points the policy chooses. A control arm with
 // a value of its own is not among them.
-func (d *Definition) expand() ([]policy.Arm, error) {
+func (d *Definition) Expand() ([]policy.Arm, error) {
 	if d.Arms.Grid == nil {
 		return slices.Clone(d.Arms.List), nil
 	}
@@ -47,7 +45,7 @@ func (d *Definition) expand() ([]policy.Arm, error) {
 			}
 			index[i] = 0
 		}
-		if err := checkArmName("arms.grid", arms[k].Name); err != nil {
+		if err := CheckArmName("arms.grid", arms[k].Name); err != nil {
 			return nil, err
 		}
 	}
@@ -74,8 +72,8 @@ func valueText(value json.RawMessage) string {
 // pointForm are the names of a box's points.
 var pointForm = regexp.MustCompile(`^point-[0-9]+$`)
 
-// sides lists the box's parameters in the order of their names.
-func (d *Definition) sides() (names []string, low, high []float64) {
+// Sides lists the box's parameters in the order of their names.
+func (d *Definition) Sides() (names []string, low, high []float64) {
 	names = slices.Sorted(maps.Keys(d.Arms.Box))
 	for _, n := range names {
 		low, high = append(low, d.Arms.Box[n].Low), append(high, d.Arms.Box[n].High)
@@ -83,13 +81,14 @@ func (d *Definition) sides() (names []string, low, high []float64) {
 	return names, low, high
 }
 
-// point is the arm of a point of the box.
-func point(names []string, number int, x []float64) policy.Arm {
-	var b strings.Builder
-	for i, n := range names {
-		b.WriteString([]string{"{", ","}[min(i, 1)])
-		b.WriteString(strconv.Quote(n) + ":" + strconv.FormatFloat(x[i], 'g', -1, 64))
+// NamedArms lists all arms with a name in the definition, including the control arm.
+func (d *Definition) NamedArms() ([]policy.Arm, error) {
+	arms, err := d.Expand()
+	if err != nil {
+		return nil, err
 	}
-	b.WriteString("}")
-	return policy.Arm{Name: "point-" + strconv.Itoa(number+1), Value: json.RawMessage(b.String())}
+	if c := d.Control; c != nil && c.Value != nil {
+		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
+	}
+	return arms, nil
 }
