@@ -182,7 +182,8 @@ func TestMiniBatchSteps(t *testing.T) {
 }
 
 func TestRunStructSVM(t *testing.T) {
-	rows, now := 4000, time.Duration(0)
+	t.Parallel()
+	rows, now := testsize.Of(4000, 2000), time.Duration(0)
 	if os.Getenv("NOREGRET_FULL") != "" {
 		rows = 0
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
@@ -191,7 +192,8 @@ func (g *watch) Next(x []float64) (loss.Function, error) {
 }
 
 func TestL3IdentityAndMean(t *testing.T) {
-	const rounds, seeds, l = 40, 2000, 1.5
+	const rounds, l = 40, 1.5
+	seeds := testsize.Of(2000, 150)
 	for _, set := range []convex.Set{
 		must(convex.NewBall([]float64{1, 2}, 0.5)), must(convex.NewBox([]float64{-1, 0, 2}, []float64{0, 2, 2})),
 		must(convex.NewSimplex(3)),
@@ -226,11 +228,11 @@ func TestL3IdentityAndMean(t *testing.T) {
 					if math.Abs(c.Regret-want) > 1e-12*rounds {
 						t.Fatalf("seed %d: regret %v, by the identity %v", seed, c.Regret, want)
 					}
-					mean += c.Regret / seeds
-					square += c.Regret * c.Regret / seeds
+					mean += c.Regret / float64(seeds)
+					square += c.Regret * c.Regret / float64(seeds)
 					floor = g.Floor(rounds)
 				}
-				sd := math.Sqrt(max(square-mean*mean, 0) / seeds)
+				sd := math.Sqrt(max(square-mean*mean, 0) / float64(seeds))
 				if math.Abs(mean-floor) > 4*sd+1e-9 {
 					t.Errorf("mean regret %v ± %v, the exact expectation is %v", mean, sd, floor)
 				}

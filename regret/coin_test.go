@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -74,7 +75,7 @@ func TestL5Theorem(t *testing.T) {
 	for rounds := 1; rounds <= 60; rounds++ {
 		all = append(all, rounds)
 	}
-	for _, rounds := range append(all, 150, 299, 1500) {
+	for _, rounds := range append(all, 150, 299, testsize.Of(1500, 400)) {
 		a := must(regret.NewCoinAdversary(rounds))
 		for name, bet := range bettors(rounds) {
 			r := must(regret.PlayCoin(&bettor{bet: bet}, a))
@@ -92,17 +93,18 @@ func TestL5Theorem(t *testing.T) {
 
 // TestL5Random: the wealth is 1/C_T of the best in expectation, for any bettor.
 func TestL5Random(t *testing.T) {
-	const rounds, seeds = 8, 4000
+	const rounds = 8
+	seeds := testsize.Of(4000, 500)
 	for name, bet := range bettors(rounds) {
 		var mean, square, c float64
 		for seed := range uint64(seeds) {
 			r := must(regret.PlayCoin(&bettor{bet: bet}, must(regret.NewRandomCoin(rounds, seed))))
 			share := math.Exp(r.LogWealth - r.LogBest)
-			mean += share / seeds
-			square += share * share / seeds
+			mean += share / float64(seeds)
+			square += share * share / float64(seeds)
 			c = math.Exp(-r.LogConstant)
 		}
-		if sd := math.Sqrt((square - mean*mean) / seeds); math.Abs(mean-c) > 4*sd {
+		if sd := math.Sqrt((square - mean*mean) / float64(seeds)); math.Abs(mean-c) > 4*sd {
 			t.Errorf("%s: mean share %v ± %v, want %v", name, mean, sd, c)
 		}
 	}
@@ -166,10 +168,10 @@ func TestL6Long(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{
-		"ogd-unbounded", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl",
-		"ftrl-proximal",
-	} {
+	names := []string{
+		"ogd-unbounded", "ftrl-proximal", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl",
+	}
+	for _, name := range names[:testsize.Of(len(names), 2)] {
 		c := play(t, must(must(oco.Find(name)).New(problem(g.Set(), 1000, f), nil)), g, 1000)
 		trap := g.(*regret.BettingTrap)
 		round, _ := trap.Refuted()
