@@ -140,7 +140,7 @@ func historyChild(seed string, r io.Reader, w io.Writer) error {
 		if _, err := state.Apply(uint64(i+1), e); err != nil {
 			return err
 		}
-		if i == len(events)-1 || random.IntN(testsize.Of(5, 6)) == 0 {
+		if i == len(events)-1 || random.IntN(5) == 0 {
 			digest, err := state.Digest()
 			if err != nil {
 				return err

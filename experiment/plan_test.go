@@ -43,8 +43,8 @@ func TestPlanOnce(t *testing.T) {
 		return newLearner(d, arms, split)
 	}
 	defer func() { makeLearner = newLearner }()
-	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: " +
-		"[{metric: m}]}\n"
+	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\n" +
+		"objective: {goals: [{metric: m}]}\n"
 	s, position := NewState(), uint64(0)
 	for _, c := range []struct {
 		text string
