@@ -36,7 +36,7 @@ type Bounder interface {
 }
 
 // SharpBounder is a learner whose run says more than its theorem states: [SubgradientDescent],
-// [AdaGrad] and [OnlineNewtonStep].
+// [AdaGrad], [FullMatrixAdaGrad] and [OnlineNewtonStep].
 type SharpBounder interface {
 	Bounder
 	// SharpBound is a bound as Bound is, and never above it.
