@@ -14,12 +14,22 @@ import (
 func TestConfidentDamaged(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	means := pastotest.Table(t, []float64{2, 0, 1}, []float64{-2, 2, 0})
+	var played []byte
 	learned := func() *Learner {
 		l, err := New(f, 3, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		pastotest.Play(t, l, means, 2, 50, 1, random.New(1, "damaged"))
+		if played == nil {
+			pastotest.Play(t, l, means, 2, 50, 1, random.New(1, "damaged"))
+			if played, err = l.MarshalBinary(); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		if err := l.UnmarshalBinary(played); err != nil {
+			t.Fatal(err)
+		}
 		return l
 	}
 	for name, damage := range map[string]func(s *state){
