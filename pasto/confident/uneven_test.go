@@ -200,7 +200,7 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 				}
 				if l.s.Changes == 0 {
 					last = append(last[:0], l.Deployed()...)
-				} else if l.s.Fresh+l.s.Few > 0 && !slices.Equal(last, l.Deployed()) {
+				} else if l.s.Unobserved+l.s.Underobserved > 0 && !slices.Equal(last, l.Deployed()) {
 					moved = true
 				}
 			})
@@ -282,7 +282,7 @@ func TestRiskIsBoundedByStakes(t *testing.T) {
 		v := g.Value(l.s.Mean[2*k : 2*k+2])
 		low, high = min(low, v), max(high, v)
 	}
-	if l.miss(); !(l.options.Shrink*l.curve[1]*l.squared[5] > high-low) {
+	if l.computeStandardErrors(); !(l.options.Shrink*l.curve[1]*l.squared[5] > high-low) {
 		t.Fatalf("squared error %v: want one of which the price is above the range %v", l.squared[5], high-low)
 	}
 	l.risk()
