@@ -167,7 +167,7 @@ func (l *FullMatrixAdaGrad) project(shift float64) error {
 	}
 	gap, err := l.space.Project(l.next, l.h, l.next, l.set, fullMatrixTolerance)
 	if err != nil && (noregret.CodeOf(err) != noregret.Diverged || !(gap < math.Inf(1))) ||
-		!finite(maxAbs(l.next)) {
+		!finite(vec.MaxAbs(l.next)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %v", err)
 		return l.failed
 	}
