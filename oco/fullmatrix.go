@@ -169,7 +169,7 @@ func (l *FullMatrixAdaGrad) project() error {
 	}
 	gap, err := l.space.Project(l.next, l.h, l.next, l.set, l.tolerance())
 	if err != nil && (noregret.CodeOf(err) != noregret.Diverged || !(gap < math.Inf(1))) ||
-		!finite(maxAbs(l.next)) {
+		!finite(vec.MaxAbs(l.next)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %v", err)
 		return l.failed
 	}
