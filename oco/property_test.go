@@ -518,7 +518,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 // scaleFree are the learners that claim it.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad",
+	"linear-leader", "optimistic-adagrad", "adagrad-full",
 }
 
 func TestScaleFree(t *testing.T) {

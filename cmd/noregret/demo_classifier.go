@@ -173,7 +173,7 @@ func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint
 		if err != nil {
 			return nil, err
 		}
-		e := evaluateCommand{newLabels: string(dataset.UnseenError)}
+		e := evaluateOptions{newLabels: string(dataset.UnseenError)}
 		result2, err := e.measure(ctx, r, []string{test})
 		if err != nil {
 			return nil, err

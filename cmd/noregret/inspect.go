@@ -38,7 +38,9 @@ changed most.
 With --json the output is one object: measure, algorithm, labels, dim, intercept, threshold,
 options, data, training, warnings, and weights, a list of {feature, index, weight, influence};
 with --diff it is settings, a list of {name, a, b}, changed_weights, their number, and weights, a
-list of {feature, a, b, change}.`
+list of {feature, a, b, change}. Of a model of several classes or labels it has task, labels and, in
+the place of intercept, threshold and weights, models, a list of {label, intercept, threshold,
+weights}.`
 
 // newInspectCommand makes "noregret inspect".
 func newInspectCommand(a *app) *cobra.Command {
@@ -77,16 +79,24 @@ func (o *inspectOptions) Validate() error {
 // Run implements options.
 func (o *inspectOptions) Run(_ context.Context, a *app, args []string) error {
 	path := args[0]
-	m, err := loadModel(path)
+	c, err := loadModel(path)
 	if err != nil {
 		return err
 	}
+	m, ok := c.(*classify.Model)
 	if o.diff != "" {
 		other, err := loadModel(o.diff)
 		if err != nil {
 			return err
 		}
-		return o.writeDiff(a.stdout, m, other, path)
+		b, both := other.(*classify.Model)
+		if !ok || !both {
+			return noregret.Errorf(noregret.Usage, "--diff", "it compares models of two classes")
+		}
+		return o.writeDiff(a.stdout, m, b, path)
+	}
+	if !ok {
+		return o.showMulti(a.stdout, c.(*classify.MultiModel), path)
 	}
 	weights := topWeights(m, o.top)
 	if !o.json {
@@ -148,22 +158,24 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 	if err := printModel(w, m, path); err != nil {
 		return err
 	}
-	options, err := settings(m)
-	if err != nil {
+	if err := writeSettings(w, m.Options); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nOptions")
-	g := table{left: map[int]bool{1: true}}
-	for _, s := range options {
-		g.add("  "+s.name, s.value)
-	}
-	if err := g.write(w); err != nil {
-		return err
-	}
-	if err := writeHistory(w, m); err != nil {
+	if err := writeHistory(w, m.Training); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
+	if err := writeWeights(w, weights); err != nil {
+		return err
+	}
+	for _, s := range m.Warnings {
+		fmt.Fprintf(w, "\nWarning: %s\n", s)
+	}
+	return nil
+}
+
+// writeWeights prints weights with their influence.
+func writeWeights(w io.Writer, weights []weight) error {
 	t := table{}
 	t.add("  feature", "weight", "influence")
 	for _, x := range weights {
@@ -173,22 +185,16 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 		}
 		t.add("  "+x.Feature, short(x.Weight), influence)
 	}
-	if err := t.write(w); err != nil {
-		return err
-	}
-	for _, s := range m.Warnings {
-		fmt.Fprintf(w, "\nWarning: %s\n", s)
-	}
-	return nil
+	return t.write(w)
 }
 
-func writeHistory(w io.Writer, m *classify.Model) error {
+func writeHistory(w io.Writer, training classify.ModelTraining) error {
 	fmt.Fprintln(w, "\nHistory (* is this model)")
 	g := table{}
 	g.add("  candidate", "examples", "progressive", "held out", "threshold", "level", "step scale")
-	for i, e := range m.Training.History {
+	for i, e := range training.History {
 		mark := "  "
-		if i == m.Training.Chosen {
+		if i == training.Chosen {
 			mark = "* "
 		}
 		g.add(mark+e.Candidate, strconv.FormatInt(e.Examples, 10), numberOf(e.Progressive).String(),
@@ -200,8 +206,19 @@ func writeHistory(w io.Writer, m *classify.Model) error {
 // setting is an option by its name in the model file.
 type setting struct{ name, value string }
 
-// settings lists the options of a model in the order of the file.
-func settings(m *classify.Model) ([]setting, error) { return flatten("", m.Options) }
+// writeSettings prints the options of a model in the order of the file.
+func writeSettings(w io.Writer, o classify.ModelOptions) error {
+	options, err := flatten("", o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nOptions")
+	g := table{left: map[int]bool{1: true}}
+	for _, s := range options {
+		g.add("  "+s.name, s.value)
+	}
+	return g.write(w)
+}
 
 // flatten lists the fields of v, as JSON writes them, with their paths.
 func flatten(path string, v any) ([]setting, error) {

@@ -105,10 +105,10 @@ func checkWritable(path string) error {
 	return noregret.Errorf(noregret.Internal, path, "the file cannot be written: %w", err)
 }
 
-// loadModel is [classify.LoadModel] for a path from the command line.
-func loadModel(path string) (*classify.Model, error) {
+// loadModel is [classify.LoadClassifier] for a path from the command line.
+func loadModel(path string) (classify.Classifier, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return nil, noregret.BadInputf(path, "it is a directory; name a model file")
+		return nil, noregret.Errorf(noregret.BadInput, path, "it is a directory; name a model file")
 	}
-	return classify.LoadModel(path)
+	return classify.LoadClassifier(path)
 }
