@@ -385,7 +385,7 @@ func hint(t tester, r *random.Source, l Learner, g []float64) {
 	t.Helper()
 	noise := make([]float64, len(g))
 	for i := range noise {
-		noise[i] = g[i] + r.NormFloat64()*maxAbs(g)
+		noise[i] = g[i] + r.NormFloat64()*vec.MaxAbs(g)
 	}
 	choice := r.IntN(3)
 	switch h := l.(type) {
@@ -625,7 +625,7 @@ func TestRegretBoundSmooth(t *testing.T) {
 					best += f.Value(u)
 					exactBest += f.(scaledDistance).SquaredDistance.Value(u)
 				}
-				far := maxAbs(u) * maxAbs(u) * 1e-15 * float64(n) * smooth
+				far := vec.MaxAbs(u) * vec.MaxAbs(u) * 1e-15 * float64(n) * smooth
 				if b := must(l.Bound(u)); paid-best > b+1e-9*math.Abs(b)+1e-12*(paid+best)+far {
 					t.Fatalf("gradual on %v: regret %v against %v is above the bound %v", set, paid-best, u, b)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019,
@@ -143,7 +144,7 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 				l.next[i] = x[i] - float64(eta*v)
 			}
 		}
-		if !finite(maxAbs(l.next)) {
+		if !finite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.set.Project(l.next, l.next)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // structSVM is the F₁ struct-SVM problem (Joachims 2005, "SVMperf") on fixed rows,
@@ -13,7 +14,7 @@ import (
 //	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,   Δ = 1 - F₁(y, ȳ),
 //
 // with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline
-// for comparisons only. All rows weigh the same.
+// for comparisons only. All rows have the same weight.
 type structSVM struct {
 	rows     []classify.Example
 	pos, neg []int // the rows of each class; sorted by score as a side effect of mostViolated
@@ -48,16 +49,8 @@ type cut struct {
 	flippedPos, flippedNeg int
 }
 
-// violation is delta - ⟨w, g⟩: the ξ that the cut asks for.
-func (c *cut) violation(w []float64) float64 { return c.delta - inner(w, c.g) }
-
-func inner(a, b []float64) float64 {
-	var sum float64
-	for i, v := range a {
-		sum += float64(v * b[i])
-	}
-	return sum
-}
+// violation is delta - ⟨w, g⟩, the ξ that the cut requires.
+func (c *cut) violation(w []float64) float64 { return c.delta - vec.DotInOrder(w, c.g) }
 
 // f1Loss is Δ = 1 - F₁ with n₊ positives of which fn are missed, and fp false positives.
 func f1Loss(positives, fn, fp int) float64 {
@@ -148,10 +141,10 @@ func newCutQP(c float64, dim int) *cutQP {
 func (q *cutQP) add(c cut) {
 	row := make([]float64, len(q.cuts)+1)
 	for k := range q.cuts {
-		row[k] = inner(c.g, q.cuts[k].g)
+		row[k] = vec.DotInOrder(c.g, q.cuts[k].g)
 		q.gram[k] = append(q.gram[k], row[k])
 	}
-	row[len(q.cuts)] = inner(c.g, c.g)
+	row[len(q.cuts)] = vec.DotInOrder(c.g, c.g)
 	q.cuts, q.gram, q.alpha = append(q.cuts, c), append(q.gram, row), append(q.alpha, 0)
 }
 
@@ -171,8 +164,8 @@ func (q *cutQP) weights() []float64 {
 
 // solve moves mass between the best cut and the worst one that has any (pairwise Frank–Wolfe),
 // exactly along each pair, until the duality gap, primal minus dual value, is at most tolerance. It
-// returns the primal point, ξ and the gap, computed afresh from α: a certificate whatever the
-// solver did. At most limit moves.
+// returns the primal point, ξ and the gap, computed afresh from α: a certificate independent of the
+// solver. It makes at most limit moves.
 func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float64) {
 	slope := make([]float64, len(q.cuts)) // Δ_k - ⟨w, g_k⟩
 	for move := 0; ; move++ {
@@ -210,14 +203,14 @@ func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float6
 		xi = max(xi, q.cuts[k].violation(w))
 		dual += float64(q.alpha[k] * q.cuts[k].delta)
 	}
-	half := float64(inner(w, w) / 2)
+	half := float64(vec.DotInOrder(w, w) / 2)
 	return w, xi, (half + float64(q.c*xi)) - (dual - half)
 }
 
-// slopes recomputes Δ_k - ⟨w, g_k⟩, ridding it of accumulated rounding.
+// slopes recomputes Δ_k - ⟨w, g_k⟩ to remove accumulated rounding.
 func (q *cutQP) slopes(dst []float64) {
 	for k := range q.cuts {
-		dst[k] = q.cuts[k].delta - inner(q.gram[k], q.alpha)
+		dst[k] = q.cuts[k].delta - vec.DotInOrder(q.gram[k], q.alpha)
 	}
 }
 
@@ -230,8 +223,8 @@ type trained struct {
 	converged          bool
 }
 
-// cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at
-// most ξ + 1e-3, or for at most limit passes. Each pass is one for the scores; the cut touches the
+// cuttingPlanes is baseline B5: it adds the cut of the most violated labeling until its violation
+// is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut reads the
 // flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
@@ -259,11 +252,11 @@ func linearModel(w []float64) classify.Linear {
 	return classify.Linear{Weights: slices.Clone(w[:d]), Intercept: w[d]}
 }
 
-// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from what the
-// later paper says of it: one pass, a buffer of examples held in memory, and for the e-th buffer
-// one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩
-// of the buffer, with averaging. A buffer without positives, whose F₁ says nothing, is skipped, as
-// is a last one that is not full. There is no projection.
+// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from its
+// description in the later paper: one pass, a buffer of examples held in memory, and for the e-th
+// buffer one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i -
+// ȳ_i)⟨w, x_i⟩ of the buffer, with averaging. A buffer without positives, whose F₁ is not
+// informative, is skipped, as is an incomplete last one. There is no projection.
 func miniBatch(rows []classify.Example, dim, buffer int, eta float64) trained {
 	w, sum := make([]float64, dim+1), make([]float64, dim+1)
 	s := newStructSVM(nil, dim)
