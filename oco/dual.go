@@ -16,8 +16,8 @@ type dualSum struct {
 	Mass  float64
 }
 
-// checkRange refuses a subgradient of largest absolute value m that could take θ out of the range of
-// float64.
+// checkRange refuses a subgradient of largest absolute value m that could take θ out of the range
+// of float64.
 func (s *dualSum) checkRange(m float64) error {
 	if s.Mass+m > math.MaxFloat64/4 {
 		return noregret.BadInputf("gradient",

@@ -76,8 +76,8 @@ func (w Weight) rises(t int) error {
 	return nil
 }
 
-// checkRange refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the
-// range of float64. On balls ‖θ‖² is needed too.
+// checkRange refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of
+// the range of float64. On balls ‖θ‖² is needed too.
 func (w Weight) checkRange(s *dualSum, m float64) error {
 	if err := s.checkRange(m); err != nil {
 		return err
