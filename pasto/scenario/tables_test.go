@@ -83,7 +83,8 @@ func TestTable91(t *testing.T) {
 				// the three.
 				slope := 4 * max(r.Objective.Q75[i]-r.Objective.Median[i], r.Objective.Median[i]-r.Objective.Q25[i])
 				if d := math.Abs(x.ours - x.spec); d > 4*slope*math.Sqrt(x.quantile*(1-x.quantile)*2/1000)+.0006 {
-					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the reference has %.3f", c.sigma, at[i], x.quantile, x.ours,
+					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the reference has %.3f", c.sigma, at[i], x.quantile,
+						x.ours,
 						x.spec)
 				}
 			}
@@ -165,7 +166,8 @@ func TestRest91(t *testing.T) {
 			})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean,
 				r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
-			if s < 3 { // the reference has a range for both starts, not which is which, of the 1,000 runs of its table 9.4
+			// The reference has a range for both starts, of the 1,000 runs of its table 9.4.
+			if s < 3 {
 				near(t, fmt.Sprintf("start %v", start), &r.Objective, 1000, 1000, "– – – – 0.977", "– – – – 0.999")
 			}
 		}
@@ -186,7 +188,8 @@ func gains(t *testing.T, name string, r *Result, spec int, average, last []float
 			cell(b.Error[i]), cell(average[i]), cell(last[i]))
 		for _, x := range [][3]float64{{a.Ratio[i], a.Error[i], average[i]}, {b.Ratio[i], b.Error[i], last[i]}} {
 			if d := math.Abs(x[0] - x[2]); x[2] == x[2] && d > 4*more*x[1]+printed(x[2]) {
-				t.Errorf("%s at %d: %.2f, the reference has %.2f, %.1f standard errors apart", name, r.At[i], x[0], x[2],
+				t.Errorf("%s at %d: %.2f, the reference has %.2f, %.1f standard errors apart", name, r.At[i], x[0],
+					x[2],
 					d/x[1]/more)
 			}
 		}
