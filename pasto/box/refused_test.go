@@ -18,7 +18,7 @@ func TestNil(t *testing.T) {
 	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {
 		_, _, e1 := optimum.BestSingle(f, mu)
 		_, e2 := optimum.Maximize(f, mu, optimum.Options{})
-		_, e3 := confident.New(f, 2, confident.Options{})
+		_, e3 := confident.New(f, 2, confident.DefaultOptions())
 		_, e4 := New(f, []float64{0}, []float64{1}, Options{})
 		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
 		for _, err := range []error{e1, e2, e3, e4, e5} {

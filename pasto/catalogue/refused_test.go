@@ -241,9 +241,9 @@ func TestSnapshotObjective(t *testing.T) {
 	}
 	u, v := pastotest.Cliff(), pastotest.Cliff()
 	v.Name = "another"
-	l, _ := confident.New(u, 2, confident.Options{})
+	l, _ := confident.New(u, 2, confident.DefaultOptions())
 	data, _ := l.MarshalBinary()
-	other, _ := confident.New(v, 2, confident.Options{})
+	other, _ := confident.New(v, 2, confident.DefaultOptions())
 	if err := other.UnmarshalBinary(data); err == nil {
 		t.Error("restored under another utility")
 	}
@@ -282,7 +282,7 @@ func TestRelativeObservations(t *testing.T) {
 			t.Errorf("%s: a refused round counts", e.Name)
 		}
 	}
-	l, _ := confident.New(f, 2, confident.Options{})
+	l, _ := confident.New(f, 2, confident.DefaultOptions())
 	r := random.New(1, "test")
 	arms := make([]int, 2)
 	for range 200 {
