@@ -28,7 +28,7 @@ func TestZeroOptions(t *testing.T) {
 	o.Caution, o.Shrink = 0, 0
 	none := learn(o)
 	means, _ := none.Estimate()
-	best, err := optimum.Maximize(f, means, optimum.Options{})
+	best, err := optimum.Maximize(f, means, optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

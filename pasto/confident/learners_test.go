@@ -225,7 +225,7 @@ func TestConfidentHard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := optimum.Maximize(f, mu, optimum.Options{})
+	want, _ := optimum.Maximize(f, mu, optimum.DefaultOptions())
 	l, _ := New(f, 4, DefaultOptions())
 	pastotest.Play(t, l, mu, 4, 1000, .01, random.New(1, "test"))
 	for k, w := range want.Mixture {

@@ -12,7 +12,7 @@ import (
 // solver, hard or soft, and by the default while it learns.
 func TestInfeasibleReported(t *testing.T) {
 	const want = `guardrails: infeasible: no mixture holds the guardrails; the least total violation is 1 ("a" by 1)`
-	_, err := optimum.Maximize(pastotest.Goals(t, 5, true, 3), pastotest.Toy(t), optimum.Options{})
+	_, err := optimum.Maximize(pastotest.Goals(t, 5, true, 3), pastotest.Toy(t), optimum.DefaultOptions())
 	pastotest.Same(t, err, want)
 	pastotest.Same(t, optimum.CheckFeasible(pastotest.Goals(t, 5, false, 3), pastotest.Toy(t)), want)
 	for _, hard := range []bool{false, true} {

@@ -65,7 +65,7 @@ func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 	for k := range arms {
 		truth.Arm(k)[1] -= .8 * control
 	}
-	best, err := optimum.Maximize(g, truth, optimum.Options{})
+	best, err := optimum.Maximize(g, truth, optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
