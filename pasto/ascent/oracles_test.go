@@ -114,7 +114,8 @@ func TestScaling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}), optimum.DefaultOptions())
+	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}),
+		optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,8 @@ type Options struct {
 	// Tolerance > 0 is that of the gap.
 	Tolerance float64
 	// Iterations ≥ 1 bounds the passes over all arms. Between them there are at most 500 times as
-	// many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any case.
+	// many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
+	// case.
 	Iterations int
 }
 
