@@ -11,27 +11,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// clone copies what a change may change. The original must not be used for anything after the copy
-// has been.
-func (x *live) clone() (*live, error) {
-	y := *x
-	y.Arms, y.Learn, y.Guards = slices.Clone(x.Arms), slices.Clone(x.Learn), slices.Clone(x.Guards)
-	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen),
-		slices.Clone(x.Ratio.Expected)
-	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent),
-		slices.Clone(x.cohorts)
-	last := *x.cohorts[len(x.cohorts)-1]
-	y.cohorts[len(y.cohorts)-1] = &last
-	b, err := x.learner.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return &y, y.restoreLearner(b)
-}
-
 // restoreLearner makes the learner of a saved one.
-func (x *live) restoreLearner(saved []byte) error {
-	m, err := makeLearner(x.def, len(x.Learn), x.fixedSplit())
+func (x *learning) restoreLearner(r *roster, saved []byte) error {
+	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
 	if err != nil {
 		return err
 	}
@@ -49,23 +31,23 @@ func withReason(what, reason string) string {
 	return what
 }
 
-func (x *live) pause(now int64, reason string) error {
+func (x *experimentState) pause(now int64, reason string) error {
 	if x.Status != policy.Running {
 		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	x.Status = policy.Paused
 	x.note(now, "%s", withReason("paused", reason))
-	return x.renewWith(now, "paused", x.served())
+	return x.renewWith(now, "paused", x.served(len(x.Arms)))
 }
 
-func (x *live) resume(now int64, reason string) error {
+func (x *experimentState) resume(now int64, reason string) error {
 	if x.Status == policy.Running {
 		return noregret.BadInputf("state", "it is running already")
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	x.Status = policy.Running
@@ -74,7 +56,7 @@ func (x *live) resume(now int64, reason string) error {
 	return x.renew(now, "resumed")
 }
 
-func (x *live) rollback(now int64, what, reason string) error {
+func (x *experimentState) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
 		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
 	}
@@ -118,8 +100,8 @@ func sameJSON(a, b any) bool {
 // redefine takes a new definition of the running experiment, arms that come and go with it, as one
 // change and one policy version: units then move once, and no more of them than they must. What
 // changes what has been observed, or who gets what, is refused.
-func (x *live) redefine(d *definition.Definition, now int64) error {
-	if err := x.room(); err != nil {
+func (x *experimentState) redefine(d *definition.Definition, now int64) error {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	old, new := frozenFields(x.def), frozenFields(d)
@@ -148,9 +130,9 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) {
-		err = x.rebuildLearner()
+		err = x.rebuildLearner(&x.roster)
 	} else {
-		err = x.remakeArms(len(added), retired)
+		err = x.remakeArms(&x.roster, len(added), retired)
 	}
 	if err != nil {
 		return err
@@ -160,14 +142,14 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 }
 
 // remakeArms tells the maker of arms that came at the end, and of those that went.
-func (x *live) remakeArms(added int, retired []int) error {
+func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 	for range added {
 		if _, err := x.learner.AddArm(); err != nil {
 			return err
 		}
 	}
 	for _, k := range retired {
-		if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
+		if err := x.learner.RetireArm(slices.Index(r.LearnedArms, k)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +157,7 @@ func (x *live) remakeArms(added int, retired []int) error {
 }
 
 // armChanges are the arms that a definition adds, and the indices of those that it leaves out.
-func (x *live) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
+func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
 	arms, err := d.NamedArms()
 	if err != nil {
 		return nil, nil, err
@@ -214,11 +196,11 @@ func (x *live) armChanges(d *definition.Definition) (added []policy.Arm, retired
 }
 
 // changeArm adds or retires an arm.
-func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
+func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	if x.def.Arms.Box != nil {
 		return noregret.BadInputf("arm", "the arms are points of a box, which the policy chooses")
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
@@ -244,7 +226,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		return x.renewChanged(now, "arm added", x.def, 1, nil)
 	}
 	active := 0
-	for _, i := range x.Learn {
+	for _, i := range x.LearnedArms {
 		if x.Arms[i].Active {
 			active++
 		}
@@ -257,7 +239,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	case active < 2:
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
-	if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
+	if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
 		return err
 	}
 	x.Arms[k].Active = false

@@ -23,11 +23,11 @@ type slackBounds struct {
 // armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have
 // equal parts of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum
 // never exceeds alpha, however many come.
-func (x *live) armAlpha(g *definition.Guardrail, k int) float64 {
-	if k < x.Founders {
-		return g.Alpha / float64(2*x.Founders)
+func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
+	if k < x.InitialArms {
+		return g.Alpha / float64(2*x.InitialArms)
 	}
-	i := float64(k - x.Founders + 1)
+	i := float64(k - x.InitialArms + 1)
 	return g.Alpha / float64(2*float64(i*(i+1)))
 }
 
@@ -46,7 +46,7 @@ func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y
 // of its own, so that all hold at all times at once with probability 1 − alpha, for whatever
 // mixture. An arm that nothing is known of counts with its metric's range. Kept are the arms'
 // bounds of the last call with the same guardrail; nil for a caller that is not the only one.
-func (x *live) slack(g *definition.Guardrail, p []float64, kept []armBound) slackBounds {
+func (x *roster) slack(g *definition.Guardrail, p []float64, kept []armBound) slackBounds {
 	limit, up, relative, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
 	least, most := x.span(metric, limit)
@@ -75,7 +75,7 @@ func (x *live) slack(g *definition.Guardrail, p []float64, kept []armBound) slac
 		from, to := bound(&s, x.armAlpha(g, k), least, most, keep)
 		switch {
 		case control:
-			from, to = x.overControl(weight, limit, from, to)
+			from, to = overControl(weight, limit, from, to)
 		default:
 			if math.IsInf(from, 0) || math.IsInf(to, 0) {
 				if k != x.Control {
@@ -116,7 +116,7 @@ func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (fro
 }
 
 // overControl bounds weight·y − (y + change·|y|) for the control's mean y in [from, to].
-func (x *live) overControl(weight, change, from, to float64) (low, high float64) {
+func overControl(weight, change, from, to float64) (low, high float64) {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {
 		return math.Inf(-1), inf()
 	}
@@ -130,7 +130,7 @@ func (x *live) overControl(weight, change, from, to float64) (low, high float64)
 
 // sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
 // ratio.
-func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
+func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
 	if r := x.def.RatioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
 	}
@@ -139,7 +139,7 @@ func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence
 
 // span is where an observation of what a guardrail looks at lies: the metric's range, or for a
 // ratio that of x − c·y. Infinite ends are of metrics without a range.
-func (x *live) span(metric int, limit float64) (least, most float64) {
+func (x *roster) span(metric int, limit float64) (least, most float64) {
 	r := x.def.RatioIndex(metric)
 	if r < 0 {
 		return x.lowest(metric), x.highest(metric)
@@ -153,7 +153,7 @@ func (x *live) span(metric int, limit float64) (least, most float64) {
 	return least, most
 }
 
-func (x *live) lowest(metric int) float64 {
+func (x *roster) lowest(metric int) float64 {
 	if m := &x.def.Metrics[metric]; m.Range != nil {
 		return m.Range[0]
 	} else if m.Kind == "count" {
@@ -162,15 +162,15 @@ func (x *live) lowest(metric int) float64 {
 	return math.Inf(-1)
 }
 
-func (x *live) highest(metric int) float64 {
+func (x *roster) highest(metric int) float64 {
 	if m := &x.def.Metrics[metric]; m.Range != nil {
 		return m.Range[1]
 	}
 	return inf()
 }
 
-// judge is the state of bounds.
-func judge(estimate, high float64) policy.GuardState {
+// classifyGuard returns the state of a guardrail by its bounds.
+func classifyGuard(estimate, high float64) policy.GuardState {
 	switch {
 	case math.IsNaN(estimate):
 		return policy.GuardUnknown
@@ -182,10 +182,10 @@ func judge(estimate, high float64) policy.GuardState {
 	return policy.GuardOk
 }
 
-// watch looks at all guardrails and does what a new breach asks for. While the experiment is rolled
+// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. While the experiment is rolled
 // back they stay as they were, so that a breach that was answered acts again, after resume, only
 // once it was over.
-func (x *live) watch(now int64) {
+func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
@@ -193,8 +193,8 @@ func (x *live) watch(now int64) {
 	act, why := "", ""
 	for i := range x.Guards {
 		g, s := &x.def.Guardrails[i], &x.Guards[i]
-		b := x.slack(g, p, x.kept(i))
-		state := judge(b.estimate, b.high)
+		b := x.slack(g, p, x.cachedBounds(&x.roster, i))
+		state := classifyGuard(b.estimate, b.high)
 		if state == s.State {
 			continue
 		}
@@ -219,20 +219,20 @@ func (x *live) watch(now int64) {
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
 		if x.Status == policy.Paused { // what is served, not what has been learned since
-			_ = x.renewPaused(now, "shrunk", x.served().Shares())
+			_ = x.renewPaused(now, "shrunk", x.served(len(x.Arms)).Shares())
 		} else {
 			_ = x.renew(now, "shrunk")
 		}
 	}
 }
 
-// kept are the arms' bounds of a guardrail from the last look. Only what applies events may ask for
+// cachedBounds returns the arms' bounds of a guardrail from the last look. Only what applies events may ask for
 // them.
-func (x *live) kept(i int) []armBound {
+func (x *guards) cachedBounds(r *roster, i int) []armBound {
 	if len(x.bounds) != len(x.Guards) {
 		x.bounds = make([][]armBound, len(x.Guards))
 	}
-	for len(x.bounds[i]) < len(x.Arms) {
+	for len(x.bounds[i]) < len(r.Arms) {
 		x.bounds[i] = append(x.bounds[i], armBound{})
 	}
 	return x.bounds[i]
@@ -247,8 +247,8 @@ const shrinkAllowance = 0.02
 // y (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
 // Arms whose metric has no range, and which are too new for a bound, are left out of that and get
 // at most a 50th of the units, until they have one.
-func (x *live) shrink(p []float64) {
-	open := x.openArms(p)
+func (x *guards) shrink(r *roster, p []float64) {
+	open := x.openArms(r, p)
 	rest, aside := p, 0.0
 	if len(open) > 0 {
 		rest = slices.Clone(p)
@@ -262,17 +262,17 @@ func (x *live) shrink(p []float64) {
 			}
 		}
 		if !(aside < 1) {
-			rest[x.Control] = 1
+			rest[r.Control] = 1
 		}
 	}
-	rho := x.shrinkage(rest, len(open) > 0)
+	rho := x.shrinkage(r, rest, len(open) > 0)
 	if rho == 1 && len(open) == 0 {
 		return
 	}
 	keep := min(aside, shrinkAllowance)
 	for k := range p {
 		q := float64(rho * rest[k])
-		if k == x.Control {
+		if k == r.Control {
 			q += 1 - rho
 		}
 		q = float64(q * (1 - keep))
@@ -286,10 +286,10 @@ func (x *live) shrink(p []float64) {
 
 // openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk
 // for.
-func (x *live) openArms(p []float64) (open []int) {
+func (x *guards) openArms(r *roster, p []float64) (open []int) {
 	for i := range x.Guards {
 		if x.Guards[i].Shrinking {
-			for _, k := range x.slack(&x.def.Guardrails[i], p, nil).open {
+			for _, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
 				if !slices.Contains(open, k) {
 					open = append(open, k)
 				}
@@ -301,14 +301,14 @@ func (x *live) openArms(p []float64) (open []int) {
 
 // shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more,
 // unless some arms were left out of the mixture.
-func (x *live) shrinkage(p []float64, partly bool) float64 {
+func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
 	rho := 1.0
 	for i := range x.Guards {
 		if !x.Guards[i].Shrinking {
 			continue
 		}
-		g := &x.def.Guardrails[i]
-		b := x.slack(g, p, x.kept(i))
+		g := &r.def.Guardrails[i]
+		b := r.slack(g, p, x.cachedBounds(r, i))
 		if math.IsNaN(b.estimate) {
 			continue
 		}
@@ -317,8 +317,8 @@ func (x *live) shrinkage(p []float64, partly bool) float64 {
 			continue
 		}
 		e := make([]float64, len(p))
-		e[x.Control] = 1
-		safe := x.slack(g, e, x.kept(i)).estimate
+		e[r.Control] = 1
+		safe := r.slack(g, e, x.cachedBounds(r, i)).estimate
 		if !(safe > 0) {
 			rho = 0
 			continue

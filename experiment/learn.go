@@ -4,18 +4,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 )
 
 // value is the objective of a mixture by the arms' means. Ok is false where an arm of some share
 // has none.
-func (x *live) value(p []float64) (v float64, ok bool) {
+func (x *roster) value(p []float64) (v float64, ok bool) {
 	means, known := x.means()
 	return x.valueBy(p, means, known)
 }
 
 // valueBy is value for means at hand.
-func (x *live) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
+func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
 	if means == nil {
 		return 0, false
 	}
@@ -41,7 +42,7 @@ func (x *live) valueBy(p []float64, means [][]float64, known []bool) (v float64,
 
 // means are what the objective sees of each arm, by all that was ever observed; nil without an
 // objective.
-func (x *live) means() (means [][]float64, known []bool) {
+func (x *roster) means() (means [][]float64, known []bool) {
 	if x.goals == nil {
 		return nil, nil
 	}
@@ -53,7 +54,7 @@ func (x *live) means() (means [][]float64, known []bool) {
 	return means, known
 }
 
-func (x *live) controlStats() *armStats {
+func (x *roster) controlStats() *armStats {
 	if x.Control < 0 {
 		return nil
 	}
@@ -62,24 +63,24 @@ func (x *live) controlStats() *armStats {
 
 // closeLearningRound lets the learner observe a version, and returns how many of its units it could
 // not use.
-func (x *live) closeLearningRound(stats []armStats) (unlearned int64) {
-	if x.goals == nil {
+func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned int64) {
+	if r.goals == nil {
 		return 0
 	}
 	var control *armStats
-	if x.Control >= 0 && x.Control < len(stats) {
-		if control = &stats[x.Control]; control.Units == 0 {
-			control = x.controlStats() // none in this round: all rounds'
+	if r.Control >= 0 && r.Control < len(stats) {
+		if control = &stats[r.Control]; control.Units == 0 {
+			control = r.controlStats() // none in this round: all rounds'
 		}
 	}
 	var round []pasto.Observation
 	served := x.learner.Serving()
-	for i, k := range x.Learn {
+	for i, k := range r.LearnedArms {
 		if k >= len(stats) || stats[k].Units == 0 {
 			continue
 		}
-		dst := make([]float64, x.goals.Dim())
-		if !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, x.def, &stats[k], control) {
+		dst := make([]float64, r.goals.Dim())
+		if !r.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, r.def, &stats[k], control) {
 			unlearned += stats[k].Units
 			continue
 		}
@@ -94,7 +95,7 @@ func (x *live) closeLearningRound(stats []armStats) (unlearned int64) {
 		}
 		return unlearned
 	}
-	x.grow()
+	x.grow(r)
 	return unlearned
 }
 
@@ -102,21 +103,21 @@ func (x *live) closeLearningRound(stats []armStats) (unlearned int64) {
 // while the event that ends the version is being made durable, and by a copy of its policy. A 20th
 // of the attribution window; at least five seconds, as a disk or a network may take that, or the
 // window if that is shorter; and at most a minute.
-func (x *live) grace() int64 {
+func (x *roster) grace() int64 {
 	w := int64(x.def.AttributionWindow)
 	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
 }
 
 // matures is when a cohort's window has closed for every unit that may have been decided for under
 // it.
-func (x *live) matures(c *cohort) int64 {
+func (x *roster) matures(c *cohort) int64 {
 	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
 // advance lets the cohorts whose window has closed mature, and forgets sources whose last report
 // was before every version that is open: a report of theirs that came again would be late as a
 // whole.
-func (x *live) advance(now int64) {
+func (x *experimentState) advance(now int64) {
 	n := len(x.cohorts)
 	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
 		x.mature(x.cohorts[0])
@@ -127,8 +128,8 @@ func (x *live) advance(now int64) {
 	}
 }
 
-func (x *live) mature(c *cohort) {
-	x.Ratio.mature(x, c)
+func (x *experimentState) mature(c *cohort) {
+	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
 	m := c.mature(x.def, func(slot, metric int, v float64) {
 		x.count(c, slot, metric, v)
 	}, func(slot, ratio int, a, b float64) {
@@ -158,11 +159,11 @@ func (x *live) mature(c *cohort) {
 		}
 	}
 	if c.Learn {
-		x.remember(arms)
-		x.Unlearned += x.closeLearningRound(arms)
+		x.remember(x.def, arms)
+		x.Unlearned += x.closeLearningRound(&x.roster, arms)
 		return
 	}
-	for _, k := range x.Learn {
+	for _, k := range x.LearnedArms {
 		if k < len(arms) && x.goals != nil {
 			x.Unlearned += arms[k].Units
 		}
@@ -171,11 +172,11 @@ func (x *live) mature(c *cohort) {
 
 // remember keeps a matured version's statistics; the two oldest are merged where there are too
 // many.
-func (x *live) remember(arms []armStats) {
+func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
 	keep := keepRecent
-	if x.def.Drift.Kind == "window" {
-		if n := int(x.def.Drift.Rounds); len(x.Recent) > min(n, keep) {
+	if d.Drift.Kind == "window" {
+		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {
 			x.Recent = slices.Clone(x.Recent[1:])
 		}
 		return
@@ -183,7 +184,7 @@ func (x *live) remember(arms []armStats) {
 	if len(x.Recent) > keep {
 		a, b := &x.Recent[0], &x.Recent[1]
 		for len(a.Stats) < len(b.Stats) {
-			a.Stats = append(a.Stats, newArmStats(x.def))
+			a.Stats = append(a.Stats, newArmStats(d))
 		}
 		for k := range b.Stats {
 			a.Stats[k].merge(&b.Stats[k])
@@ -193,15 +194,15 @@ func (x *live) remember(arms []armStats) {
 }
 
 // stats are the whole-life statistics that a slot of a cohort counts in.
-func (x *live) stats(c *cohort, slot int) *armStats {
+func (x *roster) stats(c *cohort, slot int) *armStats {
 	if slot == len(c.Mixture) {
-		return &x.Held
+		return &x.Holdout
 	}
 	return &x.Arms[slot].Stats
 }
 
 // count adds a value of an exposed unit.
-func (x *live) count(c *cohort, slot, metric int, v float64) {
+func (x *roster) count(c *cohort, slot, metric int, v float64) {
 	// Values are in range, so that the sums cannot leave that of float64.
 	_ = c.Stats[slot].Metrics[metric].Add(v)
 	_ = x.stats(c, slot).Metrics[metric].Add(v)

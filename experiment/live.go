@@ -67,51 +67,75 @@ type guardState struct {
 	Since     int64             `json:"since"`
 }
 
-// live is one experiment's state.
-type live struct {
-	def     *definition.Definition
-	goals   *pasto.Goals // nil without an objective
-	learner learner
-	policy  *policy.Policy
-	cohorts []*cohort // the oldest first; the last one runs
-	bounds  [][]armBound
-	saved
+// experimentState is the state of one experiment. Its parts know their own state alone; those that
+// count or judge arms are handed the roster. Exported fields are persisted (docs/formats/state.md);
+// cohorts and the learner's snapshot are persisted beside them.
+type experimentState struct {
+	Created int64         `json:"created"`
+	Status  policy.Status `json:"status"`
+	roster
+	rounds
+	learning
+	guards
+	joiner
+	Notes []Note `json:"notes"`
 }
 
-// saved is the part of the state that is saved as it is.
-type saved struct {
-	Created    int64         `json:"created"`
-	Status     policy.Status `json:"status"`
-	Version    uint64        `json:"version"`
-	Round      uint64        `json:"round"`
-	RoundStart int64         `json:"round_start"`
-	RoundSeen  int64         `json:"round_seen"` // units exposed in the running round
-	Arms       []armState    `json:"arms"`
-	Held       armStats      `json:"held"`
-	Learn      []int         `json:"learn"` // the maker's arms by index here
-	Control    int           `json:"control"`
-	Founders   int           `json:"founders"` // arms that it began with
-	Versions   []*version    `json:"versions"`
-	// Stream is the units' running draw, First the version that began it, Epoch counts those that
-	// began as the one before was too long, in round StreamRound with stickiness round.
+// roster is the definition, the arms and their statistics.
+type roster struct {
+	def         *definition.Definition
+	goals       *pasto.Goals // nil without an objective
+	Arms        []armState   `json:"arms"`
+	Holdout     armStats     `json:"held"`
+	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
+	Control     int          `json:"control"`
+	InitialArms int          `json:"founders"` // the number of arms that it began with
+}
+
+// rounds are the clock of rounds and the policy versions.
+type rounds struct {
+	policy     *policy.Policy // the one in force
+	Version    uint64         `json:"version"`
+	Round      uint64         `json:"round"`
+	RoundStart int64          `json:"round_start"`
+	Versions   []*version     `json:"versions"`
+	// Stream is the units' running draw, First the version that began it. Epoch counts the streams
+	// that began because the one before was too long, in round StreamRound with stickiness round.
 	Stream      string `json:"stream"`
 	First       uint64 `json:"first"`
 	Epoch       uint64 `json:"epoch"`
 	StreamRound uint64 `json:"stream_round"`
-
-	Guards    []guardState  `json:"guards"`
-	Feedback  policy.Counts `json:"feedback"`
-	Exposures policy.Counts `json:"exposures"`
-	Orphans   int64         `json:"orphans"`
-	Matured   int64         `json:"matured"` // units
-	Missing   []int64       `json:"missing"` // by metric
-	Unlearned int64         `json:"unlearned"`
-	Again     int64         `json:"again"` // values of metrics that had one already
-	Sources   []source      `json:"sources"`
-	Ratio     ratioTest     `json:"ratio"`
-	Recent    []roundStats  `json:"recent"`
-	Notes     []Note        `json:"notes"`
 }
+
+// learning is the learner and what it has learned from.
+type learning struct {
+	learner   learner
+	Recent    []roundStats `json:"recent"`
+	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+}
+
+// guards are the states of the guardrails.
+type guards struct {
+	Guards []guardState `json:"guards"`
+	bounds [][]armBound // by guardrail and arm, as far as they are known
+}
+
+// joiner joins exposures, feedback and sums of units, within the window of each version.
+type joiner struct {
+	cohorts         []*cohort     // the oldest first; the last one runs
+	RoundSeen       int64         `json:"round_seen"` // units exposed in the running round
+	Feedback        policy.Counts `json:"feedback"`
+	Exposures       policy.Counts `json:"exposures"`
+	Orphans         int64         `json:"orphans"`
+	Matured         int64         `json:"matured"` // units
+	Missing         []int64       `json:"missing"` // by metric
+	DuplicateValues int64         `json:"again"`   // values of metrics that the unit had already
+	Sources         []source      `json:"sources"`
+	Ratio           ratioTest     `json:"ratio"`
+}
+
+// running returns the cohort of the running version.
+func (j *joiner) running() *cohort { return j.cohorts[len(j.cohorts)-1] }
 
 // roundStats are a matured version's statistics, kept to teach a new learner when the definition
 // changes.
@@ -130,21 +154,21 @@ const (
 var versionCells = 200_000
 
 // keepVersions is how many versions are kept; streams of links are half as long.
-func (x *live) keepVersions() int { return min(max(versionCells/len(x.Arms), 64), 2048) }
+func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
 
-func (x *live) note(t int64, format string, args ...any) {
+func (x *experimentState) note(t int64, format string, args ...any) {
 	x.Notes = append(x.Notes, Note{t, noregret.BadInputf("", format, args...).Message})
 	if len(x.Notes) > keepNotes {
 		x.Notes = slices.Clone(x.Notes[len(x.Notes)-keepNotes:])
 	}
 }
 
-// newLive begins an experiment. The version is the last one that the name has had.
-func newLive(d *definition.Definition, version uint64, now int64) (*live, error) {
-	x := &live{def: d, saved: saved{
-		Created: now, Status: policy.Running, Version: version, Control: -1, RoundStart: now,
-		Round: 1,
-	}}
+// newExperiment begins an experiment. The version is the last one that the name has had.
+func newExperiment(d *definition.Definition, version uint64, now int64) (*experimentState, error) {
+	x := &experimentState{
+		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
+		rounds: rounds{Version: version, Round: 1, RoundStart: now},
+	}
 	arms, err := d.Expand()
 	if err != nil {
 		return nil, err
@@ -155,13 +179,13 @@ func newLive(d *definition.Definition, version uint64, now int64) (*live, error)
 	for _, a := range arms {
 		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
-	x.Held = newArmStats(d)
+	x.Holdout = newArmStats(d)
 	x.Missing = make([]int64, len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
-	if err := x.rebuildLearner(); err != nil {
+	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}
-	x.Founders = len(x.Arms)
+	x.InitialArms = len(x.Arms)
 	x.note(now, "created")
 	return x, x.renew(now, "created")
 }
@@ -176,7 +200,7 @@ func newGuards(n int, now int64) []guardState {
 
 // push adds an arm. Which one is the control is said by the caller, once: a later arm never is,
 // whatever its name.
-func (x *live) push(a policy.Arm, control bool) {
+func (x *roster) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
 	if control {
@@ -185,11 +209,11 @@ func (x *live) push(a policy.Arm, control bool) {
 			return
 		}
 	}
-	x.Learn = append(x.Learn, k)
+	x.LearnedArms = append(x.LearnedArms, k)
 }
 
 // units are all that were exposed and not held back.
-func (x *live) units() (n int64) {
+func (x *roster) units() (n int64) {
 	for i := range x.Arms {
 		n += x.Arms[i].Stats.Units
 	}
@@ -197,65 +221,65 @@ func (x *live) units() (n int64) {
 }
 
 // rebuildLearner makes a new learner for the definition, and lets it see the rounds that are kept.
-func (x *live) rebuildLearner() error {
-	d := x.def
-	x.goals = nil
+func (x *learning) rebuildLearner(r *roster) error {
+	d := r.def
+	r.goals = nil
 	if d.Objective != nil {
 		g, err := d.Goals()
 		if err != nil {
 			return err
 		}
-		x.goals = g
+		r.goals = g
 	}
-	m, err := makeLearner(d, len(x.Learn), x.fixedSplit())
+	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
 	if err != nil {
 		return err
 	}
 	x.learner = m
-	x.grow()
-	for i, k := range x.Learn {
-		if !x.Arms[k].Active && d.Policy.Kind != "fixed" {
+	x.grow(r)
+	for i, k := range r.LearnedArms {
+		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
 			if err := m.RetireArm(i); err != nil {
 				return err
 			}
 		}
 	}
 	for i := range x.Recent {
-		x.closeLearningRound(x.Recent[i].Stats) // what it cannot use was counted when it was new
+		x.closeLearningRound(r, x.Recent[i].Stats) // what it cannot use was counted when it was new
 	}
 	return nil
 }
 
 // fixedSplit are the shares of a fixed policy, by arm; retired arms have none.
-func (x *live) fixedSplit() []float64 {
-	p := make([]float64, len(x.Learn))
+func (x *roster) fixedSplit() []float64 {
+	p := make([]float64, len(x.LearnedArms))
 	if x.def.Policy.Kind != "fixed" {
 		return p
 	}
-	for i, k := range x.Learn {
+	for i, k := range x.LearnedArms {
 		p[i] = x.def.Policy.Split[x.Arms[k].Name]
 	}
 	return p
 }
 
 // grow takes in the points that a maker has chosen since.
-func (x *live) grow() {
+func (x *learning) grow(r *roster) {
 	b, ok := x.learner.(pointChooser)
 	if !ok {
 		return
 	}
-	names, _, _ := x.def.Sides()
-	for i := len(x.Learn); i < b.Arms(); i++ {
-		x.push(point(names, i, b.Point(i)), false)
+	names, _, _ := r.def.Sides()
+	for i := len(r.LearnedArms); i < b.Arms(); i++ {
+		r.push(point(names, i, b.Point(i)), false)
 	}
 	for i, p := range x.learner.Serving() {
-		x.Arms[x.Learn[i]].Active = p > 0
+		r.Arms[r.LearnedArms[i]].Active = p > 0
 	}
 }
 
 // mixture is what is to be served: the maker's distribution with the exploration floor, beside the
 // control arm's fixed share, shrunk where guardrails ask for it.
-func (x *live) mixture() []float64 {
+func (x *experimentState) mixture() []float64 {
 	p := make([]float64, len(x.Arms))
 	if x.Status == policy.RolledBack {
 		p[x.Control] = 1
@@ -268,17 +292,17 @@ func (x *live) mixture() []float64 {
 	}
 	made, active := x.learner.Serving(), 0
 	for i := range made {
-		if x.Arms[x.Learn[i]].Active {
+		if x.Arms[x.LearnedArms[i]].Active {
 			active++
 		}
 	}
 	floor := x.def.ExplorationFloor
 	for i, v := range made {
-		if x.Arms[x.Learn[i]].Active {
-			p[x.Learn[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
+		if x.Arms[x.LearnedArms[i]].Active {
+			p[x.LearnedArms[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
 		}
 	}
-	x.shrink(p)
+	x.guards.shrink(&x.roster, p)
 	normalize(p)
 	return p
 }
@@ -295,8 +319,8 @@ func normalize(p []float64) {
 }
 
 // cohortOf is the open cohort of a version, or nil.
-func (x *live) cohortOf(v uint64) *cohort {
-	for _, c := range slices.Backward(x.cohorts) {
+func (j *joiner) cohortOf(v uint64) *cohort {
+	for _, c := range slices.Backward(j.cohorts) {
 		if c.Version == v {
 			return c
 		}
@@ -312,13 +336,14 @@ const (
 
 // maxOpen is how many versions may wait at once before rounds wait, too: so many that their
 // statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
-func (x *live) maxOpen() int {
+func (x *roster) maxOpen() int {
 	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)
 }
 
-// room refuses changes by hand while far too many versions wait.
-func (x *live) room() error {
+// checkCapacity returns an error, for changes by hand, while too many versions wait for their
+// windows.
+func (x *experimentState) checkCapacity() error {
 	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
 		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
 			"may: try again "+
@@ -328,14 +353,14 @@ func (x *live) room() error {
 }
 
 // roundOver reports whether the round has what it needs to end.
-func (x *live) roundOver(now int64) bool {
+func (x *experimentState) roundOver(now int64) bool {
 	return x.Status != policy.Paused && now-x.RoundStart >= int64(x.def.Round.Length) &&
 		x.RoundSeen >= x.def.Round.MinUnits
 }
 
 // aged reports whether the running version is to end without its round: while the experiment is
 // paused, or too few units come, the rows of those that came must not wait for ever.
-func (x *live) aged(now int64) bool {
+func (x *experimentState) aged(now int64) bool {
 	c := x.cohorts[len(x.cohorts)-1]
 	if now-c.Begun < int64(max(x.def.Round.Length, x.def.AttributionWindow)) {
 		return false
@@ -344,20 +369,20 @@ func (x *live) aged(now int64) bool {
 }
 
 // due reports whether the round, or the running version, may close.
-func (x *live) due(now int64) bool {
+func (x *experimentState) due(now int64) bool {
 	return len(x.cohorts) < x.maxOpen() && (x.roundOver(now) || x.aged(now))
 }
 
 // closeRound ends the round: the next version serves what was learned. A version that has only aged
 // is followed by one that serves the same.
-func (x *live) closeRound(now int64) error {
+func (x *experimentState) closeRound(now int64) error {
 	if !x.due(now) {
 		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
 			time.Duration(now-x.RoundStart), x.RoundSeen,
 			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
 	}
 	if !x.roundOver(now) {
-		return x.renewWith(now, "aged", x.served())
+		return x.renewWith(now, "aged", x.served(len(x.Arms)))
 	}
 	x.Round++
 	x.RoundStart, x.RoundSeen = now, 0
@@ -365,10 +390,10 @@ func (x *live) closeRound(now int64) error {
 }
 
 // served is what the running version serves.
-func (x *live) served() *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(len(x.Arms)) }
+func (x *rounds) served(arms int) *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(arms) }
 
 // rewind takes back times that a clock gave that was ahead.
-func (x *live) rewind(now int64) {
+func (x *experimentState) rewind(now int64) {
 	x.RoundStart = min(x.RoundStart, now)
 	for _, c := range x.cohorts {
 		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)

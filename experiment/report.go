@@ -41,14 +41,14 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		r.Arms[x.Arms[k].Name] = a
 	}
 	if x.def.HoldBack > 0 {
-		h := x.armReport(&x.Held)
+		h := x.armReport(&x.Holdout)
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
 	for i := range x.Guards {
-		r.Guardrails = append(r.Guardrails, x.guardrailReport(i))
+		r.Guardrails = append(r.Guardrails, x.guards.report(&x.roster, x.running().Mixture, i))
 	}
-	for _, v := range x.thinned() {
+	for _, v := range x.thinned(len(x.Arms)) {
 		p := policy.HistoryPoint{
 			Version: v.Version, Round: v.Round, Time: stamp(v.Time), Cause: v.Cause,
 			Mixture: x.shares(v.Split.Shares()), Value: v.Value,
@@ -67,8 +67,8 @@ func (s *State) Report(name string) (*policy.Report, error) {
 
 // thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all
 // that there were, the older half are spread evenly over the rest.
-func (x *live) thinned() []*version {
-	most := min(max(20_000/len(x.Arms), 32), 256)
+func (x *rounds) thinned(arms int) []*version {
+	most := min(max(20_000/arms, 32), 256)
 	n := len(x.Versions)
 	if n <= most {
 		return x.Versions
@@ -82,7 +82,7 @@ func (x *live) thinned() []*version {
 }
 
 // shares is a mixture by name; arms without a share that are retired are left out.
-func (x *live) shares(p []float64) map[string]float64 {
+func (x *roster) shares(p []float64) map[string]float64 {
 	out := make(map[string]float64, len(p))
 	for k, v := range p {
 		if v > 0 || x.Arms[k].Active {
@@ -92,7 +92,7 @@ func (x *live) shares(p []float64) map[string]float64 {
 	return out
 }
 
-func (x *live) armReport(a *armStats) policy.ArmReport {
+func (x *roster) armReport(a *armStats) policy.ArmReport {
 	const alpha = 0.05
 	r := policy.ArmReport{N: a.Units, Metrics: map[string]policy.MetricReport{}}
 	for i := range x.def.Metrics {
@@ -114,18 +114,18 @@ func (x *live) armReport(a *armStats) policy.ArmReport {
 	return r
 }
 
-func (x *live) guardrailReport(i int) policy.GuardrailReport {
-	g, s := &x.def.Guardrails[i], &x.Guards[i]
+func (x *guards) report(r *roster, p []float64, i int) policy.GuardrailReport {
+	g, s := &r.def.Guardrails[i], &x.Guards[i]
 	limit, up, relative, _ := g.Limit()
-	r := policy.GuardrailReport{
+	out := policy.GuardrailReport{
 		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
 		Action: g.Action,
 	}
-	r.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
-	b := x.slack(g, x.cohorts[len(x.cohorts)-1].Mixture, nil)
+	out.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
+	b := r.slack(g, p, nil)
 	estimate, low, high := b.estimate, b.low, b.high
 	if math.IsNaN(estimate) {
-		return r
+		return out
 	}
 	if !up {
 		estimate, low, high = -estimate, -high, -low
@@ -134,28 +134,28 @@ func (x *live) guardrailReport(i int) policy.GuardrailReport {
 	// of means slack/denominator + limit.
 	scale := 1.0
 	if relative {
-		scale = math.Abs(x.controlStats().Metrics[x.def.MetricIndex(g.Metric)].Mean)
-	} else if j := x.def.RatioIndex(x.def.MetricIndex(g.Metric)); j >= 0 {
-		scale = x.denominator(j)
+		scale = math.Abs(r.controlStats().Metrics[r.def.MetricIndex(g.Metric)].Mean)
+	} else if j := r.def.RatioIndex(r.def.MetricIndex(g.Metric)); j >= 0 {
+		scale = r.denominator(j, p)
 	}
 	if !(scale > 0) {
-		return r
+		return out
 	}
-	r.Estimate, r.Low, r.High = known(estimate/scale+limit), known(low/scale+limit), known(high/scale+limit)
-	return r
+	out.Estimate, out.Low, out.High = known(estimate/scale+limit), known(low/scale+limit), known(high/scale+limit)
+	return out
 }
 
 // denominator is the mean of a ratio's denominator in the served mixture.
-func (x *live) denominator(r int) float64 {
+func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	sum := 0.0
-	for k, p := range x.cohorts[len(x.cohorts)-1].Mixture {
-		sum += float64(p * x.Arms[k].Stats.Pairs[r].Y)
+	for k, p := range mixture {
+		sum += float64(p * x.Arms[k].Stats.Pairs[ratio].Y)
 	}
 	return sum
 }
 
 // regret is the regret against the best single arm, and that per unit up to each version.
-func (x *live) regret() (*policy.Regret, map[uint64]*float64) {
+func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	means, seen := x.means()
 	if means == nil {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // renew makes a new policy version: the running one's cohort is sealed, and the next begins.
-func (x *live) renew(now int64, cause string) error {
+func (x *experimentState) renew(now int64, cause string) error {
 	split, err := policy.NewSplit(x.mixture())
 	if err != nil {
 		return err
@@ -19,37 +19,37 @@ func (x *live) renew(now int64, cause string) error {
 }
 
 // renewWith is renew for what is to be served.
-func (x *live) renewWith(now int64, cause string, split *policy.Split) (err error) {
+func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) (err error) {
 	if n := len(x.cohorts); n > 0 {
 		c := x.cohorts[n-1]
 		c.Sealed = now
 	}
 	x.Version++
-	x.restream()
+	x.restream(&x.roster)
 	v := x.describe(now, cause, split)
 	x.Versions = append(x.Versions, v)
-	if n := x.keepVersions(); len(x.Versions) > n {
+	if n := keepVersions(len(x.Arms)); len(x.Versions) > n {
 		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
 	}
 	c := newCohort(x.def, x.Version, x.Round, split.Shares())
 	c.Begun, c.Learn = now, x.Status != policy.Paused
 	x.Ratio.begin(c, x.First)
 	x.cohorts = append(x.cohorts, c)
-	x.policy, err = x.policyOf(v)
+	x.policy, err = x.policyOf(&x.roster, v)
 	return err
 }
 
 // restream begins a new draw of the units where one is due: in each round, or, with stickiness
 // unit, when the stream of links has grown too long; with both, when changes within a round have
 // made it too long.
-func (x *live) restream() {
-	if x.def.Stickiness == "round" && x.StreamRound != x.Round {
+func (x *rounds) restream(r *roster) {
+	if r.def.Stickiness == "round" && x.StreamRound != x.Round {
 		x.StreamRound, x.Epoch = x.Round, 0
-	} else if x.Stream != "" && x.Version-x.First >= uint64(x.keepVersions()/2) {
+	} else if x.Stream != "" && x.Version-x.First >= uint64(keepVersions(len(r.Arms))/2) {
 		x.Epoch++
 	}
 	stream := "arm"
-	if x.def.Stickiness == "round" {
+	if r.def.Stickiness == "round" {
 		stream += "/" + strconv.FormatUint(x.Round, 10)
 	}
 	if x.Epoch > 0 {
@@ -61,7 +61,7 @@ func (x *live) restream() {
 }
 
 // describe is the record of the version that begins.
-func (x *live) describe(now int64, cause string, split *policy.Split) *version {
+func (x *experimentState) describe(now int64, cause string, split *policy.Split) *version {
 	v := &version{
 		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
 		Split:    split,
@@ -95,18 +95,18 @@ func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float
 }
 
 // policyOf is the policy of a version that is kept.
-func (x *live) policyOf(v *version) (*policy.Policy, error) {
+func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 	p := &policy.Policy{
-		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt,
-		Exposure: x.def.Exposure, Control: x.Control,
-		HoldBack: policy.Fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
+		Experiment: r.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: r.def.Salt,
+		Exposure: r.def.Exposure, Control: r.Control,
+		HoldBack: policy.Fraction(r.def.HoldBack), Stream: v.Stream, Window: r.def.AttributionWindow,
 	}
 	k := v.Split.Len()
 	for i := range k {
-		p.Arms = append(p.Arms, x.Arms[i].Arm)
+		p.Arms = append(p.Arms, r.Arms[i].Arm)
 	}
-	for i := range x.def.Metrics {
-		m := &x.def.Metrics[i]
+	for i := range r.def.Metrics {
+		m := &r.def.Metrics[i]
 		p.Metrics = append(p.Metrics, policy.MetricForm{
 			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
 			Denominator: m.Denominator, Range: m.Range, Default: m.Default,
@@ -150,7 +150,7 @@ func linkOf(p *policy.Policy, version uint64) (policy.Link, bool) {
 }
 
 // versionOf is the record of a version, or nil when it is not kept.
-func (x *live) versionOf(n uint64) *version {
+func (x *rounds) versionOf(n uint64) *version {
 	i, ok := slices.BinarySearchFunc(x.Versions, n, func(v *version, n uint64) int {
 		switch {
 		case v.Version < n:
