@@ -11,19 +11,6 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// restoreLearner makes the learner of a saved one.
-func (x *learning) restoreLearner(r *roster, saved []byte) error {
-	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
-	if err != nil {
-		return err
-	}
-	if err := m.UnmarshalBinary(saved); err != nil {
-		return err
-	}
-	x.learner = m
-	return nil
-}
-
 func withReason(what, reason string) string {
 	if reason != "" {
 		return what + ": " + reason
@@ -139,60 +126,6 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	}
 	x.note(now, "definition changed")
 	return x.renewChanged(now, "changed", before, len(added), retired)
-}
-
-// remakeArms tells the maker of arms that came at the end, and of those that went.
-func (x *learning) remakeArms(r *roster, added int, retired []int) error {
-	for range added {
-		if _, err := x.learner.AddArm(); err != nil {
-			return err
-		}
-	}
-	for _, k := range retired {
-		if err := x.learner.RetireArm(slices.Index(r.LearnedArms, k)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// armChanges are the arms that a definition adds, and the indices of those that it leaves out.
-func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
-	arms, err := d.NamedArms()
-	if err != nil {
-		return nil, nil, err
-	}
-	have := make(map[string]int, len(x.Arms))
-	for k := range x.Arms {
-		have[x.Arms[k].Name] = k
-	}
-	wanted := make(map[string]bool, len(arms))
-	for _, a := range arms {
-		wanted[a.Name] = true
-		k, ok := have[a.Name]
-		switch {
-		case !ok:
-			added = append(added, a)
-		case !x.Arms[k].Active:
-			return nil, nil, noregret.BadInputf("arms",
-				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
-		case !definition.SameValue(x.Arms[k].Value, a.Value):
-			return nil, nil, noregret.BadInputf("arms",
-				"%q has another value: an arm is what it was, give the new value a new name",
-				a.Name)
-		}
-	}
-	if n := len(x.Arms) + len(added); n > 2*definition.MaxArms {
-		return nil, nil, noregret.BadInputf("arms",
-			"there would have been %d arms in all, more than %d: make a new experiment", n,
-			2*definition.MaxArms)
-	}
-	for k := range x.Arms {
-		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
-			retired = append(retired, k)
-		}
-	}
-	return added, retired, nil
 }
 
 // changeArm adds or retires an arm.

@@ -40,30 +40,6 @@ func (x *experimentState) health() policy.Health {
 	return h
 }
 
-// open is the number of units that wait for feedback.
-func (j *joiner) open() (n int64) {
-	for _, c := range j.cohorts {
-		n += int64(c.rows())
-	}
-	return n
-}
-
-// shrunk says for which guardrails the mixture is being shrunk, and which arms have no bound yet.
-func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
-	for i := range x.Guards {
-		if !x.Guards[i].Shrinking {
-			continue
-		}
-		text := "guardrail " + r.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
-		for at, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
-			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] +
-				r.Arms[k].Name
-		}
-		problems = append(problems, text)
-	}
-	return problems
-}
-
 // Vitals are the few numbers of an experiment that a monitoring system asks for all the time.
 type Vitals struct {
 	Version    uint64

@@ -9,7 +9,9 @@ import (
 
 // renewChanged makes the version after a change of the definition or of the arms. While the
 // experiment is paused, what it serves stays, but for what the change itself says.
-func (x *experimentState) renewChanged(now int64, cause string, before *definition.Definition, added int, retired []int) error {
+func (x *experimentState) renewChanged(now int64, cause string, before *definition.Definition, added int,
+	retired []int,
+) error {
 	switch {
 	case x.Status != policy.Paused:
 		return x.renew(now, cause)

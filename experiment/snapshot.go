@@ -135,7 +135,8 @@ func (s *State) UnmarshalBinary(data []byte) error {
 
 // open makes a live experiment of a saved one.
 func (e *persistedExperiment) open() (*experimentState, error) {
-	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 || len(e.State.Versions) == 0 {
+	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
+		len(e.State.Versions) == 0 {
 		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms or versions")
 	}
 	if err := e.Definition.Validate(); err != nil {

@@ -149,13 +149,17 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.with(p.Experiment, func(x *experimentState) Outcome { return x.unitsEvent(&x.roster, x.policy, e.Kind, &p, s.time) })
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return x.unitsEvent(&x.roster, x.policy, e.Kind, &p, s.time)
+		})
 	case KindAggregate:
 		var p policy.Aggregate
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.with(p.Experiment, func(x *experimentState) Outcome { return x.aggregate(&x.roster, x.policy, &p, s.time) })
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return x.aggregate(&x.roster, x.policy, &p, s.time)
+		})
 	case KindAddArm, KindRetireArm:
 		var p ArmEvent
 		if err := e.open(&p); err != nil {

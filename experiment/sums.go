@@ -5,160 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
-
-// unitsEvent applies exposures or feedback.
-func (j *joiner) unitsEvent(r *roster, running *policy.Policy, kind string, p *UnitsEvent, now int64) Outcome {
-	counts, one := &j.Feedback, j.feedback
-	if kind == KindExposures {
-		counts, one = &j.Exposures, j.expose
-	}
-	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
-	for i := range p.Items {
-		status, err := one(r, running, &p.Items[i], now)
-		o.Items[i].Status = status
-		if err != nil {
-			o.Items[i].Error = err.Error()
-		}
-		counts.Add(status, 1)
-	}
-	if p.Rejected > 0 {
-		counts.Add(policy.Rejected, p.Rejected)
-	}
-	return o
-}
-
-// row finds what a token stands for, or makes it.
-func (j *joiner) row(r *roster, running *policy.Policy, e *UnitEvent, now int64) (*cohort, int, policy.ItemStatus, error) {
-	unit, ok := policy.ParseUnit(e.Unit)
-	if !ok {
-		return nil, 0, policy.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
-	}
-	if e.Version > running.Version {
-		return nil, 0, policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
-			running.Version)
-	}
-	c, decided := j.cohortOf(e.Version), e.Time*int64(time.Millisecond)
-	switch {
-	case now-decided > int64(r.def.AttributionWindow):
-		return nil, 0, policy.Late, policy.Expired
-	case c == nil:
-		return nil, 0, policy.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
-	case c.Sealed > 0 && decided > c.Sealed+r.grace():
-		return nil, 0, policy.Late, noregret.BadInputf("version",
-			"it was decided more than %v after version %d had ended",
-			time.Duration(r.grace()), e.Version)
-	}
-	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
-		return nil, 0, policy.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
-			len(c.Mixture))
-	}
-	if i := c.find(unit); i >= 0 {
-		return c, i, policy.Accepted, nil
-	}
-	if open := j.open(); open >= r.def.OpenTokens {
-		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
-			"%d units wait for feedback already, which is the definition's bound", open)
-	}
-	slot := e.Arm
-	if running.HeldBack(unit) {
-		slot = len(c.Mixture)
-	}
-	return c, c.add(unit, slot), policy.Accepted, nil
-}
-
-// expose counts a unit, once for each version.
-func (j *joiner) expose(r *roster, running *policy.Policy, e *UnitEvent, now int64) (policy.ItemStatus, error) {
-	c, row, status, err := j.row(r, running, e, now)
-	if c == nil {
-		return status, err
-	}
-	if c.seen(row) {
-		return policy.Duplicate, nil
-	}
-	c.Slot[row] |= seenBit
-	slot := c.slot(row)
-	j.countUnits(r, running, c, slot, 1)
-	for m := range r.def.Metrics { // feedback that came first
-		if c.Mask[row]&(1<<m) != 0 && r.def.Metrics[m].Default == nil {
-			r.count(c, slot, m, c.Values[row*c.width+m])
-		}
-	}
-	return policy.Accepted, nil
-}
-
-// countUnits counts exposed units of a slot.
-func (j *joiner) countUnits(r *roster, running *policy.Policy, c *cohort, slot int, n int64) {
-	if slot < len(c.Mixture) {
-		j.Ratio.add(c, slot, n)
-	}
-	c.Stats[slot].Units += n
-	r.stats(c, slot).Units += n
-	if c.Round == running.Round {
-		j.RoundSeen += n
-	}
-}
-
-// feedback joins a unit's metrics, each once.
-func (j *joiner) feedback(r *roster, running *policy.Policy, e *UnitEvent, now int64) (policy.ItemStatus, error) {
-	names := slices.Sorted(maps.Keys(e.Metrics))
-	for _, name := range names {
-		if err := r.checkValue(name, e.Metrics[name]); err != nil {
-			return policy.Rejected, err
-		}
-	}
-	if len(names) == 0 {
-		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", r.def.Reportable())
-	}
-	c, row, status, err := j.row(r, running, e, now)
-	if c == nil {
-		return status, err
-	}
-	status = policy.Duplicate
-	var again []string
-	for _, name := range names {
-		m := r.def.MetricIndex(name)
-		if c.Mask[row]&(1<<m) != 0 {
-			again = append(again, name)
-			continue
-		}
-		status = policy.Accepted
-		c.Mask[row] |= 1 << m
-		c.Values[row*c.width+m] = e.Metrics[name]
-		if c.seen(row) && r.def.Metrics[m].Default == nil {
-			r.count(c, c.slot(row), m, e.Metrics[name])
-		}
-	}
-	j.DuplicateValues += int64(len(again))
-	if status == policy.Accepted && len(again) > 0 {
-		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
-	}
-	return status, err
-}
-
-func (x *roster) checkValue(name string, v float64) error {
-	m := x.def.Metric(name)
-	if m == nil {
-		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.Reportable())
-	}
-	low, high := m.Interval()
-	switch {
-	case m.Kind == "ratio":
-		return noregret.BadInputf("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator,
-			m.Denominator)
-	case !(v >= low && v <= high):
-		return noregret.BadInputf("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
-	case m.Kind == "count" && v != math.Trunc(v):
-		return noregret.BadInputf("metrics."+name, "%v: a count is a whole number", v)
-	}
-	return nil
-}
 
 // aggregate adds the sums of a source, once for each of its sequence numbers.
 func (j *joiner) aggregate(r *roster, running *policy.Policy, p *policy.Aggregate, _ int64) Outcome {
@@ -212,7 +64,8 @@ func (j *joiner) aggregate(r *roster, running *policy.Policy, p *policy.Aggregat
 // sums adds one item of an aggregate.
 func (j *joiner) sums(r *roster, running *policy.Policy, a *policy.AggregateItem) (policy.ItemStatus, error) {
 	if a.Version > running.Version {
-		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version, running.Version)
+		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version,
+			running.Version)
 	}
 	c := j.cohortOf(a.Version)
 	if c == nil {

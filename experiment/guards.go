@@ -2,12 +2,32 @@ package experiment
 
 import (
 	"math"
-	"slices"
 
 	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/policy"
 )
+
+// guards are the states of the guardrails.
+type guards struct {
+	Guards []guardState `json:"guards"`
+	bounds [][]armBound // by guardrail and arm, as far as they are known
+}
+
+// guardState is what is kept of a guardrail.
+type guardState struct {
+	State     policy.GuardState `json:"state"`
+	Shrinking bool              `json:"shrinking"` // the mixture is being shrunk for it
+	Since     int64             `json:"since"`
+}
+
+func newGuards(n int, now int64) []guardState {
+	g := make([]guardState, n)
+	for i := range g {
+		g[i] = guardState{State: policy.GuardUnknown, Since: now}
+	}
+	return g
+}
 
 // slackBounds is by how much a mixture holds a guardrail.
 type slackBounds struct {
@@ -128,47 +148,6 @@ func overControl(weight, change, from, to float64) (low, high float64) {
 	return low, high
 }
 
-// sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
-// ratio.
-func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
-	if r := x.def.RatioIndex(metric); r >= 0 {
-		return a.Pairs[r].Contrast(limit)
-	}
-	return a.Metrics[metric]
-}
-
-// span is where an observation of what a guardrail looks at lies: the metric's range, or for a
-// ratio that of x − c·y. Infinite ends are of metrics without a range.
-func (x *roster) span(metric int, limit float64) (least, most float64) {
-	r := x.def.RatioIndex(metric)
-	if r < 0 {
-		return x.lowest(metric), x.highest(metric)
-	}
-	parts := x.def.Ratios()[r]
-	ys := [2]float64{-float64(limit * x.lowest(parts.Denominator)), -float64(limit * x.highest(parts.Denominator))}
-	least, most = x.lowest(parts.Numerator)+min(ys[0], ys[1]), x.highest(parts.Numerator)+max(ys[0], ys[1])
-	if math.IsNaN(least) || math.IsNaN(most) { // 0·∞: a limit of 0
-		return x.lowest(parts.Numerator), x.highest(parts.Numerator)
-	}
-	return least, most
-}
-
-func (x *roster) lowest(metric int) float64 {
-	if m := &x.def.Metrics[metric]; m.Range != nil {
-		return m.Range[0]
-	} else if m.Kind == "count" {
-		return 0
-	}
-	return math.Inf(-1)
-}
-
-func (x *roster) highest(metric int) float64 {
-	if m := &x.def.Metrics[metric]; m.Range != nil {
-		return m.Range[1]
-	}
-	return inf()
-}
-
 // classifyGuard returns the state of a guardrail by its bounds.
 func classifyGuard(estimate, high float64) policy.GuardState {
 	switch {
@@ -182,24 +161,19 @@ func classifyGuard(estimate, high float64) policy.GuardState {
 	return policy.GuardOk
 }
 
-// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. While the experiment is rolled
-// back they stay as they were, so that a breach that was answered acts again, after resume, only
-// once it was over.
-func (x *experimentState) evaluateGuardrails(now int64) {
-	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
-		return
-	}
-	p := x.cohorts[len(x.cohorts)-1].Mixture
-	act, why := "", ""
+// evaluate updates the states of the guardrails for the mixture that is served, and returns what a
+// new breach asks for: "rollback", with the metric, before "shrink"; "" for nothing.
+func (x *guards) evaluate(r *roster, p []float64, now int64, note func(t int64, format string, args ...any),
+) (act, why string) {
 	for i := range x.Guards {
-		g, s := &x.def.Guardrails[i], &x.Guards[i]
-		b := x.slack(g, p, x.cachedBounds(&x.roster, i))
+		g, s := &r.def.Guardrails[i], &x.Guards[i]
+		b := r.slack(g, p, x.cachedBounds(r, i))
 		state := classifyGuard(b.estimate, b.high)
 		if state == s.State {
 			continue
 		}
 		s.State, s.Since = state, now
-		x.note(now, "guardrail %s: %s", g.Metric, state)
+		note(now, "guardrail %s: %s", g.Metric, state)
 		if state != policy.GuardBreached {
 			continue
 		}
@@ -213,6 +187,17 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 			}
 		}
 	}
+	return act, why
+}
+
+// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. While the
+// experiment is rolled back they keep their states: a breach that was answered acts again, after
+// resume, only once it was over.
+func (x *experimentState) evaluateGuardrails(now int64) {
+	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
+		return
+	}
+	act, why := x.guards.evaluate(&x.roster, x.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
@@ -226,8 +211,8 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	}
 }
 
-// cachedBounds returns the arms' bounds of a guardrail from the last look. Only what applies events may ask for
-// them.
+// cachedBounds returns the arms' bounds of a guardrail from the last look. Only what applies events
+// may ask for them.
 func (x *guards) cachedBounds(r *roster, i int) []armBound {
 	if len(x.bounds) != len(x.Guards) {
 		x.bounds = make([][]armBound, len(x.Guards))
@@ -238,92 +223,33 @@ func (x *guards) cachedBounds(r *roster, i int) []armBound {
 	return x.bounds[i]
 }
 
-// shrinkAllowance is the share that arms without any bound keep together while the mixture is
-// shrunk: with none they would never get one.
-const shrinkAllowance = 0.02
-
-// shrink moves p towards the control arm so far that the lower bounds of the guardrails that are
-// being shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack
-// y (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
-// Arms whose metric has no range, and which are too new for a bound, are left out of that and get
-// at most a 50th of the units, until they have one.
-func (x *guards) shrink(r *roster, p []float64) {
-	open := x.openArms(r, p)
-	rest, aside := p, 0.0
-	if len(open) > 0 {
-		rest = slices.Clone(p)
-		for _, k := range open {
-			aside += rest[k]
-			rest[k] = 0
-		}
-		for k := range rest {
-			if rest[k] /= 1 - aside; !(aside < 1) {
-				rest[k] = 0
-			}
-		}
-		if !(aside < 1) {
-			rest[r.Control] = 1
-		}
+func (x *guards) report(r *roster, p []float64, i int) policy.GuardrailReport {
+	g, s := &r.def.Guardrails[i], &x.Guards[i]
+	limit, up, relative, _ := g.Limit()
+	out := policy.GuardrailReport{
+		Metric: g.Metric, Limit: limit, State: s.State, Since: stamp(s.Since), Alpha: g.Alpha,
+		Action: g.Action,
 	}
-	rho := x.shrinkage(r, rest, len(open) > 0)
-	if rho == 1 && len(open) == 0 {
-		return
+	out.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
+	b := r.slack(g, p, nil)
+	estimate, low, high := b.estimate, b.low, b.high
+	if math.IsNaN(estimate) {
+		return out
 	}
-	keep := min(aside, shrinkAllowance)
-	for k := range p {
-		q := float64(rho * rest[k])
-		if k == r.Control {
-			q += 1 - rho
-		}
-		q = float64(q * (1 - keep))
-		if aside > 0 && slices.Contains(open, k) {
-			q += float64(p[k] * (keep / aside))
-		}
-		rest[k] = q
+	if !up {
+		estimate, low, high = -estimate, -high, -low
 	}
-	copy(p, rest)
-}
-
-// openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk
-// for.
-func (x *guards) openArms(r *roster, p []float64) (open []int) {
-	for i := range x.Guards {
-		if x.Guards[i].Shrinking {
-			for _, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
-				if !slices.Contains(open, k) {
-					open = append(open, k)
-				}
-			}
-		}
+	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
+	// of means slack/denominator + limit.
+	scale := 1.0
+	if relative {
+		scale = math.Abs(r.controlStats().Metrics[r.def.MetricIndex(g.Metric)].Mean)
+	} else if j := r.def.RatioIndex(r.def.MetricIndex(g.Metric)); j >= 0 {
+		scale = r.denominator(j, p)
 	}
-	return open
-}
-
-// shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more,
-// unless some arms were left out of the mixture.
-func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
-	rho := 1.0
-	for i := range x.Guards {
-		if !x.Guards[i].Shrinking {
-			continue
-		}
-		g := &r.def.Guardrails[i]
-		b := r.slack(g, p, x.cachedBounds(r, i))
-		if math.IsNaN(b.estimate) {
-			continue
-		}
-		if b.low >= 0 {
-			x.Guards[i].Shrinking = partly
-			continue
-		}
-		e := make([]float64, len(p))
-		e[r.Control] = 1
-		safe := r.slack(g, e, x.cachedBounds(r, i)).estimate
-		if !(safe > 0) {
-			rho = 0
-			continue
-		}
-		rho = min(rho, safe/(safe-b.low))
+	if !(scale > 0) {
+		return out
 	}
-	return rho
+	out.Estimate, out.Low, out.High = known(estimate/scale+limit), known(low/scale+limit), known(high/scale+limit)
+	return out
 }

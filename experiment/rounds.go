@@ -9,6 +9,51 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
+// rounds are the clock of rounds and the policy versions.
+type rounds struct {
+	policy     *policy.Policy // the one in force
+	Version    uint64         `json:"version"`
+	Round      uint64         `json:"round"`
+	RoundStart int64          `json:"round_start"`
+	Versions   []*version     `json:"versions"`
+	// Stream is the units' running draw, First the version that began it. Epoch counts the streams
+	// that began because the one before was too long, in round StreamRound with stickiness round.
+	Stream      string `json:"stream"`
+	First       uint64 `json:"first"`
+	Epoch       uint64 `json:"epoch"`
+	StreamRound uint64 `json:"stream_round"`
+}
+
+// version is what is kept of a policy version.
+type version struct {
+	Version uint64 `json:"version"`
+	Round   uint64 `json:"round"`
+	Time    int64  `json:"time"`
+	Cause   string `json:"cause"`
+	// State, Stream and First are the policy's: First is the version that began the stream.
+	State  policy.Status `json:"state"`
+	Stream string        `json:"stream"`
+	First  uint64        `json:"first"`
+	Split  *policy.Split `json:"split"`
+	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics
+	// + metric).
+	Units u64s `json:"units"`
+	N     u64s `json:"n"`
+	Mean  f64s `json:"mean"`
+	// Value is the objective of the mixture by what was known then, if that was enough.
+	Value *float64 `json:"value"`
+	// Seen are the units exposed under the version, Observed its traffic's metric means once it has
+	// matured.
+	Seen     int64      `json:"seen"`
+	Observed []*float64 `json:"observed"`
+}
+
+// versionCells bounds the versions that are kept times the arms. Tests lower it.
+var versionCells = 200_000
+
+// keepVersions is how many versions are kept; streams of links are half as long.
+func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
+
 // renew makes a new policy version: the running one's cohort is sealed, and the next begins.
 func (x *experimentState) renew(now int64, cause string) error {
 	split, err := policy.NewSplit(x.mixture())
@@ -164,4 +209,23 @@ func (x *rounds) versionOf(n uint64) *version {
 		return nil
 	}
 	return x.Versions[i]
+}
+
+// served is what the running version serves.
+func (x *rounds) served(arms int) *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(arms) }
+
+// thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all
+// that there were, the older half are spread evenly over the rest.
+func (x *rounds) thinned(arms int) []*version {
+	most := min(max(20_000/arms, 32), 256)
+	n := len(x.Versions)
+	if n <= most {
+		return x.Versions
+	}
+	half := most / 2
+	var out []*version
+	for i := range half {
+		out = append(out, x.Versions[i*(n-half)/half])
+	}
+	return append(out, x.Versions[n-half:]...)
 }

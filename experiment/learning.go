@@ -2,63 +2,22 @@ package experiment
 
 import (
 	"slices"
-	"time"
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 )
 
-// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share
-// has none.
-func (x *roster) value(p []float64) (v float64, ok bool) {
-	means, known := x.means()
-	return x.valueBy(p, means, known)
+// learning is the learner and what it has learned from.
+type learning struct {
+	learner   learner
+	Recent    []roundStats `json:"recent"`
+	Unlearned int64        `json:"unlearned"` // units that could not be learned from
 }
 
-// valueBy is value for means at hand.
-func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
-	if means == nil {
-		return 0, false
-	}
-	theta, total := make([]float64, x.goals.Dim()), 0.0
-	for k, w := range p {
-		if w > 0 && known[k] {
-			total += w
-		}
-	}
-	if !(total > 0.9) { // too much of it is unknown
-		return 0, false
-	}
-	for k, w := range p {
-		if w > 0 && known[k] {
-			for i, u := range means[k] {
-				theta[i] += float64(w / total * u)
-			}
-		}
-	}
-	v = x.goals.Value(theta)
-	return v, finite(v)
-}
-
-// means are what the objective sees of each arm, by all that was ever observed; nil without an
-// objective.
-func (x *roster) means() (means [][]float64, known []bool) {
-	if x.goals == nil {
-		return nil, nil
-	}
-	for k := range x.Arms {
-		dst := make([]float64, x.goals.Dim())
-		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
-		means = append(means, dst)
-	}
-	return means, known
-}
-
-func (x *roster) controlStats() *armStats {
-	if x.Control < 0 {
-		return nil
-	}
-	return &x.Arms[x.Control].Stats
+// roundStats are a matured version's statistics, kept to teach a new learner when the definition
+// changes.
+type roundStats struct {
+	Stats []armStats `json:"stats"` // by arm
 }
 
 // closeLearningRound lets the learner observe a version, and returns how many of its units it could
@@ -97,21 +56,6 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 	}
 	x.grow(r)
 	return unlearned
-}
-
-// grace is how long after a version's end units may still be decided for under it: by the service
-// while the event that ends the version is being made durable, and by a copy of its policy. A 20th
-// of the attribution window; at least five seconds, as a disk or a network may take that, or the
-// window if that is shorter; and at most a minute.
-func (x *roster) grace() int64 {
-	w := int64(x.def.AttributionWindow)
-	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
-}
-
-// matures is when a cohort's window has closed for every unit that may have been decided for under
-// it.
-func (x *roster) matures(c *cohort) int64 {
-	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
 // advance lets the cohorts whose window has closed mature, and forgets sources whose last report
@@ -193,17 +137,75 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	}
 }
 
-// stats are the whole-life statistics that a slot of a cohort counts in.
-func (x *roster) stats(c *cohort, slot int) *armStats {
-	if slot == len(c.Mixture) {
-		return &x.Holdout
+// rebuildLearner makes a new learner for the definition, and lets it see the rounds that are kept.
+func (x *learning) rebuildLearner(r *roster) error {
+	d := r.def
+	r.goals = nil
+	if d.Objective != nil {
+		g, err := d.Goals()
+		if err != nil {
+			return err
+		}
+		r.goals = g
 	}
-	return &x.Arms[slot].Stats
+	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
+	if err != nil {
+		return err
+	}
+	x.learner = m
+	x.grow(r)
+	for i, k := range r.LearnedArms {
+		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
+			if err := m.RetireArm(i); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range x.Recent {
+		x.closeLearningRound(r, x.Recent[i].Stats) // what it cannot use was counted when it was new
+	}
+	return nil
 }
 
-// count adds a value of an exposed unit.
-func (x *roster) count(c *cohort, slot, metric int, v float64) {
-	// Values are in range, so that the sums cannot leave that of float64.
-	_ = c.Stats[slot].Metrics[metric].Add(v)
-	_ = x.stats(c, slot).Metrics[metric].Add(v)
+// restoreLearner makes the learner of a saved one.
+func (x *learning) restoreLearner(r *roster, saved []byte) error {
+	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
+	if err != nil {
+		return err
+	}
+	if err := m.UnmarshalBinary(saved); err != nil {
+		return err
+	}
+	x.learner = m
+	return nil
+}
+
+// remakeArms tells the maker of arms that came at the end, and of those that went.
+func (x *learning) remakeArms(r *roster, added int, retired []int) error {
+	for range added {
+		if _, err := x.learner.AddArm(); err != nil {
+			return err
+		}
+	}
+	for _, k := range retired {
+		if err := x.learner.RetireArm(slices.Index(r.LearnedArms, k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow takes in the points that a maker has chosen since.
+func (x *learning) grow(r *roster) {
+	b, ok := x.learner.(pointChooser)
+	if !ok {
+		return
+	}
+	names, _, _ := r.def.Sides()
+	for i := len(r.LearnedArms); i < b.Arms(); i++ {
+		r.push(point(names, i, b.Point(i)), false)
+	}
+	for i, p := range x.learner.Serving() {
+		r.Arms[r.LearnedArms[i]].Active = p > 0
+	}
 }
