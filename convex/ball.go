@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Ball is the ball {x : ‖x − x0‖_p ≤ r} of an lp norm (spec V.2 for p = 2).
+// Ball is the ball {x : ‖x − x0‖_p ≤ r} of an lp norm.
 type Ball struct {
 	d      int
 	center []float64 // nil for the origin
@@ -84,8 +84,8 @@ func (b *Ball) at(i int) float64 {
 // Project implements [Set]. p = 2: x0 + (v−x0)·r/‖v−x0‖; p = ∞: clipping; p = 1: soft thresholding
 // at the level found as for [Simplex]; any other p: the multiplier λ of x_i + λ·sgn(x_i)|x_i|^{p−1}
 // = v_i by a safeguarded Newton method to full precision, with an inner one for each coordinate.
-// The result has norm at most r as computed by [Lp.Of]: rounding is taken back by shrinking. O(d)
-// each pass: 2 for 2 and ∞, at most 66 for 1, up to some hundreds for the others.
+// The result is shrunk until its norm, as [Lp.Of] computes it, is at most r. O(d) per pass: 2
+// passes for p = 2 and ∞, at most 66 for p = 1, up to some hundreds for other p.
 func (b *Ball) Project(dst, v []float64) {
 	n := b.norm.distance(v, b.center)
 	if n <= b.radius {
@@ -119,7 +119,7 @@ func (b *Ball) Project(dst, v []float64) {
 }
 
 func (b *Ball) projectL1(dst, v []float64) {
-	if b.center != nil { // from here on v is only needed relative to the center
+	if b.center != nil { // the rest needs v relative to the center only
 		for i, x := range v {
 			dst[i] = x - b.center[i]
 		}
@@ -228,7 +228,7 @@ func lpRoot(a, lambda, p float64) float64 {
 
 // Minimize returns x0 − r·∇‖c‖*: for p = 2 that is x0 − r·c/‖c‖, for p = 1 one vertex, that of the
 // lowest index among the largest |c_i|, for p = ∞ the corner x0 − r·sgn(c), with -r where c_i = 0.
-// At c = 0 it is the center, but for p = ∞ the lowest corner. O(d).
+// At c = 0 it is the center, or for p = ∞ the lowest corner. O(d).
 func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	n := b.norm
 	sum, m := 0.0, vec.MaxDistance(c, nil)

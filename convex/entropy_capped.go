@@ -21,7 +21,7 @@ func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 	base, below, above := c.farMultiplier(theta, top)
 	least, nu, grow := math.Inf(1), below, 1.0
 	for _, at := range [2]float64{below, above} {
-		// Scaling the coordinates between their sides takes back the rounding of ν.
+		// Scaling the coordinates between their sides corrects the rounding of ν.
 		f, free := c.entropyExcess(theta, base, at)
 		q := 1.0
 		if free > 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1 (spec P.p): gradient
-// sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q², inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q} (the
-// exponents printed in 6.7 are wrong, E22), and ψ is (p−1)-strongly convex in Lp (L 6.17). Each
+// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1: gradient
+// sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q², inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q},
+// and ψ is (p−1)-strongly convex in Lp (Orabona 2019, Lemma 6.17). Each
 // operation is O(d).
 type PNorm struct {
 	d    int

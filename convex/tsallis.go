@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (chapter 10, 4.4 of the specification):
+// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (Tsallis 1988):
 // gradient −q·x_i^{q−1}/(1−q), inverse (−(1−q)θ_i/q)^{−1/(1−q)} for θ < 0, conjugate Σx_i^q −
 // 1/(1−q) at that x and +Inf where a θ_i > 0. For q → 1 it tends to the negative entropy on the
 // probability simplex. The Hessian is diag(q·x^{q−2}): on the simplex {Σx = s} it is

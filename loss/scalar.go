@@ -275,7 +275,8 @@ func (LogLoss) Derivative(p, y float64) float64 {
 	return 1 / (1 - p)
 }
 
-// Lipschitz implements [Scalar]: probabilities may come as near to 0 and 1 as they please.
+// Lipschitz implements [Scalar]. The slope is unbounded near p = 0 for y = 1 and near p = 1 for y =
+// 0.
 func (LogLoss) Lipschitz(radius, y float64) float64 {
 	if y == 0 && radius < 1 {
 		return 1 / (1 - radius)
