@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -157,10 +158,10 @@ func (b *Ball) projectLp(dst, v []float64) {
 	m := vec.MaxDistance(v, b.center)
 	sum := 0.0
 	for i, x := range v {
-		sum += pow(math.Abs(x-b.at(i))/m, q)
+		sum += portable.Pow(math.Abs(x-b.at(i))/m, q)
 	}
 	// x ≤ (a/λ)^{1/(p−1)}, so Σx^p ≤ Σ(a/λ)^q, which is 1 at λ = ‖a‖_q.
-	lo, hi := 0.0, m/b.radius*pow(sum, 1/q)*(1+1e-12)
+	lo, hi := 0.0, m/b.radius*portable.Pow(sum, 1/q)*(1+1e-12)
 	lambda := hi / 2
 	for range 200 {
 		f, slope := -1.0, 0.0
@@ -170,7 +171,7 @@ func (b *Ball) projectLp(dst, v []float64) {
 				continue
 			}
 			y := lpRoot(a, lambda, p)
-			yp := pow(y, p)
+			yp := portable.Pow(y, p)
 			f += yp
 			// dy/dλ = −y^{p−1}/(1 + λ(p−1)y^{p−2}), times p·y^{p−1}, both multiplied by y²
 			slope -= float64(p*float64(yp*yp)) / (float64(y*y) + float64(float64(lambda*(p-1))*yp))
@@ -211,9 +212,9 @@ func lpRoot(a, lambda, p float64) float64 {
 	if p < 2 {
 		e, u, w = 1/(p-1), lambda, 1
 	}
-	z := min(a/u, pow(a/w, 1/e))
+	z := min(a/u, portable.Pow(a/w, 1/e))
 	for range 100 {
-		t := float64(w * pow(z, e-1))
+		t := float64(w * portable.Pow(z, e-1))
 		next := float64(z*(a+float64(float64((e-1)*t)*z))) / (float64(u*z) + float64(float64(e*t)*z))
 		if !(next < z) {
 			break
@@ -221,7 +222,7 @@ func lpRoot(a, lambda, p float64) float64 {
 		z = next
 	}
 	if p < 2 {
-		return pow(z, e)
+		return portable.Pow(z, e)
 	}
 	return z
 }
@@ -265,12 +266,12 @@ func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 		// r_i = |c_i|/m, direction sgn(c_i)·r_i^{q−1}/(Σr^q)^{1/p}
 		total := 0.0
 		for _, ci := range c {
-			total += pow(math.Abs(ci)/m, n.q)
+			total += portable.Pow(math.Abs(ci)/m, n.q)
 		}
-		scale := b.radius / pow(total, 1/n.p)
-		sum -= float64(b.radius * float64(m*pow(total, 1/n.q)))
+		scale := b.radius / portable.Pow(total, 1/n.p)
+		sum -= float64(b.radius * float64(m*portable.Pow(total, 1/n.q)))
 		for i, ci := range c {
-			dst[i] = b.at(i) - math.Copysign(float64(scale*pow(math.Abs(ci)/m, n.q-1)), ci)
+			dst[i] = b.at(i) - math.Copysign(float64(scale*portable.Pow(math.Abs(ci)/m, n.q-1)), ci)
 		}
 	}
 	b.shrink(dst)
@@ -287,7 +288,7 @@ func (b *Ball) Contains(x []float64, tol float64) bool {
 func (b *Ball) Diameter() float64 {
 	r := 2 * b.radius
 	if b.norm.p > 2 {
-		r = float64(r * pow(float64(b.d), 0.5-1/b.norm.p))
+		r = float64(r * portable.Pow(float64(b.d), 0.5-1/b.norm.p))
 	}
 	return r
 }

@@ -35,7 +35,7 @@ func entropyValue(x []float64, shift float64) float64 {
 		if v < 0 {
 			return math.Inf(1)
 		}
-		sum += xlogx(v) - float64(shift*v)
+		sum += portable.XLogX(v) - float64(shift*v)
 	}
 	return sum
 }
@@ -135,7 +135,7 @@ func (e *NegativeEntropy) restrict(s Set) (pair, error) {
 	out, err := restrictEntropy(s, 1)
 	if sx, ok := s.(*Simplex); ok && err == nil {
 		out.conjugate = func(theta []float64) float64 { // s·LSE(θ) − s ln s
-			return float64(sx.s*LogSumExp(theta)) - xlogx(sx.s)
+			return float64(sx.s*LogSumExp(theta)) - portable.XLogX(sx.s)
 		}
 	}
 	return out, err

@@ -68,7 +68,7 @@ func (e *UnnormalizedEntropy) restrict(s Set) (pair, error) {
 	out, err := restrictEntropy(s, 0)
 	if sx, ok := s.(*Simplex); ok && err == nil {
 		out.conjugate = func(theta []float64) float64 { // s·LSE(θ) − s ln s + s
-			return float64(sx.s*LogSumExp(theta)) - xlogx(sx.s) + sx.s
+			return float64(sx.s*LogSumExp(theta)) - portable.XLogX(sx.s) + sx.s
 		}
 	}
 	return out, err

@@ -68,9 +68,9 @@ func (n *Lp) distance(x, y []float64) float64 {
 		if y != nil {
 			v -= y[i]
 		}
-		sum += pow(math.Abs(v)/m, n.p)
+		sum += portable.Pow(math.Abs(v)/m, n.p)
 	}
-	return float64(m * pow(sum, 1/n.p))
+	return float64(m * portable.Pow(sum, 1/n.p))
 }
 
 // Dual is the norm of exponent p/(p−1): L2 is its own dual, L1 and L∞ are each other's.
@@ -134,10 +134,10 @@ func dualMap(dst, theta []float64, q float64) {
 	}
 	sum := 0.0
 	for _, t := range theta {
-		sum += pow(math.Abs(t)/m, q)
+		sum += portable.Pow(math.Abs(t)/m, q)
 	}
-	factor := float64(m * pow(sum, 2/q-1))
+	factor := float64(m * portable.Pow(sum, 2/q-1))
 	for i, t := range theta {
-		dst[i] = math.Copysign(float64(factor*pow(math.Abs(t)/m, q-1)), t)
+		dst[i] = math.Copysign(float64(factor*portable.Pow(math.Abs(t)/m, q-1)), t)
 	}
 }
