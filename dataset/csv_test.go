@@ -318,7 +318,7 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 	}
 }
 
-// Options beside a schema may repeat what the model does, or say what it cannot know; they cannot
+// With a schema, options may repeat those of the model or state what it does not record, but not
 // contradict it.
 func TestCSVSchemaAndOptions(t *testing.T) {
 	schema := load(t, Options{WeightColumn: "w"},
@@ -437,29 +437,6 @@ func TestCSVStrayQuote(t *testing.T) {
 		opt.MaxBadLines = 2
 		if _, err := readAll(opt, path); err == nil || !strings.HasPrefix(err.Error(), path+":306: ") {
 			t.Errorf("chunks of %d, one bad line less: %v", chunk, err)
-		}
-	}
-}
-
-// A stream knows the line on which a label came up first.
-func TestLabelPlace(t *testing.T) {
-	path := writeFile(t, "a.csv", "a,y\n1,p\n\n2,q\nbad,r\n3,r\n")
-	for _, chunk := range []int{1, 1 << 20} {
-		s, err := Open(t.Context(), []string{path}, Options{MaxBadLines: 1, chunkBytes: chunk})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b Block
-		for err == nil {
-			err = s.Next(&b)
-		}
-		for class, want := range []string{path + ":2", path + ":4", path + ":6", path} {
-			if got := s.LabelPlace(class); got != want {
-				t.Errorf("class %d: got %s, want %s", class, got, want)
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,8 +16,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// flipped is a tree in which a bit of the payload of the event at a position is flipped wherever it
-// stands.
+// flipped returns tr with a flipped bit in every copy of the payload of the event at a position.
 func flipped(t *testing.T, tr tree, position uint64) tree {
 	t.Helper()
 	found := false
@@ -35,7 +33,7 @@ func flipped(t *testing.T, tr tree, position uint64) tree {
 	return tr
 }
 
-// without takes the files away whose name begins or ends so.
+// without returns tr without the files whose name begins or ends with part.
 func without(tr tree, part string) tree {
 	for _, name := range tr.names() {
 		if base := path.Base(name); strings.HasPrefix(base, part) || strings.HasSuffix(base, part) {
@@ -45,7 +43,7 @@ func without(tr tree, part string) tree {
 	return tr
 }
 
-// What Check says and Repair keeps, to the position.
+// Check and Repair are exact to the position.
 func TestRepair(t *testing.T) {
 	tr, _, _ := smallLog(t) // 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log
 	for _, tc := range []struct {
@@ -133,7 +131,7 @@ func TestRepair(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			fs := tc.broken.fs(t)
 			if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
-				// A damaged event in the middle is not found by opening, but by reading.
+				// Opening does not find a damaged event in the middle, reading does.
 				s := open(t, fs)
 				if _, err := readAll(s); !errors.Is(err, ErrDamaged) {
 					t.Errorf("open and read: %v", err)
@@ -146,11 +144,11 @@ func TestRepair(t *testing.T) {
 				o := tc.options
 				o.AcceptLoss--
 				r, err := Repair(t.Context(), fs, "log", o)
-				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, and may drop %d", tc.lost,
+				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, but only %d are allowed", tc.lost,
 					tc.kept.Last+1, tc.kept.Last+tc.lost, tc.lost-1)
 				if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(fmt.Sprint(err), want) ||
 					r.Lost != tc.lost || r.Changed {
-					t.Errorf("repair with too little leave: %v, want %q", err, want)
+					t.Errorf("repair with too small an AcceptLoss: %v, want %q", err, want)
 				}
 				if after := readTree(t, fs, "log"); !reflect.DeepEqual(without(before, lockName),
 					without(after, lockName)) {
@@ -187,113 +185,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A sound log is left alone, and checking changes nothing.
-func TestCheckSound(t *testing.T) {
-	noLeaks(t)
-	tr, _, _ := smallLog(t)
-	fs := tr.fs(t)
-	r, err := Check(t.Context(), fs, "log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := int64(0)
-	for i := uint64(6); i <= 24; i++ {
-		size += int64(recordSize(event(i)))
-	}
-	want := &Report{
-		Dir: "log", Base: 5, Last: 24, Acknowledged: 24, Bytes: size, Findings: []Finding{},
-		Snapshots: []SnapshotReport{{5, 7, ""}, {20, 8, ""}},
-	}
-	if !reflect.DeepEqual(r, want) || r.Err() != nil {
-		t.Errorf("got %+v, want %+v", r, want)
-	}
-	rep, err := Repair(t.Context(), fs, "log", RepairOptions{})
-	if err != nil || rep.Changed || rep.Kept != (Range{6, 24}) {
-		t.Errorf("repair: %v, %+v", err, rep)
-	}
-	if after := readTree(t, fs, "log"); !reflect.DeepEqual(tr, after) {
-		t.Error("check and repair of a sound log changed the files")
-	}
-}
-
-// A damaged snapshot is passed over where the events make it good, and an error where they do not.
-func TestDamagedSnapshots(t *testing.T) {
-	tr, _, _ := smallLog(t)
-	flip := func(tr tree, position uint64) tree {
-		name := "log/snapshots/" + snapshotFile(position)
-		bad := slices.Clone(tr[name])
-		bad[len(bad)-1] ^= 1
-		return tr.with(name, bad)
-	}
-	fs := flip(tr, 20).fs(t)
-	r, err := Check(t.Context(), fs, "log")
-	if err != nil || r.Damaged() || len(r.Findings) != 1 ||
-		!strings.Contains(r.Findings[0].Problem, "checksum is wrong") {
-		t.Errorf("check: %v, %+v", err, r)
-	}
-	s := open(t, fs)
-	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
-		t.Errorf("snapshot %d, %v; want the one before", snap.Position, err)
-	}
-	if err := s.Compact(t.Context(), 20); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("compacting up to a damaged snapshot: %v", err)
-	}
-	closeLog(t, s)
-	if r, err := Repair(t.Context(), fs, "log", RepairOptions{}); err != nil || len(r.SetAside) != 1 || r.Lost != 0 {
-		t.Errorf("repair: %v, %+v", err, r)
-	}
-	if r, err := Check(t.Context(), fs, "log"); err != nil || len(r.Findings) != 0 {
-		t.Errorf("check after repair: %v, %+v", err, r)
-	}
-	fs = flip(flip(tr, 20), 5).fs(t)
-	if r, err := Check(t.Context(), fs, "log"); err != nil || !r.Damaged() {
-		t.Errorf("check: %v, %+v", err, r)
-	}
-	s = open(t, fs)
-	if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrDamaged) ||
-		!strings.Contains(err.Error(), "1 to 5 were compacted") {
-		t.Errorf("no whole snapshot: %v", err)
-	}
-	closeLog(t, s)
-}
-
-// A disk that cannot be read is no damage: nothing may be dropped for it.
-func TestReadFaultIsNoDamage(t *testing.T) {
-	tr, first, last := smallLog(t)
-	for _, kind := range []errorfs.OpKind{
-		errorfs.OpOpen, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpList,
-		errorfs.OpStat,
-	} {
-		for n := range int32(40) {
-			fs := tr.fs(t)
-			var left atomic.Int32 // calls before the one that fails
-			left.Store(n)
-			broken := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if op.Kind != kind {
-					return nil
-				}
-				if left.Add(-1) == -1 {
-					return errorfs.ErrInjected
-				}
-				return nil
-			}))
-			r, err := Repair(t.Context(), broken, "log", RepairOptions{AcceptLoss: 100})
-			if err == nil && (r.Changed || r.Before.Damaged()) || err != nil &&
-				(errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
-				t.Errorf("%v %d: repair: %v, %+v", kind, n, err, r)
-			}
-			if left.Load() >= 0 { // the repair has fewer calls of this kind
-				break
-			}
-			if !holds(t, fmt.Sprint(kind, n), readTree(t, fs, "log"), first, last) {
-				t.Errorf("%v %d: the log is not what it was", kind, n)
-			}
-		}
-	}
-}
-
-// A repair that is cut by a crash at any change of the disk leaves a log that the next repair
-// mends.
+// After a crash at any change of the disk during a repair, a second repair succeeds.
 func TestCrashDuringRepair(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	broken := flipped(t, tr, 15)
@@ -329,39 +221,36 @@ func TestCrashDuringRepair(t *testing.T) {
 	}
 }
 
-// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before
-// the base.
-func TestOldestSnapshot(t *testing.T) {
-	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
-	oldest := func(s *Store, want uint64) {
-		t.Helper()
-		if snap, err := s.OldestSnapshot(t.Context()); err != nil || snap.Position != want || want > 0 &&
-			len(snap.State) == 0 {
-			t.Errorf("snapshot %d with %d bytes, %v; want %d", snap.Position, len(snap.State), err, want)
-		}
-	}
-	s := open(t, tr.fs(t))
-	oldest(s, 5)
-	if err := s.Compact(t.Context(), 7); err != nil {
-		t.Fatal(err)
-	}
-	oldest(s, 20)
-	closeLog(t, s)
-	name := "log/snapshots/" + snapshotFile(5)
-	bad := slices.Clone(tr[name])
+// Damage in a table, the write-ahead log, a snapshot and the manifest at the same time is repaired
+// up to the first lost event, and the losses are counted.
+func TestDamageInSeveralFiles(t *testing.T) {
+	tr, _, _ := smallLog(t)
+	snapshot := "log/snapshots/" + snapshotFile(20)
+	bad := append([]byte{}, tr[snapshot]...)
 	bad[len(bad)-1] ^= 1
-	s = open(t, tr.with(name, bad).fs(t))
-	oldest(s, 20)
-	closeLog(t, s)
-	s = open(t, vfs.NewMem())
-	oldest(s, 0)
-	appendN(t, s, 6)
-	if err := s.SaveSnapshot(t.Context(), 3, []byte("state")); err != nil {
-		t.Fatal(err)
+	broken := without(flipped(t, flipped(t, tr, 15), 22), "MANIFEST").with(snapshot, bad)
+	fs := broken.fs(t)
+	r, err := Check(t.Context(), fs, "log")
+	if err != nil || !r.Damaged() || r.Last != 14 || fmt.Sprint(r.Readable) != fmt.Sprint([]Range{{16, 21}, {23, 24}}) {
+		t.Fatalf("check: %v, %+v", err, r)
 	}
-	oldest(s, 0)
+	if _, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 9}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("a repair that drops ten where nine are allowed: %v", err)
+	}
+	rep, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 10})
+	if err != nil || rep.Kept != (Range{6, 14}) || rep.Lost != 10 || len(rep.SetAside) != 2 {
+		t.Fatalf("repair: %v, %+v", err, rep)
+	}
+	s := open(t, fs)
+	if got, err := readAll(s); err != nil || len(got) != 9 {
+		t.Errorf("%d events, %v", len(got), err)
+	}
+	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
+		t.Errorf("snapshot %d, %v", snap.Position, err)
+	}
+	appendN(t, s, 3)
 	closeLog(t, s)
-	if _, err := s.OldestSnapshot(t.Context()); !errors.Is(err, ErrClosed) {
-		t.Errorf("closed: %v", err)
+	if r, err := Check(t.Context(), fs, "log"); err != nil || r.Damaged() {
+		t.Errorf("check after the repair: %v, %+v", err, r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -31,6 +32,10 @@ type HintExperts struct {
 func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
 	if learner == nil || norm == nil {
 		return nil, noregret.BadInputf("learner", "nil: want a learner and a norm")
+	}
+	what := fmt.Sprintf("the hints of %d strategies in dimension %d", k, learner.Dim())
+	if err := memory.Check("strategies", what, float64(k)*float64(learner.Dim())); err != nil {
+		return nil, err
 	}
 	experts, err := NewAdaHedge(k, 0)
 	if err != nil {
@@ -119,7 +124,7 @@ func (l *HintExperts) Update(g []float64) error {
 		theta = slices.Clone(before.Dual.Theta)
 		l.experts.rescale(2 * (l.scale - scale))
 	}
-	largest, delta, err := l.experts.admit(l.losses)
+	largest, delta, err := l.experts.check(l.losses)
 	if err == nil {
 		err = l.learner.Update(g)
 	}
@@ -132,7 +137,7 @@ func (l *HintExperts) Update(g []float64) error {
 	}
 	l.scale = scale
 	l.given = false
-	l.experts.take(l.losses, largest, delta)
+	l.experts.accept(l.losses, largest, delta)
 	return nil
 }
 

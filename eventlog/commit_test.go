@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// gate counts the flushes of the write-ahead log, and holds them while it is shut.
+// gate counts the flushes of the write-ahead log and blocks them while it is shut.
 type gate struct {
 	mu      sync.Mutex
 	opened  *sync.Cond
@@ -60,7 +60,7 @@ func (g *gate) set(shut bool) {
 	g.opened.Broadcast()
 }
 
-// await returns when a flush stands at the gate.
+// await returns when a flush waits at the gate.
 func (g *gate) await() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,14 +69,14 @@ func (g *gate) await() {
 	}
 }
 
-// until spins until a condition holds that only other goroutines can bring about.
+// until spins until other goroutines have made a condition true.
 func until(s *Store, holds func(Stats) bool) {
 	for !holds(s.Stats()) {
 		yieldCPU()
 	}
 }
 
-// While one flush is under way, the appends that come share the next one.
+// Appends that arrive during a flush share the next one.
 func TestAppendsShareFlushes(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -123,8 +123,8 @@ func TestAppendsShareFlushes(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A full queue holds further appends back; a context that ends takes back what is not on its way,
-// and nothing else.
+// A full queue blocks further appends. A context that ends removes events that are not being
+// written yet, and no others.
 func TestBackPressure(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -166,7 +166,7 @@ func TestBackPressure(t *testing.T) {
 	if st := s.Stats(); st.Last != 7 || st.Groups < 4 {
 		t.Errorf("%+v, want 7 events in groups of at most 2", st)
 	}
-	// In the queue behind a group that is on its way: taken back.
+	// Queued behind a group that is being written: removed.
 	g.set(true)
 	go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
 	g.await()
@@ -187,7 +187,7 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// Close lets the appends that wait finish, and answers those that come later.
+// Close completes waiting appends and rejects later ones.
 func TestCloseFinishesAppends(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -225,57 +225,8 @@ func TestCloseFinishesAppends(t *testing.T) {
 	closeLog(t, s)
 }
 
-// Tail waits for more, several at once, and ends with its context or with the log.
-func TestTail(t *testing.T) {
-	noLeaks(t)
-	s := open(t, vfs.NewMem())
-	appendN(t, s, 3)
-	ctx, cancel := context.WithCancel(t.Context())
-	const readers = 4
-	got := make(chan uint64, 100*readers)
-	ends := make(chan error, readers+1)
-	tail := func(ctx context.Context, from uint64) {
-		for r, err := range s.Tail(ctx, from) {
-			if err != nil {
-				ends <- err
-				return
-			}
-			if !sameEvent(r) {
-				t.Errorf("%+v", r)
-			}
-			got <- r.Position
-		}
-		ends <- nil
-	}
-	for i := range readers {
-		go tail(ctx, uint64(i+1))
-	}
-	for range 3 + 2 + 1 { // what is there already, from 1, 2, 3 and 4
-		<-got
-	}
-	for n := uint64(4); n < 50; n++ {
-		appendN(t, s, 1)
-		for range readers {
-			if p := <-got; p != n {
-				t.Fatalf("position %d, want %d", p, n)
-			}
-		}
-	}
-	cancel()
-	for range readers {
-		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
-		}
-	}
-	go tail(context.Background(), 50)
-	closeLog(t, s)
-	if err := <-ends; !errors.Is(err, ErrClosed) {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
-// A failed write or flush is the end: the failed append and all that wait or come later answer with
-// the cause.
+// A failed write or flush is final: the failed append and all waiting and later ones return its
+// cause.
 func TestFailurePoisons(t *testing.T) {
 	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpFileWriteAt} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
@@ -328,5 +279,66 @@ func TestFailurePoisons(t *testing.T) {
 			}
 			closeLog(t, s)
 		})
+	}
+}
+
+// syncFaults fails the flushes of the disk from the n-th on.
+type syncFaults struct{ left atomic.Int64 }
+
+func (f *syncFaults) String() string { return "sync" }
+
+func (f *syncFaults) MaybeError(op errorfs.Op) error {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		if f.left.Add(-1) < 0 {
+			return errorfs.ErrInjected
+		}
+	}
+	return nil
+}
+
+// An append whose flush failed is never acknowledged. The log accepts no more events until it is
+// opened again; then it has all acknowledged events, even if the disk kept only flushed data.
+func TestFailedSync(t *testing.T) {
+	for n := range int64(12) {
+		mem := vfs.NewCrashableMem()
+		f := &syncFaults{}
+		f.left.Store(1 << 40)
+		s, err := Open(errorfs.Wrap(mem, f), "log", smallOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendN(t, s, 3)
+		f.left.Store(n)
+		acknowledged := uint64(3)
+		for {
+			_, last, err := s.Append(t.Context(), event(acknowledged+1))
+			if err != nil {
+				if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) {
+					t.Fatalf("flush %d: %v", n, err)
+				}
+				break
+			}
+			acknowledged = last
+		}
+		if acknowledged != 3+uint64(n) {
+			t.Errorf("flush %d failed, and %d appends were acknowledged", n, acknowledged)
+		}
+		f.left.Store(1 << 40) // the disk is well again: the log that has failed is not
+		if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) {
+			t.Errorf("flush %d: an append after the failure: %v", n, err)
+		}
+		if err := s.SaveSnapshot(t.Context(), 2, nil); !errors.Is(err, ErrFailed) {
+			t.Errorf("flush %d: a snapshot after the failure: %v", n, err)
+		}
+		clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: seeded(uint64(n))})
+		closeOrAbandon(s)
+		s = mustOpen(t, clone)
+		got, err := readAll(s)
+		if err != nil || uint64(len(got)) < acknowledged {
+			t.Errorf("flush %d: %d events, %v, but %d were acknowledged", n, len(got), err, acknowledged)
+		}
+		appendN(t, s, 2)
+		closeLog(t, s)
 	}
 }
