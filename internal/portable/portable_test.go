@@ -72,7 +72,15 @@ func TestLogEnds(t *testing.T) {
 func TestPowers(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct{ x, y, want float64 }{
-		{0, 0, 1}, {0, 2, 0}, {0, -2, inf}, {0, 0.3, 0}, {inf, 2, inf}, {inf, -2, 0}, {inf, 0, 1}, {1, 77, 1}, {7, 1, 7},
+		{0, 0, 1},
+		{0, 2, 0},
+		{0, -2, inf},
+		{0, 0.3, 0},
+		{inf, 2, inf},
+		{inf, -2, 0},
+		{inf, 0, 1},
+		{1, 77, 1},
+		{7, 1, 7},
 	} {
 		if got := Pow(c.x, c.y); got != c.want {
 			t.Errorf("Pow(%v, %v) = %v, want %v", c.x, c.y, got, c.want)
