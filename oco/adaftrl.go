@@ -20,8 +20,8 @@ import (
 // losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to
 // this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
 //
-// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round
-// costs two mirror maps; memory is O(d).
+// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. The best alpha² is near the range of ψ on V. A
+// round costs two mirror maps; memory is O(d).
 type AdaFTRL struct {
 	reg    convex.Regularizer
 	alpha2 float64
@@ -87,7 +87,7 @@ func (l *AdaFTRL) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaFTRL) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 			l.state.Dual.Mass+largest, next)
 	}
 	l.state.Lambda.add(delta / l.alpha2)
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

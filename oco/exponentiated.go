@@ -25,7 +25,7 @@ import (
 // ‖g_t‖∞ may be replaced by half the range max g − min g, as a constant added to g_t changes no
 // point; for g ≥ 0 also KL(u; x_1)/η + (η/2)·Σ_t Σ_j g_{t,j}²·x_{t,j} (local norms, section 6.6).
 // With ‖g‖∞ ≤ L and η = √(2·ln d/(L²T)) that is √2·L·√(T·ln d), for losses in [0, 1] and
-// η = √(8·ln d/T) it is √(T·ln d/2) (the book's constants are mended here).
+// η = √(8·ln d/T) it is √(T·ln d/2) (the book's constants are corrected here).
 //
 // A round costs O(d) time; memory is O(d).
 type ExponentiatedGradient struct {
@@ -116,7 +116,7 @@ func (l *ExponentiatedGradient) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *ExponentiatedGradient) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *ExponentiatedGradient) Update(g []float64) error {
 		st.Negative = st.Negative || v < 0
 	}
 	st.Local.add(local)
-	st.Dual.take(g, largest)
+	st.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

@@ -92,7 +92,7 @@ func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 // Predict implements [Learner].
 func (l *HintExperts) Predict() []float64 { return l.learner.Predict() }
 
-// Update implements [Learner]. Without Hints in this round all strategies are taken to have said 0.
+// Update implements [Learner]. Without Hints in this round all hints count as 0.
 func (l *HintExperts) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (l *HintExperts) Update(g []float64) error {
 		theta = slices.Clone(before.Dual.Theta)
 		l.experts.rescale(2 * (l.scale - scale))
 	}
-	largest, delta, err := l.experts.admit(l.losses)
+	largest, delta, err := l.experts.check(l.losses)
 	if err == nil {
 		err = l.learner.Update(g)
 	}
@@ -137,7 +137,7 @@ func (l *HintExperts) Update(g []float64) error {
 	}
 	l.scale = scale
 	l.given = false
-	l.experts.take(l.losses, largest, delta)
+	l.experts.accept(l.losses, largest, delta)
 	return nil
 }
 

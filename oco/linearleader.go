@@ -12,7 +12,7 @@ import (
 )
 
 // LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a
-// bounded set; it stays where it is while the sum is 0. It is here to be beaten: its regret can be
+// bounded set; it stays where it is while the sum is 0. It is a baseline: its regret can be
 // T (Orabona 2019, Example 2.10), and Bound is +Inf. A round costs O(d) and a linear minimization;
 // memory is O(d).
 type LinearLeader struct {
@@ -55,7 +55,7 @@ func (l *LinearLeader) Predict() []float64 { return l.state.X }
 
 // Update implements [Learner].
 func (l *LinearLeader) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (l *LinearLeader) Update(g []float64) error {
 			return err
 		}
 	}
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	return nil
 }
 

@@ -16,8 +16,8 @@ const denseUpTo = 1024
 // the origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written
 // in this basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
 //
-// Matrices have room for more coordinates than there are vectors; where there are none yet they are
-// a multiple of the identity, as they are for every direction not seen.
+// Matrices have a larger capacity than the number of vectors. In the unused coordinates they are a
+// multiple of the identity, as in every direction not yet seen.
 type span struct {
 	D, Rank int
 	Q       []float64 // Rank rows of D values
@@ -33,7 +33,7 @@ type outside struct {
 	Quadratic sum // times ‖u‖²
 }
 
-// cost is what comparators of norm u may gain.
+// cost bounds the gain of comparators of norm u.
 func (o *outside) cost(u float64) float64 {
 	if u == 0 {
 		return 0
@@ -50,14 +50,14 @@ func (o *outside) cost(u float64) float64 {
 
 func (o *outside) valid() bool { return o.Linear.value() >= 0 && o.Quadratic.value() >= 0 }
 
-// firstRoom is the number of coordinates that there is room for at first.
-const firstRoom = 16
+// firstCapacity is the initial capacity of matrices, in coordinates.
+const firstCapacity = 16
 
 func newSpan(d int) *span { return &span{D: d, work: make([]float64, d)} }
 
-// room is the number of coordinates that matrices for n vectors are to have.
-func (s *span) room(n int) int {
-	c := min(firstRoom, s.D)
+// capacity is the number of coordinates that matrices for n vectors have.
+func (s *span) capacity(n int) int {
+	c := min(firstCapacity, s.D)
 	for c < n {
 		c = min(2*c, s.D)
 	}
@@ -122,10 +122,10 @@ func (s *span) point(dst, c []float64) {
 	}
 }
 
-// check refuses a restored basis that does not fit dimension d and coordinates in number c, and
-// readies it.
+// check returns an error if a restored basis does not fit dimension d and c coordinates. It makes
+// the scratch memory.
 func (s *span) check(d, c int) error {
-	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.room(s.Rank) || !allFinite(s.Q, s.Rank*d) {
+	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.capacity(s.Rank) || !allFinite(s.Q, s.Rank*d) {
 		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)
 	}
 	s.work = make([]float64, d)
