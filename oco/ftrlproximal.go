@@ -15,7 +15,7 @@ import (
 //	x_i = 0 for |z_i| ≤ l1, else −(z_i − sgn(z_i)·l1)/((β + √n_i)/A + l2),
 //	σ = (√(n_i + g_i²) − √n_i)/A,   z_i ← z_i + g_i − σ·x_i,   n_i ← n_i + g_i².
 //
-// It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the
+// It plays on ℝ^d from 0. Its l1 weight is l1 in total; that of [CompositeFTRL] grows with the
 // rounds.
 //
 // Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² +
