@@ -58,7 +58,7 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {
-		return confident.New(f, arms, confident.Options{})
+		return confident.New(f, arms, confident.DefaultOptions())
 	}
 	o := ascent.PracticalOptions(arms)
 	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
