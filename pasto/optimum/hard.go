@@ -120,8 +120,8 @@ type HardSolver struct {
 	kept             []float64 // mixture and prices of opt, while a better one is looked for
 }
 
-// Maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports
-// so, and lp has the least violation.
+// Maximize leaves the best mixture in w.Best. If no mixture holds the hard guardrails it reports
+// false, and LeastViolation has the mixture of least violation.
 func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
 	err error,
 ) {

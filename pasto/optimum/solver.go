@@ -140,7 +140,7 @@ func (s *Solver) correct(p []float64, near float64, most int) (moved bool) {
 	s.mark(p)
 	for n := range 500 + len(p)/8 {
 		if cycle := 2 * len(s.support); n%cycle == cycle-1 {
-			s.leap(p)
+			s.extrapolate(p)
 			s.mark(p)
 		}
 		s.gradient(p)
@@ -256,9 +256,9 @@ func (s *Solver) mark(p []float64) {
 	}
 }
 
-// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag
+// extrapolate goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag
 // where the support's arms are nearly alike.
-func (s *Solver) leap(p []float64) {
+func (s *Solver) extrapolate(p []float64) {
 	clear(s.delta)
 	s.line = [2]float64{}
 	most := math.Inf(1)
