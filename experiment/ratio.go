@@ -6,8 +6,7 @@ import (
 )
 
 // ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
-// policy decided. It may be looked at all the time, and the mixture may change (specification 10.10
-// asks the same of a fixed number of looks).
+// policy decided. It may be looked at all the time, and the mixture may change.
 //
 // Of each policy version it keeps the evidence E: the probability of the counts by arm when the
 // shares are Dirichlet, over that when they are the policy's p (Lindon and Malek 2022). The
@@ -85,10 +84,10 @@ func (r *ratioTest) begin(c *cohort, first uint64) {
 
 // weight is that of a version in its stream. Rounds have streams of their own, mostly of one
 // version.
-func (x *live) ratioWeight(index int64) float64 {
+func ratioWeight(stickiness string, index int64) float64 {
 	i := float64(index)
 	switch {
-	case x.def.Stickiness == "unit":
+	case stickiness == "unit":
 		return 1 / float64(i*(i+1))
 	case index == 1:
 		return 0.99
@@ -96,9 +95,9 @@ func (x *live) ratioWeight(index int64) float64 {
 	return 0.01 / float64(i*(i-1))
 }
 
-// ratioRest is the weight of versions that have not begun, after so many.
-func (x *live) ratioRest(versions int64) float64 {
-	if x.def.Stickiness == "unit" {
+// ratioRest is the weight of the versions that have not begun, after the given number.
+func ratioRest(stickiness string, versions int64) float64 {
+	if stickiness == "unit" {
 		return 1 / float64(versions+1)
 	}
 	return 0.01 / float64(versions)
@@ -119,7 +118,7 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 }
 
 // settle looks at the evidence when an event is over.
-func (r *ratioTest) settle(x *live) {
+func (r *ratioTest) settle(stickiness string, cohorts []*cohort) {
 	if !r.Fresh {
 		return
 	}
@@ -127,7 +126,7 @@ func (r *ratioTest) settle(x *live) {
 	for i := range r.Streams {
 		r.Streams[i].fresh = false
 	}
-	for _, c := range x.cohorts {
+	for _, c := range cohorts {
 		if c.Test.fresh == 0 {
 			continue
 		}
@@ -145,13 +144,13 @@ func (r *ratioTest) settle(x *live) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
 		if s.fresh {
-			s.Log = portable.Log(x.ratioRest(s.Versions))
+			s.Log = portable.Log(ratioRest(stickiness, s.Versions))
 			if s.Closed != nil {
 				s.Log = confseq.LogSum(s.Log, *s.Closed)
 			}
-			for _, c := range x.cohorts {
+			for _, c := range cohorts {
 				if c.Test.First == s.First {
-					s.Log = confseq.LogSum(s.Log, portable.Log(x.ratioWeight(c.Test.Index))+c.Test.LogE)
+					s.Log = confseq.LogSum(s.Log, portable.Log(ratioWeight(stickiness, c.Test.Index))+c.Test.LogE)
 				}
 			}
 		}
@@ -161,20 +160,20 @@ func (r *ratioTest) settle(x *live) {
 }
 
 // mature takes out a version of which no more units can come.
-func (r *ratioTest) mature(x *live, c *cohort) {
+func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
 		if s.First != c.Test.First {
 			continue
 		}
-		v := portable.Log(x.ratioWeight(c.Test.Index)) + c.Test.LogE
+		v := portable.Log(ratioWeight(stickiness, c.Test.Index)) + c.Test.LogE
 		if s.Closed != nil {
 			v = confseq.LogSum(v, *s.Closed)
 		}
 		s.Closed = &v
 	}
 	for len(r.Streams) > 1 {
-		for _, o := range x.cohorts {
+		for _, o := range cohorts {
 			if o != c && o.Test.First == r.Streams[0].First {
 				return
 			}
