@@ -86,11 +86,14 @@ func (l *FTRLProximal) At(i int) float64 { return l.at(i, l.root(i)) }
 
 // root is √n_i.
 func (l *FTRLProximal) root(i int) float64 {
-	r := math.Sqrt(l.state.N[i])
-	if l.state.Exp != nil {
-		r = math.Ldexp(r, int(l.state.Exp[i]))
+	if l.state.Exp == nil {
+		return math.Sqrt(l.state.N[i])
 	}
-	return r
+	return l.scaledRoot(i)
+}
+
+func (l *FTRLProximal) scaledRoot(i int) float64 {
+	return math.Ldexp(math.Sqrt(l.state.N[i]), int(l.state.Exp[i]))
 }
 
 func (l *FTRLProximal) at(i int, root float64) float64 {
@@ -105,7 +108,7 @@ func (l *FTRLProximal) at(i int, root float64) float64 {
 func (l *FTRLProximal) Predict() []float64 {
 	if !l.fresh {
 		for i := range l.point {
-			l.point[i] = l.At(i)
+			l.point[i] = l.at(i, l.root(i))
 		}
 		l.fresh = true
 	}
