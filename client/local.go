@@ -26,13 +26,13 @@ type LocalOptions struct {
 	Every time.Duration
 	// Wait is how long one poll for a new policy waits: default 30 s, at most 1 m.
 	Wait time.Duration
-	// Renewed is told of each new policy after the first. It is called by the Local's goroutine and
-	// may be nil.
+	// Renewed is called with each new policy after the first. It is called by the Local's goroutine
+	// and may be nil.
 	Renewed func(p *policy.Policy)
-	// Done is told what became of each report of sums. It is called by the Local's goroutine and
-	// may be nil.
+	// Done is called with the result of each report of sums. It is called by the Local's goroutine
+	// and may be nil.
 	Done func(sums policy.Aggregate, result policy.FeedbackResult, err error)
-	// Waiting is told of each failure in sending them that is waited for. It is called by the
+	// Waiting is called with each error in sending them that is waited for. It is called by the
 	// Local's goroutine and may be nil.
 	Waiting func(err error)
 }
