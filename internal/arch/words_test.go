@@ -1,0 +1,40 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// phrases are word-for-word translations that once filled the comments, and what a comment may not
+// cite because no reader has it.
+var phrases = regexp.MustCompile(`(?i)\b(is told|are told|there is not\b|there are not\b|is had\b|are had\b|it is no [a-z]|` +
+	`so many times|of which nobody|of what is served|what is known of|the specification|the spec\b|design/house)`)
+
+// TestPlainEnglish looks for these phrases in comments and in the text of errors.
+func TestPlainEnglish(t *testing.T) {
+	fset := token.NewFileSet()
+	for _, f := range load(t, fset) {
+		if f.dir == "internal/arch" {
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			if found := phrases.FindString(strings.ReplaceAll(group.Text(), "\n", " ")); found != "" {
+				t.Errorf("%s: a comment says %q", strings.TrimPrefix(fset.Position(group.Pos()).String(), "../../"), found)
+			}
+		}
+		if f.isTest() {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if found := phrases.FindString(lit.Value); found != "" {
+					t.Errorf("%s: a text says %q", strings.TrimPrefix(fset.Position(lit.Pos()).String(), "../../"), found)
+				}
+			}
+			return true
+		})
+	}
+}
