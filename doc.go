@@ -1,18 +1,63 @@
-// Package noregret is the root of a module for decisions that are learned while
-// they are made, with guarantees.
+// Package noregret is the root of a module for decisions that are learned while they are made, with
+// guarantees.
 //
-// A program meets a stream: at every round it must choose (a point, an arm, a
-// label), then sees some feedback, and must do nearly as well as the best choice
-// in hindsight. The packages below this one hold the games, the learners and the
-// systems built of them; ARCHITECTURE.md shows the floors they stand on.
+// A program meets a stream. In every round it chooses something (a point, an arm, a label), sees
+// some feedback, and must do nearly as well as the best choice in hindsight. The packages below
+// this one hold the games, the learners and the systems built of them. A package imports only
+// packages of lower floors; ARCHITECTURE.md shows the floors and says why.
 //
-//   - dataset reads examples from disk: svmlight, CSV, JSON lines, IDX, the
-//     binary cache.
-//   - loss holds the concave rewards and convex losses.
-//   - classify trains linear classifiers that maximize F1, G-mean, Q-mean, ...
-//     directly, one example at a time.
+// # The decision service
 //
-// The package itself holds what all of them share: the [Error] type, with a
-// [Code] that programs switch on, a sentence for people and the place where the
-// fault lies.
+// The service gives each request an arm of an experiment, takes feedback, and learns the mixture of
+// arms that is best under guardrails. docs/service.md shows it from outside.
+//
+//   - [github.com/noregret/noregret/client] makes decisions and reports feedback, over HTTP or in
+//     the process; client/provider is the provider for OpenFeature.
+//   - [github.com/noregret/noregret/policy] holds what a client needs to decide: policies, splits,
+//     signed decision tokens.
+//   - [github.com/noregret/noregret/experiment] is the service's pure core, a fold over events;
+//     experiment/definition reads and validates the definitions of experiments.
+//   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
+//   - [github.com/noregret/noregret/server] serves them over HTTP.
+//
+// # Mixtures under guardrails
+//
+//   - [github.com/noregret/noregret/pasto] states the problem: metrics, objectives, guardrails, and
+//     the interface of its learners.
+//   - pasto/optimum computes certified optima where the means are known.
+//   - pasto/confident is the learner that the service uses by default; pasto/ascent holds the
+//     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
+//     parameters.
+//   - [github.com/noregret/noregret/bandit] holds learners for one metric.
+//   - pasto/scenario holds the scenarios with known truth in which learners are measured.
+//
+// # Statistics
+//
+//   - [github.com/noregret/noregret/confseq] computes confidence sequences, which hold at all times
+//     at once.
+//   - [github.com/noregret/noregret/changepoint] detects changes in a stream of numbers.
+//
+// # Classifiers for rare positives
+//
+//   - [github.com/noregret/noregret/classify] trains linear classifiers that maximize F1, G-mean,
+//     Q-mean and others directly; classify/measure holds these measures.
+//   - [github.com/noregret/noregret/dataset] reads examples from disk: svmlight, CSV, JSON lines,
+//     IDX, the binary cache; dataset/synth generates synthetic ones.
+//
+// # Online convex optimization
+//
+//   - [github.com/noregret/noregret/oco] holds the learners, each with its regret bound as a method.
+//   - [github.com/noregret/noregret/experts] plays on expert advice at random.
+//   - [github.com/noregret/noregret/regret] is the referee: games, adversaries, certified regret.
+//   - [github.com/noregret/noregret/play] joins the catalogue of learners and that of games.
+//   - [github.com/noregret/noregret/convex] holds sets, norms, mirror maps and projections.
+//   - [github.com/noregret/noregret/loss] holds convex losses and concave rewards.
+//   - [github.com/noregret/noregret/papers] reproduces tables and figures of the literature.
+//
+// The command cmd/noregret puts all of it on the command line.
+//
+// # Errors
+//
+// The package itself holds what all others share: the [Error] type, with a [Code] that programs
+// switch on, a sentence for people, and the place of the fault.
 package noregret

@@ -58,3 +58,10 @@ func ExampleErrorf() {
 	// train.svm:12: value "nan" is not a finite number
 	// bad_input 3
 }
+
+func TestBadInputf(t *testing.T) {
+	got := noregret.BadInputf("w[3]", "%v: want a finite number", "nan")
+	if got.Code != noregret.BadInput || got.Place != "w[3]" || got.Error() != "w[3]: nan: want a finite number" {
+		t.Errorf("BadInputf made %+v", got)
+	}
+}

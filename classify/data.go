@@ -52,13 +52,15 @@ func (d Data) Classes() (Classes, error) {
 	}
 	switch {
 	case c.PositiveWeight+c.NegativeWeight == 0:
-		return c, badInput("the weights of all %d rows add up to 0", c.Rows())
+		return c, noregret.BadInputf("", "the weights of all %d rows add up to 0", c.Rows())
 	case c.Positives == 0 || c.PositiveWeight == 0:
 		return c,
-			badInput("need both classes: there is no positive example (label %q) of positive weight among %d rows",
+			noregret.BadInputf("", "need both classes: there is no positive example (label %q) of positive weight "+
+				"among %d rows",
 				c.PositiveLabel, c.Rows())
 	case c.Negatives == 0 || c.NegativeWeight == 0:
-		return c, badInput("need both classes: there is no negative example of positive weight among %d rows "+
+		return c, noregret.BadInputf("", "need both classes: there is no negative example of positive weight among "+
+			"%d rows "+
 			"(positive label %q)", c.Rows(), c.PositiveLabel)
 	}
 	return c, nil
@@ -74,13 +76,9 @@ func (d Data) check() error {
 		return usage("the positive label is number %d, want one of the %d labels, from 0", d.Positive, len(info.Labels))
 	}
 	if info.NoLabel > 0 {
-		return badInput("%d of %d rows have no label", info.NoLabel, info.Rows)
+		return noregret.BadInputf("", "%d of %d rows have no label", info.NoLabel, info.Rows)
 	}
 	return nil
-}
-
-func badInput(format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, "", format, args...)
 }
 
 // visit calls f for every row of positive weight that r hands out, and closes r. It asks ctx once a

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/noregret/noregret"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -36,7 +38,8 @@ func foldsFor(data Data, alg *Algorithm, opt Options) (int, error) {
 		return 1, nil
 	case opt.Folds > 1:
 		if few := min(c.Positives, c.Negatives); int64(opt.Folds) > few {
-			return 0, badInput("folds is %d, want at most the %d examples of the smaller class", opt.Folds, few)
+			return 0, noregret.BadInputf("", "folds is %d, want at most the %d examples of the smaller class",
+				opt.Folds, few)
 		}
 		return opt.Folds, nil
 	}

@@ -167,7 +167,7 @@ func TestSnapshotRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, bad := range map[string][]byte{
-			"empty": nil, "cut": state[:len(state)/2], "newer": append([]byte("noregret-learner-2\n"), state[19:]...),
+			"empty": nil, "cut": state[:len(state)/2], "newer": append([]byte("noregret-learner-3\n"), state[19:]...),
 			"garbage": []byte("hello"),
 		} {
 			if err := a.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {

@@ -141,7 +141,7 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 	}
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, name, "%w", err)
+		return nil, noregret.BadInputf(name, "%w", err)
 	}
 	place := name
 	if e.Place != "" {
@@ -158,7 +158,7 @@ func LoadModel(path string) (*Model, error) {
 		return nil, noregret.Errorf(noregret.NotFound, path, "there is no such file")
 	}
 	if err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, path, "it cannot be opened: %w", err)
+		return nil, noregret.BadInputf(path, "it cannot be opened: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
 	return ReadModel(f, path)
@@ -177,14 +177,14 @@ func decodeModel(raw []byte) (*Model, error) {
 		return nil, err
 	}
 	if d.Dim != m.Schema.Dim {
-		return nil, badModel("dim", "it is %d, but schema.dim is %d", d.Dim, m.Schema.Dim)
+		return nil, noregret.BadInputf("dim", "it is %d, but schema.dim is %d", d.Dim, m.Schema.Dim)
 	}
 	want, err := d.sum()
 	if err != nil {
 		return nil, err
 	}
 	if d.Checksum != want {
-		return nil, badModel("checksum", "it does not match the content: the file was damaged or edited")
+		return nil, noregret.BadInputf("checksum", "it does not match the content: the file was damaged or edited")
 	}
 	return m, nil
 }
@@ -198,16 +198,17 @@ func checkHead(raw []byte) error {
 	}
 	err := json.Unmarshal(raw, &head)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return badModel("", "it is no JSON document: byte %d: %w", bad.Offset, err)
+		return noregret.BadInputf("", "it is no JSON document: byte %d: %w", bad.Offset, err)
 	}
 	switch {
 	case head.Format == nil || *head.Format != modelFormat:
-		return badModel("format", "it is no noregret model: want %q", modelFormat)
+		return noregret.BadInputf("format", "it is no noregret model: want %q", modelFormat)
 	case len(head.Version) == 0:
-		return badModel("version", "the field is missing")
+		return noregret.BadInputf("version", "the field is missing")
 	}
 	if v, err := strconv.Atoi(string(head.Version)); err != nil || v != modelVersion {
-		return badModel("version", "it is %s, this program reads version %d; train the model again or use the "+
+		return noregret.BadInputf("version", "it is %s, this program reads version %d; train the model again or use "+
+			"the "+
 			"program that made it", head.Version[:min(len(head.Version), 40)], modelVersion)
 	}
 	return nil

@@ -16,16 +16,16 @@ import (
 // JSON path, what is there and what is allowed. O(size).
 func (m *Model) Validate() error {
 	if _, err := measure.Parse(m.Measure); err != nil {
-		return badModel("measure", "%w", err)
+		return noregret.BadInputf("measure", "%w", err)
 	}
 	if !slices.Contains(AlgorithmNames(), m.Algorithm) {
-		return badModel("algorithm", "no algorithm is named %q", m.Algorithm)
+		return noregret.BadInputf("algorithm", "no algorithm is named %q", m.Algorithm)
 	}
 	if m.Schema == nil {
-		return badModel("schema", "it is null, want the feature space")
+		return noregret.BadInputf("schema", "it is null, want the feature space")
 	}
 	if err := m.Schema.Validate(); err != nil {
-		return noregret.Errorf(noregret.BadInput, "", "%w", err) // it says "schema" itself
+		return noregret.BadInputf("", "%w", err) // it says "schema" itself
 	}
 	for _, check := range []func() error{
 		m.checkLabels, m.checkNames, m.checkVectors, m.checkOptions, m.checkData,
@@ -38,15 +38,10 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// badModel is an error in a model at a JSON path.
-func badModel(path, format string, args ...any) *noregret.Error {
-	return noregret.Errorf(noregret.BadInput, path, format, args...)
-}
-
 func (m *Model) checkLabels() error {
 	all := append([]string{m.Labels.Positive}, m.Labels.Negatives...)
 	if len(all) < 2 {
-		return badModel("labels.negatives", "it is empty, want at least one label")
+		return noregret.BadInputf("labels.negatives", "it is empty, want at least one label")
 	}
 	seen := map[string]bool{}
 	for i, l := range all {
@@ -56,11 +51,11 @@ func (m *Model) checkLabels() error {
 		}
 		switch {
 		case l == "":
-			return badModel(path, "the label is empty")
+			return noregret.BadInputf(path, "the label is empty")
 		case seen[l]:
-			return badModel(path, "the label %q is there twice", l)
+			return noregret.BadInputf(path, "the label %q is there twice", l)
 		case !utf8.ValidString(l):
-			return badModel(path, "the label %q is not valid UTF-8, which a model file cannot hold", l)
+			return noregret.BadInputf(path, "the label %q is not valid UTF-8, which a model file cannot hold", l)
 		}
 		seen[l] = true
 	}
@@ -71,13 +66,13 @@ func (m *Model) checkLabels() error {
 func (m *Model) checkNames() error {
 	for i, f := range m.Schema.Features {
 		if !utf8.ValidString(f) {
-			return badModel(fmt.Sprintf("schema.features[%d]", i),
+			return noregret.BadInputf(fmt.Sprintf("schema.features[%d]", i),
 				"the name %q is not valid UTF-8, which a model file cannot hold", f)
 		}
 	}
 	for i, c := range m.Schema.Columns {
 		if !utf8.ValidString(c.Name) {
-			return badModel(fmt.Sprintf("schema.columns[%d].name", i),
+			return noregret.BadInputf(fmt.Sprintf("schema.columns[%d].name", i),
 				"the name %q is not valid UTF-8, which a model file cannot hold", c.Name)
 		}
 	}
@@ -90,7 +85,8 @@ func (m *Model) checkVectors() error {
 	}
 	for i, v := range m.Weights.Value {
 		if v == 0 || v-v != 0 {
-			return badModel(fmt.Sprintf("weights.value[%d]", i), "the weight is %v, want a finite number that is not 0",
+			return noregret.BadInputf(fmt.Sprintf("weights.value[%d]", i),
+				"the weight is %v, want a finite number that is not 0",
 				v)
 		}
 	}
@@ -99,7 +95,7 @@ func (m *Model) checkVectors() error {
 		v    float64
 	}{{"intercept", m.Intercept}, {"threshold", m.Threshold}} {
 		if n.v-n.v != 0 {
-			return badModel(n.path, "it is %v, want a finite number", n.v)
+			return noregret.BadInputf(n.path, "it is %v, want a finite number", n.v)
 		}
 	}
 	s := m.Scaling
@@ -111,7 +107,7 @@ func (m *Model) checkVectors() error {
 	}
 	for i := range s.Index {
 		if c, v := s.Center[i], s.Inverse[i]; c-c != 0 || !(v > 0) || math.IsInf(v, 1) {
-			return badModel(fmt.Sprintf("scaling.inverse[%d]", i),
+			return noregret.BadInputf(fmt.Sprintf("scaling.inverse[%d]", i),
 				"centre %v and inverse %v, want finite numbers, the inverse positive", c, v)
 		}
 	}
@@ -123,16 +119,17 @@ func (m *Model) checkVectors() error {
 func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
-			return badModel(path, "%d indices and %d values, want as many of each", len(index), len(v))
+			return noregret.BadInputf(path, "%d indices and %d values, want as many of each", len(index), len(v))
 		}
 	}
 	for j, i := range index {
 		at := fmt.Sprintf("%s.index[%d]", path, j)
 		if int64(i) >= int64(m.Schema.Dim) {
-			return badModel(at, "the index is %d, want one below the dimension %d", i, m.Schema.Dim)
+			return noregret.BadInputf(at, "the index is %d, want one below the dimension %d", i, m.Schema.Dim)
 		}
 		if j > 0 && i <= index[j-1] {
-			return badModel(at, "the index is %d after %d, want them ascending without repeats", i, index[j-1])
+			return noregret.BadInputf(at, "the index is %d after %d, want them ascending without repeats", i,
+				index[j-1])
 		}
 	}
 	return nil
@@ -141,28 +138,29 @@ func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) err
 func (m *Model) checkOptions() error {
 	o := m.Options
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
-		return badModel("options.threshold", "%w", err)
+		return noregret.BadInputf("options.threshold", "%w", err)
 	}
 	if o.LevelPositives < -1 {
-		return badModel("options.level_positives", "%d, want at least -1", o.LevelPositives)
+		return noregret.BadInputf("options.level_positives", "%d, want at least -1", o.LevelPositives)
 	}
 	if _, err := ParseSteps(o.Steps); err != nil {
-		return badModel("options.steps", "%w", err)
+		return noregret.BadInputf("options.steps", "%w", err)
 	}
 	if !slices.Contains(averagings, o.Averaging) {
-		return badModel("options.averaging", "%q, want one of %s", o.Averaging, strings.Join(averagings, ", "))
+		return noregret.BadInputf("options.averaging", "%q, want one of %s", o.Averaging,
+			strings.Join(averagings, ", "))
 	}
 	if v := o.BiasFeature; v-v != 0 {
-		return badModel("options.bias_feature", "%v, want a finite number", v)
+		return noregret.BadInputf("options.bias_feature", "%v, want a finite number", v)
 	}
 	if _, err := loss.ParseReward(o.Reward); err != nil {
-		return badModel("options.reward", "%w", err)
+		return noregret.BadInputf("options.reward", "%w", err)
 	}
 	if o.Valid != "" && !isDigest(o.Valid) {
-		return badModel("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
+		return noregret.BadInputf("options.valid", "%q, want \"\" or sha256: and 64 hexadecimal digits", o.Valid)
 	}
 	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
-		return badModel("options.holdout", "%v, want null or a share in [0, 1)", *h)
+		return noregret.BadInputf("options.holdout", "%v, want null or a share in [0, 1)", *h)
 	}
 	for _, n := range []struct {
 		name     string
@@ -187,7 +185,7 @@ func (m *Model) checkOptions() error {
 			if n.positive {
 				want = "above 0"
 			}
-			return badModel("options."+n.name, "%v, want a finite number %s", n.v, want)
+			return noregret.BadInputf("options."+n.name, "%v, want a finite number %s", n.v, want)
 		}
 	}
 	return nil
@@ -209,7 +207,7 @@ func isDigest(s string) bool {
 func (m *Model) checkData() error {
 	d := m.Data
 	if d.Digest != "" && !isDigest(d.Digest) {
-		return badModel("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
+		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
 	}
 	for _, n := range []struct {
 		name string
@@ -228,7 +226,7 @@ func (m *Model) checkData() error {
 		{"holdout.negative_weight", d.Holdout.NegativeWeight},
 	} {
 		if !(n.v >= 0) || math.IsInf(n.v, 1) {
-			return badModel("data."+n.name, "%v, want a finite number at least 0", n.v)
+			return noregret.BadInputf("data."+n.name, "%v, want a finite number at least 0", n.v)
 		}
 	}
 	return nil
@@ -237,22 +235,22 @@ func (m *Model) checkData() error {
 func (m *Model) checkTraining() error {
 	t := m.Training
 	if t.Passes < 0 {
-		return badModel("training.passes", "%d, want at least 0", t.Passes)
+		return noregret.BadInputf("training.passes", "%d, want at least 0", t.Passes)
 	}
 	if t.Folds < 1 {
-		return badModel("training.folds", "%d, want at least 1", t.Folds)
+		return noregret.BadInputf("training.folds", "%d, want at least 1", t.Folds)
 	}
 	if t.Chosen < 0 || t.Chosen >= len(t.History) {
-		return badModel("training.chosen", "%d, want a place in the history of %d", t.Chosen, len(t.History))
+		return noregret.BadInputf("training.chosen", "%d, want a place in the history of %d", t.Chosen, len(t.History))
 	}
 	for i, e := range t.History {
 		if e.Threshold-e.Threshold != 0 || e.StepScale-e.StepScale != 0 {
-			return badModel(fmt.Sprintf("training.history[%d]", i),
+			return noregret.BadInputf(fmt.Sprintf("training.history[%d]", i),
 				"threshold %v and step scale %v, want finite numbers", e.Threshold, e.StepScale)
 		}
 		if finite(e.Progressive) == nil && e.Progressive != nil || finite(e.Level) == nil && e.Level != nil ||
 			finite(e.Holdout) == nil && e.Holdout != nil {
-			return badModel(fmt.Sprintf("training.history[%d]", i),
+			return noregret.BadInputf(fmt.Sprintf("training.history[%d]", i),
 				"a value is not finite, want a finite number or null")
 		}
 	}

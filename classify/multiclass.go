@@ -203,7 +203,7 @@ func (s *MulticlassSPADE) Observe(x ClassExample) error {
 		return s.front.failed
 	}
 	if x.Class < 0 || x.Class >= s.opt.Classes {
-		return noregret.Errorf(noregret.BadInput, following(s.front.rows), "class is %d, want one in 0..%d", x.Class,
+		return noregret.BadInputf(following(s.front.rows), "class is %d, want one in 0..%d", x.Class,
 			s.opt.Classes-1)
 	}
 	row, err := s.front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})

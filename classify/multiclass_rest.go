@@ -51,7 +51,7 @@ func (s *OneVsRest) Class(k int) *STAMP { return s.classes.Label(k) }
 // the learner as it was. An error of code diverged ends the learner's use.
 func (s *OneVsRest) Observe(x ClassExample) error {
 	if n := len(s.classes.labels); x.Class < 0 || x.Class >= n {
-		return noregret.Errorf(noregret.BadInput, following(s.classes.labels[0].rows), "class is %d, want one in 0..%d",
+		return noregret.BadInputf(following(s.classes.labels[0].rows), "class is %d, want one in 0..%d",
 			x.Class, n-1)
 	}
 	s.one[0] = x.Class
@@ -88,12 +88,12 @@ func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
 // checkClasses refuses examples that a model of so many classes cannot be measured on.
 func checkClasses(rows []ClassExample, classes int) error {
 	if len(rows) == 0 {
-		return badInput("there are no examples to measure a model on, want at least one")
+		return noregret.BadInputf("", "there are no examples to measure a model on, want at least one")
 	}
 	front := &online{}
 	for _, x := range rows {
 		if x.Class < 0 || x.Class >= classes {
-			return noregret.Errorf(noregret.BadInput, following(front.rows), "class is %d, want one in 0..%d", x.Class,
+			return noregret.BadInputf(following(front.rows), "class is %d, want one in 0..%d", x.Class,
 				classes-1)
 		}
 		if _, err := front.check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight}); err != nil {

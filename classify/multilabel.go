@@ -112,7 +112,7 @@ func (c *labelChecker) mark(labels []int, rows float64) error {
 			c.marks[k] = false
 		}
 		c.set = c.set[:0]
-		return noregret.Errorf(noregret.BadInput, following(rows), format, append([]any{k}, rest...)...)
+		return noregret.BadInputf(following(rows), format, append([]any{k}, rest...)...)
 	}
 	for _, k := range labels {
 		if k < 0 || k >= len(c.marks) {
@@ -281,7 +281,7 @@ func checkLabels(rows []LabelsExample, labels int) error {
 	front := &online{}
 	c := labelChecker{marks: make([]bool, labels)}
 	if len(rows) == 0 {
-		return badInput("there are no examples to measure a model on, want at least one")
+		return noregret.BadInputf("", "there are no examples to measure a model on, want at least one")
 	}
 	for _, x := range rows {
 		if err := c.mark(x.Labels, front.rows); err != nil {

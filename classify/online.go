@@ -167,7 +167,7 @@ func (o *online) check(x Example) (Example, error) {
 		if j >= 0 {
 			place += fmt.Sprintf(", entry %d", j)
 		}
-		return x, noregret.Errorf(noregret.BadInput, place, format, args...)
+		return x, noregret.BadInputf(place, format, args...)
 	}
 	if len(x.Index) != len(x.Value) {
 		return bad(-1, "%d indices and %d values, want as many of each", len(x.Index), len(x.Value))
@@ -317,7 +317,7 @@ func (o *online) Finish() error {
 		return o.release()
 	}
 	if o.rows == 0 && o.skipped > 0 {
-		return badInput("all %d examples have weight 0: there is nothing to learn from", o.skipped)
+		return noregret.BadInputf("", "all %d examples have weight 0: there is nothing to learn from", o.skipped)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 )
@@ -83,7 +84,7 @@ func TestSPADEIsTwoGradientPlayers(t *testing.T) {
 				// The loss of a round, ⟨dual, rewards⟩ - Ψ*: the weights' player descends on its
 				// negative.
 				x := weights.Predict()
-				margin, q, weight := convex.Dot(z, x), share, dual.Predict()[0]
+				margin, q, weight := vec.Dot(z, x), share, dual.Predict()[0]
 				if !positive {
 					margin, q, weight = -margin, 1-share, dual.Predict()[1]
 				}

@@ -12,7 +12,7 @@ import (
 )
 
 // snapshotMagic begins the snapshots of this package; its digit is their version.
-const snapshotMagic = "noregret-learner-1\n"
+const snapshotMagic = "noregret-learner-2\n"
 
 // seal writes a snapshot.
 func seal(kind string, state any) ([]byte, error) { return snapshot.Seal(snapshotMagic, kind, state) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/classify/measure"
 )
 
@@ -176,7 +178,8 @@ func (t *task) split(all Classes) error {
 	valid := Data{Set: part, Positive: t.train.Positive}
 	c, err := valid.Classes()
 	if err != nil {
-		return badInput("the held-out share of %.3g leaves no example of one class among %d positives and %d "+
+		return noregret.BadInputf("", "the held-out share of %.3g leaves no example of one class among %d positives "+
+			"and %d "+
 			"negatives: give more data, another share, or hold nothing out", share, all.Positives, all.Negatives)
 	}
 	if c.Positives < minHoldoutPositives {

@@ -176,7 +176,7 @@ func (c *Client) json(ctx context.Context, q call, in, out any) error {
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return noregret.Errorf(noregret.BadInput, "request", "it cannot be written as JSON: %w", err)
+			return noregret.BadInputf("request", "it cannot be written as JSON: %w", err)
 		}
 		q.body, q.media = b, "application/json"
 	}

@@ -203,7 +203,7 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 func checkMetric(p *experiment.Policy, name string, v float64) error {
 	i := slices.IndexFunc(p.Metrics, func(m experiment.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
 	if i < 0 {
-		return noregret.Errorf(noregret.BadInput, "metrics."+name, "it is no metric of %q", p.Experiment)
+		return noregret.BadInputf("metrics."+name, "it is no metric of %q", p.Experiment)
 	}
 	m := &p.Metrics[i]
 	low, high := -1e15, 1e15
@@ -214,10 +214,10 @@ func checkMetric(p *experiment.Policy, name string, v float64) error {
 		low, high = m.Range[0], m.Range[1]
 	}
 	if !(v >= low && v <= high) {
-		return noregret.Errorf(noregret.BadInput, "metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
+		return noregret.BadInputf("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
 	}
 	if m.Kind == "count" && v != math.Trunc(v) {
-		return noregret.Errorf(noregret.BadInput, "metrics."+name, "%v: a count is a whole number", v)
+		return noregret.BadInputf("metrics."+name, "%v: a count is a whole number", v)
 	}
 	return nil
 }
@@ -268,8 +268,8 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 	for i, f := range fates.Items {
 		if err == nil && (f.Status == experiment.Rejected || f.Status == experiment.Late) && i < len(l.pending.Items) {
 			it := l.pending.Items[i]
-			refused = errors.Join(refused, noregret.Errorf(noregret.BadInput,
-				fmt.Sprintf("version %d, arm %s", it.Version, it.Arm), "the sums of %d units are %s: %s", it.Units,
+			refused = errors.Join(refused, noregret.BadInputf(fmt.Sprintf("version %d, arm %s", it.Version, it.Arm),
+				"the sums of %d units are %s: %s", it.Units,
 				f.Status, f.Error))
 		}
 	}

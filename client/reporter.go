@@ -129,11 +129,11 @@ func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[strin
 		return err
 	}
 	if len(metrics) == 0 {
-		return noregret.Errorf(noregret.BadInput, "metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: want at least one")
 	}
 	for name, v := range metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return noregret.Errorf(noregret.BadInput, "metrics."+name, "%v: want a finite number", v)
+			return noregret.BadInputf("metrics."+name, "%v: want a finite number", v)
 		}
 	}
 	return r.put(ctx, queued{item: experiment.Reported{Token: token, Metrics: metrics}})
@@ -141,7 +141,7 @@ func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[strin
 
 func checkToken(token string) error {
 	if token == "" {
-		return noregret.Errorf(noregret.BadInput, "token", "it is empty: want that of a decision")
+		return noregret.BadInputf("token", "it is empty: want that of a decision")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestPasses(t *testing.T) {
 		want bool
 	}{
 		{internal, true},
-		{noregret.Errorf(noregret.BadInput, "", "NaN"), false},
+		{noregret.BadInputf("", "NaN"), false},
 		{&Error{Status: 401, Err: internal}, true},
 		{&Error{Status: 403, Err: internal}, false},
 		{&Error{Status: 413, Err: internal}, false},

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Affine is the affine subspace {x : Ax = b}, kept as Qx = b' with orthonormal rows Q. An equation
@@ -25,7 +26,7 @@ type Affine struct {
 func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 	const what = "affine set"
 	if a == nil {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the matrix is nil")
+		return nil, noregret.BadInputf(what, "the matrix is nil")
 	}
 	k, d := a.Dims()
 	if err := checkDim(what, d); err != nil {
@@ -43,39 +44,39 @@ func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 		for j := range row {
 			row[j] = a.At(i, j)
 			if v := row[j]; v-v != 0 {
-				return nil, noregret.Errorf(noregret.BadInput, what, "A[%d][%d] is %v, want a finite number", i, j, v)
+				return nil, noregret.BadInputf(what, "A[%d][%d] is %v, want a finite number", i, j, v)
 			}
 		}
-		norm := Norm2(row)
+		norm := vec.Norm2(row)
 		right := b[i]
 		scale := math.Abs(right)
 		if norm > 0 {
-			scaleBy(row, 1/norm)
+			vec.Scale(row, 1/norm)
 			right /= norm
 			scale = math.Abs(right)
 			for range 2 {
 				for r, q := range s.rows {
-					t := Dot(q, row)
-					addScaled(row, -t, q)
+					t := vec.Dot(q, row)
+					vec.AddScaled(row, -t, q)
 					right -= float64(t * s.right[r])
 					scale = max(scale, math.Abs(s.right[r]))
 				}
 			}
 		}
-		left := Norm2(row)
+		left := vec.Norm2(row)
 		if left <= 1e-10 {
 			if math.Abs(right) > float64(1e-9*scale) {
-				return nil, noregret.Errorf(noregret.BadInput, what,
+				return nil, noregret.BadInputf(what,
 					"row %d contradicts the rows before it: the rest of its equation is 0 = %v", i, right)
 			}
 			continue
 		}
-		scaleBy(row, 1/left)
+		vec.Scale(row, 1/left)
 		s.rows = append(s.rows, row)
 		s.right = append(s.right, right/left)
 	}
 	for r, q := range s.rows {
-		addScaled(s.point, s.right[r], q)
+		vec.AddScaled(s.point, s.right[r], q)
 	}
 	return s, nil
 }
@@ -95,7 +96,7 @@ func (s *Affine) Project(dst, v []float64) {
 			return
 		}
 		for r, q := range s.rows {
-			addScaled(dst, s.right[r]-Dot(q, dst), q)
+			vec.AddScaled(dst, s.right[r]-vec.Dot(q, dst), q)
 		}
 	}
 }
@@ -106,7 +107,7 @@ func (s *Affine) Minimize(dst, c []float64) (float64, error) {
 	if !s.Attains(c) {
 		return 0, ErrUnbounded
 	}
-	v := Dot(c, s.point)
+	v := vec.Dot(c, s.point)
 	copy(dst, s.point)
 	return v, nil
 }
@@ -114,15 +115,15 @@ func (s *Affine) Minimize(dst, c []float64) (float64, error) {
 // Attains implements [Attainer]. The part of c outside the span is formed in blocks of 128
 // coordinates: O(kd·⌈d/128⌉).
 func (s *Affine) Attains(c []float64) bool {
-	tol := float64(1e-12 * Norm2(c))
+	tol := float64(1e-12 * vec.Norm2(c))
 	var block [128]float64
 	for from := 0; from < s.d; from += len(block) {
 		to := min(from+len(block), s.d)
 		rest := block[:copy(block[:], c[from:to])]
 		for _, q := range s.rows {
-			addScaled(rest, -Dot(q, c), q[from:to])
+			vec.AddScaled(rest, -vec.Dot(q, c), q[from:to])
 		}
-		if Norm2(rest) > tol {
+		if vec.Norm2(rest) > tol {
 			return false
 		}
 	}
@@ -131,13 +132,13 @@ func (s *Affine) Attains(c []float64) bool {
 
 // Contains implements [Set]; the scale of an equation is |b'_k| + ‖x‖₂. O(kd).
 func (s *Affine) Contains(x []float64, tol float64) bool {
-	if !allFinite(x) {
+	if !vec.Finite(x) {
 		return false
 	}
-	n := Norm2(x)
+	n := vec.Norm2(x)
 	for r, q := range s.rows {
 		b := s.right[r]
-		if math.Abs(Dot(q, x)-b) > float64((tol+slack(s.d))*(math.Abs(b)+n)) {
+		if math.Abs(vec.Dot(q, x)-b) > float64((tol+slack(s.d))*(math.Abs(b)+n)) {
 			return false
 		}
 	}
@@ -158,9 +159,9 @@ func (s *Affine) Moved(c float64, x0 []float64) (Set, error) {
 	for r, q := range s.rows {
 		out.right[r] = float64(c * s.right[r])
 		if x0 != nil {
-			out.right[r] += Dot(q, x0)
+			out.right[r] += vec.Dot(q, x0)
 		}
-		addScaled(out.point, out.right[r], q)
+		vec.AddScaled(out.point, out.right[r], q)
 	}
 	return out, nil
 }
@@ -175,17 +176,4 @@ func (s *Affine) String() string {
 		return fmt.Sprintf("affine(%d)", s.d)
 	}
 	return fmt.Sprintf("affine(%d, %s, %s)", s.d, formatVector(all), formatVector(s.right))
-}
-
-func scaleBy(x []float64, f float64) {
-	for i := range x {
-		x[i] *= f
-	}
-}
-
-// addScaled adds f·y to x.
-func addScaled(x []float64, f float64, y []float64) {
-	for i, v := range y {
-		x[i] += float64(f * v)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Ball is the ball {x : ‖x − x0‖_p ≤ r} of an lp norm (spec V.2 for p = 2).
@@ -46,7 +48,7 @@ func NewLpBall(center []float64, p, r float64) (*Ball, error) {
 	if err := checkFinite("ball", "center", center); err != nil {
 		return nil, err
 	}
-	if !isZero(center) {
+	if !vec.IsZero(center) {
 		b.center = slices.Clone(center)
 	}
 	return b, nil
@@ -138,7 +140,7 @@ func (b *Ball) shrink(dst []float64) {
 		}
 		keep := max(1-by, 0)
 		if b.center == nil {
-			scaleBy(dst, keep)
+			vec.Scale(dst, keep)
 			continue
 		}
 		for i, x := range dst {
@@ -152,7 +154,7 @@ func (b *Ball) shrink(dst []float64) {
 // |v_i − x0_i|/r, Σx^p = 1.
 func (b *Ball) projectLp(dst, v []float64) {
 	p, q := b.norm.p, b.norm.q
-	m := maxDistance(v, b.center)
+	m := vec.MaxDistance(v, b.center)
 	sum := 0.0
 	for i, x := range v {
 		sum += pow(math.Abs(x-b.at(i))/m, q)
@@ -229,9 +231,9 @@ func lpRoot(a, lambda, p float64) float64 {
 // At c = 0 it is the center, but for p = ∞ the lowest corner. O(d).
 func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	n := b.norm
-	sum, m := 0.0, maxDistance(c, nil)
+	sum, m := 0.0, vec.MaxDistance(c, nil)
 	if b.center != nil {
-		sum = Dot(c, b.center)
+		sum = vec.Dot(c, b.center)
 	}
 	switch {
 	case math.IsInf(n.p, 1):
@@ -279,7 +281,7 @@ func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 // O(d).
 func (b *Ball) Contains(x []float64, tol float64) bool {
 	n := b.norm.distance(x, b.center)
-	return n <= b.radius+float64(tol*max(b.radius, maxDistance(b.center, nil)))
+	return n <= b.radius+float64(tol*max(b.radius, vec.MaxDistance(b.center, nil)))
 }
 
 // Diameter is 2r for p ≤ 2 and 2r·d^{1/2−1/p} for p > 2, exact.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Box is the box {x : a ≤ x ≤ b}, whose sides may be infinite (spec V.B).
@@ -27,13 +28,13 @@ func NewBox(lower, upper []float64) (*Box, error) {
 	for i, a := range lower {
 		b := upper[i]
 		if math.IsNaN(a) || math.IsInf(a, 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "box", "lower[%d] is %v, want a finite number or -Inf", i, a)
+			return nil, noregret.BadInputf("box", "lower[%d] is %v, want a finite number or -Inf", i, a)
 		}
 		if math.IsNaN(b) || math.IsInf(b, -1) {
-			return nil, noregret.Errorf(noregret.BadInput, "box", "upper[%d] is %v, want a finite number or +Inf", i, b)
+			return nil, noregret.BadInputf("box", "upper[%d] is %v, want a finite number or +Inf", i, b)
 		}
 		if a > b {
-			return nil, noregret.Errorf(noregret.BadInput, "box",
+			return nil, noregret.BadInputf("box",
 				"lower[%d] is %v and upper[%d] is %v, want lower at most upper", i, a, i, b)
 		}
 	}
@@ -50,7 +51,7 @@ func newBox(lower, upper []float64) *Box {
 	}
 	b.diameter = math.Inf(1)
 	if b.bounded {
-		b.diameter = distance2(upper, lower)
+		b.diameter = vec.Distance2(upper, lower)
 	}
 	return b
 }
@@ -71,7 +72,7 @@ func NewOpenBox(lower, upper []float64) (*Box, error) {
 			b.upper[i] = math.Nextafter(b.upper[i], math.Inf(-1))
 		}
 		if b.lower[i] > b.upper[i] {
-			return nil, noregret.Errorf(noregret.BadInput, "open box",
+			return nil, noregret.BadInputf("open box",
 				"no number is between lower[%d] = %v and upper[%d] = %v", i, lower[i], i, upper[i])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum is
@@ -45,11 +46,11 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		return nil, err
 	}
 	if sum-sum != 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the sum is %v, want a finite number", sum)
+		return nil, noregret.BadInputf(what, "the sum is %v, want a finite number", sum)
 	}
 	d := len(lower)
 	c := &CappedSimplex{lower: box.lower, upper: box.upper, sum: sum}
-	least := Sum(lower)
+	least := vec.Sum(lower)
 	rounding := 0.0
 	for _, l := range lower {
 		rounding += math.Abs(l)
@@ -60,7 +61,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.spare = 0
 	}
 	if c.spare < 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what,
+		return nil, noregret.BadInputf(what,
 			"the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
 	}
 	most := 0.0
@@ -70,7 +71,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 		c.scale += max(math.Abs(l), math.Abs(c.upper[i]))
 	}
 	if most < sum-float64(slack(d)*c.scale) {
-		return nil, noregret.Errorf(noregret.BadInput, what,
+		return nil, noregret.BadInputf(what,
 			"the sum is %v and the upper sides sum to %v, want the sum at most that", sum, most)
 	}
 	c.scale = max(c.scale, math.Abs(sum))
@@ -91,7 +92,7 @@ func (c *CappedSimplex) diameterBound(room float64) float64 {
 		widths[i] = min(w, left)
 		left -= widths[i]
 	}
-	return Norm2(widths)
+	return vec.Norm2(widths)
 }
 
 // Dim implements [Set].
@@ -143,7 +144,7 @@ func (c *CappedSimplex) threshold(v []float64) (base, tau float64) {
 		hi = max(hi, x-c.lower[i]) // all at the lower sides
 	}
 	small := float64(slack(len(v)) * c.scale * 0.125)
-	return refined(lo, hi, (Sum(v)-c.sum)/float64(len(v)), small, func(base, tau float64) (float64, float64) {
+	return refined(lo, hi, (vec.Sum(v)-c.sum)/float64(len(v)), small, func(base, tau float64) (float64, float64) {
 		f, n := c.excess(v, base, tau)
 		return f, float64(n)
 	})
@@ -247,8 +248,8 @@ func polish(base, tau float64, f func(base, tau float64) (value, slope float64))
 // sum is reached. The c_i at which it is reached is found by bisection on the bits of a float64: at
 // most 66 passes. O(d).
 func (c *CappedSimplex) Minimize(dst, cost []float64) (float64, error) {
-	_, most := argmax(cost)
-	_, least := argmin(cost)
+	_, most := vec.ArgMax(cost)
+	_, least := vec.ArgMin(cost)
 	lo, hi := orderedBits(least), orderedBits(most)
 	for lo < hi { // the smallest level at which everything up to it suffices
 		mid := lo>>1 + hi>>1 + lo&hi&1 // hi−lo may overflow

@@ -16,7 +16,7 @@ const maxDim = 1 << 40
 
 func checkDim(what string, d int) error {
 	if d < 1 || d > maxDim {
-		return noregret.Errorf(noregret.BadInput, what, "the dimension is %d, want at least 1 and at most %d", d,
+		return noregret.BadInputf(what, "the dimension is %d, want at least 1 and at most %d", d,
 			maxDim)
 	}
 	return nil
@@ -25,7 +25,7 @@ func checkDim(what string, d int) error {
 func checkFinite(what, field string, x []float64) error {
 	for i, v := range x {
 		if v-v != 0 {
-			return noregret.Errorf(noregret.BadInput, what, "%s[%d] is %v, want a finite number", field, i, v)
+			return noregret.BadInputf(what, "%s[%d] is %v, want a finite number", field, i, v)
 		}
 	}
 	return nil
@@ -33,14 +33,14 @@ func checkFinite(what, field string, x []float64) error {
 
 func checkPositive(what, field string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 1) {
-		return noregret.Errorf(noregret.BadInput, what, "%s is %v, want a finite number above 0", field, v)
+		return noregret.BadInputf(what, "%s is %v, want a finite number above 0", field, v)
 	}
 	return nil
 }
 
 func checkLen(what, field string, got, want int) error {
 	if got != want {
-		return noregret.Errorf(noregret.BadInput, what, "%s has length %d, want %d", field, got, want)
+		return noregret.BadInputf(what, "%s has length %d, want %d", field, got, want)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func entropyValue(x []float64, shift float64) float64 {
 // Gradient writes 1 + ln x_i.
 func (e *NegativeEntropy) Gradient(dst, x []float64) {
 	for i, v := range x {
-		dst[i] = 1 + logOf(v)
+		dst[i] = 1 + portable.Log(v)
 	}
 }
 
@@ -177,67 +177,4 @@ func restrictEntropy(s Set, shift float64) (pair, error) {
 		return pair{argmax: s.entropyArgmax, lambda: 1 / s.sum, norm: L1}, nil
 	}
 	return pair{}, errPair
-}
-
-// entropyArgmax writes clip(e^{θ_i−ν}, l_i, u_i) with the ν for which it sums to s: Newton's method
-// on ν ↦ ln of the free part, kept in a bracket. At most 100 passes, about 6 are usual.
-func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
-	_, top := argmax(theta)
-	lo, hi := math.Inf(-1), math.Inf(1)
-	nu := LogSumExp(theta) - top - portable.Log(c.sum)
-	step := 1.0
-	for range 100 {
-		f, free := c.entropyExcess(theta, top, nu)
-		if math.Abs(f) <= float64(eps*c.sum) {
-			break
-		}
-		if f > 0 {
-			lo = nu
-		} else {
-			hi = nu
-		}
-		next := math.NaN()
-		if free > f { // the clipped part leaves free − f for the free one
-			next = nu + portable.Log(free/(free-f))
-		}
-		if !(next > lo && next < hi) {
-			switch {
-			case math.IsInf(hi, 1):
-				next = lo + step
-				step *= 2
-			case math.IsInf(lo, -1):
-				next = hi - step
-				step *= 2
-			default:
-				next = lo + float64(0.5*(hi-lo))
-			}
-		}
-		if next == nu || hi-lo <= float64(eps*math.Abs(nu)) {
-			break
-		}
-		if step > 1e5 { // even e^{θ−ν} at its largest changes nothing: all are clipped
-			break
-		}
-		nu = next
-	}
-	for i, t := range theta {
-		dst[i] = clip(portable.Exp((t-top)-nu), c.lower[i], c.upper[i])
-	}
-}
-
-// entropyExcess is Σclip(e^{θ−top−ν}, l, u) − s and the free part of the sum.
-func (c *CappedSimplex) entropyExcess(theta []float64, top, nu float64) (f, free float64) {
-	for i, t := range theta {
-		x := portable.Exp((t - top) - nu)
-		switch {
-		case x <= c.lower[i]:
-			f += c.lower[i]
-		case x >= c.upper[i]:
-			f += c.upper[i]
-		default:
-			f += x
-			free += x
-		}
-	}
-	return f - c.sum, free
 }

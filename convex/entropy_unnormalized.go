@@ -28,7 +28,7 @@ func (e *UnnormalizedEntropy) Value(x []float64) float64 { return entropyValue(x
 // Gradient writes ln x_i.
 func (e *UnnormalizedEntropy) Gradient(dst, x []float64) {
 	for i, v := range x {
-		dst[i] = logOf(v)
+		dst[i] = portable.Log(v)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Halfspace is {x : ⟨a, x⟩ ≤ b}. The product is understood up to its rounding, (d+4)·2⁻⁵² of |b| +
@@ -27,13 +28,13 @@ func NewHalfspace(a []float64, b float64) (*Halfspace, error) {
 		return nil, err
 	}
 	if b-b != 0 {
-		return nil, noregret.Errorf(noregret.BadInput, what, "b is %v, want a finite number", b)
+		return nil, noregret.BadInputf(what, "b is %v, want a finite number", b)
 	}
-	n := Norm2(a)
+	n := vec.Norm2(a)
 	if !(n > 1e-100 && n < 1e100) {
-		return nil, noregret.Errorf(noregret.BadInput, what, "the norm of a is %v, want between 1e-100 and 1e100", n)
+		return nil, noregret.BadInputf(what, "the norm of a is %v, want between 1e-100 and 1e100", n)
 	}
-	return &Halfspace{slices.Clone(a), b, Dot(a, a)}, nil
+	return &Halfspace{slices.Clone(a), b, vec.Dot(a, a)}, nil
 }
 
 // Dim implements [Set].
@@ -54,9 +55,9 @@ func (h *Halfspace) excess(x []float64) (v, scale float64) {
 // Project writes v − a·max(⟨a,v⟩−b, 0)/‖a‖². O(d), two passes.
 func (h *Halfspace) Project(dst, v []float64) {
 	copy(dst, v)
-	for range 3 { // the second pass takes back rounding when v is far away
+	for pass := range 3 { // the later passes take back, either way, what v far away costs in rounding
 		e, scale := h.excess(dst)
-		if e <= float64(slack(len(v))*scale) {
+		if e <= float64(slack(len(v))*scale) && (pass == 0 || -e <= float64(slack(len(v))*scale)) {
 			return
 		}
 		t := e / h.square
@@ -79,7 +80,7 @@ func (h *Halfspace) Minimize(dst, c []float64) (float64, error) {
 	if !h.Attains(c) {
 		return 0, ErrUnbounded
 	}
-	if isZero(c) {
+	if vec.IsZero(c) {
 		if h.b >= 0 {
 			clear(dst)
 			return 0, nil
@@ -87,18 +88,18 @@ func (h *Halfspace) Minimize(dst, c []float64) (float64, error) {
 		h.boundary(dst)
 		return 0, nil
 	}
-	v := float64(Dot(h.a, c)/h.square) * h.b
+	v := float64(vec.Dot(h.a, c)/h.square) * h.b
 	h.boundary(dst)
 	return v, nil
 }
 
 // Attains implements [Attainer].
 func (h *Halfspace) Attains(c []float64) bool {
-	t := Dot(h.a, c) / h.square
+	t := vec.Dot(h.a, c) / h.square
 	if t > 0 {
 		return false
 	}
-	m := maxDistance(c, nil)
+	m := vec.MaxDistance(c, nil)
 	for i, a := range h.a {
 		if math.Abs(c[i]-float64(t*a)) > float64(4*eps*m) {
 			return false
@@ -110,7 +111,7 @@ func (h *Halfspace) Attains(c []float64) bool {
 // Contains implements [Set]; the scale is |b| + Σ|a_i x_i|. O(d).
 func (h *Halfspace) Contains(x []float64, tol float64) bool {
 	e, scale := h.excess(x)
-	return allFinite(x) && e <= float64((tol+slack(len(x)))*scale)
+	return vec.Finite(x) && e <= float64((tol+slack(len(x)))*scale)
 }
 
 // Diameter is +Inf.
@@ -120,7 +121,7 @@ func (h *Halfspace) Diameter() float64 { return math.Inf(1) }
 func (h *Halfspace) Moved(c float64, x0 []float64) (Set, error) {
 	b := float64(c * h.b)
 	if x0 != nil {
-		b += Dot(h.a, x0)
+		b += vec.Dot(h.a, x0)
 	}
 	return NewHalfspace(h.a, b)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // LogBarrier is ψ(x) = −Σ ln x_i on x > 0: gradient −1/x_i, inverse −1/θ_i and conjugate −d − Σ
@@ -31,7 +32,7 @@ func (m *LogBarrier) Value(x []float64) float64 {
 		if !(v > 0) {
 			return math.Inf(1)
 		}
-		sum -= logOf(v)
+		sum -= portable.Log(v)
 	}
 	return sum
 }
@@ -64,7 +65,7 @@ func (m *LogBarrier) Conjugate(theta []float64) float64 {
 		if t >= 0 {
 			return math.Inf(1)
 		}
-		sum -= 1 + logOf(-t)
+		sum -= 1 + portable.Log(-t)
 	}
 	return sum
 }
@@ -132,7 +133,7 @@ func (m *LogBarrier) restrict(s Set) (pair, error) {
 // barrierSimplexArgmax solves Σ 1/(w+δ_i) = s, δ_i = max θ − θ_i, for w in [1/s, d/s] by Newton's
 // method on 1/Σ(·), which is concave in w: from 1/s it rises without overshooting.
 func barrierSimplexArgmax(dst, theta []float64, s float64) {
-	_, top := argmax(theta)
+	_, top := vec.ArgMax(theta)
 	w, most := 1/s, float64(len(theta))/s
 	for range 60 {
 		total, square := 0.0, 0.0

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Mahalanobis is a workspace for projections in the norm ‖·‖_S of a matrix that changes from call
@@ -22,10 +24,10 @@ import (
 type Mahalanobis struct {
 	d    int
 	s, r []float64 // the matrix and its Cholesky factor; may belong to a caller
-	tri  *tridiagonal
+	tri  *linalg.Tridiagonal
 
 	own, ownFactor        []float64
-	ownTri                *tridiagonal
+	ownTri                *linalg.Tridiagonal
 	theta, x, p, v, w     []float64
 	face                  []float64 // a d×d buffer of the face or of the equations
 	equations             []float64
@@ -61,7 +63,7 @@ func (m *Mahalanobis) Project(dst, s, c []float64, set Set, tol float64) (gap fl
 	if err := m.check(s, c, set); err != nil {
 		return math.Inf(1), err
 	}
-	symmetricMul(m.theta, s, c)
+	linalg.MulSymmetric(m.theta, s, c)
 	return m.argmax(dst, s, m.theta, set, tol)
 }
 
@@ -83,20 +85,19 @@ func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap
 	return m.argmax(dst, s, theta, set, tol)
 }
 
-// ArgmaxFactored is Argmax for an S whose factor is known, of dimension d; it must be that of S. It
-// works where S is too close to singular to be factored anew.
-func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta []float64, set Set,
-	tol float64,
-) (gap float64, err error) {
+// ArgmaxFactored is Argmax for an S whose Cholesky factor is known: the upper triangular r with S =
+// rᵀr and a positive diagonal, row by row (d² numbers). It works where S is too close to singular
+// to be factored anew.
+func (m *Mahalanobis) ArgmaxFactored(dst, s, r, theta []float64, set Set, tol float64) (gap float64, err error) {
 	if err := m.check(s, theta, set); err != nil {
 		return math.Inf(1), err
 	}
-	if factor == nil || !factor.Valid(m.d) || !allFinite(s) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
-			"the matrix is not finite and positive definite, or its factor is none of dimension %d", m.d)
+	if !linalg.ValidFactor(r, m.d) || !vec.Finite(s) {
+		return math.Inf(1), noregret.BadInputf("mahalanobis",
+			"the matrix is not finite and positive definite, or its factor is not one of dimension %d", m.d)
 	}
 	copy(m.own, s)
-	copy(m.ownFactor, factor.R)
+	copy(m.ownFactor, r)
 	m.s, m.r, m.tri = m.own, m.ownFactor, nil
 	return m.solve(dst, theta, set, tol)
 }
@@ -104,14 +105,14 @@ func (m *Mahalanobis) ArgmaxFactored(dst, s []float64, factor *Cholesky, theta [
 func (m *Mahalanobis) check(s, c []float64, set Set) error {
 	switch {
 	case set == nil:
-		return noregret.Errorf(noregret.BadInput, "mahalanobis", "the set is nil")
+		return noregret.BadInputf("mahalanobis", "the set is nil")
 	case len(c) != m.d:
 		return checkLen("mahalanobis", "the vector", len(c), m.d)
 	case len(s) != m.d*m.d:
 		return checkLen("mahalanobis", "the matrix", len(s), m.d*m.d)
 	case set.Dim() != m.d:
 		return checkLen("mahalanobis", "the set", set.Dim(), m.d)
-	case !allFinite(c):
+	case !vec.Finite(c):
 		return checkFinite("mahalanobis", "the vector", c)
 	}
 	return nil
@@ -121,8 +122,8 @@ func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (flo
 	copy(m.own, s)
 	copy(m.ownFactor, s)
 	m.s, m.r, m.tri = m.own, m.ownFactor, nil
-	if !allFinite(s) || !cholesky(m.r, m.d) {
-		return math.Inf(1), noregret.Errorf(noregret.BadInput, "mahalanobis",
+	if !vec.Finite(s) || !linalg.Factorize(m.r, m.d) {
+		return math.Inf(1), noregret.BadInputf("mahalanobis",
 			"the matrix is not finite and positive definite")
 	}
 	return m.solve(dst, theta, set, tol)
@@ -132,8 +133,8 @@ func (m *Mahalanobis) argmax(dst, s, theta []float64, set Set, tol float64) (flo
 func (m *Mahalanobis) solve(dst, theta []float64, set Set, tol float64) (float64, error) {
 	copy(m.theta, theta)
 	copy(m.x, theta)
-	solveRT(m.r, m.d, m.x)
-	solveR(m.r, m.d, m.x)
+	linalg.SolveRT(m.r, m.d, m.x)
+	linalg.SolveR(m.r, m.d, m.x)
 	if !set.Contains(m.x, 0) {
 		switch set := set.(type) {
 		case *Ball:
@@ -173,8 +174,8 @@ func (m *Mahalanobis) solve(dst, theta []float64, set Set, tol float64) (float64
 
 // certify sets p = Sx − θ and returns the gap at x and the scale of the objective there.
 func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
-	symmetricMul(m.p, m.s, m.x)
-	scale = float64(0.5*Dot(m.p, m.x)) + math.Abs(Dot(m.theta, m.x))
+	linalg.MulSymmetric(m.p, m.s, m.x)
+	scale = float64(0.5*vec.Dot(m.p, m.x)) + math.Abs(vec.Dot(m.theta, m.x))
 	for i := range m.p {
 		m.p[i] -= m.theta[i]
 	}
@@ -190,18 +191,18 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 			}
 		}
 	case *Halfspace:
-		t := min(Dot(m.p, set.a)/set.square, 0)
-		addScaled(m.w, -t, set.a)
+		t := min(vec.Dot(m.p, set.a)/set.square, 0)
+		vec.AddScaled(m.w, -t, set.a)
 	case *Affine:
 		for _, q := range set.rows {
-			addScaled(m.w, -Dot(q, m.w), q)
+			vec.AddScaled(m.w, -vec.Dot(q, m.w), q)
 		}
 	default:
 		unbounded = false
 	}
 	if !unbounded {
 		if _, err := set.Minimize(m.v, m.p); err != nil {
-			return math.Inf(1), scale, noregret.Errorf(noregret.BadInput, "mahalanobis",
+			return math.Inf(1), scale, noregret.BadInputf("mahalanobis",
 				"the set %s is unbounded and not one of this package: %w", set, err)
 		}
 		for i, x := range m.x {
@@ -217,10 +218,10 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 		gap = 0
 	case *Halfspace: // p = t·a with t ≤ 0: ⟨p,x⟩ − t·b
 		excess, _ := set.excess(m.x)
-		gap = Dot(m.p, set.a) / set.square * excess
+		gap = vec.Dot(m.p, set.a) / set.square * excess
 	case *Affine: // constant on the set
 		for k, q := range set.rows {
-			gap += float64(Dot(q, m.p) * (Dot(q, m.x) - set.right[k]))
+			gap += float64(vec.Dot(q, m.p) * (vec.Dot(q, m.x) - set.right[k]))
 		}
 	default:
 		if _, err := set.Minimize(m.v, m.p); err != nil {
@@ -231,26 +232,26 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 		}
 	}
 	gap = math.Abs(gap)
-	solveRT(m.r, m.d, m.w)
-	return gap + float64(0.5*Dot(m.w, m.w)), scale, nil
+	linalg.SolveRT(m.r, m.d, m.w)
+	return gap + float64(0.5*vec.Dot(m.w, m.w)), scale, nil
 }
 
 // ball solves for y = x − x0 with θ − Sx0.
 func (m *Mahalanobis) ball(b *Ball) {
 	if m.tri == nil {
 		if m.ownTri == nil {
-			m.ownTri = newTridiagonal(m.d)
+			m.ownTri = linalg.NewTridiagonal(m.d)
 		}
 		m.tri = m.ownTri
-		m.tri.factor(m.s, m.w)
+		m.tri.Factor(m.s, m.w)
 	}
 	copy(m.x, m.theta)
 	if b.center != nil {
 		for i := range m.x {
-			m.x[i] -= Dot(m.s[i*m.d:(i+1)*m.d], b.center)
+			m.x[i] -= vec.Dot(m.s[i*m.d:(i+1)*m.d], b.center)
 		}
 	}
-	m.tri.onBall(m.x, b.radius, m.p, m.v, m.w)
+	m.tri.MinimizeOnBall(m.x, b.radius, m.p, m.v, m.w)
 	for i := range m.x {
 		m.x[i] += b.at(i)
 	}
@@ -259,12 +260,12 @@ func (m *Mahalanobis) ball(b *Ball) {
 // halfspace: x = c − S⁻¹a·(⟨a,c⟩−b)/(aᵀS⁻¹a).
 func (m *Mahalanobis) halfspace(h *Halfspace) {
 	copy(m.v, h.a)
-	solveRT(m.r, m.d, m.v)
-	square := Dot(m.v, m.v)
-	solveR(m.r, m.d, m.v)
+	linalg.SolveRT(m.r, m.d, m.v)
+	square := vec.Dot(m.v, m.v)
+	linalg.SolveR(m.r, m.d, m.v)
 	for range 2 {
 		e, _ := h.excess(m.x)
-		addScaled(m.x, -e/square, m.v)
+		vec.AddScaled(m.x, -e/square, m.v)
 	}
 }
 
@@ -278,29 +279,29 @@ func (m *Mahalanobis) affine(a *Affine) {
 	for i, q := range a.rows {
 		row := m.equations[i*d : (i+1)*d]
 		copy(row, q)
-		solveRT(m.r, d, row)
+		linalg.SolveRT(m.r, d, row)
 	}
 	for i := range k {
 		for j := range k {
-			m.face[i*k+j] = Dot(m.equations[i*d:(i+1)*d], m.equations[j*d:(j+1)*d])
+			m.face[i*k+j] = vec.Dot(m.equations[i*d:(i+1)*d], m.equations[j*d:(j+1)*d])
 		}
 	}
-	if !cholesky(m.face[:k*k], k) {
+	if !linalg.Factorize(m.face[:k*k], k) {
 		return // the certificate will tell
 	}
 	for range 2 {
 		u := m.z[:k]
 		for i, q := range a.rows {
-			u[i] = Dot(q, m.x) - a.right[i]
+			u[i] = vec.Dot(q, m.x) - a.right[i]
 		}
-		solveRT(m.face, k, u)
-		solveR(m.face, k, u)
+		linalg.SolveRT(m.face, k, u)
+		linalg.SolveR(m.face, k, u)
 		clear(m.v)
 		for i := range k {
-			addScaled(m.v, -u[i], m.equations[i*d:(i+1)*d])
+			vec.AddScaled(m.v, -u[i], m.equations[i*d:(i+1)*d])
 		}
-		solveR(m.r, d, m.v)
-		addScaled(m.x, 1, m.v)
+		linalg.SolveR(m.r, d, m.v)
+		vec.AddScaled(m.x, 1, m.v)
 	}
 }
 
@@ -334,7 +335,11 @@ func (m *Mahalanobis) bounded(set Set, b sided, sum bool, tol float64) {
 		}
 		for range 4 {
 			m.gradient()
-			if m.faceStep(b, sum) {
+			done := m.faceStep(b, sum)
+			if sum {
+				m.restoreSum(set, b)
+			}
+			if done {
 				break
 			}
 		}
@@ -342,7 +347,7 @@ func (m *Mahalanobis) bounded(set Set, b sided, sum bool, tol float64) {
 }
 
 func (m *Mahalanobis) gradient() {
-	symmetricMul(m.p, m.s, m.x)
+	linalg.MulSymmetric(m.p, m.s, m.x)
 	for i := range m.p {
 		m.p[i] -= m.theta[i]
 	}
@@ -356,7 +361,7 @@ func (m *Mahalanobis) coordinateDescent(b sided) {
 		next := clip(m.x[i]-m.p[i]/row[i], l, u)
 		if step := next - m.x[i]; step != 0 {
 			m.x[i] = next
-			addScaled(m.p, step, row)
+			vec.AddScaled(m.p, step, row)
 		}
 	}
 }
@@ -395,8 +400,8 @@ func (m *Mahalanobis) pairDescent(b sided) {
 			m.x[i] += step
 			m.x[j] -= step
 		}
-		addScaled(m.p, step, m.s[i*d:(i+1)*d])
-		addScaled(m.p, -step, m.s[j*d:(j+1)*d])
+		vec.AddScaled(m.p, step, m.s[i*d:(i+1)*d])
+		vec.AddScaled(m.p, -step, m.s[j*d:(j+1)*d])
 	}
 }
 
@@ -420,17 +425,17 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 		}
 		m.onFree[a], m.onesOnFree[a] = -m.p[i], 1
 	}
-	if !cholesky(m.face[:n*n], n) {
+	if !linalg.Factorize(m.face[:n*n], n) {
 		return true
 	}
 	z := m.onFree[:n]
-	solveRT(m.face, n, z)
-	solveR(m.face, n, z)
+	linalg.SolveRT(m.face, n, z)
+	linalg.SolveR(m.face, n, z)
 	if sum {
 		ones := m.onesOnFree[:n]
-		solveRT(m.face, n, ones)
-		solveR(m.face, n, ones)
-		addScaled(z, -Sum(z)/Sum(ones), ones)
+		linalg.SolveRT(m.face, n, ones)
+		linalg.SolveR(m.face, n, ones)
+		vec.AddScaled(z, -vec.Sum(z)/vec.Sum(ones), ones)
 	}
 	step, hit := 1.0, -1
 	for a, i := range m.free {
@@ -460,6 +465,32 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	return hit < 0
 }
 
+// restoreSum takes back what the rounding of a long step has changed in the sum, at the coordinate
+// that is furthest from its sides. Projecting the point would move all coordinates off their sides.
+func (m *Mahalanobis) restoreSum(set Set, b sided) {
+	var want float64
+	switch set := set.(type) {
+	case *Simplex:
+		want = set.s
+	case *CappedSimplex:
+		want = set.sum
+	}
+	for range 3 {
+		if set.Contains(m.x, 0) {
+			return
+		}
+		k, most := 0, 0.0
+		for i, x := range m.x {
+			l, u := b.Bounds(i)
+			if d := min(x-l, u-x); d > most {
+				k, most = i, d
+			}
+		}
+		l, u := b.Bounds(k)
+		m.x[k] = clip(m.x[k]+(want-vec.Sum(m.x)), l, u)
+	}
+}
+
 // accelerated is the projected gradient method with Nesterov's momentum, restarted when the
 // momentum points uphill; the step is one over the largest row sum of |S|.
 func (m *Mahalanobis) accelerated(set Set, tol float64) error {
@@ -484,7 +515,7 @@ func (m *Mahalanobis) accelerated(set Set, tol float64) error {
 				return nil
 			}
 		}
-		symmetricMul(m.p, m.s, y)
+		linalg.MulSymmetric(m.p, m.s, y)
 		for i := range m.p {
 			m.v[i] = y[i] - (m.p[i]-m.theta[i])/top
 		}

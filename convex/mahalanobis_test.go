@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // For every set: the certificate holds, nothing is better, and the specialised solvers agree with
@@ -39,7 +40,7 @@ func TestMahalanobis(t *testing.T) {
 				z := sub(y, c)
 				sum := 0.0
 				for i := range z {
-					sum += z[i] * convex.Dot(s[i*d:(i+1)*d], z)
+					sum += z[i] * vec.Dot(s[i*d:(i+1)*d], z)
 				}
 				return sum / 2
 			}
@@ -94,7 +95,7 @@ func TestMahalanobisSpecialCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			set.Project(want, c)
-			if g := convex.Norm2(sub(x, want)); g > 3e-5*(1+convex.Norm2(want)) {
+			if g := vec.Norm2(sub(x, want)); g > 3e-5*(1+vec.Norm2(want)) {
 				t.Fatalf("%s: %v, want %v", set, x, want)
 			}
 		}))
@@ -117,8 +118,8 @@ func TestFixtureN15(t *testing.T) {
 		b, x := make([]float64, 3), make([]float64, 3)
 		loss := 0.0
 		for _, g := range g4 {
-			loss += convex.Dot(g, x)
-			f := 0.5*convex.Dot(g, x) - 1
+			loss += vec.Dot(g, x)
+			f := 0.5*vec.Dot(g, x) - 1
 			for i := range g {
 				b[i] += f * g[i]
 				for j := range g {

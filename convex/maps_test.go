@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // mapKinds makes a random map of each kind on ℝ^d; positive maps live on the positive orthant,
@@ -77,7 +78,7 @@ func TestInverseOfGradient(t *testing.T) {
 		}
 		y := gradient(m, x)
 		m.Inverse(y, y) // in place
-		if g := convex.Norm2(sub(x, y)); g > 1e-9*convex.Norm2(x) {
+		if g := vec.Norm2(sub(x, y)); g > 1e-9*vec.Norm2(x) {
 			t.Fatalf("%s: (∇ψ)⁻¹(∇ψ(x)) = %v, x = %v", m, y, x)
 		}
 		in := slices.Clone(x)
@@ -109,12 +110,12 @@ func TestFenchelYoung(t *testing.T) {
 	forMaps(t, func(t *rapid.T, _ *rand.Rand, m convex.MirrorMap, point func() []float64) {
 		x, y := point(), point()
 		theta := gradient(m, y)
-		scale := 1 + math.Abs(m.Value(x)) + math.Abs(m.Value(y)) + convex.Norm2(theta)*(convex.Norm2(x)+convex.Norm2(y))
-		if g := m.Value(y) + m.Conjugate(theta) - convex.Dot(theta, y); math.Abs(g) > 1e-11*scale {
+		scale := 1 + math.Abs(m.Value(x)) + math.Abs(m.Value(y)) + vec.Norm2(theta)*(vec.Norm2(x)+vec.Norm2(y))
+		if g := m.Value(y) + m.Conjugate(theta) - vec.Dot(theta, y); math.Abs(g) > 1e-11*scale {
 			t.Fatalf("%s: ψ(y) + ψ*(∇ψ(y)) − ⟨∇ψ(y),y⟩ = %v", m, g)
 		}
 		// For any other x the difference is the divergence.
-		g := m.Value(x) + m.Conjugate(theta) - convex.Dot(theta, x)
+		g := m.Value(x) + m.Conjugate(theta) - vec.Dot(theta, x)
 		if b := m.Divergence(x, y); math.Abs(g-b) > 1e-11*scale {
 			t.Fatalf("%s: ψ(x) + ψ*(∇ψ(y)) − ⟨∇ψ(y),x⟩ = %v, B(x;y) = %v", m, g, b)
 		}
@@ -126,8 +127,8 @@ func TestDivergence(t *testing.T) {
 		x, y, z := point(), point(), point()
 		b := m.Divergence(x, y)
 		move := sub(x, y)
-		direct := m.Value(x) - m.Value(y) - convex.Dot(gradient(m, y), move)
-		scale := 1 + math.Abs(m.Value(x)) + math.Abs(m.Value(y)) + convex.Norm2(gradient(m, y))*convex.Norm2(move)
+		direct := m.Value(x) - m.Value(y) - vec.Dot(gradient(m, y), move)
+		scale := 1 + math.Abs(m.Value(x)) + math.Abs(m.Value(y)) + vec.Norm2(gradient(m, y))*vec.Norm2(move)
 		if math.Abs(b-direct) > 1e-11*scale {
 			t.Fatalf("%s: B = %v, by definition %v", m, b, direct)
 		}
@@ -140,9 +141,9 @@ func TestDivergence(t *testing.T) {
 		}
 		// Lemma 6.6: B(z;x) + B(x;y) − B(z;y) = ⟨∇ψ(y) − ∇ψ(x), z − x⟩
 		left := m.Divergence(z, x) + b - m.Divergence(z, y)
-		right := convex.Dot(sub(gradient(m, y), gradient(m, x)), sub(z, x))
+		right := vec.Dot(sub(gradient(m, y), gradient(m, x)), sub(z, x))
 		size := 1 + m.Divergence(z, x) + b + m.Divergence(z, y) +
-			(convex.Norm2(gradient(m, x))+convex.Norm2(gradient(m, y)))*convex.Norm2(sub(z, x))
+			(vec.Norm2(gradient(m, x))+vec.Norm2(gradient(m, y)))*vec.Norm2(sub(z, x))
 		if math.Abs(left-right) > 1e-11*size {
 			t.Fatalf("%s: three points: %v, want %v", m, left, right)
 		}
@@ -153,8 +154,8 @@ func TestDivergence(t *testing.T) {
 		}
 		move = sub(x, y)
 		b = m.Divergence(x, y)
-		want := 0.5 * convex.Dot(sub(gradient(m, x), gradient(m, y)), move)
-		noise := 1e-15 * convex.Norm2(gradient(m, y)) * convex.Norm2(move)
+		want := 0.5 * vec.Dot(sub(gradient(m, x), gradient(m, y)), move)
+		noise := 1e-15 * vec.Norm2(gradient(m, y)) * vec.Norm2(move)
 		if math.Abs(b-want) > 1e-5*want+10*noise {
 			t.Fatalf("%s: B = %v near y, want %v", m, b, want)
 		}

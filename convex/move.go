@@ -29,7 +29,7 @@ func NewScaled(v Set, c float64) (Set, error) {
 // is a [Mover].
 func NewShifted(v Set, x0 []float64) (Set, error) {
 	if v == nil {
-		return nil, noregret.Errorf(noregret.BadInput, "shifted set", "the set is nil")
+		return nil, noregret.BadInputf("shifted set", "the set is nil")
 	}
 	if err := checkLen("shifted set", "the shift", len(x0), v.Dim()); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func NewShifted(v Set, x0 []float64) (Set, error) {
 func moved(what string, v Set, c float64, x0 []float64) (Set, error) {
 	m, ok := v.(Mover)
 	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, what,
+		return nil, noregret.BadInputf(what,
 			"a set of type %T cannot be moved, want one with the method Moved", v)
 	}
 	return m.Moved(c, x0)
@@ -59,16 +59,6 @@ func image(x []float64, c float64, x0 []float64) []float64 {
 		}
 	}
 	return out
-}
-
-// isZero reports whether x is nil or has no coordinate but 0.
-func isZero(x []float64) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // scaleOf is the largest finite modulus of the numbers, or 1 when there is none above 0.

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Lp is the norm ‖x‖_p = (Σ|x_i|^p)^{1/p}, p in [1, ∞]. Make one with [NewLp] or take [L1], [L2],
@@ -21,7 +23,7 @@ var (
 func NewLp(p float64) (*Lp, error) {
 	switch {
 	case !(p >= 1):
-		return nil, noregret.Errorf(noregret.BadInput, "lp norm",
+		return nil, noregret.BadInputf("lp norm",
 			"the exponent is %v, want at least 1 (+Inf is allowed)", p)
 	case p == 1:
 		return L1, nil
@@ -44,9 +46,9 @@ func (n *Lp) Of(x []float64) float64 { return n.distance(x, nil) }
 func (n *Lp) distance(x, y []float64) float64 {
 	switch {
 	case n.p == 2:
-		return distance2(x, y)
+		return vec.Distance2(x, y)
 	case math.IsInf(n.p, 1):
-		return maxDistance(x, y)
+		return vec.MaxDistance(x, y)
 	case n.p == 1:
 		sum := 0.0
 		for i, v := range x {
@@ -57,7 +59,7 @@ func (n *Lp) distance(x, y []float64) float64 {
 		}
 		return sum
 	}
-	m := maxDistance(x, y)
+	m := vec.MaxDistance(x, y)
 	if m == 0 || math.IsInf(m, 1) {
 		return m
 	}
@@ -118,14 +120,14 @@ func NearL1(d int) float64 {
 	if d <= 2 {
 		return 2
 	}
-	q := 2 * logOf(float64(d))
+	q := 2 * portable.Log(float64(d))
 	return q / (q - 1)
 }
 
 // dualMap writes the gradient of ½‖x‖_q² at θ, ‖θ‖_q^{2−q}·sgn(θ_j)·|θ_j|^{q−1}, in the safe form
 // of section 4. dst may be theta.
 func dualMap(dst, theta []float64, q float64) {
-	m := maxDistance(theta, nil)
+	m := vec.MaxDistance(theta, nil)
 	if m == 0 {
 		clear(dst)
 		return

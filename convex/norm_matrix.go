@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // MatrixNorm is the Mahalanobis norm ‖x‖_A = √(xᵀAx) of a symmetric positive definite A, for
@@ -35,7 +37,7 @@ func matrixNorm(s, r []float64, n int) *MatrixNorm {
 	for i := range n {
 		clear(x)
 		x[i] = 1
-		solveRT(r, n, x)
+		linalg.SolveRT(r, n, x)
 		for j, v := range x {
 			inv[j*n+i] = v
 		}
@@ -45,7 +47,7 @@ func matrixNorm(s, r []float64, n int) *MatrixNorm {
 
 // Of is √(xᵀAx) as ‖Rx‖₂ with A = RᵀR. O(d²).
 func (m *MatrixNorm) Of(x []float64) float64 {
-	top := maxDistance(x, nil)
+	top := vec.MaxDistance(x, nil)
 	if top == 0 || math.IsInf(top, 1) {
 		return top
 	}
@@ -66,7 +68,7 @@ func (m *MatrixNorm) halfSquare(x, y []float64) float64 {
 	for i := range m.n {
 		row, v := m.f[i*m.n:(i+1)*m.n], 0.0
 		if y == nil {
-			v = Dot(row, x)
+			v = vec.Dot(row, x)
 		} else {
 			for j, f := range row {
 				v += float64(f * (x[j] - y[j]))
@@ -100,7 +102,7 @@ func NewDiagonalNorm(a []float64) (*DiagonalNorm, error) {
 	}
 	for i, v := range a {
 		if !(v > 0) || math.IsInf(v, 1) || math.IsInf(1/v, 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "diagonal norm", "a[%d] is %v, want a finite number above 0",
+			return nil, noregret.BadInputf("diagonal norm", "a[%d] is %v, want a finite number above 0",
 				i, v)
 		}
 	}
@@ -109,7 +111,7 @@ func NewDiagonalNorm(a []float64) (*DiagonalNorm, error) {
 
 // Of implements [Norm]. O(d).
 func (n *DiagonalNorm) Of(x []float64) float64 {
-	top := maxDistance(x, nil)
+	top := vec.MaxDistance(x, nil)
 	if top == 0 || math.IsInf(top, 1) {
 		return top
 	}
@@ -146,11 +148,11 @@ type GroupNorm struct {
 // NewGroupNorm makes Σ_k ‖x_k‖₂ over consecutive blocks of the given sizes, each at least 1.
 func NewGroupNorm(sizes ...int) (*GroupNorm, error) {
 	if len(sizes) == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "group norm", "there are 0 blocks, want at least 1")
+		return nil, noregret.BadInputf("group norm", "there are 0 blocks, want at least 1")
 	}
 	for k, n := range sizes {
 		if n < 1 {
-			return nil, noregret.Errorf(noregret.BadInput, "group norm", "sizes[%d] is %d, want at least 1", k, n)
+			return nil, noregret.BadInputf("group norm", "sizes[%d] is %d, want at least 1", k, n)
 		}
 	}
 	return &GroupNorm{sizes: slices.Clone(sizes)}, nil
@@ -160,7 +162,7 @@ func NewGroupNorm(sizes ...int) (*GroupNorm, error) {
 func (g *GroupNorm) Of(x []float64) float64 {
 	sum, top := 0.0, 0.0
 	for _, n := range g.sizes {
-		v := Norm2(x[:n])
+		v := vec.Norm2(x[:n])
 		sum, top, x = sum+v, max(top, v), x[n:]
 	}
 	if g.max {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 var normKinds = []struct {
@@ -46,7 +47,7 @@ func TestNorms(t *testing.T) {
 			if n.Of(sum) > (n.Of(x)+n.Of(y))*(1+1e-12) {
 				t.Fatalf("%s: no triangle inequality", n)
 			}
-			if v := convex.Dot(x, y); v > n.Of(x)*dual.Of(y)*(1+1e-12) {
+			if v := vec.Dot(x, y); v > n.Of(x)*dual.Of(y)*(1+1e-12) {
 				t.Fatalf("%s: ⟨x,y⟩ = %v > %v", n, v, n.Of(x)*dual.Of(y))
 			}
 			if g := n.Dual().Dual().Of(x); math.Abs(g-n.Of(x)) > 1e-12*n.Of(x) {
@@ -160,10 +161,10 @@ func TestVectors(t *testing.T) {
 		}
 	})
 	near(t, "huge", convex.LogSumExp([]float64{1e6, 1e6}), 1e6+math.Ln2, 1e-15)
-	near(t, "norm", convex.Norm2([]float64{3e300, 4e300})/1e300, 5, 1e-15)
-	near(t, "norm", convex.Norm2([]float64{3e-320, 4e-320})/1e-320, 5, 1e-3)
-	near(t, "norm", convex.Norm2([]float64{math.MaxFloat64, 0}), math.MaxFloat64, 1e-15)
-	if !math.IsInf(convex.Norm2([]float64{math.Inf(-1), 1}), 1) {
+	near(t, "norm", vec.Norm2([]float64{3e300, 4e300})/1e300, 5, 1e-15)
+	near(t, "norm", vec.Norm2([]float64{3e-320, 4e-320})/1e-320, 5, 1e-3)
+	near(t, "norm", vec.Norm2([]float64{math.MaxFloat64, 0}), math.MaxFloat64, 1e-15)
+	if !math.IsInf(vec.Norm2([]float64{math.Inf(-1), 1}), 1) {
 		t.Error("norm of an infinite vector")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1 (spec P.p): gradient
@@ -24,7 +25,7 @@ func NewPNorm(d int, p float64) (*PNorm, error) {
 		return nil, err
 	}
 	if !(p > 1 && p <= 2) {
-		return nil, noregret.Errorf(noregret.BadInput, "p-norm", "the exponent is %v, want above 1 and at most 2", p)
+		return nil, noregret.BadInputf("p-norm", "the exponent is %v, want above 1 and at most 2", p)
 	}
 	norm, err := NewLp(p)
 	if err != nil {
@@ -58,7 +59,7 @@ func (m *PNorm) Conjugate(theta []float64) float64 {
 }
 
 // Interior reports whether x is finite.
-func (m *PNorm) Interior(x []float64) bool { return allFinite(x) }
+func (m *PNorm) Interior(x []float64) bool { return vec.Finite(x) }
 
 // StrongConvexity is p−1 in Lp.
 func (m *PNorm) StrongConvexity() (float64, Norm) { return m.norm.Regularity(), m.norm }

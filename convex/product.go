@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Product is V_1 × ... × V_k: the coordinates of the first set come first.
@@ -19,22 +20,22 @@ type Product struct {
 // every set of this package is, so that Minimize can keep the destination as it was.
 func NewProduct(sets ...Set) (*Product, error) {
 	if len(sets) == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "product", "there are 0 sets, want at least 1")
+		return nil, noregret.BadInputf("product", "there are 0 sets, want at least 1")
 	}
 	p := &Product{sets: slices.Clone(sets), starts: make([]int, 1, len(sets)+1)}
 	diameters := make([]float64, len(sets))
 	for k, s := range sets {
 		if s == nil {
-			return nil, noregret.Errorf(noregret.BadInput, "product", "sets[%d] is nil, want a set", k)
+			return nil, noregret.BadInputf("product", "sets[%d] is nil, want a set", k)
 		}
 		diameters[k] = s.Diameter()
 		if _, ok := s.(Attainer); !ok && math.IsInf(diameters[k], 1) {
-			return nil, noregret.Errorf(noregret.BadInput, "product",
+			return nil, noregret.BadInputf("product",
 				"sets[%d] is unbounded and of type %T, want one with the method Attains", k, s)
 		}
 		p.starts = append(p.starts, p.starts[k]+s.Dim())
 	}
-	p.diameter = Norm2(diameters)
+	p.diameter = vec.Norm2(diameters)
 	return p, nil
 }
 

@@ -1,6 +1,10 @@
 package convex
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // The proximal maps Prox_f(v) = argmin_x f(x) + ½‖x−v‖² (Rem 7.14; the one of a set's indicator is
 // its [Set.Project]). dst may be v, k ≥ 0, and each is O(d), exact and free of allocation.
@@ -25,7 +29,7 @@ func ProxL1(dst, v []float64, k float64) {
 
 // ProxL2 is the proximal map of k‖x‖₂: v shortened by k, or 0 where ‖v‖₂ ≤ k.
 func ProxL2(dst, v []float64, k float64) {
-	n := Norm2(v)
+	n := vec.Norm2(v)
 	if n <= k {
 		clear(dst)
 		return
@@ -81,7 +85,7 @@ func ProxGroup(dst, v []float64, g *GroupNorm, k float64) {
 	}
 	for _, n := range g.sizes {
 		f := 1.0
-		if norm := Norm2(v[:n]); norm > hi {
+		if norm := vec.Norm2(v[:n]); norm > hi {
 			f = hi / norm
 		}
 		for i, x := range v[:n] {
@@ -95,7 +99,7 @@ func ProxGroup(dst, v []float64, g *GroupNorm, k float64) {
 func (g *GroupNorm) excess(v []float64, t float64) float64 {
 	sum := 0.0
 	for _, n := range g.sizes {
-		sum += math.Max(Norm2(v[:n])-t, 0)
+		sum += math.Max(vec.Norm2(v[:n])-t, 0)
 		v = v[n:]
 	}
 	return sum

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Every proximal map against the definition: no nearby and no random point has a smaller f(x) +
@@ -31,12 +32,12 @@ func TestProximalMaps(t *testing.T) {
 			}, func(x []float64) float64 { return k * convex.L1.Of(x) }},
 			"l2": {func(dst, v []float64) {
 				convex.ProxL2(dst, v, 3*k)
-			}, func(x []float64) float64 { return 3 * k * convex.Norm2(x) }},
+			}, func(x []float64) float64 { return 3 * k * vec.Norm2(x) }},
 			"squared l2": {func(dst, v []float64) {
 				convex.ProxSquaredL2(dst, v, k)
-			}, func(x []float64) float64 { return k / 2 * convex.Dot(x, x) }},
+			}, func(x []float64) float64 { return k / 2 * vec.Dot(x, x) }},
 			"elastic net": {func(dst, v []float64) { convex.ProxElasticNet(dst, v, k, k2) }, func(x []float64) float64 {
-				return k*convex.L1.Of(x) + k2/2*convex.Dot(x, x)
+				return k*convex.L1.Of(x) + k2/2*vec.Dot(x, x)
 			}},
 			"group": {func(dst, v []float64) {
 				convex.ProxGroup(dst, v, group, k)
@@ -59,7 +60,7 @@ func TestProximalMaps(t *testing.T) {
 				t.Fatalf("%s: in place %v, otherwise %v", name, in, x)
 			}
 			objective := func(x []float64) float64 {
-				g := convex.Norm2(sub(x, v))
+				g := vec.Norm2(sub(x, v))
 				return p.f(x) + g*g/2
 			}
 			at := objective(x)
@@ -79,7 +80,7 @@ func TestProximalMaps(t *testing.T) {
 					}
 				}
 				// ½‖x−y‖² of growth, as the objective is 1-strongly convex
-				g := convex.Norm2(sub(x, y))
+				g := vec.Norm2(sub(x, y))
 				if v := objective(y); v < at+g*g/2-1e-12*(1+at) {
 					t.Fatalf("%s: %v at %v, but %v at %v", name, at, x, v, y)
 				}

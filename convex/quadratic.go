@@ -1,6 +1,10 @@
 package convex
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // Quadratic is ψ(x) = ½‖x‖₂² on ℝ^d (spec P.2): gradient and inverse are the identity, the
 // conjugate is ½‖θ‖², the divergence ½‖x−y‖², and ψ is 1-strongly convex in L2. Each operation is
@@ -19,7 +23,7 @@ func NewQuadratic(d int) (*Quadratic, error) {
 func (q *Quadratic) Dim() int { return q.d }
 
 // Value implements [MirrorMap].
-func (q *Quadratic) Value(x []float64) float64 { return 0.5 * Dot(x, x) }
+func (q *Quadratic) Value(x []float64) float64 { return 0.5 * vec.Dot(x, x) }
 
 // Gradient copies x.
 func (q *Quadratic) Gradient(dst, x []float64) { copy(dst, x) }
@@ -28,7 +32,7 @@ func (q *Quadratic) Gradient(dst, x []float64) { copy(dst, x) }
 func (q *Quadratic) Inverse(dst, theta []float64) { copy(dst, theta) }
 
 // Conjugate is ½‖θ‖².
-func (q *Quadratic) Conjugate(theta []float64) float64 { return 0.5 * Dot(theta, theta) }
+func (q *Quadratic) Conjugate(theta []float64) float64 { return 0.5 * vec.Dot(theta, theta) }
 
 // Divergence is ½‖x−y‖².
 func (q *Quadratic) Divergence(x, y []float64) float64 {
@@ -44,7 +48,7 @@ func (q *Quadratic) Divergence(x, y []float64) float64 {
 func (q *Quadratic) StrongConvexity() (float64, Norm) { return 1, L2 }
 
 // Interior reports whether x is finite.
-func (q *Quadratic) Interior(x []float64) bool { return allFinite(x) }
+func (q *Quadratic) Interior(x []float64) bool { return vec.Finite(x) }
 
 // String describes it in one line, all parameters included.
 func (q *Quadratic) String() string { return fmt.Sprintf("quadratic(%d)", q.d) }

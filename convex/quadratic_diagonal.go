@@ -1,6 +1,10 @@
 package convex
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // DiagonalQuadratic is ψ(x) = ½Σ a_i x_i² on ℝ^d, all a_i > 0: gradient a_i x_i, inverse θ_i/a_i,
 // conjugate ½Σθ_i²/a_i, divergence ½Σa_i(x_i−y_i)², 1-strongly convex in [DiagonalNorm]. Each
@@ -67,7 +71,7 @@ func (q *DiagonalQuadratic) Divergence(x, y []float64) float64 {
 func (q *DiagonalQuadratic) StrongConvexity() (float64, Norm) { return 1, q.norm }
 
 // Interior reports whether x is finite.
-func (q *DiagonalQuadratic) Interior(x []float64) bool { return allFinite(x) }
+func (q *DiagonalQuadratic) Interior(x []float64) bool { return vec.Finite(x) }
 
 // String describes it in one line, all parameters included.
 func (q *DiagonalQuadratic) String() string {
@@ -105,9 +109,9 @@ func (q *DiagonalQuadratic) restrict(s Set) (pair, error) {
 		}
 		out.argmax = func(dst, theta []float64) {
 			q.Inverse(dst, theta)
-			for range 3 {
+			for pass := range 3 {
 				e, scale := s.excess(dst)
-				if e <= float64(slack(len(dst))*scale) {
+				if e <= float64(slack(len(dst))*scale) && (pass == 0 || -e <= float64(slack(len(dst))*scale)) {
 					return
 				}
 				t := e / square

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/vec"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -38,7 +40,7 @@ func (q *MatrixQuadratic) Gradient(dst, x []float64) {
 	copy(dst, x)
 	n := q.n
 	for i := range n { // Rx needs x from i on only
-		dst[i] = Dot(q.r[i*n+i:(i+1)*n], dst[i:])
+		dst[i] = vec.Dot(q.r[i*n+i:(i+1)*n], dst[i:])
 	}
 	for i := n - 1; i >= 0; i-- { // Rᵀy needs y up to i only
 		sum := 0.0
@@ -52,8 +54,8 @@ func (q *MatrixQuadratic) Gradient(dst, x []float64) {
 // Inverse writes S⁻¹θ by two triangular solves, in place.
 func (q *MatrixQuadratic) Inverse(dst, theta []float64) {
 	copy(dst, theta)
-	solveRT(q.r, q.n, dst)
-	solveR(q.r, q.n, dst)
+	linalg.SolveRT(q.r, q.n, dst)
+	linalg.SolveR(q.r, q.n, dst)
 }
 
 // Conjugate implements [MirrorMap].
@@ -66,7 +68,7 @@ func (q *MatrixQuadratic) Divergence(x, y []float64) float64 { return q.norm.hal
 func (q *MatrixQuadratic) StrongConvexity() (float64, Norm) { return 1, q.norm }
 
 // Interior reports whether x is finite.
-func (q *MatrixQuadratic) Interior(x []float64) bool { return allFinite(x) }
+func (q *MatrixQuadratic) Interior(x []float64) bool { return vec.Finite(x) }
 
 // String describes it in one line, all parameters included.
 func (q *MatrixQuadratic) String() string { return "matrix-quadratic(" + formatVector(q.s) + ")" }
@@ -78,15 +80,15 @@ func (q *MatrixQuadratic) pairs() string {
 // restrict keeps a pool of workspaces that share the factorizations made here.
 func (q *MatrixQuadratic) restrict(s Set) (pair, error) {
 	out := pair{lambda: 1, norm: q.norm}
-	var tri *tridiagonal
+	var tri *linalg.Tridiagonal
 	switch s := s.(type) {
 	case *Space:
 		out.argmax, out.conjugate = q.Inverse, q.Conjugate
 		return out, nil
 	case *Ball:
 		if s.norm.p == 2 {
-			tri = newTridiagonal(q.n)
-			tri.factor(q.s, make([]float64, q.n))
+			tri = linalg.NewTridiagonal(q.n)
+			tri.Factor(q.s, make([]float64, q.n))
 		}
 	case *Box, *Simplex, *CappedSimplex, *Halfspace, *Affine:
 	default:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func positiveBox(r *rand.Rand, d int) convex.Set {
@@ -152,8 +153,8 @@ func TestRegularizers(t *testing.T) {
 			if !slices.Equal(in, x) {
 				t.Fatalf("%s: in place %v, otherwise %v", reg, in, x)
 			}
-			value := convex.Dot(theta, x) - m.Value(x)
-			scale := 1 + math.Abs(convex.Dot(theta, x)) + math.Abs(m.Value(x))
+			value := vec.Dot(theta, x) - m.Value(x)
+			scale := 1 + math.Abs(vec.Dot(theta, x)) + math.Abs(m.Value(x))
 			if g := reg.Conjugate(theta) - value; math.Abs(g) > 1e-11*scale {
 				t.Fatalf("%s: conjugate %v, at the argmax %v", reg, value+g, value)
 			}
@@ -173,8 +174,8 @@ func TestRegularizers(t *testing.T) {
 				if kind.name != "p-norm on space" && math.IsInf(reg.Value(v), 1) {
 					continue // outside the domain of the map
 				}
-				if got := convex.Dot(theta, v) -
-					m.Value(v); got > value+1e-10*(scale+convex.Norm2(theta)*convex.Norm2(v)+math.Abs(m.Value(v))) {
+				if got := vec.Dot(theta, v) -
+					m.Value(v); got > value+1e-10*(scale+vec.Norm2(theta)*vec.Norm2(v)+math.Abs(m.Value(v))) {
 					t.Fatalf("%s: %v at %v, but %v at the argmax %v of %v", reg, got, v, value, x, theta)
 				}
 				if m.Value(v) < reg.Min()-1e-10*(1+math.Abs(reg.Min())) {
@@ -184,8 +185,8 @@ func TestRegularizers(t *testing.T) {
 				if !interior {
 					continue
 				}
-				size := convex.Norm2(rest) + convex.Norm2(theta) + convex.Norm2(gradient(m, x))
-				if g := convex.Dot(rest, move); g > 1e-9*size*convex.Norm2(move)+1e-11*scale {
+				size := vec.Norm2(rest) + vec.Norm2(theta) + vec.Norm2(gradient(m, x))
+				if g := vec.Dot(rest, move); g > 1e-9*size*vec.Norm2(move)+1e-11*scale {
 					t.Fatalf("%s: ⟨θ−∇ψ(x), v−x⟩ = %v > 0 for x = %v, v = %v, θ = %v", reg, g, x, v, theta)
 				}
 				if b, l := m.Divergence(v, x), norm.Of(move); b < lambda/2*l*l*(1-1e-9)-1e-14 {
@@ -200,11 +201,11 @@ func TestRegularizers(t *testing.T) {
 			}
 			conjugate := a*reg.Conjugate(quotient) - b
 			reg.Argmax(quotient, quotient)
-			at := convex.Dot(theta, quotient) - (a*m.Value(quotient) + b)
+			at := vec.Dot(theta, quotient) - (a*m.Value(quotient) + b)
 			if math.Abs(conjugate-at) > 1e-10*(1+math.Abs(at)+math.Abs(a*m.Value(quotient))) {
 				t.Fatalf("%s: scaled conjugate %v, value at its argmax %v", reg, conjugate, at)
 			}
-			if other := convex.Dot(theta, x) - (a*m.Value(x) + b); other > conjugate+1e-10*scale {
+			if other := vec.Dot(theta, x) - (a*m.Value(x) + b); other > conjugate+1e-10*scale {
 				t.Fatalf("%s: scaled conjugate %v, but %v elsewhere", reg, conjugate, other)
 			}
 		}))
@@ -231,8 +232,8 @@ func TestRegularizerForms(t *testing.T) {
 	ball := must(convex.NewBall([]float64{1, 1, 1}, 0.5))
 	reg = must(convex.Restrict(must(convex.NewQuadratic(3)), ball))
 	reg.Argmax(x, theta)
-	dist := convex.Norm2(sub(x, theta))
-	near(t, "P.2V", reg.Conjugate(theta), 0.5*convex.Dot(theta, theta)-0.5*dist*dist, 1e-14)
+	dist := vec.Norm2(sub(x, theta))
+	near(t, "P.2V", reg.Conjugate(theta), 0.5*vec.Dot(theta, theta)-0.5*dist*dist, 1e-14)
 	// Table of 4.4: the step of INF with q = ½ has x_i = (Λ+ηG_i)^{−2}; Λ after 4 rounds and the
 	// weights.
 	for q, want := range map[float64][]float64{

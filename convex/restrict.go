@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // pair is what a map knows about itself on one set.
@@ -56,21 +57,21 @@ type restricted struct {
 // has no closed form.
 func Restrict(m MirrorMap, s Set) (Regularizer, error) {
 	if m == nil || s == nil {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict", "the map is %v and the set %v, want both", m, s)
+		return nil, noregret.BadInputf("restrict", "the map is %v and the set %v, want both", m, s)
 	}
 	if m.Dim() != s.Dim() {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+		return nil, noregret.BadInputf("restrict",
 			"the map %s has dimension %d and the set %s has %d, want the same",
 			m, m.Dim(), s, s.Dim())
 	}
 	known, ok := m.(restrictable)
 	if !ok {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+		return nil, noregret.BadInputf("restrict",
 			"no pair is known for a map of type %T, want one of this package", m)
 	}
 	p, err := restrictAny(known, s)
 	if errors.Is(err, errPair) {
-		return nil, noregret.Errorf(noregret.BadInput, "restrict",
+		return nil, noregret.BadInputf("restrict",
 			"the pair of %s and %s is not known, want one of these sets: %s",
 			m, s, known.pairs())
 	}
@@ -123,7 +124,7 @@ func (r *restricted) Conjugate(theta []float64) float64 {
 	}
 	x := r.scratch.Get().(*[]float64)
 	r.argmax(*x, theta)
-	v := Dot(theta, *x) - r.m.Value(*x)
+	v := vec.Dot(theta, *x) - r.m.Value(*x)
 	r.scratch.Put(x)
 	return v
 }

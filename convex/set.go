@@ -5,7 +5,7 @@ import (
 )
 
 // ErrUnbounded is the error of [Set.Minimize] when the linear function has no minimum on the set.
-var ErrUnbounded = noregret.Errorf(noregret.BadInput, "minimize", "the linear function has no minimum on this set")
+var ErrUnbounded = noregret.BadInputf("minimize", "the linear function has no minimum on this set")
 
 // Set is a nonempty closed convex subset V of ℝ^d. Implementations are immutable and safe for
 // concurrent use; no method allocates. Arguments have length d and hold no NaN.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Proposition 2.11 and Theorem 2.8 for every set.
@@ -37,16 +38,16 @@ func TestProjection(t *testing.T) {
 			for range 5 {
 				y := member(s, r)
 				move := sub(y, x)
-				scale := (convex.Norm2(v) + convex.Norm2(x) + convex.Norm2(y)) *
-					(convex.Norm2(move) + convex.Norm2(back))
-				if g := convex.Dot(back, move); g < -1e-12*scale {
+				scale := (vec.Norm2(v) + vec.Norm2(x) + vec.Norm2(y)) *
+					(vec.Norm2(move) + vec.Norm2(back))
+				if g := vec.Dot(back, move); g < -1e-12*scale {
 					t.Fatalf("%s: ⟨Π(v)−v, y−Π(v)⟩ = %v < 0 at v = %v, Π(v) = %v, y = %v", s, g, v, x, y)
 				}
 			}
 			x2 := make([]float64, d)
 			s.Project(x2, v2)
-			apart, were := convex.Norm2(sub(x, x2)), convex.Norm2(sub(v, v2))
-			if apart > were+1e-12*(convex.Norm2(v)+convex.Norm2(v2)+convex.Norm2(x)) {
+			apart, were := vec.Norm2(sub(x, x2)), vec.Norm2(sub(v, v2))
+			if apart > were+1e-12*(vec.Norm2(v)+vec.Norm2(v2)+vec.Norm2(x)) {
 				t.Fatalf("%s: projections are %v apart, the points %v", s, apart, were)
 			}
 		}))
@@ -85,10 +86,10 @@ func TestMinimize(t *testing.T) {
 				at := func(far float64) float64 {
 					x := make([]float64, d)
 					for i := range x {
-						x[i] = -far * c[i] / convex.Norm2(c)
+						x[i] = -far * c[i] / vec.Norm2(c)
 					}
 					s.Project(x, x)
-					return convex.Dot(c, x)
+					return vec.Dot(c, x)
 				}
 				if which == 0 {
 					t.Fatalf("%s: no minimum for c = 0", s)
@@ -101,14 +102,14 @@ func TestMinimize(t *testing.T) {
 			if !s.Contains(dst, 1e-12) {
 				t.Fatalf("%s: the minimizer %v for %v is not a member", s, dst, c)
 			}
-			scale := convex.Norm2(c) * (1 + convex.Norm2(dst))
-			if g := convex.Dot(c, dst) - value; math.Abs(g) > 1e-12*scale {
+			scale := vec.Norm2(c) * (1 + vec.Norm2(dst))
+			if g := vec.Dot(c, dst) - value; math.Abs(g) > 1e-12*scale {
 				t.Fatalf("%s: value %v, but %v at the point %v, c = %v", s, value, value+g, dst, c)
 			}
 			for range 5 {
 				y := member(s, r)
-				if convex.Dot(c, y) < value-1e-11*(scale+convex.Norm2(c)*convex.Norm2(y)) {
-					t.Fatalf("%s: minimum %v at %v, but %v at %v, c = %v", s, value, dst, convex.Dot(c, y), y, c)
+				if vec.Dot(c, y) < value-1e-11*(scale+vec.Norm2(c)*vec.Norm2(y)) {
+					t.Fatalf("%s: minimum %v at %v, but %v at %v, c = %v", s, value, dst, vec.Dot(c, y), y, c)
 				}
 			}
 			in := slices.Clone(c)
@@ -126,8 +127,8 @@ func TestDiameter(t *testing.T) {
 			s := kind.make(r, dim(t))
 			for range 10 {
 				x, y := member(s, r), member(s, r)
-				slack := 1e-12 * (convex.Norm2(x) + convex.Norm2(y))
-				if got := convex.Norm2(sub(x, y)); got > s.Diameter()*(1+1e-12)+slack {
+				slack := 1e-12 * (vec.Norm2(x) + vec.Norm2(y))
+				if got := vec.Norm2(sub(x, y)); got > s.Diameter()*(1+1e-12)+slack {
 					t.Fatalf("%s: members %v apart, diameter %v", s, got, s.Diameter())
 				}
 			}
@@ -143,7 +144,7 @@ func TestDiameter(t *testing.T) {
 		{must(convex.NewCenteredBall(3, 1.5)), 3},
 		{must(convex.NewL1Ball(3, 1.5)), 3},
 		{must(convex.NewCenteredLpBall(3, 1.5, 2)), 4},
-		{lp, 2 * convex.Norm2(corner)},
+		{lp, 2 * vec.Norm2(corner)},
 		{must(convex.NewCenteredLpBall(4, math.Inf(1), 1)), 4},
 		{must(convex.NewBox([]float64{0, 1, 2}, []float64{1, 3, 4})), 3},
 		{must(convex.NewSimplex(3)), math.Sqrt2},
@@ -221,7 +222,7 @@ func TestMoved(t *testing.T) {
 				x[i] = c*x[i] + x0[i]
 			}
 			m.Project(moved, moved)
-			if g := convex.Norm2(sub(x, moved)); g > 1e-10*(1+convex.Norm2(x)) {
+			if g := vec.Norm2(sub(x, moved)); g > 1e-10*(1+vec.Norm2(x)) {
 				t.Fatalf("%s: %v, want %v", m, moved, x)
 			}
 			if math.Abs(m.Diameter()-c*s.Diameter()) > 1e-9*c*s.Diameter() {
@@ -298,7 +299,7 @@ func TestSimplexAgainstSorting(t *testing.T) {
 		x := make([]float64, d)
 		s.Project(x, v)
 		want := sortedSimplex(v, s.Sum())
-		if g := convex.Norm2(sub(x, want)); g > 1e-12*(s.Sum()+convex.Norm2(v)) {
+		if g := vec.Norm2(sub(x, want)); g > 1e-12*(s.Sum()+vec.Norm2(v)) {
 			t.Fatalf("%v, want %v", x, want)
 		}
 	})
@@ -366,9 +367,9 @@ func FuzzThresholds(f *testing.F) {
 			if !s.Contains(x, 0) {
 				t.Fatalf("%s: %v of %v is not a member", s, x, v)
 			}
-			if _, ok := s.(*convex.Simplex); ok && convex.Norm2(v) < 1e3*sum { // sorting loses its digits beyond that
+			if _, ok := s.(*convex.Simplex); ok && vec.Norm2(v) < 1e3*sum { // sorting loses its digits beyond that
 				want := sortedSimplex(v, sum)
-				if g := convex.Norm2(sub(x, want)); g > 1e-12*(sum+convex.Norm2(v)) {
+				if g := vec.Norm2(sub(x, want)); g > 1e-12*(sum+vec.Norm2(v)) {
 					t.Fatalf("%s: %v, want %v", s, x, want)
 				}
 			}

@@ -3,6 +3,8 @@ package convex
 import (
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Simplex is the simplex {x ≥ 0 : Σx = s}, the probability simplex for s = 1 (spec V.S). The sum is
@@ -123,7 +125,7 @@ func simplexThreshold(v []float64, s float64, abs bool) (top, tau float64) {
 
 // Minimize puts all of s on the smallest c_i, the lowest index of them. O(d).
 func (s *Simplex) Minimize(dst, c []float64) (float64, error) {
-	k, m := argmin(c)
+	k, m := vec.ArgMin(c)
 	clear(dst)
 	dst[k] = s.s
 	return float64(m * s.s), nil
@@ -152,7 +154,7 @@ func (s *Simplex) Diameter() float64 {
 
 // Moved implements [Mover]: a simplex, or with a shift a [CappedSimplex].
 func (s *Simplex) Moved(c float64, x0 []float64) (Set, error) {
-	if isZero(x0) {
+	if vec.IsZero(x0) {
 		return NewScaledSimplex(s.d, float64(c*s.s))
 	}
 	lower, upper := make([]float64, s.d), make([]float64, s.d)

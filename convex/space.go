@@ -3,6 +3,8 @@ package convex
 import (
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Space is the whole of ℝ^d.
@@ -24,7 +26,7 @@ func (s *Space) Project(dst, v []float64) { copy(dst, v) }
 
 // Minimize returns 0 at the origin for c = 0 and [ErrUnbounded] for every other c. O(d).
 func (s *Space) Minimize(dst, c []float64) (float64, error) {
-	if !isZero(c) {
+	if !vec.IsZero(c) {
 		return 0, ErrUnbounded
 	}
 	clear(dst)
@@ -32,10 +34,10 @@ func (s *Space) Minimize(dst, c []float64) (float64, error) {
 }
 
 // Attains implements [Attainer]: only c = 0 has a minimum.
-func (s *Space) Attains(c []float64) bool { return isZero(c) }
+func (s *Space) Attains(c []float64) bool { return vec.IsZero(c) }
 
 // Contains reports whether x is finite. O(d).
-func (s *Space) Contains(x []float64, _ float64) bool { return allFinite(x) }
+func (s *Space) Contains(x []float64, _ float64) bool { return vec.Finite(x) }
 
 // Diameter is +Inf.
 func (s *Space) Diameter() float64 { return math.Inf(1) }

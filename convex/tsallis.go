@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (chapter 10, 4.4 of the specification):
@@ -24,7 +25,7 @@ func NewTsallis(d int, q float64) (*Tsallis, error) {
 		return nil, err
 	}
 	if !(q > 0 && q < 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "tsallis",
+		return nil, noregret.BadInputf("tsallis",
 			"the exponent is %v, want above 0 and below 1 (at 1 it is the negative entropy)", q)
 	}
 	return &Tsallis{d, q}, nil
@@ -164,7 +165,7 @@ func barrierBox(b *Box) (float64, error) {
 // overshooting, in fewer than 10 steps. O(d) each.
 func (m *Tsallis) simplexArgmax(dst, theta []float64, s float64) {
 	r := 1 - m.q
-	_, top := argmax(theta)
+	_, top := vec.ArgMax(theta)
 	f := float64(pow(s, r) * (r / m.q))
 	most := expm1(float64(r * portable.Log(float64(len(theta)))))
 	stop := max(1e-15, float64(float64(len(theta))*1e-16))

@@ -31,8 +31,8 @@ type Builder struct {
 // 1, ... in the order given; numbers are renamed as in a file, so "+1" is the label 1. A dim out
 // of 0..2^31, labels that are empty or not finite, and equal labels are [noregret.Usage] errors.
 func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
-	if dim < 0 || dim > maxIndex+1 {
-		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxIndex+1)
+	if dim < 0 || dim > maxDim {
+		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxDim)
 	}
 	if len(labelNames) > maxLabels {
 		return nil, noregret.Errorf(noregret.Usage, "", "%d labels: at most %d are possible", len(labelNames),
@@ -62,7 +62,7 @@ func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 // error that names the row, the place in it and the rule, and leaves the builder as it was.
 func (b *Builder) Add(index []uint32, value []float32, class int, weight float64) error {
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, "row "+strconv.FormatInt(b.info.Rows+int64(b.cur.Len()), 10), format,
+		return noregret.BadInputf("row "+strconv.FormatInt(b.info.Rows+int64(b.cur.Len()), 10), format,
 			args...)
 	}
 	if b.done {
@@ -128,7 +128,7 @@ func (b *Builder) Set() (*Set, error) {
 	}
 	b.flush()
 	if b.info.Rows == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "", "no rows were added")
+		return nil, noregret.BadInputf("", "no rows were added")
 	}
 	b.done = true
 	b.info.Digest = "sha256:" + hex.EncodeToString(b.hash.Sum(nil))

@@ -155,7 +155,7 @@ func openCacheSet(name string, window int64, inputs []string) (*Set, error) {
 // readCache reads and checks the header, the trailer and the footer.
 func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 	bad := func(format string, args ...any) (*cacheFooter, *fileStore, error) {
-		return nil, nil, noregret.Errorf(noregret.BadInput, name, format, args...)
+		return nil, nil, noregret.BadInputf(name, format, args...)
 	}
 	st, err := f.Stat()
 	if err != nil {
@@ -202,7 +202,7 @@ func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 // parseFooter checks what the footer says against itself and against the size of the blocks.
 func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFooter, *fileStore, error) {
 	bad := func(format string, args ...any) (*cacheFooter, *fileStore, error) {
-		return nil, nil, noregret.Errorf(noregret.BadInput, name, format, args...)
+		return nil, nil, noregret.BadInputf(name, format, args...)
 	}
 	var foot cacheFooter
 	if err := json.Unmarshal(doc, &foot); err != nil {
@@ -278,7 +278,7 @@ func checkFooterLabels(foot *cacheFooter) error {
 
 func readAt(f io.ReaderAt, b []byte, off int64) error {
 	if n, err := f.ReadAt(b, off); n < len(b) {
-		return noregret.Errorf(noregret.BadInput, "", "byte %d cannot be read: %w", off+int64(n), err)
+		return noregret.BadInputf("", "byte %d cannot be read: %w", off+int64(n), err)
 	}
 	return nil
 }

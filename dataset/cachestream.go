@@ -29,10 +29,10 @@ const noFeature = ^uint32(0)
 
 func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) error {
 	if len(inputs) > 1 {
-		return noregret.Errorf(noregret.BadInput, in.name, "it is a binary cache: a cache must be the only input")
+		return noregret.BadInputf(in.name, "it is a binary cache: a cache must be the only input")
 	}
 	if in.file == nil || in.packed {
-		return noregret.Errorf(noregret.BadInput, in.name,
+		return noregret.BadInputf(in.name,
 			"a binary cache must be a plain file: not compressed, not standard input")
 	}
 	set, err := openCacheSet(in.name, s.opt.WindowBytes, s.info.Inputs)
@@ -61,7 +61,7 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 func (c *cacheStream) agree(opt *Options, name string) error {
 	have := c.set.info.Schema
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, name, format, args...)
+		return noregret.BadInputf(name, format, args...)
 	}
 	want := opt.Schema
 	if want != nil && want.Format != have.Format {
@@ -219,7 +219,7 @@ func (c *cacheStream) fitRows(s *Stream, b *Block) error {
 			}
 			if f >= c.dim {
 				if s.opt.Unseen == UnseenError {
-					return noregret.Errorf(noregret.BadInput, s.info.place(),
+					return noregret.BadInputf(s.info.place(),
 						"row %d: the model has no feature %s; --unseen ignore drops such values",
 						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}

@@ -96,7 +96,7 @@ func (h *headRows) next() ([]string, error) {
 			return nil, nil
 		}
 		if err := h.split(h.rest[:n]); err != nil {
-			return nil, noregret.Errorf(noregret.BadInput, place(h.file, h.line), "%s", err)
+			return nil, noregret.BadInputf(place(h.file, h.line), "%s", err)
 		}
 		h.at = h.line
 		h.line += int64(bytes.Count(h.rest[:n], []byte("\n")))
@@ -140,7 +140,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 			return nil, errPlanLater
 		}
 		if len(h.rest) > 0 {
-			return nil, noregret.Errorf(noregret.BadInput, place(file, h.line),
+			return nil, noregret.BadInputf(place(file, h.line),
 				"the first row is longer than %d bytes; is a quote left open?", peekBytes)
 		}
 		return &csvPlan{delim: delim}, nil
@@ -153,7 +153,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		return nil, errPlanLater
 	}
 	bad := func(err error) error {
-		return noregret.Errorf(noregret.BadInput, place(file, line), "%s", err)
+		return noregret.BadInputf(place(file, line), "%s", err)
 	}
 	var plan *csvPlan
 	if p.columns == nil {

@@ -86,7 +86,7 @@ func (s *idxSource) pair(inputs []string) error {
 			p.images, p.labels = inputs[i+1], inputs[i]
 			i++
 		case vector[i]:
-			return noregret.Errorf(noregret.BadInput, inputs[i],
+			return noregret.BadInputf(inputs[i],
 				"it is a label file, but no image file stands beside it in the inputs")
 		case i+1 < len(inputs) && vector[i+1]:
 			p.labels = inputs[i+1]
@@ -144,11 +144,11 @@ func readIDXHeader(in *input) (dims []uint32, head []byte, err error) {
 		return nil, nil, err
 	}
 	if head[0] != 0 || head[1] != 0 {
-		return nil, nil, noregret.Errorf(noregret.BadInput, in.name,
+		return nil, nil, noregret.BadInputf(in.name,
 			"magic number %#08x: an idx file starts with 0x0000", binary.BigEndian.Uint32(head))
 	}
 	if head[2] != 8 || head[3] == 0 || head[3] > 8 {
-		return nil, nil, noregret.Errorf(noregret.BadInput, in.name,
+		return nil, nil, noregret.BadInputf(in.name,
 			"magic number %#08x: only unsigned bytes (type 0x08) in 1 to 8 dimensions are read",
 			binary.BigEndian.Uint32(head))
 	}
@@ -170,7 +170,7 @@ func (in *input) full(b []byte) error {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			return noregret.Errorf(noregret.BadInput, in.name, "the file is cut off: it ends %d bytes early, or more",
+			return noregret.BadInputf(in.name, "the file is cut off: it ends %d bytes early, or more",
 				len(b)-n)
 		}
 		if err != nil {
@@ -199,19 +199,19 @@ func (s *idxSource) begin(in *input) error {
 	dim := uint64(1)
 	for _, d := range dims[1:] {
 		if dim *= uint64(d); dim > math.MaxInt32 || d == 0 {
-			return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row must have 1 to %d values", dims,
+			return noregret.BadInputf(in.name, "sizes %v: a row must have 1 to %d values", dims,
 				math.MaxInt32)
 		}
 	}
 	if len(dims) == 1 {
-		return noregret.Errorf(noregret.BadInput, in.name, "it is a label file, not images")
+		return noregret.BadInputf(in.name, "it is a label file, not images")
 	}
 	if dim > uint64(s.opt.lineLimit) {
-		return noregret.Errorf(noregret.BadInput, in.name, "sizes %v: a row is longer than %d bytes", dims,
+		return noregret.BadInputf(in.name, "sizes %v: a row is longer than %d bytes", dims,
 			s.opt.lineLimit)
 	}
 	if s.dim >= 0 && int(dim) != s.dim {
-		return noregret.Errorf(noregret.BadInput, in.name, "its rows have %d values, %d are expected", dim, s.dim)
+		return noregret.BadInputf(in.name, "its rows have %d values, %d are expected", dim, s.dim)
 	}
 	s.dim, s.row, s.rows = int(dim), 0, int64(dims[0])
 	return s.readLabels(p)
@@ -233,10 +233,10 @@ func (s *idxSource) readLabels(p idxPair) error {
 		return err
 	}
 	if len(dims) != 1 {
-		return noregret.Errorf(noregret.BadInput, p.labels, "%d dimensions: a label file has 1", len(dims))
+		return noregret.BadInputf(p.labels, "%d dimensions: a label file has 1", len(dims))
 	}
 	if int64(dims[0]) != s.rows {
-		return noregret.Errorf(noregret.BadInput, p.labels, "%d labels for the %d rows of %s", dims[0], s.rows,
+		return noregret.BadInputf(p.labels, "%d labels for the %d rows of %s", dims[0], s.rows,
 			p.images)
 	}
 	labels, err := io.ReadAll(io.LimitReader(in.r, s.rows+1))
@@ -244,7 +244,7 @@ func (s *idxSource) readLabels(p idxPair) error {
 		return in.fail(err)
 	}
 	if int64(len(labels)) != s.rows {
-		return noregret.Errorf(noregret.BadInput, p.labels, "it does not hold the %d labels that its header promises",
+		return noregret.BadInputf(p.labels, "it does not hold the %d labels that its header promises",
 			s.rows)
 	}
 	s.before += in.raw.n.Load()
@@ -291,7 +291,7 @@ func (s *idxSource) end() error {
 		return nil
 	}
 	if _, err := s.images.r.ReadByte(); err == nil {
-		return noregret.Errorf(noregret.BadInput, s.images.name, "bytes follow the %d rows that its header promises",
+		return noregret.BadInputf(s.images.name, "bytes follow the %d rows that its header promises",
 			s.rows)
 	} else if !errors.Is(err, io.EOF) {
 		return s.images.fail(err)

@@ -55,15 +55,15 @@ func (i Info) Positive(name string) (class int, err error) {
 				return c, nil
 			}
 		}
-		return 0, noregret.Errorf(noregret.BadInput, i.place(),
+		return 0, noregret.BadInputf(i.place(),
 			"no row has the label %q that was named positive; the labels are %s", name, i.listLabels())
 	}
 	if len(i.Labels) == 1 {
-		return 0, noregret.Errorf(noregret.BadInput, i.place(), "every row has the label %q; two classes are needed",
+		return 0, noregret.BadInputf(i.place(), "every row has the label %q; two classes are needed",
 			i.Labels[0].Name)
 	}
 	if len(i.Labels) != 2 {
-		return 0, noregret.Errorf(noregret.BadInput, i.place(),
+		return 0, noregret.BadInputf(i.place(),
 			"%d labels where two are needed: %s; name the positive one (--positive)", len(i.Labels), i.listLabels())
 	}
 	a, b := i.Labels[0], i.Labels[1]

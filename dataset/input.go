@@ -125,9 +125,9 @@ func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 func (in *input) fail(err error) error {
 	switch {
 	case in.packed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
-		return noregret.Errorf(noregret.BadInput, in.name, "the compressed file is cut off: %w", err)
+		return noregret.BadInputf(in.name, "the compressed file is cut off: %w", err)
 	case in.packed:
-		return noregret.Errorf(noregret.BadInput, in.name, "the compressed file is corrupt: %w", err)
+		return noregret.BadInputf(in.name, "the compressed file is corrupt: %w", err)
 	}
 	return noregret.Errorf(noregret.Internal, in.name, "read failed: %w", err)
 }
@@ -146,7 +146,7 @@ func openError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return noregret.Errorf(noregret.NotFound, name, "there is no such file")
 	}
-	return noregret.Errorf(noregret.BadInput, name, "it cannot be opened: %w", err)
+	return noregret.BadInputf(name, "it cannot be opened: %w", err)
 }
 
 // checkInputs refuses an empty list, missing files, directories and two uses of standard input
@@ -171,7 +171,7 @@ func checkInputs(inputs []string) (total int64, err error) {
 			return 0, openError(name, err)
 		}
 		if st.IsDir() {
-			return 0, noregret.Errorf(noregret.BadInput, name, "it is a directory; name a file")
+			return 0, noregret.BadInputf(name, "it is a directory; name a file")
 		}
 		if total >= 0 {
 			total += st.Size()

@@ -129,7 +129,11 @@ func TestInputErrors(t *testing.T) {
 			Options{CachePath: here},
 			"cache path \"" + here + "\": it is an input and would be overwritten; name another", noregret.Usage,
 		},
-		{[]string{"-"}, Options{Bits: 32}, "number of hash bits 32: it must be 0 to 31", noregret.Usage},
+		{
+			[]string{"-"},
+			Options{Bits: 32},
+			fmt.Sprintf("number of hash bits 32: it must be 0 to %d", maxBits), noregret.Usage,
+		},
 		{
 			[]string{"-"},
 			Options{Format: "xml"},

@@ -77,7 +77,7 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 	}
 	info, shift := s.settled()
 	if info.Rows == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, info.place(), "there is not a single example in it")
+		return nil, noregret.BadInputf(info.place(), "there is not a single example in it")
 	}
 	return k.finish(info, shift)
 }

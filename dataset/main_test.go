@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math"
 	"os"
@@ -80,7 +80,7 @@ func fingerprint(t testing.TB, r Reader, err error) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := fnv.New128a()
+	h := sha256.New()
 	var b Block
 	for {
 		err := r.Next(&b)

@@ -70,13 +70,16 @@ const DefaultMaxDim = 1 << 22
 type Options struct {
 	Format Format    // format of the inputs; default Auto
 	Base   IndexBase // svmlight: number of the first feature; default BaseAuto
-	Bits   int       // 0: off; 1..31: hash features into 2^Bits slots, colliding values are summed
-	// without Bits and Schema: the largest svmlight index, the largest number of CSV or JSONL
-	// features; default DefaultMaxDim
+
+	// Bits hashes features into 2^Bits slots and sums colliding values: 1 to 31 (30 where int has
+	// 32 bits), or 0 for no hashing.
+	Bits int
+	// MaxDim bounds, without Bits and Schema, the svmlight index or the number of CSV or JSONL
+	// features; default DefaultMaxDim.
 	MaxDim      int
 	MaxBadLines int64   // number of lines that may break a rule; they are skipped and counted
 	Unseen      Unseen  // with Schema: what to do with a feature it lacks; default UnseenError
-	Schema      *Schema // nil: learn the feature space; else the fixed one of a trained model
+	Schema      *Schema // the fixed feature space of a trained model; nil: learn one
 
 	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
 	NoQuotes      bool     // CSV: a quote is a character like any other, every line is a row
@@ -181,8 +184,8 @@ func (opt Options) withDefaults() (Options, error) {
 		what           string
 		v, least, most int64
 	}{
-		{"number of hash bits", int64(opt.Bits), 0, 31},
-		{"largest dimension", int64(opt.MaxDim), 1, maxIndex + 1},
+		{"number of hash bits", int64(opt.Bits), 0, maxBits},
+		{"largest dimension", int64(opt.MaxDim), 1, maxDim},
 		{"number of allowed bad lines", opt.MaxBadLines, 0, 1 << 62},
 		{"number of workers", int64(opt.Workers), 1, 1024},
 		{"memory limit", opt.MemoryLimit, 1, 1 << 62},

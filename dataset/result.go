@@ -87,7 +87,7 @@ func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
 	c.bad = append(c.bad, badLine{
 		c.rows.Len(), lines,
-		noregret.Errorf(noregret.BadInput, place(c.file, line), "%s", err),
+		noregret.BadInputf(place(c.file, line), "%s", err),
 	})
 	c.badLines += lines
 	return c.badLines > allowed

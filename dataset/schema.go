@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,13 @@ import (
 
 // maxIndex is the largest feature number that a file may use.
 const maxIndex = math.MaxInt32
+
+// maxDim is the largest number of features, and maxBits that of hash bits: as many as maxIndex
+// allows, as far as an int holds them.
+const (
+	maxDim  = min(maxIndex+1, math.MaxInt)
+	maxBits = 30 + bits.UintSize/64
+)
 
 // maxHashedIndex is the largest feature number as written in a svmlight file whose features are
 // hashed.
@@ -58,16 +66,16 @@ type Schema struct {
 // [noregret.BadInput] and says which field breaks which rule.
 func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
-		return noregret.Errorf(noregret.BadInput, "schema", format, args...)
+		return noregret.BadInputf("schema", format, args...)
 	}
 	if err := oneOf("format", s.Format, SVMLight, CSV, JSONL, IDX); err != nil {
 		return bad("%v", err)
 	}
-	if s.Bits < 0 || s.Bits > 31 {
-		return bad("bits %d: it must be 0 to 31", s.Bits)
+	if s.Bits < 0 || s.Bits > maxBits {
+		return bad("bits %d: it must be 0 to %d", s.Bits, maxBits)
 	}
-	if s.Dim < 0 || s.Dim > maxIndex+1 {
-		return bad("dim %d: it must be 0 to %d", s.Dim, maxIndex+1)
+	if s.Dim < 0 || s.Dim > maxDim {
+		return bad("dim %d: it must be 0 to %d", s.Dim, maxDim)
 	}
 	if s.Bits > 0 && s.Dim != 1<<s.Bits {
 		return bad("dim %d: with %d hash bits it must be %d", s.Dim, s.Bits, 1<<s.Bits)
@@ -97,21 +105,21 @@ func (s *Schema) Validate() error {
 
 func (s *Schema) validateColumns(features map[string]bool) error {
 	if err := oneOf("missing", s.Missing, MissingError, MissingZero, MissingIndicator); err != nil {
-		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+		return noregret.BadInputf("schema", "%v", err)
 	}
 	if len(s.Columns) == 0 {
-		return noregret.Errorf(noregret.BadInput, "schema", "no columns: csv needs them")
+		return noregret.BadInputf("schema", "no columns: csv needs them")
 	}
 	if err := checkColumns(s.Columns, s.Missing); err != nil {
-		return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+		return noregret.BadInputf("schema", "%v", err)
 	}
 	for _, c := range s.Columns {
 		if err := oneOf("kind of column "+c.Name, c.Kind, Numeric, Categorical, LabelKind, WeightKind,
 			Ignored); err != nil {
-			return noregret.Errorf(noregret.BadInput, "schema", "%v", err)
+			return noregret.BadInputf("schema", "%v", err)
 		}
 		if c.Kind == Numeric && s.Bits == 0 && !features[c.Name] {
-			return noregret.Errorf(noregret.BadInput, "schema", "column %q is numeric but no feature has its name",
+			return noregret.BadInputf("schema", "column %q is numeric but no feature has its name",
 				c.Name)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // sharedFile returns the path of a real data file kept beside the repository, or skips the test.
@@ -81,8 +83,6 @@ func TestSharedCSV(t *testing.T) {
 		{"uci-imbalanced/satellite-anomaly.csv.gz", Options{}, 5100, 36, "", 75},
 		{"uci-imbalanced/yeast.csv.gz", Options{}, 1484, 8, "3", 44},
 		{"uci-imbalanced/letter-standardized.csv.gz", Options{}, 20000, 16, "0", 789},
-		// 38 numeric columns and 3 + 66 + 11 categories.
-		{"kddcup99/kddcup.data_10_percent.gz", Options{}, 494021, 118, "normal.", 97278},
 		{
 			"hillstrom/hillstrom.csv.gz",
 			Options{LabelColumn: "visit", IgnoreColumns: []string{"conversion", "spend"}},
@@ -113,8 +113,18 @@ func TestSharedCSV(t *testing.T) {
 }
 
 // Rows of the test part have kinds of attack (labels) that the training part lacks, and new values.
-func TestSharedKDDSchema(t *testing.T) {
+func TestSharedKDD(t *testing.T) {
+	testsize.NoRace(t)
 	train := load(t, Options{}, sharedFile(t, "kddcup99/kddcup.data_10_percent.gz")).Info()
+	normal, err := train.Positive("normal.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 38 numeric columns and 3 + 66 + 11 categories.
+	if train.Schema.Format != CSV || train.Rows != 494021 || train.Dim != 118 || train.Labels[normal].Rows != 97278 {
+		t.Errorf("got %s, %d rows, dim %d, %d normal", train.Schema.Format, train.Rows, train.Dim,
+			train.Labels[normal].Rows)
+	}
 	test := sharedFile(t, "kddcup99/corrected.gz")
 	i := load(t, Options{Schema: train.Schema, Unseen: UnseenIgnore}, test).Info()
 	if i.Rows != 311029 || i.Dim != train.Dim || i.IgnoredFeatures == 0 {
@@ -126,9 +136,8 @@ func TestSharedKDDSchema(t *testing.T) {
 }
 
 func TestSharedMNIST(t *testing.T) {
-	images := sharedFile(t, "mnist/train-images-idx3-ubyte.gz")
-	set := load(t, Options{}, images)
-	i := set.Info()
+	testsize.NoRace(t)
+	i := load(t, Options{}, sharedFile(t, "mnist/train-images-idx3-ubyte.gz")).Info()
 	if i.Rows != 60000 || i.Dim != 784 || len(i.Labels) != 10 {
 		t.Fatalf("%d rows, dim %d, %d labels", i.Rows, i.Dim, len(i.Labels))
 	}
@@ -141,6 +150,9 @@ func TestSharedMNIST(t *testing.T) {
 			t.Errorf("digit %s: %v, %v", c.digit, i.Labels[p], err)
 		}
 	}
+}
+
+func TestSharedMNISTPair(t *testing.T) {
 	pair := load(t, Options{}, sharedFile(t, "mnist/t10k-images-idx3-ubyte.gz"),
 		sharedFile(t, "mnist/t10k-labels-idx1-ubyte.gz"))
 	if n := pair.Info().Rows; n != 10000 {
@@ -148,13 +160,18 @@ func TestSharedMNIST(t *testing.T) {
 	}
 }
 
-// The whole of both ijcnn1 files is one set in order, the same for any number of workers, spooled
-// or not.
+// The whole of both files is one set in order, the same for any number of workers, spooled or not.
 func TestSharedSeveralFiles(t *testing.T) {
-	files := []string{sharedFile(t, "ijcnn1/ijcnn1.libsvm.gz"), sharedFile(t, "ijcnn1/ijcnn1.t.libsvm.gz")}
+	files, rows := []string{"ijcnn1/ijcnn1.libsvm.gz", "ijcnn1/ijcnn1.t.libsvm.gz"}, int64(49990+91701)
+	if testsize.Short() {
+		files, rows = []string{"a9a/a9a.libsvm.gz", "a9a/a9a.t.libsvm.gz"}, 32561+16281
+	}
+	for i := range files {
+		files[i] = sharedFile(t, files[i])
+	}
 	a := load(t, Options{Workers: 1}, files...)
 	b := load(t, Options{Workers: 2, MemoryLimit: 1 << 20}, files...)
-	if a.Info().Rows != 49990+91701 || a.Info().Digest != b.Info().Digest {
+	if a.Info().Rows != rows || a.Info().Digest != b.Info().Digest {
 		t.Errorf("%d rows, digests %s and %s", a.Info().Rows, a.Info().Digest, b.Info().Digest)
 	}
 	r, err := a.Read()

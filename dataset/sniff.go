@@ -16,7 +16,7 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 	})
 	if bytes.HasPrefix(head, []byte(cacheMagic)) {
 		if opt.Format != Auto && opt.Format != Cache {
-			return "", noregret.Errorf(noregret.BadInput, in.name, "it is a binary cache, not %s", opt.Format)
+			return "", noregret.BadInputf(in.name, "it is a binary cache, not %s", opt.Format)
 		}
 		return Cache, nil
 	}
@@ -40,7 +40,7 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 	case len(line) == 0 || len(bytes.Fields(line)) == 1 && !bytes.Contains(line, []byte{0}):
 		return SVMLight, nil // rows without features
 	}
-	return "", noregret.Errorf(noregret.BadInput, in.name,
+	return "", noregret.BadInputf(in.name,
 		"the format cannot be told from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)",
 		quote(line))
 }

@@ -59,17 +59,17 @@ func (f *fileStore) load(i int, scratch *Block) (*Block, error) {
 	defer f.buf.put(buf)
 	if _, err := f.file.ReadAt(*buf, ref.offset); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d is cut off", i)
+			return nil, noregret.BadInputf(f.name, "block %d is cut off", i)
 		}
 		return nil, noregret.Errorf(noregret.Internal, f.name, "block %d cannot be read: %w", i, err)
 	}
 	scratch.Reset()
 	if err := decodeBlock(*buf, ref, scratch); err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d: %s", i, err)
+		return nil, noregret.BadInputf(f.name, "block %d: %s", i, err)
 	}
 	if f.check != nil {
 		if err := f.check.block(scratch); err != nil {
-			return nil, noregret.Errorf(noregret.BadInput, f.name, "block %d: %s", i, err)
+			return nil, noregret.BadInputf(f.name, "block %d: %s", i, err)
 		}
 	}
 	if f.shift > 0 {

@@ -83,7 +83,7 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 		return err
 	}
 	if sch := s.opt.Schema; sch != nil && format != Cache && format != sch.Format {
-		return noregret.Errorf(noregret.BadInput, in.name,
+		return noregret.BadInputf(in.name,
 			"it looks like %s, but the model was trained on %s; name the format if this is wrong", format, sch.Format)
 	}
 	if s.opt.Schema != nil {
@@ -264,11 +264,11 @@ func (s *Stream) takeLabels(c *chunk) error {
 		if !ok {
 			name, err := canonicalLabel(c.labels.at(i))
 			if err != nil {
-				return noregret.Errorf(noregret.BadInput, c.file, "%s", err)
+				return noregret.BadInputf(c.file, "%s", err)
 			}
 			if class, ok = s.byLabel[name]; !ok {
 				if len(s.info.Labels) == maxLabels {
-					return noregret.Errorf(noregret.BadInput, c.file,
+					return noregret.BadInputf(c.file,
 						"label %q: there are more than %d different labels; is this a real-valued target?", name,
 						maxLabels)
 				}
@@ -336,7 +336,7 @@ func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 		row, _ = slices.BinarySearch(c.rows.Offset, uint32(at)+1)
 		row--
 	}
-	err := noregret.Errorf(noregret.BadInput, c.placeOf(row),
+	err := noregret.BadInputf(c.placeOf(row),
 		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features "+
 			"(--bits) or raise the largest dimension (--max-dim)",
 		quote(c.feats.at(i)), s.opt.MaxDim)

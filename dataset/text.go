@@ -120,7 +120,7 @@ func (s *textSource) fillFrom(c *chunk) error {
 	live := s.cur.live && !s.opt.lateBase
 	for cut == 0 && !s.ended {
 		if size > s.opt.lineLimit {
-			return noregret.Errorf(noregret.BadInput, place(s.cur.name, s.line),
+			return noregret.BadInputf(place(s.cur.name, s.line),
 				"the line is longer than %d bytes; is a quote left open, or is it not a text file?", s.opt.lineLimit)
 		}
 		var err error

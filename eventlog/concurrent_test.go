@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // TestCompactUnderReaders: readers that run while the log is compacted see the events, or that they
@@ -52,7 +53,8 @@ func TestCompactUnderReaders(t *testing.T) {
 			}
 		})
 	}
-	for i := 0; i < 150 && !stop.Load(); i++ {
+	rounds := testsize.Of(150, 50)
+	for i := 0; i < rounds && !stop.Load(); i++ {
 		appendN(t, s, 10)
 		upTo := s.Stats().Last - 5
 		if err := s.SaveSnapshot(t.Context(), upTo, []byte("state")); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every
@@ -101,13 +102,14 @@ func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	}
 }
 
-// A test of every state that damage can leave goes through the files in steps; the long form takes
-// each byte.
+// step is the distance between the states that the tests of damage look at: 1 in the long form, so
+// that each byte is damaged, and short else. Under the race detector, which slows these tests down
+// tenfold, it is three times as large.
 func step(short int) int {
 	if full() {
 		return 1
 	}
-	return short
+	return testsize.Of(short, 3*short+2)
 }
 
 // unusedMark is whether a byte of the mark file lies between its two notes.

@@ -113,7 +113,7 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 			return n, flush()
 		}
 		if err != nil {
-			return n, errors.Join(flush(), noregret.Errorf(noregret.BadInput, place, "%w", err))
+			return n, errors.Join(flush(), noregret.BadInputf(place, "%w", err))
 		}
 		rec, err := parseLine(text)
 		if err == nil && rec.Position != next {
@@ -121,7 +121,7 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 				next)
 		}
 		if err != nil {
-			return n, errors.Join(flush(), noregret.Errorf(noregret.BadInput, place, "%w", err))
+			return n, errors.Join(flush(), noregret.BadInputf(place, "%w", err))
 		}
 		if len(batch) > 0 && (size+recordSize(rec.Event) > importBatch || len(batch) == 256) {
 			if err := flush(); err != nil {

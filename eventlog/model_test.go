@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // model is what the log must look like: all events ever appended, and how far they are certain.
@@ -327,7 +328,7 @@ func mustOpen(t testing.TB, fs FS) *Store {
 // Random histories against the model: no acknowledged event is lost, none is there twice, the order
 // is kept, what was not acknowledged is there whole or not at all. A failure names its seed.
 func TestHistories(t *testing.T) {
-	n := 40
+	n := testsize.Of(40, 12)
 	if full() {
 		n = 1000
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+
+	"github.com/noregret/noregret"
 )
 
 // clone copies what a change may change. The original must not be used for anything after the copy
@@ -46,7 +48,7 @@ func withReason(what, reason string) string {
 
 func (x *live) pause(now int64, reason string) error {
 	if x.Status != Running {
-		return bad("state", "it is %s: only a running experiment can be paused", x.Status)
+		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
 	if err := x.room(); err != nil {
 		return err
@@ -58,7 +60,7 @@ func (x *live) pause(now int64, reason string) error {
 
 func (x *live) resume(now int64, reason string) error {
 	if x.Status == Running {
-		return bad("state", "it is running already")
+		return noregret.BadInputf("state", "it is running already")
 	}
 	if err := x.room(); err != nil {
 		return err
@@ -71,10 +73,10 @@ func (x *live) resume(now int64, reason string) error {
 
 func (x *live) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
-		return bad("state", "there is no control arm to roll back to: pause or delete the experiment")
+		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
 	}
 	if x.Status == RolledBack {
-		return bad("state", "it is rolled back already")
+		return noregret.BadInputf("state", "it is rolled back already")
 	}
 	x.Status = RolledBack
 	x.note(now, "%s", withReason(what, reason))
@@ -120,7 +122,8 @@ func (x *live) redefine(d *Definition, now int64) error {
 	old, new := x.def.frozen(), d.frozen()
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
-			return bad(field, "it cannot change while the experiment runs: delete the experiment, or make one of "+
+			return noregret.BadInputf(field, "it cannot change while the experiment runs: delete the experiment, or "+
+				"make one of "+
 				"another name")
 		}
 	}
@@ -186,14 +189,17 @@ func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error)
 		case !ok:
 			added = append(added, a)
 		case !x.Arms[k].Active:
-			return nil, nil, bad("arms", "%q was retired: an arm does not come back, give a new one a new name", a.Name)
+			return nil, nil, noregret.BadInputf("arms",
+				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
 		case !sameValue(x.Arms[k].Value, a.Value):
-			return nil, nil, bad("arms", "%q has another value: an arm is what it was, give the new value a new name",
+			return nil, nil, noregret.BadInputf("arms",
+				"%q has another value: an arm is what it was, give the new value a new name",
 				a.Name)
 		}
 	}
 	if n := len(x.Arms) + len(added); n > 2*MaxArms {
-		return nil, nil, bad("arms", "there would have been %d arms in all, more than %d: make a new experiment", n,
+		return nil, nil, noregret.BadInputf("arms",
+			"there would have been %d arms in all, more than %d: make a new experiment", n,
 			2*MaxArms)
 	}
 	for k := range x.Arms {
@@ -219,7 +225,7 @@ func (d *Definition) named() ([]Arm, error) {
 // changeArm adds or retires an arm.
 func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	if x.def.Arms.Box != nil {
-		return bad("arm", "the arms are points of a box, which the policy chooses")
+		return noregret.BadInputf("arm", "the arms are points of a box, which the policy chooses")
 	}
 	if err := x.room(); err != nil {
 		return err
@@ -231,9 +237,9 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		}
 		switch {
 		case k >= 0:
-			return bad("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
+			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
 		case len(x.Arms) >= 2*MaxArms:
-			return bad("arm", "there have been %d arms: make a new experiment", len(x.Arms))
+			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.Arms))
 		}
 		value, err := readValue("arm", p.Value)
 		if err != nil {
@@ -254,11 +260,11 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	}
 	switch {
 	case k < 0 || !x.Arms[k].Active:
-		return bad("arm", "%q is no active arm", p.Arm)
+		return noregret.BadInputf("arm", "%q is no active arm", p.Arm)
 	case k == x.Control:
-		return bad("arm", "%q is the control arm, which cannot be retired", p.Arm)
+		return noregret.BadInputf("arm", "%q is the control arm, which cannot be retired", p.Arm)
 	case active < 2:
-		return bad("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
+		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	if err := x.maker.RetireArm(slices.Index(x.Learn, k)); err != nil {
 		return err

@@ -3,6 +3,8 @@ package experiment
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/noregret/noregret"
 )
 
 // cohort are the units of one policy version and what was reported of them, until the version has
@@ -51,19 +53,19 @@ func (c *cohort) restore(d *Definition) error {
 		len(c.Test.Prior) == len(c.Mixture) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
 	if !fits {
-		return bad("snapshot", "the columns of version %d do not fit", c.Version)
+		return noregret.BadInputf("snapshot", "the columns of version %d do not fit", c.Version)
 	}
 	c.index = make(map[uint64]uint32, n)
 	for i, u := range c.Unit {
 		c.index[u] = uint32(i)
 		if int(c.Slot[i]&^seenBit) > len(c.Mixture) {
-			return bad("snapshot", "version %d has no arm %d", c.Version, c.Slot[i]&^seenBit)
+			return noregret.BadInputf("snapshot", "version %d has no arm %d", c.Version, c.Slot[i]&^seenBit)
 		}
 	}
 	for _, stats := range [][]armStats{c.Stats, c.Later} {
 		for i := range stats {
 			if len(stats[i].Metrics) != c.width || len(stats[i].Pairs) != len(d.ratios()) {
-				return bad("snapshot", "the statistics of version %d do not fit", c.Version)
+				return noregret.BadInputf("snapshot", "the statistics of version %d do not fit", c.Version)
 			}
 		}
 	}

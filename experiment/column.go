@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+
+	"github.com/noregret/noregret"
 )
 
 // Columns of a snapshot are base64 of their elements, little-endian: short, exact and the same
@@ -24,7 +26,7 @@ func fromText(data []byte, size int) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err == nil && len(b)%size != 0 {
-		err = bad("column", "%d bytes: want a multiple of %d", len(b), size)
+		err = noregret.BadInputf("column", "%d bytes: want a multiple of %d", len(b), size)
 	}
 	return b, err
 }

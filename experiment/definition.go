@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/noregret/noregret"
 )
 
 // Definition says what an experiment is. Read one with [Parse], which fills in the defaults and
@@ -190,7 +192,8 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
-		return bad("", "%s is no length of time: want one like \"90s\", \"1h30m\" or \"36h\"", strconv.Quote(string(b)))
+		return noregret.BadInputf("", "%s is no length of time: want one like \"90s\", \"1h30m\" or \"36h\"",
+			strconv.Quote(string(b)))
 	}
 	*d = Duration(v)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/noregret/noregret"
 )
 
 // Event is what the state is folded from: what the host appends to its log and hands to
@@ -142,7 +144,7 @@ func (p *PairSums) Add(x, y float64) {
 func NewEvent(kind string, time int64, payload any) (Event, error) {
 	b, err := encode(payload)
 	if err != nil {
-		return Event{}, bad(kind, "the event cannot be written: %w", err)
+		return Event{}, noregret.BadInputf(kind, "the event cannot be written: %w", err)
 	}
 	return Event{kind, time, b}, nil
 }
@@ -164,10 +166,10 @@ func (e *Event) open(v any) error {
 	d := json.NewDecoder(bytes.NewReader(e.Payload))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return bad(e.Kind, "the event cannot be read: %w", err)
+		return noregret.BadInputf(e.Kind, "the event cannot be read: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad(e.Kind, "the event cannot be read: text after its end")
+		return noregret.BadInputf(e.Kind, "the event cannot be read: text after its end")
 	}
 	return nil
 }

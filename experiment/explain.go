@@ -103,7 +103,8 @@ func notKept(name string, n uint64, x *live) error {
 			first = x.Versions[i]
 		}
 	}
-	e := bad("version", "version %d of %q cannot be explained: those from %d to %d of the experiment as it is now "+
+	e := noregret.BadInputf("version", "version %d of %q cannot be explained: those from %d to %d of the experiment "+
+		"as it is now "+
 		"can; noregret log replay makes older decisions anew, as far back as the log reaches", n, name, first.Version,
 		x.Version)
 	e.Code = noregret.NotFound

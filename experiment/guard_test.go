@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/pasto"
 )
 
 // guardRun plays an experiment whose arms have the guardrail's metric at the given means, in
@@ -31,7 +31,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 			d := s.state.Policy("g").Decide(unit)
 			tok := Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}
 			p.Items = append(p.Items, UnitOf(tok,
-				map[string]float64{"x": pasto.Normal(r), "y": means[d.Name] + pasto.Normal(r)}))
+				map[string]float64{"x": stat.Normal(r), "y": means[d.Name] + stat.Normal(r)}))
 		}
 		q := UnitsEvent{Experiment: "g"}
 		for _, e := range p.Items {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/noregret/noregret"
 )
 
 // unitsEvent applies exposures or feedback.
@@ -33,29 +35,30 @@ func (x *live) unitsEvent(kind string, p *UnitsEvent, now int64) Outcome {
 func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
 	unit, ok := parseUnit(e.Unit)
 	if !ok {
-		return nil, 0, Rejected, bad("unit", "%q: want 16 hexadecimal digits", e.Unit)
+		return nil, 0, Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
 	}
 	if e.Version > x.Version {
-		return nil, 0, Rejected, bad("version", "%d: the latest version is %d", e.Version, x.Version)
+		return nil, 0, Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version, x.Version)
 	}
 	c, decided := x.cohortOf(e.Version), e.Time*int64(time.Millisecond)
 	switch {
 	case now-decided > int64(x.def.AttributionWindow):
 		return nil, 0, Late, Expired
 	case c == nil:
-		return nil, 0, Late, bad("version", "the window of version %d has closed", e.Version)
+		return nil, 0, Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
 	case c.Sealed > 0 && decided > c.Sealed+x.grace():
-		return nil, 0, Late, bad("version", "it was decided more than %v after version %d had ended",
+		return nil, 0, Late, noregret.BadInputf("version", "it was decided more than %v after version %d had ended",
 			time.Duration(x.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
-		return nil, 0, Rejected, bad("arm", "%d: version %d has %d arms", e.Arm, e.Version, len(c.Mixture))
+		return nil, 0, Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
+			len(c.Mixture))
 	}
 	if i := c.find(unit); i >= 0 {
 		return c, i, Accepted, nil
 	}
 	if open := x.open(); open >= x.def.OpenTokens {
-		return nil, 0, Rejected, bad("open_tokens",
+		return nil, 0, Rejected, noregret.BadInputf("open_tokens",
 			"%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
@@ -106,7 +109,7 @@ func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
 		}
 	}
 	if len(names) == 0 {
-		return Rejected, bad("metrics", "none: want at least one of %s", x.def.reportable())
+		return Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", x.def.reportable())
 	}
 	c, row, status, err := x.row(e, now)
 	if c == nil {
@@ -129,7 +132,7 @@ func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
 	}
 	x.Again += int64(len(again))
 	if status == Accepted && len(again) > 0 {
-		err = bad("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
+		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
 	}
 	return status, err
 }
@@ -148,16 +151,17 @@ func (d *Definition) reportable() string {
 func (x *live) checkValue(name string, v float64) error {
 	m := x.def.metric(name)
 	if m == nil {
-		return bad("metrics."+name, "it is no metric: want one of %s", x.def.reportable())
+		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.reportable())
 	}
 	low, high := m.interval()
 	switch {
 	case m.Kind == "ratio":
-		return bad("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator, m.Denominator)
+		return noregret.BadInputf("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator,
+			m.Denominator)
 	case !(v >= low && v <= high):
-		return bad("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
+		return noregret.BadInputf("metrics."+name, "%v: want a number in [%v, %v]", v, low, high)
 	case m.Kind == "count" && v != math.Trunc(v):
-		return bad("metrics."+name, "%v: a count is a whole number", v)
+		return noregret.BadInputf("metrics."+name, "%v: a count is a whole number", v)
 	}
 	return nil
 }
@@ -176,7 +180,8 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		return o
 	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
-		return all(Rejected, bad("source", "%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
+		return all(Rejected, noregret.BadInputf("source",
+			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
 			p.Source, p.Sequence))
 	}
 	i, known := slices.BinarySearchFunc(x.Sources, p.Source, func(s source, name string) int {
@@ -186,8 +191,9 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		return all(Duplicate, nil)
 	}
 	if !known && len(x.Sources) >= keepSources {
-		return all(Rejected, bad("source", "%d sources have reported within the attribution window, which is the "+
-			"most there may be", len(x.Sources)))
+		return all(Rejected, noregret.BadInputf("source",
+			"%d sources have reported within the attribution window, which is the "+
+				"most there may be", len(x.Sources)))
 	}
 	counted := false
 	for j := range p.Items {
@@ -212,7 +218,7 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 // sums adds one item of an aggregate.
 func (x *live) sums(a *AggregateItem) (ItemStatus, error) {
 	if a.Version > x.Version {
-		return Rejected, bad("version", "%d: the latest version is %d", a.Version, x.Version)
+		return Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version, x.Version)
 	}
 	c := x.cohortOf(a.Version)
 	if c == nil {
@@ -220,18 +226,18 @@ func (x *live) sums(a *AggregateItem) (ItemStatus, error) {
 	}
 	slot := slices.IndexFunc(x.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
 	if slot < 0 {
-		return Rejected, bad("arm", "%q is no arm of version %d", a.Arm, a.Version)
+		return Rejected, noregret.BadInputf("arm", "%q is no arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
 		if slot != x.Control || x.def.HoldBack == 0 {
-			return Rejected, bad("held_back", "units held back get the control arm")
+			return Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
 		slot = len(c.Mixture)
 	} else if !(c.Mixture[slot] > 0) {
-		return Rejected, bad("arm", "%q had no share in version %d", a.Arm, a.Version)
+		return Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
 	}
 	if a.Units < 0 || a.Units > 1_000_000_000 {
-		return Rejected, bad("units", "%d: want 0 to 1000000000", a.Units)
+		return Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
 	}
 	sums, err := x.checkSums(a)
 	if err == nil {
@@ -271,18 +277,18 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 	}
 	for _, a := range places {
 		if a.Units > math.MaxInt64/2 {
-			return bad("units", "there are %d already: no more can be counted", a.Units)
+			return noregret.BadInputf("units", "there are %d already: no more can be counted", a.Units)
 		}
 		for m := range sums.Metrics {
 			if _, ok := a.Metrics[m].merged(sums.Metrics[m]); !ok {
-				return bad("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
+				return noregret.BadInputf("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
 			}
 		}
 		for r := range sums.Pairs {
 			p := a.Pairs[r]
 			p.Merge(sums.Pairs[r])
 			if !finite(p.X) || !finite(p.Y) || !finite(p.XX) || !finite(p.YY) || !finite(p.Cross) {
-				return bad("pairs", "the sums leave the range of float64")
+				return noregret.BadInputf("pairs", "the sums leave the range of float64")
 			}
 		}
 	}
@@ -296,26 +302,27 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
 		s, m := a.Metrics[name], x.def.metricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
-			return nil, bad("metrics."+name, "want one of %s", x.def.reportable())
+			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.reportable())
 		}
 		if s.N > a.Units {
-			return nil, bad("metrics."+name, "%d values of %d units: want at most one for each", s.N, a.Units)
+			return nil, noregret.BadInputf("metrics."+name, "%d values of %d units: want at most one for each", s.N,
+				a.Units)
 		}
 		q, err := x.def.Metrics[m].fromSums(s)
 		if err != nil {
-			return nil, bad("metrics."+name, "%w", err)
+			return nil, noregret.BadInputf("metrics."+name, "%w", err)
 		}
 		out.Metrics[m] = q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
 		if m := x.def.metricIndex(name); m < 0 || x.def.ratioIndex(m) < 0 {
-			return nil, bad("pairs."+name, "it is no ratio")
+			return nil, noregret.BadInputf("pairs."+name, "it is no ratio")
 		}
 	}
 	for r, parts := range x.def.ratios() {
 		p, err := x.pairSums(a, parts)
 		if err != nil {
-			return nil, bad("pairs."+x.def.Metrics[parts.metric].Name, "%w", err)
+			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.metric].Name, "%w", err)
 		}
 		out.Pairs[r] = p
 	}
@@ -340,7 +347,7 @@ func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 	q, given := a.Pairs[x.def.Metrics[parts.metric].Name]
 	switch {
 	case given && (q.N < 1 || q.N > a.Units):
-		return Pair{}, bad("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
+		return Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
 	case given:
 	case u.N > 0 && v.N == 0 && den.Default != nil:
 		d := *den.Default
@@ -370,15 +377,15 @@ func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 func pairOf(num, den *Metric, q PairSums) (Pair, error) {
 	a, err := num.fromSums(Sums{q.N, q.X, q.XX})
 	if err != nil {
-		return Pair{}, bad(num.Name, "%w", err)
+		return Pair{}, noregret.BadInputf(num.Name, "%w", err)
 	}
 	b, err := den.fromSums(Sums{q.N, q.Y, q.YY})
 	if err != nil {
-		return Pair{}, bad(den.Name, "%w", err)
+		return Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}
 	cross := q.XY - float64(a.Mean*q.Y)
 	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
-		return Pair{}, bad("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
+		return Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
 	return Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
 }

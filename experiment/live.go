@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/pasto"
 )
 
@@ -161,7 +163,7 @@ const (
 func (x *live) keepVersions() int { return min(max(200_000/len(x.Arms), 64), 2048) }
 
 func (x *live) note(t int64, format string, args ...any) {
-	x.Notes = append(x.Notes, Note{t, bad("", format, args...).Message})
+	x.Notes = append(x.Notes, Note{t, noregret.BadInputf("", format, args...).Message})
 	if len(x.Notes) > keepNotes {
 		x.Notes = slices.Clone(x.Notes[len(x.Notes)-keepNotes:])
 	}
@@ -348,7 +350,8 @@ func (x *live) maxOpen() int {
 // room refuses changes by hand while far too many versions wait.
 func (x *live) room() error {
 	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
-		return bad("version", "%d versions wait for their attribution window, which is the most that may: try again "+
+		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
+			"may: try again "+
 			"when some have closed", n)
 	}
 	return nil
@@ -378,7 +381,7 @@ func (x *live) due(now int64) bool {
 // is followed by one that serves the same.
 func (x *live) closeRound(now int64) error {
 	if !x.due(now) {
-		return bad("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
+		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
 			time.Duration(now-x.RoundStart), x.RoundSeen,
 			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
 	}

@@ -4,7 +4,12 @@ import (
 	"encoding"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/ascent"
+	"github.com/noregret/noregret/pasto/box"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
@@ -40,25 +45,25 @@ func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.sides()
-		c, err := pasto.NewContinuous(f, low, high,
-			pasto.ContinuousOptions{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
+		c, err := box.New(f, low, high,
+			box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
 		if err != nil {
 			return nil, err
 		}
 		return &boxed{learned{Learner: c}, c}, nil
 	}
 	if d.Drift.Kind == "none" {
-		c, err := pasto.NewConfident(f, arms, pasto.ConfidentOptions{})
+		c, err := confident.New(f, arms, confident.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return &learned{c, c.AddArm, c.RetireArm}, nil
 	}
-	o := pasto.PracticalOptions(arms)
-	if o.Estimator = pasto.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
-		o.Estimator = pasto.WindowMeans(int(d.Drift.Rounds))
+	o := ascent.PracticalOptions(arms)
+	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
+		o.Estimator = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	a, err := pasto.New(f, arms, o)
+	a, err := ascent.New(f, arms, o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,18 +92,20 @@ func (l *learned) RetireArm(k int) error { return l.retire(k) }
 // boxed is a learner that chooses points of a box.
 type boxed struct {
 	learned
-	c *pasto.Continuous
+	c *box.Learner
 }
 
 // Point is where arm k is.
 func (b *boxed) Point(k int) []float64 { return b.c.Point(k) }
 
 // AddArm implements [Maker].
-func (b *boxed) AddArm() error { return bad("arm", "the points of a box are chosen by the policy") }
+func (b *boxed) AddArm() error {
+	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
+}
 
 // RetireArm implements [Maker].
 func (b *boxed) RetireArm(int) error {
-	return bad("arm", "the points of a box are chosen by the policy")
+	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
 }
 
 // fixed is a mixture that never changes by itself.
@@ -120,7 +127,7 @@ func (f *fixed) AddArm() error {
 // everything, to the newest of the others.
 func (f *fixed) RetireArm(k int) error {
 	if k < 0 || k >= len(f.p) || len(f.p) < 2 {
-		return bad("arm", "%d is unknown, or the only one", k)
+		return noregret.BadInputf("arm", "%d is unknown, or the only one", k)
 	}
 	rest := 1 - f.p[k]
 	p := slices.Clone(f.p)
@@ -159,7 +166,7 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 // at least 0 ([Guardrail] explains in which form).
 func (d *Definition) goals() (*pasto.Goals, error) {
 	if d.Objective == nil {
-		return nil, bad("objective", "there is none")
+		return nil, noregret.BadInputf("objective", "there is none")
 	}
 	var metrics []pasto.Metric
 	for _, g := range d.Objective.Goals {

@@ -28,14 +28,14 @@ const maxDefinition = 1 << 20
 // refused.
 func Parse(file string, data []byte) (*Definition, error) {
 	if len(data) > maxDefinition {
-		return nil, bad(file, "it has %d bytes: want at most %d", len(data), maxDefinition)
+		return nil, noregret.BadInputf(file, "it has %d bytes: want at most %d", len(data), maxDefinition)
 	}
 	root, err := readTree(file, data)
 	if err != nil {
 		return nil, err
 	}
 	if k := root.duplicate(); k != nil {
-		return nil, bad(at(file, k.line), "the field %q stands twice", k.text)
+		return nil, noregret.BadInputf(at(file, k.line), "the field %q stands twice", k.text)
 	}
 	d := presets()
 	r := reader{file: file, lines: map[string]int{"": root.line}}
@@ -84,7 +84,7 @@ func (r *reader) bad(n *node, path, format string, args ...any) error {
 	if path != "" {
 		place += ": " + path
 	}
-	return bad(place, format, args...)
+	return noregret.BadInputf(place, format, args...)
 }
 
 // preset is a type with values for fields that are left out.

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -101,13 +103,14 @@ func (p *Policy) Prepare() error { return p.prepare(nil) }
 func (p *Policy) prepare(old *Policy) error {
 	if len(p.Links) == 0 || len(p.Arms) == 0 || p.Control < -1 || p.Control >= len(p.Arms) || p.HoldBack > 0 &&
 		p.Control < 0 {
-		return bad("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links), len(p.Arms), p.Control)
+		return noregret.BadInputf("policy", "%d links, %d arms, control %d: it cannot decide", len(p.Links),
+			len(p.Arms), p.Control)
 	}
 	p.holdKey, p.armKey = Hash("hold-back", p.Salt, ""), Hash(p.Stream, p.Salt, "")
 	p.moves = make([]*linkMove, 0, len(p.Links)-1)
 	for i, l := range p.Links {
 		if l.Split == nil || l.Split.Len() != len(p.Arms) {
-			return bad("policy", "link %d does not split among %d arms", i, len(p.Arms))
+			return noregret.BadInputf("policy", "link %d does not split among %d arms", i, len(p.Arms))
 		}
 		if i > 0 && old != nil && i < len(old.Links) && old.Links[i-1] == p.Links[i-1] && old.Links[i] == l {
 			p.moves = append(p.moves, old.moves[i-1])
@@ -195,18 +198,19 @@ const maxPolicy = 64 << 20
 // ParsePolicy reads a policy's JSON form, checks its digest and prepares it.
 func ParsePolicy(data []byte) (*Policy, error) {
 	if len(data) > maxPolicy {
-		return nil, bad("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
+		return nil, noregret.BadInputf("policy", "it has %d bytes: want at most %d", len(data), maxPolicy)
 	}
 	var p Policy
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, bad("policy", "it cannot be read: %w", err)
+		return nil, noregret.BadInputf("policy", "it cannot be read: %w", err)
 	}
 	want := p.Digest
 	if _, err := p.Seal(); err != nil {
 		return nil, err
 	}
 	if p.Digest != want {
-		return nil, bad("policy", "its digest is %.12s…: %.12s… was expected, so that it is not what the server sent",
+		return nil, noregret.BadInputf("policy",
+			"its digest is %.12s…: %.12s… was expected, so that it is not what the server sent",
 			p.Digest, want)
 	}
 	return &p, p.Prepare()

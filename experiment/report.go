@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // Report is how an experiment stands, in the form of the API (docs/formats/report.md). Numbers that
@@ -320,7 +321,7 @@ func (x *live) regret() (*Regret, map[uint64]*float64) {
 // certificate: no mixture is better by more than its Gap. It is nil without an objective, with hard
 // guardrails, or while nothing is known. What solves for it takes its time, and does not look at
 // the state any more.
-func (s *State) Optimum(name string) (solve func() (*pasto.Optimum, error), err error) {
+func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {
 		return nil, notThere(name)
@@ -343,8 +344,8 @@ func (s *State) Optimum(name string) (solve func() (*pasto.Optimum, error), err 
 		copy(t.Arm(i), means[k])
 	}
 	goals, all := x.goals, len(x.Arms)
-	return func() (*pasto.Optimum, error) {
-		o, err := pasto.Maximize(goals, t, pasto.SolverOptions{Tolerance: 1e-6, Iterations: 10_000})
+	return func() (*optimum.Optimum, error) {
+		o, err := optimum.Maximize(goals, t, optimum.Options{Tolerance: 1e-6, Iterations: 10_000})
 		if err != nil {
 			return nil, err
 		}

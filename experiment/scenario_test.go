@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/internal/stat"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testdata/scenario")
@@ -380,7 +380,7 @@ func (s *scenario) simulate(words []string) {
 		for _, m := range slices.Sorted(maps.Keys(means)) {
 			mean := means[m][d.Name]
 			if sd > 0 {
-				metrics[m] = mean + sd*pasto.Normal(r)
+				metrics[m] = mean + sd*stat.Normal(r)
 			} else if metrics[m] = 0; r.Float64() < mean {
 				metrics[m] = 1
 			}

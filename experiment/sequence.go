@@ -20,13 +20,13 @@ type Sequence struct {
 // Add takes an observation. One that is not finite is refused and changes nothing.
 func (s *Sequence) Add(x float64) error {
 	if x-x != 0 {
-		return noregret.Errorf(noregret.BadInput, "observation", "%v: want a finite number", x)
+		return noregret.BadInputf("observation", "%v: want a finite number", x)
 	}
 	d := x - s.Mean
 	mean := s.Mean + d/float64(s.N+1)
 	m2 := s.M2 + float64(d*(x-mean))
 	if mean-mean != 0 || m2-m2 != 0 {
-		return noregret.Errorf(noregret.BadInput, "observation", "%v: the sums leave the range of float64", x)
+		return noregret.BadInputf("observation", "%v: the sums leave the range of float64", x)
 	}
 	s.N, s.Mean, s.M2 = s.N+1, mean, m2
 	return nil
@@ -68,18 +68,20 @@ func (m *Metric) fromSums(p Sums) (Sequence, error) {
 	}
 	low, high := m.interval()
 	if slack := float64(1e-9 * (high - low)); !(s.Mean >= low-slack && s.Mean <= high+slack) {
-		return s, bad("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
+		return s, noregret.BadInputf("sum", "the mean is %v: want a number in [%v, %v]", s.Mean, low, high)
 	}
 	s.Mean = min(max(s.Mean, low), high)
 	// Σ(x − low)(high − x) is at least 0 (Bhatia and Davis 2000).
 	n := float64(p.N)
 	if most := float64(float64(n*(high-s.Mean)) *
 		(s.Mean - low)); s.M2 > float64(most*(1+1e-9))+float64(1e-9*p.Squares) {
-		return s, bad("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v", p.Squares, p.N,
+		return s, noregret.BadInputf("squares", "%v for %d observations with sum %v: in [%v, %v] it is at most %v",
+			p.Squares, p.N,
 			p.Sum, low, high, most+float64(s.Mean*p.Sum))
 	}
 	if m.Kind == "count" && (p.Sum != math.Trunc(p.Sum) || p.Squares != math.Trunc(p.Squares) || p.Squares < p.Sum) {
-		return s, bad("sums", "%v and %v: counts are whole numbers, and their squares at least as large", p.Sum,
+		return s, noregret.BadInputf("sums", "%v and %v: counts are whole numbers, and their squares at least as large",
+			p.Sum,
 			p.Squares)
 	}
 	return s, nil
@@ -89,11 +91,11 @@ func (m *Metric) fromSums(p Sums) (Sequence, error) {
 // aggregate report them. It refuses sums that no observations can have.
 func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	if n < 0 || n == 0 && (sum != 0 || squares != 0) {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "n",
+		return Sequence{}, noregret.BadInputf("n",
 			"%d observations with sums %v and %v: want at least 1, or none and no sums", n, sum, squares)
 	}
 	if sum-sum != 0 || squares-squares != 0 || squares < 0 {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "sums",
+		return Sequence{}, noregret.BadInputf("sums",
 			"%v and %v: want finite numbers, that of squares at least 0", sum, squares)
 	}
 	if n == 0 {
@@ -102,7 +104,7 @@ func FromSums(n int64, sum, squares float64) (Sequence, error) {
 	mean := sum / float64(n)
 	m2 := squares - float64(mean*sum)
 	if m2 < -1e-9*squares {
-		return Sequence{}, noregret.Errorf(noregret.BadInput, "squares",
+		return Sequence{}, noregret.BadInputf("squares",
 			"%v for %d observations with sum %v: by Cauchy and Schwarz it is at least %v", squares, n, sum, mean*sum)
 	}
 	return Sequence{n, mean, max(m2, 0)}, nil

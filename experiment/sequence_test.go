@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
-	"github.com/noregret/noregret/pasto"
 )
 
 // TestSequenceSums compares one by one, merged and from sums with two passes over the data.
@@ -202,7 +202,7 @@ func TestAsymptoticSequence(t *testing.T) {
 		low, mean float64
 		draw      func(r *random.Source) float64
 	}{
-		"normal":      {math.Inf(-1), 0, func(r *random.Source) float64 { return pasto.Normal(r) }},
+		"normal":      {math.Inf(-1), 0, func(r *random.Source) float64 { return stat.Normal(r) }},
 		"exponential": {math.Inf(-1), 1, func(r *random.Source) float64 { return -math.Log(1 - r.Float64()) }},
 		"rare counts": {0, .01, func(r *random.Source) float64 { return math.Floor(r.Float64() + .01) }},
 	} {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/noregret/noregret"
 )
 
 // stateFormat is the version of a saved state.
@@ -108,10 +110,10 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
-		return bad("snapshot", "it cannot be read: %w", err)
+		return noregret.BadInputf("snapshot", "it cannot be read: %w", err)
 	}
 	if in.Format != stateFormat {
-		return bad("snapshot", "its format is %q: want %q", in.Format, stateFormat)
+		return noregret.BadInputf("snapshot", "its format is %q: want %q", in.Format, stateFormat)
 	}
 	n := NewState()
 	n.position, n.time, n.before, n.jumped = in.Position, in.Time, in.Before, in.Jumped
@@ -132,10 +134,10 @@ func (s *State) UnmarshalBinary(data []byte) error {
 // open makes a live experiment of a saved one.
 func (e *savedExperiment) open() (*live, error) {
 	if e.Definition == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 || len(e.State.Versions) == 0 {
-		return nil, bad("snapshot", "an experiment without definition, arms or versions")
+		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms or versions")
 	}
 	if err := e.Definition.Validate(); err != nil {
-		return nil, bad("snapshot", "%w", err)
+		return nil, noregret.BadInputf("snapshot", "%w", err)
 	}
 	x := &live{def: e.Definition, cohorts: e.Cohorts, saved: e.State}
 	if x.def.Objective != nil {
@@ -158,7 +160,7 @@ func (e *savedExperiment) open() (*live, error) {
 		fits = fits && k >= 0 && k < len(x.Arms)
 	}
 	if !fits {
-		return nil, bad("snapshot", "the parts of experiment %q do not fit each other", x.def.Name)
+		return nil, noregret.BadInputf("snapshot", "the parts of experiment %q do not fit each other", x.def.Name)
 	}
 	for _, c := range x.cohorts {
 		if err := c.restore(x.def); err != nil {
@@ -170,7 +172,7 @@ func (e *savedExperiment) open() (*live, error) {
 	}
 	v := x.versionOf(x.Version)
 	if v == nil || v.Split == nil || v.Split.Len() > len(x.Arms) {
-		return nil, bad("snapshot", "version %d of experiment %q is missing", x.Version, x.def.Name)
+		return nil, noregret.BadInputf("snapshot", "version %d of experiment %q is missing", x.Version, x.def.Name)
 	}
 	var err error
 	x.policy, err = x.policyOf(v)

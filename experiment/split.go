@@ -43,13 +43,13 @@ type Split struct {
 // and the same on every machine.
 func NewSplit(shares []float64) (*Split, error) {
 	if len(shares) == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "split", "no arms: want at least one")
+		return nil, noregret.BadInputf("split", "no arms: want at least one")
 	}
 	var total compensated.Sum
 	last := -1
 	for k, p := range shares {
 		if !(p >= 0) || p > 1+1e-9 {
-			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("split[%d]", k), "%v: want a share in [0, 1]", p)
+			return nil, noregret.BadInputf(fmt.Sprintf("split[%d]", k), "%v: want a share in [0, 1]", p)
 		}
 		total.Add(p)
 		if p > 0 {
@@ -57,7 +57,7 @@ func NewSplit(shares []float64) (*Split, error) {
 		}
 	}
 	if math.Abs(total.Value()-1) > 1e-9 {
-		return nil, noregret.Errorf(noregret.BadInput, "split", "the shares sum to %v: want 1 within 1e-9",
+		return nil, noregret.BadInputf("split", "the shares sum to %v: want 1 within 1e-9",
 			total.Value())
 	}
 	s := &Split{upper: make([]uint64, len(shares)), share: make([]uint64, len(shares)), last: last}

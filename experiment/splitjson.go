@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+
+	"github.com/noregret/noregret"
 )
 
 // wholeText is 2^64, the share of an arm that has everything.
@@ -30,7 +32,7 @@ func (s *Split) MarshalJSON() ([]byte, error) {
 func (s *Split) UnmarshalJSON(data []byte) error {
 	var shares []string
 	if err := json.Unmarshal(data, &shares); err != nil {
-		return bad("split", "want a list of decimal strings: %w", err)
+		return noregret.BadInputf("split", "want a list of decimal strings: %w", err)
 	}
 	n := Split{upper: make([]uint64, len(shares)), share: make([]uint64, len(shares)), last: -1}
 	total := new(big.Int)
@@ -38,7 +40,7 @@ func (s *Split) UnmarshalJSON(data []byte) error {
 	for k, text := range shares {
 		v, ok := new(big.Int).SetString(text, 10)
 		if !ok || v.Sign() < 0 || v.BitLen() > 65 {
-			return bad("split", "[%d] is %.30q: want a whole number of 2^-64ths", k, text)
+			return noregret.BadInputf("split", "[%d] is %.30q: want a whole number of 2^-64ths", k, text)
 		}
 		total.Add(total, v)
 		if v.Sign() > 0 {
@@ -51,7 +53,7 @@ func (s *Split) UnmarshalJSON(data []byte) error {
 		n.upper[k] = at
 	}
 	if total.String() != wholeText {
-		return bad("split", "the shares sum to %v: want %s", total, wholeText)
+		return noregret.BadInputf("split", "the shares sum to %v: want %s", total, wholeText)
 	}
 	*s = n
 	return nil

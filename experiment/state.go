@@ -176,7 +176,8 @@ func (s *State) dispatch(e Event) Outcome {
 		}
 		return s.nameEvent(e.Kind, &p)
 	}
-	return Outcome{Err: bad(e.Kind, "an event of an unknown kind: a newer version of noregret may have written it")}
+	return Outcome{Err: noregret.BadInputf(e.Kind,
+		"an event of an unknown kind: a newer version of noregret may have written it")}
 }
 
 // with applies an event to an experiment that is there.
@@ -220,7 +221,7 @@ func (s *State) define(e Event) Outcome {
 	}
 	d, err := Parse(p.Experiment, p.Definition)
 	if err == nil && d.Name != p.Experiment {
-		err = bad("name", "%q: the event is of %q", d.Name, p.Experiment)
+		err = noregret.BadInputf("name", "%q: the event is of %q", d.Name, p.Experiment)
 	}
 	if err != nil {
 		return Outcome{Experiment: p.Experiment, Err: err}

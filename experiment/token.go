@@ -67,12 +67,12 @@ type Keys struct {
 func (k Keys) Validate() error {
 	for id := range 256 {
 		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
-			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
+			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
 				len(s))
 		}
 	}
 	if _, ok := k.Secrets[k.Current]; !ok {
-		return noregret.Errorf(noregret.BadInput, "keys", "there is no key %d, which is to sign", k.Current)
+		return noregret.BadInputf("keys", "there is no key %d, which is to sign", k.Current)
 	}
 	return nil
 }
@@ -81,14 +81,14 @@ func (k Keys) Validate() error {
 func (t *Token) check(ms int64) error {
 	switch {
 	case t.Experiment == "" || len(t.Experiment) > 255:
-		return noregret.Errorf(noregret.BadInput, "token", "the experiment's name has %d bytes: want 1 to 255",
+		return noregret.BadInputf("token", "the experiment's name has %d bytes: want 1 to 255",
 			len(t.Experiment))
 	case t.Arm < 0:
-		return noregret.Errorf(noregret.BadInput, "token", "arm %d: want at least 0", t.Arm)
+		return noregret.BadInputf("token", "arm %d: want at least 0", t.Arm)
 	case !(t.Propensity > 0 && t.Propensity <= 1):
-		return noregret.Errorf(noregret.BadInput, "token", "propensity %v: want a number in (0, 1]", t.Propensity)
+		return noregret.BadInputf("token", "propensity %v: want a number in (0, 1]", t.Propensity)
 	case ms < 0:
-		return noregret.Errorf(noregret.BadInput, "token", "time %v: want one from 1970 on", t.Time)
+		return noregret.BadInputf("token", "time %v: want one from 1970 on", t.Time)
 	}
 	return nil
 }

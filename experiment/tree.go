@@ -50,7 +50,7 @@ const (
 // readTree reads a document: JSON if its first character is a brace, YAML otherwise.
 func readTree(file string, data []byte) (*node, error) {
 	if !utf8.Valid(data) {
-		return nil, bad(file, "it is not UTF-8 text")
+		return nil, noregret.BadInputf(file, "it is not UTF-8 text")
 	}
 	if b := bytes.TrimLeft(data, " \t\r\n"); len(b) > 0 && b[0] == '{' {
 		return readJSON(file, data)
@@ -78,7 +78,7 @@ func readJSON(file string, data []byte) (*node, error) {
 		return nil, err
 	}
 	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
-		return nil, bad(at(file, r.here()), "text after the object's end")
+		return nil, noregret.BadInputf(at(file, r.here()), "text after the object's end")
 	}
 	return n, nil
 }
@@ -99,9 +99,11 @@ func (r *jsonReader) token() (json.Token, int, error) {
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		line = 1 + bytes.Count(r.data[:min(int(e.Offset), len(r.data))], []byte("\n"))
-		return nil, 0, bad(at(r.file, line), "it is no JSON: %s", strings.TrimPrefix(e.Error(), "json: "))
+		return nil, 0, noregret.BadInputf(at(r.file, line), "it is no JSON: %s",
+			strings.TrimPrefix(e.Error(), "json: "))
 	}
-	return nil, 0, bad(at(r.file, 1+bytes.Count(r.data, []byte("\n"))), "it is no JSON: it ends too early")
+	return nil, 0, noregret.BadInputf(at(r.file, 1+bytes.Count(r.data, []byte("\n"))),
+		"it is no JSON: it ends too early")
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
@@ -110,7 +112,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		return nil, err
 	}
 	if r.count++; r.count > maxNodes || depth > maxDepth {
-		return nil, bad(at(r.file, line), "more than %d values, or deeper than %d", maxNodes, maxDepth)
+		return nil, noregret.BadInputf(at(r.file, line), "more than %d values, or deeper than %d", maxNodes, maxDepth)
 	}
 	n := &node{line: line}
 	switch v := t.(type) {
@@ -140,7 +142,7 @@ func (r *jsonReader) members(n *node, depth int) error {
 			}
 			key, ok := t.(string)
 			if !ok {
-				return bad(at(r.file, line), "%v: want a field's name", t)
+				return noregret.BadInputf(at(r.file, line), "%v: want a field's name", t)
 			}
 			n.keys = append(n.keys, &node{line: line, kind: isString, text: key})
 		}
@@ -159,13 +161,13 @@ func readYAML(file string, data []byte) (*node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, bad(at(file, 1), "it is empty")
+			return nil, noregret.BadInputf(at(file, 1), "it is empty")
 		}
 		return nil, yamlError(file, err)
 	}
 	var more yaml.Node
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, bad(at(file, max(more.Line, 1)), "a second document: want one")
+		return nil, noregret.BadInputf(at(file, max(more.Line, 1)), "a second document: want one")
 	}
 	count := 0
 	return fromYAML(file, doc.Content[0], 0, &count)
@@ -182,12 +184,12 @@ func yamlError(file string, err error) *noregret.Error {
 			}
 		}
 	}
-	return bad(at(file, line), "it is no YAML: %s", s)
+	return noregret.BadInputf(at(file, line), "it is no YAML: %s", s)
 }
 
 func fromYAML(file string, y *yaml.Node, depth int, count *int) (*node, error) {
 	if *count++; *count > maxNodes || depth > maxDepth {
-		return nil, bad(at(file, y.Line), "more than %d values, or deeper than %d", maxNodes, maxDepth)
+		return nil, noregret.BadInputf(at(file, y.Line), "more than %d values, or deeper than %d", maxNodes, maxDepth)
 	}
 	n := &node{line: y.Line}
 	switch y.Kind {
@@ -200,12 +202,12 @@ func fromYAML(file string, y *yaml.Node, depth int, count *int) (*node, error) {
 	case yaml.MappingNode:
 		n.kind = isObject
 	default:
-		return nil, bad(at(file, y.Line), "it is no value")
+		return nil, noregret.BadInputf(at(file, y.Line), "it is no value")
 	}
 	for i, c := range y.Content {
 		if n.kind == isObject && i%2 == 0 {
 			if c.Kind != yaml.ScalarNode || c.Tag == "!!merge" {
-				return nil, bad(at(file, c.Line), "want a field's name")
+				return nil, noregret.BadInputf(at(file, c.Line), "want a field's name")
 			}
 			n.keys = append(n.keys, &node{line: c.Line, kind: isString, text: c.Value})
 			continue
@@ -230,27 +232,27 @@ func (n *node) scalar(file string, y *yaml.Node) error {
 	case "!!bool":
 		var v bool
 		if err := y.Decode(&v); err != nil {
-			return bad(at(file, y.Line), "%q: want true or false", y.Value)
+			return noregret.BadInputf(at(file, y.Line), "%q: want true or false", y.Value)
 		}
 		n.kind, n.text = isBool, strconv.FormatBool(v)
 		return nil
 	case "!!int":
 		var v int64
 		if err := y.Decode(&v); err != nil {
-			return bad(at(file, y.Line), "%q: want a whole number of 64 bits", y.Value)
+			return noregret.BadInputf(at(file, y.Line), "%q: want a whole number of 64 bits", y.Value)
 		}
 		n.kind, n.text = isNumber, strconv.FormatInt(v, 10)
 		return nil
 	case "!!float":
 		var v float64
 		if err := y.Decode(&v); err != nil || !finite(v) {
-			return bad(at(file, y.Line), "%s: want a finite number", y.Value)
+			return noregret.BadInputf(at(file, y.Line), "%s: want a finite number", y.Value)
 		}
 		b, err := encode(v)
 		n.kind, n.text = isNumber, string(b)
 		return err
 	}
-	return bad(at(file, y.Line), "%s: a value of the type %s has no place in JSON", y.Value, y.Tag)
+	return noregret.BadInputf(at(file, y.Line), "%s: a value of the type %s has no place in JSON", y.Value, y.Tag)
 }
 
 // json writes the node as compact JSON.
@@ -298,10 +300,10 @@ func readValue(place string, data []byte) (*node, error) {
 		return nil, err
 	}
 	if k := n.duplicate(); k != nil {
-		return nil, bad(at(place, k.line), "the field %q stands twice", k.text)
+		return nil, noregret.BadInputf(at(place, k.line), "the field %q stands twice", k.text)
 	}
 	if k := n.huge(); k != nil {
-		return nil, bad(at(place, k.line), "%v: want a number that a float64 can hold", k)
+		return nil, noregret.BadInputf(at(place, k.line), "%v: want a number that a float64 can hold", k)
 	}
 	return n, nil
 }

@@ -66,24 +66,24 @@ type state struct {
 	Learner        []byte
 }
 
-const snapshotMagic = "noregret-experts-1\n"
+const snapshotMagic = "noregret-experts-2\n"
 
 // NewRandomized wraps a learner whose points are in the probability simplex, which is checked in
 // every round.
 func NewRandomized(learner Learner, o Options) (*Randomized, error) {
 	if learner == nil {
-		return nil, noregret.Errorf(noregret.BadInput, "learner", "nil: want a learner on the simplex")
+		return nil, noregret.BadInputf("learner", "nil: want a learner on the simplex")
 	}
 	if o.Low == 0 && o.High == 0 {
 		o.High = 1
 	}
 	if !(o.Low < o.High) || math.IsInf(o.High-o.Low, 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "range",
+		return nil, noregret.BadInputf("range",
 			"[%v, %v]: want finite numbers, the first below the second", o.Low, o.High)
 	}
 	d := learner.Dim()
 	if d < 1 {
-		return nil, noregret.Errorf(noregret.BadInput, "learner", "its dimension is %d: want at least 1", d)
+		return nil, noregret.BadInputf("learner", "its dimension is %d: want at least 1", d)
 	}
 	r := &Randomized{
 		learner: learner, low: o.Low, high: o.High, seed: o.Seed, source: random.New(o.Seed, "experts"),
@@ -103,19 +103,19 @@ func NewRandomized(learner Learner, o Options) (*Randomized, error) {
 // check refuses points outside the simplex.
 func (r *Randomized) check(x []float64) error {
 	if len(x) != len(r.vertex) {
-		return noregret.Errorf(noregret.BadInput, "learner", "its point has %d values for %d experts", len(x),
+		return noregret.BadInputf("learner", "its point has %d values for %d experts", len(x),
 			len(r.vertex))
 	}
 	var s float64
 	for i, v := range x {
 		if !(v >= -1e-12) {
-			return noregret.Errorf(noregret.BadInput, "learner", "its point has %v at %d: want weights of at least 0",
+			return noregret.BadInputf("learner", "its point has %v at %d: want weights of at least 0",
 				v, i)
 		}
 		s += v
 	}
 	if !(math.Abs(s-1) <= 1e-9) {
-		return noregret.Errorf(noregret.BadInput, "learner",
+		return noregret.BadInputf("learner",
 			"its point has sum %v: want a point of the simplex, of sum 1", s)
 	}
 	return nil
@@ -167,11 +167,11 @@ func (r *Randomized) Predict() []float64 {
 // refused with an error of code bad_input, and nothing but the draw has happened then.
 func (r *Randomized) Update(g []float64) error {
 	if len(g) != len(r.vertex) {
-		return noregret.Errorf(noregret.BadInput, "losses", "there are %d for %d experts", len(g), len(r.vertex))
+		return noregret.BadInputf("losses", "there are %d for %d experts", len(g), len(r.vertex))
 	}
 	for i, v := range g {
 		if !(v >= r.low && v <= r.high) {
-			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("losses[%d]", i), "%v: want a number from %v to %v",
+			return noregret.BadInputf(fmt.Sprintf("losses[%d]", i), "%v: want a number from %v to %v",
 				v, r.low, r.high)
 		}
 	}
@@ -206,7 +206,7 @@ func (r *Randomized) Bound(u []float64) (float64, error) {
 // differences g_{t,i_t} − ⟨g_t, x_t⟩, of which the sum does not depend on u).
 func (r *Randomized) HighProbabilityBound(u []float64, delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
-		return 0, noregret.Errorf(noregret.BadInput, "delta", "%v: want a number above 0 and below 1", delta)
+		return 0, noregret.BadInputf("delta", "%v: want a number above 0 and below 1", delta)
 	}
 	b, err := r.Bound(u)
 	if err != nil {

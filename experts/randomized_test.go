@@ -265,7 +265,7 @@ func TestRefusals(t *testing.T) {
 	if b := must(q.Bound([]float64{1, 0})); !math.IsInf(b, 1) {
 		t.Errorf("a bound of %v without one", b)
 	}
-	f.err = noregret.Errorf(noregret.BadInput, "", "no more")
+	f.err = noregret.BadInputf("", "no more")
 	if err := q.Update([]float64{0, 1}); err == nil || q.Rounds() != 0 || q.Loss() != 0 {
 		t.Errorf("the learner refused: %v, loss %v", err, q.Loss())
 	}

@@ -112,14 +112,14 @@ func ParseScalar(name string) (Scalar, error) {
 
 func anyLabel(y float64) error {
 	if y-y != 0 {
-		return noregret.Errorf(noregret.BadInput, "label", "%v: want a finite number", y)
+		return noregret.BadInputf("label", "%v: want a finite number", y)
 	}
 	return nil
 }
 
 func signLabel(y float64) error {
 	if y != 1 && y != -1 {
-		return noregret.Errorf(noregret.BadInput, "label", "%v: want 1 or -1", y)
+		return noregret.BadInputf("label", "%v: want 1 or -1", y)
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func (h Huber) Name() string { return fmt.Sprintf("huber:%v", h.Delta) }
 // CheckLabel implements [Scalar].
 func (h Huber) CheckLabel(y float64) error {
 	if !(h.Delta > 0) || math.IsInf(h.Delta, 1) {
-		return noregret.Errorf(noregret.BadInput, "huber", "Delta is %v: want a finite number above 0", h.Delta)
+		return noregret.BadInputf("huber", "Delta is %v: want a finite number above 0", h.Delta)
 	}
 	return anyLabel(y)
 }
@@ -214,7 +214,7 @@ func (q Quantile) Name() string { return fmt.Sprintf("quantile:%v", q.Tau) }
 // CheckLabel implements [Scalar].
 func (q Quantile) CheckLabel(y float64) error {
 	if !(q.Tau > 0 && q.Tau < 1) {
-		return noregret.Errorf(noregret.BadInput, "quantile", "Tau is %v: want a number in (0, 1)", q.Tau)
+		return noregret.BadInputf("quantile", "Tau is %v: want a number in (0, 1)", q.Tau)
 	}
 	return anyLabel(y)
 }
@@ -251,7 +251,7 @@ func (LogLoss) Name() string { return "log" }
 // CheckLabel implements [Scalar].
 func (LogLoss) CheckLabel(y float64) error {
 	if y != 0 && y != 1 {
-		return noregret.Errorf(noregret.BadInput, "label", "%v: want 0 or 1", y)
+		return noregret.BadInputf("label", "%v: want 0 or 1", y)
 	}
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 
 func checkFinite(place string, v []float64) error {
 	if len(v) == 0 {
-		return noregret.Errorf(noregret.BadInput, place, "it has no values: want at least one")
+		return noregret.BadInputf(place, "it has no values: want at least one")
 	}
 	for i, x := range v {
 		if x-x != 0 {
-			return noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
+			return noregret.BadInputf(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
 		}
 	}
 	return nil
@@ -45,7 +45,11 @@ func inner(a, b []float64) float64 {
 }
 
 // Linear is f(x) = ⟨c, x⟩.
-type Linear struct{ C []float64 }
+type Linear struct {
+	C []float64
+
+	sparse Sparse // the non-zeros of C; Index is nil if they are not known
+}
 
 // NewLinear returns ⟨c, ·⟩. It keeps c.
 func NewLinear(c []float64) (*Linear, error) {
@@ -85,7 +89,7 @@ type Example struct {
 // NewExample returns φ(⟨z, ·⟩, y). It keeps z.
 func NewExample(z []float64, y float64, phi Scalar) (*Example, error) {
 	if phi == nil {
-		return nil, noregret.Errorf(noregret.BadInput, "loss", "nil: want a scalar loss")
+		return nil, noregret.BadInputf("loss", "nil: want a scalar loss")
 	}
 	if err := checkFinite("z", z); err != nil {
 		return nil, err
@@ -183,10 +187,10 @@ type Ridge struct {
 // NewRidge adds (lambda/2)‖·‖² to f, lambda ≥ 0.
 func NewRidge(f Function, lambda float64) (*Ridge, error) {
 	if f == nil {
-		return nil, noregret.Errorf(noregret.BadInput, "f", "nil: want a function")
+		return nil, noregret.BadInputf("f", "nil: want a function")
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
-		return nil, noregret.Errorf(noregret.BadInput, "lambda", "%v: want a finite number, at least 0", lambda)
+		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)
 	}
 	return &Ridge{F: f, Lambda: lambda}, nil
 }
@@ -239,11 +243,11 @@ type Max struct{ F []Function }
 // NewMax returns the maximum of one function or more of one dimension. It copies the slice.
 func NewMax(f ...Function) (*Max, error) {
 	if len(f) == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, "f", "no functions: want at least one")
+		return nil, noregret.BadInputf("f", "no functions: want at least one")
 	}
 	for i, g := range f {
 		if g == nil || g.Dim() != f[0].Dim() {
-			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("f[%d]", i),
+			return nil, noregret.BadInputf(fmt.Sprintf("f[%d]", i),
 				"want a function of the first one's dimension")
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // AdaFTRL is [AdaHedge]'s recipe for any regularizer on a bounded set (Orabona and Pál 2015;
@@ -39,16 +42,16 @@ type adaFTRLState struct {
 // NewAdaFTRL plays in the regularizer's set, which must be bounded. Alpha is above 0.
 func NewAdaFTRL(reg convex.Regularizer, alpha float64) (*AdaFTRL, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if err := positive("alpha", alpha); err != nil {
 		return nil, err
 	}
 	if math.IsInf(reg.Set().Diameter(), 1) {
-		return nil, badArgument("regularizer", "%v: its set is unbounded", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: its set is unbounded", reg)
 	}
 	if lambda, _ := reg.StrongConvexity(); !(lambda > 0) {
-		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
 	l := &AdaFTRL{
@@ -100,7 +103,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 		if err != nil {
 			return err
 		}
-		delta = max(convex.Dot(l.work, x)-low, 0)
+		delta = max(vec.Dot(l.work, x)-low, 0)
 	} else {
 		for i, v := range theta {
 			l.work[i] = (v - g[i]) / lambda
@@ -118,12 +121,13 @@ func (l *AdaFTRL) Update(g []float64) error {
 			for i, v := range theta {
 				l.work[i] = v / lambda
 			}
-			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+convex.Dot(g, x), 0)
+			delta = max(float64(lambda*(after-l.reg.Conjugate(l.work)))+vec.Dot(g, x), 0)
 		}
 	}
 	next := lambda + delta/l.alpha2
 	if !finite(next) || next > 0 && !finite((l.state.Dual.Mass+largest)/next) {
-		return badArgument("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's weight %v "+
+		return noregret.BadInputf("gradient", "the sum of the subgradients' norms, %v, beside the regularizer's "+
+			"weight %v "+
 			"leaves the range of float64",
 			l.state.Dual.Mass+largest, next)
 	}
@@ -142,7 +146,7 @@ func (l *AdaFTRL) Bound(u []float64) (float64, error) {
 	if lambda == 0 {
 		return 0, nil // all losses so far were constant on the set
 	}
-	return (max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda, nil
+	return orInf((max(l.reg.Map().Value(u)-l.reg.Min(), 0) + l.alpha2) * lambda), nil
 }
 
 // String describes the learner and its options in one line.

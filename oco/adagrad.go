@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -22,6 +24,7 @@ import (
 // [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is
 // O(d). Dense rounds use AVX where there is one, with the same bits.
 type AdaGrad struct {
+	box                *convex.Box
 	lower, upper, rate []float64 // rate is √2·D_i/2
 	text               string
 	state              adagradState
@@ -39,18 +42,19 @@ type adagradState struct {
 // NewAdaGrad plays in a box with finite sides from start, nil for the projection of the origin.
 func NewAdaGrad(box *convex.Box, start []float64) (*AdaGrad, error) {
 	if box == nil {
-		return nil, badArgument("box", "nil: want a box")
+		return nil, noregret.BadInputf("box", "nil: want a box")
 	}
 	lower, upper := sides(box)
 	x, err := startIn(box, start)
 	if err != nil {
 		return nil, err
 	}
-	l := &AdaGrad{lower: lower, upper: upper, rate: make([]float64, len(x))}
+	l := &AdaGrad{box: box, lower: lower, upper: upper, rate: make([]float64, len(x))}
 	for i := range x {
 		width := upper[i] - lower[i]
 		if !finite(width) {
-			return nil, badArgument(fmt.Sprintf("box[%d]", i), "[%v, %v]: the theorem needs sides of finite length",
+			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
+				"[%v, %v]: the theorem needs sides of finite length",
 				lower[i], upper[i])
 		}
 		l.rate[i] = width * (math.Sqrt2 / 2)
@@ -153,17 +157,14 @@ func (l *AdaGrad) extreme(i int, v float64) {
 
 // Bound implements [Bounder].
 func (l *AdaGrad) Bound(u []float64) (float64, error) {
-	if err := checkFinite("comparator", u, l.Dim()); err != nil {
-		return 0, err
+	if inside, err := comparator(u, l.box); err != nil || !inside {
+		return math.Inf(1), err
 	}
 	var b sum
 	for i, q := range l.state.Q {
-		if u[i] < l.lower[i]-comparatorTolerance || u[i] > l.upper[i]+comparatorTolerance {
-			return math.Inf(1), nil
-		}
 		b.add(2 * l.rate[i] * math.Ldexp(math.Sqrt(q), int(l.state.Exp[i])))
 	}
-	return b.value(), nil
+	return orInf(b.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -54,3 +54,21 @@ func TestAdaGradKernel(t *testing.T) {
 		}
 	})
 }
+
+// TestAdaGradMembership: a comparator counts as inside by the rule of the set, relative to its
+// size, and not by an absolute tolerance.
+func TestAdaGradMembership(t *testing.T) {
+	tiny := must(NewAdaGrad(must(convex.NewCube(2, 0, 1e-12)), nil))
+	huge := must(NewAdaGrad(must(convex.NewCube(2, 0, 1e12)), nil))
+	for _, l := range []*AdaGrad{tiny, huge} {
+		if err := l.Update([]float64{1, -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b := bound(t, tiny, []float64{1e-10, 0}); !math.IsInf(b, 1) {
+		t.Errorf("a comparator a hundred sides outside of the box has the bound %v", b)
+	}
+	if b := bound(t, huge, []float64{1e12 + .1, 0}); math.IsInf(b, 1) {
+		t.Error("a comparator outside by rounding has no bound")
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -37,7 +39,7 @@ type adaHedgeState struct {
 // NewAdaHedge plays on the simplex of ℝ^d. Alpha 0 stands for √(ln d), or 1 for d = 1.
 func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	alpha2 := alpha * alpha
 	if alpha == 0 {
@@ -47,7 +49,7 @@ func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
 		}
 	}
 	if alpha < 0 || !(alpha2 > 0) || !finite(alpha2) {
-		return nil, badArgument("alpha", "%v: want a finite number above 0", alpha)
+		return nil, noregret.BadInputf("alpha", "%v: want a finite number above 0", alpha)
 	}
 	l := &AdaHedge{alpha2: alpha2, point: make([]float64, d), text: fmt.Sprintf("adahedge(d=%d, alpha²=%v)", d, alpha2)}
 	l.state.Dual.Theta = make([]float64, d)
@@ -98,7 +100,7 @@ func (l *AdaHedge) admit(g []float64) (largest, delta float64, err error) {
 	}
 	delta = mixabilityGap(l.Predict(), g, l.state.Dual.Theta, l.Lambda()) / l.alpha2
 	if !finite(l.Lambda() + delta) {
-		return 0, 0, badArgument("gradient", "the mixability gap leaves the range of float64")
+		return 0, 0, noregret.BadInputf("gradient", "the mixability gap leaves the range of float64")
 	}
 	return largest, delta, nil
 }
@@ -109,6 +111,19 @@ func (l *AdaHedge) take(g []float64, largest, delta float64) {
 	st.Lambda.add(delta)
 	st.Q.addScalar(largest)
 	st.Dual.take(g, largest)
+	l.fresh = false
+}
+
+// rescale multiplies all losses so far by 2^e. The algorithm is scale-free: no point changes, but
+// for values that leave the range of float64.
+func (l *AdaHedge) rescale(e int) {
+	st := &l.state
+	for i, v := range st.Dual.Theta {
+		st.Dual.Theta[i] = math.Ldexp(v, e)
+	}
+	st.Dual.Mass = math.Ldexp(st.Dual.Mass, e)
+	st.Lambda.S, st.Lambda.C = math.Ldexp(st.Lambda.S, e), math.Ldexp(st.Lambda.C, e)
+	st.Q.Exp += e
 	l.fresh = false
 }
 
@@ -173,7 +188,7 @@ func (l *AdaHedge) Bound(u []float64) (float64, error) {
 	if !onSimplex(u) {
 		return math.Inf(1), nil
 	}
-	return (entropyGap(u) + l.alpha2) * l.Lambda(), nil
+	return orInf((entropyGap(u) + l.alpha2) * l.Lambda()), nil
 }
 
 // PriorBound is the guarantee that needs no run: ((Σu·ln u + ln d)/α² + 1)·√((4 + α²)·Q_T). It is

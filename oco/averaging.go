@@ -1,5 +1,7 @@
 package oco
 
+import "github.com/noregret/noregret"
+
 // Averaging is online-to-batch conversion (Cesa-Bianchi, Conconi and Gentile 2004; Orabona 2019,
 // Theorem 3.1): it hands α_t·g_t to a learner and averages the points played,
 //
@@ -43,8 +45,8 @@ func (l *Averaging) update(g []float64, mu float64) error {
 // UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted
 // loss is α_t·mu-strongly convex, which a learner that is [Curved] is told.
 func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -53,7 +55,7 @@ func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 // learner.
 func (l *Averaging) Average() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, badArgument("average", "no round has been finished: there is nothing to average")
+		return nil, noregret.BadInputf("average", "no round has been finished: there is nothing to average")
 	}
 	return l.state.Mean, nil
 }

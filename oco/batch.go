@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -27,10 +29,11 @@ func InverseSqrtAlpha(c float64) Alpha {
 
 func (a Alpha) validate() error {
 	if a.f == nil {
-		return badArgument("alpha", "the zero Alpha is no schedule; take UniformAlpha, LinearAlpha or InverseSqrtAlpha")
+		return noregret.BadInputf("alpha", "the zero Alpha is no schedule; take UniformAlpha, LinearAlpha or "+
+			"InverseSqrtAlpha")
 	}
 	if v := a.f(1); !(v > 0) || !finite(v) {
-		return badArgument("alpha", "%s is %v in round 1: want a finite number above 0", a.name, v)
+		return noregret.BadInputf("alpha", "%s is %v in round 1: want a finite number above 0", a.name, v)
 	}
 	return nil
 }
@@ -55,7 +58,7 @@ type weightedState struct {
 
 func newWeighted(name string, learner Learner, alpha Alpha) (*weighted, error) {
 	if learner == nil {
-		return nil, badArgument("learner", "nil: want a learner")
+		return nil, noregret.BadInputf("learner", "nil: want a learner")
 	}
 	if err := alpha.validate(); err != nil {
 		return nil, err
@@ -107,7 +110,7 @@ func (l *weighted) Bound(u []float64) (float64, error) {
 
 // String describes the learner and its options in one line.
 func (l *weighted) String() string {
-	return fmt.Sprintf("%s(%v, alpha=%s)", l.name, l.learner, l.alpha.name)
+	return fmt.Sprintf("%s(%s, alpha=%s)", l.name, kindOf(l.learner), l.alpha.name)
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/loss"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/noregret/noregret/convex"
@@ -15,8 +17,10 @@ import (
 // taken.
 func benchmarkProblems(d int) []Problem {
 	p := Problem{
-		Rounds: math.MaxInt32, Lipschitz: 10, LipschitzInf: 10, Smoothness: 0, StrongConvexity: 1, ExpConcaveMu: .1,
-		SquaredDistance: true,
+		Rounds: math.MaxInt32,
+		Facts: loss.Facts{
+			Lipschitz: 10, LipschitzInf: 10, Smoothness: 0, StrongConvexity: 1, ExpConcavity: .1, SquaredDistance: true,
+		},
 	}
 	var all []Problem
 	for _, set := range []convex.Set{

@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -188,6 +189,9 @@ func contenders(r *random.Source, d, n int) []contender {
 		if isotropic(set) {
 			add(contender{name: "curvature in a span", set: set, curved: true, make: func() Learner {
 				return must(newCurvatureFTRL(set, lambda, true))
+			}})
+			add(contender{name: "ons with a sketch", set: set, along: along, make: func() Learner {
+				return must(NewSketchedNewtonStep(set, along, lambda, 1+d/4))
 			}})
 			add(contender{name: "ons in a span", set: set, along: along, make: func() Learner {
 				return newOnlineNewtonStep(must(newCurvatureFTRL(set, lambda, true)), along)
@@ -448,7 +452,7 @@ func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
 		hint(t, r, l, g)
 		x = l.Predict()
 		if !c.set.Contains(x, tolerance(c.set)) {
-			t.Fatalf("%s: %s: x_%d = %v is not in the set (Σ = %v)", c.name, kind, round+1, x, convex.Sum(x))
+			t.Fatalf("%s: %s: x_%d = %v is not in the set (Σ = %v)", c.name, kind, round+1, x, vec.Sum(x))
 		}
 		if s, ok := l.(SparseLearner); ok {
 			if i := r.IntN(d); math.Abs(s.At(i)-x[i]) > 1e-12*max(1, math.Abs(x[i])) {

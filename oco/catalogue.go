@@ -5,30 +5,25 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
-// Problem is what a learner may be told of a game before it begins.
+// Problem is what a learner knows of a game before it begins.
 type Problem struct {
 	// Set is where points live.
 	Set convex.Set
 	// Rounds is the horizon T, 0 if it is not known.
 	Rounds int
-	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞; +Inf if nothing is known.
-	Lipschitz, LipschitzInf float64
-	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if nothing is known.
-	StrongConvexity, Smoothness float64
-	// ExpConcaveMu is the μ of [OnlineNewtonStep], 0 if the losses do not curve.
-	ExpConcaveMu float64
-	// SquaredDistance says that losses are ‖x − y_t‖².
-	SquaredDistance bool
-	// Features says that losses are ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction.
-	Features bool
+	// Facts are the properties that all losses share; start from [loss.Unknown].
+	loss.Facts
 }
 
-// Entry is a learner that can be made by name.
+// Entry is a learner that can be made by name: one of [Learners], or one of your own for play.Run.
 type Entry struct {
 	// Name is the learner's name.
 	Name string
@@ -42,7 +37,9 @@ type Entry struct {
 	// Source is where the algorithm comes from.
 	Source string
 
-	make func(p Problem, o map[string]float64) (Learner, error)
+	// Make makes the learner for a problem, with the options that were given, all of them in
+	// Options and finite. It returns an error for a problem that the learner is not made for.
+	Make func(p Problem, options map[string]float64) (Learner, error)
 }
 
 // Option is a number that a learner can be given.
@@ -59,7 +56,7 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 		return o.Name
 	}, func(o *Option, v float64) error {
 		if !finite(v) {
-			return badArgument(e.Name+":"+o.Name, "%v: want a finite number", v)
+			return noregret.BadInputf(e.Name+":"+o.Name, "%v: want a finite number", v)
 		}
 		return nil
 	})
@@ -67,9 +64,12 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 		return nil, err
 	}
 	if p.Set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
-	l, err := e.make(p, options)
+	if e.Make == nil {
+		return nil, noregret.BadInputf(e.Name, "Make is nil: a constructor is required")
+	}
+	l, err := e.Make(p, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
@@ -84,14 +84,14 @@ func Find(name string) (*Entry, error) {
 // known refuses a bound that a game does not give.
 func known(what string, v float64) error {
 	if !finite(v) || !(v > 0) {
-		return badArgument(what, "the game gives no bound on it (%v), which this learner must know", v)
+		return noregret.BadInputf(what, "the game gives no bound on it (%v), which this learner must know", v)
 	}
 	return nil
 }
 
 func horizon(p Problem) error {
 	if p.Rounds < 1 {
-		return badArgument("rounds", "the game gives no horizon, which this learner must know")
+		return noregret.BadInputf("rounds", "the game gives no horizon, which this learner must know")
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func horizon(p Problem) error {
 func bounded(p Problem) (float64, error) {
 	d := p.Set.Diameter()
 	if math.IsInf(d, 1) {
-		return 0, badArgument("set", "%v is unbounded: this learner needs a bounded set", p.Set)
+		return 0, noregret.BadInputf("set", "%v is unbounded: this learner needs a bounded set", p.Set)
 	}
 	if d == 0 {
 		d = 1 // a set of one point: any scale of steps will do
@@ -110,14 +110,14 @@ func bounded(p Problem) (float64, error) {
 func onlySimplex(p Problem) (int, error) {
 	s, ok := p.Set.(*convex.Simplex)
 	if !ok || s.Sum() != 1 {
-		return 0, badArgument("set", "%v: this learner plays on the simplex", p.Set)
+		return 0, noregret.BadInputf("set", "%v: this learner plays on the simplex", p.Set)
 	}
 	return s.Dim(), nil
 }
 
 func onlySpace(p Problem) (int, error) {
 	if _, ok := p.Set.(*convex.Space); !ok {
-		return 0, badArgument("set", "%v: this learner plays on the whole space", p.Set)
+		return 0, noregret.BadInputf("set", "%v: this learner plays on the whole space", p.Set)
 	}
 	return p.Set.Dim(), nil
 }

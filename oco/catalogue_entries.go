@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 )
 
@@ -16,9 +18,9 @@ func leaders() []Entry {
 			Name: "mean-leader", Kind: "convex", Bound: "4L²(1+ln T)", Knows: "that losses are squared distances",
 			Cost:   "O(d)+proj",
 			Source: "Orabona 2019, Theorem 1.2",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if !p.SquaredDistance {
-					return nil, badArgument("losses",
+					return nil, noregret.BadInputf("losses",
 						"they are not squared distances ‖x − y‖², which this learner is for")
 				}
 				return NewMeanLeader(p.Set, nil)
@@ -28,7 +30,7 @@ func leaders() []Entry {
 			Name: "linear-leader", Kind: "convex", Bound: "none: its regret can be T", Knows: "nothing",
 			Cost:   "O(d)+linear minimization",
 			Source: "Orabona 2019, Example 2.10",
-			make:   func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
+			Make:   func(p Problem, _ map[string]float64) (Learner, error) { return NewLinearLeader(p.Set, nil) },
 		},
 	}
 }
@@ -40,7 +42,7 @@ func descents() []Entry {
 			Name: "ogd-fixed", Kind: "convex", Bound: "D·L·√T", Knows: "T, L, D", Cost: "O(d)+proj",
 			Options: []Option{eta()},
 			Source:  "Zinkevich 2003; Orabona 2019, (2.1)",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				if v, ok := o["eta"]; ok {
 					return NewSubgradientDescent(p.Set, nil, Constant(v))
 				}
@@ -60,7 +62,7 @@ func descents() []Entry {
 		{
 			Name: "ogd-sqrt", Kind: "convex", Bound: "(3/2)·D·L·√T", Knows: "L, D", Cost: "O(d)+proj",
 			Source: "Zinkevich 2003; Orabona 2019, section 5.1",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				d, err := bounded(p)
 				if err != nil {
 					return nil, err
@@ -76,7 +78,7 @@ func descents() []Entry {
 			Cost:    "O(nnz) on the whole space",
 			Options: []Option{{"alpha", "1", "the scale of ‖u‖"}},
 			Source:  "Orabona 2019, section 5.2.2",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				if err := known("lipschitz", p.Lipschitz); err != nil {
 					return nil, err
 				}
@@ -89,7 +91,7 @@ func descents() []Entry {
 		{
 			Name: "ogd-strong", Kind: "convex", Bound: "L²(1+ln T)/(2μ)", Knows: "μ", Cost: "O(d)+proj",
 			Source: "Hazan, Agarwal and Kale 2007; Orabona 2019, Theorem 4.7",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if err := known("strong convexity", p.StrongConvexity); err != nil {
 					return nil, err
 				}
@@ -105,7 +107,7 @@ func adaptiveDescents() []Entry {
 		{
 			Name: "ogd-adaptive", Kind: "convex", Bound: "√2·D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+proj",
 			Source: "Streeter and McMahan 2010; Orabona 2019, Theorem 4.14",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				d, err := bounded(p)
 				if err != nil {
 					return nil, err
@@ -116,10 +118,10 @@ func adaptiveDescents() []Entry {
 		{
 			Name: "adagrad", Kind: "convex", Bound: "√2·Σ_i D_i·√Σ_t g_{t,i}²", Knows: "the box", Cost: "O(nnz)",
 			Source: "McMahan and Streeter 2010; Duchi, Hazan and Singer 2010; Orabona 2019, Algorithm 4.1",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				box, ok := p.Set.(*convex.Box)
 				if !ok {
-					return nil, badArgument("set", "%v: this learner plays on boxes", p.Set)
+					return nil, noregret.BadInputf("set", "%v: this learner plays on boxes", p.Set)
 				}
 				return NewAdaGrad(box, nil)
 			},
@@ -134,7 +136,7 @@ func mirrors() []Entry {
 			Name: "mirror-descent", Kind: "convex", Bound: "2·(D_B/√λ)·√Σ‖g_t‖*²", Knows: "D_B; with entropy T, L∞",
 			Cost:   "O(d)+mirror maps",
 			Source: "Nemirovsky and Yudin 1983; Orabona 2019, Algorithm 6.1",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if n, err := onlySimplex(p); err == nil {
 					reg, err := entropyOnSimplex(n)
 					if err != nil {
@@ -161,7 +163,7 @@ func mirrors() []Entry {
 			Name: "eg", Kind: "experts", Bound: "√2·L∞·√(T·ln d)", Knows: "T, L∞", Cost: "O(d)",
 			Options: []Option{eta()},
 			Source:  "Kivinen and Warmuth 1997; Orabona 2019, Algorithm 6.2",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
 					return nil, err
@@ -180,7 +182,7 @@ func mirrors() []Entry {
 			Name: "p-norm", Kind: "convex", Bound: "½(‖u‖₁²/α+α)·L∞·√T·√(2e·ln d)", Knows: "T, L∞", Cost: "O(d)",
 			Options: []Option{{"alpha", "1", "the scale of ‖u‖₁"}},
 			Source:  "Grove, Littlestone and Schuurmans 1997; Orabona 2019, section 6.7",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySpace(p)
 				if err != nil {
 					return nil, err
@@ -205,7 +207,7 @@ func regularized() []Entry {
 			Cost:    "O(d)+proj; O(nnz) on ℝ^d, boxes, balls",
 			Options: []Option{alpha()},
 			Source:  "Nesterov 2009; Orabona 2019, Algorithm 7.2",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				weight, err := anytime(p, o)
 				if err != nil {
 					return nil, err
@@ -222,7 +224,7 @@ func regularized() []Entry {
 			Knows: "L, and quadratic losses whole", Cost: "O(d)+proj, O(d³) with squared losses of predictions",
 			Options: []Option{alpha()},
 			Source:  "Shalev-Shwartz and Singer 2007; Orabona 2019, Algorithm 7.1",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				weight, err := anytime(p, o)
 				if err != nil {
 					return nil, err
@@ -237,7 +239,7 @@ func regularized() []Entry {
 		{
 			Name: "ftrl-entropic", Kind: "experts", Bound: "2·L∞·√(T·ln d)", Knows: "L∞", Cost: "O(d)",
 			Source: "Orabona 2019, section 7.5",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
 					return nil, err
@@ -259,7 +261,7 @@ func scaleFreeLeaders() []Entry {
 			Name: "scale-free-hedge", Kind: "experts", Bound: "(ln d/α+√2·α)·√Σ‖g_t‖∞²", Knows: "nothing", Cost: "O(d)",
 			Options: []Option{{"alpha", "max(4, 2^(−1/4)√ln d)", "at least 4"}},
 			Source:  "Orabona and Pál 2015; Orabona 2019, section 7.6",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
 					return nil, err
@@ -271,7 +273,7 @@ func scaleFreeLeaders() []Entry {
 			Name: "adahedge", Kind: "experts", Bound: "2·√((4+ln d)·Σ‖g_t‖∞²)", Knows: "nothing", Cost: "O(d)",
 			Options: []Option{{"alpha", "√ln d", "above 0"}},
 			Source:  "de Rooij, van Erven, Grünwald and Koolen 2014; Orabona 2019, Algorithm 7.3",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySimplex(p)
 				if err != nil {
 					return nil, err
@@ -283,7 +285,7 @@ func scaleFreeLeaders() []Entry {
 			Name: "adaftrl", Kind: "convex", Bound: "(ψ(u)+α²)·λ_{T+1}, of order D·√Σ‖g_t‖²", Knows: "D",
 			Cost:   "O(d)+2 proj",
 			Source: "Orabona and Pál 2015; Orabona 2019, section 7.6",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				d, err := bounded(p)
 				if err != nil {
 					return nil, err
@@ -307,7 +309,7 @@ func composites() []Entry {
 			Cost:    "O(nnz)",
 			Options: []Option{{"kappa", "0", "the weight of ‖x‖₁ in every round's loss"}},
 			Source:  "Xiao 2010; Orabona 2019, section 7.7",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				if err := known("lipschitz", p.Lipschitz); err != nil {
 					return nil, err
 				}
@@ -317,7 +319,7 @@ func composites() []Entry {
 		{
 			Name: "proximal-ftrl", Kind: "convex", Bound: "√2·D·√Σ‖g_t‖²", Knows: "D", Cost: "O(d)+proj",
 			Source: "McMahan 2011; Orabona 2019, section 7.8",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				d, err := bounded(p)
 				if err != nil {
 					return nil, err
@@ -335,7 +337,7 @@ func composites() []Entry {
 				{"l2", "0", "weight of ‖x‖²/2"},
 			},
 			Source: "McMahan et al. 2013; Orabona 2019, section 7.12",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				n, err := onlySpace(p)
 				if err != nil {
 					return nil, err
@@ -348,7 +350,7 @@ func composites() []Entry {
 		{
 			Name: "quadratized-ftrl", Kind: "convex", Bound: "½Σ ‖g_t‖²/Σμ", Knows: "μ", Cost: "O(d)+proj",
 			Source: "Orabona 2019, Algorithm 7.4",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if err := known("strong convexity", p.StrongConvexity); err != nil {
 					return nil, err
 				}
@@ -366,7 +368,7 @@ func secondOrder() []Entry {
 			Knows: "the losses' curvature A_t", Cost: "O(d·r) a factor of A_t+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Orabona 2019, section 7.9",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				return NewCurvatureFTRL(p.Set, option(o, "lambda", 1))
 			},
 		},
@@ -375,15 +377,31 @@ func secondOrder() []Entry {
 			Cost:    "O(d·r)+Mahalanobis projection, r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1/(μD²)", "regularization"}},
 			Source:  "Hazan, Agarwal and Kale 2007; Orabona 2019, Algorithm 7.5",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
-				if err := known("curvature", p.ExpConcaveMu); err != nil {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("curvature", p.ExpConcavity); err != nil {
 					return nil, err
 				}
-				d := p.Set.Diameter()
-				if !finite(d) || d == 0 {
-					d = 1
+				return NewOnlineNewtonStep(p.Set, p.ExpConcavity, option(o, "lambda", newtonLambda(p)))
+			},
+		},
+		{
+			Name: "ons-sketched", Kind: "convex", Bound: "(λ/2)‖u‖²+½Σ‖g_t‖² in the norm of S_t⁻¹, S_t of rank 2m",
+			Knows: "μ, D", Cost: "O(d·m+m³)",
+			Options: []Option{
+				{"lambda", "1/(μD²)", "regularization"},
+				{"size", "16", "the directions m of the sketch"},
+			},
+			Source: "Luo, Agarwal, Cesa-Bianchi and Langford 2016",
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
+				if err := known("curvature", p.ExpConcavity); err != nil {
+					return nil, err
 				}
-				return NewOnlineNewtonStep(p.Set, p.ExpConcaveMu, option(o, "lambda", 1/(p.ExpConcaveMu*d*d)))
+				size := option(o, "size", 16)
+				if size != math.Floor(size) || !(size >= 1 && size <= denseUpTo) {
+					return nil, noregret.BadInputf("size", "%v: want an integer from 1 to %d", size, denseUpTo)
+				}
+				lambda := option(o, "lambda", newtonLambda(p))
+				return NewSketchedNewtonStep(p.Set, p.ExpConcavity, lambda, int(size))
 			},
 		},
 		{
@@ -391,9 +409,9 @@ func secondOrder() []Entry {
 			Cost:    "O(d·r), r ≤ min(d, T)",
 			Options: []Option{{"lambda", "1", "regularization"}},
 			Source:  "Vovk 2001; Azoury and Warmuth 2001; Orabona 2019, Algorithm 7.6",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				if !p.Features {
-					return nil, badArgument("losses",
+					return nil, noregret.BadInputf("losses",
 						"they are not squared losses of a prediction whose features are shown, which this learner is "+
 							"for")
 				}
@@ -415,7 +433,7 @@ func hinted() []Entry {
 			Knows: "L; the hint is the last subgradient", Cost: "O(d)+proj",
 			Options: []Option{alpha()},
 			Source:  "Rakhlin and Sridharan 2013; Orabona 2019, Algorithm 7.7",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				weight, err := anytime(p, o)
 				if err != nil {
 					return nil, err
@@ -432,7 +450,7 @@ func hinted() []Entry {
 			Cost:    "O(d)+proj",
 			Options: []Option{{"c", "L·√T/α", "the weight of the regularizer"}},
 			Source:  "Hazan and Kale 2008; Orabona 2019, section 7.11.1",
-			make: func(p Problem, o map[string]float64) (Learner, error) {
+			Make: func(p Problem, o map[string]float64) (Learner, error) {
 				reg, err := quadratic(p.Set)
 				if err != nil {
 					return nil, err
@@ -453,12 +471,12 @@ func hinted() []Entry {
 			Name: "gradual-ftrl", Kind: "convex", Bound: "λ_T·ψ(u)+L/2+4·√Σ‖∇l_t−∇l_{t−1}‖²", Knows: "M, L",
 			Cost:   "O(d)+proj, 2 gradients",
 			Source: "Chiang et al. 2012; Orabona 2019, Corollary 7.30",
-			make: func(p Problem, _ map[string]float64) (Learner, error) {
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
 				if err := known("lipschitz", p.Lipschitz); err != nil {
 					return nil, err
 				}
 				if !finite(p.Smoothness) {
-					return nil, badArgument("smoothness", "the losses are not smooth, which this learner needs")
+					return nil, noregret.BadInputf("smoothness", "the losses are not smooth, which this learner needs")
 				}
 				reg, err := quadratic(p.Set)
 				if err != nil {
@@ -468,4 +486,13 @@ func hinted() []Entry {
 			},
 		},
 	}
+}
+
+// newtonLambda is 1/(μD²), with D = 1 for sets without a diameter.
+func newtonLambda(p Problem) float64 {
+	d := p.Set.Diameter()
+	if !finite(d) || d == 0 {
+		d = 1
+	}
+	return 1 / (p.ExpConcavity * d * d)
 }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // CompositeFTRL is follow-the-regularized-leader for losses f_t(x) + κ‖x‖₁ that leaves the l1 part
@@ -37,13 +40,13 @@ type CompositeFTRL struct {
 // = 0 it is [FTRL] with weight L·√t.
 func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
 	if !(kappa >= 0) || !finite(kappa) {
-		return nil, badArgument("kappa", "%v: want a finite number, at least 0", kappa)
+		return nil, noregret.BadInputf("kappa", "%v: want a finite number, at least 0", kappa)
 	}
 	l := &CompositeFTRL{
 		set: set, lipschitz: lipschitz, kappa: kappa, radius: math.Inf(1),
@@ -55,11 +58,12 @@ func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL,
 		l.lower, l.upper = sides(v)
 	case *convex.Ball:
 		if v.Norm() != convex.L2 || maxAbs(v.Center()) != 0 {
-			return nil, badArgument("set", "%v: of balls only Euclidean ones around the origin have a closed form", set)
+			return nil, noregret.BadInputf("set",
+				"%v: of balls only Euclidean ones around the origin have a closed form", set)
 		}
 		l.radius = v.Radius()
 	default:
-		return nil, badArgument("set", "%v: want the whole space, a box or a ball around the origin", set)
+		return nil, noregret.BadInputf("set", "%v: want the whole space, a box or a ball around the origin", set)
 	}
 	l.state.Dual.Theta = make([]float64, set.Dim())
 	l.text = fmt.Sprintf("composite-ftrl(%v, lipschitz=%v, kappa=%v)", set, lipschitz, kappa)
@@ -154,8 +158,11 @@ func (l *CompositeFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*convex.Dot(u, u)/2) +
-		float64(l.state.Spent.value()/2), nil
+	if l.state.Dual.T == 0 {
+		return 0, nil
+	}
+	return orInf(float64(l.lipschitz*math.Sqrt(float64(l.state.Dual.T))*vec.Dot(u, u)/2) +
+		float64(l.state.Spent.value()/2)), nil
 }
 
 // String describes the learner and its options in one line.

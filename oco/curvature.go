@@ -6,7 +6,9 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -51,7 +53,7 @@ type curvatureState struct {
 	T        int
 	Span     *span
 	Diagonal float64         // S outside of the span
-	Factor   convex.Cholesky // of S
+	Factor   linalg.Cholesky // of S
 	S        []float64       // row by row
 	B        []float64       // Σ A_i·x_i − g_i
 	X        []float64
@@ -77,14 +79,14 @@ func isotropic(set convex.Set) bool {
 	case *convex.Space:
 		return true
 	case *convex.Ball:
-		return v.Norm().P() == 2 && convex.Norm2(v.Center()) == 0
+		return v.Norm().P() == 2 && vec.Norm2(v.Center()) == 0
 	}
 	return false
 }
 
 func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := positive("lambda", lambda); err != nil {
 		return nil, err
@@ -98,14 +100,14 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 		if err := l.workspace(d); err != nil {
 			return nil, err
 		}
-		l.state.Factor, l.state.S = convex.NewCholesky(d, lambda), extended(nil, 0, d, lambda)
+		l.state.Factor, l.state.S = linalg.NewCholesky(d, lambda), extended(nil, 0, d, lambda)
 		l.state.B, l.state.X = make([]float64, d), make([]float64, d)
 		l.played = l.state.X
 		set.Project(l.state.X, l.state.X)
 		return l, nil
 	}
 	l.state.Span, l.played = newSpan(d), make([]float64, d)
-	l.state.Factor = convex.NewCholesky(0, lambda)
+	l.state.Factor = linalg.NewCholesky(0, lambda)
 	return l, l.grow()
 }
 
@@ -124,7 +126,7 @@ func (l *CurvatureFTRL) grow() error {
 	st := &l.state
 	n, c := len(st.B), st.Span.room(st.Span.Rank)
 	if c != n {
-		st.Factor = convex.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(st.Diagonal))}
+		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(st.Diagonal))}
 		st.S = extended(st.S, n, c, st.Diagonal)
 		st.B, st.X = lengthened(st.B, c), lengthened(st.X, c)
 	}
@@ -180,7 +182,8 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 		largest = max(largest, m)
 	}
 	if largest >= curvatureLimit {
-		return badArgument("gradient", "its largest value, or that of the factors, is %v: want below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value, or that of the factors, is %v: want below %v",
+			largest,
 			curvatureLimit)
 	}
 	if largest == 0 {
@@ -218,7 +221,8 @@ func (l *CurvatureFTRL) updateCurved(g []float64, mu float64) error {
 		return err
 	}
 	if largest >= curvatureLimit || mu >= curvatureLimit {
-		return badArgument("gradient", "its largest value is %v, with strong convexity %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value is %v, with strong convexity %v: want both below %v",
+			largest,
 			mu, curvatureLimit)
 	}
 	return l.step(g, 1, mu)
@@ -253,19 +257,19 @@ func (l *CurvatureFTRL) play() {
 // the sums of the step might leave the range of float64.
 func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float64) ([]float64, [][]float64, error) {
 	st := &l.state
-	size := convex.Norm2(st.B) + convex.Norm2(g) + float64(mu*convex.Norm2(st.X))
+	size := vec.Norm2(st.B) + vec.Norm2(g) + float64(mu*vec.Norm2(st.X))
 	for _, a := range factors {
-		size += float64(math.Abs(float64(root*root)*convex.Dot(a, l.played)) * convex.Norm2(a))
+		size += float64(math.Abs(float64(root*root)*vec.Dot(a, l.played)) * vec.Norm2(a))
 	}
 	if !(size < 1e300) {
-		return nil, nil, badArgument("gradient", "with points of norm %v the sums leave the range of float64",
-			convex.Norm2(st.X))
+		return nil, nil, noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
+			vec.Norm2(st.X))
 	}
 	st.Outside.Linear.add(st.Span.include(g))
-	x := convex.Norm2(st.X)
+	x := vec.Norm2(st.X)
 	for _, a := range factors {
 		if left := st.Span.include(a); left > 0 {
-			left *= float64(root*root) * convex.Norm2(a)
+			left *= float64(root*root) * vec.Norm2(a)
 			st.Outside.Linear.add(left * x)
 			st.Outside.Quadratic.add(left)
 		}
@@ -296,13 +300,14 @@ func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]floa
 		l.point[i] += float64(mu*st.X[i]) - v
 	}
 	for _, a := range factors {
-		inner := root * convex.Dot(a, st.X)
+		inner := root * vec.Dot(a, st.X)
 		for i, v := range a {
 			l.point[i] += float64(float64(inner*root) * v)
 		}
 	}
 	if !finite(maxAbs(l.point)) {
-		return badArgument("gradient", "with points of norm %v the sums leave the range of float64", convex.Norm2(st.X))
+		return noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
+			vec.Norm2(st.X))
 	}
 	if st.Gap > 0 {
 		copy(l.work, g)
@@ -355,7 +360,7 @@ func (l *CurvatureFTRL) move() error {
 	st.Factor.Solve(l.point)
 	st.Gap = 0
 	if !l.core.Contains(l.point, 0) {
-		gap, err := l.space.ArgmaxFactored(l.point, st.S, &st.Factor, st.B, l.core, curvatureTolerance)
+		gap, err := l.space.ArgmaxFactored(l.point, st.S, st.Factor.R, st.B, l.core, curvatureTolerance)
 		// else the point is the best found, and the gap says how good
 		if err != nil && noregret.CodeOf(err) != noregret.Diverged {
 			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
@@ -377,12 +382,12 @@ func (l *CurvatureFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u), nil
+	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u)), nil
 }
 
 // extra is what inexact projections and the span may cost.
 func (l *CurvatureFTRL) extra(u []float64) float64 {
-	return l.state.Slack.value() + l.state.Outside.cost(convex.Norm2(u))
+	return l.state.Slack.value() + l.state.Outside.cost(vec.Norm2(u))
 }
 
 // String describes the learner and its options in one line.

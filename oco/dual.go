@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -18,7 +20,8 @@ type dualSum struct {
 // float64.
 func (s *dualSum) room(m float64) error {
 	if s.Mass+m > math.MaxFloat64/4 {
-		return badArgument("gradient", "the sum of the subgradients' norms is %v: it leaves the range of float64",
+		return noregret.BadInputf("gradient",
+			"the sum of the subgradients' norms is %v: it leaves the range of float64",
 			s.Mass+m)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -27,7 +28,7 @@ func drawSample(seed uint64, n, d int, radius float64) sample {
 		for i := range z {
 			z[i] = r.NormFloat64()
 		}
-		scale := radius * (.3 + .7*r.Float64()) / convex.Norm2(z)
+		scale := radius * (.3 + .7*r.Float64()) / vec.Norm2(z)
 		for i := range z {
 			z[i] *= scale
 		}
@@ -107,7 +108,7 @@ func TestR5Guarantees(t *testing.T) {
 				mean, se := s.expectation(t, seeds, T, phi, ridge, l, alpha)
 				near := s.least(phi, ridge, ball)
 				for _, u := range [][]float64{near, make([]float64, d), {.5, -.25, .25}} {
-					if limit := s.risk(u, phi, ridge) + slack(convex.Dot(u, u)); mean > limit+4*se {
+					if limit := s.risk(u, phi, ridge) + slack(vec.Dot(u, u)); mean > limit+4*se {
 						t.Errorf("%s, data %d, T = %d: E F = %v ± %v is above %v", name, data+1, T, mean, se, limit)
 					}
 				}

@@ -77,7 +77,7 @@ type exactState struct {
 // NewExactFTRL plays the minimizer's points.
 func NewExactFTRL(m Minimizer) (*ExactFTRL, error) {
 	if m == nil {
-		return nil, badArgument("minimizer", "nil: want one")
+		return nil, noregret.BadInputf("minimizer", "nil: want one")
 	}
 	d := m.Set().Dim()
 	l := &ExactFTRL{m: m, d: d, point: make([]float64, d), gradient: make([]float64, d), guess: make([]float64, d)}
@@ -100,7 +100,7 @@ func (l *ExactFTRL) move(hint loss.Function) error {
 		return err
 	}
 	if !(gap >= 0) {
-		return badArgument("minimizer", "its gap is %v: want a number, at least 0", gap)
+		return noregret.BadInputf("minimizer", "its gap is %v: want a number, at least 0", gap)
 	}
 	copy(l.state.X, l.point)
 	l.state.Gap = gap
@@ -289,8 +289,7 @@ func (l *ExactFTRL) Bound(u []float64) (float64, error) {
 func (l *ExactFTRL) String() string { return l.text }
 
 // MarshalBinary implements [Snapshotter]. Losses of a user's own type, of a [ListMinimizer] or as a
-// hint, are saved by package encoding/gob and must be registered with gob.Register; it is an error
-// if they are not.
+// hint, must be registered with [RegisterLoss]; it is an error if they are not.
 func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed
@@ -303,7 +302,7 @@ func (l *ExactFTRL) MarshalBinary() ([]byte, error) {
 	st.Losses = losses
 	data, err := snapshot.Seal(snapshotMagic, l.text, &st)
 	if err != nil {
-		return nil, badArgument("hint", "it cannot be saved: %w", err)
+		return nil, noregret.BadInputf("hint", "it cannot be saved: %w", err)
 	}
 	return data, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -73,7 +74,7 @@ func TestExactFTRLGuarantee(t *testing.T) {
 					}
 				}
 				objective := func(x []float64) float64 {
-					s := weight.at(round) / 2 * convex.Dot(x, x)
+					s := weight.at(round) / 2 * vec.Dot(x, x)
 					for _, f := range losses {
 						s += f.Value(x)
 					}
@@ -134,7 +135,7 @@ func TestExactFTRLPerfectHints(t *testing.T) {
 		}
 	}
 	x1, u := l.state.X1, []float64{0, 2, 0}
-	near(t, "Bound", bound(t, l, u), 0.15*4-0.15*convex.Dot(x1, x1))
+	near(t, "Bound", bound(t, l, u), 0.15*4-0.15*vec.Dot(x1, x1))
 }
 
 // TestExactFTRLIsFTRL: on linear losses, hints included, it is FTRL and optimistic FTRL.
@@ -161,7 +162,7 @@ func TestExactFTRLIsFTRL(t *testing.T) {
 		}
 	}
 	u := []float64{0.1, -0.2, 0.5, 0}
-	near(t, "Bound", bound(t, l, u)+convex.Dot(l.state.X1, l.state.X1), bound(t, o, u)) // ψ_1 = 2·‖x‖²/2
+	near(t, "Bound", bound(t, l, u)+vec.Dot(l.state.X1, l.state.X1), bound(t, o, u)) // ψ_1 = 2·‖x‖²/2
 }
 
 // TestExactFTRLKeeps wants losses copied, so that a caller may use one again.
@@ -186,7 +187,7 @@ func TestExactFTRLKeeps(t *testing.T) {
 	}
 }
 
-// unregistered is a loss that encoding/gob does not know.
+// unregistered is a loss that is not registered with RegisterLoss.
 type unregistered struct{ *loss.SquaredDistance }
 
 // TestExactFTRLSnapshot restores losses of all kinds, summed up and in a list, and goes on with the
@@ -240,7 +241,7 @@ func TestExactFTRLSnapshot(t *testing.T) {
 	}
 	l.m.Add(unregistered{must(loss.NewSquaredDistance([]float64{1}))})
 	if _, err := l.MarshalBinary(); err == nil || !strings.Contains(err.Error(), "one cannot be saved") {
-		t.Errorf("a loss that gob does not know: %v", err)
+		t.Errorf("a loss that is not registered: %v", err)
 	}
 }
 
@@ -294,8 +295,8 @@ func TestExactFTRLRefuses(t *testing.T) {
 	}
 	before := must(l.MarshalBinary())
 	for name, f := range map[string]loss.Function{
-		"too large":          must(loss.NewSquaredDistance([]float64{1e200, 0})),
-		"squares too large":  must(loss.NewExample([]float64{1e100, 0}, 1, loss.Squared{})),
+		"too large":          must(loss.NewSquaredDistance([]float64{1e301, 0})),
+		"squares too large":  must(loss.NewExample([]float64{1e160, 0}, 1, loss.Squared{})),
 		"of other dimension": must(loss.NewLinear([]float64{1})),
 	} {
 		if err := l.UpdateLoss(f); err == nil {

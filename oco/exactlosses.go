@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
@@ -33,10 +35,10 @@ func NewListMinimizer(name string, set convex.Set, psi func(t int, x []float64) 
 	oracle Oracle,
 ) (*ListMinimizer, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if oracle == nil {
-		return nil, badArgument("oracle", "nil: want a function")
+		return nil, noregret.BadInputf("oracle", "nil: want a function")
 	}
 	if psi == nil {
 		psi = func(int, []float64) (float64, float64) { return 0, 0 }
@@ -66,12 +68,12 @@ func (m *ListMinimizer) Minimize(dst []float64, t int, hint loss.Function) (gap 
 // String implements [Minimizer].
 func (m *ListMinimizer) String() string { return fmt.Sprintf("list(%s, %v)", m.name, m.set) }
 
-// MarshalBinary implements [Minimizer]. It is an error if encoding/gob does not know a loss's type,
-// see gob.Register.
+// MarshalBinary implements [Minimizer]. It is an error if a loss's type is neither of package loss
+// nor registered with [RegisterLoss].
 func (m *ListMinimizer) MarshalBinary() ([]byte, error) {
 	data, err := snapshot.Seal(snapshotMagic, m.String(), &m.losses)
 	if err != nil {
-		return nil, badArgument("losses", "one cannot be saved: %w", err)
+		return nil, noregret.BadInputf("losses", "one cannot be saved: %w", err)
 	}
 	return data, nil
 }
@@ -95,6 +97,25 @@ func remakeAll(losses []loss.Function, d int) error {
 	return nil
 }
 
+// RegisterLoss names the type of f, a loss of a user's own, so that [ListMinimizer] and [ExactFTRL]
+// can save losses of that type in snapshots. Call it from an init function, with the value or
+// pointer that is given to the learner and a name that no other package uses, such as the import
+// path and the type's name.
+//
+// A type that implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler] writes itself.
+// Of any other, the exported fields are saved: numbers, text, vectors and structs of these, and
+// losses whose types are registered too. It is an error if the name or the type is registered
+// otherwise. Snapshots that were written before version 2 need the type in [gob.Register] as well.
+func RegisterLoss(name string, f loss.Function) error {
+	if f == nil {
+		return noregret.BadInputf("loss", "nil: a loss is required")
+	}
+	if err := snapshot.Register(name, f); err != nil {
+		return noregret.BadInputf("loss", "it cannot be registered: %w", err)
+	}
+	return nil
+}
+
 func init() {
 	// Losses in snapshots carry their type's name.
 	for _, f := range []any{
@@ -108,8 +129,12 @@ func init() {
 		loss.Quantile{},
 		loss.LogLoss{},
 	} {
-		// With the import path: a program may have a package loss of its own.
-		gob.RegisterName("github.com/noregret/noregret/loss."+reflect.Indirect(reflect.ValueOf(f)).Type().Name(), f)
+		name := reflect.Indirect(reflect.ValueOf(f)).Type().Name()
+		if err := snapshot.Register("loss."+name, f); err != nil {
+			panic(err) // no other package uses these names
+		}
+		// Snapshots of version 1, by encoding/gob, have the import path in the name.
+		gob.RegisterName("github.com/noregret/noregret/loss."+name, f)
 	}
 }
 

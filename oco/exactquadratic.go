@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -34,7 +35,7 @@ type quadratics struct {
 // NewQuadraticMinimizer minimizes over set with weights c_t.
 func NewQuadraticMinimizer(set convex.Set, weight Weight) (*QuadraticMinimizer, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := weight.validate(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (m *QuadraticMinimizer) Set() convex.Set { return m.set }
 // Regularizer implements [Minimizer].
 func (m *QuadraticMinimizer) Regularizer(t int, x []float64) (value, strongConvexity float64) {
 	c := m.weight.at(t)
-	return float64(c / 2 * convex.Dot(x, x)), c
+	return float64(c / 2 * vec.Dot(x, x)), c
 }
 
 // String implements [Minimizer].
@@ -63,10 +64,10 @@ func (m *QuadraticMinimizer) String() string {
 const mostCondition = 1e13
 
 // Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared
-// where they enter as squares, above 1e140; sums that leave the range of float64 over the
-// regularizer's weight; squared losses of predictions in a dimension above 1,024, which would take
-// d² numbers, or whose squares are in all more than 1e13 times the regularizer's weight, with which
-// the matrix is singular to rounding; and weights that fall.
+// where they enter as squares, above 1e140, those of linear losses above 1e300; sums that leave the
+// range of float64 over the regularizer's weight; squared losses of predictions in a dimension
+// above 1,024, which would take d² numbers, or whose squares are in all more than 1e13 times the
+// regularizer's weight, with which the matrix is singular to rounding; and weights that fall.
 func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	if err := m.weight.rises(t); err != nil {
 		return err
@@ -74,6 +75,10 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	q, d := coefficients(f), len(m.sum.B)
 	c := m.sum.Rho + m.weight.at(t)
 	trace := q.squares
+	most, dense := 1e140, q.squares > 0 || m.sum.A != nil
+	if q.linear && !dense {
+		most = 1e300
+	}
 	if m.sum.A != nil {
 		for i := range d {
 			trace += m.sum.A[i*d+i]
@@ -81,17 +86,23 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	}
 	switch {
 	case !q.quadratic:
-		return badArgument("loss", "%T: want a quadratic function", f)
+		return noregret.BadInputf("loss", "%T: want a quadratic function", f)
 	case q.squares > 0 && d > denseUpTo:
-		return badArgument("loss", "the squared loss of a prediction in dimension %d: want at most %d", d, denseUpTo)
-	case !(q.size <= 1e140):
-		return badArgument("loss", "its coefficients are of size %v: want at most 1e140", q.size)
+		return noregret.BadInputf("loss", "the squared loss of a prediction in dimension %d: want at most %d", d,
+			denseUpTo)
+	case !(q.size <= most):
+		return noregret.BadInputf("loss", "its coefficients are of size %v: want at most %v", q.size, most)
+	case dense && !(maxAbs(m.sum.B)+2*q.size <= 1e150):
+		return noregret.BadInputf("loss", "the sums of all losses' coefficients are of size %v: want at most 1e150 "+
+			"beside squared losses of predictions", maxAbs(m.sum.B)+2*q.size)
 	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
-		return badArgument("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, leave "+
+		return noregret.BadInputf("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, "+
+			"leave "+
 			"the range of float64", c)
 	case trace > mostCondition*c:
-		return badArgument("loss", "the squares of all predictions' features sum to %v, beside a regularizer of "+
-			"weight %v: want at most %v times it", trace, c, mostCondition)
+		return noregret.BadInputf("loss",
+			"the squares of all predictions' features sum to %v, beside a regularizer of "+
+				"weight %v: want at most %v times it", trace, c, mostCondition)
 	}
 	return nil
 }
@@ -99,6 +110,7 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 // magnitudes are what the coefficients of a loss come to.
 type magnitudes struct {
 	quadratic bool
+	linear    bool
 	size      float64 // the largest, squared where it enters as a square
 	squares   float64 // Σz² of a prediction's features
 	rho       float64
@@ -107,16 +119,16 @@ type magnitudes struct {
 func coefficients(f loss.Function) magnitudes {
 	switch f := f.(type) {
 	case *loss.Linear:
-		return magnitudes{quadratic: true, size: maxAbs(f.C)}
+		return magnitudes{quadratic: true, linear: true, size: maxAbs(f.C)}
 	case *loss.SquaredDistance:
 		return magnitudes{quadratic: true, size: maxAbs(f.C), rho: 2}
 	case *loss.Example:
 		_, ok := f.Loss.(loss.Squared)
 		z := maxAbs(f.Z)
-		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: convex.Dot(f.Z, f.Z)}
+		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: vec.Dot(f.Z, f.Z)}
 	case *loss.Ridge:
 		q := coefficients(f.F)
-		q.size, q.rho = max(f.Lambda, q.size), q.rho+f.Lambda
+		q.size, q.rho, q.linear = max(f.Lambda, q.size), q.rho+f.Lambda, false
 		return q
 	}
 	return magnitudes{}

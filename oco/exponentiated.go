@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -48,7 +50,7 @@ type hedgeState struct {
 // nonnegative and sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
 func NewExponentiatedGradient(d int, prior []float64, eta float64) (*ExponentiatedGradient, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if err := positive("eta", eta); err != nil {
 		return nil, err
@@ -84,12 +86,12 @@ func priorOn(d int, prior []float64) ([]float64, error) {
 	var s sum
 	for i, v := range prior {
 		if v < 0 {
-			return nil, badArgument(fmt.Sprintf("prior[%d]", i), "%v: want a number, at least 0", v)
+			return nil, noregret.BadInputf(fmt.Sprintf("prior[%d]", i), "%v: want a number, at least 0", v)
 		}
 		s.add(v)
 	}
 	if math.Abs(s.value()-1) > 1e-12 {
-		return nil, badArgument("prior", "it sums to %v: want 1 within 1e-12", s.value())
+		return nil, noregret.BadInputf("prior", "it sums to %v: want 1 within 1e-12", s.value())
 	}
 	return slices.Clone(prior), nil
 }
@@ -119,7 +121,8 @@ func (l *ExponentiatedGradient) Update(g []float64) error {
 		return err
 	}
 	if q := (l.state.Dual.Mass + largest) * l.eta; !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the subgradients' norms times η is %v: it leaves the range of "+
+		return noregret.BadInputf("gradient", "the sum of the subgradients' norms times η is %v: it leaves the range "+
+			"of "+
 			"float64", q)
 	}
 	x := l.Predict()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -310,7 +311,7 @@ func TestN11Hedge(t *testing.T) {
 			if i == 1 {
 				nearVector(t, "C5 x_2", x, []float64{1. / 13, 9. / 13, 3. / 13})
 			}
-			total += convex.Dot(g, x)
+			total += vec.Dot(g, x)
 			before := a.Lambda()
 			if err := a.Update(g); err != nil {
 				t.Fatal(err)
@@ -395,7 +396,7 @@ func TestN17Optimistic(t *testing.T) {
 		case 3:
 			nearVector(t, "x_4", l.Predict(), []float64{-.625, -.75, .625})
 		}
-		total += convex.Dot(g, l.Predict())
+		total += vec.Dot(g, l.Predict())
 		if err := l.Update(g); err != nil {
 			t.Fatal(err)
 		}
@@ -453,7 +454,7 @@ func TestN15OnlineNewtonStep(t *testing.T) {
 	for i, g := range g4 {
 		x := append([]float64(nil), l.Predict()...)
 		xs = append(xs, x)
-		total += convex.Dot(g, x)
+		total += vec.Dot(g, x)
 		before := l.state.Spent.value()
 		if err := l.Update(g); err != nil {
 			t.Fatal(err)

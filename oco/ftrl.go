@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/noregret/noregret/convex"
@@ -16,6 +18,7 @@ import (
 type Weight struct {
 	c, power float64
 	f        func(t int) float64
+	horizon  int // the number of rounds that c is tuned for, 0 for any
 	name     string
 }
 
@@ -46,21 +49,27 @@ func (w Weight) at(t int) float64 {
 
 func (w Weight) validate() error {
 	if w.name == "" {
-		return badArgument("weight", "the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
+		return noregret.BadInputf("weight",
+			"the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
 	}
 	if c := w.at(1); !(c >= 1e-300 && c <= 1e300) {
-		return badArgument("weight", "%v in round 1: want a number from 1e-300 to 1e300", c)
+		return noregret.BadInputf("weight", "%v in round 1: want a number from 1e-300 to 1e300", c)
 	}
 	return nil
 }
 
-// rises refuses a schedule that falls after round t, or leaves its range.
+// rises refuses a schedule that falls after round t, leaves its range, or has ended before.
 func (w Weight) rises(t int) error {
+	if w.horizon > 0 && t > w.horizon {
+		return noregret.BadInputf("round", "%d: the weight is tuned for %d rounds, and promises nothing after them", t,
+			w.horizon)
+	}
 	if w.f == nil {
 		return nil
 	}
 	if now, next := w.at(t), w.at(t+1); !(next >= now && next <= 1e300) {
-		return badArgument("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule up to "+
+		return noregret.BadInputf("weight", "%s is %v in round %d and %v in the next: want a nondecreasing schedule "+
+			"up to "+
 			"1e300", w.name, now, t, next)
 	}
 	return nil
@@ -76,7 +85,8 @@ func (w Weight) room(s *dualSum, m float64) error {
 		return err
 	}
 	if q := (s.Mass + m) / w.at(s.T+1); !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the subgradients' norms over the regularizer's weight is %v: it "+
+		return noregret.BadInputf("gradient", "the sum of the subgradients' norms over the regularizer's weight is "+
+			"%v: it "+
 			"leaves the range of float64", q)
 	}
 	return nil
@@ -138,14 +148,14 @@ const (
 // map's domain; nil is the minimizer of ψ.
 func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if err := weight.validate(); err != nil {
 		return nil, err
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
-		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
 	l := &FTRL{reg: reg, weight: weight, lambda: lambda, dual: norm.Dual(), point: make([]float64, d)}
@@ -160,7 +170,8 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 			return nil, err
 		}
 		if !reg.Map().Interior(x) {
-			return nil, badArgument("center", "%s: it is not in the interior of the domain of %v", brief(x), reg.Map())
+			return nil, noregret.BadInputf("center", "%s: it is not in the interior of the domain of %v", brief(x),
+				reg.Map())
 		}
 		l.center, l.shift = x, make([]float64, d)
 		reg.Map().Gradient(l.shift, x)
@@ -340,7 +351,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.entropic && !l.state.Below {
 		spent = min(spent, l.state.Local.value())
 	}
-	return float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2), nil
+	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2)), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -37,9 +39,12 @@ type FTRLProximalOptions struct {
 	L1, L2 float64
 }
 
+// ftrlProximalState holds n_i as N_i·2^(2·Exp_i). Exp is nil as long as all subgradients are of
+// moderate size.
 type ftrlProximalState struct {
 	T      int
 	Z, N   []float64
+	Exp    []int32
 	Center []float64 // Σ σ·x
 	Square sum       // Σ σ·x²
 	Spent  sum       // Σ g²/((β+√n)/A+l2)
@@ -48,7 +53,7 @@ type ftrlProximalState struct {
 // NewFTRLProximal plays on ℝ^d.
 func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if err := positive("A", options.A); err != nil {
 		return nil, err
@@ -61,7 +66,7 @@ func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) 
 		value float64
 	}{{"L1", options.L1}, {"L2", options.L2}} {
 		if !(p.value >= 0) || !finite(p.value) {
-			return nil, badArgument(p.name, "%v: want a finite number, at least 0", p.value)
+			return nil, noregret.BadInputf(p.name, "%v: want a finite number, at least 0", p.value)
 		}
 	}
 	l := &FTRLProximal{options: options, point: make([]float64, d)}
@@ -77,7 +82,16 @@ func (l *FTRLProximal) Dim() int { return len(l.point) }
 func (l *FTRLProximal) Rounds() int { return l.state.T }
 
 // At implements [SparseLearner].
-func (l *FTRLProximal) At(i int) float64 { return l.at(i, math.Sqrt(l.state.N[i])) }
+func (l *FTRLProximal) At(i int) float64 { return l.at(i, l.root(i)) }
+
+// root is √n_i.
+func (l *FTRLProximal) root(i int) float64 {
+	r := math.Sqrt(l.state.N[i])
+	if l.state.Exp != nil {
+		r = math.Ldexp(r, int(l.state.Exp[i]))
+	}
+	return r
+}
 
 func (l *FTRLProximal) at(i int, root float64) float64 {
 	o := &l.options
@@ -98,26 +112,27 @@ func (l *FTRLProximal) Predict() []float64 {
 	return l.point
 }
 
-// squareLimit bounds the subgradients of FTRLProximal: the squares are summed as they are, for
-// speed.
+// squareLimit is the largest value whose square is summed as it is.
 const squareLimit = 1e140
 
-// Update implements [Learner]. Values of 1e140 and above are refused, as squares are summed without
-// a scale.
+// Update implements [Learner].
 func (l *FTRLProximal) Update(g []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {
 		return err
 	}
-	if largest >= squareLimit {
-		return badArgument("gradient", "its largest value is %v: want below %v", largest, squareLimit)
-	}
 	var square, spent float64
-	for i, v := range g {
-		if v != 0 {
-			sq, sp := l.step(i, v)
-			square += sq
-			spent += sp
+	if l.state.Exp != nil || largest >= squareLimit {
+		if square, spent, err = l.extreme(nil, g); err != nil {
+			return err
+		}
+	} else {
+		for i, v := range g {
+			if v != 0 {
+				sq, sp := l.step(i, v)
+				square += sq
+				spent += sp
+			}
 		}
 	}
 	l.end(square, spent)
@@ -130,15 +145,18 @@ func (l *FTRLProximal) UpdateSparse(g Sparse) error {
 	if err != nil {
 		return err
 	}
-	if largest >= squareLimit {
-		return badArgument("gradient", "its largest value is %v: want below %v", largest, squareLimit)
-	}
 	var square, spent float64
-	for k, i := range g.Index {
-		if v := g.Value[k]; v != 0 {
-			sq, sp := l.step(int(i), v)
-			square += sq
-			spent += sp
+	if l.state.Exp != nil || largest >= squareLimit {
+		if square, spent, err = l.extreme(g.Index, g.Value); err != nil {
+			return err
+		}
+	} else {
+		for k, i := range g.Index {
+			if v := g.Value[k]; v != 0 {
+				sq, sp := l.step(int(i), v)
+				square += sq
+				spent += sp
+			}
 		}
 	}
 	l.end(square, spent)
@@ -172,6 +190,71 @@ func (l *FTRLProximal) step(i int, v float64) (square, spent float64) {
 	return float64(pull * x), v * v / ((o.Beta+next)/o.A + o.L2)
 }
 
+// extreme is the steps of a round with values whose squares leave the range of float64, or after
+// one. The values belong to the coordinates of index, to all in turn if it is nil. A round that
+// takes z out of range is refused.
+func (l *FTRLProximal) extreme(index []uint32, values []float64) (square, spent float64, err error) {
+	st := &l.state
+	at := func(k int) int {
+		if index == nil {
+			return k
+		}
+		return int(index[k])
+	}
+	for k, v := range values {
+		if s := l.extremeStep(at(k), v); !finite(s.z) || !finite(s.center) {
+			return 0, 0, noregret.BadInputf("gradient", "its value %v at %d takes the state out of the range of "+
+				"float64", v, at(k))
+		}
+	}
+	if st.Exp == nil {
+		st.Exp = make([]int32, len(st.Z))
+	}
+	for k, v := range values {
+		if v != 0 {
+			i := at(k)
+			s := l.extremeStep(i, v)
+			st.Z[i], st.N[i], st.Exp[i], st.Center[i] = s.z, s.n, s.exp, s.center
+			square += s.square
+			spent += s.spent
+		}
+	}
+	return square, spent, nil
+}
+
+// proximalStep is the state of a coordinate after a step, and what the step adds to the sums of the
+// bound.
+type proximalStep struct {
+	z, n, center  float64
+	exp           int32
+	square, spent float64
+}
+
+// extremeStep is step with n_i scaled by a power of two. It changes nothing.
+func (l *FTRLProximal) extremeStep(i int, v float64) proximalStep {
+	o, st := &l.options, &l.state
+	n, e := st.N[i], 0
+	if st.Exp != nil {
+		e = int(st.Exp[i])
+	}
+	x := l.At(i)
+	if k := math.Ilogb(v); math.Abs(v) >= squareLimit && k > e {
+		n, e = math.Ldexp(n, 2*(e-k)), k
+	}
+	y := math.Ldexp(v, -e)
+	s := float64(y * y)
+	before, after := math.Sqrt(n), math.Sqrt(n+s)
+	var pull float64
+	if s > 0 && x != 0 {
+		pull = math.Ldexp(s/(after+before)/o.A, e) * x
+	}
+	next := math.Ldexp(after, e)
+	return proximalStep{
+		z: st.Z[i] + (v - pull), n: n + s, center: st.Center[i] + pull, exp: int32(e),
+		square: float64(pull * x), spent: v / ((o.Beta+next)/o.A + o.L2) * v,
+	}
+}
+
 // Bound implements [Bounder].
 func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
@@ -182,15 +265,18 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 	for i, v := range u {
 		norm1.add(math.Abs(v))
 		norm2.add(v * v)
-		a, b := float64(v*v*math.Sqrt(st.N[i])/o.A), float64(2*st.Center[i]*v)
+		a, b := float64(v*v*l.root(i)/o.A), float64(2*st.Center[i]*v)
 		pull.add(a)
 		pull.add(-b)
 		size.add(a + math.Abs(b))
 	}
 	// What may cancel is given back, so that the bound stays one.
 	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
-	return float64(o.L1*norm1.value()) + float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) +
-		float64(st.Spent.value()/2), nil
+	b := float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2)
+	if o.L1 > 0 { // ‖u‖₁ may be +Inf
+		b += float64(o.L1 * norm1.value())
+	}
+	return orInf(b), nil
 }
 
 // String describes the learner and its options in one line.
@@ -205,6 +291,9 @@ func (l *FTRLProximal) MarshalBinary() ([]byte, error) {
 func (l *FTRLProximal) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *ftrlProximalState) error {
+		if len(s.Exp) != 0 && len(s.Exp) != l.Dim() {
+			return snapshot.Bad("it is damaged: it has %d exponents for dimension %d", len(s.Exp), l.Dim())
+		}
 		return checkState(l.Dim(), s.T, s.Z, s.N, s.Center)
 	})
 }

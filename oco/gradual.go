@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/loss"
@@ -38,7 +40,8 @@ type gradualState struct {
 	Dual   dualSum
 	Last   []float64 // ∇l_{t−1}(x_{t−1})
 	LastX  []float64 // x_{t−1}
-	Change sum       // Σ v
+	Change sum       // Σ v, divided by 2^(2·Exp)
+	Exp    int       // 0 unless squares leave the range of float64
 	Lambda float64   // λ_{t−1}
 	Spent  sum       // ‖∇l_1‖²/λ_1 + Σ (2/λ_t)·v_t
 }
@@ -47,21 +50,21 @@ type gradualState struct {
 // 0 and lipschitz L above 0.
 func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*GradualFTRL, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if !(smoothness >= 0) || !finite(smoothness) {
-		return nil, badArgument("smoothness", "%v: want a finite number, at least 0", smoothness)
+		return nil, noregret.BadInputf("smoothness", "%v: want a finite number, at least 0", smoothness)
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
 	if !finite(max(8*smoothness*smoothness, 4*lipschitz*lipschitz)) {
-		return nil, badArgument("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
+		return nil, noregret.BadInputf("smoothness", "%v, and lipschitz %v: their squares leave the range of float64",
 			smoothness, lipschitz)
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda >= 1) {
-		return nil, badArgument("regularizer", "%v is %v-strongly convex: want at least 1", reg, lambda)
+		return nil, noregret.BadInputf("regularizer", "%v is %v-strongly convex: want at least 1", reg, lambda)
 	}
 	d := reg.Set().Dim()
 	l := &GradualFTRL{
@@ -83,7 +86,13 @@ func (l *GradualFTRL) Dim() int { return len(l.point) }
 func (l *GradualFTRL) Rounds() int { return l.state.Dual.T }
 
 // Lambda is λ_t, the weight of the running round: it depends on v_2, ..., v_{t−1}.
-func (l *GradualFTRL) Lambda() float64 { return math.Sqrt(l.base + l.state.Change.value()) }
+func (l *GradualFTRL) Lambda() float64 {
+	st := &l.state
+	if st.Exp != 0 {
+		return math.Ldexp(math.Sqrt(math.Ldexp(l.base, -2*st.Exp)+st.Change.value()), st.Exp)
+	}
+	return math.Sqrt(l.base + st.Change.value())
+}
 
 // Predict implements [Learner].
 func (l *GradualFTRL) Predict() []float64 {
@@ -118,10 +127,10 @@ func (l *GradualFTRL) UpdateLoss(f loss.Function) error {
 // checkLoss refuses a loss of another dimension.
 func checkLoss(f loss.Function, d int) error {
 	if f == nil {
-		return badArgument("loss", "nil: want a loss")
+		return noregret.BadInputf("loss", "nil: want a loss")
 	}
 	if f.Dim() != d {
-		return badArgument("loss", "its dimension is %d, the learner's %d", f.Dim(), d)
+		return noregret.BadInputf("loss", "its dimension is %d, the learner's %d", f.Dim(), d)
 	}
 	return nil
 }
@@ -140,26 +149,24 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 		return err
 	}
 	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
-		return badArgument("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of float64",
+		return noregret.BadInputf("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of "+
+			"float64",
 			q)
 	}
 	st, lambda := &l.state, l.Lambda()
 	x := l.Predict()
 	if st.Dual.T == 0 {
-		n := l.dual.Of(g)
-		st.Spent.add(n * n / lambda)
+		st.Spent.add(squareOver(l.dual.Of(g), lambda))
 	} else {
 		for i, v := range previous {
 			l.work[i] = v - st.Last[i]
 		}
 		n := l.dual.Of(l.work)
-		v := float64(n * n)
-		if !finite(st.Change.value() + v) {
-			return badArgument("gradient", "the change of the gradients, %v, leaves the range of float64 when squared",
-				n)
+		if !finite(n) {
+			return noregret.BadInputf("gradient", "the change of the gradients leaves the range of float64")
 		}
-		st.Spent.add(2 * v / lambda)
-		st.Change.add(v)
+		st.Spent.add(2 * squareOver(n, lambda))
+		st.addChange(n)
 	}
 	st.Lambda = lambda
 	copy(st.LastX, x)
@@ -167,6 +174,27 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	st.Dual.take(g, largest)
 	l.fresh = false
 	return nil
+}
+
+// squareOver is n²/c, in the form that overflows only where the result does.
+func squareOver(n, c float64) float64 {
+	if n > 0x1p480 {
+		return n / c * n
+	}
+	return n * n / c
+}
+
+// addChange adds n² to Σ v.
+func (s *gradualState) addChange(n float64) {
+	if n > 0x1p480 || s.Exp != 0 {
+		if e := math.Ilogb(n); n > 0x1p480 && e > s.Exp {
+			shift := 2 * (s.Exp - e)
+			s.Change.S, s.Change.C = math.Ldexp(s.Change.S, shift), math.Ldexp(s.Change.C, shift)
+			s.Exp = e
+		}
+		n = math.Ldexp(n, -s.Exp)
+	}
+	s.Change.add(float64(n * n))
 }
 
 // Bound implements [Bounder].

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/loss"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Bounds and rates against direct evaluations of their formulas: what an inequality between regret
@@ -21,12 +24,12 @@ func TestC12HintIsRemoved(t *testing.T) {
 		if err := l.Hint(hints); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "x_1 with a hint", l.Predict()[0], -hints[0]*min(1, 2/convex.Norm2(hints)))
+		near(t, "x_1 with a hint", l.Predict()[0], -hints[0]*min(1, 2/vec.Norm2(hints)))
 		var spent float64
 		for k, g := range g4 {
 			if k > 0 {
 				nearVector(t, "x after the hinted round", l.Predict(), plain.Predict())
-				spent += convex.Dot(g, g) / math.Sqrt(float64(k+1))
+				spent += vec.Dot(g, g) / math.Sqrt(float64(k+1))
 			} else {
 				for i, v := range g {
 					spent += (v - hints[i]) * (v - hints[i])
@@ -98,7 +101,7 @@ func TestC7FTRLProximalBound(t *testing.T) {
 			u[i] = r.NormFloat64()
 		}
 		n := make([]float64, d)
-		want := o.L1*convex.L1.Of(u) + (o.Beta/o.A+o.L2)*convex.Dot(u, u)/2
+		want := o.L1*convex.L1.Of(u) + (o.Beta/o.A+o.L2)*vec.Dot(u, u)/2
 		for range 30 {
 			g := gradient(r, "gaussian", 1, u, false)
 			for i, v := range l.Predict() {
@@ -217,7 +220,12 @@ func TestB3Tuned(t *testing.T) {
 // when all losses are ±L; losses in [0, 1] with η = √(8·ln d/T) have √(T·ln d/2).
 func TestE21TunedRates(t *testing.T) {
 	const d, rounds, L = 10, 128, 3.
-	p := Problem{Set: simplex(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: L}
+	p := Problem{
+		Set: simplex(d), Rounds: rounds,
+		Facts: loss.Facts{
+			Lipschitz: math.Inf(1), LipschitzInf: L,
+		},
+	}
 	vertex := make([]float64, d)
 	vertex[4] = 1
 	for _, name := range []string{"eg", "mirror-descent"} {
@@ -248,10 +256,10 @@ func TestE21TunedRates(t *testing.T) {
 			}
 		}
 		g[worst] = 1
-		if convex.Sum(g) == d {
+		if vec.Sum(g) == d {
 			g[d-1] = 0
 		}
-		paid += convex.Dot(g, l.Predict())
+		paid += vec.Dot(g, l.Predict())
 		for i, v := range g {
 			sum[i] += v
 		}
@@ -380,14 +388,14 @@ func TestR4Slack(t *testing.T) {
 		g := gradient(r, "gaussian", 1, l.Predict(), false)
 		a := gradient(r, "gaussian", 1, l.Predict(), false)
 		if gap := l.Gap(); gap > 0 {
-			slack += 2 * (gap + math.Sqrt(convex.Dot(g, gauss(s, g))*2*gap))
+			slack += 2 * (gap + math.Sqrt(vec.Dot(g, gauss(s, g))*2*gap))
 		}
 		for i := range s {
 			for j := range s {
 				s[i][j] += a[i] * a[j]
 			}
 		}
-		spent += convex.Dot(g, gauss(s, g))
+		spent += vec.Dot(g, gauss(s, g))
 		if err := l.UpdateFactors(g, a); err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +433,7 @@ func TestC2BallNorm(t *testing.T) {
 		}
 		g := make([]float64, 3)
 		g[i] = v
-		if err := l.UpdateSparse(Sparse{[]uint32{uint32(i)}, []float64{v}}); err != nil {
+		if err := l.UpdateSparse(Sparse{Index: []uint32{uint32(i)}, Value: []float64{v}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := dense.Update(g); err != nil {

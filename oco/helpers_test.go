@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -46,7 +47,7 @@ func play(t *testing.T, l Learner, gs [][]float64) (xs [][]float64, total float6
 	for _, g := range gs {
 		x := append([]float64(nil), l.Predict()...)
 		xs = append(xs, x)
-		total += convex.Dot(g, x)
+		total += vec.Dot(g, x)
 		if err := l.Update(g); err != nil {
 			t.Fatal(err)
 		}

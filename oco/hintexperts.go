@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -19,6 +22,7 @@ type HintExperts struct {
 	hints   [][]float64
 	mean    []float64
 	losses  []float64
+	scale   int // the experts' losses are divided by 2^(2·scale); 0 unless squares leave the range
 	given   bool
 }
 
@@ -26,7 +30,7 @@ type HintExperts struct {
 // learner's theorem.
 func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
 	if learner == nil || norm == nil {
-		return nil, badArgument("learner", "nil: want a learner and a norm")
+		return nil, noregret.BadInputf("learner", "nil: want a learner and a norm")
 	}
 	experts, err := NewAdaHedge(k, 0)
 	if err != nil {
@@ -51,7 +55,7 @@ func (l *HintExperts) Rounds() int { return l.experts.Rounds() }
 // Hints sets the strategies' hints for the running round.
 func (l *HintExperts) Hints(hints [][]float64) error {
 	if len(hints) != len(l.hints) {
-		return badArgument("hints", "there are %d for %d strategies", len(hints), len(l.hints))
+		return noregret.BadInputf("hints", "there are %d for %d strategies", len(hints), len(l.hints))
 	}
 	for k, h := range hints {
 		if err := checkFinite(fmt.Sprintf("hints[%d]", k), h, l.Dim()); err != nil {
@@ -85,6 +89,7 @@ func (l *HintExperts) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
+	var top float64
 	for k, h := range l.hints {
 		for i, v := range g {
 			if l.mean[i] = v; l.given {
@@ -92,17 +97,37 @@ func (l *HintExperts) Update(g []float64) error {
 			}
 		}
 		n := l.norm.Of(l.mean)
-		if l.losses[k] = float64(n * n); !finite(l.losses[k]) {
-			return badArgument("gradient", "its distance %v to hint %d leaves the range of float64 when squared", n, k)
+		if !finite(n) {
+			return noregret.BadInputf("gradient", "its distance to hint %d leaves the range of float64", k)
 		}
+		l.losses[k] = n
+		top = max(top, n)
+	}
+	scale := l.scale
+	if top > 0x1p480 {
+		scale = max(scale, math.Ilogb(top))
+	}
+	for k, n := range l.losses {
+		n = math.Ldexp(n, -scale)
+		l.losses[k] = float64(n * n)
+	}
+	before, theta := l.experts.state, []float64(nil)
+	if scale != l.scale { // AdaHedge is scale-free
+		theta = slices.Clone(before.Dual.Theta)
+		l.experts.rescale(2 * (l.scale - scale))
 	}
 	largest, delta, err := l.experts.admit(l.losses)
+	if err == nil {
+		err = l.learner.Update(g)
+	}
 	if err != nil {
+		if scale != l.scale {
+			l.experts.state, l.experts.fresh = before, false
+			l.experts.state.Dual.Theta = theta
+		}
 		return err
 	}
-	if err := l.learner.Update(g); err != nil {
-		return err
-	}
+	l.scale = scale
 	l.given = false
 	l.experts.take(l.losses, largest, delta)
 	return nil
@@ -121,16 +146,17 @@ type hintExpertsState struct {
 	Learner, Experts []byte
 	Hints            [][]float64
 	Given            bool
+	Scale            int
 }
 
 // String describes the learner and its options in one line.
 func (l *HintExperts) String() string {
-	return fmt.Sprintf("hint-experts(%v, %d)", l.learner, len(l.hints))
+	return fmt.Sprintf("hint-experts(%s, %d)", kindOf(l.learner), len(l.hints))
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.
 func (l *HintExperts) MarshalBinary() ([]byte, error) {
-	s := hintExpertsState{Hints: l.hints, Given: l.given}
+	s := hintExpertsState{Hints: l.hints, Given: l.given, Scale: l.scale}
 	var err error
 	if s.Learner, err = marshalInner(l.learner); err != nil {
 		return nil, err
@@ -163,6 +189,6 @@ func (l *HintExperts) UnmarshalBinary(data []byte) error {
 	if err := l.experts.UnmarshalBinary(s.Experts); err != nil {
 		return errors.Join(err, unmarshalInner(l.learner, before))
 	}
-	l.hints, l.given = s.Hints, s.Given
+	l.hints, l.given, l.scale = s.Hints, s.Given, s.Scale
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -141,8 +143,10 @@ func TestI16Permutation(t *testing.T) {
 		return w
 	}
 	p := Problem{
-		Rounds: 40, Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcaveMu: .1,
-		SquaredDistance: true,
+		Rounds: 40,
+		Facts: loss.Facts{
+			Lipschitz: lipschitz, LipschitzInf: lipschitz, StrongConvexity: 1, ExpConcavity: .1, SquaredDistance: true,
+		},
 	}
 	for _, set := range []convex.Set{
 		space(5), simplex(5), must(convex.NewCube(5, -1, 1)),
@@ -246,8 +250,8 @@ func TestT2OneStep(t *testing.T) {
 					t.Fatal(err)
 				}
 				eta := inverseSqrt(round + 1)
-				left := eta * (convex.Dot(g, x) - convex.Dot(g, u))
-				right := (distanceSquared(x, u)-distanceSquared(l.Predict(), u))/2 + eta*eta*convex.Dot(g, g)/2
+				left := eta * (vec.Dot(g, x) - vec.Dot(g, u))
+				right := (distanceSquared(x, u)-distanceSquared(l.Predict(), u))/2 + eta*eta*vec.Dot(g, g)/2
 				if left > right+1e-12*(1+distanceSquared(x, u)) {
 					t.Fatalf("T.2 on %v: %v > %v", set, left, right)
 				}
@@ -268,7 +272,7 @@ func TestT6MirrorStep(t *testing.T) {
 			if err := l.Update(g); err != nil {
 				t.Fatal(err)
 			}
-			left := .3 * (convex.Dot(g, x) - convex.Dot(g, u))
+			left := .3 * (vec.Dot(g, x) - vec.Dot(g, u))
 			right := convex.KL(u, x) - convex.KL(u, l.Predict()) + .3*.3*maxAbs(g)*maxAbs(g)/2
 			if left > right+1e-12 {
 				t.Fatalf("T.6: %v > %v", left, right)
@@ -337,7 +341,7 @@ func TestSquaresRange(t *testing.T) {
 
 func TestT10LogDeterminant(t *testing.T) {
 	zs := [][]float64{{1, .5}, {-.5, 1}, {.25, -1}, {1, 1}}
-	c := convex.NewCholesky(2, 1)
+	c := linalg.NewCholesky(2, 1)
 	var total float64
 	for _, z := range zs {
 		before := c.LogDet()
@@ -361,7 +365,7 @@ func TestI11Cholesky(t *testing.T) {
 			s[i] = make([]float64, d)
 			s[i][i] = .5
 		}
-		c := convex.NewCholesky(d, .5)
+		c := linalg.NewCholesky(d, .5)
 		for _, g := range gs {
 			c.Add(append([]float64(nil), g...))
 			for i := range s {
@@ -463,7 +467,7 @@ func TestR11HintExperts(t *testing.T) {
 				}
 			}
 			g := []float64{math.Sin(float64(round) / 30), math.Cos(float64(round) / 30), .01 * r.NormFloat64()}
-			regret += convex.Dot(g, l.Predict())
+			regret += vec.Dot(g, l.Predict())
 			for i, v := range g {
 				sum[i] += v
 			}

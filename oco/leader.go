@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -36,7 +38,7 @@ type meanLeaderState struct {
 // NewMeanLeader plays in set, first start; nil is the projection of the origin.
 func NewMeanLeader(set convex.Set, start []float64) (*MeanLeader, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	x, err := startIn(set, start)
 	if err != nil {
@@ -78,7 +80,7 @@ func (l *MeanLeader) UpdateTarget(y []float64) error {
 	st := &l.state
 	for i, v := range y {
 		if !finite(2 * (v - st.Mean[i])) {
-			return badArgument(fmt.Sprintf("target[%d]", i),
+			return noregret.BadInputf(fmt.Sprintf("target[%d]", i),
 				"%v: its distance to the mean %v leaves the range of float64", v, st.Mean[i])
 		}
 	}
@@ -103,7 +105,7 @@ func (l *MeanLeader) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return l.state.Spent.value(), nil
+	return orInf(l.state.Spent.value()), nil
 }
 
 // String describes the learner and its options in one line.

@@ -47,11 +47,8 @@ type Snapshotter interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Sparse is a vector of few nonzeros: Value[k] at Index[k], indices ascending and unique.
-type Sparse struct {
-	Index []uint32
-	Value []float64
-}
+// Sparse is a sparse subgradient, as losses yield it.
+type Sparse = loss.Sparse
 
 // SparseLearner is a learner whose round costs O(nnz) for a subgradient of nnz nonzeros, exactly
 // equal to the dense form.
@@ -67,7 +64,7 @@ type SparseLearner interface {
 // Curved is a learner that makes use of each loss's strong convexity.
 type Curved interface {
 	Learner
-	// UpdateCurved is Update for a loss that is mu-strongly convex, mu ≥ 0.
+	// UpdateCurved is Update for a loss that is mu-strongly convex in the Euclidean norm, mu ≥ 0.
 	UpdateCurved(g []float64, mu float64) error
 }
 
@@ -93,16 +90,19 @@ type LossLearner interface {
 }
 
 // The magic line of this package's snapshots; the digit is their version.
-const snapshotMagic = "noregret-oco-1\n"
+const snapshotMagic = "noregret-oco-2\n"
 
-// badArgument is the error for a constructor's argument.
-func badArgument(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
+// checkMu refuses a constant of strong convexity that is negative or not finite.
+func checkMu(mu float64) error {
+	if !(mu >= 0) || !finite(mu) {
+		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
+	}
+	return nil
 }
 
 func positive(place string, v float64) error {
 	if !(v > 0) || !finite(v) {
-		return badArgument(place, "%v: want a finite number above 0", v)
+		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -67,12 +68,12 @@ func TestT1BeTheLeader(t *testing.T) {
 				if err := linear.Update(c); err != nil {
 					t.Fatal(err)
 				}
-				paid += convex.Dot(c, linear.Predict())
+				paid += vec.Dot(c, linear.Predict())
 				for i, v := range c {
 					sum[i] += v
 				}
 			}
-			if end := convex.Dot(sum, linear.Predict()); paid > end+1e-9*(1+float64(n)) {
+			if end := vec.Dot(sum, linear.Predict()); paid > end+1e-9*(1+float64(n)) {
 				t.Fatalf("linear leader on %v: %v is above %v", set, paid, end)
 			}
 		}
@@ -105,8 +106,8 @@ func TestT4LStar(t *testing.T) {
 			for i := range z {
 				z[i] = r.NormFloat64()
 			}
-			M = max(M, convex.Dot(z, z)) // ½(⟨z,x⟩−y)² is ‖z‖²-smooth on all of ℝ^d
-			f := must(loss.NewExample(z, convex.Dot(z, centre)+.01*noise*r.NormFloat64(), loss.Squared{}))
+			M = max(M, vec.Dot(z, z)) // ½(⟨z,x⟩−y)² is ‖z‖²-smooth on all of ℝ^d
+			f := must(loss.NewExample(z, vec.Dot(z, centre)+.01*noise*r.NormFloat64(), loss.Squared{}))
 			fs = append(fs, f)
 			paid += f.Value(l.Predict())
 			if err := l.UpdateLoss(f); err != nil {
@@ -163,7 +164,7 @@ func TestT8StronglyConvex(t *testing.T) {
 		bottom, _ := f(least)
 		x, y := draw(), draw()
 		fx, gx := f(x)
-		if limit := convex.Dot(gx, gx) / (2 * mu); fx-bottom > limit*(1+1e-12)+1e-12 {
+		if limit := vec.Dot(gx, gx) / (2 * mu); fx-bottom > limit*(1+1e-12)+1e-12 {
 			t.Fatalf("Corollary 7.6: %v > %v", fx-bottom, limit)
 		}
 		for _, phi := range []loss.Scalar{loss.HingeLoss{}, loss.LogisticLoss{}, loss.SquaredHingeLoss{}} {
@@ -245,7 +246,7 @@ func TestT7RegretEquality(t *testing.T) {
 			theta := make([]float64, l.Dim())
 			// F_k, with ψ_k = c_k·(ψ − min ψ).
 			F := func(k int, x []float64) float64 {
-				return weight.at(k)*(reg.Map().Value(x)-reg.Min()) - convex.Dot(theta, x)
+				return weight.at(k)*(reg.Map().Value(x)-reg.Min()) - vec.Dot(theta, x)
 			}
 			u := pointIn(r, reg.Set())
 			for i, v := range l.Predict() { // inside, where ψ is finite
@@ -256,12 +257,12 @@ func TestT7RegretEquality(t *testing.T) {
 				x := slices.Clone(l.Predict())
 				at := F(k, x)
 				for _, v := range [][]float64{u, pointIn(r, reg.Set())} {
-					if f := F(k, v); at > f+1e-9*(1+math.Abs(f)+math.Abs(convex.Dot(theta, x))) {
+					if f := F(k, v); at > f+1e-9*(1+math.Abs(f)+math.Abs(vec.Dot(theta, x))) {
 						t.Fatalf("%v: F_%d is %v at its point and %v at %v", reg, k, at, f, v)
 					}
 				}
 				g := gradient(r, kind, k, x, true)
-				regret += convex.Dot(g, x) - convex.Dot(g, u)
+				regret += vec.Dot(g, x) - vec.Dot(g, u)
 				for i, v := range g {
 					theta[i] -= v
 				}
@@ -269,9 +270,9 @@ func TestT7RegretEquality(t *testing.T) {
 					t.Fatal(err)
 				}
 				next := l.Predict()
-				term := at - F(k+1, next) + convex.Dot(g, x)
+				term := at - F(k+1, next) + vec.Dot(g, x)
 				right += term
-				scale := 1 + math.Abs(at) + math.Abs(convex.Dot(theta, next)) + weight.at(k)*math.Abs(reg.Min())
+				scale := 1 + math.Abs(at) + math.Abs(vec.Dot(theta, next)) + weight.at(k)*math.Abs(reg.Min())
 				size += scale
 				dual := norm.Dual().Of(g)
 				stability := dual*dual/(2*lambda*weight.at(k)) +
@@ -381,8 +382,8 @@ func TestI12RidgeShrunk(t *testing.T) {
 		b := make([]float64, d)
 		for k := range n {
 			z := gradient(r, kind, k, b, true)
-			ridge := convex.Dot(z, gauss(s, b))
-			shrink := 1 + convex.Dot(z, gauss(s, z))
+			ridge := vec.Dot(z, gauss(s, b))
+			shrink := 1 + vec.Dot(z, gauss(s, z))
 			for i := range s {
 				for j := range s {
 					s[i][j] += z[i] * z[j]

@@ -1,6 +1,10 @@
 package oco
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+)
 
 // coordinate is all that an update of one coordinate touches, side by side for the cache.
 type coordinate struct {
@@ -71,11 +75,11 @@ const rebaseBelow = 1e-4
 func NewLinearDescent(dim int, biasFeature, radius float64) (*LinearDescent, error) {
 	switch {
 	case dim < 0:
-		return nil, badArgument("dimension", "%d: want at least 0", dim)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 0", dim)
 	case !finite(biasFeature):
-		return nil, badArgument("bias feature", "%v: want a finite number", biasFeature)
+		return nil, noregret.BadInputf("bias feature", "%v: want a finite number", biasFeature)
 	case !(radius > 0):
-		return nil, badArgument("radius", "%v: want a number above 0", radius)
+		return nil, noregret.BadInputf("radius", "%v: want a number above 0", radius)
 	}
 	l := &LinearDescent{scale: 1, biasFeature: biasFeature, radius: radius}
 	l.Grow(dim)

@@ -2,6 +2,8 @@ package oco
 
 import (
 	"fmt"
+
+	"github.com/noregret/noregret"
 )
 
 // LinearDescentState is what a [LinearDescent] remembers, to be saved.
@@ -69,7 +71,7 @@ func (s *LinearDescentState) Check() error {
 // RestoreLinearDescent takes over a state that Check passes. Continuing is bit-identical.
 func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 	if err := s.Check(); err != nil {
-		return nil, badArgument("state", "it is damaged: %w", err)
+		return nil, noregret.BadInputf("state", "it is damaged: %w", err)
 	}
 	l := &LinearDescent{
 		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // dense is the textbook form that linear must equal: dense weights, an explicit sum of all
@@ -241,7 +242,7 @@ func TestLinearDescentIsSubgradientDescent(t *testing.T) {
 			for i, x := range a.Predict() {
 				sameTo10(t, "x_t", l.Weight(i), x)
 			}
-			sameTo10(t, "‖x_t‖", l.Norm(), convex.Norm2(a.Predict()))
+			sameTo10(t, "‖x_t‖", l.Norm(), vec.Norm2(a.Predict()))
 			d := l.Products(index, value)
 			l.Accumulate(1)
 			l.Step(index, value, d, -rate(round)*slope)

@@ -1,7 +1,10 @@
 package oco
 
 import (
+	"fmt"
 	"math"
+
+	"github.com/noregret/noregret"
 
 	"github.com/noregret/noregret/loss"
 )
@@ -17,13 +20,13 @@ type Linearized struct {
 // NewLinearized wraps a learner.
 func NewLinearized(learner Learner) (*Linearized, error) {
 	if learner == nil {
-		return nil, badArgument("learner", "nil: want a learner")
+		return nil, noregret.BadInputf("learner", "nil: want a learner")
 	}
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
 
 // UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one
-// that is [Curved] is told the loss's strong convexity.
+// that is [Curved] is given the loss's strong convexity if it is known to be above 0.
 func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -33,7 +36,7 @@ func (l *Linearized) UpdateLoss(f loss.Function) error {
 	}
 	f.Subgradient(l.g, l.Predict())
 	if curved, ok := l.Learner.(Curved); ok {
-		if c, ok := f.(loss.Curvature); ok {
+		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
 			return curved.UpdateCurved(l.g, c.StrongConvexity())
 		}
 	}
@@ -63,10 +66,22 @@ func (l *Linearized) MarshalBinary() ([]byte, error) { return marshalInner(l.Lea
 // UnmarshalBinary implements [Snapshotter].
 func (l *Linearized) UnmarshalBinary(data []byte) error { return unmarshalInner(l.Learner, data) }
 
+// String describes the learner and its options in one line.
+func (l *Linearized) String() string { return fmt.Sprintf("linearized(%s)", kindOf(l.Learner)) }
+
+// kindOf describes a learner inside another, for the kind of its snapshot: by its String method,
+// which must not depend on the state, or by its type and dimension if it has none.
+func kindOf(l Learner) string {
+	if s, ok := l.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T(%d)", l, l.Dim())
+}
+
 func marshalInner(l Learner) ([]byte, error) {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return nil, badArgument("learner", "%v cannot be saved", l)
+		return nil, noregret.BadInputf("learner", "%s cannot be saved: it is no Snapshotter", kindOf(l))
 	}
 	return s.MarshalBinary()
 }
@@ -74,7 +89,7 @@ func marshalInner(l Learner) ([]byte, error) {
 func unmarshalInner(l Learner, data []byte) error {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return badArgument("learner", "%v cannot be restored", l)
+		return noregret.BadInputf("learner", "%s cannot be restored: it is no Snapshotter", kindOf(l))
 	}
 	return s.UnmarshalBinary(data)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -27,7 +29,7 @@ type linearLeaderState struct {
 // NewLinearLeader plays in a bounded set, first start; nil is the projection of the origin.
 func NewLinearLeader(set convex.Set, start []float64) (*LinearLeader, error) {
 	if set == nil || math.IsInf(set.Diameter(), 1) {
-		return nil, badArgument("set", "%v: want a bounded set", set)
+		return nil, noregret.BadInputf("set", "%v: want a bounded set", set)
 	}
 	x, err := startIn(set, start)
 	if err != nil {

@@ -64,7 +64,7 @@ func (l *MeanHint) VarianceBound(u []float64, lipschitz, variance float64) (floa
 	}
 	penalty := l.scale * max(l.base.reg.Map().Value(u)-l.base.reg.Min(), 0)
 	logs := 4 * lipschitz * lipschitz * (1 + portable.Log(float64(l.Rounds())))
-	return float64(penalty) + (float64(logs)+variance)/(2*l.base.lambda*l.scale), nil
+	return orInf(float64(penalty) + (float64(logs)+variance)/(2*l.base.lambda*l.scale)), nil
 }
 
 // String describes the learner and its options in one line.

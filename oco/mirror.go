@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -23,6 +25,12 @@ import (
 // unbounded, as for negative entropy on the whole simplex, a decreasing rate has no guarantee, and
 // fails (Remark 6.16): use [FTRL].
 //
+// With [StronglyConvex]: (1/2λ)·Σ η_t‖g_t‖*², for losses that are μ_t-strongly convex relative to
+// ψ, l_t(u) ≥ l_t(x) + ⟨g, u − x⟩ + μ_t·B_ψ(u; x) (the telescoping sum of Theorem 4.7 with
+// B_ψ in place of ½‖·‖²). UpdateCurved takes strong convexity in the Euclidean norm, like every
+// [Curved] learner, and divides it by the smoothness of ψ, as B_ψ(u; x) ≤ (M/2)‖u − x‖₂²;
+// UpdateRelative takes it relative to ψ.
+//
 // A round costs two mirror maps, O(d) for most; memory is O(d).
 type MirrorDescent struct {
 	reg        convex.Regularizer
@@ -31,9 +39,46 @@ type MirrorDescent struct {
 	start      []float64
 	lambda     float64
 	dual       convex.Norm
+	smooth     float64 // M with B_ψ(u; x) ≤ (M/2)‖u − x‖₂², +Inf if none is known
 	state      subgradientState
 	next       []float64
 	text       string
+}
+
+// Smooth is a mirror map that is smooth in the Euclidean norm. [MirrorDescent] needs it to use the
+// strong convexity of losses in that norm. The quadratic maps of package convex need not have it.
+type Smooth interface {
+	// Smoothness is the least known M with B_ψ(x; y) ≤ (M/2)‖x − y‖₂², +Inf if there is none.
+	Smoothness() float64
+}
+
+// smoothness is the M of [Smooth] for a map, +Inf if none is known.
+func smoothness(psi convex.MirrorMap) float64 {
+	if s, ok := psi.(Smooth); ok {
+		return s.Smoothness()
+	}
+	d := psi.Dim()
+	column := make([]float64, d)
+	switch psi.(type) {
+	case *convex.Quadratic:
+		return 1
+	case *convex.DiagonalQuadratic:
+		for i := range column {
+			column[i] = 1
+		}
+		psi.Gradient(column, column) // the diagonal
+		return largest(column)
+	case *convex.MatrixQuadratic:
+		var top float64 // ‖S‖∞, at least the largest eigenvalue
+		for i := range d {
+			clear(column)
+			column[i] = 1
+			psi.Gradient(column, column)
+			top = max(top, convex.L1.Of(column))
+		}
+		return top * (1 + 0x1p-40) // rounding of the columns
+	}
+	return math.Inf(1)
 }
 
 // NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
@@ -42,13 +87,13 @@ type MirrorDescent struct {
 // unknown for others.
 func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, divergence float64) (*MirrorDescent, error) {
 	if reg == nil {
-		return nil, badArgument("regularizer", "nil: want a regularizer")
+		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
 	if err := rate.validate(); err != nil {
 		return nil, err
 	}
 	if !(divergence >= 0) {
-		return nil, badArgument("divergence", "%v: want a number, at least 0", divergence)
+		return nil, noregret.BadInputf("divergence", "%v: want a number, at least 0", divergence)
 	}
 	set, psi := reg.Set(), reg.Map()
 	if start == nil {
@@ -60,7 +105,8 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 		return nil, err
 	}
 	if !psi.Interior(x) {
-		return nil, badArgument("start", "%s: it is not in the interior of the domain of %v, where steps are defined",
+		return nil, noregret.BadInputf("start", "%s: it is not in the interior of the domain of %v, where steps are "+
+			"defined",
 			brief(x), psi)
 	}
 	if _, ok := psi.(*convex.Quadratic); ok && divergence == 0 {
@@ -71,11 +117,17 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
-		return nil, badArgument("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
 	}
 	l := &MirrorDescent{
 		reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(),
-		next: make([]float64, len(x)),
+		smooth: math.Inf(1), next: make([]float64, len(x)),
+	}
+	if rate.kind == stronglyConvexRate {
+		if l.smooth = smoothness(psi); !(l.smooth > 0) {
+			return nil, noregret.BadInputf("regularizer", "%v: its smoothness is %v, which must be above 0", reg,
+				l.smooth)
+		}
 	}
 	l.state.X = slices.Clone(x)
 	l.text = fmt.Sprintf("mirror-descent(%v, rate=%v, start=%s, divergence=%v)", reg, rate, digest(x), divergence)
@@ -94,11 +146,32 @@ func (l *MirrorDescent) Predict() []float64 { return l.state.X }
 // Update implements [Learner].
 func (l *MirrorDescent) Update(g []float64) error { return l.update(g, -1) }
 
-// UpdateCurved implements [Curved] for a loss that is mu-strongly convex with respect to ψ; rates
-// other than [StronglyConvex] take no notice of mu.
+// UpdateCurved implements [Curved] for a loss that is mu-strongly convex in the Euclidean norm, and
+// so mu/M-strongly convex relative to an M-smooth ψ. For a map of unknown smoothness the rate's own
+// constant is used, and the round is refused if that is 0. Rates other than [StronglyConvex] ignore
+// mu.
 func (l *MirrorDescent) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
+	}
+	if l.rate.kind != stronglyConvexRate {
+		return l.update(g, -1)
+	}
+	if math.IsInf(l.smooth, 1) {
+		if l.rate.a == 0 && mu > 0 {
+			return noregret.BadInputf("mu", "%v: it is in the Euclidean norm, in which %v is not smooth, so nothing "+
+				"follows for the divergence; use UpdateRelative", mu, l.reg.Map())
+		}
+		return l.update(g, -1)
+	}
+	return l.update(g, mu/l.smooth)
+}
+
+// UpdateRelative is Update for a loss that is mu-strongly convex relative to ψ, mu ≥ 0: l(u) ≥ l(x)
+// + ⟨g, u − x⟩ + mu·B_ψ(u; x) for all u in the set. Rates other than [StronglyConvex] ignore mu.
+func (l *MirrorDescent) UpdateRelative(g []float64, mu float64) error {
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -108,29 +181,43 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 	if err != nil {
 		return err
 	}
-	s, e := squareOf(l.dual.Of(g))
+	s, e := l.squareOfDual(g, largest)
 	eta, st, err := l.rate.next(l.state.Rate, s, e, mu)
 	if err != nil {
 		return err
 	}
-	if largest != 0 && eta != 0 {
+	if largest != 0 && !eta.zero() {
 		x := l.state.X
 		l.reg.Map().Gradient(l.next, x)
 		for i, v := range g {
-			l.next[i] -= float64(eta * v)
+			l.next[i] -= eta.of(v)
 		}
 		if !finite(maxAbs(l.next)) {
-			return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.reg.Argmax(l.next, l.next)
 		if !finite(maxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
-			return badArgument("gradient", "the step with η = %v ends on the boundary of the domain of %v; take a "+
-				"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
+			return noregret.BadInputf("gradient",
+				"the step with η = %v ends on the boundary of the domain of %v; take a "+
+					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
 		}
 		l.state.X, l.next = l.next, x
 	}
 	l.state.Rate = st
 	return nil
+}
+
+// squareOfDual is ‖g‖*² as s·2^(2e), for a g of the largest absolute value m.
+func (l *MirrorDescent) squareOfDual(g []float64, m float64) (s float64, e int) {
+	const small = 0x1p-960 // below, norms are denormal
+	if m == 0 || m > small {
+		return squareOf(l.dual.Of(g))
+	}
+	for i, v := range g {
+		l.next[i] = v / small
+	}
+	s, e = squareOf(l.dual.Of(l.next))
+	return s, e - 960
 }
 
 // Bound implements [Bounder].
@@ -146,7 +233,7 @@ func (l *MirrorDescent) Bound(u []float64) (float64, error) {
 	case l.rate.kind == constantRate:
 		return orInf(l.reg.Map().Divergence(u, l.start)/l.rate.a + spent), nil
 	case l.rate.kind == stronglyConvexRate:
-		return spent, nil
+		return orInf(spent), nil
 	}
 	return orInf(float64(l.divergence*st.Rise.value()) + spent), nil
 }

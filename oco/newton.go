@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -61,7 +64,7 @@ func (l *OnlineNewtonStep) Update(g []float64) error {
 	case err != nil:
 		return err
 	case largest*max(math.Sqrt(l.mu), 1) >= curvatureLimit:
-		return badArgument("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
+		return noregret.BadInputf("gradient", "its largest value is %v, times √μ = %v: want both below %v", largest,
 			math.Sqrt(l.mu), curvatureLimit)
 	case largest == 0:
 		l.state.T++
@@ -89,7 +92,7 @@ func (l *OnlineNewtonStep) Bound(u []float64) (float64, error) {
 	}
 	// Outside of the span, if there is one, the determinants agree.
 	logs := (l.state.Factor.LogDet() - float64(float64(l.state.Factor.D)*portable.Log(l.lambda))) / (2 * l.mu)
-	return max(sharp, float64(l.lambda/2*convex.Dot(u, u))+float64(logs)+l.extra(u)), nil
+	return orInf(max(sharp, float64(l.lambda/2*vec.Dot(u, u))+float64(logs)+l.extra(u))), nil
 }
 
 // SharpBound is that of [CurvatureFTRL], (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), which Bound

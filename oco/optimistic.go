@@ -115,7 +115,7 @@ func (l *OptimisticFTRL) Bound(u []float64) (float64, error) {
 		return 0, nil
 	}
 	penalty := l.weight.at(l.state.Dual.T) * max(l.reg.Map().Value(u)-l.reg.Min(), 0)
-	return float64(penalty) + l.state.Spent.value()/(2*l.lambda), nil
+	return orInf(float64(penalty) + l.state.Spent.value()/(2*l.lambda)), nil
 }
 
 // String describes the learner and its options in one line.

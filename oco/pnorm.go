@@ -3,6 +3,8 @@ package oco
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 )
@@ -37,7 +39,8 @@ func NewPNorm(d int, p, eta float64) (*FTRL, error) {
 // NewPNormTuned is [NewPNorm] with q = 2·ln d (2 for d < 3) and the rate for the given number of
 // rounds, for ‖g_t‖∞ ≤ lipschitz and comparators with ‖u‖₁ near alpha: regret at most ½(‖u‖₁²/α +
 // α)·L·√T·√(q−1)·d^{1/q}, for d ≥ 3 at most ½(‖u‖₁²/α + α)·L·√T·√(2e·ln d), nearly that of
-// exponentiated gradient, without a simplex.
+// exponentiated gradient, without a simplex. An update after the last round is an error, as the
+// bound is void from there on.
 func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
@@ -46,7 +49,7 @@ func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 		return nil, err
 	}
 	if rounds < 1 {
-		return nil, badArgument("rounds", "%d: want at least 1", rounds)
+		return nil, noregret.BadInputf("rounds", "%d: want at least 1", rounds)
 	}
 	q := 2.0
 	if d >= 3 {
@@ -54,5 +57,10 @@ func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 	}
 	p := q / (q - 1)
 	eta := alpha * math.Sqrt(p-1) / (lipschitz * portable.Exp(portable.Log(float64(d))/q) * math.Sqrt(float64(rounds)))
-	return NewPNorm(d, p, eta)
+	l, err := NewPNorm(d, p, eta)
+	if err != nil {
+		return nil, err
+	}
+	l.weight.horizon = rounds
+	return l, nil
 }

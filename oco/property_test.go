@@ -12,6 +12,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -65,7 +66,7 @@ func gradient(r *random.Source, kind string, t int, x []float64, bounded bool) [
 			}
 		}
 	}
-	if n := convex.Norm2(g); bounded && n > lipschitz {
+	if n := vec.Norm2(g); bounded && n > lipschitz {
 		for i := range g {
 			g[i] *= lipschitz / n * (1 - 1e-15)
 		}
@@ -99,7 +100,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	for _, set := range setsFor(r, d) {
 		for _, known := range []bool{true, false} {
 			p := Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
+				},
 			}
 			if known {
 				p.Lipschitz, p.LipschitzInf, p.Smoothness = lipschitz, lipschitz, 0
@@ -118,8 +122,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		all = append(all, arena{
 			name: fmt.Sprintf("strongly convex(%s) on %v", kind, set),
 			problem: Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
-				StrongConvexity: .7, Smoothness: math.Inf(1),
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: .7, Smoothness: math.Inf(1),
+				},
 			},
 			next: func(x []float64) loss.Function {
 				t++
@@ -128,8 +134,11 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 		}, arena{
 			name: fmt.Sprintf("squared distance on %v", set),
 			problem: Problem{
-				Set: set, Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1),
-				StrongConvexity: 2, Smoothness: 2, SquaredDistance: true,
+				Set: set, Rounds: rounds,
+				Facts: loss.Facts{
+					Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), StrongConvexity: 2, Smoothness: 2,
+					SquaredDistance: true,
+				},
 			},
 			next: func(x []float64) loss.Function {
 				t++
@@ -146,15 +155,18 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 					clear(c)
 					c[i] = s
 					_ = must(set.Minimize(x, c))
-					reach = max(reach, convex.Norm2(x))
+					reach = max(reach, vec.Norm2(x))
 				}
 			}
 			reach += diameter // any point is within the diameter of these
 			all = append(all, arena{
 				name: fmt.Sprintf("logistic on %v", set),
 				problem: Problem{
-					Set: set, Rounds: rounds, Lipschitz: 1, LipschitzInf: 1, Smoothness: .25,
-					ExpConcaveMu: ExpConcaveMu(math.Exp(-reach), 1, diameter),
+					Set: set, Rounds: rounds,
+					Facts: loss.Facts{
+						Lipschitz: 1, LipschitzInf: 1, Smoothness: .25,
+						ExpConcavity: ExpConcaveMu(math.Exp(-reach), 1, diameter),
+					},
 				},
 				next: func(x []float64) loss.Function {
 					t++
@@ -170,8 +182,10 @@ func arenas(r *random.Source, d, rounds int, kind string) []arena {
 	a := arena{
 		name: fmt.Sprintf("regression(%s)", kind), z: make([]float64, d),
 		problem: Problem{
-			Set: space(d), Rounds: rounds, Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1),
-			Features: true,
+			Set: space(d), Rounds: rounds,
+			Facts: loss.Facts{
+				Lipschitz: math.Inf(1), LipschitzInf: math.Inf(1), Smoothness: math.Inf(1), Features: true,
+			},
 		},
 	}
 	t := 0
@@ -204,7 +218,7 @@ func comparators(r *random.Source, set convex.Set, sum []float64) [][]float64 {
 		return append(us, best)
 	}
 	// An unbounded set: along −Σg, near and far.
-	n := convex.Norm2(sum)
+	n := vec.Norm2(sum)
 	for _, length := range []float64{0, .1, 1, 10, n, n / 10} {
 		u := make([]float64, d)
 		for i := range u {
@@ -465,16 +479,16 @@ func TestRefusalsChangeNothing(t *testing.T) {
 				t.Errorf("%s took the hint %v", e.Name, bad)
 			}
 			if s, ok := l.(SparseLearner); ok && len(bad) == 3 &&
-				s.UpdateSparse(Sparse{[]uint32{0, 1, 2}, bad}) == nil {
+				s.UpdateSparse(Sparse{Index: []uint32{0, 1, 2}, Value: bad}) == nil {
 				t.Errorf("%s took a sparse %v", e.Name, bad)
 			}
 		}
 		if s, ok := l.(SparseLearner); ok {
 			for _, bad := range []Sparse{
-				{[]uint32{0}, nil},
-				{[]uint32{3}, []float64{1}},
-				{[]uint32{1, 1}, []float64{1, 1}},
-				{[]uint32{2, 0}, []float64{1, 1}},
+				{Index: []uint32{0}, Value: nil},
+				{Index: []uint32{3}, Value: []float64{1}},
+				{Index: []uint32{1, 1}, Value: []float64{1, 1}},
+				{Index: []uint32{2, 0}, Value: []float64{1, 1}},
 			} {
 				if s.UpdateSparse(bad) == nil {
 					t.Errorf("%s took %v", e.Name, bad)
@@ -505,7 +519,7 @@ func TestScaleFree(t *testing.T) {
 		r := random.New(4, "scale")
 		played := 0
 		forEach(r, 4, 30, "gaussian", func(e Entry, a arena, l Learner) {
-			if !slices.Contains(scaleFree, e.Name) || a.problem.StrongConvexity != 0 || a.problem.ExpConcaveMu != 0 {
+			if !slices.Contains(scaleFree, e.Name) || a.problem.StrongConvexity != 0 || a.problem.ExpConcavity != 0 {
 				return
 			}
 			played++
@@ -547,7 +561,7 @@ func TestNoAllocations(t *testing.T) {
 		}
 		r := random.New(7, "alloc")
 		g := gradient(r, "gaussian", 1, make([]float64, 5), true)
-		sparse := Sparse{[]uint32{1, 3}, []float64{g[1], g[3]}}
+		sparse := Sparse{Index: []uint32{1, 3}, Value: []float64{g[1], g[3]}}
 		features, isVAW := l.(*VovkAzouryWarmuth)
 		round := func() {
 			_ = l.Predict()

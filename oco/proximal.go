@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -40,7 +42,7 @@ type proximalState struct {
 // NewProximalFTRL plays in set from start, nil for the projection of the origin.
 func NewProximalFTRL(set convex.Set, start []float64, rate Rate) (*ProximalFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := rate.validate(); err != nil {
 		return nil, err
@@ -76,15 +78,15 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		return err
 	}
 	st := &l.state
-	if eta == 0 { // an adaptive rate before the first subgradient that is not 0
+	if eta.zero() { // an adaptive rate before the first subgradient that is not 0
 		st.Rate = rs
 		return nil
 	}
-	sigma := 1/eta - st.Inverse
+	sigma := eta.inverse() - st.Inverse
 	if sigma < 0 {
-		if sigma < -1e-12*st.Inverse {
-			return badArgument("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one", l.rate,
-				rs.T)
+		if l.rate.kind == funcRate && sigma < -1e-12*st.Inverse {
+			return noregret.BadInputf("rate", "%v rose in round %d: proximal regularizers need a nonincreasing one",
+				l.rate, rs.T)
 		}
 		sigma = 0
 	}
@@ -94,14 +96,14 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		x := st.X[i] - l.start[i]
 		square += float64(x * x)
 		c := st.Center[i] + float64(sigma*x)
-		l.next[i] = l.start[i] + float64(eta*(c-(st.Sum[i]+v)))
+		l.next[i] = l.start[i] + eta.of(c-(st.Sum[i]+v))
 	}
 	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
-		return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+		return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
 	l.set.Project(l.next, l.next)
 	if !finite(maxAbs(l.next)) {
-		return badArgument("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
+		return noregret.BadInputf("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
 	}
 	st.Square.add(sigma * square)
 	for i, v := range g {

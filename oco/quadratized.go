@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -38,10 +40,10 @@ type quadratizedState struct {
 // mu-strongly convex, or what UpdateCurved says.
 func NewQuadratizedFTRL(set convex.Set, start []float64, mu float64) (*QuadratizedFTRL, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if !(mu >= 0) || !finite(mu) {
-		return nil, badArgument("mu", "%v: want a finite number, at least 0", mu)
+		return nil, noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)
 	}
 	x, err := startIn(set, start)
 	if err != nil {
@@ -67,8 +69,8 @@ func (l *QuadratizedFTRL) Update(g []float64) error { return l.update(g, -1) }
 
 // UpdateCurved implements [Curved].
 func (l *QuadratizedFTRL) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -91,7 +93,7 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 	case total > 0:
 		for i, v := range g {
 			if !finite(st.M[i] + (float64(mu*(st.X[i]-st.M[i]))-v)/total) {
-				return badArgument(fmt.Sprintf("gradient[%d]", i),
+				return noregret.BadInputf(fmt.Sprintf("gradient[%d]", i),
 					"%v: the step with Σμ = %v leaves the range of float64", v, total)
 			}
 		}
@@ -101,7 +103,7 @@ func (l *QuadratizedFTRL) update(g []float64, own float64) error {
 		l.set.Project(st.X, st.M)
 		st.Spent.add(math.Ldexp(s/total, 2*e))
 	case s != 0:
-		return badArgument("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", total)
+		return noregret.BadInputf("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", total)
 	}
 	st.Curved, st.Plain = curved, plain
 	st.T++
@@ -113,7 +115,7 @@ func (l *QuadratizedFTRL) Bound(u []float64) (float64, error) {
 	if inside, err := comparator(u, l.set); err != nil || !inside {
 		return math.Inf(1), err
 	}
-	return l.state.Spent.value() / 2, nil
+	return orInf(l.state.Spent.value() / 2), nil
 }
 
 // String describes the learner and its options in one line.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -45,7 +47,7 @@ func (l *RandomIterate) Update(g []float64) error {
 // learner.
 func (l *RandomIterate) Iterate() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, badArgument("iterate", "no round has been finished: there is no point to return")
+		return nil, noregret.BadInputf("iterate", "no round has been finished: there is no point to return")
 	}
 	return l.state.Mean, nil
 }

@@ -3,6 +3,8 @@ package oco
 import (
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret"
 )
 
 // Rate is a schedule of step sizes η_t for gradient and mirror descent. The step from x_t to
@@ -37,19 +39,31 @@ func Constant(eta float64) Rate {
 // is an error, as the bound is void from there on.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
-		kind: constantRate, a: scale / (lipschitz * math.Sqrt(float64(rounds))), horizon: rounds,
+		kind: constantRate, a: ratio(scale, lipschitz*math.Sqrt(float64(rounds))), horizon: rounds,
 		name: fmt.Sprintf("fixed-horizon(%v,%v,%d)", scale, lipschitz, rounds),
 	}
+}
+
+// ratio is a/b for positive a and b, and NaN, which is no step size, for others.
+func ratio(a, b float64) float64 {
+	if !(a > 0) || !(b > 0) {
+		return math.NaN()
+	}
+	return a / b
 }
 
 // InverseSqrt is η_t = scale/(lipschitz·√t), scale = D for regret (3/2)·D·L·√T at every T (Orabona
 // 2019, section 5.1).
 func InverseSqrt(scale, lipschitz float64) Rate {
-	return Rate{kind: inverseSqrtRate, a: scale / lipschitz, name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz)}
+	return Rate{
+		kind: inverseSqrtRate, a: ratio(scale, lipschitz),
+		name: fmt.Sprintf("inverse-sqrt(%v,%v)", scale, lipschitz),
+	}
 }
 
 // StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
-// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9).
+// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9). In
+// [MirrorDescent] mu is the strong convexity relative to ψ.
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}
 }
@@ -73,18 +87,18 @@ func (r Rate) String() string { return r.name }
 func (r Rate) validate() error {
 	switch {
 	case r.kind == 0:
-		return badArgument("rate", "the zero Rate is no schedule; make one with Constant, FixedHorizon, ...")
+		return noregret.BadInputf("rate", "the zero Rate is no schedule; make one with Constant, FixedHorizon, ...")
 	case r.kind == funcRate:
 		if r.f == nil {
-			return badArgument("rate", "RateFunc without a function")
+			return noregret.BadInputf("rate", "RateFunc without a function")
 		}
 		return nil
 	case r.horizon < 0:
-		return badArgument("rate", "%v: want at least 1 round", r)
+		return noregret.BadInputf("rate", "%v: want at least 1 round", r)
 	case r.kind == stronglyConvexRate && r.a == 0:
 		return nil // every round brings its own through UpdateCurved
 	case !(r.a > 0) || !finite(r.a):
-		return badArgument("rate", "%v: want a positive finite step size", r)
+		return noregret.BadInputf("rate", "%v: want a positive finite step size", r)
 	}
 	return nil
 }
@@ -98,18 +112,48 @@ type rateState struct {
 	Q       squares // Σ‖g‖²
 	Curved  sum     // Σμ of the rounds that brought their own
 	Plain   int     // the number of rounds that did not
-	LastEta float64
-	Rise    sum // Σ (1/η_t − 1/η_{t−1})₊
-	Spent   sum // Σ η_t‖g_t‖²
+	LastEta float64 // +Inf for one above the largest float64
+	Rise    sum     // Σ (1/η_t − 1/η_{t−1})₊
+	Spent   sum     // Σ η_t‖g_t‖²
 }
 
+// stepSize is a step size Eta·2^Exp. Exp is 0 unless the step size is too large for a float64.
+type stepSize struct {
+	Eta float64
+	Exp int
+}
+
+// zero reports that there is no step: the rate is adaptive and all subgradients so far were 0.
+func (s stepSize) zero() bool { return s.Eta == 0 }
+
+// of is the step η·v. An Exp other than 0 scales v first, which is exact for the small v that need
+// it.
+func (s stepSize) of(v float64) float64 {
+	if s.Exp != 0 {
+		v = math.Ldexp(v, s.Exp)
+	}
+	return float64(s.Eta * v)
+}
+
+// inverse is 1/η.
+func (s stepSize) inverse() float64 {
+	if s.Exp != 0 {
+		return math.Ldexp(1/s.Eta, -s.Exp)
+	}
+	return 1 / s.Eta
+}
+
+// String is η, for error messages.
+func (s stepSize) String() string { return fmt.Sprint(math.Ldexp(s.Eta, s.Exp)) }
+
 // next returns η_t for a subgradient of squared norm s·2^(2e), and the state after the round. mu <
-// 0 means the schedule's own. An η_t too large for a float64 (the subgradients so far are below
-// 1e-300) is an error.
-func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateState, error) {
+// 0 means the schedule's own.
+func (r Rate) next(st rateState, s float64, e int, mu float64) (stepSize, rateState, error) {
+	var none stepSize
 	st.T++
 	if r.horizon > 0 && st.T > r.horizon {
-		return 0, st, badArgument("round", "%d: the rate is tuned for %d rounds, and promises nothing after them", st.T,
+		return none, st, noregret.BadInputf("round",
+			"%d: the rate is tuned for %d rounds, and promises nothing after them", st.T,
 			r.horizon)
 	}
 	st.Q.add(s, e)
@@ -132,7 +176,8 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 		case s == 0:
 			eta = 0
 		default:
-			return 0, st, badArgument("mu", "%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", m)
+			return none, st, noregret.BadInputf("mu",
+				"%v: no loss so far is strongly convex, so the step 1/Σμ is infinite", m)
 		}
 	case adaptiveRate:
 		// One division by the root, not a product with its inverse, and exact under scaling by
@@ -140,14 +185,15 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 		if root := st.Q.root(); root > 0 {
 			eta = r.a / root
 			if !finite(eta) {
-				return 0, st, badArgument("gradient",
-					"its norm, and those of all before it, are below %v: too small to scale steps by", root)
+				return r.huge(st, s, e)
 			}
 		}
 	case funcRate:
 		eta = r.f(st.T)
 		if !(eta > 0) || !finite(eta) {
-			return 0, st, badArgument("rate", "%v is %v in round %d: want a positive finite step size", r, eta, st.T)
+			return none, st, noregret.BadInputf("rate", "%v is %v in round %d: want a positive finite step size", r,
+				eta,
+				st.T)
 		}
 	}
 	if eta > 0 {
@@ -159,5 +205,20 @@ func (r Rate) next(st rateState, s float64, e int, mu float64) (float64, rateSta
 		st.LastEta = eta
 		st.Spent.add(math.Ldexp(eta*s, 2*e))
 	}
-	return eta, st, nil
+	return stepSize{Eta: eta}, st, nil
+}
+
+// huge is next for an adaptive rate whose step size is above the largest float64, because all
+// subgradients so far are below 1e-300 or so.
+func (r Rate) huge(st rateState, s float64, e int) (stepSize, rateState, error) {
+	root := math.Sqrt(st.Q.Sum)
+	size := stepSize{Eta: r.a / root, Exp: -st.Q.Exp}
+	var last float64 // 1/η_{t−1}; that of +Inf counts as 0, which makes the bound larger
+	if st.LastEta > 0 {
+		last = 1 / st.LastEta
+	}
+	st.Rise.add(max(size.inverse()-last, 0))
+	st.LastEta = math.Inf(1)
+	st.Spent.add(math.Ldexp(float64(size.Eta*s), 2*e+size.Exp))
+	return size, st, nil
 }

@@ -4,10 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/loss"
+
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // TestR4Curvature plays losses ½‖x − c‖²_A with A = Σ a_k·a_kᵀ, whose quadratic bounds are exact,
@@ -50,7 +53,7 @@ func TestR4Curvature(t *testing.T) {
 				}
 				regret += px*px/2 - pu*pu/2
 				size += px*px + pu*pu
-				ax := convex.Dot(a, x)
+				ax := vec.Dot(a, x)
 				for i := range a {
 					g[i] += px * a[i]
 					b[i] += a[i] * ax
@@ -80,7 +83,7 @@ func TestS2Oracle(t *testing.T) {
 		d := len(gs[0])
 		var q float64
 		for _, g := range gs {
-			q += convex.Dot(g, g)
+			q += vec.Dot(g, g)
 		}
 		if q == 0 {
 			return
@@ -89,19 +92,19 @@ func TestS2Oracle(t *testing.T) {
 		for i := range u {
 			u[i] = r.NormFloat64()
 		}
-		l := descent(space(d), nil, Constant(convex.Norm2(u)/math.Sqrt(q)))
+		l := descent(space(d), nil, Constant(vec.Norm2(u)/math.Sqrt(q)))
 		var regret float64
 		for _, g := range gs {
-			regret += convex.Dot(g, l.Predict()) - convex.Dot(g, u)
+			regret += vec.Dot(g, l.Predict()) - vec.Dot(g, u)
 			if err := l.Update(g); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if b := convex.Norm2(u) * math.Sqrt(q); regret > b*(1+1e-9) {
+		if b := vec.Norm2(u) * math.Sqrt(q); regret > b*(1+1e-9) {
 			t.Fatalf("regret %v is above %v", regret, b)
 		}
-		if b := must(l.Bound(u)); math.Abs(b-convex.Norm2(u)*math.Sqrt(q)) > 1e-9*b {
-			t.Fatalf("the bound is %v, want %v", b, convex.Norm2(u)*math.Sqrt(q))
+		if b := must(l.Bound(u)); math.Abs(b-vec.Norm2(u)*math.Sqrt(q)) > 1e-9*b {
+			t.Fatalf("the bound is %v, want %v", b, vec.Norm2(u)*math.Sqrt(q))
 		}
 	})
 }
@@ -116,8 +119,8 @@ func TestR12Conjugate(t *testing.T) {
 		var paid, q float64
 		sum := make([]float64, len(gs[0]))
 		for _, g := range gs {
-			paid += convex.Dot(g, l.Predict())
-			q += convex.Dot(g, g)
+			paid += vec.Dot(g, l.Predict())
+			q += vec.Dot(g, g)
 			for i, v := range g {
 				sum[i] += v
 			}
@@ -126,7 +129,7 @@ func TestR12Conjugate(t *testing.T) {
 			}
 		}
 		// ψ_T(u) = ‖u‖²/(2η) + ηQ/2 has ψ_T*(θ) = η‖θ‖²/2 − ηQ/2.
-		if right := -(eta*convex.Dot(sum, sum)/2 - eta*q/2); paid > right+1e-9*(1+math.Abs(right)) {
+		if right := -(eta*vec.Dot(sum, sum)/2 - eta*q/2); paid > right+1e-9*(1+math.Abs(right)) {
 			t.Fatalf("loss %v is above %v", paid, right)
 		}
 	})
@@ -135,8 +138,10 @@ func TestR12Conjugate(t *testing.T) {
 // TestSinglePoint: on a set of one point everybody stays there.
 func TestSinglePoint(t *testing.T) {
 	p := Problem{
-		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20, Lipschitz: 2, LipschitzInf: 2,
-		StrongConvexity: 1, ExpConcaveMu: .1, SquaredDistance: true,
+		Set: must(convex.NewBox([]float64{.3, -1}, []float64{.3, -1})), Rounds: 20,
+		Facts: loss.Facts{
+			Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 1, ExpConcavity: .1, SquaredDistance: true,
+		},
 	}
 	r := random.New(3, "point")
 	played := 0

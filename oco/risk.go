@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/loss"
 )
@@ -36,7 +38,7 @@ func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (
 	hi := 1
 	for !good(hi) {
 		if hi >= 1<<60 {
-			return 0, badArgument("epsilon", "%v is not reached in 2^60 rounds", epsilon)
+			return 0, noregret.BadInputf("epsilon", "%v is not reached in 2^60 rounds", epsilon)
 		}
 		hi *= 2
 	}
@@ -60,7 +62,7 @@ func ValidationSlack(candidates, samples int, delta float64) (float64, error) {
 		return 0, err
 	}
 	if candidates < 1 {
-		return 0, badArgument("candidates", "%d: want at least 1", candidates)
+		return 0, noregret.BadInputf("candidates", "%d: want at least 1", candidates)
 	}
 	return 2 * math.Sqrt(2*portable.Log(2*float64(candidates)/delta)/float64(samples)), nil
 }
@@ -81,10 +83,10 @@ func Select(risks []float64) (int, error) {
 
 func checkConfidence(rounds int, delta float64) error {
 	if rounds < 1 {
-		return badArgument("rounds", "%d: want at least 1", rounds)
+		return noregret.BadInputf("rounds", "%d: want at least 1", rounds)
 	}
 	if !(delta > 0 && delta < 1) {
-		return badArgument("delta", "%v: want a probability in (0, 1)", delta)
+		return noregret.BadInputf("delta", "%v: want a probability in (0, 1)", delta)
 	}
 	return nil
 }
@@ -100,7 +102,8 @@ func TrainValidate(learner Learner, train, validate []loss.Function) (point []fl
 		return nil, 0, err
 	}
 	if len(train) == 0 || len(validate) == 0 {
-		return nil, 0, badArgument("samples", "%d to train and %d to validate: want at least one of each", len(train),
+		return nil, 0, noregret.BadInputf("samples", "%d to train and %d to validate: want at least one of each",
+			len(train),
 			len(validate))
 	}
 	for i, f := range validate {

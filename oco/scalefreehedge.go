@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
@@ -36,13 +38,14 @@ type scaleFreeState struct {
 // 2^(−1/4)·√(ln d)).
 func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if alpha == 0 {
 		alpha = max(4, math.Sqrt(portable.Log(float64(d))/math.Sqrt2))
 	}
 	if !(alpha >= 4) || !finite(alpha) {
-		return nil, badArgument("alpha", "%v: want a finite number, at least 4; for less there is no guarantee", alpha)
+		return nil, noregret.BadInputf("alpha", "%v: want a finite number, at least 4; for less there is no guarantee",
+			alpha)
 	}
 	l := &ScaleFreeHedge{
 		alpha: alpha, point: make([]float64, d),

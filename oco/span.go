@@ -3,8 +3,8 @@ package oco
 import (
 	"math"
 
-	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // denseUpTo is the dimension up to which the second-order learners hold their d×d matrices. Above
@@ -38,7 +38,14 @@ func (o *outside) cost(u float64) float64 {
 	if u == 0 {
 		return 0
 	}
-	return float64(u*o.Linear.value()) + float64(u*u*o.Quadratic.value())
+	var cost float64
+	if v := o.Linear.value(); v > 0 {
+		cost += float64(u * v)
+	}
+	if v := o.Quadratic.value(); v > 0 { // u² may be +Inf
+		cost += float64(u * u * v)
+	}
+	return cost
 }
 
 func (o *outside) valid() bool { return o.Linear.value() >= 0 && o.Quadratic.value() >= 0 }
@@ -74,17 +81,17 @@ func (s *span) include(v []float64) (left float64) {
 	for i := range s.work {
 		s.work[i] *= scale
 	}
-	whole := convex.Norm2(s.work)
+	whole := vec.Norm2(s.work)
 	for range 2 {
 		for k := range s.Rank {
 			q := s.Q[k*s.D : (k+1)*s.D]
-			c := convex.Dot(q, s.work)
+			c := vec.Dot(q, s.work)
 			for i, x := range q {
 				s.work[i] -= float64(c * x)
 			}
 		}
 	}
-	n := convex.Norm2(s.work)
+	n := vec.Norm2(s.work)
 	if n <= insideUpTo*whole {
 		return n / scale
 	}
@@ -99,7 +106,7 @@ func (s *span) include(v []float64) (left float64) {
 // coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).
 func (s *span) coordinates(dst, v []float64) {
 	for k := range s.Rank {
-		dst[k] = convex.Dot(s.Q[k*s.D:(k+1)*s.D], v)
+		dst[k] = vec.Dot(s.Q[k*s.D:(k+1)*s.D], v)
 	}
 	clear(dst[s.Rank:])
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -94,7 +95,7 @@ func spanRound(l Learner, kind int, g, other []float64, y float64) error {
 
 func compareSpan(t *rapid.T, p spanPair, u []float64) {
 	x, y := p.dense.Predict(), p.span.Predict()
-	scale := 1 + convex.Norm2(x)
+	scale := 1 + vec.Norm2(x)
 	for i := range x {
 		if !(math.Abs(x[i]-y[i]) <= 1e-9*scale) {
 			t.Fatalf("%s: x[%d] is %v with a matrix and %v in the span", p.name, i, x[i], y[i])
@@ -216,12 +217,12 @@ func TestSpanRoundsHonestly(t *testing.T) {
 		if err := vaw.Features(z); err != nil {
 			t.Fatal(err)
 		}
-		p, v := convex.Dot(z, vaw.Predict()), convex.Dot(z, u)
+		p, v := vec.Dot(z, vaw.Predict()), vec.Dot(z, u)
 		regret += (p-1)*(p-1)/2 - (v-1)*(v-1)/2
 		if err := vaw.UpdateLabel(1); err != nil {
 			t.Fatal(err)
 		}
-		gap := convex.Dot(z, ons.Predict()) - v
+		gap := vec.Dot(z, ons.Predict()) - v
 		newton += gap - gap*gap/2
 		if err := ons.Update(z); err != nil {
 			t.Fatal(err)

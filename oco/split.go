@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -28,12 +30,12 @@ type splitState struct {
 // NewSplit plays with learners of dimension 1, at their starts.
 func NewSplit(learners ...Learner) (*Split, error) {
 	if len(learners) == 0 {
-		return nil, badArgument("learners", "none: want at least one")
+		return nil, noregret.BadInputf("learners", "none: want at least one")
 	}
 	l := &Split{learners: learners, point: make([]float64, len(learners))}
 	for i, p := range learners {
 		if p == nil || p.Dim() != 1 {
-			return nil, badArgument(fmt.Sprintf("learners[%d]", i), "want a learner of dimension 1")
+			return nil, noregret.BadInputf(fmt.Sprintf("learners[%d]", i), "want a learner of dimension 1")
 		}
 		if s, ok := p.(Snapshotter); ok {
 			l.saved = append(l.saved, s)
@@ -98,11 +100,17 @@ func (l *Split) Bound(u []float64) (float64, error) {
 		}
 		total.add(v)
 	}
-	return total.value(), nil
+	return orInf(total.value()), nil
 }
 
 // String describes the learner and its options in one line.
-func (l *Split) String() string { return fmt.Sprintf("split%v", l.learners) }
+func (l *Split) String() string {
+	kinds := make([]string, len(l.learners))
+	for i, p := range l.learners {
+		kinds[i] = kindOf(p)
+	}
+	return fmt.Sprintf("split%v", kinds)
+}
 
 // MarshalBinary implements [Snapshotter]; the learners inside must be so too.
 func (l *Split) MarshalBinary() ([]byte, error) {
@@ -110,7 +118,7 @@ func (l *Split) MarshalBinary() ([]byte, error) {
 		return nil, l.failed
 	}
 	if len(l.saved) != len(l.learners) {
-		return nil, badArgument("learners", "some of them cannot be saved")
+		return nil, noregret.BadInputf("learners", "some of them cannot be saved")
 	}
 	s := splitState{Rounds: l.rounds}
 	for _, p := range l.saved {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
 )
@@ -43,13 +45,13 @@ type subgradientState struct {
 // the origin. Decreasing rates need a bounded set.
 func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*SubgradientDescent, error) {
 	if set == nil {
-		return nil, badArgument("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := rate.validate(); err != nil {
 		return nil, err
 	}
 	if d := set.Diameter(); math.IsInf(d, 1) && !rate.anyClosedSet() {
-		return nil, badArgument("rate", "%v needs a bounded set; %v is not", rate, set)
+		return nil, noregret.BadInputf("rate", "%v needs a bounded set; %v is not", rate, set)
 	}
 	x, err := startIn(set, start)
 	if err != nil {
@@ -72,7 +74,8 @@ func NewSubgradientDescent(set convex.Set, start []float64, rate Rate) (*Subgrad
 func startIn(set convex.Set, start []float64) ([]float64, error) {
 	d := set.Dim()
 	if d < 1 {
-		return nil, badArgument("set", "its dimension is %d: want a set made by a constructor of package convex", d)
+		return nil, noregret.BadInputf("set", "its dimension is %d: want a set made by a constructor of package convex",
+			d)
 	}
 	if start == nil {
 		x := make([]float64, d)
@@ -83,7 +86,7 @@ func startIn(set convex.Set, start []float64) ([]float64, error) {
 		return nil, err
 	}
 	if !set.Contains(start, 1e-12) {
-		return nil, badArgument("start", "%s: it is not in the set %v", brief(start), set)
+		return nil, noregret.BadInputf("start", "%s: it is not in the set %v", brief(start), set)
 	}
 	return slices.Clone(start), nil
 }
@@ -113,8 +116,8 @@ func (l *SubgradientDescent) Update(g []float64) error { return l.update(g, -1) 
 
 // UpdateCurved implements [Curved]; rates other than [StronglyConvex] take no notice of mu.
 func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
-	if !(mu >= 0) || !finite(mu) {
-		return badArgument("mu", "%v: want a finite number, at least 0", mu)
+	if err := checkMu(mu); err != nil {
+		return err
 	}
 	return l.update(g, mu)
 }
@@ -128,13 +131,20 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 	if err != nil {
 		return err
 	}
-	if s != 0 && eta != 0 {
+	if s != 0 && !eta.zero() {
 		x := l.state.X
-		for i, v := range g {
-			l.next[i] = x[i] - float64(eta*v)
+		if eta.Exp != 0 {
+			for i, v := range g {
+				l.next[i] = x[i] - eta.of(v)
+			}
+		} else {
+			eta := eta.Eta
+			for i, v := range g {
+				l.next[i] = x[i] - float64(eta*v)
+			}
 		}
 		if !finite(maxAbs(l.next)) {
-			return badArgument("gradient", "the step with η = %v leaves the range of float64", eta)
+			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.set.Project(l.next, l.next)
 		l.state.X, l.next = l.next, x
@@ -157,20 +167,20 @@ func (l *SubgradientDescent) UpdateSparse(g Sparse) error {
 	}
 	x := l.state.X
 	for k, i := range g.Index {
-		if !finite(x[i] - float64(eta*g.Value[k])) {
-			return badArgument(fmt.Sprintf("gradient.Value[%d]", k),
+		if !finite(x[i] - eta.of(g.Value[k])) {
+			return noregret.BadInputf(fmt.Sprintf("gradient.Value[%d]", k),
 				"%v: the step with η = %v leaves the range of float64", g.Value[k], eta)
 		}
 	}
 	switch {
-	case s == 0 || eta == 0:
+	case s == 0 || eta.zero():
 	case l.sparse != nil:
 		for k, i := range g.Index {
-			x[i] = l.sparse(int(i), x[i]-float64(eta*g.Value[k]))
+			x[i] = l.sparse(int(i), x[i]-eta.of(g.Value[k]))
 		}
 	default:
 		for k, i := range g.Index {
-			x[i] -= float64(eta * g.Value[k])
+			x[i] -= eta.of(g.Value[k])
 		}
 		l.set.Project(x, x)
 	}
@@ -191,7 +201,7 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	case l.rate.kind == constantRate:
 		return orInf(float64(distanceSquared(u, l.start))/(2*l.rate.a) + half), nil
 	case l.rate.kind == stronglyConvexRate:
-		return half, nil
+		return orInf(half), nil
 	case l.rate.kind == adaptiveRate && l.rate.a == d*math.Sqrt2/2:
 		return math.Sqrt2 * d * st.Q.root(), nil
 	default:

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
+
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // VovkAzouryWarmuth is the forecaster of Vovk (2001) and Azoury and Warmuth (2001) for online
@@ -38,7 +41,7 @@ type VovkAzouryWarmuth struct {
 type ridgeState struct {
 	T      int
 	Span   *span
-	Factor convex.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
+	Factor linalg.Cholesky // of S_{t−1}, or of S_t once the features of round t are known
 	B      []float64
 	Z      []float64 // the running round's features
 	Ready  bool      // features are known
@@ -51,7 +54,7 @@ type ridgeState struct {
 // NewVovkAzouryWarmuth plays on ℝ^d with regularization lambda > 0.
 func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
 	if d < 1 {
-		return nil, badArgument("dimension", "%d: want at least 1", d)
+		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if err := positive("lambda", lambda); err != nil {
 		return nil, err
@@ -64,11 +67,11 @@ func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmut
 	l.text = fmt.Sprintf("vovk-azoury-warmuth(d=%d, lambda=%v)", d, lambda)
 	l.state.Z = make([]float64, d)
 	if spanned {
-		l.state.Span, l.state.Factor = newSpan(d), convex.NewCholesky(0, lambda)
+		l.state.Span, l.state.Factor = newSpan(d), linalg.NewCholesky(0, lambda)
 		l.grow()
 		return l
 	}
-	l.state.Factor, l.state.B = convex.NewCholesky(d, lambda), make([]float64, d)
+	l.state.Factor, l.state.B = linalg.NewCholesky(d, lambda), make([]float64, d)
 	l.work, l.solved, l.scaled = make([]float64, d), l.point, l.state.Z
 	return l
 }
@@ -78,7 +81,7 @@ func (l *VovkAzouryWarmuth) grow() {
 	st := &l.state
 	n, c := len(st.B), st.Span.room(st.Span.Rank)
 	if c != n {
-		st.Factor = convex.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
+		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
 		st.B = lengthened(st.B, c)
 	}
 	if len(l.work) != c {
@@ -100,15 +103,17 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 		return err
 	}
 	if l.state.Ready {
-		return badArgument("features", "round %d has its features already; end it first", l.state.T+1)
+		return noregret.BadInputf("features", "round %d has its features already; end it first", l.state.T+1)
 	}
 	st := &l.state
 	if largest > 1e150 {
-		return badArgument("features", "their largest value is %v: want at most 1e150, as they are squared", largest)
+		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
+			largest)
 	}
-	size := convex.Dot(z, z)
+	size := vec.Dot(z, z)
 	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
-		return badArgument("features", "their norm is %v, beside λ = %v and the features before: their squares leave "+
+		return noregret.BadInputf("features", "their norm is %v, beside λ = %v and the features before: their "+
+			"squares leave "+
 			"the range of float64", math.Sqrt(size), l.lambda)
 	}
 	if st.Span != nil {
@@ -156,9 +161,10 @@ func (l *VovkAzouryWarmuth) Predict() []float64 { return l.point }
 // Prediction is ⟨z_t, x_t⟩, an error before Features.
 func (l *VovkAzouryWarmuth) Prediction() (float64, error) {
 	if !l.state.Ready {
-		return 0, badArgument("features", "round %d has no features yet: they come before the prediction", l.state.T+1)
+		return 0, noregret.BadInputf("features", "round %d has no features yet: they come before the prediction",
+			l.state.T+1)
 	}
-	return convex.Dot(l.state.Z, l.point), nil
+	return vec.Dot(l.state.Z, l.point), nil
 }
 
 // Update implements [Learner], with g = (⟨z, x⟩ − y)·z. A g that is not a multiple of the features
@@ -172,21 +178,28 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 		return err
 	}
 	z := l.state.Z
-	n := convex.Norm2(z)
+	n := vec.Norm2(z)
 	if n == 0 {
 		if maxAbs(g) != 0 {
-			return badArgument("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
+			return noregret.BadInputf("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
 				brief(g))
 		}
 		return l.UpdateLabel(0)
 	}
-	r := convex.Dot(g, z) / n / n
+	r := vec.Dot(g, z) / n / n
+	if n < 1e-140 || n > 1e140 { // the products leave the range of float64
+		r = 0
+		for i, v := range g {
+			r += float64(v * (z[i] / n))
+		}
+		r /= n
+	}
 	var off, size float64
 	for i, v := range g {
 		off, size = max(off, math.Abs(v-float64(r*z[i]))), max(size, math.Abs(v))
 	}
 	if off > 1e-9*size {
-		return badArgument("gradient", "%s is not a multiple of the features %s: want (⟨z, x⟩ − y)·z", brief(g),
+		return noregret.BadInputf("gradient", "%s is not a multiple of the features %s: want (⟨z, x⟩ − y)·z", brief(g),
 			brief(z))
 	}
 	return l.UpdateLabel(p - r)
@@ -195,15 +208,15 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 // UpdateLabel ends the round with its label y.
 func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	if !finite(y) || math.Abs(y) > 1e150 {
-		return badArgument("label", "%v: want a finite number of at most 1e150, as it is squared", y)
+		return noregret.BadInputf("label", "%v: want a finite number of at most 1e150, as it is squared", y)
 	}
 	st := &l.state
 	if !st.Ready {
-		return badArgument("features", "round %d has no features yet: they come before the label", st.T+1)
+		return noregret.BadInputf("features", "round %d has no features yet: they come before the label", st.T+1)
 	}
 	for i, z := range l.scaled {
 		if !finite(st.B[i] + float64(y*z)) {
-			return badArgument("label", "%v: the sum of y·z leaves the range of float64 at %d", y, i)
+			return noregret.BadInputf("label", "%v: the sum of y·z leaves the range of float64 at %d", y, i)
 		}
 	}
 	for i, z := range l.scaled {
@@ -211,7 +224,7 @@ func (l *VovkAzouryWarmuth) UpdateLabel(y float64) error {
 	}
 	if st.Left > 0 {
 		st.Out.Linear.add(st.Left * math.Abs(y))
-		st.Out.Quadratic.add(st.Left * convex.Norm2(st.Z))
+		st.Out.Quadratic.add(st.Left * vec.Norm2(st.Z))
 		st.Left = 0
 	}
 	st.Spent.add(float64(y*y) * ((st.Shrink - 1) / st.Shrink))
@@ -227,8 +240,8 @@ func (l *VovkAzouryWarmuth) Bound(u []float64) (float64, error) {
 	if err := checkFinite("comparator", u, l.Dim()); err != nil {
 		return 0, err
 	}
-	return float64(l.lambda/2*convex.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.state.Out.cost(convex.Norm2(u)),
-		nil
+	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) +
+		l.state.Out.cost(vec.Norm2(u))), nil
 }
 
 // String describes the learner and its options in one line.

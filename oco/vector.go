@@ -16,12 +16,12 @@ func finite(v float64) bool { return v-v == 0 }
 // its largest absolute value.
 func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
-		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d values, the learner's dimension is %d", len(v), d)
+		return 0, noregret.BadInputf(name, "it has %d values, the learner's dimension is %d", len(v), d)
 	}
 	largest = maxAbs(v)
 	if !finite(largest) {
 		i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
-		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s[%d]", name, i), "%v: want a finite number", v[i])
+		return 0, noregret.BadInputf(fmt.Sprintf("%s[%d]", name, i), "%v: want a finite number", v[i])
 	}
 	return largest, nil
 }
@@ -55,19 +55,19 @@ func isFinite(v []float64) bool {
 // checkSparse is checkVector for a sparse vector.
 func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 	if len(g.Index) != len(g.Value) {
-		return 0, noregret.Errorf(noregret.BadInput, name, "it has %d indices and %d values", len(g.Index),
+		return 0, noregret.BadInputf(name, "it has %d indices and %d values", len(g.Index),
 			len(g.Value))
 	}
 	for k, i := range g.Index {
 		if int64(i) >= int64(d) || k > 0 && i <= g.Index[k-1] {
-			return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Index[%d]", name, k),
+			return 0, noregret.BadInputf(fmt.Sprintf("%s.Index[%d]", name, k),
 				"%d: want ascending unique indices below the dimension %d", i, d)
 		}
 	}
 	largest = maxAbs(g.Value)
 	if !finite(largest) {
 		k := slices.IndexFunc(g.Value, func(x float64) bool { return !finite(x) })
-		return 0, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number",
+		return 0, noregret.BadInputf(fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number",
 			g.Value[k])
 	}
 	return largest, nil

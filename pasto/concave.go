@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // CheckConcave tests f on n random pairs of points of the box [lower, upper]: the tangent
@@ -23,7 +25,7 @@ func CheckConcave(f Objective, lower, upper []float64, n int, seed uint64) error
 // boxed reports whether the utility has a box that points can be drawn from.
 func (u *Utility) boxed() bool {
 	for i := range u.Metrics {
-		if lower, upper := u.bounds(i); !(math.Abs(lower) <= largest && math.Abs(upper) <= largest) {
+		if lower, upper := u.Range(i); !(math.Abs(lower) <= check.Largest && math.Abs(upper) <= check.Largest) {
 			return false
 		}
 	}
@@ -36,24 +38,27 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		return err
 	}
 	d := f.Dim()
-	if err := checkVector("lower", lower, d); err != nil {
+	if err := check.Vector("lower", lower, d); err != nil {
 		return err
 	}
-	if err := checkVector("upper", upper, d); err != nil {
+	if err := check.Vector("upper", upper, d); err != nil {
 		return err
 	}
 	for i := range lower {
-		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > largest || math.Abs(upper[i]) > largest {
-			return bad(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v", lower[i],
-				upper[i], largest)
+		if !(lower[i] <= upper[i]) || math.Abs(lower[i]) > check.Largest || math.Abs(upper[i]) > check.Largest {
+			return noregret.BadInputf(fmt.Sprintf("box[%d]", i), "[%v, %v]: want sides in order, of size at most %v",
+				lower[i],
+				upper[i], check.Largest)
 		}
 	}
 	if n < 1 {
-		return bad("n", "%d: want at least one pair of points", n)
+		return noregret.BadInputf("n", "%d: want at least one pair of points", n)
 	}
 	lipschitz, smooth := f.Constants(lower, upper)
 	if !(lipschitz >= 0) || !(smooth >= 0) {
-		return bad("objective", "%s: its constants are %v and %v: want numbers, at least 0", nameOf(f), lipschitz,
+		return noregret.BadInputf("objective", "%s: its constants are %v and %v: want numbers, at least 0",
+			check.Name(f),
+			lipschitz,
 			smooth)
 	}
 	r := random.New(seed, "pasto: concavity")
@@ -68,11 +73,12 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		fa, fb, fm := f.Value(a), f.Value(b), f.Value(mid)
 		for _, v := range [][2]any{{a, fa}, {b, fb}, {mid, fm}} {
 			if y := v[1].(float64); y != y || math.IsInf(y, 1) {
-				return bad("objective", "%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden",
-					nameOf(f), y, v[0])
+				return noregret.BadInputf("objective",
+					"%s: it is %v at %v: want a finite number, or -Inf where θ is forbidden",
+					check.Name(f), y, v[0])
 			}
 		}
-		if !finite(fa) || !finite(fb) {
+		if !check.Finite(fa) || !check.Finite(fb) {
 			continue // hard guardrails
 		}
 		f.Gradient(ga, a)
@@ -85,13 +91,17 @@ func checkConcave(f Objective, lower, upper []float64, n int, seed uint64, round
 		slack := float64(rounding * size)
 		switch {
 		case !(fb <= fa+tangent+slack):
-			return bad("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b, fb, a,
+			return noregret.BadInputf("objective", "it is not concave: f(%v) = %v is above its tangent at %v, %v", b,
+				fb, a,
 				fa+tangent)
 		case !(fm >= float64((fa+fb)/2)-slack):
-			return bad("objective", "it is not concave: between %v and %v the midpoint has %v, below the mean of the "+
-				"ends %v", a, b, fm, (fa+fb)/2)
-		case convex.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
-			return bad("objective", "its gradient at %v has norm %v, above the stated %v", a, convex.Norm2(ga),
+			return noregret.BadInputf("objective",
+				"it is not concave: between %v and %v the midpoint has %v, below the mean "+
+					"of the "+
+					"ends %v", a, b, fm, (fa+fb)/2)
+		case vec.Norm2(ga) > float64(lipschitz*(1+float64(1e3*rounding))):
+			return noregret.BadInputf("objective", "its gradient at %v has norm %v, above the stated %v", a,
+				vec.Norm2(ga),
 				lipschitz)
 		}
 		if err := checkSmooth(a, b, ga, gb, smooth, rounding); err != nil {
@@ -111,11 +121,12 @@ func checkSmooth(a, b, ga, gb []float64, smooth, rounding float64) error {
 	for i := range a {
 		apart[i], moved[i] = a[i]-b[i], ga[i]-gb[i]
 	}
-	distance, norm := convex.Norm2(apart), convex.Norm2(moved)
-	points := float64(smooth * (convex.Norm2(a) + convex.Norm2(b)))
-	slack := float64(rounding*(convex.Norm2(ga)+convex.Norm2(gb)+points)) + 1e-9
+	distance, norm := vec.Norm2(apart), vec.Norm2(moved)
+	points := float64(smooth * (vec.Norm2(a) + vec.Norm2(b)))
+	slack := float64(rounding*(vec.Norm2(ga)+vec.Norm2(gb)+points)) + 1e-9
 	if norm > float64(float64(smooth*distance)*(1+float64(1e3*rounding)))+slack {
-		return bad("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v", norm, a, b,
+		return noregret.BadInputf("objective", "its gradient moves by %v between %v and %v, above the stated %v·%v",
+			norm, a, b,
 			smooth, distance)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // Direction says which way a metric should go.
@@ -17,8 +18,8 @@ const (
 	Down
 )
 
-// sign is +1 for Up and −1 for Down.
-func (d Direction) sign() float64 {
+// Sign is +1 for Up and −1 for Down.
+func (d Direction) Sign() float64 {
 	if d == Down {
 		return -1
 	}
@@ -44,7 +45,7 @@ func (d *Direction) UnmarshalText(text []byte) error {
 	case "down":
 		*d = Down
 	default:
-		return bad("direction", "%q: want up or down", text)
+		return noregret.BadInputf("direction", "%q: want up or down", text)
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return bad("role", "%q: want primary, guardrail or report", text)
+	return noregret.BadInputf("role", "%q: want primary, guardrail or report", text)
 }
 
 // Metric describes one number that is measured for every group of units: data, so that a definition
@@ -110,8 +111,8 @@ type Metric struct {
 	// experiments.
 	Lambda float64 `json:"lambda,omitempty"`
 	// Hard makes the guardrail absolute: a mixture beyond it by more than Slack has value −Inf, and
-	// there is no price. Algorithms that follow gradients refuse it; the default and [Maximize]
-	// take it.
+	// there is no price. Algorithms that follow gradients refuse it; the default and
+	// [optimum.Maximize] take it.
 	Hard bool `json:"hard,omitempty"`
 	// Slack ≥ 0 is by how much a guardrail may be passed and still count as held, in the metric's
 	// units; what solves for a mixture makes use of it. 0 is room for rounding only, as a sum of
@@ -125,15 +126,17 @@ type Metric struct {
 	Upper float64 `json:"upper,omitempty"`
 }
 
-// limit is the threshold of the value the objective sees: 0 for contrasts.
-func (m *Metric) limit() float64 {
+// Limit is the threshold of the value the objective sees: 0 for contrasts.
+func (m *Metric) Limit() float64 {
 	if m.Relative {
 		return 0
 	}
 	return m.Threshold
 }
 
-func (m *Metric) slack() float64 {
+// Tolerance is by how much the guardrail may be passed and still count as held: Slack, or room for
+// rounding where that is 0.
+func (m *Metric) Tolerance() float64 {
 	if m.Slack > 0 {
 		return m.Slack
 	}
@@ -162,49 +165,56 @@ func (m *Metric) Admits(y float64) bool {
 	return m.Lower == 0 && m.Upper == 0 || y >= m.Lower && y <= m.Upper
 }
 
-// violation is how far value y is beyond the guardrail, at least 0.
-func (m *Metric) violation(y float64) float64 {
-	return max(0, float64(m.Direction.sign()*(m.limit()-y)))
+// Violation is how far value y is beyond the guardrail, at least 0.
+func (m *Metric) Violation(y float64) float64 {
+	return max(0, float64(m.Direction.Sign()*(m.Limit()-y)))
 }
 
 func (m *Metric) validate(i int) error {
 	place := fmt.Sprintf("metrics[%d]", i)
 	switch {
 	case m.Name == "":
-		return bad(place, "it has no name")
+		return noregret.BadInputf(place, "it has no name")
 	case m.Direction != Up && m.Direction != Down:
-		return bad(place, "direction %d of %q: want up or down", int(m.Direction), m.Name)
+		return noregret.BadInputf(place, "direction %d of %q: want up or down", int(m.Direction), m.Name)
 	case m.Role < Primary || m.Role > Report:
-		return bad(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
+		return noregret.BadInputf(place, "role %d of %q: want primary, guardrail or report", int(m.Role), m.Name)
 	case !(m.Weight >= 0) || math.IsInf(m.Weight, 1):
-		return bad(place, "weight %v of %q: want a finite number, at least 0 (else the objective is not concave and "+
-			"increasing)", m.Weight, m.Name)
-	case !finite(m.Threshold):
-		return bad(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
+		return noregret.BadInputf(place,
+			"weight %v of %q: want a finite number, at least 0 (else the objective is not "+
+				"concave and "+
+				"increasing)", m.Weight, m.Name)
+	case !check.Finite(m.Threshold):
+		return noregret.BadInputf(place, "threshold %v of %q: want a finite number", m.Threshold, m.Name)
 	case !(m.Lambda >= 0) || math.IsInf(m.Lambda, 1):
-		return bad(place, "lambda %v of %q: want a finite number above 0, as a negative price of violations is not "+
+		return noregret.BadInputf(place, "lambda %v of %q: want a finite number above 0, as a negative price of "+
+			"violations is "+
+			"not "+
 			"concave", m.Lambda, m.Name)
-	case !finite(m.Lower) || !finite(m.Upper) || m.Upper < m.Lower:
-		return bad(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
+	case !check.Finite(m.Lower) || !check.Finite(m.Upper) || m.Upper < m.Lower:
+		return noregret.BadInputf(place, "range [%v, %v] of %q: want finite numbers in order", m.Lower, m.Upper, m.Name)
 	case !(m.Slack >= 0) || math.IsInf(m.Slack, 1):
-		return bad(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
+		return noregret.BadInputf(place, "slack %v of %q: want a finite number, at least 0", m.Slack, m.Name)
 	case m.Role != Guardrail && (m.Hard || m.Relative):
-		return bad(place, "%q is hard or relative and no guardrail", m.Name)
+		return noregret.BadInputf(place, "%q is hard or relative and no guardrail", m.Name)
 	case m.Role != Guardrail && (m.Threshold != 0 || m.Lambda != 0 || m.Slack != 0):
-		return bad(place, "%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave "+
-			"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
+		return noregret.BadInputf(place,
+			"%q has a threshold of %v, a lambda of %v and a slack of %v and is no guardrail: leave "+
+				"them out, or give it the role", m.Name, m.Threshold, m.Lambda, m.Slack)
 	case m.Role != Primary && m.Weight != 0:
-		return bad(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
-	case m.Relative && !(math.Abs(m.Threshold) <= mostRelative):
-		return bad(place, "threshold %v of %q: want a fraction of the control's value, of size at most %v", m.Threshold,
-			m.Name, mostRelative)
+		return noregret.BadInputf(place, "%q has a weight of %v and is not primary: leave it out", m.Name, m.Weight)
+	case m.Relative && !(math.Abs(m.Threshold) <= check.MostRelative):
+		return noregret.BadInputf(place, "threshold %v of %q: want a fraction of the control's value, of size at "+
+			"most %v",
+			m.Threshold,
+			m.Name, check.MostRelative)
 	}
 	return nil
 }
 
 func validateMetrics(metrics []Metric) error {
 	if len(metrics) == 0 {
-		return bad("metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: want at least one")
 	}
 	seen := make(map[string]int, len(metrics))
 	primaries := 0
@@ -214,7 +224,8 @@ func validateMetrics(metrics []Metric) error {
 			return err
 		}
 		if j, ok := seen[m.Name]; ok {
-			return bad(fmt.Sprintf("metrics[%d]", i), "the name %q is that of metrics[%d] too", m.Name, j)
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "the name %q is that of metrics[%d] too", m.Name,
+				j)
 		}
 		seen[m.Name] = i
 		if m.Role == Primary {
@@ -222,7 +233,7 @@ func validateMetrics(metrics []Metric) error {
 		}
 	}
 	if primaries == 0 {
-		return bad("metrics", "none of the %d is primary: want at least one to improve", len(metrics))
+		return noregret.BadInputf("metrics", "none of the %d is primary: want at least one to improve", len(metrics))
 	}
 	return nil
 }
@@ -230,45 +241,17 @@ func validateMetrics(metrics []Metric) error {
 // ValidateNames refuses an empty list of arms and names that are empty or repeated.
 func ValidateNames(arms []string) error {
 	if len(arms) == 0 {
-		return bad("arms", "none: want at least one")
+		return noregret.BadInputf("arms", "none: want at least one")
 	}
 	seen := make(map[string]int, len(arms))
 	for i, a := range arms {
 		if a == "" {
-			return bad(fmt.Sprintf("arms[%d]", i), "it has no name")
+			return noregret.BadInputf(fmt.Sprintf("arms[%d]", i), "it has no name")
 		}
 		if j, ok := seen[a]; ok {
-			return bad(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
+			return noregret.BadInputf(fmt.Sprintf("arms[%d]", i), "the name %q is that of arms[%d] too", a, j)
 		}
 		seen[a] = i
-	}
-	return nil
-}
-
-// Bounds of what is taken in: values of metrics, and sizes of groups.
-const (
-	largest      = 1e100
-	mostRelative = 1e6 // threshold of a relative guardrail
-	smallestSize = 1e-9
-	largestSize  = 1e15
-)
-
-func finite(v float64) bool { return v-v == 0 }
-
-// bad is the error for an argument or an observation that is refused.
-func bad(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
-// checkVector refuses a vector of the wrong length or with a value that is not finite.
-func checkVector(place string, v []float64, n int) error {
-	if len(v) != n {
-		return bad(place, "it has %d values: want %d", len(v), n)
-	}
-	for i, x := range v {
-		if !finite(x) {
-			return bad(fmt.Sprintf("%s[%d]", place, i), "%v: want a finite number", x)
-		}
 	}
 	return nil
 }

@@ -6,8 +6,26 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
+
+// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every
+// metric is taken to be better when larger.
+type Directed interface{ Sign(metric int) float64 }
+
+// Sign implements [Directed].
+func (g *Goals) Sign(metric int) float64 { return g.metrics[metric].Direction.Sign() }
+
+// Harden is g with those guardrails hard that take reports, and no others.
+func (g *Goals) Harden(take func(*Metric) bool) *Goals {
+	metrics := slices.Clone(g.metrics)
+	for i := range metrics {
+		metrics[i].Hard = metrics[i].Role == Guardrail && take(&g.metrics[i])
+	}
+	return newGoals(metrics, g.soft)
+}
 
 // Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a
 // pure function; the methods may be called concurrently unless a type says otherwise.
@@ -51,7 +69,7 @@ func newGoals(metrics []Metric, soft float64) *Goals {
 	g := &Goals{metrics, soft, make([]slope, len(metrics))}
 	for i := range metrics {
 		m := &metrics[i]
-		s := slope{sign: m.Direction.sign(), limit: m.limit()}
+		s := slope{sign: m.Direction.Sign(), limit: m.Limit()}
 		switch {
 		case m.Role == Primary:
 			s.reward = float64(m.weight() * s.sign)
@@ -76,10 +94,10 @@ func NewGoals(metrics []Metric, soft float64) (*Goals, error) {
 // Validate implements [Objective].
 func (g *Goals) Validate() error {
 	if g == nil {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if !(g.soft >= 0) || math.IsInf(g.soft, 1) {
-		return bad("soft", "%v: want a finite number, at least 0", g.soft)
+		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", g.soft)
 	}
 	return validateMetrics(g.metrics)
 }
@@ -103,7 +121,7 @@ func (g *Goals) HasRelative() bool {
 // Value implements [Objective].
 func (g *Goals) Value(theta []float64) float64 {
 	for i := range g.metrics {
-		if m := &g.metrics[i]; m.Hard && !(m.violation(theta[i]) <= m.slack()) {
+		if m := &g.metrics[i]; m.Hard && !(m.Violation(theta[i]) <= m.Tolerance()) {
 			return math.Inf(-1)
 		}
 	}
@@ -113,7 +131,7 @@ func (g *Goals) Value(theta []float64) float64 {
 // Holds reports whether θ holds every guardrail, hard or not, to within its slack.
 func (g *Goals) Holds(theta []float64) bool {
 	for i := range g.metrics {
-		if m := &g.metrics[i]; m.Role == Guardrail && !(m.violation(theta[i]) <= m.slack()) {
+		if m := &g.metrics[i]; m.Role == Guardrail && !(m.Violation(theta[i]) <= m.Tolerance()) {
 			return false
 		}
 	}
@@ -128,13 +146,13 @@ func (g *Goals) Reward(theta []float64) float64 {
 		switch m.Role {
 		case Primary:
 			if g.soft == 0 {
-				total += float64(float64(m.weight()*m.Direction.sign()) * theta[i])
+				total += float64(float64(m.weight()*m.Direction.Sign()) * theta[i])
 			}
 		case Guardrail:
 			if m.Hard {
 				continue
 			}
-			v := m.violation(theta[i])
+			v := m.Violation(theta[i])
 			total -= float64(m.lambda() * float64(v*v))
 		}
 	}
@@ -163,7 +181,7 @@ func (g *Goals) softTerms(theta []float64) (top, sum float64) {
 
 func (g *Goals) softTerm(i int, x float64) float64 {
 	m := &g.metrics[i]
-	return -float64(float64(g.soft*float64(m.weight()*m.Direction.sign())) * x)
+	return -float64(float64(g.soft*float64(m.weight()*m.Direction.Sign())) * x)
 }
 
 // Gradient implements [Objective].
@@ -190,7 +208,7 @@ func (g *Goals) Violations(dst, theta []float64) float64 {
 	for i := range g.metrics {
 		dst[i] = 0
 		if g.metrics[i].Role == Guardrail {
-			dst[i] = g.metrics[i].violation(theta[i])
+			dst[i] = g.metrics[i].Violation(theta[i])
 		}
 		sum += dst[i]
 	}
@@ -208,7 +226,7 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 			weights += float64(m.weight() * m.weight())
 			largest = max(largest, m.weight())
 		case m.Role == Guardrail && !m.Hard:
-			s := float64(2 * m.lambda() * max(m.violation(lower[i]), m.violation(upper[i])))
+			s := float64(2 * m.lambda() * max(m.Violation(lower[i]), m.Violation(upper[i])))
 			squares += float64(s * s)
 			smooth = max(smooth, float64(2*m.lambda()))
 		}
@@ -220,13 +238,13 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	return math.Sqrt(weights + squares), smooth
 }
 
-// bounded is an objective that knows the range of each metric: means lie in it too.
-type bounded interface {
-	bounds(metric int) (lower, upper float64)
+// Ranged is an objective that knows the range of each metric: means lie in it too.
+type Ranged interface {
+	Range(metric int) (lower, upper float64)
 }
 
-// bounds implements [bounded]. Contrasts have no range.
-func (g *Goals) bounds(metric int) (lower, upper float64) {
+// Range implements [bounded]. Contrasts have no range.
+func (g *Goals) Range(metric int) (lower, upper float64) {
 	if m := &g.metrics[metric]; !m.Relative && (m.Lower != 0 || m.Upper != 0) {
 		return m.Lower, m.Upper
 	}
@@ -239,29 +257,32 @@ func (g *Goals) bounds(metric int) (lower, upper float64) {
 // [Observation.Control]; it is exported for hosts that sum up rounds of their own.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
-		return bad("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+		return noregret.BadInputf("dst", "it has room for %d values: want %d", len(dst), g.Dim())
 	}
-	if err := checkVector("metrics", values, g.Dim()); err != nil {
+	if err := check.Vector("metrics", values, g.Dim()); err != nil {
 		return err
 	}
 	relative := g.HasRelative()
 	if relative {
 		if control == nil {
-			return bad("control", "none in this round: %q is relative and needs the control group's metrics",
+			return noregret.BadInputf("control",
+				"none in this round: %q is relative and needs the control group's metrics",
 				g.relative())
 		}
-		if err := checkVector("control", control, g.Dim()); err != nil {
+		if err := check.Vector("control", control, g.Dim()); err != nil {
 			return err
 		}
 	}
 	for i := range g.metrics {
 		m := &g.metrics[i]
 		if !m.Admits(values[i]) {
-			return bad(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				values[i], m.Lower, m.Upper)
 		}
 		if m.Relative && !m.Admits(control[i]) {
-			return bad(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]", m.Name,
+			return noregret.BadInputf(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]",
+				m.Name,
 				control[i], m.Lower, m.Upper)
 		}
 	}
@@ -287,29 +308,19 @@ func (g *Goals) relative() string {
 // validate is f.Validate for an f that may be nil, or a nil pointer in an interface.
 func validate(f Objective) error {
 	if f == nil {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	if v := reflect.ValueOf(f); v.Kind() == reflect.Pointer && v.IsNil() {
-		return bad("objective", "nil: want an objective")
+		return noregret.BadInputf("objective", "nil: want an objective")
 	}
 	return f.Validate()
-}
-
-// identity is what a snapshot says of the objective it was learned for: metrics and softness of
-// [Goals], name and constants of a [Utility], what String says of others, or the type if there is
-// no String.
-func identity(f Objective) string {
-	if s, ok := f.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return fmt.Sprintf("%T(metrics=%d)", f, f.Dim())
 }
 
 // String describes the objective in full: equal texts are equal objectives.
 func (g *Goals) String() string { return fmt.Sprintf("goals(soft=%v, %+v)", g.soft, g.metrics) }
 
-// curvature is half the largest second derivative of −f in metric i, 0 if unknown.
-func curvature(f Objective, i int) float64 {
+// Curvature is half the largest second derivative of −f in metric i, 0 if unknown.
+func Curvature(f Objective, i int) float64 {
 	switch f := f.(type) {
 	case *Goals:
 		if m := &f.metrics[i]; m.Role == Guardrail && !m.Hard {

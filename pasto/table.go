@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto/internal/check"
 )
 
 // Table is the matrix μ of metric means: K arms by M metrics, arm by arm. The paper writes it
@@ -17,10 +18,10 @@ type Table struct {
 // NewTable makes μ of K arms and M metrics, all 0.
 func NewTable(arms, metrics int) (*Table, error) {
 	if arms < 1 {
-		return nil, bad("arms", "%d: want at least 1", arms)
+		return nil, noregret.BadInputf("arms", "%d: want at least 1", arms)
 	}
 	if metrics < 1 {
-		return nil, bad("metrics", "%d: want at least 1", metrics)
+		return nil, noregret.BadInputf("metrics", "%d: want at least 1", metrics)
 	}
 	return newTable(arms, metrics), nil
 }
@@ -32,11 +33,12 @@ func newTable(arms, metrics int) *Table {
 // TableOf makes μ of its rows, one for each metric, as in the paper: rows[m][k].
 func TableOf(rows ...[]float64) (*Table, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, bad("means", "they are of %d metrics and no arm: want at least one of each", len(rows))
+		return nil, noregret.BadInputf("means", "they are of %d metrics and no arm: want at least one of each",
+			len(rows))
 	}
 	t := newTable(len(rows[0]), len(rows))
 	for m, row := range rows {
-		if err := checkVector(fmt.Sprintf("means[%d]", m), row, t.arms); err != nil {
+		if err := check.Vector(fmt.Sprintf("means[%d]", m), row, t.arms); err != nil {
 			return nil, err
 		}
 		for k, v := range row {
@@ -69,6 +71,19 @@ func (t *Table) Mean(dst, p []float64) {
 	}
 }
 
+// Reset makes t a table of K arms and M metrics, all 0. It reuses the memory of t if it suffices;
+// arms and metrics must be at least 0.
+func (t *Table) Reset(arms, metrics int) {
+	t.arms, t.metrics = arms, metrics
+	t.data = check.Zeros(t.data, arms*metrics)
+}
+
+// Append adds an arm with these means, of length M.
+func (t *Table) Append(means []float64) {
+	t.data = append(t.data, means[:t.metrics]...)
+	t.arms++
+}
+
 // Clone copies the table.
 func (t *Table) Clone() *Table {
 	c := newTable(t.arms, t.metrics)
@@ -76,55 +91,23 @@ func (t *Table) Clone() *Table {
 	return c
 }
 
-func (t *Table) check(f Objective) error {
+// CheckFor returns an error if f is not a valid objective, or the table does not hold means of its
+// metrics: finite and of size at most 1e100.
+func (t *Table) CheckFor(f Objective) error {
 	if t == nil || t.arms == 0 {
-		return bad("means", "none: want a table")
+		return noregret.BadInputf("means", "none: want a table")
 	}
 	if err := validate(f); err != nil {
 		return err
 	}
 	if f.Dim() != t.metrics {
-		return bad("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
+		return noregret.BadInputf("means", "they have %d metrics, the objective %d", t.metrics, f.Dim())
 	}
 	for i, v := range t.data {
-		if !(math.Abs(v) <= largest) {
-			return bad(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
-				"%v: want a finite number, of size at most %v", v, largest)
+		if !(math.Abs(v) <= check.Largest) {
+			return noregret.BadInputf(fmt.Sprintf("means[%d][%d]", i%t.metrics, i/t.metrics),
+				"%v: want a finite number, of size at most %v", v, check.Largest)
 		}
-	}
-	return nil
-}
-
-// UniformTable is the reproducible random instance of spec T5: entries 2u − 1 from SplitMix64 with
-// state seed, metric by metric.
-func UniformTable(arms, metrics int, seed uint64) (*Table, error) {
-	t, err := NewTable(arms, metrics)
-	if err != nil {
-		return nil, err
-	}
-	s := random.SplitMix64(seed)
-	for m := range metrics {
-		for k := range arms {
-			t.data[k*metrics+m] = float64(2*float64(s.Float64())) - 1
-		}
-	}
-	return t, nil
-}
-
-// checkMixture refuses a p that is not a distribution over n arms within 1e-9.
-func checkMixture(place string, p []float64, n int) error {
-	if err := checkVector(place, p, n); err != nil {
-		return err
-	}
-	sum := 0.0
-	for k, v := range p {
-		if v < 0 {
-			return bad(fmt.Sprintf("%s[%d]", place, k), "%v: want a share, at least 0", v)
-		}
-		sum += v
-	}
-	if math.Abs(sum-1) > 1e-9 {
-		return bad(place, "it sums to %v: want 1 within 1e-9", sum)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package pasto
 import (
 	"fmt"
 	"math"
+
+	"github.com/noregret/noregret"
 )
 
 // Utility is a user's own concave objective: U(θ) with gradient DU. Lipschitz and Smooth are G_f
@@ -27,8 +29,8 @@ type Utility struct {
 	Lower, Upper []float64
 }
 
-// bounds implements [bounded].
-func (u *Utility) bounds(metric int) (lower, upper float64) {
+// Range implements [bounded].
+func (u *Utility) Range(metric int) (lower, upper float64) {
 	lower, upper = math.Inf(-1), math.Inf(1)
 	if u.Lower != nil {
 		lower = u.Lower[metric]
@@ -44,7 +46,15 @@ func (u *Utility) Sign(metric int) float64 {
 	if u.Directions == nil {
 		return 1
 	}
-	return u.Directions[metric].sign()
+	return u.Directions[metric].Sign()
+}
+
+// Label is how error messages call the utility, "" if it has no name.
+func (u *Utility) Label() string {
+	if u == nil || u.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("utility %q", u.Name)
 }
 
 // Dim implements [Objective].
@@ -72,22 +82,25 @@ func (u *Utility) Constants(_, _ []float64) (lipschitz, smooth float64) {
 func (u *Utility) Validate() error {
 	switch {
 	case u == nil:
-		return bad("utility", "nil: want an objective")
+		return noregret.BadInputf("utility", "nil: want an objective")
 	case u.Metrics < 1:
-		return bad("utility", "it is of %d metrics: want at least 1", u.Metrics)
+		return noregret.BadInputf("utility", "it is of %d metrics: want at least 1", u.Metrics)
 	case u.U == nil || u.DU == nil:
-		return bad("utility", "value or gradient is nil: want both")
+		return noregret.BadInputf("utility", "value or gradient is nil: want both")
 	case u.Directions != nil && len(u.Directions) != u.Metrics:
-		return bad("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
+		return noregret.BadInputf("utility", "it has %d directions for %d metrics", len(u.Directions), u.Metrics)
 	case u.Lower != nil && len(u.Lower) != u.Metrics || u.Upper != nil && len(u.Upper) != u.Metrics:
-		return bad("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower), len(u.Upper),
+		return noregret.BadInputf("utility", "it has %d lower and %d upper bounds for %d metrics", len(u.Lower),
+			len(u.Upper),
 			u.Metrics)
 	case !(u.Lipschitz >= 0) || !(u.Smooth >= 0):
-		return bad("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
+		return noregret.BadInputf("utility", "constants %v and %v: want numbers, at least 0", u.Lipschitz, u.Smooth)
 	}
 	for i := range u.Metrics {
-		if lower, upper := u.bounds(i); !(lower < upper) {
-			return bad(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less", lower, upper)
+		if lower, upper := u.Range(i); !(lower < upper) {
+			return noregret.BadInputf(fmt.Sprintf("utility.lower[%d]", i), "%v beside an upper bound of %v: want less",
+				lower,
+				upper)
 		}
 	}
 	return nil

@@ -175,14 +175,9 @@ func newGame(o *Options, seed uint64) (regret.Game, regret.Facts, string, error)
 	return game, facts, spec.String(), err
 }
 
-// problem is what the learner is told of a game.
+// problem is what the learner knows of a game.
 func problem(game regret.Game, f regret.Facts, rounds int) oco.Problem {
-	return oco.Problem{
-		Set: game.Set(), Rounds: rounds,
-		Lipschitz: f.Lipschitz, LipschitzInf: f.LipschitzInf,
-		StrongConvexity: f.StrongConvexity, Smoothness: f.Smoothness, ExpConcaveMu: f.ExpConcavity,
-		SquaredDistance: f.SquaredDistance, Features: f.Features,
-	}
+	return oco.Problem{Set: game.Set(), Rounds: rounds, Facts: f.Facts}
 }
 
 func (m *match) play(ctx context.Context, o *Options, progress func(int, float64)) (Result, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -41,7 +42,7 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 		return nil, err
 	}
 	if claim == nil {
-		return nil, badOption("claim", "nil: want a function of the round")
+		return nil, noregret.BadInputf("claim", "nil: want a function of the round")
 	}
 	coin, err := NewCoinAdversary(rounds)
 	if err != nil {
@@ -51,14 +52,16 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 	for t := 1; t <= rounds; t++ {
 		e := claim(t)
 		if !(e > 0) || !(e >= last) || math.IsInf(e, 1) {
-			return nil, badOption("claim", "it is %v in round %d, after %v: want finite numbers above 0 that do not "+
-				"fall", e, t, last)
+			return nil, noregret.BadInputf("claim",
+				"it is %v in round %d, after %v: want finite numbers above 0 that do not "+
+					"fall", e, t, last)
 		}
 		last = e
 	}
 	if n := float64(rounds); math.IsInf(math.Ldexp(last*math.Sqrt(n), rounds+2), 1) {
-		return nil, badOption("rounds", "%d: comparators of length %v·2^%d leave the range of float64: want fewer, "+
-			"about 1000 at most",
+		return nil, noregret.BadInputf("rounds",
+			"%d: comparators of length %v·2^%d leave the range of float64: want fewer, "+
+				"about 1000 at most",
 			rounds, last, rounds)
 	}
 	set, err := convex.NewSpace(d)
@@ -81,7 +84,7 @@ func (g *BettingTrap) Next(x []float64) (loss.Function, error) {
 	if g.broken > 0 {
 		return &g.f, nil
 	}
-	n, e := convex.Norm2(x), g.claim(g.t)
+	n, e := vec.Norm2(x), g.claim(g.t)
 	if n > e-g.paid.value() {
 		for i, v := range x {
 			g.f.C[i] = v / n
@@ -135,7 +138,7 @@ func (g *BettingTrap) Floor() float64 {
 	if g.broken > 0 {
 		return g.claim(g.broken)
 	}
-	return ConjugateOfWealth(convex.Norm2(g.Comparator()), g.coin.rounds, g.final) + g.final
+	return ConjugateOfWealth(vec.Norm2(g.Comparator()), g.coin.rounds, g.final) + g.final
 }
 
 // ConjugateOfWealth is f*(y) = sup_s s·y − f(s) of f(s) = (ε/√T)·exp(s²·ln 2/T) for y ≥ 0: with a =

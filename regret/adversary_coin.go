@@ -40,7 +40,7 @@ const MaxCoinRounds = 1 << 17
 // NewCoinAdversary plays for the given number of rounds.
 func NewCoinAdversary(rounds int) (*CoinAdversary, error) {
 	if rounds < 1 || rounds > MaxCoinRounds {
-		return nil, badOption("rounds", "%d: want a horizon from 1 to %d, which this game must know", rounds,
+		return nil, noregret.BadInputf("rounds", "%d: want a horizon from 1 to %d, which this game must know", rounds,
 			MaxCoinRounds)
 	}
 	a := &CoinAdversary{rounds: rounds, logM: make([]float64, rounds+1), logFact: make([]float64, rounds+1)}
@@ -124,7 +124,7 @@ func (a *CoinAdversary) LogBest() float64 {
 // Next is the outcome c_t = ±1 for the bet β_t ∈ [−1, 1].
 func (a *CoinAdversary) Next(beta float64) (float64, error) {
 	if !(beta >= -1 && beta <= 1) {
-		return 0, badOption("bet", "%v: want a fraction from -1 to 1", beta)
+		return 0, noregret.BadInputf("bet", "%v: want a fraction from -1 to 1", beta)
 	}
 	if a.t == a.rounds {
 		return 0, noregret.Errorf(noregret.Usage, "rounds", "%d: the game was made for %d", a.t+1, a.rounds)

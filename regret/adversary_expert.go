@@ -57,7 +57,7 @@ func (g *ExpertTrap) Next(x []float64) (loss.Function, error) {
 		}
 	}
 	if choice < 0 || choice == len(x) {
-		return nil, badOption("point", "it is not a vertex of the simplex: "+
+		return nil, noregret.BadInputf("point", "it is not a vertex of the simplex: "+
 			"this adversary sees the choice of one expert; NewDeterministic makes a player choose")
 	}
 	clear(g.f.C)
@@ -84,10 +84,10 @@ type Deterministic struct {
 // NewDeterministic wraps a player on the simplex. A randomized one is refused.
 func NewDeterministic(player Player) (*Deterministic, error) {
 	if player == nil {
-		return nil, badOption("player", "nil: want a player")
+		return nil, noregret.BadInputf("player", "nil: want a player")
 	}
 	if _, ok := player.(RandomizedPlayer); ok {
-		return nil, badOption("player", "%T: it draws at random: want a deterministic player", player)
+		return nil, noregret.BadInputf("player", "%T: it draws at random: want a deterministic player", player)
 	}
 	return &Deterministic{player, make([]float64, player.Dim())}, nil
 }

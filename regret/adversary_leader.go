@@ -1,6 +1,7 @@
 package regret
 
 import (
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/loss"
 )
@@ -67,7 +68,7 @@ type DecreasingRate struct {
 // NewDecreasingRate makes the game for a horizon of at least 4 rounds.
 func NewDecreasingRate(rounds int) (*DecreasingRate, error) {
 	if rounds < 4 {
-		return nil, badOption("rounds", "%d: want at least 4, the horizon of this game", rounds)
+		return nil, noregret.BadInputf("rounds", "%d: want at least 4, the horizon of this game", rounds)
 	}
 	set, err := convex.NewSimplex(2)
 	if err != nil {

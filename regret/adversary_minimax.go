@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -27,7 +28,7 @@ const maxHorizon = 1 << 40
 
 func checkHorizon(rounds int) error {
 	if rounds < 1 || rounds > maxHorizon {
-		return badOption("rounds", "%d: want a horizon from 1 to 2^40, which this game must know", rounds)
+		return noregret.BadInputf("rounds", "%d: want a horizon from 1 to 2^40, which this game must know", rounds)
 	}
 	return nil
 }
@@ -110,14 +111,14 @@ func (p *MinimaxPlayer) Update(g []float64) error {
 	if p.s.t == p.rounds {
 		return noregret.Errorf(noregret.Usage, "rounds", "%d: the player was made for %d", p.s.t+1, p.rounds)
 	}
-	l := convex.Dot(p.s.z, g)
-	n := convex.Norm2(g)
+	l := vec.Dot(p.s.z, g)
+	n := vec.Norm2(g)
 	size := p.size
 	if p.s.t == 0 {
 		size = n
 	}
 	if !(n > 0) || math.Abs(math.Abs(l)-n) > 1e-9*n || math.Abs(n-size) > 1e-9*size {
-		return badOption("gradient", "%v: want ±L·z with one L in all rounds, z = %v", g, p.s.z)
+		return noregret.BadInputf("gradient", "%v: want ±L·z with one L in all rounds, z = %v", g, p.s.z)
 	}
 	p.size = size
 	p.s.play(int(math.Copysign(1, l)))

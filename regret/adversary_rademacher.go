@@ -4,8 +4,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -46,18 +49,19 @@ func ends(set convex.Set) (v, w []float64) {
 
 func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, error) {
 	if set == nil {
-		return nil, badOption("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if math.IsInf(set.Diameter(), 1) {
-		return nil, badOption("set", "%v is unbounded: this game is for bounded sets", set)
+		return nil, noregret.BadInputf("set", "%v is unbounded: this game is for bounded sets", set)
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err
 	}
 	if v == nil && w == nil {
 		if v, w = ends(set); v == nil {
-			return nil, badOption("set", "%v: want a ball, a box, or a simplex of two points or more; for others "+
-				"give two points v and w", set)
+			return nil, noregret.BadInputf("set",
+				"%v: want a ball, a box, or a simplex of two points or more; for others "+
+					"give two points v and w", set)
 		}
 	}
 	for _, p := range []struct {
@@ -65,7 +69,7 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 		x    []float64
 	}{{"v", v}, {"w", w}} {
 		if len(p.x) != set.Dim() || !set.Contains(p.x, 1e-12) {
-			return nil, badOption(p.name, "%v: want a point of the set %v", p.x, set)
+			return nil, noregret.BadInputf(p.name, "%v: want a point of the set %v", p.x, set)
 		}
 	}
 	g := &segment{linear: newLinear(set), v: slices.Clone(v), w: slices.Clone(w), lipschitz: lipschitz}
@@ -74,8 +78,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 		g.z[i] = v[i] - w[i]
 		g.m[i] = float64(v[i]/2) + float64(w[i]/2)
 	}
-	if g.diameter = convex.Norm2(g.z); !(g.diameter > 0) {
-		return nil, badOption("v", "%v: it equals w; want two points", v)
+	if g.diameter = vec.Norm2(g.z); !(g.diameter > 0) {
+		return nil, noregret.BadInputf("v", "%v: it equals w; want two points", v)
 	}
 	for i := range g.z {
 		g.z[i] /= g.diameter
@@ -93,8 +97,8 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 	if err != nil {
 		return nil, err
 	}
-	slack := float64(1e-12 * (convex.Norm2(v) + convex.Norm2(w)))
-	g.extreme = convex.Dot(g.z, w) <= low+float64(slack) && convex.Dot(g.z, v) >= -high-float64(slack)
+	slack := float64(1e-12 * (vec.Norm2(v) + vec.Norm2(w)))
+	g.extreme = vec.Dot(g.z, w) <= low+float64(slack) && vec.Dot(g.z, v) >= -high-float64(slack)
 	return g, nil
 }
 

@@ -46,7 +46,7 @@ func TestL2ExpertTrap(t *testing.T) {
 		for _, rounds := range []int{1, 10, 101} {
 			g := must(regret.NewExpertTrap(d))
 			for _, e := range oco.Learners() {
-				f := regret.Facts{Lipschitz: 1, LipschitzInf: 1}
+				f := linearFacts(1, 1)
 				l, err := e.New(problem(g.Set(), rounds, f), nil)
 				if err != nil {
 					continue
@@ -201,7 +201,7 @@ func TestL3IdentityAndMean(t *testing.T) {
 			"linear-leader", "adagrad",
 		} {
 			e := must(oco.Find(name))
-			if _, err := e.New(problem(set, rounds, regret.Facts{Lipschitz: l, LipschitzInf: l}), nil); err != nil {
+			if _, err := e.New(problem(set, rounds, linearFacts(l, l)), nil); err != nil {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s on %v", name, set), func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestL3IdentityAndMean(t *testing.T) {
 					if !g.Extreme() {
 						t.Fatal("v and w are not extreme")
 					}
-					learner := must(e.New(problem(set, rounds, regret.Facts{Lipschitz: l, LipschitzInf: l}), nil))
+					learner := must(e.New(problem(set, rounds, linearFacts(l, l)), nil))
 					c := play(t, learner, g, rounds)
 					want := l*g.sum + l*d/2*math.Abs(float64(g.Sum()))
 					if math.Abs(c.Regret-want) > 1e-12*rounds {
@@ -256,7 +256,7 @@ func TestE21(t *testing.T) {
 		}
 		// The tuned learner against the derandomized game stays above the printed bound and below
 		// the mended one.
-		eg := must(must(oco.Find("eg")).New(problem(set, rounds, regret.Facts{Lipschitz: math.Sqrt2, LipschitzInf: 1}),
+		eg := must(must(oco.Find("eg")).New(problem(set, rounds, linearFacts(math.Sqrt2, 1)),
 			nil))
 		c := play(t, eg, must(regret.NewMinimax(set, nil, nil, math.Sqrt2, rounds)), rounds)
 		if c.Regret <= math.Sqrt2/2*order || !c.Holds() {

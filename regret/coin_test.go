@@ -136,8 +136,8 @@ func TestL6Floors(t *testing.T) {
 			g := must(regret.NewBettingTrap(d, rounds, func(t int) float64 { return e }))
 			for i, l := range []regret.Player{
 				must(must(oco.Find("ogd-unbounded")).New(
-					problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}), nil)),
-				must(must(oco.Find("ftrl")).New(problem(g.Set(), rounds, regret.Facts{Lipschitz: 1, LipschitzInf: 1}),
+					problem(g.Set(), rounds, linearFacts(1, 1)), nil)),
+				must(must(oco.Find("ftrl")).New(problem(g.Set(), rounds, linearFacts(1, 1)),
 					nil)),
 				&wild{x: make([]float64, d), r: r},
 			} {

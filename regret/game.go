@@ -34,6 +34,7 @@ type (
 		UpdateCurved(g []float64, mu float64) error
 	}
 	featurePlayer interface{ Features(z []float64) error }
+	sparsePlayer  interface{ UpdateSparse(g loss.Sparse) error }
 )
 
 // Game yields the losses of a game, one a round. Games are deterministic given their seed and are

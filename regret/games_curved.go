@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -129,12 +130,12 @@ func NewGradual(d int, period float64, seed uint64) (*Gradual, error) {
 	}
 	// Two orthonormal vectors; vectors that were nearly parallel are replaced by unit vectors.
 	for pass := range 2 {
-		scale(g.p, 1/convex.Norm2(g.p))
-		along := convex.Dot(g.p, g.q)
+		scale(g.p, 1/vec.Norm2(g.p))
+		along := vec.Dot(g.p, g.q)
 		for i := range g.q {
 			g.q[i] -= float64(along * g.p[i])
 		}
-		if n := convex.Norm2(g.q); n > 1e-6 {
+		if n := vec.Norm2(g.q); n > 1e-6 {
 			scale(g.q, 1/n)
 		} else if pass == 0 {
 			clear(g.p)

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -35,7 +36,7 @@ type ExampleGame struct {
 // newExampleGame copies the examples, their features times scale.
 func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 	if len(examples) == 0 {
-		return nil, badOption("examples", "none: want at least one")
+		return nil, noregret.BadInputf("examples", "none: want at least one")
 	}
 	d := len(examples[0].Z)
 	if err := checkDim(d, 1); err != nil {
@@ -45,18 +46,19 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 	block := make([]float64, 0, d*len(examples))
 	for i, e := range examples {
 		if len(e.Z) != d {
-			return nil, badOption(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d", len(e.Z),
+			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d",
+				len(e.Z),
 				d)
 		}
 		block = append(block, e.Z...)
 		f, err := loss.NewExample(block[i*d:(i+1)*d:(i+1)*d], e.Y, phi)
 		if err != nil {
-			return nil, noregret.Errorf(noregret.BadInput, fmt.Sprintf("examples[%d]", i), "%w", err)
+			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%w", err)
 		}
 		g.losses[i] = f
-		n := convex.Norm2(f.Z)
+		n := vec.Norm2(f.Z)
 		if !(n <= 1e100) || math.Abs(e.Y) > 1e100 {
-			return nil, badOption(fmt.Sprintf("examples[%d]", i),
+			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i),
 				"its features have length %v and its label is %v: want at most 1e100, as they are squared", n, e.Y)
 		}
 		g.length, g.least, g.label = max(g.length, n), min(g.least, n), max(g.label, math.Abs(e.Y))
@@ -97,7 +99,7 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 func NewClassification(examples []Example, radius float64) (*ExampleGame, error) {
 	var longest float64
 	for _, e := range examples {
-		longest = max(longest, convex.Norm2(e.Z))
+		longest = max(longest, vec.Norm2(e.Z))
 	}
 	if longest > 0 && !math.IsInf(longest, 1) {
 		scaled := make([]Example, len(examples))
@@ -161,14 +163,14 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 		return nil, err
 	}
 	if n < 1 || n > 1<<28/d {
-		return nil, badOption("examples", "%d: want at least 1 and at most %d of %d features", n, 1<<28/d, d)
+		return nil, noregret.BadInputf("examples", "%d: want at least 1 and at most %d of %d features", n, 1<<28/d, d)
 	}
 	r := random.New(seed, "regret/examples")
 	w := make([]float64, d)
 	for i := range w {
 		w[i] = float64(2*float64(r.Float64())) - 1
 	}
-	if l := convex.Norm2(w); l > 0 {
+	if l := vec.Norm2(w); l > 0 {
 		scale(w, 2/l)
 	}
 	root := math.Sqrt(float64(d))
@@ -178,7 +180,7 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 		for i := range z {
 			z[i] = (float64(2*float64(r.Float64())) - 1) / root
 		}
-		p, u := convex.Dot(w, z), r.Float64()
+		p, u := vec.Dot(w, z), r.Float64()
 		y := p + float64(u) - 0.5
 		if classification {
 			y = -1

@@ -3,8 +3,11 @@ package regret
 import (
 	"math"
 
+	"github.com/noregret/noregret"
+
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -39,7 +42,7 @@ func (o *NoisyOptions) normalize() error {
 		return err
 	}
 	if !(o.Density > 0 && o.Density <= 1) {
-		return badOption("density", "%v: want a number above 0 and at most 1", o.Density)
+		return noregret.BadInputf("density", "%v: want a number above 0 and at most 1", o.Density)
 	}
 	return nil
 }
@@ -49,20 +52,22 @@ func (o *NoisyOptions) normalize() error {
 //
 //	g_t = L·(bias·h + (1 − bias)·ξ_t/√d),
 //
-// so that ‖g_t‖₂ ≤ L, on any set; a coordinate is 0 where a coin of the density says so. Oblivious.
-// On an unbounded set there is no best point, and the game names the best one of length Reach.
+// so that ‖g_t‖₂ ≤ L, on any set; each coordinate is kept with the probability Density and else 0.
+// Losses of a density below 1 know their non-zeros ([loss.SparseFunction]). Oblivious. On an
+// unbounded set there is no best point, and the game names the best one of length Reach.
 type Noisy struct {
 	linear
 	o    NoisyOptions
 	seed uint64
 	r    *random.Source
 	h    []float64
+	c    loss.Sparse // the round's non-zeros, for densities below 1
 }
 
 // NewNoisy plays in the set.
 func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	if set == nil {
-		return nil, badOption("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: want a set")
 	}
 	if err := o.normalize(); err != nil {
 		return nil, err
@@ -72,11 +77,14 @@ func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	for i := range g.h {
 		g.h[i] = float64(2*float64(r.Float64())) - 1
 	}
-	n := convex.Norm2(g.h)
+	n := vec.Norm2(g.h)
 	for i := range g.h {
 		if g.h[i] /= n; n == 0 {
 			g.h[i] = 1 / math.Sqrt(float64(len(g.h)))
 		}
+	}
+	if o.Density < 1 {
+		g.c = loss.Sparse{Index: make([]uint32, 0, len(g.h)), Value: make([]float64, 0, len(g.h))}
 	}
 	g.Restart()
 	return g, nil
@@ -89,13 +97,21 @@ func (g *Noisy) Next(x []float64) (loss.Function, error) {
 	}
 	shared := g.o.Lipschitz * g.o.Bias
 	noise := g.o.Lipschitz * (1 - g.o.Bias) / math.Sqrt(float64(len(g.h)))
+	sparse := g.o.Density < 1
+	c := loss.Sparse{Index: g.c.Index[:0], Value: g.c.Value[:0]}
 	for i, h := range g.h {
 		u := float64(g.r.Float64())
 		v := float64(shared*h) + float64(noise*float64(float64(2*u)-1))
-		if g.o.Density < 1 && g.r.Float64() >= g.o.Density {
-			v = 0
+		switch {
+		case !sparse:
+			g.f.C[i] = v
+		case g.r.Float64() < g.o.Density:
+			c.Index, c.Value = append(c.Index, uint32(i)), append(c.Value, v)
 		}
-		g.f.C[i] = v
+	}
+	if sparse {
+		g.c = c
+		g.f.SetSparse(c)
 	}
 	return &g.f, nil
 }
@@ -111,7 +127,7 @@ func (g *Noisy) Restart() {
 func (g *Noisy) Comparator() []float64 {
 	u := make([]float64, len(g.h))
 	copy(u, g.sum.values())
-	if n := convex.Norm2(u); n > 0 {
+	if n := vec.Norm2(u); n > 0 {
 		for i := range u {
 			u[i] = -g.o.Reach * (u[i] / n)
 		}
@@ -198,10 +214,10 @@ func NewSparseGame(d int, lambda float64, active int, seed uint64) (*SparseGame,
 		return nil, err
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
-		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)
 	}
 	if active < 0 || active > d {
-		return nil, badOption("active", "%d: want a number from 0 to the dimension %d", active, d)
+		return nil, noregret.BadInputf("active", "%d: want a number from 0 to the dimension %d", active, d)
 	}
 	set, err := convex.NewCenteredBall(d, 1)
 	if err != nil {
@@ -260,10 +276,10 @@ type WithoutL1 struct {
 // NewWithoutL1 wraps a learner whose own weight of ‖x‖₁ a round is lambda.
 func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 	if player == nil {
-		return nil, badOption("player", "nil: want a player")
+		return nil, noregret.BadInputf("player", "nil: want a player")
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
-		return nil, badOption("lambda", "%v: want a finite number, at least 0", lambda)
+		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)
 	}
 	return &WithoutL1{player, lambda, make([]float64, player.Dim())}, nil
 }
@@ -273,7 +289,7 @@ func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 func (p *WithoutL1) UpdateLoss(f loss.Function) error {
 	c, ok := f.(*loss.Composite)
 	if !ok || c.Lambda != p.lambda || c.Dim() != len(p.g) {
-		return badOption("loss", "%T: want a composite loss with weight %v of the l1 part", f, p.lambda)
+		return noregret.BadInputf("loss", "%T: want a composite loss with weight %v of the l1 part", f, p.lambda)
 	}
 	c.F.Subgradient(p.g, p.Predict())
 	return p.Update(p.g)

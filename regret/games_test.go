@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/regret"
 )
@@ -90,7 +91,7 @@ func TestFactsAreTrue(t *testing.T) {
 						square += (y[i] - x[i]) * (y[i] - x[i])
 						change += (gy[i] - gx[i]) * (gy[i] - gx[i])
 					}
-					longest = max(longest, convex.Norm2(gx))
+					longest = max(longest, vec.Norm2(gx))
 					slack := 1e-12 * (1 + math.Abs(l.Value(x)) + math.Abs(l.Value(y)) + math.Abs(inner))
 					low := l.Value(x) + inner + max(f.StrongConvexity*square, f.ExpConcavity*inner*inner)/2
 					if l.Value(y) < low-slack {
@@ -259,6 +260,25 @@ func TestEntries(t *testing.T) {
 	}
 	if _, err := regret.FindGame("chess"); err == nil || !strings.Contains(err.Error(), "linear-ball") {
 		t.Errorf("chess: %v", err)
+	}
+}
+
+// TestSmallDimensions makes every game with no option given in the dimensions 1 and 2, where it has
+// them: an option's default is never out of range.
+func TestSmallDimensions(t *testing.T) {
+	for _, e := range regret.Games() {
+		for d := 1; d <= 2; d++ {
+			if e.FixedDim && d != e.Dim || d == 1 && (e.Kind == "experts" || e.Name == "gradual") {
+				continue
+			}
+			if _, _, err := e.New(regret.GameParams{Dim: d, Rounds: 10, Seed: 1}); err != nil {
+				t.Errorf("dimension %d: %v", d, err)
+			}
+		}
+	}
+	sparse := must(regret.FindGame("sparse"))
+	if _, _, err := sparse.New(regret.GameParams{Dim: 1, Options: map[string]float64{"active": 2}}); err == nil {
+		t.Error("two active coordinates of one")
 	}
 }
 

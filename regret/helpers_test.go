@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -34,14 +35,14 @@ func play(t *testing.T, p regret.Player, g regret.Game, rounds int) *regret.Cert
 	return c
 }
 
-// problem copies facts to what oco is told.
+// problem is what a learner knows of a game.
 func problem(set convex.Set, rounds int, f regret.Facts) oco.Problem {
-	return oco.Problem{
-		Set: set, Rounds: rounds, Lipschitz: f.Lipschitz, LipschitzInf: f.LipschitzInf,
-		StrongConvexity: f.StrongConvexity,
-		Smoothness:      f.Smoothness, ExpConcaveMu: f.ExpConcavity, SquaredDistance: f.SquaredDistance,
-		Features: f.Features,
-	}
+	return oco.Problem{Set: set, Rounds: rounds, Facts: f.Facts}
+}
+
+// linearFacts are those of linear losses.
+func linearFacts(lipschitz, inf float64) regret.Facts {
+	return regret.Facts{Facts: loss.Facts{Lipschitz: lipschitz, LipschitzInf: inf}}
 }
 
 func interval() convex.Set { return must(convex.NewCube(1, -1, 1)) }

@@ -9,15 +9,10 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// badOption is the error for a constructor's argument.
-func badOption(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
 // positive refuses numbers that are not finite and above 0.
 func positive(place string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 1) {
-		return badOption(place, "%v: want a finite number above 0", v)
+		return noregret.BadInputf(place, "%v: want a finite number above 0", v)
 	}
 	return nil
 }
@@ -25,7 +20,7 @@ func positive(place string, v float64) error {
 // within refuses numbers outside [low, high].
 func within(place string, v, low, high float64) error {
 	if !(v >= low && v <= high) {
-		return badOption(place, "%v: want a number from %v to %v", v, low, high)
+		return noregret.BadInputf(place, "%v: want a number from %v to %v", v, low, high)
 	}
 	return nil
 }
@@ -35,7 +30,7 @@ const maxDim = 1 << 24
 
 func checkDim(d, least int) error {
 	if d < least || d > maxDim {
-		return badOption("dimension", "%d: want at least %d and at most %d", d, least, maxDim)
+		return noregret.BadInputf("dimension", "%d: want at least %d and at most %d", d, least, maxDim)
 	}
 	return nil
 }
@@ -43,11 +38,11 @@ func checkDim(d, least int) error {
 // checkPoint refuses points of another dimension or not finite.
 func checkPoint(x []float64, d int) error {
 	if len(x) != d {
-		return badOption("point", "it has %d values, the game's dimension is %d", len(x), d)
+		return noregret.BadInputf("point", "it has %d values, the game's dimension is %d", len(x), d)
 	}
 	for i, v := range x {
 		if v-v != 0 {
-			return badOption(fmt.Sprintf("point[%d]", i), "%v: want a finite number", v)
+			return noregret.BadInputf(fmt.Sprintf("point[%d]", i), "%v: want a finite number", v)
 		}
 	}
 	return nil

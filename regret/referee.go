@@ -40,6 +40,8 @@ type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
 	LearnerLoss, ComparatorLoss float64
+	// Magnitude is Σ |l_t(x_t)|, the scale of LearnerLoss's rounding where losses cancel.
+	Magnitude float64
 	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have
 	// no minimum it is the one that the game names, and nil if it names none: then ComparatorLoss
 	// is −Inf and Regret +Inf.
@@ -80,14 +82,15 @@ func (c *Certificate) Tightest() *Point {
 }
 
 // Holds reports whether the regret against Comparator is within the bound, up to rounding: 1e-9 of
-// the bound and 1e-12 of the losses. It holds for a bound of +Inf. For a [RandomizedPlayer] the
-// bound is one of the expected regret, which a run may exceed.
+// the bound and 1e-12 of the losses, of the learner's in magnitude. It is true for a bound of +Inf
+// and false for one that is NaN. For a [RandomizedPlayer] the bound is one of the expected regret,
+// which a run may exceed.
 func (c *Certificate) Holds() bool {
 	if math.IsInf(c.Bound, 1) {
 		return true
 	}
-	size := math.Abs(c.LearnerLoss) + math.Abs(c.ComparatorLoss)
-	return c.Regret <= c.Bound+float64(1e-9*math.Abs(c.Bound))+float64(1e-12*(1+size))
+	size := max(c.Magnitude, math.Abs(c.LearnerLoss)) + math.Abs(c.ComparatorLoss)
+	return c.Regret <= c.Bound+float64(1e-9*math.Abs(c.Bound))+float64(1e-12*size)
 }
 
 // Play plays a learner for the given number of rounds, from the game's start. It ends early with an
@@ -95,8 +98,9 @@ func (c *Certificate) Holds() bool {
 // rounds. Besides what the learner, the game and its summary need it allocates O(d), and nothing
 // per round.
 //
-// A learner that takes features is shown them, one that takes whole losses is given them, one that
-// makes use of strong convexity is told it; others get subgradients. Of a [RandomizedPlayer] the
+// A learner that takes features is shown them. One that takes whole losses is given them, one that
+// makes use of strong convexity is given it, and one that takes sparse subgradients is given those
+// of a [loss.SparseFunction]; others get dense subgradients. Of a [RandomizedPlayer] the
 // game is shown the distribution, and the loss paid is that of the vertex drawn.
 func Play(ctx context.Context, player Player, game Game, rounds int, options Options) (*Certificate, error) {
 	if player == nil || game == nil {
@@ -105,7 +109,7 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 	set := game.Set()
 	d := set.Dim()
 	if player.Dim() != d {
-		return nil, noregret.Errorf(noregret.BadInput, "player", "its dimension is %d, the game's %d", player.Dim(), d)
+		return nil, noregret.BadInputf("player", "its dimension is %d, the game's %d", player.Dim(), d)
 	}
 	if rounds < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1", rounds)
@@ -114,7 +118,7 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 		return nil, noregret.Errorf(noregret.Usage, "checkpoints", "%d: want at least 0", options.Checkpoints)
 	}
 	if u := options.Comparator; u != nil && (len(u) != d || !set.Contains(u, 1e-9)) {
-		return nil, noregret.Errorf(noregret.BadInput, "comparator", "%v is not in the set %v", u, set)
+		return nil, noregret.BadInputf("comparator", "%v is not in the set %v", u, set)
 	}
 	if a, ok := game.(admitter); ok {
 		if err := a.Admit(player); err != nil {
@@ -141,7 +145,8 @@ func Play(ctx context.Context, player Player, game Game, rounds int, options Opt
 		}
 	}
 	c := &Certificate{
-		Rounds: rounds, LearnerLoss: r.paid.value(), DynamicRegret: math.NaN(), Curve: r.curve,
+		Rounds: rounds, LearnerLoss: r.paid.value(), Magnitude: r.magnitude, DynamicRegret: math.NaN(),
+		Curve: r.curve,
 	}
 	if options.Moving != nil {
 		c.DynamicRegret = r.dynamic.value()
@@ -175,6 +180,7 @@ type round struct {
 	g, u          []float64
 	paid, against total // the learner's loss; the given comparator's
 	dynamic       total
+	magnitude     float64 // Σ |l_t(x_t)|
 	marks         []int
 	curve         []Point
 }
@@ -201,6 +207,7 @@ func (r *round) play(t int, o *Options) error {
 		return noregret.Errorf(noregret.Diverged, "loss", "it is %v at the point %v", v, x)
 	}
 	r.paid.add(v)
+	r.magnitude += math.Abs(v)
 	if o.Comparator != nil {
 		r.against.add(f.Value(o.Comparator))
 	}
@@ -224,17 +231,26 @@ func (r *round) play(t int, o *Options) error {
 	return nil
 }
 
-// update hands a loss to the learner in the richest form that it takes.
+// update hands a loss to the learner in the richest form that it takes: whole, as a subgradient
+// with the loss's strong convexity, as a sparse subgradient, or as a dense one.
 func (r *round) update(f loss.Function, x []float64) error {
 	if p, ok := r.player.(lossPlayer); ok {
 		return p.UpdateLoss(f)
 	}
-	f.Subgradient(r.g, x)
 	if p, ok := r.player.(curvedPlayer); ok {
 		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
+			f.Subgradient(r.g, x)
 			return p.UpdateCurved(r.g, c.StrongConvexity())
 		}
 	}
+	if p, ok := r.player.(sparsePlayer); ok {
+		if s, ok := f.(loss.SparseFunction); ok {
+			if g, ok := s.SparseSubgradient(x); ok {
+				return p.UpdateSparse(g)
+			}
+		}
+	}
+	f.Subgradient(r.g, x)
 	return r.player.Update(r.g)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,7 +155,7 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, regret.Facts{Lipschitz: 1}),
+			var l regret.Player = must(must(oco.Find("ftrl")).New(problem(g.Set(), long, linearFacts(1, 0)),
 				nil))
 			if f.Features {
 				l = must(must(oco.Find("vaw")).New(problem(g.Set(), long, f), nil))
@@ -215,6 +216,29 @@ func TestDiverged(t *testing.T) {
 		if _, err := regret.Play(context.Background(), &far{[]float64{x}}, g, 3,
 			regret.Options{}); noregret.CodeOf(err) != want {
 			t.Errorf("at %v: %v, want code %v", x, err, want)
+		}
+	}
+}
+
+// TestHoldsIsRelative: the rounding that Holds allows shrinks with the losses, and grows with
+// losses that cancel.
+func TestHoldsIsRelative(t *testing.T) {
+	for _, c := range []struct {
+		cert regret.Certificate
+		want bool
+	}{
+		{regret.Certificate{LearnerLoss: 3e-13, Magnitude: 3e-13, Regret: 3e-13, Bound: 1e-13}, false},
+		{regret.Certificate{LearnerLoss: 3e-300, ComparatorLoss: 2e-300, Regret: 1e-300}, false},
+		{regret.Certificate{}, true},
+		{regret.Certificate{LearnerLoss: 1, Magnitude: 1, Regret: 1 + 1e-11, Bound: 1}, true},
+		{regret.Certificate{LearnerLoss: 1, Magnitude: 1, Regret: 1 + 1e-8, Bound: 1}, false},
+		{regret.Certificate{LearnerLoss: 1e-9, Magnitude: 1e6, Regret: 1e-9}, true},
+		{regret.Certificate{LearnerLoss: 1e-9, Magnitude: 1e-9, Regret: 1e-9}, false},
+		{regret.Certificate{Bound: math.Inf(1), Regret: 1e300}, true},
+		{regret.Certificate{Bound: math.NaN()}, false},
+	} {
+		if got := c.cert.Holds(); got != c.want {
+			t.Errorf("%+v: %v", c.cert, got)
 		}
 	}
 }
@@ -362,7 +386,7 @@ func TestReplayKinks(t *testing.T) {
 
 func TestSquareSummary(t *testing.T) {
 	r := random.New(9, "square")
-	for _, kind := range []string{"full", "deficient", "tiny", "zero"} {
+	for _, kind := range []string{"full", "deficient", "tiny", "zero", "orthogonal"} {
 		for _, d := range []int{1, 4} {
 			sets := []convex.Set{
 				must(convex.NewSpace(d)), must(convex.NewCenteredBall(d, .5)),
@@ -386,6 +410,15 @@ func TestSquareSummary(t *testing.T) {
 					}
 					f := must(loss.NewExample(z, 3*r.Float64()-1, loss.Squared{}))
 					fs = append(fs, f)
+					if kind == "orthogonal" { // Σyz = 0 but for rounding
+						minus := slices.Clone(z)
+						for i := range minus {
+							minus[i] *= -1 / 3.0
+						}
+						fs = append(fs, must(loss.NewExample(minus, 3*f.Y, loss.Squared{})))
+					}
+				}
+				for _, f := range fs {
 					if err := s.Add(f); err != nil {
 						t.Fatal(err)
 					}

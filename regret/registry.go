@@ -7,9 +7,10 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/named"
+	"github.com/noregret/noregret/loss"
 )
 
-// GameEntry is a game that can be made by name.
+// GameEntry is a game that can be made by name: one of [Games], or one of your own for play.Run.
 type GameEntry struct {
 	// Name is the game's name, and Help one sentence about it.
 	Name, Help string
@@ -26,7 +27,9 @@ type GameEntry struct {
 	// Options are what can be set, all with defaults.
 	Options []GameOption
 
-	make func(p GameParams, o func(name string) float64) (Game, Facts, error)
+	// Make makes the game. Its parameters have been checked, p.Dim is the dimension to take unless
+	// there are examples, and option returns the value of an option of Options, given or default.
+	Make func(p GameParams, option func(name string) float64) (Game, Facts, error)
 }
 
 // GameOption is a number that a game can be given.
@@ -54,42 +57,31 @@ type GameParams struct {
 	Examples []Example
 }
 
-// Facts are what a learner may be told of a game before it begins. They are true of every loss that
-// the game can yield, at every point of its set. The fields that oco.Problem has too mean the same.
+// Facts are what is known of a game before it begins: the properties that all its losses share, and
+// what the game asks of its players. Start from [Unknown].
 type Facts struct {
-	// Lipschitz and LipschitzInf bound ‖g_t‖₂ and ‖g_t‖∞ of the subgradients in the set; +Inf if
-	// they are not bounded.
-	Lipschitz, LipschitzInf float64
-	// StrongConvexity μ and Smoothness M are those of every loss; 0 and +Inf if there is none.
-	StrongConvexity, Smoothness float64
-	// ExpConcavity is a μ with l(y) ≥ l(x) + ⟨g, y−x⟩ + (μ/2)⟨g, y−x⟩² in the set, the μ of
-	// the online Newton step; 0 if there is none.
-	ExpConcavity float64
-	// SquaredDistance says that losses are ‖x − y_t‖².
-	SquaredDistance bool
-	// Features says that losses are ½(⟨z_t, x⟩ − y_t)² with z_t shown before the prediction.
-	Features bool
+	loss.Facts
 	// L1 is the weight λ of ‖x‖₁ in every loss; see [NewWithoutL1] for learners that know it.
 	L1 float64
-	// Vertices says that points must be vertices of the simplex; see [NewDeterministic].
+	// Vertices reports that points must be vertices of the simplex; see [NewDeterministic].
 	Vertices bool
-	// Floor is a regret that no deterministic learner stays below after Rounds rounds, NaN if there
-	// is none or no horizon; with ExpectedFloor it is the expected regret over the seeds, of every
-	// learner.
+	// Floor is a regret that no deterministic learner stays below after GameParams.Rounds rounds,
+	// NaN if there is none or no horizon. With ExpectedFloor it bounds the expected regret over the
+	// seeds, of every learner.
 	Floor         float64
 	ExpectedFloor bool
 }
 
-// unknown are facts of a game of which nothing is known.
-func unknown() Facts {
-	inf := math.Inf(1)
-	return Facts{Lipschitz: inf, LipschitzInf: inf, Smoothness: inf, Floor: math.NaN()}
-}
+// Unknown returns the facts of a game about which nothing is known.
+func Unknown() Facts { return Facts{Facts: loss.Unknown(), Floor: math.NaN()} }
 
 // linearFacts are those of linear losses.
 func linearFacts(lipschitz, inf float64) Facts {
-	return Facts{Lipschitz: lipschitz, LipschitzInf: inf, Floor: math.NaN()}
+	return factsOf(loss.Facts{Lipschitz: lipschitz, LipschitzInf: inf})
 }
+
+// factsOf are those of losses with the given properties, in a game without a floor.
+func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
 
 // New makes the game and says what is known of it. It refuses options that the game does not have
 // or that are out of range, a dimension other than the only one, and examples for games that take
@@ -133,7 +125,10 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 		}
 		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: want %s", p.Dim, want))
 	}
-	g, f, err := e.make(p, func(name string) float64 {
+	if e.Make == nil {
+		return fail(noregret.Errorf(noregret.Usage, "game", "Make is nil: a constructor is required"))
+	}
+	g, f, err := e.Make(p, func(name string) float64 {
 		if v, ok := p.Options[name]; ok {
 			return v
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/loss"
 )
 
 // Options that several games have.
@@ -33,7 +34,7 @@ func noisy(name, help string, space bool, set func(d int, radius float64) (conve
 	return GameEntry{
 		Name: name, Help: help, Kind: "convex", Dim: 10,
 		Options: []GameOption{lipschitzOption, biasOption, densityOption, last},
-		make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+		Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 			options := NoisyOptions{Lipschitz: o("lipschitz"), Bias: o("bias"), Density: o("density")}
 			if space {
 				options.Reach = o("reach")
@@ -62,13 +63,13 @@ func simpleGames() []GameEntry {
 		{
 			Name: "guess", Help: "guess a number in [0, 1], uniform at random: losses (x − y)²", Kind: "convex", Dim: 1,
 			FixedDim: true,
-			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewGuess(nil, p.Seed)
 				// 4r²α ≤ 2 for r ≤ 1, so that the losses are ½-exp-concave; L = 2, D = 1.
-				return g, Facts{
+				return g, factsOf(loss.Facts{
 					Lipschitz: 2, LipschitzInf: 2, StrongConvexity: 2, Smoothness: 2, ExpConcavity: 0.25,
-					SquaredDistance: true, Floor: math.NaN(),
-				}, err
+					SquaredDistance: true,
+				}), err
 			},
 		},
 		{
@@ -78,9 +79,9 @@ func simpleGames() []GameEntry {
 				Name: "skew", High: 100, Integer: true,
 				Help: "targets are powers u^(1+skew) of uniform numbers",
 			}},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewAbsolute(nil, int(o("skew")), p.Seed)
-				return g, Facts{Lipschitz: 1, LipschitzInf: 1, Smoothness: math.Inf(1), Floor: math.NaN()}, err
+				return g, factsOf(loss.Facts{Lipschitz: 1, LipschitzInf: 1, Smoothness: math.Inf(1)}), err
 			},
 		},
 		noisy("linear-ball", "linear losses, a bias and noise, on a Euclidean ball", false,
@@ -96,7 +97,7 @@ func simpleGames() []GameEntry {
 				Name: "gap", Default: 0.1, High: 0.5,
 				Help: "by how much the best expert's mean loss is below ½",
 			}},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewExpertGame(p.Dim, o("gap"), p.Seed)
 				return g, linearFacts(math.Sqrt(float64(p.Dim)), 1), err
 			},
@@ -108,29 +109,28 @@ func simpleGames() []GameEntry {
 				radiusOption, periodOption,
 				{Name: "noise", Default: 0.2, High: 1, Help: "the part of the target that is noise"},
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				r := o("radius")
 				g, err := NewDrift(p.Dim, r, o("period"), o("noise"), p.Seed)
 				// α = 1/(8r²), as 4‖x−c‖²·α ≤ 2 for ‖x−c‖ ≤ 2r; L·D = 8r².
-				return g, Facts{
+				return g, factsOf(loss.Facts{
 					Lipschitz: 4 * r, LipschitzInf: 4 * r, StrongConvexity: 2, Smoothness: 2,
 					ExpConcavity:    1 / (16 * r * r),
-					SquaredDistance: true, Floor: math.NaN(),
-				}, err
+					SquaredDistance: true,
+				}), err
 			},
 		},
 		{
 			Name: "gradual", Help: "squared losses of a direction that turns slowly, in the unit ball: smooth, not " +
 				"strongly convex",
 			Kind: "convex", Dim: 5, Options: []GameOption{periodOption},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				g, err := NewGradual(p.Dim, o("period"), p.Seed)
 				// |⟨z, x⟩ − ½| ≤ ρ = 1.5, α = 1/ρ², L = ρ, D = 2.
 				const rho = 1.5
-				return g, Facts{
+				return g, factsOf(loss.Facts{
 					Lipschitz: rho, LipschitzInf: rho, Smoothness: 1, ExpConcavity: newtonMu(1/(rho*rho), rho, 2),
-					Floor: math.NaN(),
-				}, err
+				}), err
 			},
 		},
 		{
@@ -140,12 +140,15 @@ func simpleGames() []GameEntry {
 				{Name: "lambda", Default: 0.05, High: 1e100, Help: "the weight of ‖x‖₁"},
 				{
 					Name: "active", Default: 2, High: maxDim, Integer: true,
-					Help: "the number of coordinates that matter",
+					Help: "the number of coordinates that matter; fewer by default where the dimension is below it",
 				},
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
-				l, n := o("lambda"), o("active")
-				g, err := NewSparseGame(p.Dim, l, int(n), p.Seed)
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+				l, n := o("lambda"), int(o("active"))
+				if _, given := p.Options["active"]; !given {
+					n = min(n, p.Dim)
+				}
+				g, err := NewSparseGame(p.Dim, l, n, p.Seed)
 				f := linearFacts(1+float64(l*math.Sqrt(float64(p.Dim))), 1/math.Sqrt(float64(p.Dim))+l)
 				f.L1 = l
 				if l > 0 {
@@ -185,7 +188,7 @@ func exampleGames() []GameEntry {
 				{Name: "radius", High: 1e100, Help: "the radius of the ball, 0 for ℝ^d"},
 				count,
 			},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, false)
 				if err != nil {
 					return nil, Facts{}, err
@@ -195,7 +198,7 @@ func exampleGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := unknown()
+				f := Unknown()
 				f.Features, f.Smoothness = true, g.length*g.length
 				if len(examples[0].Z) == 1 {
 					f.StrongConvexity = g.least * g.least
@@ -218,7 +221,7 @@ func exampleGames() []GameEntry {
 				Name: "radius", Default: 5, Low: 1e-9, High: 700,
 				Help: "the radius of the ball",
 			}, count},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, true)
 				if err != nil {
 					return nil, Facts{}, err
@@ -228,7 +231,7 @@ func exampleGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := unknown()
+				f := Unknown()
 				f.Lipschitz, f.LipschitzInf, f.Smoothness = g.length, g.inf, g.length*g.length/4
 				if g.length > 0 {
 					// exp(−|m|)-exp-concave for margins up to m.

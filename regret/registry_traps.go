@@ -25,7 +25,7 @@ func signGames() []GameEntry {
 			Name: "rademacher-" + s.suffix, Help: "fair signs on " + s.help +
 				": every learner expects regret (L·D/2)·E|S_T|", Kind: s.kind, Dim: s.dim,
 			Options: []GameOption{lipschitzOption},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				set, err := s.set(p.Dim)
 				if err != nil {
 					return nil, Facts{}, err
@@ -48,7 +48,7 @@ func signGames() []GameEntry {
 			Name: "minimax-" + s.suffix, Help: "the derandomized signs on " + s.help +
 				": every deterministic learner has regret (L·D/2)·E|S_T| or more",
 			Kind: s.kind, Dim: s.dim, NeedsRounds: true, Options: []GameOption{lipschitzOption},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				set, err := s.set(p.Dim)
 				if err != nil {
 					return nil, Facts{}, err
@@ -81,14 +81,14 @@ func trapGames() []GameEntry {
 		{
 			Name: "leader-trap", Help: "the sequence on which follow-the-leader pays 1 in every round, on [−1, 1]",
 			Kind: "convex", Dim: 1, FixedDim: true,
-			make: func(GameParams, func(string) float64) (Game, Facts, error) {
+			Make: func(GameParams, func(string) float64) (Game, Facts, error) {
 				return NewLeaderTrap(), linearFacts(1, 1), nil
 			},
 		},
 		{
 			Name: "expert-trap", Help: "an adversary that sees the choice: deterministic players have regret T/2 or " +
 				"more", Kind: "experts", Dim: 2,
-			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewExpertTrap(p.Dim)
 				if err != nil {
 					return nil, Facts{}, err
@@ -109,7 +109,7 @@ func trapGames() []GameEntry {
 				Name: "epsilon", High: 1e100,
 				Help: "the claimed regret against 0 within the rounds; 0 is √T",
 			}},
-			make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				e := o("epsilon")
 				if e == 0 {
 					e = math.Sqrt(float64(p.Rounds))
@@ -122,7 +122,7 @@ func trapGames() []GameEntry {
 			Name: "decreasing-rate", Help: "the sequence on which exponentiated gradient with a decreasing rate has " +
 				"linear regret", Kind: "experts", Dim: 2, FixedDim: true,
 			NeedsRounds: true,
-			make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
+			Make: func(p GameParams, _ func(string) float64) (Game, Facts, error) {
 				g, err := NewDecreasingRate(p.Rounds)
 				return g, linearFacts(1, 1), err
 			},

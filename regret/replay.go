@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Replay finds the best fixed point of an oblivious game over its first rounds by accelerated
@@ -17,7 +18,7 @@ import (
 func Replay(ctx context.Context, game Game, rounds int) (u []float64, value, gap float64, err error) {
 	set := game.Set()
 	if math.IsInf(set.Diameter(), 1) {
-		return nil, 0, 0, noregret.Errorf(noregret.BadInput, "set",
+		return nil, 0, 0, noregret.BadInputf("set",
 			"%v is unbounded: the best point of this game is sought on bounded sets only", set)
 	}
 	if rounds < 1 {
@@ -61,7 +62,7 @@ func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (va
 			return 0, 0, err
 		}
 		// F ≥ v + ⟨grad, · − y⟩ everywhere: each step gives a lower bound of the minimum.
-		lower = max(lower, v-(convex.Dot(grad, y)-low))
+		lower = max(lower, v-(vec.Dot(grad, y)-low))
 		if v < value {
 			value = v
 			copy(u, y)
@@ -72,11 +73,11 @@ func minimize(ctx context.Context, set convex.Set, u []float64, f objective) (va
 		} else if stalled++; stalled >= patience && k > 200 {
 			break // rounding, or a kink
 		}
-		if now <= float64(precision*math.Abs(value)) || convex.Norm2(grad) == 0 {
+		if now <= float64(precision*math.Abs(value)) || vec.Norm2(grad) == 0 {
 			break
 		}
 		if k == 0 {
-			step = set.Diameter() / convex.Norm2(grad)
+			step = set.Diameter() / vec.Norm2(grad)
 		}
 		// Backtrack from a little more than the last step until the quadratic model is above F.
 		step *= 1.2

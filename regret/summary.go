@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -27,7 +28,7 @@ func (k *total) addScaled(a float64, v total) {
 func (k *total) value() float64 { return k.Value() }
 
 func wrongLoss(want string, f loss.Function) error {
-	return noregret.Errorf(noregret.BadInput, "loss", "%T: this summary is of %s", f, want)
+	return noregret.BadInputf("loss", "%T: this summary is of %s", f, want)
 }
 
 // LinearSummary is the summary Σg of linear losses. The best point is a linear minimizer: exact.
@@ -47,6 +48,12 @@ func (s *LinearSummary) Add(f loss.Function) error {
 	l, ok := f.(*loss.Linear)
 	if !ok || len(l.C) != len(s.sum) {
 		return wrongLoss("linear losses of one dimension", f)
+	}
+	if g, ok := l.SparseSubgradient(nil); ok {
+		for k, i := range g.Index {
+			s.sum[i].add(g.Value[k])
+		}
+		return nil
 	}
 	for i, v := range l.C {
 		s.sum[i].add(v)
@@ -130,10 +137,10 @@ func (s *CompositeSummary) Best(dst []float64, set convex.Set) (least, gap float
 	}
 	switch set := set.(type) {
 	case *convex.Space, *convex.Ball:
-		if b, ok := set.(*convex.Ball); ok && (b.Norm() != convex.L2 || convex.Norm2(b.Center()) != 0) {
+		if b, ok := set.(*convex.Ball); ok && (b.Norm() != convex.L2 || vec.Norm2(b.Center()) != 0) {
 			return 0, math.Inf(1), noSummary(set)
 		}
-		if convex.Norm2(c) == 0 {
+		if vec.Norm2(c) == 0 {
 			clear(dst)
 			return 0, 0, nil
 		}
@@ -165,7 +172,7 @@ func (s *CompositeSummary) Best(dst []float64, set convex.Set) (least, gap float
 }
 
 func noSummary(set convex.Set) error {
-	return noregret.Errorf(noregret.BadInput, "set", "%v: the best point of these losses is known in closed form for "+
+	return noregret.BadInputf("set", "%v: the best point of these losses is known in closed form for "+
 		"the whole space, boxes and Euclidean balls around the origin", set)
 }
 

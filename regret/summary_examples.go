@@ -73,7 +73,7 @@ func (s *ExampleSummary) Loss(u []float64) float64 {
 // Best implements [Summary].
 func (s *ExampleSummary) Best(dst []float64, set convex.Set) (least, gap float64, err error) {
 	if math.IsInf(set.Diameter(), 1) {
-		return 0, math.Inf(1), noregret.Errorf(noregret.BadInput, "set",
+		return 0, math.Inf(1), noregret.BadInputf("set",
 			"%v is unbounded: the best point of these losses is sought on bounded sets only", set)
 	}
 	copy(dst, s.start)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -132,7 +134,7 @@ func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 			s.s[i*s.d+i] += ridge
 		}
 	}
-	if gap, err = s.space.Argmax(dst, s.s, s.b, set, 1e-9); err != nil {
+	if gap, err = s.argmax(dst, set); err != nil {
 		return 0, math.Inf(1), err
 	}
 	if ridge == 0 {
@@ -140,40 +142,37 @@ func (s *SquareSummary) Best(dst []float64, set convex.Set) (least, gap float64,
 	}
 	if math.IsInf(set.Diameter(), 1) {
 		// F(u) ≥ F_ridge(u) − (ridge/2)‖u‖² for every u.
-		n := 10 * convex.Norm2(dst)
+		n := 10 * vec.Norm2(dst)
 		return s.Loss(dst), gap + float64(float64(ridge/2*n)*n), nil
 	}
 	s.load()
 	for i := range s.work {
-		s.work[i] = convex.Dot(s.s[i*s.d:(i+1)*s.d], dst) - s.b[i]
+		s.work[i] = vec.Dot(s.s[i*s.d:(i+1)*s.d], dst) - s.b[i]
 	}
 	low, err := set.Minimize(s.b, s.work)
 	if err != nil {
 		return 0, math.Inf(1), err
 	}
-	return s.Loss(dst), max(convex.Dot(s.work, dst)-low, 0), nil
+	return s.Loss(dst), max(vec.Dot(s.work, dst)-low, 0), nil
+}
+
+// squarePrecision is the gap that Best aims at, relative to the objective.
+const squarePrecision = 1e-9
+
+// argmax minimizes ½uᵀSu − ⟨b, u⟩ for the loaded S and b. Where b is next to 0, because labels and
+// features are uncorrelated, the objective is mostly rounding, and no gap can be small beside it:
+// then a gap that is small beside ½Σy², the losses at the origin, will do.
+func (s *SquareSummary) argmax(dst []float64, set convex.Set) (gap float64, err error) {
+	gap, err = s.space.Argmax(dst, s.s, s.b, set, squarePrecision)
+	if err != nil && noregret.CodeOf(err) == noregret.Diverged && gap <= float64(squarePrecision/2*s.square.value()) {
+		err = nil
+	}
+	return gap, err
 }
 
 // deficient reports whether a pivot of the matrix's Cholesky factor is too small a part of its
 // diagonal entry.
 func (s *SquareSummary) deficient() bool {
-	d, r := s.d, s.factor
-	copy(r, s.s)
-	for i := range d {
-		for j := range i + 1 {
-			v := r[i*d+j]
-			for k := range j {
-				v -= float64(r[i*d+k] * r[j*d+k])
-			}
-			switch {
-			case j < i:
-				r[i*d+j] = v / r[j*d+j]
-			case !(v > squarePivot*s.s[i*d+i]):
-				return true
-			default:
-				r[i*d+i] = math.Sqrt(v)
-			}
-		}
-	}
-	return false
+	copy(s.factor, s.s)
+	return !linalg.FactorizeAbove(s.factor, s.d, squarePivot)
 }

@@ -7,34 +7,36 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
-// entry is an experiment in the table.
-type entry struct {
-	policy *experiment.Policy
-	text   []byte // of the policy, as its digest says
-	counts *counters
-	names  [][]byte // of the arms, as JSON strings
-	// largest is the size of the largest value of an arm.
-	largest int
+// decisionAPI serves decisions, policies to decide by, and OFREP. It reads the table of policies
+// without a lock.
+type decisionAPI struct {
+	config   *Config
+	signer   *experiment.Signer
+	policies *policyTable
+	writer   *writer // for exposures that count immediately
+	streams  *streamLimits
+	draining <-chan struct{}
 }
 
-// newEntry seals a policy, which nobody else may have yet.
-func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
-	text, err := p.Seal()
-	if err != nil {
-		return nil, err
+func (a *decisionAPI) routes() []web.Route {
+	return []web.Route{
+		{Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Serve: a.decide},
+		{
+			Method: "GET", Pattern: "/v1/experiments/{name}/policy", Role: access.Decide, Query: []string{"wait"},
+			Stream: web.Polls, Serve: a.policy,
+		},
+		{Method: "POST", Pattern: "/ofrep/v1/evaluate/flags/{key}", Role: access.Decide, Serve: a.evaluate},
+		{Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Serve: a.evaluateAll},
 	}
-	e := &entry{policy: p, text: text, counts: c, largest: 1}
-	for _, a := range p.Arms {
-		e.names = append(e.names, appendString(nil, a.Name))
-		e.largest = max(e.largest, len(a.Value))
-	}
-	return e, nil
 }
 
 // appendString appends a JSON string.
@@ -58,23 +60,23 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // decide answers with an arm for each unit. It takes no lock, writes nothing and asks nobody,
 // unless the experiment counts exposures immediately.
-func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
+func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Units []string `json:"units"`
 	}
-	if err := readJSON(r, &in); err != nil {
+	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
 	name := r.PathValue("name")
-	e := s.table.Load().entries[name]
+	e := a.policies.get(name)
 	if e == nil {
 		return noSuch(name)
 	}
-	if err := s.checkCount("units", len(in.Units)); err != nil {
+	if err := checkCount(a.config, "units", len(in.Units)); err != nil {
 		return err
 	}
-	if most := max(s.config.MaxAnswer/e.largest, 1); len(in.Units) > most {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units",
+	if most := max(a.config.MaxAnswer/e.largest, 1); len(in.Units) > most {
+		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "units",
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
@@ -90,7 +92,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 			buffers.Put(buffer)
 		}
 	}()
-	now := s.config.Now()
+	now := a.config.Now()
 	var exposed []experiment.UnitEvent
 	for i, u := range in.Units {
 		d := e.policy.Decide(u)
@@ -100,7 +102,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		b = append(b, `{"unit":`...)
 		b = appendString(b, u)
 		b = append(b, `,"arm":`...)
-		b = append(b, e.names[d.Arm]...)
+		b = append(b, e.armNames[d.Arm]...)
 		b = append(b, `,"value":`...)
 		b = append(b, d.Value...)
 		b = append(b, `,"propensity":`...)
@@ -113,7 +115,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 			Time: now,
 		}
 		var err error
-		if b, err = s.signer.Append(b, t); err != nil {
+		if b, err = a.signer.Append(b, t); err != nil {
 			return err
 		}
 		b = append(b, `"}`...)
@@ -123,30 +125,30 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	b = append(b, "]}\n"...)
 	if len(exposed) > 0 {
-		if err := s.exposeNow(r, experiment.UnitsEvent{Experiment: name, Items: exposed}); err != nil {
+		if err := a.exposeNow(r, experiment.UnitsEvent{Experiment: name, Items: exposed}); err != nil {
 			return err
 		}
 	}
 	e.counts.decisions.Add(float64(len(in.Units)))
-	return writeBytes(w, http.StatusOK, "application/json", b)
+	return web.WriteBytes(w, http.StatusOK, "application/json", b)
 }
 
-// checkCount refuses no units or items, and too many.
-func (s *Server) checkCount(what string, n int) error {
+// checkCount returns an error for no units or items, and for too many.
+func checkCount(c *Config, what string, n int) error {
 	switch {
 	case n == 0:
-		return noregret.Errorf(noregret.BadInput, what, "0 %s: want 1 to %d", what, s.config.MaxItems)
-	case n > s.config.MaxItems:
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what,
-			s.config.MaxItems)
+		return noregret.BadInputf(what, "0 %s: want 1 to %d", what, c.MaxItems)
+	case n > c.MaxItems:
+		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, what, "%d %s: want 1 to %d", n, what,
+			c.MaxItems)
 	}
 	return nil
 }
 
 // exposeNow makes exposures durable before the decisions are answered, those of several experiments
 // at once.
-func (s *Server) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.RequestTime)
+func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
 	for part := range slices.Chunk(exposures, groupEvents) {
 		var c command
@@ -157,9 +159,61 @@ func (s *Server) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) 
 			}
 			c.events = append(c.events, e)
 		}
-		if _, err := s.submit(ctx, &c); err != nil {
+		if _, err := a.writer.submit(ctx, &c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// longest is how long a long poll may wait.
+const longest = time.Minute
+
+// policy answers with the policy as clients decide by it; with If-None-Match and ?wait= it waits
+// for a change.
+func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
+	name, wait := r.PathValue("name"), time.Duration(0)
+	if text := r.URL.Query().Get("wait"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 || d > longest {
+			return noregret.BadInputf("wait", "want a length of time from 0s to %v", longest)
+		}
+		wait = d
+	}
+	var timeout <-chan time.Time // nil before it waits
+	for {
+		changed := a.policies.changed() // before the table is read, so that no change is missed
+		e := a.policies.get(name)
+		if e == nil {
+			return noSuch(name)
+		}
+		tag := `"` + e.policy.Digest + `"`
+		if !web.Matches(r, tag) {
+			w.Header().Set("ETag", tag)
+			w.Header().Set("Cache-Control", "no-cache")
+			return web.WriteBytes(w, http.StatusOK, "application/json", e.text)
+		}
+		if wait > 0 {
+			if timeout == nil {
+				release, err := a.streams.acquire(w, web.Polls)
+				if err != nil {
+					return err
+				}
+				defer release()
+				t := time.NewTimer(wait)
+				defer t.Stop()
+				timeout = t.C
+			}
+			select {
+			case <-changed:
+				continue
+			case <-timeout:
+			case <-a.draining:
+			case <-r.Context().Done():
+			}
+		}
+		w.Header().Set("ETag", tag)
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
 }

@@ -5,22 +5,22 @@
 //	l, err := s.Listen("127.0.0.1:8430")
 //	err = s.Serve(ctx, l, nil, 30*time.Second) // until ctx ends; drains and closes
 //
-// # How pages get at the data
+// # Where things are
 //
-// Add a row to the table in routes.go (method, pattern, role [Read], long for streams, handler) and
-// the same path to openapi.yaml, or the test of the routes fails. In the handler:
+// [Server] puts the parts together; each is a type with one job:
 //
-//   - [Server.Experiments] lists names, states and versions.
-//   - [Server.Report] is all that is known of one: mixture, arms with intervals, guardrails with limits and
-//     intervals, regret against the best single arm, health, the history of versions with their mixtures,
-//     values and observed means, and the last events (Notes). [Server.Definition] has units, directions and texts;
-//     [Server.Optimum] the best mixture by what is known, with its certificate.
-//   - [Server.Explain] says why a decision was what it was.
-//   - [Server.Changed] is closed at the next change: the loop of a stream of server-sent events is "write the
-//     report, wait for Changed, the request's context or [Server.Draining]".
+//   - writer appends groups of events to the log and folds them into the state.
+//   - snapshotter saves snapshots of the state and drops old events.
+//   - liveState answers questions about the state, under a read lock, with values that nobody
+//     changes afterwards.
+//   - policyTable holds the policies in force. Reading it takes no lock.
+//   - experimentAPI, decisionAPI, feedbackAPI, logAPI and operationsAPI serve the API. A route is
+//     an entry in the routes method of one of them and an operation in openapi.yaml; a test holds
+//     them together.
+//   - middleware authorizes requests, limits them and counts them; router finds their routes.
 //
-// All of them take a read lock for as long as the report takes to make, and return values that
-// nobody changes afterwards.
+// Below server/internal, package dashboard has the pages, package access the access tokens, and
+// package web what the API and the pages share.
 //
 // # How it works
 //

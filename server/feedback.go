@@ -6,30 +6,49 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
-func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
-	return s.units(w, r, experiment.KindFeedback)
+// feedbackAPI takes exposures, feedback and aggregates. It answers when they are durable.
+type feedbackAPI struct {
+	config   *Config
+	signer   *experiment.Signer
+	policies *policyTable
+	writer   *writer
+	metrics  *metrics
 }
 
-func (s *Server) exposures(w http.ResponseWriter, r *http.Request) error {
-	return s.units(w, r, experiment.KindExposures)
+func (a *feedbackAPI) routes() []web.Route {
+	return []web.Route{
+		{Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Serve: a.exposures},
+		{Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Serve: a.feedback},
+		{Method: "POST", Pattern: "/v1/aggregates", Role: access.Feedback, Serve: a.aggregates},
+	}
+}
+
+func (a *feedbackAPI) feedback(w http.ResponseWriter, r *http.Request) error {
+	return a.units(w, r, experiment.KindFeedback)
+}
+
+func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
+	return a.units(w, r, experiment.KindExposures)
 }
 
 // units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The
 // answer is given when the events are durable.
-func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) error {
+func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
 		Items []experiment.Reported `json:"items"`
 	}
-	if err := readJSON(r, &in); err != nil {
+	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
-	if err := s.checkCount("items", len(in.Items)); err != nil {
+	if err := checkCount(a.config, "items", len(in.Items)); err != nil {
 		return err
 	}
 	f := experiment.Fates{Items: make([]experiment.Item, len(in.Items))}
-	entries, now := s.table.Load().entries, s.config.Now()
+	entries, now := a.policies.all(), a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
 		if events[name] == nil {
@@ -39,12 +58,12 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 	}
 	for i := range in.Items {
 		item := &in.Items[i]
-		t, err := s.signer.Verify(item.Token, now)
+		t, err := a.signer.Verify(item.Token, now)
 		switch {
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
-			err = noregret.Errorf(noregret.BadInput, "metrics", "they are feedback: post them to /v1/feedback")
+			err = noregret.BadInputf("metrics", "they are feedback: post them to /v1/feedback")
 		}
 		if err != nil {
 			f.Items[i] = experiment.Item{Status: experiment.Rejected, Error: err.Error()}
@@ -70,7 +89,7 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 		}
 		c.events = append(c.events, ev)
 	}
-	outcomes, err := s.submit(r.Context(), &c)
+	outcomes, err := a.writer.submit(r.Context(), &c)
 	if err != nil {
 		return err
 	}
@@ -78,8 +97,8 @@ func (s *Server) units(w http.ResponseWriter, r *http.Request, kind string) erro
 		fates(f.Items, where[name], &outcomes[i])
 	}
 	f.Count()
-	s.metrics.count(kind, f.Items)
-	return writeJSON(w, http.StatusOK, f)
+	a.metrics.count(kind, f.Items)
+	return web.WriteJSON(w, http.StatusOK, f)
 }
 
 // fates puts an outcome's items where they stood in the request.
@@ -94,26 +113,26 @@ func fates(items []experiment.Item, where []int, o *experiment.Outcome) {
 }
 
 // aggregates takes sums that a client formed itself.
-func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
+func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	var in experiment.AggregateEvent
-	if err := readJSON(r, &in); err != nil {
+	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
-	if err := s.checkCount("items", len(in.Items)); err != nil {
+	if err := checkCount(a.config, "items", len(in.Items)); err != nil {
 		return err
 	}
-	if s.table.Load().entries[in.Experiment] == nil {
+	if a.policies.get(in.Experiment) == nil {
 		return noSuch(in.Experiment)
 	}
 	if in.Source == "" || len(in.Source) > 200 || in.Sequence == 0 {
-		return noregret.Errorf(noregret.BadInput, "source",
+		return noregret.BadInputf("source",
 			"want a source of 1 to 200 bytes and a sequence number from 1")
 	}
 	ev, err := experiment.NewEvent(experiment.KindAggregate, 0, in)
 	if err != nil {
 		return err
 	}
-	outcomes, err := s.submit(r.Context(), &command{events: []experiment.Event{ev}})
+	outcomes, err := a.writer.submit(r.Context(), &command{events: []experiment.Event{ev}})
 	if err != nil {
 		return err
 	}
@@ -122,6 +141,6 @@ func (s *Server) aggregates(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := experiment.Fates{Items: outcomes[0].Items}
 	f.Count()
-	s.metrics.count(experiment.KindAggregate, f.Items)
-	return writeJSON(w, http.StatusOK, f)
+	a.metrics.count(experiment.KindAggregate, f.Items)
+	return web.WriteJSON(w, http.StatusOK, f)
 }

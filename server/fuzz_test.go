@@ -33,7 +33,7 @@ func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 		f.Fatal(w.Body)
 	}
 	token,
-		err := s.signer.Append(nil, experiment.Token{
+		err := s.live.signer.Append(nil, experiment.Token{
 		Experiment: "toy", Version: 1, Arm: 1, Propensity: .5, Unit: 7,
 		Time: time.Unix(1_800_000_000, 0),
 	})
@@ -50,7 +50,7 @@ func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 		}
 		checkAnswer(t, s, r, w.Result(), w.Body.Bytes())
 		if w.Code/100 == 2 {
-			b, err := s.state.MarshalBinary()
+			b, err := s.live.state.MarshalBinary()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -105,6 +106,17 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	w.start()
+}
+
+// settle waits until the writer is idle: until it has finished the commands before this one, and
+// the snapshot and the compaction that they have set off. What a test reads of the log afterwards
+// stays as it is.
+func (w *world) settle() {
+	w.t.Helper()
+	if _, err := w.server.writer.submit(context.Background(), &command{}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.server.writer.snapshots.running.Wait()
 }
 
 func (w *world) wait(d time.Duration) {
@@ -329,7 +341,7 @@ func jsonInt(n int) string {
 
 // routeOf is the route that a request goes to.
 func routeOf(s *Server, r *http.Request) (http.Handler, string) {
-	h, pattern := s.mux.Handler(r)
+	h, pattern := s.router.mux.Handler(r)
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok || method != r.Method {
 		return h, ""

@@ -44,7 +44,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{
 			"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`,
-			"application/json", 413, "it has more than 4096 bytes",
+			"application/json", 413, "more than 4096 bytes",
 		},
 		{
 			"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json",
@@ -66,23 +66,23 @@ func TestHostile(t *testing.T) {
 			"application/json",
 			400, "it has 600 bytes: want 1 to 512",
 		},
-		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "it is no JSON: it ends too early"},
+		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: it ends too early"},
 		{
 			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
-			"text after the value's end, at byte 18",
+			"text follows the value at byte 18",
 		},
 		{
 			"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400,
-			`it is a string, want a list`,
+			`must be a list, not a string`,
 		},
 		{
 			"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json",
 			400,
-			"it is a list, want an object",
+			"must be an object, not a list",
 		},
 		{
 			"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415,
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
 		{
 			"a path that is not there", "GET", "/v1/secrets", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
@@ -123,39 +123,39 @@ func TestHostile(t *testing.T) {
 		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
 		{
 			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
-			"application/json", 400, "it is a number, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not a number",
 		},
 		{
 			"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`,
-			"application/json", 400, "it is null, want a number in the range of float64",
+			"application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400,
-			"it is null, want an object",
+			"must be an object, not null",
 		},
 		{
 			"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400,
-			"the field is there twice",
+			"duplicate field",
 		},
 		{
 			"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`,
-			"application/json", 400, "the field is there twice",
+			"application/json", 400, "duplicate field",
 		},
 		{
 			"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400,
-			`the field is unknown: want one of units`,
+			`unknown field; known fields: units`,
 		},
 		{
 			"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400,
-			"it is not UTF-8 text",
+			"not valid UTF-8",
 		},
 		{
 			"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400,
-			"half of a surrogate pair at byte 12",
+			"unpaired surrogate at byte 12",
 		},
 		{
 			"a null sum", "POST", "/v1/aggregates",
-			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "it is null, want a number in the range of float64",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
 		},
 		{
 			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,
@@ -167,11 +167,11 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"a path with an empty part", "GET", "/v1//experiments", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
-			"there is nothing here; /openapi.json says what there is",
+			"no such path: /openapi.json lists those of the API",
 		},
 		{
 			"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) +
@@ -244,7 +244,7 @@ func TestOtherSites(t *testing.T) {
 	w.apply(toy)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
 		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden ||
-			!strings.Contains(string(b), "the request is of another site") {
+			!strings.Contains(string(b), "the request comes from another site") {
 			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 )
 
@@ -29,12 +30,12 @@ type metrics struct {
 	by map[string]*counters
 }
 
-// counters are an experiment's, found once.
+// counters are those of one experiment.
 type counters struct {
 	decisions prometheus.Counter
 }
 
-func newMetrics(s *Server) *metrics {
+func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -67,7 +68,6 @@ func newMetrics(s *Server) *metrics {
 	m.registry.MustRegister(
 		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&stateCollector{s},
 	)
 	return m
 }
@@ -84,6 +84,7 @@ func buildInfo() prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
+// of returns the counters of an experiment.
 func (m *metrics) of(name string) *counters {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,6 +94,7 @@ func (m *metrics) of(name string) *counters {
 	return m.by[name]
 }
 
+// forget drops the counters of an experiment.
 func (m *metrics) forget(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +102,7 @@ func (m *metrics) forget(name string) {
 	m.decisions.DeleteLabelValues(name)
 }
 
-// count adds the fates of items.
+// count counts items by their outcome.
 func (m *metrics) count(kind string, items []experiment.Item) {
 	n := map[experiment.ItemStatus]float64{}
 	for i := range items {
@@ -115,11 +117,12 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// code is a status as a label.
-func code(status int) string { return strconv.Itoa(status) }
-
-// stateCollector reads gauges off the state when it is asked.
-type stateCollector struct{ s *Server }
+// stateCollector collects gauges from the log and the state when it is asked for metrics.
+type stateCollector struct {
+	log    eventlog.Log
+	writer *writer
+	live   *liveState
+}
 
 var (
 	positionDesc = prometheus.NewDesc("noregret_log_last_position", "Position of the last event in the log.", nil, nil)
@@ -161,22 +164,22 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
-	stats := c.s.log.Stats()
+	stats := c.log.Stats()
 	gauge(positionDesc, float64(stats.Last))
 	gauge(snapshotDesc, float64(stats.Snapshot))
 	counter(groupsDesc, float64(stats.Groups))
-	gauge(queueDesc, float64(len(c.s.queue)))
+	gauge(queueDesc, float64(len(c.writer.queue)))
 	failed := 0.0
-	if c.s.failed.Load() != nil {
+	if c.writer.err() != nil {
 		failed = 1
 	}
 	gauge(failedDesc, failed)
-	c.s.mu.RLock()
-	defer c.s.mu.RUnlock()
-	for _, name := range c.s.state.Names() {
-		v, err := c.s.state.Vitals(name)
+	c.live.mu.RLock()
+	defer c.live.mu.RUnlock()
+	for _, name := range c.live.state.Names() {
+		v, err := c.live.state.Vitals(name)
 		if err != nil {
-			continue // it is there, the lock is held
+			continue // not possible: the lock is held
 		}
 		gauge(versionDesc, float64(v.Version), name)
 		gauge(openDesc, float64(v.Open), name)

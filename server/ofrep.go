@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // OpenFeature's remote evaluation protocol, OFREP 0.3.0: an experiment is a flag, an arm a variant,
@@ -41,12 +42,12 @@ type flagFailure struct {
 
 // targetingKey reads the unit out of an evaluation's context. Other fields of it are ignored.
 func targetingKey(r *http.Request) (string, *flagFailure, error) {
-	b, err := body(r, "application/json")
+	b, err := web.Body(r, "application/json")
 	if err != nil {
 		return "", nil, err
 	}
 	var in, evaluation map[string]json.RawMessage // other members are allowed, of either
-	if err := strictJSON(b, &in); err != nil {
+	if err := web.DecodeJSON(b, &in); err != nil {
 		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: err.Error()}, nil
 	}
 	if absent(in["context"]) {
@@ -55,7 +56,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 			ErrorDetails: "want context.targetingKey, the unit",
 		}, nil
 	}
-	if err := strictJSON(in["context"], &evaluation); err != nil {
+	if err := web.DecodeJSON(in["context"], &evaluation); err != nil {
 		return "", &flagFailure{ErrorCode: "PARSE_ERROR", ErrorDetails: "context: " + err.Error()}, nil
 	}
 	if absent(evaluation["targetingKey"]) {
@@ -65,7 +66,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 		}, nil
 	}
 	var unit string
-	if err := strictJSON(evaluation["targetingKey"], &unit); err != nil {
+	if err := web.DecodeJSON(evaluation["targetingKey"], &unit); err != nil {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
 	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
@@ -82,13 +83,13 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
-func (s *Server) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
+func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
 	d := e.policy.Decide(unit)
 	t := experiment.Token{
 		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: now,
 	}
-	id, err := s.signer.Append(nil, t)
+	id, err := a.signer.Append(nil, t)
 	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
 }
 
@@ -97,45 +98,45 @@ func exposure(t experiment.Token) experiment.UnitsEvent {
 	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
 }
 
-func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) error {
+func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 	key := r.PathValue("key")
 	unit, failure, err := targetingKey(r)
 	if err != nil {
 		return err
 	}
-	e := s.table.Load().entries[key]
+	e := a.policies.get(key)
 	if e == nil {
-		return writeJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "there is no such experiment"})
+		return web.WriteJSON(w, http.StatusNotFound, flagFailure{key, "FLAG_NOT_FOUND", "there is no such experiment"})
 	}
 	if failure != nil {
 		failure.Key = key
-		return writeJSON(w, http.StatusBadRequest, failure)
+		return web.WriteJSON(w, http.StatusBadRequest, failure)
 	}
-	f, t, err := s.flagOf(key, e, unit, s.config.Now())
+	f, t, err := a.flagOf(key, e, unit, a.config.Now())
 	if err != nil {
 		return err
 	}
 	if e.policy.Exposure == "immediate" {
-		if err := s.exposeNow(r, exposure(t)); err != nil {
+		if err := a.exposeNow(r, exposure(t)); err != nil {
 			return err
 		}
 	}
 	e.counts.decisions.Inc()
-	return writeJSON(w, http.StatusOK, f)
+	return web.WriteJSON(w, http.StatusOK, f)
 }
 
 // evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
 // often enough that no cached token grows older than half the shortest attribution window.
 // Immediate exposures of all of them are one write to the log.
-func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
+func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {
 		return err
 	}
 	if failure != nil {
-		return writeJSON(w, http.StatusBadRequest, failure)
+		return web.WriteJSON(w, http.StatusBadRequest, failure)
 	}
-	entries, now := s.table.Load().entries, s.config.Now()
+	entries, now := a.policies.all(), a.config.Now()
 	names := make([]string, 0, len(entries))
 	for name := range entries {
 		names = append(names, name)
@@ -150,7 +151,7 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	}
 	tag := `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]) + `"`
 	w.Header().Set("ETag", tag)
-	if matches(r, tag) {
+	if web.Matches(r, tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -158,10 +159,10 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range names {
 		size += entries[name].largest
 	}
-	if size > s.config.MaxAnswer && len(names) > 1 {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "flags",
+	if size > a.config.MaxAnswer && len(names) > 1 {
+		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "flags",
 			"%d experiments with values of up to %d bytes together: want at most %d; evaluate them one by one",
-			len(names), size, s.config.MaxAnswer)
+			len(names), size, a.config.MaxAnswer)
 	}
 	out := struct {
 		Flags []flag `json:"flags"`
@@ -169,7 +170,7 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	var exposed []experiment.UnitsEvent
 	for _, name := range names {
 		e := entries[name]
-		f, t, err := s.flagOf(name, e, unit, now)
+		f, t, err := a.flagOf(name, e, unit, now)
 		if err != nil {
 			return err
 		}
@@ -178,12 +179,12 @@ func (s *Server) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 		}
 		out.Flags = append(out.Flags, f)
 	}
-	if err := s.exposeNow(r, exposed...); err != nil {
+	if err := a.exposeNow(r, exposed...); err != nil {
 		return err
 	}
 	for _, name := range names {
 		entries[name].counts.decisions.Inc()
 	}
 	w.Header().Set("Cache-Control", "no-cache")
-	return writeJSON(w, http.StatusOK, out)
+	return web.WriteJSON(w, http.StatusOK, out)
 }

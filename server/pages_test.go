@@ -2,25 +2,19 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/server/internal/dashboard"
 )
 
 // played is a world with an experiment that has gone through some rounds.
@@ -73,7 +67,8 @@ func (w *world) text(status int, path string) string {
 		w.t.Fatalf("%s: status %d, want %d: %s", path, resp.StatusCode, status, b)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		if got := resp.Header.Get("Content-Security-Policy"); got != pagePolicy || strings.Contains(got, "unsafe") {
+		if got := resp.Header.Get("Content-Security-Policy"); got != dashboard.ContentSecurityPolicy ||
+			strings.Contains(got, "unsafe") {
 			w.t.Errorf("%s: policy %q", path, got)
 		}
 		for _, bad := range []string{"style=", "onclick", "onload", "http://", "https://"} {
@@ -114,16 +109,17 @@ func TestPages(t *testing.T) {
 		`<noscript><meta http-equiv="refresh"`, `data-live="/live"`, `role="status"`, "<caption>", `scope="col"`)
 	page := w.text(200, "/experiments/toy")
 	gain := r.Arms["gain"].Metrics["x"]
-	wants(t, page, "<h1>toy</h1>", fmt.Sprintf(`id="version">%d<`, r.Version), figure(*gain.Mean),
-		interval(gain.Low, gain.High), interval(r.Guardrails[0].Low, r.Guardrails[0].High),
-		"at least 0", r.Regret.BestSingle.Arm+": "+figure(*r.Regret.BestSingle.Value), figure(*r.Regret.PerUnit),
+	wants(t, page, "<h1>toy</h1>", fmt.Sprintf(`id="version">%d<`, r.Version), dashboard.Figure(*gain.Mean),
+		dashboard.Interval(gain.Low, gain.High), dashboard.Interval(r.Guardrails[0].Low, r.Guardrails[0].High),
+		"at least 0", r.Regret.BestSingle.Arm+": "+dashboard.Figure(*r.Regret.BestSingle.Value),
+		dashboard.Figure(*r.Regret.PerUnit),
 		"160 accepted, 0 duplicate", "No problem is known", "created", "held back",
 		`data-live="/experiments/toy/live"`)
 	best, err := w.server.Optimum("toy")
 	if err != nil || best == nil {
 		t.Fatal(err)
 	}
-	wants(t, page, "Best mixture, by what is known</dt><dd>"+figure(best.Value))
+	wants(t, page, "Best mixture, by what is known</dt><dd>"+dashboard.Figure(best.Value))
 	var addresses []string
 	for _, m := range regexp.MustCompile(`(?:src|srcset)="(/experiments/[^"]*)"`).FindAllStringSubmatch(page, -1) {
 		addresses = append(addresses, strings.ReplaceAll(m[1], "&amp;", "&"))
@@ -301,8 +297,8 @@ func TestLive(t *testing.T) {
 	}, func() {
 		w.get(204, nil, "DELETE", "/v1/experiments/toy", "")
 	})
-	if len(got[0]) != len(experimentPartNames) {
-		t.Errorf("the first event has %d parts, want %d", len(got[0]), len(experimentPartNames))
+	if len(got[0]) != 8 {
+		t.Errorf("the first event has %d parts, want all 8", len(got[0]))
 	}
 	if !strings.Contains(got[1]["summary"], "paused") || got[1]["guardrails"] != "" || got[1]["events"] == "" {
 		t.Errorf("the second event: %v", got[1])
@@ -339,174 +335,10 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-const readerToken = "0123456789abcdef-eye"
-
-func withTokens(t testing.TB) (string, func(*Config)) {
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	text := "tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: " +
-		"[decide, feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], token: " + readerToken + "}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, func(c *Config) { c.Tokens = path }
-}
-
-// login sends the form of /login.
-func (w *world) login(token, next string, header ...string) (*http.Response, string) {
-	w.t.Helper()
-	r, err := http.NewRequest("POST", w.http.URL+"/login",
-		strings.NewReader(url.Values{"token": {token}, "next": {next}}.Encode()))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, b := w.send(r, header...)
-	return resp, string(b)
-}
-
-// newGuarded is a world with access tokens and an experiment, and the file of the tokens.
-func newGuarded(t *testing.T) (w *world, path string) {
-	t.Helper()
-	path, tokens := withTokens(t)
-	w = newWorld(t, tokens)
-	w.token = "0123456789abcdef-boss"
-	w.apply(toy)
-	w.token = ""
-	return w, path
-}
-
-// TestLoginForms: pages show the way to the form, and the form lets in who may read, and back to
-// this site only.
-func TestLoginForms(t *testing.T) {
-	w, _ := newGuarded(t)
-	for path, to := range map[string]string{
-		"/":                    "/login?next=%2F",
-		"/experiments/toy?a=b": "/login?next=%2Fexperiments%2Ftoy%3Fa%3Db",
-	} {
-		r, err := http.NewRequest("GET", w.http.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != 303 || resp.Header.Get("Location") != to {
-			t.Errorf("%s: %d to %q", path, resp.StatusCode, resp.Header.Get("Location"))
-		}
-	}
-	for _, path := range []string{"/live", "/experiments/toy/live", "/experiments/toy/pictures/mixture.svg"} {
-		w.get(401, nil, "GET", path, "")
-	}
-	w.get(200, nil, "GET", "/login?next=//evil.example", "", "Accept", "text/html")
-	for token, want := range map[string]string{
-		"": "not known", "0123456789abcdef-nobody": "not known",
-		"0123456789abcdef-app": "lacks the role read",
-	} {
-		resp, page := w.login(token, "/")
-		if resp.StatusCode != 403 || len(resp.Cookies()) != 0 || !strings.Contains(page, want) || token != "" &&
-			strings.Contains(page, token) {
-			t.Errorf("%q: status %d, %q", token, resp.StatusCode, page)
-		}
-	}
-	if resp, _ := w.login(readerToken, "/", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 ||
-		len(resp.Cookies()) != 0 {
-		t.Errorf("a form of another site: status %d", resp.StatusCode)
-	}
-	for next, to := range map[string]string{
-		"/experiments/toy": "/experiments/toy", "//evil.example": "/",
-		"https://evil.example": "/", `/\evil.example`: "/", "": "/", "/logout": "/",
-	} {
-		if resp, _ := w.login(readerToken, next); resp.StatusCode != 303 || resp.Header.Get("Location") != to {
-			t.Errorf("next %q: %d to %q", next, resp.StatusCode, resp.Header.Get("Location"))
-		}
-	}
-}
-
-// TestLoginCookie: the cookie opens pages, nothing else, and ends with time, the logout and the
-// token.
-func TestLoginCookie(t *testing.T) {
-	w, path := newGuarded(t)
-	resp, _ := w.login(readerToken, "/")
-	c := resp.Cookies()[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" ||
-		strings.Contains(c.Value, readerToken) {
-		t.Errorf("%+v", c)
-	}
-	cookie := c.Name + "=" + c.Value
-	status := func(path string) int {
-		got, _ := w.do("GET", path, "", "Cookie", cookie)
-		return got
-	}
-	for path, want := range map[string]int{
-		"/": 200, "/experiments/toy": 200, "/experiments/toy/pictures/mixture.svg": 200,
-		"/experiments/toy/explain": 200,
-		"/v1/experiments":          401, "/v1/experiments/toy/report": 401, "/v1/export": 401, "/metrics": 401,
-	} {
-		if got := status(path); got != want {
-			t.Errorf("%s with the cookie: status %d, want %d", path, got, want)
-		}
-	}
-	if got, _ := w.do("POST", "/v1/experiments/toy/pause", "", "Cookie", cookie); got != 401 {
-		t.Errorf("a change with the cookie: status %d", got)
-	}
-	if got, _ := w.do("GET", "/", "", "Authorization", "Bearer "+readerToken); got != 200 {
-		t.Errorf("a page with the token: status %d", got)
-	}
-	w.wait(13 * time.Hour)
-	if got := status("/"); got != 303 {
-		t.Errorf("after 13 hours: status %d", got)
-	}
-	resp, _ = w.login(readerToken, "/")
-	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
-	if got, _ := w.do("POST", "/logout", "", "Cookie", cookie); got != 303 {
-		t.Errorf("logout: status %d", got)
-	}
-	if got := status("/"); got != 303 {
-		t.Errorf("after the logout: status %d", got)
-	}
-	resp, _ = w.login(readerToken, "/")
-	cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
-	if err := os.WriteFile(path, []byte("tokens: [{name: eye, roles: [read], token: 0123456789abcdef-new}]"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.server.ReloadTokens(); err != nil {
-		t.Fatal(err)
-	}
-	if got := status("/"); got != 303 {
-		t.Errorf("with the token gone: status %d", got)
-	}
-	if logs := w.logs.String(); strings.Contains(logs, readerToken) || strings.Contains(logs, c.Value) {
-		t.Error("the logs hold a token or a cookie")
-	}
-}
-
-func TestFigures(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 0.123456: "0.1235", 12.3456: "12.35", 1234.56: "1235",
-		-0.00123456: "-0.001235", 1e7: "1e+07", 2e-5: "2e-05",
-	} {
-		if got := figure(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", -1234567: "-1\u202f234\u202f567"} {
-		if got := group(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-	low := 1.0
-	if got := interval(&low, nil) + interval(nil, &low) + interval(nil, nil); got != "[1.000, ∞][−∞, 1.000]" {
-		t.Error(got)
-	}
-}
-
 // TestLiveOutlasts: a stream goes on beyond the time that other requests get. The pace between its
 // events is longer than that.
 func TestLiveOutlasts(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.RequestTime = livePace / 4 })
+	w := newWorld(t, func(c *Config) { c.RequestTime = dashboard.LivePace / 4 })
 	w.apply(toy)
 	l, err := w.server.Listen("127.0.0.1:0")
 	if err != nil {
@@ -526,84 +358,4 @@ func TestLiveOutlasts(t *testing.T) {
 		return func() { w.get(200, nil, "POST", "/v1/experiments/toy/"+what, "") }
 	}
 	w.events("/experiments/toy/live", 4, step("pause"), step("resume"), step("rollback"))
-}
-
-// TestSessions: the cookie is for TLS where there is TLS, and sessions do not grow without end.
-func TestSessions(t *testing.T) {
-	if c := cookie(&http.Request{TLS: &tls.ConnectionState{}}, "x"); !c.Secure {
-		t.Error("a cookie of a TLS connection is not secure")
-	}
-	if c := cookie(&http.Request{}, ""); c.MaxAge >= 0 {
-		t.Errorf("the cookie stays: %+v", c)
-	}
-	var s sessions
-	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	for i := range 2*keepSessions + 10 {
-		s.add(&principal{}, now.Add(time.Duration(i)*time.Second))
-		if len(s.by) > keepSessions {
-			t.Fatalf("%d sessions", len(s.by))
-		}
-	}
-}
-
-// FuzzLogin: no form but one with a token of the role read gets a cookie, none makes the service
-// fail, and none sends a browser elsewhere.
-func FuzzLogin(f *testing.F) {
-	for _, body := range []string{
-		"", "token=x", "token=" + readerToken + "&next=/experiments/toy",
-		"token=" + readerToken + "&next=//evil.example", "token=" + readerToken + "&next=/\x1a",
-		"token=" + readerToken + "&next=/%2e%zz", "%", "a=b&&;=%zz", "token=%00&token=" + readerToken,
-	} {
-		f.Add([]byte(body))
-	}
-	_, config := withTokens(f)
-	w := newWorld(f, config)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequest("POST", "/login", bytes.NewReader(body))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		rec := httptest.NewRecorder()
-		w.server.Handler().ServeHTTP(rec, r)
-		form, err := url.ParseQuery(string(body))
-		good := err == nil && slices.Contains([]string{readerToken, "0123456789abcdef-boss"},
-			strings.TrimSpace(form.Get("token")))
-		if entered := rec.Header().Get("Set-Cookie") != ""; entered != good || rec.Code >= 500 {
-			t.Errorf("%q: status %d, cookie %v", body, rec.Code, entered)
-		}
-		if to, err := url.Parse(rec.Header().Get("Location")); err != nil || to.Host != "" || to.Scheme != "" {
-			t.Errorf("%q: to %q", body, rec.Header().Get("Location"))
-		}
-	})
-}
-
-// TestRenderings: those who look at one page share what is rendered, until the state changes or
-// rendering fails.
-func TestRenderings(t *testing.T) {
-	var r renderings
-	made := 0
-	first, second := make(chan struct{}), make(chan struct{})
-	of := func(page string, changed chan struct{}, err error) error {
-		_, _, got := r.of(page, changed, func() (map[string]template.HTML, error) {
-			made++
-			return map[string]template.HTML{"a": "b"}, err
-		})
-		return got
-	}
-	for _, step := range []struct {
-		page    string
-		changed chan struct{}
-		err     error
-		want    int
-	}{
-		{"/x", first, nil, 1},
-		{"/x", first, nil, 1},
-		{"/y", first, nil, 2},
-		{"/x", second, nil, 3},
-		{"/x", second, nil, 3},
-		{"/x", first, errFailed, 4},
-		{"/x", second, nil, 5},
-	} {
-		if err := of(step.page, step.changed, step.err); err != step.err || made != step.want {
-			t.Errorf("%+v: %v, %d made", step, err, made)
-		}
-	}
 }

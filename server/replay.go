@@ -1,11 +1,8 @@
 package server
 
 import (
-	"context"
 	"iter"
-	"net/http"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 )
@@ -133,33 +130,4 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 				Difference{position, p.Experiment, it.Unit, it.Version, it.Arm, it.Propensity, d.Arm, d.Propensity})
 		}
 	}
-}
-
-// Origin is the state from which the most of a log can be folded again: an empty one, or that of
-// its oldest snapshot, when the events before are gone.
-func Origin(ctx context.Context, log eventlog.Log) (*experiment.State, error) {
-	saved, err := log.OldestSnapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	state := experiment.NewState()
-	if saved.Position == 0 {
-		return state, nil
-	}
-	return state, state.UnmarshalBinary(saved.State)
-}
-
-// snapshot writes the state from which the most of the log can be folded again.
-func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
-	saved, err := s.log.OldestSnapshot(r.Context())
-	if err != nil {
-		return err
-	}
-	if saved.Position == 0 {
-		return noregret.Errorf(noregret.NotFound, "snapshot", "all events are in the log: a fold begins with nothing")
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	_, err = w.Write(saved.State)
-	return err
 }

@@ -54,7 +54,7 @@ const maxHeader = 16 << 10
 // certificate is plain HTTP.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
 	h := &http.Server{
-		Handler:           s.handler,
+		Handler:           s.router,
 		ReadHeaderTimeout: min(5*time.Second, s.config.RequestTime),
 		ReadTimeout:       s.config.RequestTime,
 		WriteTimeout:      3 * s.config.RequestTime,

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -18,8 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/access"
 )
 
 // TestDocument: every route is in the OpenAPI document and the other way round, with its role and
@@ -28,19 +27,19 @@ func TestDocument(t *testing.T) {
 	w := newWorld(t)
 	paths := doc().all["paths"].(map[string]any)
 	in := map[string]bool{}
-	for _, rt := range w.server.routes() {
-		key := rt.method + " " + strings.TrimSuffix(rt.pattern, "{$}")
+	for _, rt := range w.server.router.all {
+		key := rt.Method + " " + strings.TrimSuffix(rt.Pattern, "{$}")
 		in[key] = true
-		op, _ := follow(t, "paths", strings.TrimSuffix(rt.pattern, "{$}"), strings.ToLower(rt.method))
+		op, _ := follow(t, "paths", strings.TrimSuffix(rt.Pattern, "{$}"), strings.ToLower(rt.Method))
 		if op == nil {
 			t.Errorf("%s is not in the document", key)
 			continue
 		}
-		if summary, _ := op["summary"].(string); rt.role != Anyone &&
-			!strings.Contains(summary, "role "+string(rt.role)) {
-			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.role)
+		if summary, _ := op["summary"].(string); rt.Role != access.Anyone &&
+			!strings.Contains(summary, "role "+string(rt.Role)) {
+			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.Role)
 		}
-		if _, open := op["security"]; open != (rt.role == Anyone) {
+		if _, open := op["security"]; open != (rt.Role == access.Anyone) {
 			t.Errorf("%s: the document and the route differ in who may", key)
 		}
 		if op["operationId"] == nil || op["responses"] == nil {
@@ -209,6 +208,7 @@ func TestRecovery(t *testing.T) {
 			w.wait(2 * time.Hour) // what is older may go
 			w.server.Tick()
 		}
+		w.settle()
 		want, err := w.server.State()
 		if err != nil {
 			t.Fatal(err)
@@ -248,10 +248,10 @@ func TestRecovery(t *testing.T) {
 func TestDecideTakesNoLock(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)
-	w.server.mu.Lock()
+	w.server.live.mu.Lock()
 	ds := w.decide("toy", "a", "b")
 	w.get(200, nil, "POST", "/ofrep/v1/evaluate/flags/toy", `{"context": {"targetingKey": "a"}}`)
-	w.server.mu.Unlock()
+	w.server.live.mu.Unlock()
 	if len(ds) != 2 {
 		t.Error(ds)
 	}
@@ -329,9 +329,9 @@ func TestLongPoll(t *testing.T) {
 	w.get(400, nil, "GET", "/v1/experiments/toy/policy?wait=2h", "")
 	w.get(404, nil, "GET", "/v1/experiments/none/policy", "")
 	go func() {
-		r, _ := get(w.server.table.Load().entries["toy"].policy.Digest, "0s")
+		r, _ := get(w.server.policies.get("toy").policy.Digest, "0s")
 		_ = r
-		_, p := get(`"`+w.server.table.Load().entries["toy"].policy.Digest+`"`, "1m")
+		_, p := get(`"`+w.server.policies.get("toy").policy.Digest+`"`, "1m")
 		done <- p
 	}()
 	w.server.Drain() // ends the poll
@@ -439,50 +439,9 @@ func TestServeDrains(t *testing.T) {
 	if got := int(r.Feedback.Accepted); got < acknowledged || got > acknowledged+4 {
 		t.Errorf("%d items were acknowledged, %d are there", acknowledged, got)
 	}
-	if _, err := s.submit(context.Background(), &command{}); err == nil {
+	if _, err := s.writer.submit(context.Background(), &command{}); err == nil {
 		t.Error("the closed service took a command")
 	}
-}
-
-// TestExport: the lines are the log, and go back into one.
-func TestExport(t *testing.T) {
-	w := newWorld(t)
-	w.apply(toy)
-	w.apply(strings.Replace(toy, "name: toy", "name: other", 1))
-	d := w.decide("toy", "a")[0]
-	w.post("/v1/feedback", item{d.Token, map[string]float64{"x": 1}})
-	_, all := w.do("GET", "/v1/export", "")
-	log, err := eventlog.Open(vfs.NewMem(), "log", eventlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
-	if n, err := eventlog.Import(context.Background(), log, "export", bytes.NewReader(all)); err != nil || n != 3 {
-		t.Fatalf("%d events, %v", n, err)
-	}
-	state := experiment.NewState()
-	if err := Fold(context.Background(), log, state, 3); err != nil {
-		t.Fatal(err)
-	}
-	want, err := w.server.State()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if digest, err := state.Digest(); err != nil || digest != want.Digest {
-		t.Errorf("the exported log folds to %s, the service has %s", digest, want.Digest)
-	}
-	_, some := w.do("GET", "/v1/export?experiment=other", "")
-	n := 0
-	for sc := bufio.NewScanner(bytes.NewReader(some)); sc.Scan(); n++ {
-		if !strings.Contains(sc.Text(), `"experiment":"other"`) {
-			t.Error(sc.Text())
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d lines: %s", n, some)
-	}
-	w.get(400, nil, "GET", "/v1/export?from=x", "")
-	w.get(404, nil, "GET", "/v1/export?from=99", "")
 }
 
 func TestMetricsAreWellFormed(t *testing.T) {

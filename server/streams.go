@@ -2,39 +2,31 @@ package server
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
-// stream is a kind of request that takes its time. Each kind has places of its own, so that who may
-// open one cannot take those of another.
-type stream int
-
-const (
-	brief      stream = iota // no stream
-	polls                    // a policy's, that wait for a change
-	exports                  // of the log
-	dashboards               // pages that are kept up to date
-	streamKinds
-)
-
-// String is the kind in words.
-func (k stream) String() string {
-	return [streamKinds]string{"short requests", "long polls", "exports", "dashboards"}[k]
+// streamLimits bounds how many streams of each class are open at once.
+type streamLimits struct {
+	limit        int           // of each class
+	writeTimeout time.Duration // of each write
+	open         [web.StreamCount]atomic.Int64
 }
 
-// hold takes one of the places of a kind, and returns what gives it back. What bounds the request
-// is then no time of its own, but its client, which has to read, and the shutdown.
-func (s *Server) hold(w http.ResponseWriter, kind stream) (release func(), err error) {
-	open := &s.streams[kind]
-	if open.Add(1) > int64(s.config.MaxStreams) {
+// acquire opens a stream and returns the function that ends it. A stream has no time limit: it
+// lasts as long as its client reads, and until the service drains.
+func (l *streamLimits) acquire(w http.ResponseWriter, class web.Stream) (release func(), err error) {
+	open := &l.open[class]
+	if open.Add(1) > int64(l.limit) {
 		open.Add(-1)
-		return nil, withStatus(http.StatusServiceUnavailable, noregret.Usage, "streams",
-			"%d %v are open, the most there may be", s.config.MaxStreams, kind)
+		return nil, web.WithStatus(http.StatusServiceUnavailable, noregret.Usage, "streams",
+			"%d %v are open, which is the limit", l.limit, class)
 	}
-	if rec, ok := w.(*recorder); ok {
-		rec.patience = s.config.RequestTime
+	if rec, ok := w.(*web.Recorder); ok {
+		rec.WriteTimeout = l.writeTimeout
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	return func() { open.Add(-1) }, nil

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // TestStreamLimit: one stream more of a kind than the limit is told so, and its place is free again
@@ -39,20 +41,20 @@ func TestStreamLimit(t *testing.T) {
 		_ = resp.Body.Close()
 		polled <- resp
 	}()
-	for w.server.streams[polls].Load() == 0 {
+	for w.server.streams.open[web.Polls].Load() == 0 {
 		runtime.Gosched() // until the service has taken in the long poll
 	}
-	refused(wait, "1 long polls are open, the most there may be", "If-None-Match", tag)
+	refused(wait, "1 long polls are open, which is the limit", "If-None-Match", tag)
 	w.get(200, nil, "GET", wait, "") // it need not wait
 	w.get(200, nil, "GET", "/v1/experiments/toy/policy", "")
 	w.get(304, nil, "GET", "/v1/experiments/toy/policy", "", "If-None-Match", tag)
 	w.get(200, nil, "GET", "/v1/export", "")
 	w.events("/experiments/toy/live", 1, func() {
-		refused("/live", "1 dashboards are open, the most there may be")
+		refused("/live", "1 dashboards are open, which is the limit")
 		w.get(200, nil, "GET", "/v1/export", "")
 		w.get(200, nil, "GET", "/v1/experiments/toy/report", "")
 	})
-	for w.server.streams[dashboards].Load() > 0 {
+	for w.server.streams.open[web.Dashboards].Load() > 0 {
 		runtime.Gosched() // until the service has seen that the stream's client is gone
 	}
 	w.events("/live", 1)
@@ -60,11 +62,11 @@ func TestStreamLimit(t *testing.T) {
 	if resp := <-polled; resp == nil || resp.StatusCode != 200 {
 		t.Errorf("the long poll ended with %+v", resp)
 	}
-	for w.server.streams[polls].Load() > 0 {
+	for w.server.streams.open[web.Polls].Load() > 0 {
 		runtime.Gosched()
 	}
-	w.server.streams[exports].Store(1)
-	refused("/v1/export", "1 exports are open, the most there may be")
-	w.server.streams[exports].Store(0)
+	w.server.streams.open[web.Exports].Store(1)
+	refused("/v1/export", "1 exports are open, which is the limit")
+	w.server.streams.open[web.Exports].Store(0)
 	w.get(200, nil, "GET", "/v1/export", "")
 }

@@ -3,12 +3,16 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // command is what a request asks of the writer: events to append, or, for changes that depend on
@@ -18,10 +22,10 @@ type command struct {
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
 	done   chan answer
 
-	answered bool // the writer's own note
+	answered bool // used by the writer only
 }
 
-// answer is the fate of a command's events, after they are durable and applied.
+// answer is the outcome of a command, after its events are durable and applied.
 type answer struct {
 	outcomes []experiment.Outcome
 	err      error
@@ -34,93 +38,130 @@ const (
 	groupBytes  = 4 << 20
 )
 
-// Why the writer takes nothing.
+// Why the writer refuses commands.
 var (
 	errDraining = errors.New("the service is shutting down")
 	errFailed   = errors.New("the log has failed, the service must be restarted")
 )
 
-// submit hands a command to the writer and waits for its answer. A context that ends while the
-// command waits in the queue takes nothing back: what the answer would have been is then unknown.
-func (s *Server) submit(ctx context.Context, c *command) ([]experiment.Outcome, error) {
-	if err := s.fits(c); err != nil {
+// writer appends events to the log and folds them into the state, in order, in one goroutine.
+type writer struct {
+	log       eventlog.Log
+	live      *liveState
+	policies  *policyTable
+	snapshots *snapshotter
+	maxEvent  int // bytes of a command's events
+	now       func() time.Time
+	logger    *slog.Logger
+
+	queue      chan *command
+	submitting sync.RWMutex // close holds it to close the queue
+	closed     bool         // the queue is closed
+	failed     atomic.Pointer[error]
+	ended      chan struct{} // closed when run has returned
+}
+
+// submit hands a command to the writer and waits for its answer. Cancelling ctx does not cancel a
+// queued command; its outcome is then unknown.
+func (w *writer) submit(ctx context.Context, c *command) ([]experiment.Outcome, error) {
+	if err := w.checkSize(c); err != nil {
 		return nil, err
 	}
 	done := make(chan answer, 1)
 	c.done = done
-	s.submitting.RLock()
-	if s.drained {
-		s.submitting.RUnlock()
-		return nil, unavailable(errDraining)
+	w.submitting.RLock()
+	if w.closed {
+		w.submitting.RUnlock()
+		return nil, web.Unavailable(errDraining)
 	}
 	select {
-	case s.queue <- c:
-		s.submitting.RUnlock()
+	case w.queue <- c:
+		w.submitting.RUnlock()
 	case <-ctx.Done():
-		s.submitting.RUnlock()
-		return nil, unavailable(errors.New("the queue of the log is full"))
+		w.submitting.RUnlock()
+		return nil, web.Unavailable(errors.New("the queue of the log is full"))
 	}
 	select {
 	case a := <-done:
 		return a.outcomes, a.err
 	case <-ctx.Done():
-		return nil, unavailable(errors.New("the log did not answer in time; the events may or may not have been kept"))
+		return nil, web.Unavailable(errors.New(
+			"the log did not answer in time; the events may or may not have been kept"))
 	}
 }
 
-// write is the writer: the one goroutine that appends to the log and folds it into the state, in
-// order.
-func (s *Server) write() {
-	defer close(s.written)
-	var held *command
+// close ends the writer after the commands that are queued.
+func (w *writer) close() {
+	w.submitting.Lock()
+	w.closed = true
+	close(w.queue)
+	w.submitting.Unlock()
+	<-w.ended
+}
+
+// err returns the failure that has stopped the writer, or nil.
+func (w *writer) err() error {
+	if err := w.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// run appends groups of commands until the queue is closed.
+func (w *writer) run() {
+	defer close(w.ended)
+	var next *command // taken from the queue, but in no group yet
 	for {
-		c := held
-		held = nil
-		if c == nil {
+		c := next
+		if next = nil; c == nil {
 			var ok bool
-			if c, ok = <-s.queue; !ok {
+			if c, ok = <-w.queue; !ok {
 				return
 			}
 		}
-		group := []*command{c}
-		if err := s.failed.Load(); err != nil {
-			s.stopTaking("", *err, group)
-			continue
+		switch err := w.err(); {
+		case err != nil:
+			refuse(err, []*command{c})
+		case c.make != nil:
+			w.makeEvents(c)
+			w.commit([]*command{c})
+		default:
+			var group []*command
+			group, next = w.gather(c)
+			w.commit(group)
 		}
-		if c.make != nil {
-			s.decideEvents(c)
-			s.commit(group)
-			continue
-		}
-		events, size := len(c.events), sizeOf(c)
-	gather:
-		for events < groupEvents && size < groupBytes {
-			select {
-			case next, ok := <-s.queue:
-				if !ok {
-					break gather
-				}
-				if next.make != nil || size+sizeOf(next) > groupBytes {
-					held = next
-					break gather
-				}
-				group = append(group, next)
-				events += len(next.events)
-				size += sizeOf(next)
-			default:
-				break gather
-			}
-		}
-		s.commit(group)
 	}
 }
 
-// fits refuses a command that a group cannot hold, before the log does.
-func (s *Server) fits(c *command) error {
-	if n := sizeOf(c); n > s.config.maxEvent() || len(c.events) > groupEvents {
-		return withStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
-			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents,
-			s.config.maxEvent())
+// gather takes from the queue what fits into one group with the first command. It returns the
+// command that did not fit, if any.
+func (w *writer) gather(first *command) (group []*command, next *command) {
+	group = []*command{first}
+	events, size := len(first.events), sizeOf(first)
+	for events < groupEvents && size < groupBytes {
+		select {
+		case c, ok := <-w.queue:
+			if !ok {
+				return group, nil
+			}
+			if c.make != nil || size+sizeOf(c) > groupBytes {
+				return group, c
+			}
+			group = append(group, c)
+			events += len(c.events)
+			size += sizeOf(c)
+		default:
+			return group, nil
+		}
+	}
+	return group, nil
+}
+
+// checkSize returns an error for a command that does not fit into a group.
+func (w *writer) checkSize(c *command) error {
+	if n := sizeOf(c); n > w.maxEvent || len(c.events) > groupEvents {
+		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
+			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, w.maxEvent)
 	}
 	return nil
 }
@@ -132,87 +173,93 @@ func sizeOf(c *command) (n int) {
 	return n
 }
 
-// decideEvents makes a command's events of the state, which no other event can come before.
-func (s *Server) decideEvents(c *command) {
-	events, err := c.make(s.state, s.clock())
+// makeEvents makes a command's events from the state. No other event can come in between.
+func (w *writer) makeEvents(c *command) {
+	events, err := c.make(w.live.state, w.now().UnixNano())
 	if err != nil {
 		c.answer(nil, err)
 		return
 	}
 	c.events = events
-	if err := s.fits(c); err != nil {
+	if err := w.checkSize(c); err != nil {
 		c.events = nil
 		c.answer(nil, err)
 	}
 }
 
-// clock is the time of the next event.
-func (s *Server) clock() int64 { return s.config.Now().UnixNano() }
-
 // commit appends the events of a group, applies them, and answers.
-func (s *Server) commit(group []*command) {
+func (w *writer) commit(group []*command) {
 	var events []eventlog.Event
-	now := s.clock()
+	now := w.now().UnixNano()
 	for _, c := range group {
 		for i := range c.events {
 			e := &c.events[i]
 			events = append(events, eventlog.Event{Kind: e.Kind, Time: now, Payload: e.Payload})
 		}
 	}
-	if len(events) == 0 {
-		for _, c := range group {
-			c.answer(nil, nil)
+	var outcomes []experiment.Outcome
+	if len(events) > 0 {
+		next := w.live.state.Position() + 1
+		first, _, err := w.log.Append(context.Background(), events...)
+		if err == nil && first != next {
+			err = noregret.Errorf(noregret.Internal, "log",
+				"got position %d, want %d: another process writes to the log", first, next)
 		}
-		return
-	}
-	first, _, err := s.log.Append(context.Background(), events...)
-	if err == nil && first != s.state.Position()+1 {
-		err = noregret.Errorf(noregret.Internal, "log",
-			"position %d was given, %d is next: somebody else writes to the log", first, s.state.Position()+1)
-	}
-	if err != nil {
-		s.stopTaking("the log has failed: nothing is taken any more; restart the service", err, group)
-		return
-	}
-	renewed := false
-	outcomes := make([]experiment.Outcome, len(events))
-	s.mu.Lock()
-	for i := range events {
-		o, err := s.state.Apply(first+uint64(i),
-			experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload})
-		if err != nil { // a defect: the event is in the log, what the state has of it is not known
-			s.mu.Unlock()
-			s.stopTaking("the fold has met a defect: nothing is taken any more", err, group)
+		if err != nil {
+			w.fail("the log has failed: nothing is taken any more; restart the service", err, group)
 			return
 		}
-		renewed = renewed || o.Renewed
-		outcomes[i] = o
+		what, err := "", error(nil)
+		if outcomes, what, err = w.apply(first, events); err != nil {
+			w.fail(what, err, group)
+			return
+		}
+		w.live.notify()
 	}
-	if renewed {
-		err = s.publish()
-	}
-	s.mu.Unlock()
-	if err != nil {
-		s.stopTaking("a policy cannot be published: nothing is taken any more", err, group)
-		return
-	}
-	s.pulse()
 	at := 0
 	for _, c := range group {
 		c.answer(outcomes[at:at+len(c.events)], nil)
 		at += len(c.events)
 	}
-	s.maintain()
+	if len(events) > 0 {
+		w.snapshots.maintain(w.live.state)
+	}
 }
 
-// stopTaking refuses a group and everything that comes after it. Decisions go on, by the policies
-// in force.
-func (s *Server) stopTaking(what string, err error, group []*command) {
-	if s.failed.CompareAndSwap(nil, &err) {
-		s.config.Logger.Error(what, "error", err)
+// apply folds durable events into the state and publishes the policies that they renew. An error
+// comes with the sentence to log: the state may then differ from the log.
+func (w *writer) apply(first uint64, events []eventlog.Event) (out []experiment.Outcome, what string, err error) {
+	w.live.mu.Lock()
+	defer w.live.mu.Unlock()
+	renewed := false
+	out = make([]experiment.Outcome, len(events))
+	for i := range events {
+		e := experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload}
+		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
+			return nil, "the fold has met a defect: nothing is taken any more", err
+		}
+		renewed = renewed || out[i].Renewed
 	}
+	if renewed {
+		if err := w.policies.publish(w.live.state); err != nil {
+			return nil, "a policy cannot be published: nothing is taken any more", err
+		}
+	}
+	return out, "", nil
+}
+
+// fail refuses a group and every later command. Decisions go on, by the policies in force.
+func (w *writer) fail(what string, err error, group []*command) {
+	if w.failed.CompareAndSwap(nil, &err) {
+		w.logger.Error(what, "error", err)
+	}
+	refuse(err, group)
+}
+
+// refuse answers a group with an error.
+func refuse(err error, group []*command) {
 	for _, c := range group {
-		c.answer(nil, unavailable(err))
+		c.answer(nil, web.Unavailable(err))
 	}
 }
 
@@ -223,129 +270,14 @@ func (c *command) answer(outcomes []experiment.Outcome, err error) {
 	}
 }
 
-// pulse wakes those that wait for a change of the state.
-func (s *Server) pulse() {
-	next := make(chan struct{})
-	close(*s.changed.Swap(&next))
-}
-
-// maintain saves a snapshot, in a goroutine of its own, when enough events have come since the
-// last, and drops events that are old enough. Only the writer calls it.
-func (s *Server) maintain() {
-	if s.state.Position() < s.snapshotAt+s.config.SnapshotEvery || !s.saving.CompareAndSwap(false, true) {
-		return
-	}
-	state, err := s.state.Freeze()
-	if err != nil {
-		s.saving.Store(false)
-		s.config.Logger.Error("the state cannot be written", "error", err)
-		return
-	}
-	s.snapshotAt = state.Position()
-	s.background.Add(1)
-	go func() {
-		defer s.background.Done()
-		defer s.saving.Store(false)
-		if err := s.save(state); err != nil {
-			s.config.Logger.Error("a snapshot failed", "error", err)
-		}
-	}()
-}
-
-// save saves a snapshot and drops the events that are older than the time they are kept and that
-// the snapshot before covers.
-func (s *Server) save(state *experiment.Frozen) error {
-	b, err := state.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	ctx := context.Background()
-	before := s.log.Stats().Snapshot
-	if err := s.log.SaveSnapshot(ctx, state.Position(), b); err != nil {
-		return err
-	}
-	s.metrics.snapshots.Inc()
-	if s.config.Retain < 0 || before == 0 {
+// closeRounds submits what the clock has made due, such as the end of a round, and waits until it
+// is durable.
+func (w *writer) closeRounds(ctx context.Context) error {
+	if !w.live.due() {
 		return nil
 	}
-	old := s.config.Now().Add(-s.config.Retain).UnixNano()
-	upTo := uint64(0)
-	for r, err := range s.log.Read(ctx, s.log.Stats().First) {
-		if err != nil {
-			return err
-		}
-		if r.Time >= old || r.Position > before {
-			break
-		}
-		upTo = r.Position
-	}
-	if upTo == 0 {
-		return nil
-	}
-	return s.log.Compact(ctx, upTo)
-}
-
-// tick lets rounds close when their time has come.
-func (s *Server) tick() {
-	defer s.background.Done()
-	t := time.NewTicker(s.config.Tick)
-	defer t.Stop()
-	for {
-		select {
-		case <-s.stop:
-			return
-		case <-t.C:
-		}
-		s.Tick()
-	}
-}
-
-// Tick looks whether time has made something possible, such as closing a round, and does it. The
-// service calls it by itself; a test with a clock of its own calls it, too.
-func (s *Server) Tick() {
-	s.mu.RLock()
-	due := len(s.state.Due(s.clock())) > 0
-	s.mu.RUnlock()
-	if !due {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
-	defer cancel()
-	_, err := s.submit(ctx, &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
+	_, err := w.submit(ctx, &command{make: func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		return state.Due(now), nil
 	}})
-	if err != nil && s.failed.Load() == nil && !s.draining.Load() {
-		s.config.Logger.Warn("a round could not be closed", "error", err)
-	}
-}
-
-// table is what deciding needs: it is replaced as a whole, so that readers take no lock.
-type table struct {
-	entries map[string]*entry
-}
-
-// publish makes the table of the state. The writer calls it, with mu held.
-func (s *Server) publish() error {
-	old, next := s.table.Load(), &table{entries: map[string]*entry{}}
-	for _, name := range s.state.Names() {
-		p := s.state.Policy(name)
-		if e := old.entries[name]; e != nil && e.policy == p {
-			next.entries[name] = e
-			continue
-		}
-		e, err := newEntry(p, s.metrics.of(name))
-		if err != nil {
-			return err
-		}
-		next.entries[name] = e
-	}
-	s.table.Store(next)
-	renewed := make(chan struct{})
-	close(*s.renewed.Swap(&renewed))
-	for name := range old.entries {
-		if next.entries[name] == nil {
-			s.metrics.forget(name)
-		}
-	}
-	return nil
+	return err
 }

@@ -117,9 +117,9 @@ func (p *Provider) done(exposures bool, items []experiment.Reported, fates exper
 		if err == nil && i < len(fates.Items) {
 			switch f := fates.Items[i]; f.Status {
 			case experiment.Rejected:
-				failure = noregret.Errorf(noregret.BadInput, "", "the service refused it: %s", f.Error)
+				failure = noregret.BadInputf("", "the service refused it: %s", f.Error)
 			case experiment.Late:
-				failure = noregret.Errorf(noregret.BadInput, "", "it came too late to count: %s", f.Error)
+				failure = noregret.BadInputf("", "it came too late to count: %s", f.Error)
 			}
 		}
 		switch {
@@ -302,7 +302,7 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 		}
 	}
 	if !taken {
-		p.failed(name, event, noregret.Errorf(noregret.BadInput, "metrics."+event,
+		p.failed(name, event, noregret.BadInputf("metrics."+event,
 			"no experiment of the unit has this metric"))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 	"github.com/noregret/noregret/pasto/scenario"
 	"github.com/noregret/noregret/server"
 )
@@ -56,8 +57,8 @@ type demoWorld struct {
 	limit    float64
 	window   time.Duration
 	length   time.Duration
-	single   int            // the best arm that holds the guardrail
-	best     *pasto.Optimum // the best mixture that does
+	single   int              // the best arm that holds the guardrail
+	best     *optimum.Optimum // the best mixture that does
 	visits   *random.Source
 	http     *http.Client
 	late     []experiment.Reported // feedback that waits until it is too late
@@ -110,7 +111,7 @@ func newDemoWorld(users int, seed uint64) (*demoWorld, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.best, err = pasto.MaximizeHard(f, t); err != nil {
+	if d.best, err = optimum.MaximizeHard(f, t); err != nil {
 		return nil, err
 	}
 	if d.single = d.bestOf(0, d.grid); d.single < 0 {

@@ -115,7 +115,7 @@ func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []
 	}
 	out.info = info
 	if info.Rows == 0 {
-		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "),
+		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
 			"there is not a single example in it")
 	}
 	if len(labels.unknown) > 0 {

@@ -20,7 +20,7 @@ func newLearnersCommand(a *app) *cobra.Command {
 		Long: `List the learners that "noregret play" knows: the order of the regret that their theorem
 promises, what they must know before they begin, and the time of a round. With --json the output
 is a list of {name, kind, games, bound, knows, cost}, where games are the games that the learner
-can play, and options, source; kind is convex, experts or bandit.`,
+can play, and options, source; kind is convex or experts.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,

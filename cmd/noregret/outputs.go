@@ -108,7 +108,7 @@ func checkWritable(path string) error {
 // loadModel is [classify.LoadModel] for a path from the command line.
 func loadModel(path string) (*classify.Model, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return nil, noregret.Errorf(noregret.BadInput, path, "it is a directory; name a model file")
+		return nil, noregret.BadInputf(path, "it is a directory; name a model file")
 	}
 	return classify.LoadModel(path)
 }

@@ -278,7 +278,7 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 			"the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
 	}
 	if info.Rows*int64(info.Dim)*8 > mostExampleBytes {
-		return nil, noregret.Errorf(noregret.BadInput, strings.Join(inputs, ", "),
+		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
 			"%d rows of %d features: as dense vectors they take more than %d MiB",
 			info.Rows, info.Dim, mostExampleBytes>>20)
 	}
@@ -287,7 +287,7 @@ func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry
 		switch {
 		case positive < 0:
 			if labels[i], err = strconv.ParseFloat(l.Name, 64); err != nil {
-				return nil, noregret.Errorf(noregret.BadInput, "label", "%q: %s takes labels as numbers", l.Name,
+				return nil, noregret.BadInputf("label", "%q: %s takes labels as numbers", l.Name,
 					game.Name)
 			}
 		case i == positive:

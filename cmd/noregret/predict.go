@@ -104,7 +104,7 @@ func (p *predictCommand) write(ctx context.Context, r *modelReader, inputs []str
 			index, value := b.Row(i)
 			score := r.lin.Score(index, value)
 			if score-score != 0 {
-				return noregret.Errorf(noregret.BadInput, "", "row %d: the score is %v, out of the range of float64",
+				return noregret.BadInputf("", "row %d: the score is %v, out of the range of float64",
 					b.FirstRow+int64(i)+1, score)
 			}
 			line = append(line[:0], head...)

@@ -74,7 +74,7 @@ func TestExitStatus(t *testing.T) {
 		{errors.New("boom"), 1, "noregret: boom\n"},
 		{noregret.Errorf(noregret.Diverged, "", "lost"), 1, "noregret: lost\n"},
 		{noregret.Errorf(noregret.Usage, "--x", "odd"), 2, "noregret: --x: odd\n"},
-		{noregret.Errorf(noregret.BadInput, "a:1", "bad"), 3, "noregret: a:1: bad\n"},
+		{noregret.BadInputf("a:1", "bad"), 3, "noregret: a:1: bad\n"},
 		{noregret.Errorf(noregret.NotFound, "a", "none"), 3, "noregret: a: none\n"},
 		{context.Canceled, 1, "noregret: context canceled\n"}, // not by a signal
 	} {

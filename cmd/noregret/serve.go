@@ -153,7 +153,7 @@ func (opt *serveOptions) certificate() (*tls.Certificate, string, error) {
 	}
 	c, err := tls.LoadX509KeyPair(opt.cert, opt.key)
 	if err != nil {
-		return nil, "", noregret.Errorf(noregret.BadInput, "--tls-cert",
+		return nil, "", noregret.BadInputf("--tls-cert",
 			"the certificate and its key cannot be used: %w", err)
 	}
 	return &c, "https", nil

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -74,7 +74,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 		scenarios = append(scenarios, s.Name)
 		docs += fmt.Sprintf("  %-9s  %s\n", s.Name, s.Doc)
 	}
-	for _, e := range pasto.Algorithms() {
+	for _, e := range catalogue.Algorithms() {
 		algorithms = append(algorithms, e.Name)
 	}
 	cmd := &cobra.Command{
@@ -162,7 +162,7 @@ func (o *simulateOptions) check() error {
 		if slices.Contains(o.algorithms[:i], algorithm) {
 			return noregret.Errorf(noregret.Usage, "--algorithm", "%s is given twice", algorithm)
 		}
-		if !slices.ContainsFunc(pasto.Algorithms(), func(e pasto.Entry) bool { return e.Name == algorithm }) {
+		if !slices.ContainsFunc(catalogue.Algorithms(), func(e catalogue.Entry) bool { return e.Name == algorithm }) {
 			return noregret.Errorf(noregret.Usage, "--algorithm", `%q is unknown: see "noregret simulate --help"`,
 				algorithm)
 		}

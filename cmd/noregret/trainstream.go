@@ -252,7 +252,7 @@ func (r *streamRun) model() (*classify.Model, error) {
 		if r.labels.strict {
 			name = "1"
 		}
-		return nil, noregret.Errorf(noregret.BadInput, strings.Join(info.Inputs, ", "),
+		return nil, noregret.BadInputf(strings.Join(info.Inputs, ", "),
 			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name,
 			train.Negatives)
 	}

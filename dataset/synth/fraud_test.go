@@ -132,6 +132,9 @@ func newton(t *testing.T, x [][]float64, y []bool) []float64 {
 		for j := range d {
 			w[j] -= step.AtVec(j)
 		}
+		if mat.Norm(&step, 2) < 1e-6 {
+			break
+		}
 	}
 	return w
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 func TestSVMLightText(t *testing.T) {
@@ -47,7 +48,7 @@ func TestSVMLightText(t *testing.T) {
 func TestValuesRoundTrip(t *testing.T) {
 	g := mustNew(t, Fraud, 8)
 	x := make([]float64, g.Dim())
-	for range 5000 {
+	for range testsize.Of(5000, 1000) {
 		g.Next(x)
 		for _, v := range append(x, g.Normal()) {
 			text := string(appendValue(nil, v))

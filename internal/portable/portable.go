@@ -21,9 +21,12 @@ var artanh = func() (c [11]float64) {
 	return c
 }()
 
-// Log is ln x for finite x > 0: x = 2^k·m with m in [√½, √2) and
-// ln m = 2·artanh((m-1)/(m+1)) by its series.
+// Log is ln x: x = 2^k·m with m in [√½, √2) and ln m = 2·artanh((m-1)/(m+1)) by its series. It is
+// -Inf at 0, +Inf at +Inf, and NaN for NaN and below 0.
 func Log(x float64) float64 {
+	if !(x > 0 && x <= math.MaxFloat64) {
+		return logOutside(x)
+	}
 	m, k := math.Frexp(x)
 	if m < math.Sqrt2/2 {
 		m *= 2 // exact
@@ -39,12 +42,26 @@ func Log(x float64) float64 {
 	return float64(float64(k)*ln2Hi) + (rest + float64(float64(k)*ln2Lo))
 }
 
-// Log1p is ln(1 + x) for finite x > -1, accurate for small x: with u = 1 + x rounded, it is
-// ln(u)·x/(u-1) (Kahan).
+// logOutside is ln x where x is not a finite number above 0.
+func logOutside(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Inf(-1)
+	case x > 0:
+		return x
+	}
+	return math.NaN()
+}
+
+// Log1p is ln(1 + x), accurate for small x: with u = 1 + x rounded, it is ln(u)·x/(u-1) (Kahan). It
+// is -Inf at -1, +Inf at +Inf, and NaN for NaN and below -1.
 func Log1p(x float64) float64 {
 	u := 1 + x
-	if u == 1 {
+	switch {
+	case u == 1:
 		return x
+	case u > 1e300: // the product would overflow
+		return Log(u)
 	}
 	return float64(Log(u)*x) / (u - 1)
 }

@@ -41,6 +41,40 @@ func TestExpEnds(t *testing.T) {
 	}
 }
 
+// TestLogEnds guards the ends of the domain, which entropies reach: ln 0 is -Inf and not a number
+// that looks like a logarithm.
+func TestLogEnds(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct{ x, log float64 }{
+		{0, -inf},
+		{math.Copysign(0, -1), -inf},
+		{inf, inf},
+		{-inf, nan},
+		{-1, nan},
+		{nan, nan},
+		{1, 0},
+		{5e-324, -744.4400719213812},
+		{math.MaxFloat64, 709.782712893384},
+	} {
+		if got := Log(c.x); got != c.log && !(got != got && c.log != c.log) {
+			t.Errorf("Log(%v) = %v, want %v", c.x, got, c.log)
+		}
+		if got := Log1p(c.x - 1); math.Abs(c.x) != 5e-324 && got != c.log && !(got != got && c.log != c.log) {
+			t.Errorf("Log1p(%v) = %v, want %v", c.x-1, got, c.log)
+		}
+	}
+	if got := Log1p(-1); got != -inf {
+		t.Errorf("Log1p(-1) = %v, want -Inf", got)
+	}
+}
+
+func BenchmarkLog(b *testing.B) {
+	x := 0.0
+	for b.Loop() {
+		x += Log(2 + x)
+	}
+}
+
 func BenchmarkExp(b *testing.B) {
 	x := 0.0
 	for b.Loop() {

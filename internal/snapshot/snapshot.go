@@ -1,57 +1,87 @@
-// Package snapshot seals the state of a learner into bytes and opens it again.
+// Package snapshot writes the state of a learner as bytes and reads it back.
 //
-// A snapshot is a magic line, whose digit is the version; two gobs, of the kind (the learner and
-// its options as text) and of the state; and the SHA-256 of all that. It holds the state, not the
-// options: it is restored into a learner made with the same options, which the kind is there to
-// check. A state without maps has the same bytes every time within a process; gob's numbers for
-// types depend on what a process has encoded before.
+// A snapshot is a magic line, whose digit is the version; the kind (the learner and its options as
+// text) and the state, both in the encoding below; and the SHA-256 of all that. It holds the state,
+// not the options: it is restored into a learner made with the same options, which the kind checks.
+//
+// The encoding is canonical: equal states have equal bytes on every machine and in every process,
+// whatever the process has encoded before. It follows the exported fields of the state by
+// reflection, in the order of their declaration. Their names are in the bytes, once per type, so
+// that a field can be added (older snapshots leave it zero) and reordered. A field that is renamed
+// keeps its name in the bytes by a tag:
+//
+//	type state struct {
+//		AllObserved bool `snapshot:"Warm"`
+//	}
+//
+// docs/formats/snapshot.md describes the bytes. Version 1 held the state as encoding/gob writes it,
+// which numbers types in the order in which the process has met them. [Open] still reads it.
 package snapshot
 
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/gob"
+	"strings"
 
 	"github.com/noregret/noregret"
 )
 
-// Seal writes a snapshot of state.
+// version ends the magic lines that Seal writes, legacyVersion those of snapshots by encoding/gob.
+const (
+	version       = "-2\n"
+	legacyVersion = "-1\n"
+)
+
+// Seal writes a snapshot of state. The magic line ends with "-2\n". It is an error if the state
+// holds a value that cannot be encoded, such as a function, or an interface whose type is not
+// registered.
 func Seal(magic, kind string, state any) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(magic)
-	e := gob.NewEncoder(&b)
-	if err := e.Encode(kind); err != nil {
+	if !strings.HasSuffix(magic, version) {
+		return nil, noregret.Errorf(noregret.Internal, "snapshot", "magic %q does not end with %q", magic, version)
+	}
+	e := encoder{b: []byte(magic)}
+	e.text(kind)
+	if err := e.encode(state); err != nil {
 		return nil, err
 	}
-	if err := e.Encode(state); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(b.Bytes())
-	return append(b.Bytes(), sum[:]...), nil
+	sum := sha256.Sum256(e.b)
+	return append(e.b, sum[:]...), nil
 }
 
-// Open reads a snapshot into state. It refuses one that is damaged, or of another version, learner
-// or set of options. State may be half-written on error: open into a copy and check it before use.
+// Open reads a snapshot into state, a pointer to a zero value. It refuses one that is damaged, or
+// of another version, learner or set of options. State may be half-written on error: open into a
+// copy and check it before use.
 func Open(data []byte, magic, kind string, state any) error {
+	decode := decodeState
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {
-		return Bad("it does not begin with %q", magic)
+		name, _ := strings.CutSuffix(magic, version)
+		if rest, ok = bytes.CutPrefix(data, []byte(name+legacyVersion)); !ok {
+			return Bad("it does not begin with %q", magic)
+		}
+		decode = decodeLegacy
 	}
 	end := len(data) - sha256.Size
-	if end < len(magic) {
+	if end < len(data)-len(rest) {
 		return Bad("it is damaged: it has %d bytes", len(data))
 	}
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
 		return Bad("it is damaged: its checksum is wrong")
 	}
-	d, of := gob.NewDecoder(bytes.NewReader(rest[:len(rest)-sha256.Size])), ""
-	if err := d.Decode(&of); err != nil {
+	return decode(rest[:len(rest)-sha256.Size], kind, state)
+}
+
+// decodeState reads the kind and the state of a snapshot of the current version.
+func decodeState(data []byte, kind string, state any) error {
+	d := newDecoder(data)
+	of, err := d.text()
+	if err != nil {
 		return Bad("it is damaged: %w", err)
 	}
 	if of != kind {
 		return Bad("it was taken of %q, this learner is %q", of, kind)
 	}
-	if err := d.Decode(state); err != nil {
+	if err := d.decode(state); err != nil {
 		return Bad("it is damaged: %w", err)
 	}
 	return nil
@@ -59,5 +89,5 @@ func Open(data []byte, magic, kind string, state any) error {
 
 // Bad is the error for a snapshot that is refused.
 func Bad(format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, "snapshot", format, args...)
+	return noregret.BadInputf("snapshot", format, args...)
 }

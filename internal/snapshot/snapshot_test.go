@@ -13,7 +13,7 @@ type state struct {
 	V []float64
 }
 
-const magic = "test-1\n"
+const magic = "test-2\n"
 
 func TestSealOpen(t *testing.T) {
 	in := state{3, []float64{1, -0.5}}
@@ -52,7 +52,7 @@ func TestOpenRefuses(t *testing.T) {
 		refused("an end cut off", data[:i], magic, "kind")
 	}
 	refused("more bytes", append(bytes.Clone(data), 0), magic, "kind")
-	refused("another version", data, "test-2\n", "kind")
+	refused("another version", data, "test-3\n", "kind")
 	refused("another kind", data, magic, "other")
 	other, err := snapshot.Seal(magic, "kind", &struct{ N string }{"text"})
 	if err != nil {

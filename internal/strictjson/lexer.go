@@ -8,8 +8,8 @@ import (
 
 const blank = " \t\r\n"
 
-// lexer cuts JSON whose syntax has been looked at into tokens. (Those of json.Decoder take ten
-// times as long.)
+// lexer splits JSON whose syntax has been checked into tokens. It is ten times as fast as
+// json.Decoder.Token.
 type lexer struct {
 	raw []byte
 	at  int
@@ -18,7 +18,7 @@ type lexer struct {
 // token is the text of a brace, a bracket, a string, a number, true, false or null.
 type token []byte
 
-// skip goes to the next token, over blanks, colons and commas.
+// skip advances over blanks, colons and commas to the next token.
 func (l *lexer) skip() {
 	for l.at < len(l.raw) && strings.IndexByte(blank+":,", l.raw[l.at]) >= 0 {
 		l.at++
@@ -31,11 +31,11 @@ func (l *lexer) more() bool {
 	return l.raw[l.at] != ']' && l.raw[l.at] != '}'
 }
 
-// next is the next token.
+// next returns the next token.
 func (l *lexer) next() token {
 	l.skip()
-	begin := l.at
-	switch l.raw[begin] {
+	start := l.at
+	switch l.raw[start] {
 	case '{', '}', '[', ']':
 		l.at++
 	case '"':
@@ -50,13 +50,13 @@ func (l *lexer) next() token {
 			l.at++
 		}
 	}
-	return l.raw[begin:l.at]
+	return l.raw[start:l.at]
 }
 
-// whole is the next value with all that is in it.
+// whole returns the text of the next value, with everything nested in it.
 func (l *lexer) whole() []byte {
 	l.skip()
-	begin := l.at
+	start := l.at
 	for depth := 0; ; {
 		switch l.next()[0] {
 		case '{', '[':
@@ -65,25 +65,25 @@ func (l *lexer) whole() []byte {
 			depth--
 		}
 		if depth == 0 {
-			return l.raw[begin:l.at]
+			return l.raw[start:l.at]
 		}
 	}
 }
 
 func (t token) number() bool { return t[0] == '-' || t[0] >= '0' && t[0] <= '9' }
 
-// text is what a string says.
+// text returns the unquoted value of a string token.
 func (t token) text() (s string) {
 	if bytes.IndexByte(t, '\\') < 0 {
 		return string(t[1 : len(t)-1])
 	}
 	if err := json.Unmarshal(t, &s); err != nil {
-		panic(err) // its syntax has been looked at
+		panic(err) // impossible: the syntax has been checked
 	}
 	return s
 }
 
-// kind says what it is where its text is to be hidden.
+// kind names the kind of value that the token begins, for errors that hide the text.
 func (t token) kind() string {
 	switch {
 	case t[0] == 'n':

@@ -17,48 +17,49 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Rules say how [Decode] differs from its default.
+// Rules configure [Decode].
 type Rules struct {
 	// Required makes a missing field an error, unless it is marked omitempty.
 	Required bool
-	// Hide leaves values out of errors, which then name their kinds: they may be secrets.
+	// Hide keeps values, which may be secrets, out of errors: an error then names the kind of
+	// value.
 	Hide bool
 }
 
-// Decode reads one JSON value into v, a pointer to a struct, map, slice, string, bool or number, or
-// to one that reads itself (json.Unmarshaler, encoding.TextUnmarshaler). v is not to be used after
-// an error. O(n) time.
+// Decode reads one JSON value into v, which points to a struct, map, slice, string, bool or number,
+// or to a type that implements json.Unmarshaler or encoding.TextUnmarshaler. After an error v must
+// not be used. It takes time linear in the length of raw.
 func Decode(raw []byte, v any, rules Rules) error {
 	if !utf8.Valid(raw) {
-		return fault("", "it is not UTF-8 text")
+		return fault("", "not valid UTF-8")
 	}
 	if i := halfPair(raw); i >= 0 {
-		return fault("", "half of a surrogate pair at byte %d", i)
+		return fault("", "unpaired surrogate at byte %d", i)
 	}
 	var whole json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if err := dec.Decode(&whole); err != nil {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return fault("", "it is no JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
+			return fault("", "not valid JSON at byte %d%s", e.Offset, culprit(raw, int(e.Offset), rules))
 		}
-		return fault("", "it is no JSON: it ends too early")
+		return fault("", "not valid JSON: it ends too early")
 	}
 	d := &decoder{lexer: lexer{raw: whole}, rules: rules}
 	if err := d.value(reflect.ValueOf(v).Elem()); err != nil {
 		return err
 	}
 	if rest := len(bytes.TrimLeft(raw[dec.InputOffset():], blank)); rest > 0 {
-		return fault("", "text after the value's end, at byte %d", len(raw)-rest+1)
+		return fault("", "text follows the value at byte %d", len(raw)-rest+1)
 	}
 	return nil
 }
 
-// culprit is the line of byte at, which is counted from 1, with what is there, and a word of advice
-// where that is a number that JSON does not have.
+// culprit describes the position of byte at, counted from 1: its line, the text found there, and a
+// hint if that text is NaN or an infinity.
 func culprit(raw []byte, at int, rules Rules) string {
 	const most = 20
 	at = min(max(at, 1), len(raw))
-	if at > 1 && raw[at-2] == 'n' && bytes.HasPrefix(raw[at-1:], []byte("an")) { // it began like null
+	if at > 1 && raw[at-2] == 'n' && bytes.HasPrefix(raw[at-1:], []byte("an")) { // a prefix of null
 		at--
 	}
 	line := 1 + bytes.Count(raw[:at-1], []byte("\n"))
@@ -70,7 +71,7 @@ func culprit(raw []byte, at int, rules Rules) string {
 	advice := ""
 	for _, word := range []string{"NaN", "Inf", "nan", "inf"} {
 		if strings.HasPrefix(text, word) {
-			advice = ": there is no such number in JSON, want a finite one"
+			advice = ": JSON has only finite numbers"
 		}
 	}
 	if len(rest) > most {
@@ -80,10 +81,10 @@ func culprit(raw []byte, at int, rules Rules) string {
 }
 
 func fault(path, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, path, format, args...)
+	return noregret.BadInputf(path, format, args...)
 }
 
-// halfPair is the place of the first escape that is half of a surrogate pair, or -1.
+// halfPair returns the offset of the first escaped unpaired surrogate, or -1.
 func halfPair(raw []byte) int {
 	if !bytes.Contains(raw, []byte(`\u`)) {
 		return -1
@@ -94,7 +95,7 @@ func halfPair(raw []byte) int {
 		}
 		n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
 		if err != nil {
-			return 0 // the decoder says so
+			return 0 // the decoder reports it
 		}
 		return rune(n)
 	}
@@ -115,20 +116,21 @@ func halfPair(raw []byte) int {
 	return -1
 }
 
-// decoder reads a value whose syntax has been looked at.
+// decoder reads a value whose syntax has been checked.
 type decoder struct {
 	lexer
 	rules Rules
-	path  []step // to the value being read
+	path  []step // leads to the value being read
 }
 
-// step is a member's name, or "" and a place in a list.
+// step is the name of a member with index -1, or an index into a list.
 type step struct {
 	name  string
 	index int
 }
 
-// fault is an error at the place that is being read. It is only then that the path is put together.
+// fault returns an error whose place is the path of the value being read. Only errors pay for
+// formatting the path.
 func (d *decoder) fault(format string, args ...any) error {
 	path := ""
 	for _, s := range d.path {
@@ -144,16 +146,16 @@ func (d *decoder) fault(format string, args ...any) error {
 func (d *decoder) enter(s step) { d.path = append(d.path, s) }
 func (d *decoder) leave()       { d.path = d.path[:len(d.path)-1] }
 
-// mismatch is the error of a value of the wrong kind.
+// mismatch returns the error for a token of the wrong kind.
 func (d *decoder) mismatch(t token, want string) error {
 	is := t.kind()
 	if !d.rules.Hide && t[0] != 'n' {
 		is = cut(t, d.raw[d.at-len(t):])
 	}
-	return d.fault("it is %s, want %s", is, want)
+	return d.fault("must be %s, not %s", want, is)
 }
 
-// cut is a scalar's text, or the beginning of what it opens.
+// cut returns the text of a scalar, or the beginning of the list or object that t opens.
 func cut(t token, rest []byte) string {
 	const most = 40
 	if t[0] == '[' || t[0] == '{' {
@@ -174,7 +176,7 @@ var (
 func (d *decoder) value(v reflect.Value) error {
 	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface ||
 		p.Implements(jsonType) || p.Implements(textType) {
-		return d.own(v)
+		return d.custom(v)
 	}
 	if v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && len(d.path) > 0 {
 		return d.scalars(v)
@@ -192,19 +194,19 @@ func isScalar(t reflect.Type) bool {
 	}
 }
 
-// scalars reads a list of scalars by encoding/json, which is fast, and only if that fails or there
-// may be a null in it item by item, for the error.
+// scalars reads a list of scalars by encoding/json, which is fast. If that fails, or if the list
+// may contain null, it reads item by item to find the error.
 func (d *decoder) scalars(v reflect.Value) error {
-	begin := d.at
+	start := d.at
 	raw := d.whole()
 	if raw[0] == '[' && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, v.Addr().Interface()) == nil {
 		return nil
 	}
-	d.at = begin
+	d.at = start
 	return d.composed(v)
 }
 
-// composed reads a value by its tokens.
+// composed reads a value token by token.
 func (d *decoder) composed(v reflect.Value) error {
 	t := d.next()
 	for v.Kind() == reflect.Pointer {
@@ -231,29 +233,29 @@ func (d *decoder) composed(v reflect.Value) error {
 		return d.items(v)
 	default:
 		if !set(v, t) {
-			return d.mismatch(t, wanted(v.Kind()))
+			return d.mismatch(t, wanted(v.Type()))
 		}
 		return nil
 	}
 }
 
-// own is for what reads itself. What reads a text only is not asked about null, which
-// json.Unmarshal passes over.
-func (d *decoder) own(v reflect.Value) error {
+// custom decodes a value whose type has its own decoding. A TextUnmarshaler never sees null, since
+// json.Unmarshal skips it, so null is refused here.
+func (d *decoder) custom(v reflect.Value) error {
 	raw := d.whole()
 	if p := reflect.PointerTo(v.Type()); raw[0] == 'n' && p.Implements(textType) && !p.Implements(jsonType) {
 		return d.mismatch(token(raw), "a string")
 	}
 	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 		if d.rules.Hide {
-			return d.fault("it cannot be read")
+			return d.fault("cannot be decoded")
 		}
 		return d.fault("%s: %w", cut(raw, raw), err)
 	}
 	return nil
 }
 
-// set stores a scalar, and reports whether the token is one that the kind can hold.
+// set stores a scalar and reports whether v can hold it.
 func set(v reflect.Value, t token) bool {
 	switch {
 	case t[0] == 't' || t[0] == 'f':
@@ -283,18 +285,20 @@ func set(v reflect.Value, t token) bool {
 	return false
 }
 
-func wanted(k reflect.Kind) string {
-	switch k {
+// wanted describes the values of a scalar type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Float32, reflect.Float64:
-		return "a number in the range of float64"
+		return fmt.Sprintf("a number in the range of float%d", t.Bits())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "a whole number at least 0 in its range"
+		return fmt.Sprintf("an integer from 0 to %d", ^uint64(0)>>(64-t.Bits()))
 	default:
-		return "a whole number in its range"
+		most := int64(1)<<(t.Bits()-1) - 1
+		return fmt.Sprintf("an integer from %d to %d", -most-1, most)
 	}
 }
 
@@ -312,14 +316,14 @@ func (d *decoder) items(v reflect.Value) error {
 		}
 		d.leave()
 	}
-	d.next() // the end of it
+	d.next() // the closing bracket or brace
 	return nil
 }
 
-// twice is the error of a name that is there already.
-func (d *decoder) twice(name string) error {
+// duplicate returns the error for a repeated name.
+func (d *decoder) duplicate(name string) error {
 	d.enter(step{name, -1})
-	return d.fault("the field is there twice")
+	return d.fault("duplicate field")
 }
 
 func (d *decoder) entries(v reflect.Value) error {
@@ -328,7 +332,7 @@ func (d *decoder) entries(v reflect.Value) error {
 		name := d.next().text()
 		key := reflect.ValueOf(name).Convert(v.Type().Key())
 		if v.MapIndex(key).IsValid() {
-			return d.twice(name)
+			return d.duplicate(name)
 		}
 		x := reflect.New(v.Type().Elem()).Elem()
 		d.enter(step{name, -1})
@@ -338,11 +342,11 @@ func (d *decoder) entries(v reflect.Value) error {
 		d.leave()
 		v.SetMapIndex(key, x)
 	}
-	d.next() // the end of it
+	d.next() // the closing bracket or brace
 	return nil
 }
 
-// form is a struct's fields as JSON has them.
+// form lists the fields of a struct by their names in JSON.
 type form struct {
 	names    []string
 	optional []bool
@@ -364,17 +368,17 @@ func formOf(t reflect.Type) *form {
 }
 
 func (d *decoder) fields(v reflect.Value) error {
-	known := formOf(v.Type())
-	seen := make([]bool, len(known.names))
+	form := formOf(v.Type())
+	seen := make([]bool, len(form.names))
 	for d.more() {
 		name := d.next().text()
-		at := slices.Index(known.names, name)
+		at := slices.Index(form.names, name)
 		if at >= 0 && seen[at] {
-			return d.twice(name)
+			return d.duplicate(name)
 		}
 		d.enter(step{name, -1})
 		if at < 0 {
-			return d.fault("the field is unknown: want one of %s", strings.Join(known.names, ", "))
+			return d.fault("unknown field; known fields: %s", strings.Join(form.names, ", "))
 		}
 		seen[at] = true
 		if err := d.value(v.Field(at)); err != nil {
@@ -382,9 +386,9 @@ func (d *decoder) fields(v reflect.Value) error {
 		}
 		d.leave()
 	}
-	d.next() // the end of it
-	for i, name := range known.names {
-		if d.rules.Required && !seen[i] && !known.optional[i] {
+	d.next() // the closing bracket or brace
+	for i, name := range form.names {
+		if d.rules.Required && !seen[i] && !form.optional[i] {
 			d.enter(step{name, -1})
 			return d.fault("the field is missing")
 		}
@@ -392,7 +396,7 @@ func (d *decoder) fields(v reflect.Value) error {
 	return nil
 }
 
-// Name is the name of a struct's field in JSON.
+// Name returns the JSON name of a struct field.
 func Name(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if name == "" {
@@ -401,8 +405,8 @@ func Name(f reflect.StructField) string {
 	return name
 }
 
-// under is the path of a member. Names that would not be clear in a path are quoted, and long ones
-// cut.
+// under returns the path of a member. Names that would be ambiguous in a path are quoted, and long
+// names are cut.
 func under(path, name string) string {
 	const most = 100
 	if len(name) > most {

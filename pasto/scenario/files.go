@@ -33,7 +33,7 @@ func readCSV(dir, name string, row func(line int, f []string) error) (found bool
 	defer file.Close()
 	z, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
-		return false, noregret.Errorf(noregret.BadInput, path, "it is not gzip: %w", err)
+		return false, noregret.BadInputf(path, "it is not gzip: %w", err)
 	}
 	r := csv.NewReader(z)
 	r.ReuseRecord = true
@@ -47,7 +47,7 @@ func readCSV(dir, name string, row func(line int, f []string) error) (found bool
 			err = row(line, f)
 		}
 		if err != nil {
-			return false, noregret.Errorf(noregret.BadInput, fmt.Sprintf("%s:%d", path, line), "%w", err)
+			return false, noregret.BadInputf(fmt.Sprintf("%s:%d", path, line), "%w", err)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/ascent"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // numbers are those of a line of the spec, NaN where it has "–", each with half a unit of its last
@@ -64,7 +66,7 @@ func (l *look) Draw(r pasto.Rand, arms []int) {
 
 // looked is what Options.New wants for it: scenario a, noise of 5.
 func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-	plain, err := pasto.New(f, arms, pasto.PaperOptions(arms))
+	plain, err := ascent.New(f, arms, ascent.PaperOptions(arms))
 	return &look{plain, func(r pasto.Rand) (pasto.Learner, error) {
 		z := make([]float64, 4)
 		for i := range z {
@@ -72,9 +74,9 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 				z[i] += r.Float64() - .5
 			}
 		}
-		o := pasto.PaperOptions(arms)
+		o := ascent.PaperOptions(arms)
 		o.U0 = mustTable([]float64{2 + 5*z[0], 5 * z[1]}, []float64{-2 + 5*z[2], 2 + 5*z[3]})
-		return pasto.New(f, arms, o)
+		return ascent.New(f, arms, o)
 	}}, err
 }
 
@@ -94,29 +96,29 @@ func TestTable94(t *testing.T) {
 
 // table94 measures the columns from one on.
 func table94(t *testing.T, runs int, at []int, column int) {
-	more := func(o *pasto.Options) { o.Exploration = pasto.InverseRoot(1, 10) }
-	form := func(e pasto.Estimator) func(o *pasto.Options) { return func(o *pasto.Options) { o.Estimator = e } }
+	more := func(o *ascent.Options) { o.Exploration = ascent.InverseRoot(1, 10) }
+	form := func(e ascent.Estimator) func(o *ascent.Options) { return func(o *ascent.Options) { o.Estimator = e } }
 	for _, c := range []struct {
 		name string
 		make func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
 		want string
 	}{
-		{"paper", algorithm(func(*pasto.Options) {}), "-0.28 0.27 0.81 0.98"},
-		{"|γg| ≤ 1", algorithm(func(o *pasto.Options) { o.StepClip = 1 }), "-0.27 0.55 0.89 1.00"},
-		{"|γg| ≤ 0.1", algorithm(func(o *pasto.Options) { o.StepClip = .1 }), "0.09 0.82 0.976 1.008"},
-		{"γ=0.005", algorithm(func(o *pasto.Options) { o.Step = pasto.Constant(.005) }), "0.35 0.84 0.980 1.008"},
+		{"paper", algorithm(func(*ascent.Options) {}), "-0.28 0.27 0.81 0.98"},
+		{"|γg| ≤ 1", algorithm(func(o *ascent.Options) { o.StepClip = 1 }), "-0.27 0.55 0.89 1.00"},
+		{"|γg| ≤ 0.1", algorithm(func(o *ascent.Options) { o.StepClip = .1 }), "0.09 0.82 0.976 1.008"},
+		{"γ=0.005", algorithm(func(o *ascent.Options) { o.Step = ascent.Constant(.005) }), "0.35 0.84 0.980 1.008"},
 		{"ε=1/√(t+10)", algorithm(more), "-0.09 0.77 0.977 1.009"},
-		{"weights clipped at 10", algorithm(form(pasto.Clipped(10))), "-0.12 0.62 0.82 0.92"},
-		{"weights clipped at 50", algorithm(form(pasto.Clipped(50))), "-0.23 0.61 0.87 0.96"},
-		{"IX, ζ=0.05", algorithm(form(pasto.ImplicitExploration(.05))), "-0.09 0.69 0.88 0.95"},
-		{"doubly robust", algorithm(func(o *pasto.Options) {
-			o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0
+		{"weights clipped at 10", algorithm(form(ascent.Clipped(10))), "-0.12 0.62 0.82 0.92"},
+		{"weights clipped at 50", algorithm(form(ascent.Clipped(50))), "-0.23 0.61 0.87 0.96"},
+		{"IX, ζ=0.05", algorithm(form(ascent.ImplicitExploration(.05))), "-0.09 0.69 0.88 0.95"},
+		{"doubly robust", algorithm(func(o *ascent.Options) {
+			o.Estimator, o.Pseudocount = ascent.DoublyRobust(), 0
 		}), "-1.9 -0.75 0.58 0.98"},
-		{"SNIPS", algorithm(func(o *pasto.Options) {
-			o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0
+		{"SNIPS", algorithm(func(o *ascent.Options) {
+			o.Estimator, o.Pseudocount = ascent.SelfNormalized(), 0
 		}), "-2.1 -0.52 0.70 0.98"},
 		{"arm means", algorithm(means), "-2.0 -0.73 0.45 0.96"},
-		{"arm means, ε=1/√(t+10)", algorithm(func(o *pasto.Options) { means(o); more(o) }), "-0.41 0.74 0.976 1.009"},
+		{"arm means, ε=1/√(t+10)", algorithm(func(o *ascent.Options) { means(o); more(o) }), "-0.41 0.74 0.976 1.009"},
 		{"U_0 one noisy look per arm", looked, "-0.47 0.36 0.78 0.98"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,11 +135,11 @@ func table94(t *testing.T, runs int, at []int, column int) {
 // The catalogue has the forms of the specification's tables: its algorithms learn the same, run by
 // run.
 func TestCatalogueIsTheTables(t *testing.T) {
-	for name, change := range map[string]func(o *pasto.Options){
-		"paper":         func(*pasto.Options) {},
+	for name, change := range map[string]func(o *ascent.Options){
+		"paper":         func(*ascent.Options) {},
 		"arm-means":     means,
-		"doubly-robust": func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0 },
-		"snips":         func(o *pasto.Options) { o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0 },
+		"doubly-robust": func(o *ascent.Options) { o.Estimator, o.Pseudocount = ascent.DoublyRobust(), 0 },
+		"snips":         func(o *ascent.Options) { o.Estimator, o.Pseudocount = ascent.SelfNormalized(), 0 },
 	} {
 		o := Options{Runs: 3, Rounds: 100, Seed: 1, Algorithm: name, Checkpoints: []int{3, 100}}
 		named := run(t, o)
@@ -150,14 +152,14 @@ func TestCatalogueIsTheTables(t *testing.T) {
 
 // plugIn deploys what is best by the arm means.
 type plugIn struct {
-	*pasto.Algorithm
+	*ascent.Algorithm
 	f pasto.Objective
 }
 
 func (l *plugIn) Deployed() []float64 { return plugged(l.f, l.Estimate()) }
 
 func plugged(f pasto.Objective, v *pasto.Table) []float64 {
-	best, err := pasto.Maximize(f, v, pasto.SolverOptions{})
+	best, err := optimum.Maximize(f, v, optimum.Options{})
 	if err != nil {
 		panic(err) // finite means and soft guardrails
 	}
@@ -169,7 +171,7 @@ func plugged(f pasto.Objective, v *pasto.Table) []float64 {
 // Algorithm 1 of its own, as that of package pasto takes its estimate as it is. Of the embedded one
 // only the parts that no run uses are left.
 type optimist struct {
-	*pasto.Algorithm
+	*ascent.Algorithm
 	f           pasto.Objective
 	rounds      int
 	n, lw, p, d []float64
@@ -239,22 +241,22 @@ func (l *optimist) Deployed() []float64 { return plugged(l.f, l.raised()) }
 func TestTable93Text(t *testing.T) {
 	onlyFull(t)
 	plug := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-		o := pasto.PaperOptions(arms)
+		o := ascent.PaperOptions(arms)
 		means(&o)
-		o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
-		a, err := pasto.New(f, arms, o)
+		o.Step, o.Exploration = ascent.Constant(.01), ascent.InverseRoot(1, 10)
+		a, err := ascent.New(f, arms, o)
 		return &plugIn{a, f}, err
 	}
 	optimistic := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-		a, err := pasto.New(f, arms, pasto.PaperOptions(arms))
+		a, err := ascent.New(f, arms, ascent.PaperOptions(arms))
 		zero := func() []float64 { return make([]float64, arms) }
 		return &optimist{
 			Algorithm: a, f: f, n: zero(), lw: zero(), p: zero(), d: make([]float64, 3),
 			mean: mustTable(zero(), zero(), zero()),
 		}, err
 	}
-	exploit := algorithm(func(o *pasto.Options) {
-		o.Exploration, o.Ship = pasto.Constant(.05), pasto.ShipAverageExploit
+	exploit := algorithm(func(o *ascent.Options) {
+		o.Exploration, o.Deploy = ascent.Constant(.05), ascent.DeployAverageExploit
 	})
 	for _, c := range []struct {
 		name  string

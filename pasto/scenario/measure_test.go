@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 )
 
 // TestMeasure prints a row for an option string in the environment, for searching: MEASURE="b
@@ -38,11 +39,12 @@ func TestMeasure(t *testing.T) {
 		if len(f) > 6 {
 			o.Start, _ = strconv.ParseFloat(f[6], 64)
 		}
-		var learners []*pasto.Confident
+		var learners []*confident.Learner
 		// optimism:caution:explore:shrink, then alarm:hard caution
 		if z, ok := strings.CutPrefix(f[1], "confident:"); ok {
-			var c pasto.ConfidentOptions
-			n, err := fmt.Sscanf(z, "%g:%g:%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink, &c.Alarm,
+			var c confident.Options
+			n, err := fmt.Sscanf(z, "%g:%g:%g:%g:%g:%g", &c.Optimism, &c.Caution, &c.Explore, &c.Shrink,
+				&c.ChangeThreshold,
 				&c.HardCaution)
 			if n < 4 {
 				t.Fatal(err)
@@ -50,7 +52,7 @@ func TestMeasure(t *testing.T) {
 			o.Hard = n == 6
 			var mu sync.Mutex
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				l, err := pasto.NewConfident(f, arms, c)
+				l, err := confident.New(f, arms, c)
 				mu.Lock()
 				defer mu.Unlock()
 				learners = append(learners, l)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // built is a run's world of a scenario with its usual options.
@@ -93,11 +94,11 @@ func TestToysArePinned(t *testing.T) {
 			if diff := cmp.Diff(want, rows(mu)); diff != "" {
 				t.Errorf("%s: means: %s", c.name, diff)
 			}
-			best, err := pasto.Maximize(w.objective(), mu, pasto.SolverOptions{})
+			best, err := optimum.Maximize(w.objective(), mu, optimum.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, single, err := pasto.BestSingle(w.objective(), mu)
+			_, single, err := optimum.BestSingle(w.objective(), mu)
 			if err != nil || math.Abs(best.Value-c.best[i]) > 5e-5 || math.Abs(best.Mixture[0]-c.share[i]) > 5e-4 ||
 				single != c.single[i] {
 				t.Errorf("%s: optimum %v at %v, best single %v (%v)", c.name, best.Value, best.Mixture, single, err)

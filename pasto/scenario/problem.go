@@ -63,11 +63,11 @@ func ReadProblem(path string) (*Problem, error) {
 		return nil, noregret.Errorf(noregret.NotFound, path, "%w", err)
 	}
 	if len(text) > mostProblem {
-		return nil, noregret.Errorf(noregret.BadInput, path, "it is larger than 64 MiB")
+		return nil, noregret.BadInputf(path, "it is larger than 64 MiB")
 	}
 	p, err := ParseProblem(text)
 	if err != nil {
-		return nil, noregret.Errorf(noregret.BadInput, path, "%w", err)
+		return nil, noregret.BadInputf(path, "%w", err)
 	}
 	return p, nil
 }
@@ -94,11 +94,6 @@ func (p *Problem) names() []string {
 	return names
 }
 
-// bad is the error for a part of a problem that is refused.
-func bad(place, format string, args ...any) error {
-	return noregret.Errorf(noregret.BadInput, place, format, args...)
-}
-
 // table checks the problem, and returns the arms' raw means.
 func (p *Problem) table() (*pasto.Table, error) {
 	g, err := pasto.NewGoals(p.Metrics, p.Soft)
@@ -110,28 +105,31 @@ func (p *Problem) table() (*pasto.Table, error) {
 	}
 	switch {
 	case p.Soft > mostMean:
-		return nil, bad("soft", "%v: want at most %v", p.Soft, mostMean)
+		return nil, noregret.BadInputf("soft", "%v: want at most %v", p.Soft, mostMean)
 	case !(p.Noise >= 0 && p.Noise <= MostNoise):
-		return nil, bad("noise", "%v: want a finite standard deviation, at least 0 and at most %v", p.Noise, MostNoise)
+		return nil, noregret.BadInputf("noise", "%v: want a finite standard deviation, at least 0 and at most %v",
+			p.Noise, MostNoise)
 	case p.Groups < 0 || p.Groups > 100_000:
-		return nil, bad("groups", "%d: want 1 to 100,000", p.Groups)
+		return nil, noregret.BadInputf("groups", "%d: want 1 to 100,000", p.Groups)
 	case p.Rounds < 0 || p.Runs < 0:
-		return nil, bad("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
+		return nil, noregret.BadInputf("rounds", "%d rounds and %d runs: want numbers above 0", p.Rounds, p.Runs)
 	case g.HasRelative() && p.Control == "":
-		return nil, bad("control", "none: a relative guardrail needs a control group, want the name of its arm")
+		return nil, noregret.BadInputf("control",
+			"none: a relative guardrail needs a control group, want the name of its arm")
 	case p.Control != "" && p.control() < 0:
-		return nil, bad("control", "%q is no arm: want the name of one of the arms", p.Control)
+		return nil, noregret.BadInputf("control", "%q is no arm: want the name of one of the arms", p.Control)
 	case p.Control != "" && !g.HasRelative():
-		return nil, bad("control", "%q: no guardrail is relative, leave it out", p.Control)
+		return nil, noregret.BadInputf("control", "%q: no guardrail is relative, leave it out", p.Control)
 	}
 	for i := range p.Metrics {
 		m, place := &p.Metrics[i], fmt.Sprintf("metrics[%d]", i)
 		switch {
 		case math.Abs(m.Threshold) > mostMean || m.Lambda > mostMean:
-			return nil, bad(place, "threshold %v and lambda %v of %q: want both of size at most 1e100", m.Threshold,
+			return nil, noregret.BadInputf(place, "threshold %v and lambda %v of %q: want both of size at most 1e100",
+				m.Threshold,
 				m.Lambda, m.Name)
 		case m.Weight > mostMean:
-			return nil, bad(place, "weight %v of %q: want at most 1e100", m.Weight, m.Name)
+			return nil, noregret.BadInputf(place, "weight %v of %q: want at most 1e100", m.Weight, m.Name)
 		}
 	}
 	t, err := pasto.NewTable(len(p.Arms), len(p.Metrics))
@@ -148,12 +146,12 @@ func (p *Problem) table() (*pasto.Table, error) {
 		dst := make([]float64, len(p.Metrics))
 		for k := range p.Arms {
 			if err := g.Contrast(dst, p.Arms[k].Means, p.Arms[c].Means); err != nil {
-				return nil, bad(fmt.Sprintf("arms[%d]", k), "%w", err)
+				return nil, noregret.BadInputf(fmt.Sprintf("arms[%d]", k), "%w", err)
 			}
 			for i, v := range dst {
 				if m := &p.Metrics[i]; m.Relative &&
 					math.Abs(v)+float64(float64(13*p.Noise)*(2+math.Abs(m.Threshold))) > mostMean {
-					return nil, bad(fmt.Sprintf("arms[%d].means[%d]", k, i),
+					return nil, noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
 						"%v of %q less %v times the control's is %v: with a noise of %v it can pass %v, the largest "+
 							"taken",
 						p.Arms[k].Means[i], p.Arms[k].Name, 1+m.Threshold, v, p.Noise, mostMean)
@@ -168,20 +166,23 @@ func (p *Problem) table() (*pasto.Table, error) {
 func (p *Problem) checkMeans(k int) error {
 	a := &p.Arms[k]
 	if len(a.Means) != len(p.Metrics) {
-		return bad(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics", a.Name,
+		return noregret.BadInputf(fmt.Sprintf("arms[%d]", k), "%q has %d means: want one for each of the %d metrics",
+			a.Name,
 			len(a.Means), len(p.Metrics))
 	}
 	for i, v := range a.Means {
 		if m := &p.Metrics[i]; !m.Admits(v) {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: %q must be in its range [%v, %v]", v, a.Name,
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
+				"%v of %q: %q must be in its range [%v, %v]", v, a.Name,
 				m.Name, m.Lower, m.Upper)
 		}
 		if math.Abs(v) > mostMean {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i), "%v of %q: want a number of size at most 1e100", v,
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
+				"%v of %q: want a number of size at most 1e100", v,
 				a.Name)
 		}
 		if m := &p.Metrics[i]; m.Lower == 0 && m.Upper == 0 && math.Abs(v)+float64(13*p.Noise) > mostMean {
-			return bad(fmt.Sprintf("arms[%d].means[%d]", k, i),
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].means[%d]", k, i),
 				"%v of %q: with a noise of %v it can pass 1e100, the largest taken", v, a.Name, p.Noise)
 		}
 	}
@@ -256,7 +257,7 @@ func problemSpec(path string) (Spec, error) {
 		q.Noise = *o.Noise
 		raw, err := q.table()
 		if err != nil {
-			return nil, nil, "", noregret.Errorf(noregret.BadInput, path, "%w", err)
+			return nil, nil, "", noregret.BadInputf(path, "%w", err)
 		}
 		metrics := append([]pasto.Metric(nil), p.Metrics...)
 		for i := range metrics {

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 const shop = `{"metrics": [{"name": "x"}, {"name": "y", "role": "guardrail", "threshold": 0, "lambda": 5}],
@@ -45,8 +46,8 @@ func TestProblem(t *testing.T) {
 	relative := strings.NewReplacer(`"threshold": 0`, `"threshold": -0.1, "relative": true, "lower": -3, "upper": 3`,
 		`"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
-	want, err := pasto.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}),
-		mustTable([]float64{2, 0}, []float64{-3.8, .2}), pasto.SolverOptions{})
+	want, err := optimum.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}),
+		mustTable([]float64{2, 0}, []float64{-3.8, .2}), optimum.Options{})
 	if err != nil || math.Abs(float64(r.Optimum)-want.Value) > 1e-9 {
 		t.Errorf("optimum %v, want %v (%v)", r.Optimum, want, err)
 	}
@@ -58,19 +59,19 @@ func TestProblem(t *testing.T) {
 // What breaks a rule in a file is refused, with the file, the place and the rule.
 func TestProblemRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`{"metrics"`, `[{"metrics"`, "it is no JSON: it ends too early"},
+		{`{"metrics"`, `[{"metrics"`, "not valid JSON: it ends too early"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: the field is unknown: want one of metrics, soft, arms, control, noise, groups, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, rounds, runs`,
 		},
-		{`"runs": 3}`, `"runs": 3} {}`, "text after the value's end, at byte 224"},
+		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: the name "a" is that of arms[0] too`},
 		{`"name": "b"`, `"name": ""`, "arms[1]: it has no name"},
 		{`[{"name": "a", "means": [2, -2]}, {"name": "b", "means": [0, 2]}]`, `[]`, "arms: none: want at least one"},
 		{`[0, 2]`, `[0]`, `arms[1]: "b" has 1 means: want one for each of the 2 metrics`},
-		{`[0, 2]`, `[0, NaN]`, "it is no JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": there is " +
-			"no such number in JSON, want a finite one"},
-		{`[0, 2]`, `[0, 1e400]`, "arms[1].means[1]: it is 1e400, want a number in the range of float64"},
+		{`[0, 2]`, `[0, NaN]`, "not valid JSON at byte 165, in line 2 at \"NaN]}], \\\"noise\\\": 0.5...\": JSON has " +
+			"only finite numbers"},
+		{`[0, 2]`, `[0, 1e400]`, "arms[1].means[1]: must be a number in the range of float64, not 1e400"},
 		{
 			`"role": "guardrail"`, `"role": "wish"`,
 			`metrics[1].role: "wish": role: "wish": want primary, guardrail or report`,
@@ -81,13 +82,13 @@ func TestProblemRefused(t *testing.T) {
 		},
 		{`"lambda": 5`, `"lambda": -5`, `metrics[1]: lambda -5 of "y": want a finite number above 0`},
 		{`"lambda": 5`, `"relative": true`, `control: none: a relative guardrail needs a control group`},
-		{`[0, 2]`, `[0, null]`, "arms[1].means[1]: it is null, want a number"},
-		{`"noise": 0.5`, `"noise": null`, "noise: it is null, want a number"},
-		{`{"metrics"`, `{"Runs": 3, "metrics"`, `Runs: the field is unknown: want one of metrics`},
-		{`"lambda": 5`, `"Lambda": 5`, `metrics[1].Lambda: the field is unknown: want one of name, direction`},
-		{`"lambda": 5`, `"lambda": 5, "lambda": 7`, `metrics[1].lambda: the field is there twice`},
-		{`"runs": 3`, `"runs": 3, "runs": 4`, `runs: the field is there twice`},
-		{`"name": "b", `, `"name": "b", "NAME": "c", `, `arms[1].NAME: the field is unknown: want one of name, means`},
+		{`[0, 2]`, `[0, null]`, "arms[1].means[1]: must be a number in the range of float64, not null"},
+		{`"noise": 0.5`, `"noise": null`, "noise: must be a number in the range of float64, not null"},
+		{`{"metrics"`, `{"Runs": 3, "metrics"`, `Runs: unknown field; known fields: metrics`},
+		{`"lambda": 5`, `"Lambda": 5`, `metrics[1].Lambda: unknown field; known fields: name, direction`},
+		{`"lambda": 5`, `"lambda": 5, "lambda": 7`, `metrics[1].lambda: duplicate field`},
+		{`"runs": 3`, `"runs": 3, "runs": 4`, `runs: duplicate field`},
+		{`"name": "b", `, `"name": "b", "NAME": "c", `, `arms[1].NAME: unknown field; known fields: name, means`},
 		{
 			`"lambda": 5`, `"lambda": 5, "lower": -3, "upper": 1`,
 			`arms[1].means[1]: 2 of "b": "y" must be in its range [-3, 1]`,
@@ -96,7 +97,7 @@ func TestProblemRefused(t *testing.T) {
 		{`{"name": "x"}`, `{"name": "x", "threshold": 1}`, `metrics[0]: "x" has a threshold of 1`},
 		{`{"name": "x"}`, `{"name": "x", "lambda": 1}`, `metrics[0]: "x" has a threshold of 0, a lambda of 1`},
 		{`"lambda": 5`, `"weight": 2`, `metrics[1]: "y" has a weight of 2 and is not primary`},
-		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1].threshold: the field is there twice`},
+		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1].threshold: duplicate field`},
 		{
 			`"threshold": 0, "lambda": 5`, `"relative": true, "threshold": 1e300`,
 			`metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, of size at most 1e+06`,
@@ -113,8 +114,8 @@ func TestProblemRefused(t *testing.T) {
 		{`"noise": 0.5`, `"noise": 1.1e98`, "noise: 1.1e+98: want"},
 		{`"groups": 2`, `"groups": -2`, "groups: -2: want 1 to 100,000"},
 		{`"rounds": 500`, `"rounds": -1`, "rounds: -1 rounds and 3 runs: want numbers above 0"},
-		{`"role": "guardrail"`, `"role": null`, "metrics[1].role: it is null, want a string"},
-		{shop, `[]`, "it is [], want an object"},
+		{`"role": "guardrail"`, `"role": null`, "metrics[1].role: must be a string, not null"},
+		{shop, `[]`, "must be an object, not []"},
 		{
 			`"threshold": 0`, `"threshold": -2e100`,
 			`metrics[1]: threshold -2e+100 and lambda 5 of "y": want both of size at most 1e100`,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
 )
 
 // Interval is an estimate with a 95 % interval by the normal approximation.
@@ -73,7 +74,7 @@ func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
 	if o.Algorithm == "" {
 		o.Algorithm = "default"
 	}
-	l, err := pasto.NewByName(o.Algorithm, f, 3, max(len(e.rows)/1200, 1), nil)
+	l, err := catalogue.New(o.Algorithm, f, 3, max(len(e.rows)/1200, 1), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
 )
 
 // The customers to learn from and those kept back are two halves of all, with none in common; what
@@ -30,7 +31,7 @@ func TestReplayHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := pasto.NewByName("default", e.goals(false), 3, 53, nil)
+		l, err := catalogue.New("default", e.goals(false), 3, 53, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/catalogue"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // outcome is what a run leaves.
@@ -22,7 +24,7 @@ type outcome struct {
 	served                     []float64 // the value of what was served in the round
 	violation, servedViolation []broke
 	share                      [][]float64
-	infeasible                 *pasto.Infeasible // by the true means
+	infeasible                 *optimum.Infeasible // by the true means
 	reported, sure             bool
 	err                        error
 }
@@ -140,7 +142,7 @@ func (o *Options) learner(f pasto.Objective, arms int) (pasto.Learner, error) {
 	if o.New != nil {
 		return o.New(f, arms, o.Rounds, start)
 	}
-	return pasto.NewByName(o.Algorithm, f, arms, o.Rounds, start)
+	return catalogue.New(o.Algorithm, f, arms, o.Rounds, start)
 }
 
 // rounds is the loop of a run: it draws, observes, and hands over.
@@ -237,7 +239,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 	}
 	out.infeasible = truth.infeasible
 	if x, ok := l.(interface {
-		Infeasible() (*pasto.Infeasible, bool)
+		Infeasible() (*optimum.Infeasible, bool)
 	}); ok {
 		least, sure := x.Infeasible()
 		out.reported, out.sure = least != nil, sure
@@ -250,7 +252,7 @@ type truth struct {
 	f            *pasto.Goals
 	means        *pasto.Table
 	single, best float64
-	infeasible   *pasto.Infeasible
+	infeasible   *optimum.Infeasible
 	theta, v     []float64
 }
 
@@ -262,17 +264,17 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 	}
 	t := &truth{f: f, means: means, theta: make([]float64, means.Metrics()), v: make([]float64, means.Metrics())}
 	var err error
-	if _, t.single, err = pasto.BestSingle(f, means); err != nil {
+	if _, t.single, err = optimum.BestSingle(f, means); err != nil {
 		if !f.HasHard() {
 			return nil, err
 		}
 		t.single = math.NaN() // no arm holds the hard guardrails
 	}
-	best, err := pasto.Maximize(f, means, pasto.SolverOptions{})
+	best, err := optimum.Maximize(f, means, optimum.Options{})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var least *pasto.Infeasible
+	var least *optimum.Infeasible
 	switch {
 	case errors.As(err, &least):
 		t.infeasible = least
@@ -289,7 +291,7 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 }
 
 // certified refuses an optimum of a larger gap than admitted.
-func certified(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) error {
+func certified(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) error {
 	if most := admitted(f, means, best); !(best.Gap <= most) {
 		return noregret.Errorf(noregret.Internal, "optimum", "it is certified to %v only, want %v", best.Gap, most)
 	}
@@ -300,7 +302,7 @@ func certified(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) error {
 // ν_m)·max_k |μ_km|, for the gradient d and the prices ν, or of 1, and what rounding of the metrics
 // may put into the gap, Σ_m |d_m(θ + h) − d_m(θ − h)|·max_k |μ_km − θ_m| with h_m = 1e-15·max_k
 // |μ_km|.
-func admitted(f *pasto.Goals, means *pasto.Table, best *pasto.Optimum) float64 {
+func admitted(f *pasto.Goals, means *pasto.Table, best *optimum.Optimum) float64 {
 	m := means.Metrics()
 	theta, d, size, apart := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	means.Mean(theta, best.Mixture)

@@ -16,7 +16,7 @@ import (
 
 // Options are those of [Run].
 type Options struct {
-	// Scenario and Algorithm are names, of [Scenarios] and [pasto.Algorithms]; "" is "a" and
+	// Scenario and Algorithm are names, of [Scenarios] and [catalogue.Algorithms]; "" is "a" and
 	// "default". A scenario that ends in ".json" is the file of a [Problem].
 	Scenario, Algorithm string
 	// Runs and Rounds; 0 means the scenario's.
@@ -82,11 +82,11 @@ type Result struct {
 	// Data says what the arms' means come from: "formula", "random", "file" or "generated".
 	Data string `json:"data"`
 	// BestSingle and Optimum are the means over runs of F_S and F*, under the means of the last
-	// round reported. F* is certified by [pasto.Optimum.Gap] to 1e-9 of the size of the objective's
-	// terms (of 1, where they are smaller), and to what rounding lets the gap be where a guardrail
-	// is in large units; a run in which it is not fails. F_S is the largest of the arms' values.
-	// With hard guardrails F_S is over the runs in which some arm holds them, and F* over those in
-	// which some mixture does; NaN, in JSON null, where there is no such run.
+	// round reported. F* is certified by [optimum.Optimum.Gap] to 1e-9 of the size of the
+	// objective's terms (of 1, where they are smaller), and to what rounding lets the gap be where
+	// a guardrail is in large units; a run in which it is not fails. F_S is the largest of the
+	// arms' values. With hard guardrails F_S is over the runs in which some arm holds them, and F*
+	// over those in which some mixture does; NaN, in JSON null, where there is no such run.
 	BestSingle Number `json:"best_single"`
 	Optimum    Number `json:"optimum"`
 	// At are the rounds reported.

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/instance"
 )
 
 // synthetic is a world of known means with normal noise, which may change once.
@@ -44,7 +45,7 @@ func (w *synthetic) observe(t int, arms []int, dst []float64, r *random.Source) 
 }
 
 // normals fills dst with standard normal numbers, two for each pair of the polar method (see
-// [pasto.Normal]).
+// [stat.Normal]).
 func normals(dst []float64, r *random.Source) {
 	for i := 0; i < len(dst); {
 		a, b := float64(2*float64(r.Float64()))-1, float64(2*float64(r.Float64()))-1
@@ -144,7 +145,7 @@ func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []strin
 		}
 		return func(run int) (world, error) {
 			r := random.New(o.Seed, fmt.Sprintf("b means %d", run))
-			mu, err := pasto.UniformTable(100, 3, r.Uint64())
+			mu, err := instance.Uniform(100, 3, r.Uint64())
 			if err != nil {
 				return nil, err
 			}

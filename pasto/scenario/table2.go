@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // TableRow is a line of our Table 2.
@@ -121,7 +122,7 @@ func (t *Table2) add(x *ranked, name string, p []float64, share float64) {
 }
 
 func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
-	k, _, err := pasto.BestSingle(f, means)
+	k, _, err := optimum.BestSingle(f, means)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +132,8 @@ func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
 }
 
 // optimum is the best mixture, certified.
-func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*pasto.Optimum, error) {
-	opt, err := pasto.Maximize(f, means, pasto.SolverOptions{})
+func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*optimum.Optimum, error) {
+	opt, err := optimum.Maximize(f, means, optimum.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,16 @@ import (
 
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/ascent"
 )
 
 // algorithm is what Options.New wants, for Algorithm 1 with changed settings.
-func algorithm(change func(o *pasto.Options)) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+func algorithm(change func(o *ascent.Options)) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 	return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
-		o := pasto.PaperOptions(arms)
+		o := ascent.PaperOptions(arms)
 		o.Start = start
 		change(&o)
-		return pasto.New(f, arms, o)
+		return ascent.New(f, arms, o)
 	}
 }
 
@@ -134,19 +135,19 @@ func TestCrossings91(t *testing.T) {
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
-		step pasto.Schedule
+		step ascent.Schedule
 		want [3]float64
 	}{
-		{pasto.Constant(.05), [3]float64{.19, .15, .12}},
-		{pasto.Power(.05, -.75), [3]float64{.23, .42, .61}},
-		{pasto.Power(.5, -.75), [3]float64{.22, .43, .62}},
-		{pasto.Power(.5, -.5), [3]float64{.16, .47, .84}},
+		{ascent.Constant(.05), [3]float64{.19, .15, .12}},
+		{ascent.Power(.05, -.75), [3]float64{.23, .42, .61}},
+		{ascent.Power(.5, -.75), [3]float64{.22, .43, .62}},
+		{ascent.Power(.5, -.5), [3]float64{.16, .47, .84}},
 	} {
 		r := run(t, Options{
 			Noise: sigma(math.Sqrt(5)), Runs: 1000, Rounds: 100_000, Seed: 1,
 			Checkpoints: []int{1000, 10_000, 100_000},
 			New: func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				return pasto.NewSCGD(f, arms, pasto.SCGDOptions{Step: c.step})
+				return ascent.NewSCGD(f, arms, ascent.SCGDOptions{Step: c.step})
 			},
 		})
 		t.Logf("s-scgd %v: ours %.3f, spec %.2f", c.step, r.Objective.Mean, c.want)
@@ -354,7 +355,7 @@ type row93 struct {
 	name          string
 	sigma         float64
 	spec          int
-	change        func(o *pasto.Options)
+	change        func(o *ascent.Options)
 	average, last []float64
 }
 
@@ -369,57 +370,57 @@ func table93Rows() []row93 {
 			[]float64{-24, -4.3, .18, .60},
 			[]float64{-14.6, -.61, .75, .82},
 		},
-		{"IX, ζ=0.001", 1, 100, func(o *pasto.Options) {
-			o.Estimator = pasto.ImplicitExploration(.001)
+		{"IX, ζ=0.001", 1, 100, func(o *ascent.Options) {
+			o.Estimator = ascent.ImplicitExploration(.001)
 		}, []float64{none, -2.39, .56, .84}, []float64{none, .17, .97, .98}},
-		{"clip 1000, γ=0.01, |γg| ≤ 0.1", 1, 100, func(o *pasto.Options) {
+		{"clip 1000, γ=0.01, |γg| ≤ 0.1", 1, 100, func(o *ascent.Options) {
 			clipped(o)
-			o.Step, o.StepClip = pasto.Constant(.01), .1
+			o.Step, o.StepClip = ascent.Constant(.01), .1
 		}, []float64{-3.5, .34, .90, .94}, []float64{-.31, .90, .96, .97}},
-		{"arm means, γ=0.01, ε=1/√(t+10)", 1, 100, func(o *pasto.Options) {
+		{"arm means, γ=0.01, ε=1/√(t+10)", 1, 100, func(o *ascent.Options) {
 			means(o)
-			o.Step, o.Exploration = pasto.Constant(.01), pasto.InverseRoot(1, 10)
+			o.Step, o.Exploration = ascent.Constant(.01), ascent.InverseRoot(1, 10)
 		}, []float64{-3.4, .22, .82, none}, []float64{-.48, .79, .92, none}},
-		{"IPW, γ=0.01", 1, 100, func(o *pasto.Options) {
-			o.Step = pasto.Constant(.01)
+		{"IPW, γ=0.01", 1, 100, func(o *ascent.Options) {
+			o.Step = ascent.Constant(.01)
 		}, []float64{-6.9, -19, -8.8, none}, []float64{-11.6, -20, -10.7, none}},
-		{"doubly robust", 1, 60, func(o *pasto.Options) {
-			o.Estimator, o.Pseudo = pasto.DoublyRobust(), 0
+		{"doubly robust", 1, 60, func(o *ascent.Options) {
+			o.Estimator, o.Pseudocount = ascent.DoublyRobust(), 0
 		}, []float64{-15.1, -2.7, -.4, -1}, []float64{-8.2, .07, -1.1, -2.2}},
-		{"SNIPS", 1, 60, func(o *pasto.Options) {
-			o.Estimator, o.Pseudo = pasto.SelfNormalized(), 0
+		{"SNIPS", 1, 60, func(o *ascent.Options) {
+			o.Estimator, o.Pseudocount = ascent.SelfNormalized(), 0
 		}, []float64{-15, -2.7, .28, -.4}, []float64{-8.2, .14, -.28, -1.8}},
-		{"IPW, ε=0.05", 1, 100, func(o *pasto.Options) {
-			o.Exploration = pasto.Constant(.05)
+		{"IPW, ε=0.05", 1, 100, func(o *ascent.Options) {
+			o.Exploration = ascent.Constant(.05)
 		}, []float64{none, -2.8, -.10, .16}, []float64{none, -.45, .28, .29}},
 	}
 }
 
-func means(o *pasto.Options)   { o.Estimator, o.Pseudo = pasto.ArmMeans(), 0 }
-func clipped(o *pasto.Options) { o.Estimator = pasto.Clipped(1000) }
+func means(o *ascent.Options)   { o.Estimator, o.Pseudocount = ascent.ArmMeans(), 0 }
+func clipped(o *ascent.Options) { o.Estimator = ascent.Clipped(1000) }
 
 // Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, within
 // four standard errors of the difference of two such means. Below it, the two arms swap roles
 // instead: cumulative means collapse, discounted ones are at 0.98 to 1.00 for ρ of 0.0005 to 0.002.
 func TestTable95(t *testing.T) {
 	onlyFull(t)
-	discounted := func(rho float64) func(o *pasto.Options) {
-		return func(o *pasto.Options) {
-			o.Estimator, o.Pseudo, o.MinExploration, o.StepClip = pasto.DiscountedMeans(rho), 0, .1, .1
+	discounted := func(rho float64) func(o *ascent.Options) {
+		return func(o *ascent.Options) {
+			o.Estimator, o.Pseudocount, o.MinExploration, o.StepClip = ascent.DiscountedMeans(rho), 0, .1, .1
 		}
 	}
 	for _, c := range []struct {
 		scenario, name string
-		change         func(o *pasto.Options)
+		change         func(o *ascent.Options)
 		low, high      string
 	}{
-		{"a-drift", "cumulative IPW (paper)", func(*pasto.Options) {}, "1.000 -0.49 -0.05", ""},
+		{"a-drift", "cumulative IPW (paper)", func(*ascent.Options) {}, "1.000 -0.49 -0.05", ""},
 		{"a-drift", "cumulative per arm", means, "– -0.40 0.04", ""}, // before: below
-		{"a-drift", "discounted IPW 0.01", func(o *pasto.Options) {
-			o.Estimator = pasto.DiscountedIPW(.01)
+		{"a-drift", "discounted IPW 0.01", func(o *ascent.Options) {
+			o.Estimator = ascent.DiscountedIPW(.01)
 		}, "0.860 0.294 0.299", ""},
-		{"a-drift", "discounted IPW 0.002", func(o *pasto.Options) {
-			o.Estimator = pasto.DiscountedIPW(.002)
+		{"a-drift", "discounted IPW 0.002", func(o *ascent.Options) {
+			o.Estimator = ascent.DiscountedIPW(.002)
 		}, "0.969 0.401 0.401", ""},
 		{"a-drift", "discounted per arm 0.01", discounted(.01), "0.912 0.322 0.326", ""},
 		{"a-drift", "discounted per arm 0.002", discounted(.002), "0.990 0.406 0.406", ""},

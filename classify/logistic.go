@@ -1,0 +1,171 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	gonum "gonum.org/v1/gonum/optimize"
+
+	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/optimize"
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/oco"
+)
+
+// logisticProblem is weighted L₂-regularised logistic regression on standardised features:
+//
+//	minimise (1/W)·Σ ω·k_y·log(1 + exp(-y·z)) + (λ/2)·‖w‖²,   z = ⟨w, x̂⟩ + b·x_b,
+//
+// with W = Σ ω·k_y and the intercept free. A pass over the data gives value and gradient at a
+// point, so that memory stays O(d) for data of any length. The last coordinate is b.
+type logisticProblem struct {
+	ctx        context.Context
+	data       Data
+	lin        *oco.LinearDescent // for the standardisation only
+	kPos, kNeg float64
+	lambda     float64
+
+	at     []float64 // where value and grad were last computed
+	value  float64
+	grad   []float64
+	err    error
+	passes int
+	// afterPass, if not nil, is called after every pass with their number.
+	afterPass func(passes int)
+}
+
+// evaluate computes value and gradient at w unless it already has.
+func (p *logisticProblem) evaluate(w []float64) {
+	if p.at != nil && slices.Equal(p.at, w) {
+		return
+	}
+	p.at = append(p.at[:0], w...)
+	d := len(w) - 1
+	if p.grad == nil {
+		p.grad = make([]float64, d+1)
+	}
+	clear(p.grad)
+	var dotMean float64
+	for i := range d {
+		_, mean := p.lin.Standard(i)
+		dotMean += float64(w[i] * mean)
+	}
+	bias := float64(w[d]*p.lin.BiasFeature()) - dotMean
+	var sum compensated.Sum // of losses
+	var total, sumG float64
+	err := p.data.read(p.ctx, func(x Example) error {
+		z := bias
+		for j, i := range x.Index {
+			inv, _ := p.lin.Standard(int(i))
+			z += float64(w[i] * float64(x.Value[j]) * inv)
+		}
+		m, k := z, p.kPos
+		if !x.Positive {
+			m, k = -z, p.kNeg
+		}
+		k = float64(k * x.Weight)
+		if k == 0 {
+			return nil
+		}
+		total += k
+		e := portable.Exp(-math.Abs(m))
+		sum.Add(k * (max(-m, 0) + portable.Log1p(e)))
+		g := -k / (1 + e) // d/dm log(1+exp(-m)), times k
+		if m > 0 {
+			g *= e
+		}
+		if !x.Positive {
+			g = -g
+		}
+		sumG += g
+		for j, i := range x.Index {
+			inv, _ := p.lin.Standard(int(i))
+			p.grad[i] += float64(g * float64(x.Value[j]) * inv)
+		}
+		return nil
+	})
+	p.passes++
+	if p.afterPass != nil {
+		p.afterPass(p.passes)
+	}
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	p.value = sum.Value() / total
+	for i := range d {
+		_, mean := p.lin.Standard(i)
+		p.grad[i] = (p.grad[i]-float64(sumG*mean))/total + float64(p.lambda*w[i])
+		p.value += float64(p.lambda / 2 * w[i] * w[i])
+	}
+	p.grad[d] = sumG * p.lin.BiasFeature() / total
+}
+
+// asProblem returns the problem in gonum's form. An error of the data ends the run.
+func (p *logisticProblem) asProblem() gonum.Problem {
+	return gonum.Problem{
+		Func: func(w []float64) float64 {
+			p.evaluate(w)
+			return p.value
+		},
+		Grad: func(grad, w []float64) {
+			p.evaluate(w)
+			copy(grad, p.grad)
+		},
+		Status: func() (gonum.Status, error) {
+			if p.err != nil {
+				return gonum.Failure, p.err
+			}
+			return gonum.NotTerminated, nil
+		},
+	}
+}
+
+// lbfgsResult is where the optimiser ended.
+type lbfgsResult struct {
+	w          []float64
+	iterations int
+	passes     int
+	gradient   float64 // its largest absolute coordinate
+	converged  bool
+}
+
+// solve minimises from start by [optimize.LBFGS] until the largest gradient coordinate is at most
+// precision·max(1, its value at the start), for at most maxIterations.
+func (p *logisticProblem) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
+	p.evaluate(start)
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	tolerance := precision * max(1, maxAbs(p.grad))
+	settings := &gonum.Settings{
+		GradientThreshold: tolerance,
+		MajorIterations:   maxIterations,
+		Converger:         gonum.NeverTerminate{},
+	}
+	res, err := gonum.Minimize(p.asProblem(), start, settings, new(optimize.LBFGS))
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	if res == nil {
+		return lbfgsResult{}, err
+	}
+	// A line search that can make no more progress (err != nil) has reached the limit of the
+	// arithmetic: the point is kept, and converged says whether the gradient is small there.
+	p.evaluate(res.X)
+	if p.err != nil {
+		return lbfgsResult{}, p.err
+	}
+	g := maxAbs(p.grad)
+	return lbfgsResult{
+		w: res.X, iterations: res.MajorIterations, passes: p.passes, gradient: g, converged: g <= tolerance,
+	}, nil
+}
+
+func maxAbs(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}

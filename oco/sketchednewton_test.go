@@ -1,0 +1,176 @@
+package oco
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
+)
+
+// TestSketchIsFrequentDirections compares a sketch with the matrix it stands for: it is below it,
+// by at most the eigenvalues subtracted, and these are within their guarantee.
+func TestSketchIsFrequentDirections(t *testing.T) {
+	const d, m, rounds = 12, 3, 200
+	r := random.New(1, "sketch")
+	s, exact, c := newSketch(d, m), make([]float64, d*d), make([]float64, 2*m)
+	for k := range rounds {
+		v := gradient(r, "gaussian", k, make([]float64, d), false)
+		for i := range v {
+			v[i] *= math.Pow(.6, float64(i))
+		}
+		if _, err := s.add(c, v); err != nil {
+			t.Fatal(err)
+		}
+		for i := range d {
+			for j := range d {
+				exact[i*d+j] += v[i] * v[j]
+			}
+		}
+		for j := range s.Basis.Rank {
+			for i := range j + 1 {
+				want := 0.0
+				if i == j {
+					want = 1
+				}
+				if got := vec.Dot(s.Basis.Q[i*d:(i+1)*d], s.Basis.Q[j*d:(j+1)*d]); math.Abs(got-want) > 1e-13 {
+					t.Fatalf("round %d: the basis is not orthonormal: %v", k, got)
+				}
+			}
+		}
+	}
+	eigen := func(a []float64) []float64 {
+		tri, values := linalg.NewTridiagonal(d), make([]float64, d)
+		tri.Factor(a, make([]float64, d))
+		if !tri.Eigen(values, make([]float64, d*d), make([]float64, d)) {
+			t.Fatal("no convergence")
+		}
+		return values
+	}
+	diff := append([]float64(nil), exact...)
+	for i := range s.Size {
+		for j := range s.Size {
+			for x, p := range s.Basis.Q[i*d : (i+1)*d] {
+				for y, q := range s.Basis.Q[j*d : (j+1)*d] {
+					diff[x*d+y] -= s.C[i*s.Size+j] * p * q
+				}
+			}
+		}
+	}
+	values, removed := eigen(diff), s.Removed.value()
+	if values[0] > removed*(1+1e-9) || values[d-1] < -1e-9*removed {
+		t.Errorf("C − C̃ has eigenvalues from %v to %v, subtracted were %v", values[d-1], values[0], removed)
+	}
+	tail := 0.0
+	all := eigen(exact)
+	for k := d - 1; k >= 0; k-- {
+		tail += all[k]
+		if k <= m && removed > tail/float64(m+1-k)*(1+1e-9) {
+			t.Errorf("%v were subtracted, above the guarantee %v for k = %d", removed, tail/float64(m+1-k), k)
+		}
+	}
+	if removed == 0 {
+		t.Error("nothing was subtracted")
+	}
+}
+
+// TestSketchedNewtonExact: with room for all directions the sketch is the matrix itself, and the
+// step that of the textbook.
+func TestSketchedNewtonExact(t *testing.T) {
+	const d, mu, lambda = 4, .7, .3
+	for _, set := range []convex.Set{space(d), must(convex.NewCenteredBall(d, .2))} {
+		l := must(NewSketchedNewtonStep(set, mu, lambda, d))
+		r := random.New(2, "sketched")
+		s, x, p := make([]float64, d*d), make([]float64, d), make([]float64, d)
+		for i := range d {
+			s[i*d+i] = lambda
+		}
+		project := must(convex.NewMahalanobis(d))
+		for k := range 50 {
+			nearVector(t, "x", l.Predict(), x)
+			g := gradient(r, "gaussian", k, x, false)
+			if err := l.Update(g); err != nil {
+				t.Fatal(err)
+			}
+			for i := range d {
+				for j := range d {
+					s[i*d+j] += mu * g[i] * g[j]
+				}
+			}
+			f := linalg.Cholesky{D: d, R: append([]float64(nil), s...)}
+			f.Factorize(s)
+			copy(p, g)
+			f.Solve(p)
+			for i := range x {
+				x[i] -= p[i]
+			}
+			if _, err := project.Project(x, s, x, set, 1e-12); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l.Removed() != 0 {
+			t.Errorf("%v was subtracted", l.Removed())
+		}
+	}
+}
+
+// TestSketchedNewtonWide plays in a high dimension for far more rounds than the sketch has
+// directions: memory does not grow, and the regret is within the bound and the bound within its
+// a-priori form.
+func TestSketchedNewtonWide(t *testing.T) {
+	const d, m, mu, rounds = 3000, 4, .5, 150
+	set := must(convex.NewCenteredBall(d, 1))
+	l := must(NewSketchedNewtonStep(set, mu, 1, m))
+	r := random.New(3, "wide")
+	var rows []played
+	var trace, tail float64
+	for range rounds {
+		g := make([]float64, d)
+		for range 20 {
+			g[r.IntN(d)] = r.NormFloat64() / 5
+		}
+		for i := range 3 { // the directions that matter
+			g[i] = 2 * r.NormFloat64()
+			trace += mu * g[i] * g[i]
+		}
+		tail += mu * (vec.Dot(g, g) - g[0]*g[0] - g[1]*g[1] - g[2]*g[2])
+		rows = append(rows, played{x: append([]float64(nil), l.Predict()...), g: g})
+		if err := l.Update(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(l.state.Sketch.Basis.Q); n > 2*m*d {
+		t.Errorf("the basis has %d numbers for %d directions", n, 2*m)
+	}
+	c := contender{along: mu}
+	u := make([]float64, d)
+	u[0], u[1] = .6, -.8
+	b := bound(t, l, u)
+	if regret, size := c.regret(rows, u); regret > b+1e-9*size {
+		t.Errorf("regret %v is above the bound %v", regret, b)
+	}
+	prior := .5 + m/mu*math.Log1p((trace+tail)/(2*m)) + m/(mu*(m+1-3))*tail // k = 3
+	if b > prior {
+		t.Errorf("the bound %v is above its a-priori form %v", b, prior)
+	}
+}
+
+func TestSketchedNewtonRefuses(t *testing.T) {
+	for name, set := range map[string]convex.Set{
+		"box": must(convex.NewCube(2, 0, 1)), "ball elsewhere": must(convex.NewBall([]float64{1, 0}, 1)),
+	} {
+		if _, err := NewSketchedNewtonStep(set, 1, 1, 2); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	for _, size := range []int{-1, 0, denseUpTo + 1} {
+		if _, err := NewSketchedNewtonStep(space(2), 1, 1, size); err == nil {
+			t.Errorf("size %d was taken", size)
+		}
+	}
+	if _, err := NewSketchedNewtonStep(nil, 1, 1, 1); err == nil {
+		t.Error("no set was taken")
+	}
+}

@@ -1,0 +1,288 @@
+package ascent
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/pasto/internal/round"
+)
+
+// Deploy says which iterate a learner deploys.
+type Deploy int
+
+const (
+	// DeployAverage is p̄_T, of the theorem and of the paper's figures; the zero value.
+	DeployAverage Deploy = iota
+	// DeployAverageExploit is π̄_T, without exploration.
+	DeployAverageExploit
+	// DeployServing is the last iterate p_t.
+	DeployServing
+	// DeployExploit is the last π_t.
+	DeployExploit
+)
+
+// Options are the parameters of [New]. [PaperOptions], [TheoremOptions] and [PracticalOptions] fill
+// them in.
+type Options struct {
+	// Estimator is V̂'s form.
+	Estimator Estimator
+	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they
+	// count for (the paper: 1).
+	U0          *pasto.Table
+	Pseudocount float64
+	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip;
+	// 0 does not.
+	Step     Schedule
+	StepClip float64
+	// Exploration is ε_t in [0, 1], at least MinExploration.
+	Exploration    Schedule
+	MinExploration float64
+	// Scheme is how Draw draws.
+	Scheme pasto.Scheme
+	// Start is π_1, nil for uniform.
+	Start []float64
+	// Ship is what Deployed returns. AverageDecay > 0 makes the averages ones over about
+	// 1/AverageDecay rounds.
+	Deploy       Deploy
+	AverageDecay float64
+}
+
+// PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1
+// and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. With many arms and noise they
+// are unstable: see the package comment.
+func PaperOptions(arms int) Options {
+	return Options{Estimator: IPW(), Pseudocount: 1, Step: PaperStep(arms), Exploration: PaperExploration()}
+}
+
+// TheoremOptions are those of Theorem 1: ε_t = G/√t (at most 3/4), γ = 1/√T, for ‖g_t‖ ≤ g and
+// a horizon of T rounds.
+func TheoremOptions(g float64, rounds int) Options {
+	return Options{Estimator: IPW(), Pseudocount: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
+}
+
+// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ =
+// 0.001, exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution
+// averaged over a window.
+func PracticalOptions(arms int) Options {
+	return Options{
+		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
+		Exploration: PaperExploration(), MinExploration: 0.1, Deploy: DeployAverageExploit, AverageDecay: 0.001,
+	}
+}
+
+// Algorithm is Algorithm 1 of the paper (spec 4.1), by the name "paper" with [PaperOptions]:
+//
+//	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
+//	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
+//
+// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never
+// contain ε; p̄ contains p_1 and not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in
+// logarithms.
+//
+// A round costs O(K·M) time; memory is O(K·M).
+type Algorithm struct {
+	*mirror
+	objective pasto.Objective
+	options   Options
+	v         *estimate
+	theta, d  []float64
+	g         []float64
+	text      string
+	intake    round.Checker
+	undo      undo
+}
+
+// New makes Algorithm 1 on K arms.
+func New(f pasto.Objective, arms int, o Options) (*Algorithm, error) {
+	if err := round.CheckObjective(f, arms); err != nil {
+		return nil, err
+	}
+	if err := o.validate(arms, f.Dim()); err != nil {
+		return nil, err
+	}
+	m, err := newMirror(arms, o.Start, o.Exploration, o.MinExploration, o.Scheme, o.AverageDecay)
+	if err != nil {
+		return nil, err
+	}
+	a := &Algorithm{
+		mirror: m, objective: f, options: o, theta: make([]float64, f.Dim()), d: make([]float64, f.Dim()),
+		g: make([]float64, arms),
+	}
+	a.v = newEstimate(o.Estimator, arms, f.Dim(), o.U0, o.Pseudocount)
+	a.text = fmt.Sprintf("pasto(metrics=%d, %v, n0=%v, step=%v, clip=%v, %v, ship=%d)", f.Dim(), o.Estimator,
+		o.Pseudocount,
+		o.Step, o.StepClip, m, o.Deploy)
+	return a, nil
+}
+
+func (o *Options) validate(arms, metrics int) error {
+	if err := o.Estimator.validate(metrics); err != nil {
+		return err
+	}
+	if err := o.Step.validate("step", math.Inf(1)); err != nil {
+		return err
+	}
+	if err := o.Exploration.validate("exploration", 1); err != nil {
+		return err
+	}
+	switch {
+	case !(o.Pseudocount >= 0) || math.IsInf(o.Pseudocount, 1):
+		return noregret.BadInputf("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudocount)
+	case !(o.StepClip >= 0):
+		return noregret.BadInputf("step clip", "%v: want a number, at least 0", o.StepClip)
+	case !(o.MinExploration >= 0 && o.MinExploration <= 1):
+		return noregret.BadInputf("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
+	case !(o.AverageDecay >= 0 && o.AverageDecay <= 1):
+		return noregret.BadInputf("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
+	case o.Scheme != pasto.IID && o.Scheme != pasto.Systematic:
+		return noregret.BadInputf("scheme", "%d: want IID or Systematic", int(o.Scheme))
+	case o.Deploy < DeployAverage || o.Deploy > DeployExploit:
+		return noregret.BadInputf("ship", "%d: want one of the four iterates", int(o.Deploy))
+	}
+	if o.U0 != nil {
+		if o.U0.Arms() != arms || o.U0.Metrics() != metrics {
+			return noregret.BadInputf("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.Arms(),
+				o.U0.Metrics(), arms,
+				metrics)
+		}
+		for k := range arms {
+			for i, v := range o.U0.Arm(k) {
+				if !check.Finite(v) {
+					return noregret.BadInputf(fmt.Sprintf("U0[%d]", k*metrics+i), "%v: want a finite number", v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Observe implements [pasto.Learner]. A gradient that is not finite, of a [pasto.Utility] or by
+// overflow, is an error too.
+func (a *Algorithm) Observe(obs []pasto.Observation) error {
+	obs, total, err := a.intake.Check(a.objective, obs, a.s.T+1, a.p, a.s.Active)
+	if err != nil {
+		return err
+	}
+	gamma, err := a.rates(a.options.Step)
+	if err != nil {
+		return err
+	}
+	a.v.mark(&a.undo, obs)
+	a.v.add(a.p, obs, total)
+	a.v.mean(a.theta, a.p)
+	a.objective.Gradient(a.d, a.theta)
+	if err = check.Gradient(a.objective, a.theta, a.d); err == nil {
+		a.v.scores(a.g, a.d)
+		err = a.step(a.g, gamma, a.options.StepClip)
+	}
+	if err != nil {
+		a.v.revert(&a.undo)
+	}
+	return err
+}
+
+// Deployed implements [pasto.Learner].
+func (a *Algorithm) Deployed() []float64 {
+	switch a.options.Deploy {
+	case DeployAverageExploit:
+		return a.AverageExploit()
+	case DeployServing:
+		return a.p
+	case DeployExploit:
+		return a.Exploit()
+	}
+	return a.Average()
+}
+
+// Estimate returns V̂. f(V̂p̄) is biased upward (the winner's curse): promise values from held-out
+// rounds only.
+func (a *Algorithm) Estimate() *pasto.Table {
+	t := round.NewTable(a.v.k, a.v.m)
+	a.v.table(t)
+	return t
+}
+
+// AddArm implements [pasto.Roster]: it is AddArmFrom with means of 0.
+func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
+
+// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and
+// a clock of its own, and returns its index (spec 10.5).
+func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
+	if u0 != nil {
+		if err := check.Vector("u0", u0, a.v.m); err != nil {
+			return 0, err
+		}
+	}
+	if err := a.add(); err != nil {
+		return 0, err
+	}
+	a.v.grow(u0)
+	a.g = make([]float64, a.v.k)
+	return a.v.k - 1, nil
+}
+
+// RetireArm implements [pasto.Roster].
+func (a *Algorithm) RetireArm(k int) error { return a.retire(k) }
+
+// String describes the learner and its options in one line.
+func (a *Algorithm) String() string { return a.text }
+
+type algorithmState struct {
+	Mirror   mirrorState
+	Estimate estimateState
+}
+
+// MarshalBinary implements [pasto.Learner].
+func (a *Algorithm) MarshalBinary() ([]byte, error) {
+	m, err := a.save()
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(round.SnapshotMagic, a.text+round.Identity(a.objective), &algorithmState{m, a.v.s})
+}
+
+// UnmarshalBinary implements [pasto.Learner].
+func (a *Algorithm) UnmarshalBinary(data []byte) error {
+	var s algorithmState
+	if err := snapshot.Open(data, round.SnapshotMagic, a.text+round.Identity(a.objective), &s); err != nil {
+		return err
+	}
+	v := &estimate{form: a.v.form, k: len(s.Mirror.Prior), m: a.v.m, s: s.Estimate}
+	if err := v.check(); err != nil {
+		return err
+	}
+	if err := a.load(s.Mirror); err != nil {
+		return err
+	}
+	a.v = v
+	a.g = make([]float64, v.k)
+	return nil
+}
+
+// check refuses a restored state that does not fit.
+func (e *estimate) check() error {
+	s, n := &e.s, e.k*e.m
+	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k &&
+		check.Vector("sum", s.Sum, n) == nil && check.Finite(s.Scale)
+	if e.form.kind == kindDR {
+		ok = ok && len(s.Base) == n
+	}
+	if e.form.kind == kindWindow {
+		ok = ok && len(s.Ring) == int(e.form.param) && len(s.Count) == e.k
+		for i := range s.Ring {
+			r := &s.Ring[i]
+			ok = ok && len(r.Sizes) == len(r.Arms) && len(r.Values) == e.m*len(r.Arms)
+			for _, k := range r.Arms {
+				ok = ok && k >= 0 && k < e.k
+			}
+		}
+	}
+	if !ok {
+		return snapshot.Bad("it is damaged: the estimate does not fit %d arms and %d metrics", e.k, e.m)
+	}
+	return nil
+}

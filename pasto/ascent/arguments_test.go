@@ -1,0 +1,79 @@
+package ascent
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// A schedule of one's own that leaves its range in some round is an error then, and nothing
+// changes: it is neither clamped nor found in the middle of the round.
+func TestScheduleOutOfRange(t *testing.T) {
+	above := func(t int) float64 {
+		if t == 7 {
+			return 1.5
+		}
+		return .1
+	}
+	f := pastotest.Goals(t, 5, false, 0)
+	for _, c := range []struct {
+		want  string
+		round int // that is refused
+		make  func() (pasto.Learner, error)
+	}{
+		{
+			"exploration: func(bad) is NaN in round 7: want a finite number from 0 to 1", 6,
+			func() (pasto.Learner, error) {
+				o := PaperOptions(2)
+				o.Exploration = onlyBadAt(7)
+				return New(f, 2, o)
+			},
+		},
+		{
+			"exploration: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 6,
+			func() (pasto.Learner, error) {
+				return NewSCGD(f, 2, SCGDOptions{Exploration: ScheduleFunc("above", above)})
+			},
+		},
+		{"step: func(bad) is NaN in round 7: want a finite number from 0 to +Inf", 7, func() (pasto.Learner, error) {
+			o := PaperOptions(2)
+			o.Step = onlyBadAt(7)
+			return New(f, 2, o)
+		}},
+		{"track: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 7, func() (pasto.Learner, error) {
+			return NewSCGD(f, 2, SCGDOptions{Track: ScheduleFunc("above", above)})
+		}},
+	} {
+		l, err := c.make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Play(t, l, pastotest.Toy(t), 2, c.round-1, .1, random.New(1, "schedule"))
+		before, _ := l.MarshalBinary()
+		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 1}}}), c.want)
+		if after, _ := l.MarshalBinary(); !bytes.Equal(before, after) || l.Rounds() != c.round-1 {
+			t.Errorf("%s: the state changed", c.want)
+		}
+	}
+	if v := (Schedule{}).At(1); v == v {
+		t.Errorf("the zero schedule has the value %v", v)
+	}
+	if v := PaperExploration().At(0); v == v {
+		t.Errorf("round 0 has the value %v", v)
+	}
+}
+
+// A share of 0 to start from is refused: with ε = 0 the arm would have a propensity of nothing.
+func TestStartOfNothing(t *testing.T) {
+	for _, explore := range []Schedule{Constant(0), PaperExploration()} {
+		o := PaperOptions(2)
+		o.Exploration, o.Start = explore, []float64{1, 0}
+		_, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
+		pastotest.Same(t, err, "start[1]: 0: want a share of at least 1e-300, as an arm without one would never be "+
+			"found by "+
+			"steps that multiply")
+	}
+}

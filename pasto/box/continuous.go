@@ -1,0 +1,252 @@
+package box
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/pasto/internal/round"
+)
+
+// Options are the parameters of [New]; the zero values are usual.
+type Options struct {
+	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle
+	// first), and the most there may be, 0 means 4·K_0.
+	Nodes, MaxNodes int
+	// Every is the number of rounds between searches for a node, 0 means 200.
+	Every int
+	// Candidates a search looks at, 0 means 200.
+	Candidates int
+	// Tolerance ends the search when no candidate promises more, in units of the objective, and
+	// hard guardrails are held; 0 means never.
+	Tolerance float64
+	// Learner are the options of the learner on the nodes.
+	Learner confident.Options
+}
+
+// Learner looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of
+// the default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are
+// enough; which, is learned. Every so many rounds it
+//
+//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with
+//     its standard error; where guardrails are hard, d has their dual prices of the linear program over the
+//     nodes' estimates besides, and where no mixture of the nodes holds them, those of the least violation
+//     alone (phase 1 of the simplex method),
+//  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest
+//     likelihood) to the scores,
+//
+// 3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among
+// quasi-random
+//
+//	points and Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the
+//	atoms of the mixture,
+//
+// 4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard
+// errors, the
+//
+//	worst first, to make room.
+//
+// Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
+// [Learner.Point] tells where it is. Nodes come and go by the search alone. A round costs what
+// the learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
+type Learner struct {
+	objective    pasto.Objective
+	learner      *confident.Learner
+	lower, upper []float64
+	primes       []int
+	options      Options
+	c            state
+	text         string
+}
+
+type state struct {
+	Points  [][]float64 // of all nodes, in the unit cube
+	Halton  int         // quasi-random points used
+	Width   float64
+	Random  random.SplitMix64 // of the perturbations
+	Gap     float64
+	Done    bool
+	Learner []byte
+}
+
+// New looks in the box [lower, upper] of any dimension, which must not be empty or
+// unbounded. Quasi-random points cover a box of many dimensions thinly; the perturbations of the
+// best atoms then do most of the search.
+func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error) {
+	d := len(lower)
+	if d == 0 {
+		return nil, noregret.BadInputf("box", "it has no side: want a dimension of at least 1")
+	}
+	if len(upper) != d {
+		return nil, noregret.BadInputf("box", "%d lower and %d upper sides", d, len(upper))
+	}
+	for i := range lower {
+		if !(math.Abs(lower[i]) <= check.Largest) || !(math.Abs(upper[i]) <= check.Largest) || !(lower[i] <= upper[i]) {
+			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
+				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
+					"uniform exploration", lower[i], upper[i], check.Largest)
+		}
+	}
+	if o.Nodes == 0 {
+		o.Nodes = min(8+8*d, 500)
+	}
+	if o.MaxNodes == 0 {
+		o.MaxNodes = 4 * o.Nodes
+	}
+	if o.Every == 0 {
+		o.Every = 200
+	}
+	if o.Candidates == 0 {
+		o.Candidates = 200
+	}
+	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 ||
+		!(o.Tolerance >= 0) {
+		return nil, noregret.BadInputf("options",
+			"%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least "+
+				"1, a "+
+				"tolerance of at least 0", o)
+	}
+	l, err := confident.New(f, o.Nodes, o.Learner)
+	if err != nil {
+		return nil, err
+	}
+	c := &Learner{
+		objective: f, learner: l, primes: firstPrimes(d), lower: append([]float64{}, lower...),
+		upper: append([]float64{}, upper...), options: o,
+	}
+	c.c = state{Width: 0.25, Gap: math.Inf(1)}
+	c.c.Points = append(c.c.Points, c.half())
+	for len(c.c.Points) < o.Nodes {
+		c.c.Halton++
+		c.c.Points = append(c.c.Points, c.quasi(c.c.Halton))
+	}
+	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper,
+		o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
+	return c, nil
+}
+
+func (c *Learner) half() []float64 {
+	x := make([]float64, len(c.lower))
+	for i := range x {
+		x[i] = 0.5
+	}
+	return x
+}
+
+// firstPrimes are the bases of Halton's sequence.
+func firstPrimes(n int) []int {
+	list := make([]int, 0, n)
+	for v := 2; len(list) < n; v++ {
+		prime := true
+		for _, q := range list {
+			if v%q == 0 {
+				prime = false
+				break
+			}
+			if q*q > v {
+				break
+			}
+		}
+		if prime {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// quasi is point n of Halton's sequence.
+func (c *Learner) quasi(n int) []float64 {
+	x := make([]float64, len(c.lower))
+	for i := range x {
+		f := 1.0
+		for rest := n; rest > 0; rest /= c.primes[i] {
+			f /= float64(c.primes[i])
+			x[i] += float64(f * float64(rest%c.primes[i]))
+		}
+	}
+	return x
+}
+
+// Point is where node k is in the box.
+func (c *Learner) Point(k int) []float64 {
+	x := make([]float64, len(c.lower))
+	for i, u := range c.c.Points[k] {
+		x[i] = c.lower[i] + float64(u*(c.upper[i]-c.lower[i]))
+	}
+	return x
+}
+
+// Arms implements [pasto.Learner]: the number of nodes so far, retired ones included.
+func (c *Learner) Arms() int { return c.learner.Arms() }
+
+// Rounds implements [pasto.Learner].
+func (c *Learner) Rounds() int { return c.learner.Rounds() }
+
+// Serving implements [pasto.Learner]: over the nodes.
+func (c *Learner) Serving() []float64 { return c.learner.Serving() }
+
+// Deployed implements [pasto.Learner]: over the nodes, where [Learner.Point] says.
+func (c *Learner) Deployed() []float64 { return c.learner.Deployed() }
+
+// Draw implements [pasto.Learner].
+func (c *Learner) Draw(r pasto.Rand, arms []int) { c.learner.Draw(r, arms) }
+
+// Estimate returns the nodes' means and their standard errors.
+func (c *Learner) Estimate() (means, errors *pasto.Table) { return c.learner.Estimate() }
+
+// Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
+// optimism, in units of the objective; of the violation while no mixture of the nodes holds the
+// hard guardrails. +Inf before the first search.
+func (c *Learner) Gap() float64 { return c.c.Gap }
+
+// Observe implements [pasto.Learner]; every so many rounds it searches.
+func (c *Learner) Observe(obs []pasto.Observation) error {
+	if err := c.learner.Observe(obs); err != nil {
+		return err
+	}
+	if !c.c.Done && c.Rounds()%c.options.Every == 0 && c.learner.Settled() {
+		c.search()
+	}
+	return nil
+}
+
+// String describes the learner and its options in one line.
+func (c *Learner) String() string { return c.text }
+
+// MarshalBinary implements [pasto.Learner].
+func (c *Learner) MarshalBinary() ([]byte, error) {
+	s := c.c
+	var err error
+	if s.Learner, err = c.learner.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(round.SnapshotMagic, c.text, &s)
+}
+
+// UnmarshalBinary implements [pasto.Learner].
+func (c *Learner) UnmarshalBinary(data []byte) error {
+	var s state
+	if err := snapshot.Open(data, round.SnapshotMagic, c.text, &s); err != nil {
+		return err
+	}
+	for _, p := range s.Points {
+		if check.Vector("point", p, len(c.lower)) != nil {
+			return snapshot.Bad("it is damaged: a node is not a point of the box")
+		}
+	}
+	l := *c.learner
+	if err := l.UnmarshalBinary(s.Learner); err != nil {
+		return err
+	}
+	if l.Arms() != len(s.Points) {
+		return snapshot.Bad("it is damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
+	}
+	s.Learner = nil
+	*c.learner, c.c = l, s
+	return nil
+}

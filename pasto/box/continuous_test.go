@@ -1,0 +1,183 @@
+package box
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+	"github.com/noregret/noregret/pasto/internal/round"
+	"github.com/noregret/noregret/pasto/optimum"
+)
+
+// wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around
+// another: the best mixture has two atoms.
+func wave(x []float64) (gain, guard float64) {
+	bump := func(a, b float64) float64 { return math.Exp(-3 * ((x[0]-a)*(x[0]-a) + (x[1]-b)*(x[1]-b))) }
+	return 2 * bump(.4, .3), 2.5*bump(1.5, -.3) - 1
+}
+
+// The mixture found on a box comes close to the optimum over a fine grid, and beats the best single
+// point.
+func TestContinuous(t *testing.T) {
+	testsize.NoRace(t)
+	f := pastotest.Goals(t, 5, false, 0)
+	fine := round.NewTable(101*101, 2)
+	for i := range 101 {
+		for j := range 101 {
+			a, b := wave([]float64{float64(i) / 50, float64(j)/50 - 1})
+			copy(fine.Arm(i*101+j), []float64{a, b})
+		}
+	}
+	best, err := optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, single, _ := optimum.BestSingle(f, fine)
+	c, err := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := random.New(1, "test")
+	step := func(c *Learner, r *random.Source, rounds int) {
+		arms, obs := make([]int, 4), make([]pasto.Observation, 4)
+		for range rounds {
+			c.Draw(r, arms)
+			for q, k := range arms {
+				a, b := wave(c.Point(k))
+				obs[q] = pasto.Observation{Arm: k, Metrics: []float64{a + .5*r.NormFloat64(), b + .5*r.NormFloat64()}}
+			}
+			if err := c.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	step(c, r, 4000)
+	saved, err := c.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, _ := r.MarshalBinary()
+	step(c, r, 8000)
+	theta := make([]float64, 2)
+	for k, w := range c.Deployed() {
+		a, b := wave(c.Point(k))
+		theta[0] += w * a
+		theta[1] += w * b
+	}
+	got := f.Value(theta)
+	t.Logf("optimum %.4f with %d atoms, single %.4f, found %.4f with %d nodes, gap %.4f", best.Value,
+		len(best.Support()), single, got, c.Arms(), c.Gap())
+	if got < best.Value-.05 || got < single {
+		t.Errorf("found %v, the optimum is %v, the best single point %v", got, best.Value, single)
+	}
+	if c.Arms() <= 24 || math.IsInf(c.Gap(), 1) {
+		t.Errorf("%d nodes, gap %v", c.Arms(), c.Gap())
+	}
+	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	if err := again.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	r2 := random.New(0, "")
+	_ = r2.UnmarshalBinary(state)
+	step(again, r2, 8000)
+	a, _ := c.MarshalBinary()
+	b, _ := again.MarshalBinary()
+	if !bytes.Equal(a, b) {
+		t.Error("a restored learner goes on differently")
+	}
+	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
+		if _, err := New(f, box[0], box[1], Options{}); err == nil {
+			t.Errorf("%v is taken", box)
+		}
+	}
+}
+
+// A box of 40 dimensions: the mixture found is better than the middle, from which only the first
+// two matter.
+func TestContinuousManyDimensions(t *testing.T) {
+	const d = 40
+	lower, upper := make([]float64, d), make([]float64, d)
+	for i := range upper {
+		upper[i] = 1
+	}
+	f := pastotest.Goals(t, 5, false, 0)
+	c, err := New(f, lower, upper, Options{Nodes: 60, MaxNodes: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := func(x []float64) []float64 { return []float64{x[0], .6 - x[1]*x[1]} }
+	r := random.New(1, "test")
+	arms, obs := make([]int, 10), make([]pasto.Observation, 10)
+	for range 2500 {
+		c.Draw(r, arms)
+		for q, k := range arms {
+			v := world(c.Point(k))
+			obs[q] = pasto.Observation{Arm: k, Metrics: []float64{
+				v[0] + .05*r.NormFloat64(),
+				v[1] + .05*r.NormFloat64(),
+			}}
+		}
+		if err := c.Observe(obs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theta := make([]float64, 2)
+	for k, w := range c.Deployed() {
+		for m, v := range world(c.Point(k)) {
+			theta[m] += w * v
+		}
+	}
+	if v := f.Value(theta); v < .75 {
+		t.Errorf("found %v, the middle is worth 0.5 and the optimum 1", v)
+	}
+	if p := firstPrimes(12); p[11] != 37 {
+		t.Errorf("%v", p)
+	}
+}
+
+// The search ends when no candidate promises more than the tolerance, and not before: until then
+// each search that promises more adds a node, from then on nothing is searched. With a tolerance of
+// 0 it never ends.
+func TestContinuousTolerance(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	const every, rounds, nodes = 50, 1500, 6
+	run := func(tolerance float64) (searches int, c *Learner) {
+		c, err := New(f, []float64{0, -1}, []float64{2, 1},
+			Options{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, ended := random.New(1, "tolerance"), false
+		for range rounds / every {
+			before, gap, draws := c.Arms(), c.Gap(), c.c.Random
+			playBox(t, c, wave, every, r)
+			if searched := c.c.Random != draws; searched == ended || ended && (c.Arms() != before || c.Gap() != gap) {
+				t.Fatalf("tolerance %v, after a gap of %v: searched %v, %d nodes, before %d", tolerance, gap, searched,
+					c.Arms(), before)
+			}
+			if ended {
+				continue
+			}
+			searches++
+			ended = tolerance > 0 && c.Gap() <= tolerance
+			if grown := c.Arms() - before; (grown == 0) != (c.Gap() <= tolerance) || grown > 1 {
+				t.Fatalf("tolerance %v: a gap of %v and %d new nodes", tolerance, c.Gap(), grown)
+			}
+		}
+		return searches, c
+	}
+	all, _ := run(0)
+	if all != rounds/every {
+		t.Errorf("%d searches in %d rounds", all, rounds)
+	}
+	if n, _ := run(1e6); n != 1 {
+		t.Errorf("%d searches until a gap of at most a million", n)
+	}
+	if n, c := run(.7); n < 3 || n > all/2 {
+		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
+	}
+}

@@ -1,0 +1,215 @@
+package confident
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/pasto"
+)
+
+// changed ends the round for the arms that were served in it, and reports whether one of them has
+// changed.
+func (l *Learner) changed(obs []pasto.Observation) bool {
+	found := l.trend()
+	for i := range obs {
+		if k := obs[i].Arm; l.now[k] > 0 && !found {
+			found = l.segmentEnds(k) && l.options.ChangeThreshold >= 0 && l.differs(k)
+		}
+	}
+	for i := range obs {
+		if k := obs[i].Arm; l.now[k] > 0 {
+			l.now[k] = 0
+			if !found && l.segmentEnds(k) {
+				l.calm(k)
+			}
+		}
+	}
+	return found
+}
+
+// segmentEnds reports whether arm k has been served in as many rounds of its block as make whole
+// segments.
+func (l *Learner) segmentEnds(k int) bool {
+	return int64(l.s.NewRounds[k])%firstBlock == 0
+}
+
+// surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard
+// deviations of the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes
+// w of the group and old of the mean. Such innovations have variance 1 and nothing to do with each
+// other, but for what groups of a round have in common.
+func (l *Learner) surprise(k, i int, d, both float64) {
+	s, j := &l.s, k*l.objective.Dim()+i
+	if !(s.CalmPool[i] > 0) || both == 0 {
+		return
+	}
+	noise := (s.PastSquares[j] + float64(poolWeight*(s.CalmPool[i]/s.CalmFreedom))) / (s.PastFreedom[k] + poolWeight)
+	a := math.Sqrt(both / noise)
+	l.missed[i] += float64(d * a)
+	l.part[i] += a
+	l.groups[i]++
+}
+
+// trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all
+// of them sends the traffic to arms that were served too seldom before it for a test of their own.
+// It is a two-sided CUSUM of the rounds' innovations, each at most 2, of which 1 is taken off: the
+// alarm is at 4·Alarm, 24 rounds of more than 2 standard deviations in a row. Where the noise is
+// larger than it is taken to be, and each round has 2 with a random sign, it is less likely to come
+// than once in a million rounds.
+func (l *Learner) trend() bool {
+	s, found := &l.s, false
+	for i, n := range l.groups {
+		if n == 0 || l.ignored[i] || l.options.ChangeThreshold < 0 {
+			continue
+		}
+		x := l.missed[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
+		x = min(max(x, -2), 2)
+		s.Rise[i], s.Fall[i] = max(s.Rise[i]+x-1, 0), max(s.Fall[i]-x-1, 0)
+		if s.Rise[i] == 0 && s.Fall[i] == 0 && l.tauFreedom() > 0 {
+			s.Steady[i] = l.tau(i)
+		}
+		found = found || max(s.Rise[i], s.Fall[i]) >= 4*l.options.ChangeThreshold
+	}
+	clear(l.missed)
+	clear(l.part)
+	clear(l.groups)
+	return found
+}
+
+// calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half
+// of all, and again. The segment waits for the next: where a change within it was too little to be
+// found, it is soon. It is not taken where a change of all arms may be under way.
+func (l *Learner) calm(k int) {
+	s, m := &l.s, l.objective.Dim()
+	if max(slices.Max(s.Rise), slices.Max(s.Fall)) < l.options.ChangeThreshold || l.options.ChangeThreshold < 0 {
+		s.CalmFreedom += s.PastFreedom[k]
+		s.CalmSpread += s.PastSpread[k]
+		s.PastFreedom[k] = s.LastCount[k] - 1
+		s.PastSpread[k] = max(s.LastSize[k]-s.LastCluster[k]/s.LastSize[k], 0)
+		past, last := s.PastSquares[k*m:(k+1)*m], s.LastSquares[k*m:(k+1)*m]
+		for i, q := range past {
+			s.CalmPool[i] += q
+		}
+		copy(past, last)
+	}
+	l.endSegment(k)
+	if s.NewRounds[k] >= s.NewLimit[k] {
+		limit := 2 * s.NewLimit[k]
+		l.endBlock(k)
+		if limit <= s.Rounds[k]/2 {
+			s.NewLimit[k] = limit
+		}
+	}
+}
+
+func (l *Learner) endSegment(k int) {
+	s, m := &l.s, l.objective.Dim()
+	s.LastSize[k], s.LastCount[k], s.LastCluster[k] = 0, 0, 0
+	clear(s.LastMean[k*m : (k+1)*m])
+	clear(s.LastSquares[k*m : (k+1)*m])
+}
+
+func (l *Learner) endBlock(k int) {
+	s, m := &l.s, l.objective.Dim()
+	s.NewSize[k], s.NewRounds[k], s.NewCluster[k], s.NewLimit[k] = 0, 0, 0, 2*firstBlock
+	clear(s.NewMean[k*m : (k+1)*m])
+}
+
+// differs compares the means of the recent block and of the last segment with those of the arm's
+// earlier observations.
+func (l *Learner) differs(k int) bool {
+	s, m := &l.s, l.objective.Dim()
+	for i := range m {
+		if l.ignored[i] {
+			continue
+		}
+		if s.Rounds[k]-s.NewRounds[k] >= firstBlock && l.apart(k, i, s.NewMean[k*m+i], s.NewSize[k], s.NewCluster[k]) {
+			return true
+		}
+		if s.Rounds[k] >= 2*firstBlock && l.apart(k, i, s.LastMean[k*m+i], s.LastSize[k], s.LastCluster[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart reports whether the mean of a recent part of arm k's observations, of so much size and
+// cluster, differs from that of the others by more than Alarm standard errors. To these comes what
+// a skewed or long-tailed metric is more likely to miss its mean by than a normal one: with z
+// standard errors it is (z²−1)/6 times the ratio of the third moment to the variance (Cornish and
+// Fisher's first term), six events of a rare one; what groups of a round have in common is one
+// event for all of them.
+func (l *Learner) apart(k, i int, mean, size, cluster float64) bool {
+	s, all := &l.s, l.s.Mean[k*l.objective.Dim()+i]
+	old := s.Size[k] - size
+	// all = (old·before + size·mean)/Size, so mean − before = (mean − all)·Size/old.
+	d := math.Abs(float64((mean - all) * (s.Size[k] / old)))
+	z := l.options.ChangeThreshold
+	noise := float64(z * math.Sqrt(l.squareError(k, i, old, s.Cluster[k]-cluster)+l.squareError(k, i, size, cluster)))
+	skew := l.skew(i, z) / min(old, size)
+	if tau := l.tau(i); tau > 0 { // what groups of a round have in common is skewed too, and counts once a round
+		groups := float64(max(cluster/size, (s.Cluster[k]-cluster)/old) * (s.Count[k] / s.Size[k]))
+		skew *= 1 + float64(max(groups-1, 0)*min(1, tau/l.variance(k, i)))
+	}
+	return d > noise+skew && d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))
+}
+
+// skew is what z standard errors of a mean of metric i lack where it is not normal, times its size.
+func (l *Learner) skew(i int, z float64) float64 {
+	if !(l.s.Pool[i] > 0) {
+		return 0
+	}
+	return float64(max(float64(z*z)-1, 0) / 6 * (l.s.Bulge[i] / l.s.Pool[i]))
+}
+
+// forget begins anew after a change: nobody knows which arms have changed and when, so that each is
+// served again before it counts for more than one group, with the mean that it had, which its first
+// observation replaces. The noise is what it was within segments, and counts for a few groups; of
+// effects that groups of a round have in common nothing is known.
+func (l *Learner) forget() {
+	s, m := &l.s, l.objective.Dim()
+	if s.CalmFreedom == 0 { // early
+		for k := range s.PastFreedom {
+			s.CalmFreedom += s.PastFreedom[k]
+			s.CalmSpread += s.PastSpread[k]
+			for i, q := range s.PastSquares[k*m : (k+1)*m] {
+				s.CalmPool[i] += q
+			}
+		}
+	}
+	if c := keptFreedom / s.CalmFreedom; c < 1 {
+		s.CalmFreedom *= c
+		s.CalmSpread *= c
+		for i := range s.CalmPool {
+			s.CalmPool[i] *= c
+		}
+	}
+	s.Freedom, s.Spread = s.CalmFreedom, s.CalmSpread
+	copy(s.Pool, s.CalmPool)
+	for i, q := range s.Pool { // as if it were normal
+		if s.Bulge[i] = 0; s.Freedom > 0 {
+			s.Bulge[i] = min(float64(1.6*float64(q*math.Sqrt(float64(q/s.Freedom*(s.Spread/s.Freedom))))), mostThird)
+		}
+	}
+	clear(s.Rise) // Steady stays, until there is a new one
+	clear(s.Fall)
+	clear(s.Shared)
+	clear(s.Inner)
+	s.Inners, s.Between = 0, 0
+	clear(s.Lone.Square)
+	clear(s.Lone.Product)
+	s.Pairs, s.Lone = 0, lone{Square: s.Lone.Square, Product: s.Lone.Product}
+	for k := range s.Size {
+		if s.Count[k] > 1 {
+			s.Size[k] /= s.Count[k]
+			s.Count[k], s.Cluster[k] = 1, float64(s.Size[k]*s.Size[k])
+		}
+		s.Rounds[k] = 0
+		clear(s.Squares[k*m : (k+1)*m])
+		clear(s.Third[k*m : (k+1)*m])
+		s.PastFreedom[k], s.PastSpread[k] = 0, 0
+		clear(s.PastSquares[k*m : (k+1)*m])
+		l.endSegment(k)
+		l.endBlock(k)
+	}
+	s.Fresh, s.Few, s.Kept = s.Live, 0, l.hard != nil
+}

@@ -1,0 +1,421 @@
+package confident
+
+import (
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/check"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// All arms jump at once by the same amount, up or down, by so much that it hides which arm is best.
+// What was seen before the jump does not keep the wrong arm deployed: 6,000 rounds later the best
+// one is in all but at most two of 40 runs.
+func TestJumpOfAllArms(t *testing.T) {
+	testsize.NoRace(t)
+	seeds := testsize.Of(40, 4)
+	for _, c := range []struct{ jump, gap float64 }{
+		{3, .5},
+		{-3, .5},
+		{5, .5},
+		{10, .5},
+		{-10, .5},
+		{20, 1},
+		{-20, 1},
+		{1e9, 1},
+	} {
+		for _, groups := range []int{1, 10} {
+			wrong := 0
+			for seed := range uint64(seeds) {
+				l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 3, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, arms, obs := random.New(seed, "season"), make([]int, groups), make([]pasto.Observation, groups)
+				for n := range 8000 {
+					l.Draw(r, arms)
+					for q, k := range arms {
+						x := stat.Normal(r)
+						if k == 2 {
+							x += c.gap
+						}
+						if n >= 2000 {
+							x += c.jump
+						}
+						obs[q] = pasto.Observation{Arm: k, Metrics: []float64{x}}
+					}
+					if err := l.Observe(obs); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if l.Changes() == 0 {
+					t.Errorf("%+v: the jump is not noticed", c)
+				}
+				if l.Deployed()[2] < .5 {
+					wrong++
+				}
+			}
+			t.Logf("%+v, %d groups: the wrong arm in %d of %d runs", c, groups, wrong, seeds)
+			if wrong > seeds/20 {
+				t.Errorf("%+v, %d groups: the wrong arm in %d of %d runs", c, groups, wrong, seeds)
+			}
+		}
+	}
+}
+
+// rareRun plays the default on arms whose one metric is the share of a group's units with an event,
+// and returns it.
+func rareRun(t *testing.T, g *pasto.Goals, rates []float64, units, rounds int, seed uint64,
+	each func(n int, l *Learner),
+) *Learner {
+	t.Helper()
+	l, err := New(g, len(rates), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, arms, x := random.New(seed, "rare"), make([]int, 1), make([]float64, 1)
+	for n := 1; n <= rounds; n++ {
+		l.Draw(r, arms)
+		x[0] = 0
+		for range units {
+			if r.Float64() < rates[arms[0]] {
+				x[0] += 1 / float64(units)
+			}
+		}
+		o := pasto.Observation{Arm: arms[0], Metrics: x}
+		if units > 1 {
+			o.Size = float64(units)
+		}
+		if err := l.Observe([]pasto.Observation{o}); err != nil {
+			t.Fatal(err)
+		}
+		if each != nil {
+			each(n, l)
+		}
+	}
+	return l
+}
+
+// Events that are rare: an arm without one yet is not taken to be known to have none, and so the
+// better arm does not freeze.
+func TestRareEvents(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(60, 6)
+	for _, c := range []struct {
+		low, high float64
+		units     int
+		rounds    int
+	}{{.003, .006, 1, 50_000}, {.01, .02, 1, 20_000}, {.0003, .0006, 10, 50_000}} {
+		wrong, changes := 0, 0
+		for seed := range uint64(runs) {
+			l := rareRun(t, pastotest.One(t, pasto.Metric{Name: "rate"}), []float64{c.low, c.high}, c.units, c.rounds,
+				seed, nil)
+			if l.Deployed()[1] < .5 {
+				wrong++
+			}
+			changes += l.Changes()
+		}
+		t.Logf("%+v: the arm of half the rate in %d of %d runs, %d changes", c, wrong, runs, changes)
+		if wrong > runs/15 || changes > 0 {
+			t.Errorf("%+v: the arm of half the rate in %d of %d runs, %d changes", c, wrong, runs, changes)
+		}
+	}
+}
+
+// The same with a hard guardrail on the rate, which the arm that is better otherwise breaks: in how
+// many runs what is deployed breaks it.
+func TestRareGuardrail(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(200, 50)
+	g := pastotest.One(t, pasto.Metric{Name: "x"},
+		pasto.Metric{Name: "rate", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: .003, Hard: true})
+	at := []int{100, 300, 1000, 3000}
+	broken := make([]int, len(at))
+	for seed := range uint64(runs) {
+		l, err := New(g, 2, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, arms, rates := random.New(seed, "rare"), make([]int, 1), []float64{.001, .006}
+		next := 0
+		for n := 1; next < len(at); n++ {
+			l.Draw(r, arms)
+			x := []float64{float64(arms[0]) + .1*stat.Normal(r), 0}
+			if r.Float64() < rates[arms[0]] {
+				x[1] = 1
+			}
+			if err := l.Observe([]pasto.Observation{{Arm: arms[0], Metrics: x}}); err != nil {
+				t.Fatal(err)
+			}
+			if n == at[next] {
+				if d := l.Deployed(); d[0]*.001+d[1]*.006 > .003 {
+					broken[next]++
+				}
+				next++
+			}
+		}
+	}
+	t.Logf("broken at %v: %v of %d", at, broken, runs)
+	// As long as no event has been seen, and 1,000 groups have six at most, nobody can know.
+	if broken[3] > runs*16/100 {
+		t.Errorf("broken in %d of %d runs at %d", broken[3], runs, at[3])
+	}
+}
+
+// A metric that is only watched restarts nothing, whatever it does, and a drift of one that is not
+// does.
+func TestReportDoesNotRestart(t *testing.T) {
+	for _, role := range []pasto.Role{pasto.Report, pasto.Primary} {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "clock", Role: role}), 2, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, arms := random.New(1, "clock"), make([]int, 1)
+		for n := range 5000 {
+			l.Draw(r, arms)
+			if err := l.Observe([]pasto.Observation{{
+				Arm:     arms[0],
+				Metrics: []float64{stat.Normal(r), float64(n) / 50},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if (l.Changes() > 0) != (role == pasto.Primary) {
+			t.Errorf("%v: %d changes", role, l.Changes())
+		}
+	}
+}
+
+// Metrics that are not normal raise no false alarm: events of a rate of 0.0003 to 0.1, and
+// lognormal values; and events that become ten times as frequent do.
+func TestAlarmOfSkewedMetrics(t *testing.T) {
+	testsize.NoRace(t)
+	runs := testsize.Of(10, 1)
+	for name, draw := range map[string]func(r *random.Source) float64{
+		"0.0003":    func(r *random.Source) float64 { return event(r, .0003) },
+		"0.003":     func(r *random.Source) float64 { return event(r, .003) },
+		"0.03":      func(r *random.Source) float64 { return event(r, .03) },
+		"lognormal": func(r *random.Source) float64 { return math.Exp(1.5 * stat.Normal(r)) },
+		"revenue":   func(r *random.Source) float64 { return event(r, .01) * math.Exp(stat.Normal(r)) },
+	} {
+		changes := 0
+		for seed := range uint64(runs) {
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, arms := random.New(seed, "skewed"), make([]int, 1)
+			for range 100_000 {
+				l.Draw(r, arms)
+				if err := l.Observe([]pasto.Observation{{Arm: arms[0], Metrics: []float64{draw(r)}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			changes += l.Changes()
+		}
+		if changes > 0 {
+			t.Errorf("%s: %d changes in %d runs where there are none", name, changes, runs)
+		}
+	}
+	found := 0
+	for seed := range uint64(runs) {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 1, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := random.New(seed, "skewed")
+		for n := range 20_000 {
+			rate := .003
+			if n >= 10_000 {
+				rate = .03
+			}
+			if err := l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{event(r, rate)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found += min(l.Changes(), 1)
+	}
+	if found < runs {
+		t.Errorf("a tenfold rate is noticed in %d of %d runs", found, runs)
+	}
+}
+
+func event(r *random.Source, rate float64) float64 {
+	if r.Float64() < rate {
+		return 1
+	}
+	return 0
+}
+
+// After a change the noise is neither lost nor that of the jump, whatever the jump is in standard
+// deviations, and what groups of a round have in common is known anew within a few rounds.
+func TestNoiseAfterChange(t *testing.T) {
+	testsize.NoRace(t)
+	const arms, groups, effect = 5, 10, .5
+	for _, jump := range []float64{3, 20, -1e4, 1e9} {
+		for _, at := range []int{200, 207, 500} {
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, drawn, obs := random.New(1, "noise"), make([]int, groups), make([]pasto.Observation, groups)
+			for n := range at + 500 {
+				l.Draw(r, drawn)
+				u := effect * stat.Normal(r)
+				if n >= at {
+					u += jump
+				}
+				for q, k := range drawn {
+					obs[q] = pasto.Observation{Arm: k, Metrics: []float64{u + stat.Normal(r)}}
+				}
+				if err := l.Observe(obs); err != nil {
+					t.Fatal(err)
+				}
+				if v := l.variance(0, 0); n > 50 && l.Changes() > 0 && !(v > .5 && v < 3) {
+					t.Fatalf("jump %v at %d: round %d: a variance of %v, want about 1", jump, at, n, v)
+				}
+			}
+			if l.Changes() != 1 {
+				t.Errorf("jump %v at %d: %d changes, want 1", jump, at, l.Changes())
+			}
+			if tau := l.tau(0); math.Abs(tau-effect*effect) > .1 {
+				t.Errorf("jump %v at %d: the variance in common is %v, want %v", jump, at, tau, effect*effect)
+			}
+		}
+	}
+	// One arm: the guardrail is held by far before and after, and its error is never 0.
+	for seed := range uint64(testsize.Of(100, 20)) {
+		l,
+			err := New(pastotest.One(t, pasto.Metric{Name: "x"},
+			pasto.Metric{Name: "y", Role: pasto.Guardrail, Threshold: -1, Hard: true}),
+			1, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := random.New(seed, "noise")
+		for n := range 300 {
+			y := 1e-10 * stat.Normal(r)
+			if n >= 100+int(seed) {
+				y++
+			}
+			if err := l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{0, y}}}); err != nil {
+				t.Fatal(err)
+			}
+			if n > 2 && !(l.standardError(0, 1) > 0) {
+				t.Fatalf("round %d: an error of %v", n, l.standardError(0, 1))
+			}
+		}
+	}
+}
+
+// What is found and kept does not depend on the order of a round's observations.
+func TestOrderOfObservations(t *testing.T) {
+	play := func(turn int) (*Learner, int) {
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, found := random.New(1, "order"), 0
+		for n := range 400 {
+			obs := make([]pasto.Observation, 4)
+			for k := range obs {
+				x := stat.Normal(r)
+				if n >= 300 {
+					x += float64(10 * k)
+				}
+				obs[(k+turn)%4] = pasto.Observation{Arm: k, Metrics: []float64{x}}
+			}
+			if err := l.Observe(obs); err != nil {
+				t.Fatal(err)
+			}
+			if found == 0 && l.Changes() > 0 {
+				found = n
+			}
+		}
+		return l, found
+	}
+	want, at := play(0)
+	if at == 0 {
+		t.Fatal("the change is not noticed")
+	}
+	for turn := 1; turn < 4; turn++ {
+		got, found := play(turn)
+		if found != at || got.Changes() != want.Changes() {
+			t.Errorf("turn %d: found at %d, not at %d", turn, found, at)
+		}
+		for k := range 4 {
+			pastotest.Near(t, "mean", got.s.Mean[k], want.s.Mean[k], 0)
+			pastotest.Near(t, "variance", got.variance(k, 0), want.variance(k, 0), 1e-9)
+		}
+	}
+}
+
+// All sizes that are valid can follow each other: errors stay numbers.
+func TestSizesApart(t *testing.T) {
+	testsize.NoRace(t)
+	for seed := range uint64(testsize.Of(300, 30)) {
+		l, err := New(pastotest.Goals(t, 5, false, 0), 3, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := random.New(seed, "sizes")
+		for n := range 40 {
+			size := []float64{1e-9, 1e9, 1, check.LargestSize}[int(4*r.Float64())]
+			if n < 3 {
+				size = 1e-9
+			}
+			if err := l.Observe([]pasto.Observation{{
+				Arm: n % 3, Size: size,
+				Metrics: []float64{stat.Normal(r), stat.Normal(r)},
+			}}); err != nil {
+				t.Fatalf("seed %d, round %d: %v", seed, n, err)
+			}
+			data, err := l.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.UnmarshalBinary(data); err != nil {
+				t.Fatalf("seed %d, round %d: %v", seed, n, err)
+			}
+			for k := range 3 {
+				if se := l.standardError(k, 0); n > 6 && !(se >= 0) {
+					t.Fatalf("seed %d, round %d: an error of %v", seed, n, se)
+				}
+			}
+		}
+	}
+}
+
+// A soft minimum beside a hard guardrail is the same whatever the units of its metrics.
+func TestHardSoftMinUnits(t *testing.T) {
+	var want float64
+	for _, u := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e9} {
+		g,
+			err := pasto.NewGoals([]pasto.Metric{
+			{Name: "a"},
+			{Name: "b"},
+			{Name: "y", Role: pasto.Guardrail, Hard: true, Threshold: -u},
+		},
+			1/u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := New(g, 2, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Play(t, l, pastotest.Table(t, []float64{2 * u, -2 * u}, []float64{0, 2 * u}, []float64{0, 0}), 2, 200,
+			.001*u,
+			random.New(1, "units"))
+		if u == 1 {
+			if want = l.Deployed()[0]; want < .2 || want > .8 {
+				t.Fatalf("a share of %v: the test sees nothing", want)
+			}
+		}
+		pastotest.Near(t, "share", l.Deployed()[0], want, 1e-4)
+	}
+}

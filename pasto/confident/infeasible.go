@@ -1,0 +1,140 @@
+package confident
+
+import (
+	"errors"
+	"math"
+
+	"github.com/noregret/noregret/pasto/internal/round"
+
+	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
+)
+
+// Infeasible tells whether the guardrails, hard or not, can be held at all, by what is known so
+// far: nil when some mixture of the arms served so far holds them by the estimates V̂, else the
+// least violation there is by them (of single arms, where the linear program is too ill-conditioned
+// for more). Sure reports that not even estimates moved in the good direction by three standard
+// errors could hold them, or more than three while the errors rest on little: the quantile of
+// Student's t that leaves out as much as three do of the normal distribution, with the degrees of
+// freedom of the arm's own groups, and of effects common to the groups of a round where these have
+// a part in the arm's errors. It is never sure while an active arm has not been served since the
+// start or the last change, or a guardrail has shown no scatter at all and an event that nobody has
+// seen yet could make up for what it lacks. It solves two linear programs, and changes nothing. For
+// objectives that are not [pasto.Goals], and before two groups of an arm have been seen, it is nil.
+func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) { return l.infeasible(false) }
+
+// infeasible is Infeasible; of nodes, which share their noise and of which new ones come all the
+// time, those not served are passed over, and the degrees of freedom are the pooled ones.
+func (l *Learner) infeasible(nodes bool) (least *optimum.Infeasible, sure bool) {
+	g, ok := l.objective.(*pasto.Goals)
+	if !ok || l.s.Freedom <= 0 {
+		return nil, false
+	}
+	m := g.Dim()
+	part, best, moved := round.NewTable(0, m), round.NewTable(0, m), make([]float64, m)
+	var arms []int
+	bounded := true
+	for k, ok := range l.s.Active {
+		bounded = bounded && (!ok || nodes || l.s.Rounds[k] > 0)
+		if !ok || l.s.Count[k] == 0 {
+			continue
+		}
+		arms = append(arms, k)
+		for i := range g.Metrics() {
+			v, more := l.s.Mean[k*m+i], 0.0
+			if g.Metrics()[i].Role == pasto.Guardrail {
+				more = l.allowance(k, i, &g.Metrics()[i], nodes)
+			}
+			if math.IsInf(more, 1) {
+				bounded, more = false, 0
+			}
+			moved[i] = v + float64(l.sign[i]*more)
+		}
+		part.Append(l.s.Mean[k*m : (k+1)*m])
+		best.Append(moved)
+	}
+	if part.Arms() == 0 {
+		return nil, false
+	}
+	err := optimum.CheckFeasible(g, part)
+	if err == nil {
+		return nil, false
+	}
+	if least = infeasibleOf(err); least == nil {
+		return leastSingle(g, part, arms, l.Arms()), false
+	}
+	q := least.Mixture
+	least.Mixture = make([]float64, l.Arms())
+	for i, k := range arms {
+		least.Mixture[k] = q[i]
+	}
+	return least, bounded && infeasibleOf(optimum.CheckFeasible(g, best)) != nil
+}
+
+// infeasibleOf is the report that an error carries, or nil.
+func infeasibleOf(err error) *optimum.Infeasible {
+	e, _ := errors.AsType[*optimum.Infeasible](err)
+	return e
+}
+
+// leastSingle is the arm of least violation of all guardrails as a report on n arms, nil if one
+// holds them.
+func leastSingle(g *pasto.Goals, means *pasto.Table, arms []int, n int) *optimum.Infeasible {
+	least := &optimum.Infeasible{Violation: math.Inf(1)}
+	for i, k := range arms {
+		if g.Holds(means.Arm(i)) {
+			return nil
+		}
+		e := &optimum.Infeasible{}
+		for j, v := range means.Arm(i) {
+			if m := &g.Metrics()[j]; m.Role == pasto.Guardrail && m.Violation(v) > 0 {
+				e.Violation += m.Violation(v)
+				e.Metrics = append(e.Metrics, m.Name)
+				e.By = append(e.By, m.Violation(v))
+			}
+		}
+		if e.Violation < least.Violation {
+			e.Mixture = make([]float64, n)
+			e.Mixture[k] = 1
+			least = e
+		}
+	}
+	return least
+}
+
+const (
+	surely = 3 // standard errors
+	// unseen is −ln of what these leave out: a rate of unseen/n shows in n groups, nearly surely.
+	unseen = 6.6
+	// manyGroups without any scatter are taken to have none.
+	manyGroups = 1000
+)
+
+// allowance is by how much the mean of arm k in guardrail i may be off, where three standard errors
+// would do if they were known and the mean normal. +Inf where that is not known.
+func (l *Learner) allowance(k, i int, m *pasto.Metric, nodes bool) float64 {
+	s := &l.s
+	free := s.Count[k] - 1
+	if nodes {
+		free = s.Freedom
+	}
+	if !(free > 0) {
+		return math.Inf(1)
+	}
+	if s.Pool[i] == 0 {
+		switch {
+		case m.Upper > m.Lower && !m.Relative:
+			return unseen / s.Count[k] * (m.Upper - m.Lower)
+		case s.Count[k] < manyGroups:
+			return math.Inf(1)
+		}
+	}
+	// Of an arm noisier than the pool the own variance alone is right.
+	square := l.squareError(k, i, s.Size[k], s.Cluster[k])
+	square += max(s.Squares[k*l.objective.Dim()+i]/free-l.variance(k, i), 0) / s.Size[k]
+	if l.shares(k) {
+		free = min(free, l.tauFreedom())
+	}
+	return float64(stat.Student(surely, free)*math.Sqrt(square)) + l.skew(i, surely)/s.Size[k]
+}

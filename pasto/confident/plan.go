@@ -1,0 +1,369 @@
+package confident
+
+import (
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
+// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are
+// unknown. On error both are as before.
+func (l *Learner) resolve() error {
+	s := &l.s
+	if s.Freedom <= 0 {
+		return nil
+	}
+	some := false
+	for k := range l.usable {
+		l.usable[k] = s.Active[k] && s.Count[k] > 0
+		some = some || l.usable[k]
+	}
+	if !some || l.hard != nil && l.blind() { // only new arms are left, or none can be said to be safe
+		return nil
+	}
+	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
+	l.solver.Usable = l.usable
+	l.miss()
+	err := l.cautious(s.Down)
+	if err == nil {
+		l.shift(false, 1)
+		_, err = l.optimize(s.Up)
+	}
+	if err != nil {
+		copy(s.Down, l.down)
+		copy(s.Up, l.up)
+		return err
+	}
+	copy(s.Solved, s.Count)
+	return nil
+}
+
+// roomSteps is the number of times that the range is halved in which the share of the caution of
+// hard guardrails lies that there is room for.
+const roomSteps = 6
+
+// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes
+// as much of it as there is room for, and where none holds them by the estimates the least
+// violation by these.
+//
+// After a change p⁻ stays until every arm has been served a few times again and a mixture holds
+// them with all caution, for as long as it may hold them itself; and where every arm has been and
+// none holds them with all caution, until what there is room for is surely better.
+func (l *Learner) cautious(p []float64) error {
+	s := &l.s
+	solve := func(room float64) (feasible bool, err error) {
+		l.shift(true, room)
+		l.risk()
+		feasible, err = l.optimize(p)
+		l.solver.Ridge = nil
+		return feasible, err
+	}
+	feasible, err := solve(1)
+	if err != nil {
+		return err
+	}
+	kept := s.Kept && l.hard != nil && l.mayHold(l.down)
+	switch {
+	case kept && s.Fresh+s.Few > 0:
+		copy(p, l.down)
+		return nil
+	case feasible:
+		s.Kept = false
+		return nil
+	}
+	feasible, err = l.roomFor(solve)
+	if err != nil {
+		return err
+	}
+	if s.Kept = kept && !(feasible && l.surelyBetter(p, l.down)); s.Kept {
+		copy(p, l.down)
+	}
+	return nil
+}
+
+// roomFor solves with as much of the caution of hard guardrails as there is room for, and reports
+// whether there is any without it.
+func (l *Learner) roomFor(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
+	if feasible, err := solve(0); err != nil || !feasible {
+		return false, err
+	}
+	low, high, at := 0.0, 1.0, 0.0
+	for range roomSteps {
+		mid := (low + high) / 2
+		feasible, err := solve(mid)
+		if err != nil {
+			return false, err
+		}
+		if at = mid; feasible {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if at != low {
+		_, err := solve(low)
+		return true, err
+	}
+	return true, nil
+}
+
+// mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than
+// its caution of standard errors.
+func (l *Learner) mayHold(p []float64) bool {
+	for i := range l.hard.Metrics() {
+		if x := &l.hard.Metrics()[i]; x.Hard && x.Violation(l.off(p, i, l.caution[i])) > x.Tolerance() {
+			return false
+		}
+	}
+	return true
+}
+
+// surelyBetter reports whether mixture p has more of the objective without hard guardrails than q
+// where the one is z standard errors worse than estimated, in each metric, and the other as much
+// better.
+func (l *Learner) surelyBetter(p, q []float64) bool {
+	z := l.optimism()
+	for i := range l.worse {
+		l.worse[i], l.better[i] = l.off(p, i, -z), l.off(q, i, z)
+	}
+	return l.hard.Reward(l.worse) > l.hard.Reward(l.better)
+}
+
+// off is metric i of mixture p by the estimates, and z of its standard errors in the good
+// direction; in the metric's range.
+func (l *Learner) off(p []float64, i int, z float64) float64 {
+	m, mean, square := len(l.sign), 0.0, 0.0
+	for k, w := range p {
+		if w > 0 {
+			mean += float64(w * l.s.Mean[k*m+i])
+			square += float64(float64(w*w) * l.squared[k*m+i])
+		}
+	}
+	return min(max(mean+float64(l.sign[i]*float64(z*math.Sqrt(square))), l.low[i]), l.high[i])
+}
+
+// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which
+// hard guardrails take the share room, in the good direction. Where effects common to the groups of
+// a round have a part in an arm's errors, hard guardrails take the quantile of Student's t for c,
+// with as many degrees of freedom as the effects' variance is known with.
+func (l *Learner) shift(cautious bool, room float64) {
+	s, m, optimism := &l.s, l.objective.Dim(), l.optimism()
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		for i := range m {
+			z := optimism
+			if cautious {
+				if z = -l.caution[i]; l.hard != nil && l.hard.Metrics()[i].Hard {
+					if z != 0 && l.shares(k) {
+						z = -stat.Student(-z, l.tauFreedom())
+					}
+					z = float64(max(z, -mostCaution) * room)
+				}
+			}
+			off := float64(z * math.Sqrt(l.squared[k*m+i]))
+			if !cautious {
+				off = max(off, l.byItself(k, i, z))
+			}
+			l.moved.Arm(k)[i] = min(max(s.Mean[k*m+i]+float64(l.sign[i]*off), l.low[i]), l.high[i])
+		}
+	}
+}
+
+// noisier is how many times the pooled variance an arm's own must be to count alone.
+const noisier = 4
+
+// byItself is what z standard errors of arm k's mean in metric i are by its own scatter alone,
+// where that is far above the pooled: the quantile of Student's t for z, as a few groups tell
+// little of it. 0 elsewhere.
+func (l *Learner) byItself(k, i int, z float64) float64 {
+	s := &l.s
+	free, own := s.Count[k]-1, s.Squares[k*l.objective.Dim()+i]
+	if !(free > 0) || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
+		return 0
+	}
+	return float64(min(stat.Student(z, free), mostCaution) * math.Sqrt(own/free/s.Size[k]))
+}
+
+// miss computes the squared standard errors of the usable arms' means, for shift and risk.
+func (l *Learner) miss() {
+	m := l.objective.Dim()
+	for i := range l.taus {
+		l.taus[i] = l.tau(i)
+	}
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		for i, tau := range l.taus {
+			l.squared[k*m+i] = l.squareErrorWith(k, i, l.s.Size[k], l.s.Cluster[k], tau)
+		}
+	}
+}
+
+// optimism is z, which grows with the logarithm of the rounds since the start or the last change,
+// by a sixteenth of itself in each power of ten above 100, so that no arm stays out for good for
+// what its first groups were.
+func (l *Learner) optimism() float64 {
+	z := max(l.options.Optimism, 0)
+	if t := float64(l.s.Clock); t > 100 {
+		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
+	}
+	return z
+}
+
+// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is
+// known.
+const mostCaution = 100
+
+// blind reports whether nothing is known of effects that groups of a round have in common and that
+// the means of some usable arm depend on: what is known of its noise says little of what it misses
+// its mean by.
+func (l *Learner) blind() bool {
+	if l.tauFreedom() > 0 {
+		return false
+	}
+	for k, ok := range l.usable {
+		if ok && l.shares(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².
+func (l *Learner) risk() {
+	if l.options.Shrink < 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
+		return
+	}
+	most := l.stakes()
+	for k, ok := range l.usable {
+		if !ok {
+			continue
+		}
+		r := 0.0
+		for i, v := range l.squared[k*len(l.curve) : (k+1)*len(l.curve)] {
+			r += float64(l.curve[i] * v)
+		}
+		l.ridge[k] = min(float64(l.options.Shrink*r), most)
+	}
+	l.solver.Ridge = l.ridge
+}
+
+// stakes is the range of the objective's values at the usable arms' estimates.
+func (l *Learner) stakes() float64 {
+	value := l.objective.Value
+	if l.hard != nil {
+		value = l.hard.Reward
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for k, ok := range l.usable {
+		if ok {
+			v := value(l.s.Mean[k*len(l.curve) : (k+1)*len(l.curve)])
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if v := high - low; v > 0 {
+		return v
+	}
+	return math.Inf(1)
+}
+
+// optimize improves p from where it is, on the usable arms, to a millionth of the spread that
+// scores can have.
+func (l *Learner) optimize(p []float64) (feasible bool, err error) {
+	sum, n := 0.0, 0
+	for k, w := range p {
+		if !l.usable[k] {
+			p[k] = 0
+		} else {
+			n++
+			sum += w
+		}
+	}
+	for k := range p {
+		switch {
+		case !l.usable[k]:
+		case sum > 0:
+			p[k] /= sum
+		default:
+			p[k] = 1 / float64(n)
+		}
+	}
+	if l.hard != nil {
+		return l.program(p), nil
+	}
+	l.solver.Err = nil
+	l.solver.SolveToTolerance(p, 1e-6, steps(len(p), len(l.sign)))
+	return true, l.solver.Err
+}
+
+// steps is the number of passes over all arms that a solution of so many arms and metrics may take.
+func steps(arms, metrics int) int {
+	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
+}
+
+// program sets p to the linear program's solution on the usable arms, or to the mixture of least
+// violation where there is none, and reports which.
+func (l *Learner) program(p []float64) (feasible bool) {
+	w := &l.work
+	w.arms = w.arms[:0]
+	w.part.Reset(0, l.moved.Metrics())
+	for k, ok := range l.usable {
+		if ok {
+			w.arms = append(w.arms, k)
+			w.part.Append(l.moved.Arm(k))
+		}
+	}
+	feasible, err := w.HardSolver.Maximize(l.hard, &w.part, float64(1e-9*w.Spread(l.hard, &w.part)), 10_000)
+	if err != nil {
+		return true // too ill-conditioned: the mixture stays
+	}
+	q := w.Best.Mixture
+	if !feasible {
+		q = w.LeastViolation()
+	}
+	clear(p)
+	for i, k := range w.arms {
+		p[k] = q[i]
+	}
+	return feasible
+}
+
+// mix computes what is served from p⁺, p⁻ and the arms not yet seen.
+func (l *Learner) mix() {
+	s := &l.s
+	t := float64(s.Mixed + 1)
+	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
+	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
+	// the share of arms not served since the start or the last change: all at first, later by their
+	// number
+	unseen := 0.0
+	if s.Fresh > 0 {
+		unseen = 1
+		if s.Warm {
+			unseen = float64(s.Fresh) / float64(s.Live)
+		}
+	}
+	rest := 1 - unseen
+	few := float64(rest * float64(0.5*(float64(s.Few)/float64(s.Live)))) // the share of arms of which little is known
+	rest -= few
+	each := float64(rest*eps) / float64(s.Live)
+	for k := range l.p {
+		l.p[k] = 0
+		if !s.Active[k] {
+			continue
+		}
+		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
+		if s.Rounds[k] == 0 {
+			l.p[k] += unseen / float64(s.Fresh)
+		} else if s.Count[k] < fewGroups {
+			l.p[k] += few / float64(s.Few)
+		}
+	}
+	l.sampler.Reset()
+}

@@ -1,0 +1,29 @@
+package optimum
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/noregret/noregret/pasto/internal/instance"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// BenchmarkMaximize is the certified optimum of spec T5's instances, and of large ones.
+func BenchmarkMaximize(b *testing.B) {
+	for _, k := range []int{100, 10_000, 1_000_000} {
+		if k > 100_000 && os.Getenv("NOREGRET_FULL") == "" {
+			continue
+		}
+		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
+			mu, _ := instance.Uniform(k, 3, 7)
+			f := pastotest.Goals(b, 5, false, .5, .5)
+			for b.Loop() {
+				o, err := Maximize(f, mu, Options{})
+				if err != nil || o.Gap > 1e-8 {
+					b.Fatal(err, o.Gap)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,333 @@
+package optimum
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/check"
+)
+
+// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for
+// a weighted sum a linear program, whose support has at most m + 1 arms for m guardrails.
+func MaximizeHard(g *pasto.Goals, means *pasto.Table) (*Optimum, error) {
+	if err := means.CheckFor(g); err != nil {
+		return nil, err
+	}
+	return Maximize(allHard(g), means, Options{})
+}
+
+// allHard is g with every guardrail hard.
+func allHard(g *pasto.Goals) *pasto.Goals {
+	return g.Harden(func(*pasto.Metric) bool { return true })
+}
+
+// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not, to within
+// their slack: nil, or an error of code bad_input that is an [*Infeasible] with the least total
+// violation, or says that the table is too ill-conditioned to tell. O(K·m) a step of the simplex
+// method.
+func CheckFeasible(g *pasto.Goals, means *pasto.Table) error {
+	if err := means.CheckFor(g); err != nil {
+		return err
+	}
+	lp := newProgram(g, means, func(*pasto.Metric) bool { return true })
+	feasible, err := lp.least()
+	if err != nil || feasible {
+		return err
+	}
+	return noregret.BadInputf("guardrails", "%w", lp.infeasible(g))
+}
+
+// Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
+// the cause of the error where they are hard, and a part of the [Optimum] where they are not.
+type Infeasible struct {
+	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics'
+	// units.
+	Violation float64
+	// Metrics are the names of those it falls short of, By the amounts.
+	Metrics []string
+	By      []float64
+	// Mixture has that violation.
+	Mixture []float64
+}
+
+// Error implements error.
+func (e *Infeasible) Error() string {
+	parts := make([]string, len(e.Metrics))
+	for i, n := range e.Metrics {
+		parts[i] = fmt.Sprintf("%q by %.6g", n, e.By[i])
+	}
+	return fmt.Sprintf("infeasible: no mixture holds the guardrails; the least total violation is %.6g (%s)",
+		e.Violation, strings.Join(parts, ", "))
+}
+
+// LeastViolation looks for the least total violation of the guardrails of g that take reports, in
+// the metrics' units. It returns nil if some mixture holds them all to within their slack.
+// Otherwise prices[i] says how much the violation would fall, at most 1, for a unit less of the
+// threshold of metric i. It returns an error if the table is too ill-conditioned to tell.
+func LeastViolation(g *pasto.Goals, means *pasto.Table, take func(*pasto.Metric) bool) (least *Infeasible,
+	prices []float64, err error,
+) {
+	lp := newProgram(g, means, take)
+	feasible, err := lp.least()
+	if err != nil || feasible {
+		return nil, nil, err
+	}
+	prices = make([]float64, g.Dim())
+	lp.firstPrices(prices)
+	return lp.infeasible(g), prices, nil
+}
+
+func (lp *program) infeasible(g *pasto.Goals) *Infeasible {
+	e := &Infeasible{Mixture: lp.mixture()}
+	theta := make([]float64, lp.means.Metrics())
+	lp.means.Mean(theta, e.Mixture)
+	for _, i := range lp.rows {
+		m := &g.Metrics()[i]
+		if v := m.Violation(theta[i]); v > 0 {
+			e.Violation += v
+			e.Metrics = append(e.Metrics, m.Name)
+			e.By = append(e.By, v)
+		}
+	}
+	return e
+}
+
+// reward is an objective without its hard guardrails.
+type reward struct{ *pasto.Goals }
+
+// Value implements [pasto.Objective].
+func (r reward) Value(theta []float64) float64 { return r.Reward(theta) }
+
+// maximizeHard maximizes the reward of g over the mixtures that hold its hard guardrails.
+func maximizeHard(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (*Optimum, error) {
+	w := &HardSolver{}
+	if feasible, err := w.Maximize(g, means, tol, iterations); err != nil {
+		return nil, err
+	} else if !feasible {
+		return nil, noregret.BadInputf("guardrails", "%w", w.lp.infeasible(g))
+	}
+	return &w.Best, nil
+}
+
+// HardSolver is the workspace of simplicial decomposition: a second run on as many arms and
+// metrics allocates nothing.
+type HardSolver struct {
+	lp               program
+	solver           *Solver
+	atoms            pasto.Table
+	theta, d, prices []float64
+	tight            []float64
+	vertices         [][]float64
+	share            []float64
+	reducer          reducer
+	Best             Optimum
+	kept             []float64 // mixture and prices of opt, while a better one is looked for
+}
+
+// Maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports
+// so, and lp has the least violation.
+func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
+	err error,
+) {
+	w.lp.fresh(means.Metrics())
+	for relaxed := false; ; {
+		if feasible, err = w.inside(g, means, tol, iterations); err != nil || !feasible {
+			return feasible, err
+		}
+		again, err := w.lp.refine(w.Best.Mixture, true)
+		if err != nil {
+			return false, err
+		}
+		if again {
+			continue
+		}
+		if relaxed || !w.broken(g, means) {
+			return true, nil
+		}
+		relaxed, w.lp.relaxed = true, true // it is for rounding: the other slacks may make room
+	}
+}
+
+// LeastViolation is the mixture of least total violation, after [HardSolver.Maximize] has reported
+// that no mixture holds the guardrails. It is valid until the next call of a method.
+func (w *HardSolver) LeastViolation() []float64 {
+	w.kept = w.lp.mixtureTo(w.kept)
+	return w.kept
+}
+
+// broken measures the violations of the mixture found, and reports whether one is more than its
+// slack.
+func (w *HardSolver) broken(g *pasto.Goals, means *pasto.Table) bool {
+	w.Best.Violations = check.Zeros(w.Best.Violations, means.Metrics())
+	means.Mean(w.theta, w.Best.Mixture)
+	broken := false
+	for i := range g.Metrics() {
+		if m := &g.Metrics()[i]; m.Hard {
+			v := m.Violation(w.theta[i])
+			w.Best.Violations[i] = v
+			broken = broken || v > m.Tolerance()
+		}
+	}
+	return broken
+}
+
+// inside is maximize by the scales of the program that there are: the best mixture is moved into
+// the hard guardrails by as much as rounding had left it outside, where that is more than the
+// metrics' slack.
+func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
+	err error,
+) {
+	if feasible, err = w.run(g, means, nil, tol, iterations); err != nil || !feasible {
+		return feasible, err
+	}
+	w.tight = check.Zeros(w.tight, means.Metrics())
+	for push := 2.0; w.broken(g, means) && push < 1e7; push *= 100 {
+		most := 0.0
+		for j, i := range w.lp.rows {
+			w.tight[i] = max(w.Best.Violations[i]-w.lp.room[j], 0)
+			most = max(most, w.tight[i]/w.lp.scale[j])
+		}
+		for j, i := range w.lp.rows {
+			if w.lp.room[j] > 0 { // all of it may be used up: the next rounding may be to the other side
+				w.tight[i] = float64(most * w.lp.scale[j])
+			}
+			w.tight[i] = float64(push * w.tight[i])
+		}
+		old := w.Best
+		w.kept = append(append(w.kept[:0], w.Best.Mixture...), w.Best.Prices...)
+		if more, err := w.run(g, means, w.tight, tol, iterations); err != nil || !more {
+			w.Best = old // there is no room: what there is stays
+			copy(w.Best.Prices, w.kept[copy(w.Best.Mixture, w.kept):])
+			break
+		}
+	}
+	return true, nil
+}
+
+// Spread is the range of the arms' rewards, to first order at their mean; 1 where they are all the
+// same.
+func (w *HardSolver) Spread(g *pasto.Goals, means *pasto.Table) float64 {
+	w.theta, w.d = check.Zeros(w.theta, means.Metrics()), check.Zeros(w.d, means.Metrics())
+	for k := range means.Arms() {
+		for i, v := range means.Arm(k) {
+			w.theta[i] += v / float64(means.Arms())
+		}
+	}
+	reward{g}.Gradient(w.d, w.theta)
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range means.Arms() {
+		v := vec.Dot(means.Arm(k), w.d)
+		low, high = min(low, v), max(high, v)
+	}
+	if v := high - low; v > 0 && !math.IsInf(v, 1) {
+		return v
+	}
+	return 1
+}
+
+// run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of
+// soft objectives, and then the vertex that its gradient likes best, by the linear program. Tight
+// is what is added to each metric's demand, nil for nothing. For a linear reward the first vertex
+// is the answer. The gap is certified by the dual prices: no mixture that holds the guardrails has
+// a reward above Value + Gap.
+func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, tol float64,
+	iterations int) (feasible bool,
+	err error,
+) {
+	m, lp, f := means.Metrics(), &w.lp, reward{g}
+	lp.reset(g, means, func(m *pasto.Metric) bool { return m.Hard })
+	for j, i := range lp.rows {
+		if tight != nil {
+			lp.push[j] = tight[i]
+		}
+	}
+	w.theta, w.d, w.prices, w.share = check.Zeros(w.theta, m), check.Zeros(w.d, m), check.Zeros(w.prices, m),
+		w.share[:0]
+	w.atoms.Reset(0, m)
+	w.Best = Optimum{
+		Gap: math.Inf(1), Prices: check.Zeros(w.Best.Prices, m), Mixture: w.Best.Mixture[:0],
+		Violations: w.Best.Violations,
+	}
+	if w.solver == nil || len(w.solver.theta) != m {
+		w.solver = NewSolver(f, &w.atoms)
+	}
+	w.solver.f, w.solver.Err = f, nil
+	if k, _ := bestSingle(f, means); k >= 0 {
+		copy(w.theta, means.Arm(k))
+	}
+	f.Gradient(w.d, w.theta)
+	lp.aim(w.d)
+	if feasible, err := lp.least(); err != nil || !feasible {
+		return feasible, err
+	}
+	for round := 0; ; round++ {
+		if err := lp.run(false); err != nil {
+			return false, err
+		}
+		if round > 0 {
+			gap := max(lp.prices(w.prices)-vec.Dot(w.theta, w.d), 0)
+			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
+				w.Best.Gap = gap
+				copy(w.Best.Prices, w.prices)
+				w.combine(means.Arms())
+			}
+			if gap <= tol || w.Best.Iterations >= iterations || round > 10*(m+len(lp.rows))+200 {
+				break
+			}
+		}
+		if !w.vertex(means) {
+			break // the gap is as small as rounding lets it be
+		}
+		_, used := w.solver.Solve(w.share, float64(0.1*tol), 1000)
+		w.Best.Iterations += used + 1
+		w.atoms.Mean(w.theta, w.share)
+		f.Gradient(w.d, w.theta)
+		lp.aim(w.d)
+	}
+	w.Best.Iterations += lp.iterations
+	w.reducer.reduce(means, w.Best.Mixture)
+	return true, nil
+}
+
+// vertex adds the vertex that the program has found, and reports whether it is a new one.
+func (w *HardSolver) vertex(means *pasto.Table) bool {
+	n := len(w.share)
+	if n == len(w.vertices) {
+		w.vertices = append(w.vertices, nil)
+	}
+	v := w.lp.mixtureTo(w.vertices[n])
+	w.vertices[n] = v
+	for _, u := range w.vertices[:n] {
+		if slices.Equal(u, v) {
+			return false
+		}
+	}
+	w.atoms.Append(w.theta) // Mean writes the row
+	means.Mean(w.atoms.Arm(n), v)
+	w.share = append(w.share, 0)
+	if n == 0 {
+		w.share[0] = 1
+	}
+	return true
+}
+
+// combine writes the mixture of the vertices.
+func (w *HardSolver) combine(arms int) {
+	p := check.Zeros(w.Best.Mixture, arms)
+	for i, share := range w.share {
+		if share == 0 {
+			continue
+		}
+		for k, v := range w.vertices[i] {
+			if v != 0 {
+				p[k] += float64(share * v)
+			}
+		}
+	}
+	w.Best.Mixture = p
+}

@@ -1,0 +1,355 @@
+package optimum
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/check"
+)
+
+// Optimum is a mixture with a certificate.
+type Optimum struct {
+	// Mixture is p, of length K.
+	Mixture []float64
+	// Value is f(μp).
+	Value float64
+	// Gap is certified: no mixture has a value above Value + Gap (with hard guardrails none that
+	// holds them, by their slack where [Maximize] uses it). It is above the tolerance where
+	// iterations ran out, and where rounding hides the rest: of a guardrail with the price λ whose
+	// means are of size s and differ by r between arms about 1e-15·λ·s·r stays, as the gradient
+	// 2λ·v is no finer than s.
+	Gap float64
+	// Iterations of the solver.
+	Iterations int
+	// Prices are the duals ν_j ≥ 0 of hard guardrails (one for each metric, 0 for others): what a
+	// unit of the threshold costs. Nil where no guardrail is hard.
+	Prices []float64
+	// Violations are by how much the mixture passes each guardrail, in the metric's units (0 for
+	// other metrics): for hard ones the slack used and what rounding left, more than the metric's
+	// slack only where the mixture is no more exact. Nil for objectives that are not [pasto.Goals].
+	Violations []float64
+	// Infeasible is not nil when no mixture holds all guardrails, soft ones included, and has the
+	// least total violation.
+	Infeasible *Infeasible
+}
+
+// Support lists the arms of positive share, ascending.
+func (o *Optimum) Support() []int {
+	var s []int
+	for k, v := range o.Mixture {
+		if v > 0 {
+			s = append(s, k)
+		}
+	}
+	return s
+}
+
+// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1).
+// With hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
+func BestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64, err error) {
+	if err := means.CheckFor(f); err != nil {
+		return 0, 0, err
+	}
+	if err := checkValues(f, means); err != nil {
+		return 0, 0, err
+	}
+	arm, value = bestSingle(f, means)
+	if arm < 0 {
+		if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
+			return 0, 0, noregret.BadInputf("means", "infeasible: none of the %d arms holds the hard guardrails",
+				means.Arms())
+		}
+		return 0, 0, noregret.BadInputf("means", "%s: it is -Inf, which is forbidden, at each of the %d arms",
+			check.Name(f),
+			means.Arms())
+	}
+	return arm, value, nil
+}
+
+// checkValues refuses an objective that is NaN or +Inf at an arm; −Inf is that of a broken
+// guardrail.
+func checkValues(f pasto.Objective, means *pasto.Table) error {
+	if _, ok := f.(*pasto.Goals); ok {
+		return nil // finite for the means that a Table may have, or −Inf
+	}
+	for k := range means.Arms() {
+		if v := f.Value(means.Arm(k)); v != v || math.IsInf(v, 1) {
+			return noregret.BadInputf("objective",
+				"%s: it is %v at arm %d, θ = %v: want a finite number, or -Inf where θ is forbidden", check.Name(f), v,
+				k,
+				means.Arm(k))
+		}
+	}
+	return nil
+}
+
+func bestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64) {
+	arm, value = -1, math.Inf(-1)
+	for k := range means.Arms() {
+		if v := f.Value(means.Arm(k)); v > value {
+			arm, value = k, v
+		}
+	}
+	return arm, value
+}
+
+// Options are those of [Maximize]; the zero value is usual.
+type Options struct {
+	// Tolerance is that of the gap; 0 means 1e-9.
+	Tolerance float64
+	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there
+	// are at most 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap
+	// reached is returned in any case.
+	Iterations int
+}
+
+// Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact
+// line search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
+// concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when
+// it takes in another arm.
+//
+// Each guardrail keeps its own kind. Hard ones bound the set of mixtures, over which the rest of
+// the objective, soft guardrails and soft minimum included, is maximized by simplicial
+// decomposition: its linear programs are solved by the revised simplex method (O(K·m + m³) a step
+// for m hard guardrails), whose dual prices certify the gap. A guardrail's own [pasto.Metric.Slack]
+// is room for the mixture; the slack that it has without is for rounding, and is used only where an
+// arm, or the whole program, would otherwise miss the guardrail by no more than it: no arm that
+// holds the guardrails is better than Value + Gap. Arms far outside do not hide what others break:
+// a mixture holds the guardrails in their own units, or there is an error. When no mixture holds
+// the hard ones the error of code bad_input is an [*Infeasible] with the least total violation;
+// when no mixture holds the soft ones too, the optimum says so.
+func Maximize(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, error) {
+	if err := means.CheckFor(f); err != nil {
+		return nil, err
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-9
+	}
+	if o.Iterations == 0 {
+		o.Iterations = 200_000
+	}
+	if !(o.Tolerance > 0) || o.Iterations < 1 {
+		return nil, noregret.BadInputf("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance,
+			o.Iterations)
+	}
+	g, ok := f.(*pasto.Goals)
+	if !ok {
+		return maximizeSoft(f, means, o)
+	}
+	var opt *Optimum
+	var err error
+	if g.HasHard() {
+		opt, err = maximizeHard(g, means, o.Tolerance, o.Iterations)
+	} else {
+		opt, err = maximizeSoft(f, means, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	theta := make([]float64, means.Metrics())
+	means.Mean(theta, opt.Mixture)
+	opt.Violations = make([]float64, means.Metrics())
+	g.Violations(opt.Violations, theta)
+	opt.Value = g.Reward(theta)
+	if !g.Holds(theta) {
+		if err := CheckFeasible(g, means); err != nil {
+			if opt.Infeasible, ok = errors.AsType[*Infeasible](err); !ok {
+				return nil, err
+			}
+		}
+	}
+	return opt, nil
+}
+
+func maximizeSoft(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, error) {
+	if err := checkValues(f, means); err != nil {
+		return nil, err
+	}
+	k, _ := bestSingle(f, means)
+	if k < 0 {
+		return nil, noregret.BadInputf("objective", "%s: it has no finite value at any arm", check.Name(f))
+	}
+	p := make([]float64, means.Arms())
+	p[k] = 1
+	s := NewSolver(f, means)
+	opt := &Optimum{Mixture: p}
+	opt.Gap, opt.Iterations = s.Solve(p, o.Tolerance, o.Iterations)
+	if g, ok := f.(*pasto.Goals); ok && s.Err == nil && opt.Gap > o.Tolerance {
+		opt.fromHard(g, s, o)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	ReduceSupport(means, p)
+	theta := make([]float64, means.Metrics())
+	means.Mean(theta, p)
+	opt.Value = f.Value(theta)
+	opt.Gap = max(gapOf(f, means, p), 0)
+	return opt, nil
+}
+
+// fromHard looks for a better mixture from that which holds the guardrails as if they were hard: in
+// large units a penalty is nearly that, and single steps crawl along its edge.
+func (o *Optimum) fromHard(g *pasto.Goals, s *Solver, options Options) {
+	h := allHard(g)
+	if !h.HasHard() {
+		return
+	}
+	hard, err := maximizeHard(h, s.means, options.Tolerance, min(options.Iterations, patience))
+	if err != nil {
+		return // what there is stays
+	}
+	p := slices.Clone(hard.Mixture)
+	_, used := s.Solve(p, options.Tolerance, options.Iterations)
+	o.Iterations += used
+	old, theta := make([]float64, s.means.Metrics()), make([]float64, s.means.Metrics())
+	s.means.Mean(old, o.Mixture)
+	s.means.Mean(theta, p)
+	if s.Err == nil && g.Value(theta) > g.Value(old) {
+		copy(o.Mixture, p)
+	}
+}
+
+// Gap is the certificate of a mixture, max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp): no mixture's value
+// is above f(μp) + Gap. It needs an objective without hard guardrails. O(K·M).
+func Gap(f pasto.Objective, means *pasto.Table, p []float64) (float64, error) {
+	if err := means.CheckFor(f); err != nil {
+		return 0, err
+	}
+	if err := check.Mixture("mixture", p, means.Arms()); err != nil {
+		return 0, err
+	}
+	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
+		return 0, noregret.BadInputf("objective",
+			"it has a hard guardrail, which has no gradient: Maximize certifies such by "+
+				"dual "+
+				"prices")
+	}
+	v := gapOf(f, means, p)
+	if !check.Finite(v) {
+		return 0, noregret.BadInputf("objective", "%s: its gradient at the mixture is not finite", check.Name(f))
+	}
+	return v, nil
+}
+
+func gapOf(f pasto.Objective, means *pasto.Table, p []float64) float64 {
+	theta, d := make([]float64, means.Metrics()), make([]float64, means.Metrics())
+	means.Mean(theta, p)
+	f.Gradient(d, theta)
+	top, mean := math.Inf(-1), 0.0
+	for k, w := range p {
+		g := vec.Dot(means.Arm(k), d)
+		top = max(top, g)
+		mean += float64(w * g)
+	}
+	return top - mean
+}
+
+// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory;
+// spec 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves
+// along it until an atom is 0. O(M³) for each atom removed.
+func ReduceSupport(means *pasto.Table, p []float64) {
+	var r reducer
+	r.reduce(means, p)
+}
+
+// reducer is the workspace of [ReduceSupport].
+type reducer struct {
+	support, order []int
+	a, z           []float64
+}
+
+func (r *reducer) reduce(means *pasto.Table, p []float64) {
+	n := means.Metrics() + 1
+	for {
+		r.support = r.support[:0]
+		for k, w := range p {
+			if w > 0 {
+				if r.support = append(r.support, k); len(r.support) > n {
+					break
+				}
+			}
+		}
+		if len(r.support) <= n || !r.nullVector(means) {
+			return
+		}
+		// The largest step that keeps p ≥ 0, in the direction that has a negative entry.
+		step, hit := math.Inf(1), -1
+		for i, k := range r.support {
+			if r.z[i] < 0 && -p[k]/r.z[i] < step {
+				step, hit = -p[k]/r.z[i], i
+			}
+		}
+		if hit < 0 {
+			return
+		}
+		for i, k := range r.support {
+			p[k] = max(p[k]+float64(step*r.z[i]), 0)
+		}
+		p[r.support[hit]] = 0
+		sum := 0.0
+		for _, w := range p {
+			sum += w
+		}
+		for k := range p {
+			p[k] /= sum
+		}
+	}
+}
+
+// nullVector solves [μ; 1]·z = 0 on the support's n+1 columns by elimination with full pivoting.
+func (r *reducer) nullVector(means *pasto.Table) bool {
+	rows, cols := means.Metrics()+1, len(r.support)
+	r.a, r.z, r.order = check.Zeros(r.a, rows*cols), check.Zeros(r.z, cols), check.Zeros(r.order, cols)
+	row := func(i int) []float64 { return r.a[i*cols : (i+1)*cols] }
+	for c, k := range r.support {
+		for m, v := range means.Arm(k) {
+			row(m)[c] = v
+		}
+		row(rows - 1)[c] = 1
+		r.order[c] = c
+	}
+	rank := 0
+	for rank < rows {
+		pr, pc, top := -1, -1, 1e-13
+		for i := rank; i < rows; i++ {
+			for c := rank; c < cols; c++ {
+				if v := math.Abs(row(i)[r.order[c]]); v > top {
+					pr, pc, top = i, c, v
+				}
+			}
+		}
+		if pr < 0 {
+			break
+		}
+		if pr != rank {
+			for c, v := range row(pr) {
+				row(pr)[c], row(rank)[c] = row(rank)[c], v
+			}
+		}
+		r.order[rank], r.order[pc] = r.order[pc], r.order[rank]
+		pivot := row(rank)
+		for i := range rows {
+			if i == rank {
+				continue
+			}
+			q := row(i)[r.order[rank]] / pivot[r.order[rank]]
+			for c := rank; c < cols; c++ {
+				row(i)[r.order[c]] -= float64(q * pivot[r.order[c]])
+			}
+		}
+		rank++
+	}
+	if rank >= cols {
+		return false
+	}
+	r.z[r.order[rank]] = 1
+	for i := range rank {
+		r.z[r.order[i]] = -row(i)[r.order[rank]] / row(i)[r.order[i]]
+	}
+	return true
+}

@@ -1,0 +1,234 @@
+package optimum
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/pasto/internal/instance"
+	"github.com/noregret/noregret/pasto/internal/pastotest"
+)
+
+// Spec T3: the toy's optima by hand, F(q) = 2q − λ(4q−2)².
+func TestToyOptima(t *testing.T) {
+	m := pastotest.Toy(t)
+	arm, v, err := BestSingle(pastotest.Goals(t, 5, false, 0), m)
+	if err != nil || arm != 1 || v != 0 {
+		t.Fatalf("best single %d, %v, %v", arm, v, err)
+	}
+	if v := pastotest.Goals(t, 5, false, 0).Value(m.Arm(0)); v != -18 {
+		t.Errorf("arm 1 alone is %v, want -18", v)
+	}
+	for _, lambda := range []float64{1, 5, 50} {
+		o, err := Maximize(pastotest.Goals(t, lambda, false, 0), m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Near(t, "value", o.Value, 1+1/(16*lambda), 1e-9)
+		pastotest.Near(t, "q", o.Mixture[0], 0.5+1/(16*lambda), 1e-6)
+		if o.Gap > 1e-9 {
+			t.Errorf("gap %v", o.Gap)
+		}
+	}
+	o, err := MaximizeHard(pastotest.Goals(t, 5, true, 0), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pastotest.Near(t, "hard value", o.Value, 1, 1e-12)
+	pastotest.Near(t, "hard q", o.Mixture[0], 0.5, 1e-12)
+	pastotest.Near(t, "price", o.Prices[1], 0.5, 1e-12)
+	pastotest.Near(t, "gap", o.Gap, 0, 1e-12)
+}
+
+// Spec T4: four arms, two guardrails, the LP, its duals and the soft form for four prices.
+func TestFourArms(t *testing.T) {
+	m := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
+	o, err := MaximizeHard(pastotest.Goals(t, 5, true, .2, .1), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pastotest.Near(t, "value", o.Value, 73.0/190, 1e-12)
+	pastotest.Near(t, "gap", o.Gap, 0, 1e-12)
+	for k, want := range []float64{0.3859649123, 0.2017543860, 0.4122807018, 0} {
+		pastotest.Near(t, "p", o.Mixture[k], want, 1e-10)
+	}
+	pastotest.Near(t, "price 1", o.Prices[1], 15.0/19, 1e-12)
+	pastotest.Near(t, "price 2", o.Prices[2], 3.0/19, 1e-12)
+	for lambda, want := range map[float64]float64{
+		5: 0.4166204986, 50: 0.3874515235, 500: 0.3845346260,
+		5000: 0.3842429363,
+	} {
+		s, err := Maximize(pastotest.Goals(t, lambda, false, .2, .1), m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Near(t, "soft value", s.Value, want, 2e-9)
+		// Section 1.3: the soft optimum is the hard one and Σν²/(4λ), with violations of ν/(2λ).
+		pastotest.Near(t, "soft by duals", s.Value, o.Value+(15.0*15+3*3)/(19*19*4*lambda), 2e-9)
+		for j, price := range []float64{0, 15.0 / 19, 3.0 / 19} {
+			pastotest.Near(t, "violation by duals", s.Violations[j], price/(2*lambda), 1e-9)
+		}
+		if lambda != 5 {
+			continue
+		}
+		for k, p := range []float64{0.4330563250, 0.2156048015, 0.3513388735, 0} {
+			pastotest.Near(t, "soft p", s.Mixture[k], p, 1e-9)
+		}
+	}
+	arm, v, err := BestSingle(pastotest.Goals(t, 5, false, .2, .1), m)
+	if err != nil || arm != 2 || math.Abs(v+0.2) > 1e-12 {
+		t.Errorf("best single %d, %v, %v", arm, v, err)
+	}
+}
+
+// Spec T5: the reproducible random instances.
+func TestRandomInstances(t *testing.T) {
+	for _, c := range []struct {
+		seed            uint64
+		first, last     float64
+		arm             int
+		single, optimum float64
+		weights         map[int]float64
+		uniform         float64
+	}{
+		{
+			42, 0.4831297575, -0.6211864737, 49, 0.9387424759, 0.9433094950,
+			map[int]float64{20: 0.0025483352, 49: 0.8406930136, 66: 0.1567586512},
+			-1.7693321568,
+		},
+		{
+			7, -0.2203405032, -0.1197185542, 97, 0.7801401098, 0.8753434819,
+			map[int]float64{30: 0.3470405743, 93: 0.3335607972, 97: 0.3193986284},
+			-2.6057107996,
+		},
+		{
+			1, 0.1331231503, -0.0701026240, 59, 0.7512305464, 0.8509169210,
+			map[int]float64{29: 0.2557973404, 53: 0.3107700874, 59: 0.4334325722},
+			-3.3959694160,
+		},
+	} {
+		m, err := instance.Uniform(100, 3, c.seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Near(t, "first", m.Arm(0)[0], c.first, 1e-10)
+		pastotest.Near(t, "last", m.Arm(99)[2], c.last, 1e-10)
+		f := pastotest.Goals(t, 5, false, .5, .5)
+		arm, v, _ := BestSingle(f, m)
+		if arm != c.arm {
+			t.Errorf("seed %d: best single is %d, want %d", c.seed, arm, c.arm)
+		}
+		pastotest.Near(t, "single", v, c.single, 1e-10)
+		o, err := Maximize(f, m, Options{Tolerance: 1e-11})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Near(t, "optimum", o.Value, c.optimum, 1e-10)
+		if len(o.Support()) != len(c.weights) {
+			t.Errorf("support %v", o.Support())
+		}
+		for k, w := range c.weights {
+			pastotest.Near(t, "weight", o.Mixture[k], w, 1e-5)
+		}
+		u := make([]float64, 100)
+		for k := range u {
+			u[k] = 0.01
+		}
+		theta := make([]float64, 3)
+		m.Mean(theta, u)
+		pastotest.Near(t, "uniform", f.Value(theta), c.uniform, 1e-9)
+		if gap, err := Gap(f, m, u); err != nil || gap < o.Value-f.Value(theta) {
+			t.Errorf("the gap %v of uniform certifies less than the truth", gap)
+		}
+	}
+	m, _ := instance.Uniform(100, 3, 42)
+	o, err := MaximizeHard(pastotest.Goals(t, 5, true, .5, .5), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pastotest.Near(t, "hard", o.Value, 0.9424946785, 1e-10)
+	pastotest.Near(t, "hard weight", o.Mixture[49], 0.7921584129, 1e-9)
+	pastotest.Near(t, "hard weight", o.Mixture[20], 0.0589097192, 1e-9)
+}
+
+// The simplex method against enumeration of all pairs and triples, with up to two guardrails.
+func TestHardAgainstEnumeration(t *testing.T) {
+	f := pastotest.Goals(t, 5, true, .3)
+	for seed := range uint64(200) {
+		m, _ := instance.Uniform(12, 2, seed)
+		best := math.Inf(-1)
+		for i := range 12 {
+			a := m.Arm(i)
+			if a[1] >= .3 {
+				best = max(best, a[0])
+			}
+			for j := range 12 {
+				b := m.Arm(j)
+				if a[1] < .3 && b[1] >= .3 {
+					p := (b[1] - .3) / (b[1] - a[1])
+					best = max(best, p*a[0]+(1-p)*b[0])
+				}
+			}
+		}
+		o, err := MaximizeHard(f, m)
+		if math.IsInf(best, -1) {
+			if err == nil {
+				t.Fatalf("seed %d: not reported as infeasible", seed)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		pastotest.Near(t, "value", o.Value, best, 1e-9)
+		pastotest.Near(t, "gap", o.Gap, 0, 1e-9)
+	}
+}
+
+func TestInfeasible(t *testing.T) {
+	_, err := MaximizeHard(pastotest.Goals(t, 5, true, 3, 0.5),
+		pastotest.Table(t, []float64{1, 2}, []float64{2, 1}, []float64{0, 1}))
+	e, ok := errors.AsType[*Infeasible](err)
+	if !ok {
+		t.Fatalf("%v", err)
+	}
+	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and
+	// less is not possible.
+	pastotest.Near(t, "least violation", e.Violation, 1.5, 1e-9)
+	if err := CheckFeasible(pastotest.Goals(t, 5, false, 3),
+		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
+		t.Error("a soft guardrail that nothing holds")
+	}
+	if err := CheckFeasible(pastotest.Goals(t, 5, false, 2),
+		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := BestSingle(pastotest.Goals(t, 5, true, 3),
+		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
+		t.Error("best single of an infeasible table")
+	}
+}
+
+func TestReduceSupport(t *testing.T) {
+	m, _ := instance.Uniform(50, 4, 3)
+	p := make([]float64, 50)
+	for k := range p {
+		p[k] = 1.0 / 50
+	}
+	before, after := make([]float64, 4), make([]float64, 4)
+	m.Mean(before, p)
+	ReduceSupport(m, p)
+	m.Mean(after, p)
+	n := 0
+	for _, w := range p {
+		if w > 0 {
+			n++
+		}
+	}
+	if n > 5 {
+		t.Errorf("%d atoms", n)
+	}
+	for i := range before {
+		pastotest.Near(t, "mean", after[i], before[i], 1e-12)
+	}
+}

@@ -1,0 +1,83 @@
+package regret_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/loss"
+	"github.com/noregret/noregret/oco"
+	"github.com/noregret/noregret/regret"
+)
+
+// dense hides everything of a learner but the three methods and the bound.
+type dense struct{ oco.Learner }
+
+func (p dense) Bound(u []float64) (float64, error) { return p.Learner.(oco.Bounder).Bound(u) }
+
+// counting counts the subgradients of each form that a learner is given.
+type counting struct {
+	oco.SparseLearner
+	dense, sparse, nonZeros int
+}
+
+func (p *counting) Update(g []float64) error {
+	p.dense++
+	return p.SparseLearner.Update(g)
+}
+
+func (p *counting) UpdateSparse(g loss.Sparse) error {
+	p.sparse++
+	p.nonZeros += len(g.Index)
+	return p.SparseLearner.UpdateSparse(g)
+}
+
+func (p *counting) Bound(u []float64) (float64, error) { return p.SparseLearner.(oco.Bounder).Bound(u) }
+
+// TestSparseSubgradients: learners that take sparse subgradients are given those of a sparse game,
+// and the certificate is that of dense ones, bit for bit.
+func TestSparseSubgradients(t *testing.T) {
+	const d, rounds, density = 40, 300, 0.1
+	box, space := must(convex.NewCube(d, -1, 1)), must(convex.NewSpace(d))
+	for name, c := range map[string]struct {
+		set  convex.Set
+		make func() oco.Learner
+	}{
+		"adagrad": {box, func() oco.Learner { return must(oco.NewAdaGrad(box, nil)) }},
+		"descent": {box, func() oco.Learner { return descent(box, oco.InverseSqrt(1, 1)) }},
+		"ftrl-proximal": {space, func() oco.Learner {
+			return must(oco.NewFTRLProximal(d, oco.FTRLProximalOptions{A: 1, Beta: 1}))
+		}},
+	} {
+		game := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1, Density: density}, 3))
+		sparse := &counting{SparseLearner: c.make().(oco.SparseLearner)}
+		a := play(t, sparse, game, rounds)
+		b := play(t, dense{c.make()}, game, rounds)
+		if a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+			t.Errorf("%s: sparse %+v, dense %+v", name, a, b)
+		}
+		if sparse.dense != 0 || sparse.sparse != rounds || sparse.nonZeros > 2*density*d*rounds {
+			t.Errorf("%s: %d dense and %d sparse subgradients with %d non-zeros", name, sparse.dense, sparse.sparse,
+				sparse.nonZeros)
+		}
+		full := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1}, 3))
+		if play(t, sparse, full, rounds); sparse.dense != rounds {
+			t.Errorf("%s: %d dense subgradients in a dense game", name, sparse.dense)
+		}
+	}
+}
+
+// TestSparseRoundsDoNotAllocate plays a sparse game in two lengths, which allocate the same.
+func TestSparseRoundsDoNotAllocate(t *testing.T) {
+	box := must(convex.NewCube(30, -1, 1))
+	game := must(regret.NewNoisy(box, regret.NoisyOptions{Density: .2}, 3))
+	count := func(rounds int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			_, err := regret.Play(context.Background(), must(oco.NewAdaGrad(box, nil)), game, rounds, regret.Options{})
+			must(0, err)
+		})
+	}
+	if short, long := count(10), count(2000); short != long {
+		t.Errorf("%v allocations in 10 rounds, %v in 2,000", short, long)
+	}
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// logAPI serves the log and what it folds to.
+type logAPI struct {
+	config   *Config
+	log      eventlog.Log
+	live     *liveState
+	policies *policyTable
+}
+
+func (a *logAPI) routes() []web.Route {
+	return []web.Route{
+		{
+			Method: "GET", Pattern: "/v1/export", Role: access.Read, Query: []string{"from", "experiment"},
+			Stream: web.Exports, Serve: a.export,
+		},
+		{Method: "GET", Pattern: "/v1/snapshot", Role: access.Read, Stream: web.Exports, Serve: a.snapshot},
+		{Method: "GET", Pattern: "/v1/state", Role: access.Read, Serve: a.state},
+	}
+}
+
+func (a *logAPI) state(w http.ResponseWriter, _ *http.Request) error {
+	v, err := a.live.name()
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, v)
+}
+
+// exportFrom returns the position from which an export begins: that of the request, or the first
+// one kept.
+func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
+	stats := a.log.Stats()
+	from := stats.First
+	if text := r.URL.Query().Get("from"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return 0, noregret.BadInputf("from", "want a position from 1")
+		}
+		from = n
+	}
+	if from < stats.First {
+		return 0, web.WithStatus(http.StatusGone, noregret.NotFound, "from",
+			"position %d is gone: the first one kept is %d", from, stats.First)
+	}
+	if from > stats.Last+1 {
+		return 0, noregret.Errorf(noregret.NotFound, "from", "position %d: the last one is %d", from, stats.Last)
+	}
+	return from, nil
+}
+
+// export writes the log as JSON lines from a position on, of one experiment if asked. Events may be
+// dropped while it runs. If that happens before the first line, it begins anew.
+func (a *logAPI) export(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("experiment")
+	found := name == "" || a.policies.get(name) != nil
+	for {
+		from, err := a.exportFrom(r)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "application/jsonl")
+		w.Header().Set("Cache-Control", "no-store")
+		read := false
+		_, err = eventlog.Export(w, func(yield func(eventlog.Record, error) bool) {
+			for rec, err := range a.log.Read(r.Context(), from) {
+				read = read || err == nil
+				if err == nil && name != "" && experiment.Concerns(rec.Payload) != name {
+					continue
+				}
+				found = found || err == nil
+				if !yield(rec, err) {
+					return
+				}
+			}
+		})
+		switch {
+		case err == nil && !found:
+			return noSuch(name) // the log has no event of the name either
+		case err == nil || r.Context().Err() != nil:
+			return nil
+		case !read && errors.Is(err, eventlog.ErrCompacted):
+			continue // with the positions as they are now
+		}
+		a.config.Logger.Error("an export broke off", "error", err)
+		panic(http.ErrAbortHandler) // so that the client does not take it for complete
+	}
+}
+
+// snapshot writes the earliest state from which the log can be folded again.
+func (a *logAPI) snapshot(w http.ResponseWriter, r *http.Request) error {
+	saved, err := a.log.OldestSnapshot(r.Context())
+	if err != nil {
+		return err
+	}
+	if saved.Position == 0 {
+		return noregret.Errorf(noregret.NotFound, "snapshot",
+			"the log has all events: a fold begins with the empty state")
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write(saved.State)
+	return err
+}

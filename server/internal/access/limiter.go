@@ -1,0 +1,60 @@
+package access
+
+import (
+	"net"
+	"net/http"
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// Limiter bounds the requests per second of each principal, or of each address where a request has
+// no named principal. It is safe for concurrent use; a nil Limiter allows everything.
+type Limiter struct {
+	rate  rate.Limit
+	burst int
+	mu    sync.Mutex
+	by    map[string]*rate.Limiter
+}
+
+// maxLimiters bounds how many principals and addresses are remembered; beyond it, all begin anew.
+const maxLimiters = 10_000
+
+// NewLimiter makes a limiter of perSecond requests, and of burst requests at once. It is nil for
+// the rate 0, which means no limit.
+func NewLimiter(perSecond float64, burst int) *Limiter {
+	if perSecond == 0 {
+		return nil
+	}
+	return &Limiter{rate: rate.Limit(perSecond), burst: burst, by: map[string]*rate.Limiter{}}
+}
+
+// Allow reports whether the principal may send one more request now, and counts it. A nil principal
+// is limited by the request's address.
+func (l *Limiter) Allow(p *Principal, r *http.Request) bool {
+	if l == nil {
+		return true
+	}
+	key := ""
+	if p != nil {
+		key = p.Name
+	}
+	if key == "" {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			host = r.RemoteAddr
+		}
+		key = "address " + host
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.by[key]
+	if b == nil {
+		if len(l.by) >= maxLimiters {
+			clear(l.by)
+		}
+		b = rate.NewLimiter(l.rate, l.burst)
+		l.by[key] = b
+	}
+	return b.Allow()
+}

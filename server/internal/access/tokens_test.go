@@ -1,0 +1,88 @@
+package access
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestTokensFileRefused: a bad file is refused, and the error does not repeat a token.
+func TestTokensFileRefused(t *testing.T) {
+	for _, text := range []string{
+		"", "tokens: []", "x", "tokens: [{name: a, roles: [read]}]",
+		"tokens: [{name: a, roles: [root], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], token: short}]", "tokens: [{name: a, roles: [read], sha256: zz}]",
+		"tokens: [{roles: [read], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, sha256: aa}]",
+		"tokens: [{name: a, roles: [], token: 0123456789abcdef}]",
+		"tokens: [{name: a, roles: [read], token: 0123456789abcdef, color: red}]",
+		"tokens: [{name: a, roles: [read], token: 0123456789abcdef}, " +
+			"{name: a, roles: [read], token: 0123456789abcdeg}]",
+		"tokens:\n  - name: a\n    roles: [read\n",
+	} {
+		if _, err := parseTokens("f", []byte(text)); err == nil || strings.Contains(err.Error(), "0123456789abcde") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// told passes on each message that is logged.
+type told struct {
+	slog.Handler
+	messages chan string
+}
+
+func (h told) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h told) Handle(_ context.Context, r slog.Record) error {
+	h.messages <- r.Message
+	return nil
+}
+
+// TestTokensWatched: the file is read again without being asked.
+func TestTokensWatched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(name string) {
+		t.Helper()
+		text := "tokens: [{name: " + name + ", roles: [read], token: 0123456789abcdef-" + name + "}]"
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old")
+	messages, stop := make(chan string, 10), make(chan struct{})
+	a, err := Open(path, slog.New(told{slog.DiscardHandler, messages}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.every = time.Millisecond
+	var done sync.WaitGroup
+	done.Go(func() { a.Watch(stop) })
+	write("new")
+	if m := <-messages; m != "the access tokens were read again" {
+		t.Error(m)
+	}
+	if a.Token("0123456789abcdef-old") != nil || a.Token("0123456789abcdef-new") == nil {
+		t.Error("the old token is known, or the new one is not")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-messages; m != "the access tokens stay as they were" {
+		t.Error(m)
+	}
+	write("new") // as before
+	if m := <-messages; m != "the access tokens were read again" {
+		t.Error(m)
+	}
+	close(stop)
+	done.Wait()
+}

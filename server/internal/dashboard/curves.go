@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/picture"
+)
+
+// objectivePicture is the objective over the versions.
+func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.Plot, error) {
+	p := theme.New("Objective", "policy version", "objective per unit")
+	end := versions(p, r)
+	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		if h.Value == nil {
+			return 0, false
+		}
+		return *h.Value, true
+	})
+	value, left := withoutBeginning(value, r.Regret.BestSingle.Value)
+	entries := 0
+	if len(value) > 0 {
+		l, err := picture.Line(value, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("mixture, known then", l)
+		entries++
+		if left {
+			p.Legend.Add(fmt.Sprintf("(before version %.0f: far below)", value[0].X))
+			entries++
+		}
+	}
+	if v := r.Regret.BestSingle.Value; v != nil {
+		if err := level(p, "best single arm, known now", *v, theme.Line(1)); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	if best != nil {
+		if err := level(p, "best mixture, known now", *best, theme.Ink); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	theme.headroom(p, entries)
+	return p, nil
+}
+
+// regretPicture is the regret per unit against the best single arm over the versions.
+func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
+	if theme.narrow {
+		p.Title.Text = "Regret"
+	}
+	end := versions(p, r)
+	course := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		if h.Regret == nil {
+			return 0, false
+		}
+		return *h.Regret, true
+	})
+	entries := 0
+	if len(course) > 0 {
+		l, err := picture.Line(course, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("what was served", l)
+		entries++
+	}
+	if err := level(p, "the best single arm", 0, theme.Line(1)); err != nil {
+		return nil, err
+	}
+	theme.headroom(p, entries+1)
+	return p, nil
+}
+
+// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best
+// single arm that they would flatten the picture, and reports whether there are any.
+func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
+	if best == nil || len(value) == 0 {
+		return value, false
+	}
+	last, top := value[len(value)-1].Y, math.Inf(-1)
+	for _, x := range value {
+		top = max(top, x.Y)
+	}
+	span := max(math.Abs(top-*best), math.Abs(last-*best), 1e-3*math.Abs(*best), 1e-9)
+	floor := min(*best, last) - 4*span
+	first := 0
+	for first < len(value) && value[first].Y < floor {
+		first++
+	}
+	return value[first:], first > 0
+}
+
+// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
+// now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
+// the control arm's mean of now.
+func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+	g := &r.Guardrails[i]
+	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
+	end := versions(p, r)
+	scale, known := 1.0, true
+	limit := g.Limit
+	if strings.HasSuffix(g.Kind, "_change") {
+		m := r.Arms[d.Control.Arm].Metrics[g.Metric].Mean
+		if known = m != nil; known {
+			scale, limit = *m, *m*(1+g.Limit)
+		}
+	}
+	seen := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		m := h.Metrics[g.Metric]
+		if m == nil {
+			return 0, false
+		}
+		return *m, true
+	})
+	entries := 0
+	if len(seen) > 0 {
+		l, err := picture.Line(seen, theme.Line(0), false)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(l)
+		p.Legend.Add("mean of the version's units", l)
+		entries++
+	}
+	if known {
+		name := map[bool]string{true: "limit: at least", false: "limit: at most"}[strings.HasPrefix(g.Kind, "min")]
+		if err := level(p, name+" "+Figure(limit), limit, theme.Line(1)); err != nil {
+			return nil, err
+		}
+		entries++
+	}
+	at := func(v float64) float64 {
+		if strings.HasSuffix(g.Kind, "_change") {
+			return (1 + v) * scale
+		}
+		return v
+	}
+	if known && g.Low != nil && g.High != nil {
+		x := end - 0.5
+		l, err := picture.Line(plotter.XYs{{X: x, Y: at(*g.Low)}, {X: x, Y: at(*g.High)}}, theme.Line(2), false)
+		if err != nil {
+			return nil, err
+		}
+		l.Width = vg.Points(4)
+		p.Add(l)
+		p.Legend.Add("interval of the mixture of now", l)
+		entries++
+	}
+	theme.headroom(p, entries)
+	return p, nil
+}

@@ -1,0 +1,223 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// Source is where pages get what they show. What it returns does not change afterwards.
+type Source interface {
+	// Experiments lists the experiments by name.
+	Experiments() []experiment.Summary
+	// Definition, Report, Explain and Optimum are those of [experiment.State].
+	Definition(name string) (*experiment.Definition, error)
+	Report(name string) (*experiment.Report, error)
+	Explain(name, token string) (*experiment.Explanation, error)
+	Optimum(name string) (*optimum.Optimum, error)
+}
+
+// Options are what a dashboard is made of. All fields are required.
+type Options struct {
+	Source Source
+	// Changed returns a channel that is closed at the next change of the source.
+	Changed func() <-chan struct{}
+	// Draining is closed when streams shall end.
+	Draining <-chan struct{}
+	Tokens   *access.Tokens
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Dashboard serves the pages. Its methods are safe for concurrent use.
+type Dashboard struct {
+	Options
+	sessions   sessions
+	optima     optimumCache
+	renderings renderings
+}
+
+// New makes a dashboard.
+func New(o Options) *Dashboard { return &Dashboard{Options: o} }
+
+//go:embed pages
+var pageFiles embed.FS
+
+// Routes are the dashboard's routes. A browser authenticates with the cookie of /login.
+func (d *Dashboard) Routes() []web.Route {
+	return []web.Route{
+		{Method: "GET", Pattern: "/{$}", Role: access.Read, Serve: d.page(d.listPage)},
+		{Method: "GET", Pattern: "/live", Role: access.Read, Stream: web.Dashboards, Serve: d.live(d.listParts)},
+		{Method: "GET", Pattern: "/experiments/{name}", Role: access.Read, Serve: d.page(d.experimentPage)},
+		{
+			Method: "GET", Pattern: "/experiments/{name}/live", Role: access.Read, Stream: web.Dashboards,
+			Serve: d.live(d.experimentParts),
+		},
+		{Method: "GET", Pattern: "/experiments/{name}/explain", Role: access.Read, Serve: d.page(d.explainPage)},
+		{Method: "GET", Pattern: "/experiments/{name}/pictures/{picture}", Role: access.Read, Serve: d.picture},
+		{Method: "GET", Pattern: "/login", Serve: d.page(d.loginPage)},
+		{Method: "POST", Pattern: "/login", Serve: d.page(d.login)},
+		{Method: "POST", Pattern: "/logout", Serve: d.page(d.logout)},
+		{Method: "GET", Pattern: "/assets/{file}", Serve: d.asset},
+	}
+}
+
+// ContentSecurityPolicy is the policy of pages: nothing but what this service serves, nothing
+// inline.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src " +
+	"'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// pageTemplates are the templates by page. Each has the layout and the parts beside its own.
+var pageTemplates = sync.OnceValues(func() (map[string]*template.Template, error) {
+	shared, err := template.New("layout.html").Funcs(pageFuncs).ParseFS(pageFiles, "pages/layout.html",
+		"pages/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(pageFiles, "pages/page-*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*template.Template{"": shared}
+	for _, name := range names {
+		t, err := shared.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if all[strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "page-"), ".html")],
+			err = t.ParseFS(pageFiles, name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// page is what a handler of a page returns: its template, its status and the template's data.
+type page struct {
+	Page   string
+	Status int
+	Title  string
+	// Live is the address of the stream that keeps the page up to date, "" for none.
+	Live string
+	// Visitor is the name of the access token, "" where none are required.
+	Visitor string
+	// Parts are what the stream replaces, rendered, by name.
+	Parts map[string]template.HTML
+	// Data is what only this page has.
+	Data any
+	// redirect is where the browser goes instead, "" to show the page.
+	redirect string
+}
+
+// pageFunc makes a page for a request.
+type pageFunc func(w http.ResponseWriter, r *http.Request) (*page, error)
+
+// page returns the handler that renders what build makes; its errors become pages, too.
+func (d *Dashboard) page(build pageFunc) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := build(w, r)
+		if err != nil {
+			p = d.errorPage(r, err)
+		}
+		w.Header().Set("Content-Security-Policy", ContentSecurityPolicy)
+		w.Header().Set("Referrer-Policy", "same-origin")
+		if p.redirect != "" {
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Location", p.redirect)
+			w.WriteHeader(http.StatusSeeOther)
+			return nil
+		}
+		if v := d.Visitor(r); v != nil {
+			p.Visitor = v.Name
+		}
+		all, err := pageTemplates()
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if err := all[p.Page].ExecuteTemplate(&b, "layout.html", p); err != nil {
+			return err
+		}
+		return web.WriteBytes(w, max(p.Status, http.StatusOK), "text/html; charset=utf-8", b.Bytes())
+	}
+}
+
+// errorPage is the page of an error, with the status that the API gives it.
+func (d *Dashboard) errorPage(r *http.Request, err error) *page {
+	status, text := web.StatusOf(err), err.Error()
+	if e, ok := errors.AsType[*noregret.Error](err); ok {
+		text = e.Message
+	}
+	if status == http.StatusInternalServerError {
+		d.Logger.Error("a page failed", "route", r.Pattern, "error", err)
+		text = web.InternalFailure
+	}
+	return &page{Page: "error", Status: status, Title: http.StatusText(status), Data: text}
+}
+
+// parts renders the parts of a page.
+func parts(names []string, data any) (map[string]template.HTML, error) {
+	all, err := pageTemplates()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]template.HTML{}
+	for _, name := range names {
+		var b bytes.Buffer
+		if err := all[""].ExecuteTemplate(&b, "part-"+name, data); err != nil {
+			return nil, err
+		}
+		out[name] = template.HTML(b.String()) // html/template has escaped it
+	}
+	return out, nil
+}
+
+// asset serves the style sheet and the script.
+func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
+	media := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml",
+	}[path.Ext(r.PathValue("file"))]
+	b, err := pageFiles.ReadFile("pages/" + r.PathValue("file"))
+	if err != nil || media == "" {
+		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such file")
+	}
+	sum := sha256.Sum256(b)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "no-cache")
+	if web.Matches(r, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return web.WriteBytes(w, http.StatusOK, media, b)
+}
+
+// Visitor returns the principal who looks at a page, by access token or cookie, or nil. Only a
+// principal with the role [access.Read] is a visitor.
+func (d *Dashboard) Visitor(r *http.Request) *access.Principal {
+	if p := d.Tokens.Bearer(r); p != nil && p.May(access.Read) {
+		return p
+	}
+	if p := d.sessions.find(r, d.Tokens, d.Now()); p != nil && p.May(access.Read) {
+		return p
+	}
+	return nil
+}

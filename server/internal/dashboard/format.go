@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/noregret/noregret/experiment"
+)
+
+// pageFuncs are the functions that templates may call.
+var pageFuncs = template.FuncMap{
+	"num": func(v any) string {
+		switch v := v.(type) {
+		case *float64:
+			if v != nil {
+				return Figure(*v)
+			}
+		case float64:
+			return Figure(v)
+		}
+		return "unknown"
+	},
+	"interval": Interval,
+	"percent":  percent,
+	"count":    digits,
+	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"state": func(s experiment.Status) string {
+		if s == experiment.RolledBack {
+			return "rolled back"
+		}
+		return string(s)
+	},
+}
+
+// Figure writes a number with four significant digits, with an exponent only if it is very large or
+// very small.
+func Figure(v float64) string {
+	switch a := math.Abs(v); {
+	case v == 0:
+		return "0"
+	case a >= 1e6 || a < 1e-4:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
+	}
+}
+
+// Interval writes "[low, high]"; nil bounds are infinite.
+func Interval(low, high *float64) string {
+	if low == nil && high == nil {
+		return ""
+	}
+	l, h := "−∞", "∞"
+	if low != nil {
+		l = Figure(*low)
+	}
+	if high != nil {
+		h = Figure(*high)
+	}
+	return "[" + l + ", " + h + "]"
+}
+
+// percent writes a share in per cent. A small positive one is not rounded to 0.
+func percent(p float64) string {
+	if p > 0 && p < 0.0005 {
+		return "< 0.1 %"
+	}
+	return strconv.FormatFloat(100*p, 'f', 1, 64) + " %"
+}
+
+// digits writes a whole number with spaces between thousands.
+func digits(v any) string {
+	s := fmt.Sprint(v)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
+	}
+	return sign + s
+}

@@ -1,0 +1,81 @@
+package dashboard
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+func (d *Dashboard) listPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
+	p, err := d.listParts(r)
+	return &page{Page: "list", Title: "Experiments", Live: "/live", Parts: p}, err
+}
+
+func (d *Dashboard) listParts(_ *http.Request) (map[string]template.HTML, error) {
+	rows, err := d.listRows()
+	if err != nil {
+		return nil, err
+	}
+	return parts([]string{"list", "list-status"}, rows)
+}
+
+func (d *Dashboard) experimentPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
+	name := r.PathValue("name")
+	p, err := d.experimentParts(r)
+	return &page{
+		Page: "experiment", Title: name, Live: "/experiments/" + url.PathEscape(name) + "/live", Parts: p,
+		Data: name,
+	}, err
+}
+
+// experimentPartNames are the parts of an experiment's page.
+var experimentPartNames = []string{"summary", "status", "pictures", "guardrails", "arms", "regret", "health", "events"}
+
+func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, error) {
+	v, err := d.experimentView(r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return parts(experimentPartNames, v)
+}
+
+// explained is what the explain page shows.
+type explained struct {
+	Name, Token, Fault string
+	E                  *experiment.Explanation
+	Bars               []bar
+	Mark               float64
+	Metrics            []string
+	Known              []knownRow
+}
+
+func (d *Dashboard) explainPage(_ http.ResponseWriter, r *http.Request) (*page, error) {
+	name := r.PathValue("name")
+	if _, err := d.Source.Definition(name); err != nil {
+		return nil, err
+	}
+	v := &explained{Name: name, Token: strings.TrimSpace(r.URL.Query().Get("token"))}
+	p := &page{Page: "explain", Title: "Why this arm? – " + name, Data: v}
+	if v.Token == "" {
+		return p, nil
+	}
+	e, err := d.Source.Explain(name, v.Token)
+	if err != nil {
+		p.Status = web.StatusOf(err)
+		if v.Fault = err.Error(); p.Status == http.StatusInternalServerError {
+			return nil, err
+		}
+		if e, ok := errors.AsType[*noregret.Error](err); ok {
+			v.Fault = e.Message
+		}
+		return p, nil
+	}
+	v.show(e)
+	return p, nil
+}

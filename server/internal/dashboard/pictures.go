@@ -1,0 +1,203 @@
+package dashboard
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// frame is what a picture is drawn for.
+type frame struct {
+	picture.Theme
+	narrow bool // for a phone: letters take twice the share of the width
+}
+
+// size is the picture's, in inches of 72 pixels.
+func (f frame) size() (width, height vg.Length) {
+	if f.narrow {
+		return 3 * vg.Inch, 2.6 * vg.Inch
+	}
+	return 5 * vg.Inch, 3 * vg.Inch
+}
+
+// textScale is the factor by which letters take more of the width than in the wide form.
+func (f frame) textScale() float64 {
+	if f.narrow {
+		return 1.9
+	}
+	return 1
+}
+
+// pictureOf is a picture on an experiment's page.
+type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
+
+// picturesOf are the pictures of an experiment. Their addresses change when what they show does.
+func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
+	matured := 0
+	for _, h := range r.History {
+		if h.Units > 0 {
+			matured++
+		}
+	}
+	of := func(name, text string) pictureOf {
+		at := fmt.Sprintf("%s/pictures/%s.svg?at=%d-%d&theme=", path, name, r.Version, matured)
+		const narrow = "&width=narrow"
+		return pictureOf{at + "light", at + "dark", at + "light" + narrow, at + "dark" + narrow, text}
+	}
+	out := []pictureOf{of("mixture", "The mixture over time: the share of each arm, by policy version. The arms "+
+		"table has the numbers of now.")}
+	if d.Objective != nil {
+		out = append(out, of("objective", "The objective over time: what each version's mixture was worth by what "+
+			"was known then, beside the best single arm and the best mixture by what is known now."),
+			of("regret", "Regret over time: by how much a unit would have been better off with the best single arm, "+
+				"on average over all units so far, by what is known now. Below zero the mixture has gained."))
+	}
+	for i, g := range r.Guardrails {
+		out = append(out, of("guardrail-"+strconv.Itoa(i),
+			fmt.Sprintf("Guardrail on %s over time: the mean of the units of each version, the limit, and the "+
+				"interval of now. The guardrails table has the numbers.", g.Metric)))
+	}
+	return out
+}
+
+// picture draws one of an experiment's pictures.
+func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	report, err := d.Source.Report(name)
+	if err != nil {
+		return err
+	}
+	def, err := d.Source.Definition(name)
+	if err != nil {
+		return err
+	}
+	theme := frame{Theme: picture.Light}
+	switch t := r.URL.Query().Get("theme"); t {
+	case "", "light":
+	case "dark":
+		theme.Theme = picture.Dark
+	default:
+		return noregret.BadInputf("theme", "%q: want light or dark", t)
+	}
+	switch t := r.URL.Query().Get("width"); t {
+	case "", "wide":
+	case "narrow":
+		theme.narrow = true
+	default:
+		return noregret.BadInputf("width", "%q: want wide or narrow", t)
+	}
+	var p *plot.Plot
+	which, ok := strings.CutSuffix(r.PathValue("picture"), ".svg")
+	number, numbered := strings.CutPrefix(which, "guardrail-")
+	i, bad := strconv.Atoi(number)
+	switch {
+	case ok && which == "mixture":
+		p, err = mixturePicture(theme, report)
+	case ok && which == "objective" && report.Regret != nil:
+		var best *float64
+		if best, err = d.optima.value(d.Source, report); err == nil {
+			p, err = objectivePicture(theme, report, best)
+		}
+	case ok && which == "regret" && report.Regret != nil:
+		p, err = regretPicture(theme, report)
+	case ok && numbered && bad == nil && i >= 0 && i < len(report.Guardrails):
+		p, err = guardrailPicture(theme, def, report, i)
+	default:
+		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "there is no such picture")
+	}
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	width, height := theme.size()
+	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
+		return err
+	}
+	// Alone it may use the styles inside it, and nothing else.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
+}
+
+// steps makes a line that keeps each value until the next version.
+func steps(values []experiment.HistoryPoint, end float64,
+	of func(h *experiment.HistoryPoint) (float64, bool),
+) (out plotter.XYs) {
+	for i := range values {
+		y, ok := of(&values[i])
+		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
+			continue
+		}
+		if n := len(out); n > 0 {
+			out = append(out, plotter.XY{X: float64(values[i].Version), Y: out[n-1].Y})
+		}
+		out = append(out, plotter.XY{X: float64(values[i].Version), Y: y})
+	}
+	if n := len(out); n > 0 {
+		out = append(out, plotter.XY{X: end, Y: out[n-1].Y})
+	}
+	return out
+}
+
+// versions puts policy versions on the axis; a version lasts until the next number.
+func versions(p *plot.Plot, r *experiment.Report) (end float64) {
+	first := float64(r.History[0].Version)
+	end = float64(r.Version) + 1
+	p.X.Min, p.X.Max = first, end
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		every := math.Pow(10, math.Floor(math.Log10(max(high-low, 1))))
+		if (high-low)/every < 3 {
+			every /= 5
+		} else if (high-low)/every < 6 {
+			every /= 2
+		}
+		every = max(math.Floor(every), 1)
+		var ticks []plot.Tick
+		for v := math.Ceil(low/every) * every; v <= high; v += every {
+			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
+		}
+		return ticks
+	})
+	return end
+}
+
+// short cuts a name for a legend.
+func short(name string) string {
+	if r := []rune(name); len(r) > 20 {
+		return string(r[:19]) + "…"
+	}
+	return name
+}
+
+// level draws a horizontal line.
+func level(p *plot.Plot, name string, v float64, c color.Color) error {
+	l, err := picture.Line(plotter.XYs{{X: p.X.Min, Y: v}, {X: p.X.Max, Y: v}}, c, true)
+	if err != nil {
+		return err
+	}
+	p.Add(l)
+	p.Legend.Add(name, l)
+	return nil
+}
+
+// headroom makes the axis fit what is drawn, with room for a legend above.
+func (f frame) headroom(p *plot.Plot, entries int) {
+	if !(p.Y.Max > p.Y.Min) {
+		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5
+	}
+	span := p.Y.Max - p.Y.Min
+	p.Y.Min -= 0.06 * span
+	p.Y.Max += (0.06 + (0.1+0.03*f.textScale())*float64(entries)) * span
+}

@@ -1,0 +1,211 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+)
+
+// listRow is an experiment in the list.
+type listRow struct {
+	experiment.Summary
+	Path  string
+	Units int64
+	Guard experiment.GuardState // the worst, "" without guardrails
+	// Problems is the number of health problems.
+	Problems int
+}
+
+// listed is the list of experiments at a time.
+type listed struct {
+	Rows []listRow
+	Time time.Time
+}
+
+// badness orders the states of guardrails.
+var badness = []experiment.GuardState{"", experiment.Ok, experiment.Unknown, experiment.Watch, experiment.Breached}
+
+// listRows are the rows of the list of experiments.
+func (d *Dashboard) listRows() (*listed, error) {
+	out := &listed{}
+	for _, e := range d.Source.Experiments() {
+		r, err := d.Source.Report(e.Name)
+		if noregret.CodeOf(err) == noregret.NotFound {
+			continue // deleted since it was listed
+		} else if err != nil {
+			return nil, err
+		}
+		row := listRow{
+			Summary: e, Path: "/experiments/" + url.PathEscape(e.Name), Units: unitsOf(r),
+			Problems: len(r.Health.Problems),
+		}
+		for _, g := range r.Guardrails {
+			if slices.Index(badness, g.State) > slices.Index(badness, row.Guard) {
+				row.Guard = g.State
+			}
+		}
+		out.Rows = append(out.Rows, row)
+		if r.Time.After(out.Time) {
+			out.Time = r.Time
+		}
+	}
+	return out, nil
+}
+
+// unitsOf is the number of units of all arms.
+func unitsOf(r *experiment.Report) (n int64) {
+	for _, a := range r.Arms {
+		n += a.N
+	}
+	if r.HoldBack != nil {
+		n += r.HoldBack.N
+	}
+	return n
+}
+
+// armRow is an arm in the table.
+type armRow struct {
+	Name, Value     string
+	Share           float64
+	N               int64
+	Active, Control bool
+	Metrics         []experiment.MetricReport // in the definition's order
+}
+
+// view is the data of an experiment's page.
+type view struct {
+	*experiment.Report
+	Path       string
+	Unit       string
+	Units      int64
+	Definition *experiment.Definition
+	ArmRows    []armRow
+	Pictures   []pictureOf
+	Events     []experiment.NoteReport // the newest first
+	// Optimum is the estimated value of the best mixture, nil if unknown.
+	Optimum *float64
+	Missing []missing
+}
+
+// missing is the share of units that did not report a metric.
+type missing struct {
+	Metric string
+	Share  float64
+}
+
+// shownEvents is the number of events that a page shows.
+const shownEvents = 20
+
+// experimentView makes the data of an experiment's page.
+func (d *Dashboard) experimentView(name string) (*view, error) {
+	r, err := d.Source.Report(name)
+	if err != nil {
+		return nil, err
+	}
+	def, err := d.Source.Definition(name)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{
+		Report: r, Path: "/experiments/" + url.PathEscape(name), Unit: def.Unit, Units: unitsOf(r),
+		Definition: def,
+	}
+	for arm, a := range r.Arms {
+		row := armRow{
+			Name: arm, Value: string(a.Value), Share: r.Mixture[arm], N: a.N, Active: a.Active,
+			Control: a.Control,
+		}
+		for i := range def.Metrics {
+			row.Metrics = append(row.Metrics, a.Metrics[def.Metrics[i].Name])
+		}
+		v.ArmRows = append(v.ArmRows, row)
+	}
+	slices.SortFunc(v.ArmRows, func(a, b armRow) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
+	})
+	v.Events = lastEvents(r)
+	for i := range def.Metrics {
+		if share, ok := r.Health.Missing[def.Metrics[i].Name]; ok {
+			v.Missing = append(v.Missing, missing{def.Metrics[i].Name, share})
+		}
+	}
+	if v.Optimum, err = d.optima.value(d.Source, r); err != nil {
+		return nil, err
+	}
+	v.Pictures = picturesOf(v.Path, def, r)
+	return v, nil
+}
+
+// lastEvents are notes and new policy versions, the newest first.
+func lastEvents(r *experiment.Report) []experiment.NoteReport {
+	out := slices.Clone(r.Notes)
+	for i, h := range r.History {
+		if i > 0 || h.Version > 1 { // the first one is "created"
+			out = append(out, experiment.NoteReport{
+				Time: h.Time,
+				Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause),
+			})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b experiment.NoteReport) int { return a.Time.Compare(b.Time) })
+	slices.Reverse(out)
+	return out[:min(len(out), shownEvents)]
+}
+
+// bar is an arm's part of the unit interval in the picture of an explanation.
+type bar struct {
+	Arm      string
+	P, From  float64
+	X, Width float64 // in per mille
+	Colour   int
+	Drawn    bool
+}
+
+// knownRow is what was known of an arm when the policy was made.
+type knownRow struct {
+	Arm     string
+	Units   uint64
+	Metrics []experiment.KnownMetric
+}
+
+// shownColours is the number of arms of an explanation with a colour of their own. All others share
+// the next colour.
+const shownColours = 8
+
+// show fills in the bars and the tables of an explanation.
+func (v *explained) show(e *experiment.Explanation) {
+	v.E, v.Mark = e, 1000*e.Fraction
+	for _, d := range e.Distribution {
+		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}
+		b.Drawn = e.Fraction >= d.From && e.Fraction < d.From+d.P
+		v.Bars = append(v.Bars, b)
+	}
+	var order []int // the greatest shares get the colours
+	for i := range v.Bars {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v.Bars[b].P, v.Bars[a].P) })
+	for rank, i := range order[:min(len(order), shownColours)] {
+		v.Bars[i].Colour = rank
+	}
+	for arm, metrics := range e.Policy.Known {
+		for m := range metrics {
+			if !slices.Contains(v.Metrics, m) {
+				v.Metrics = append(v.Metrics, m)
+			}
+		}
+		v.Known = append(v.Known, knownRow{Arm: arm, Units: e.Policy.Units[arm]})
+	}
+	slices.Sort(v.Metrics)
+	slices.SortFunc(v.Known, func(a, b knownRow) int { return cmp.Compare(a.Arm, b.Arm) })
+	for i := range v.Known {
+		for _, m := range v.Metrics {
+			v.Known[i].Metrics = append(v.Known[i].Metrics, e.Policy.Known[v.Known[i].Arm][m])
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package web holds what the API and the dashboard of the decision service share: the form of a
+// route, strict reading of bodies, writing of answers, and the one mapping of errors to statuses.
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/server/internal/access"
+)
+
+// Handler answers a request. Where it returns an error and has written nothing, the error is the
+// answer ([WriteError]).
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Route is one operation: the OpenAPI document has each, and nothing else.
+type Route struct {
+	// Method and Pattern are as in [http.ServeMux].
+	Method, Pattern string
+	// Role is what the access token must allow.
+	Role access.Role
+	// Query are the names of the parameters that the route reads; others are refused below /v1.
+	Query []string
+	// Stream is the class of long-running requests that the route belongs to.
+	Stream Stream
+	Serve  Handler
+}
+
+// Stream is a class of long-running requests. Each class has its own concurrency limit.
+type Stream int
+
+// The classes of streams.
+const (
+	NoStream   Stream = iota // an ordinary request, bounded in time
+	Polls                    // long polls of a policy that wait for a change
+	Exports                  // exports of the log
+	Dashboards               // pages that are kept up to date
+	StreamCount
+)
+
+// String names the requests of the class.
+func (k Stream) String() string {
+	return [StreamCount]string{"short requests", "long polls", "exports", "dashboards"}[k]
+}
+
+// Recorder notes the status of an answer.
+type Recorder struct {
+	http.ResponseWriter
+	// Status is that of the answer, 0 before it is written.
+	Status int
+	// WriteTimeout bounds each write of a stream, 0 for the server's own limit: a client that does
+	// not read is cut off.
+	WriteTimeout time.Duration
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *Recorder) WriteHeader(status int) {
+	if r.Status == 0 {
+		r.Status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (r *Recorder) Write(b []byte) (int, error) {
+	if r.Status == 0 {
+		r.Status = http.StatusOK
+	}
+	if r.WriteTimeout > 0 {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.WriteTimeout))
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap is for [http.ResponseController].
+func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteJSON answers with a value.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return WriteBytes(w, status, "application/json", b.Bytes())
+}
+
+// WriteBytes answers with a body of the media type. Unless the handler has set Cache-Control, the
+// answer is not stored. It does not report a client that has gone.
+func WriteBytes(w http.ResponseWriter, status int, media string, b []byte) error {
+	h := w.Header()
+	h.Set("Content-Type", media)
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+	return nil
+}
+
+// ReadJSON reads a body of JSON strictly. Errors name kinds, not values: values may be units or
+// secrets.
+func ReadJSON(r *http.Request, v any) error {
+	b, err := Body(r, "application/json")
+	if err != nil {
+		return err
+	}
+	return DecodeJSON(b, v)
+}
+
+// DecodeJSON decodes JSON as [ReadJSON] does.
+func DecodeJSON(b []byte, v any) error {
+	err := strictjson.Decode(b, v, strictjson.Rules{Hide: true})
+	if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
+		e.Place = "body"
+	}
+	return err
+}
+
+// Body reads a request's body of one of the media types; a request without a type has the first.
+func Body(r *http.Request, types ...string) ([]byte, error) {
+	if t := r.Header.Get("Content-Type"); t != "" {
+		media, _, err := mime.ParseMediaType(t)
+		known := false
+		for _, want := range types {
+			known = known || media == want
+		}
+		if err != nil || !known {
+			return nil, WithStatus(http.StatusUnsupportedMediaType, noregret.Usage, "Content-Type", "%q: want %s", t,
+				strings.Join(types, " or "))
+		}
+	}
+	b, err := io.ReadAll(r.Body)
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "body", "more than %d bytes",
+			e.Limit)
+	}
+	if err != nil {
+		return nil, WithStatus(http.StatusBadRequest, noregret.BadInput, "body", "the body is incomplete")
+	}
+	return b, nil
+}
+
+// Matches reports whether If-None-Match names the tag.
+func Matches(r *http.Request, tag string) bool {
+	for _, h := range r.Header.Values("If-None-Match") {
+		for part := range strings.SplitSeq(h, ",") {
+			part = strings.TrimPrefix(strings.TrimSpace(part), "W/")
+			if part == tag || part == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}

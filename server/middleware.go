@@ -1,0 +1,180 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/server/internal/access"
+	"github.com/noregret/noregret/server/internal/dashboard"
+	"github.com/noregret/noregret/server/internal/web"
+)
+
+// middleware is what all routes share: metrics, access, limits and errors.
+type middleware struct {
+	config  *Config
+	tokens  *access.Tokens
+	limiter *access.Limiter
+	cross   *http.CrossOriginProtection
+	streams *streamLimits
+	metrics *metrics
+}
+
+// wrap returns the handler of a route.
+func (m *middleware) wrap(rt web.Route) http.Handler {
+	observe := m.observer(rt)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		rec := &web.Recorder{ResponseWriter: w}
+		defer func() {
+			if p := recover(); p == http.ErrAbortHandler {
+				panic(p)
+			} else if p != nil {
+				m.config.Logger.Error("a request panicked", "route", rt.Method+" "+rt.Pattern, "panic", p)
+				if rec.Status == 0 {
+					web.WriteError(rec, r, m.config.Logger, errors.New("panic"))
+				}
+			}
+			observe(r, rec.Status, time.Since(begin))
+		}()
+		if err := m.serve(rt, rec, r); err != nil && rec.Status == 0 {
+			web.WriteError(rec, r, m.config.Logger, err)
+		}
+	})
+}
+
+// observer returns the function that counts and logs an answer of a route.
+func (m *middleware) observer(rt web.Route) func(r *http.Request, status int, took time.Duration) {
+	name := rt.Method + " " + rt.Pattern
+	duration := m.metrics.duration.WithLabelValues(name)
+	if rt.Stream != web.NoStream {
+		duration = m.metrics.streams.WithLabelValues(name)
+	}
+	ok := m.metrics.requests.WithLabelValues(name, "200")
+	return func(r *http.Request, status int, took time.Duration) {
+		duration.Observe(took.Seconds())
+		if status == http.StatusOK {
+			ok.Inc()
+		} else {
+			m.metrics.requests.WithLabelValues(name, strconv.Itoa(status)).Inc()
+		}
+		if log := m.config.Logger; log.Enabled(r.Context(), slog.LevelDebug) {
+			log.Debug("request", "route", name, "status", status, "seconds", took.Seconds())
+		}
+	}
+}
+
+// serve authorizes a request and runs the route's handler within its limits.
+func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request) error {
+	if err := m.authorize(rt, w, r); err != nil {
+		return err
+	}
+	switch {
+	case rt.Stream == web.Exports || rt.Stream == web.Dashboards: // a long poll is a stream once it waits
+		release, err := m.streams.acquire(w, rt.Stream)
+		if err != nil {
+			return err
+		}
+		defer release()
+	case rt.Method != http.MethodGet && rt.Role != access.Decide: // it waits for the log
+		ctx, cancel := context.WithTimeout(r.Context(), m.config.RequestTime)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, m.config.MaxBody)
+	return rt.Serve(w, r)
+}
+
+// authorize checks a request's origin, query, access token and rate.
+func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := m.checkOrigin(r); err != nil {
+		return err
+	}
+	if strings.HasPrefix(rt.Pattern, "/v1/") {
+		if err := checkQuery(r, rt.Query); err != nil {
+			return err
+		}
+	}
+	if rt.Role == access.Anyone {
+		if rt.Method == otherMethod {
+			return m.checkRate(nil, w, r)
+		}
+		return nil
+	}
+	p := m.tokens.Find(r)
+	if err := m.checkRate(p, w, r); err != nil {
+		return err
+	}
+	if p == nil {
+		h.Set("WWW-Authenticate", `Bearer realm="noregret"`)
+		return web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
+			"a known bearer token is required")
+	}
+	if !p.May(rt.Role) {
+		return web.WithStatus(http.StatusForbidden, noregret.Usage, "Authorization", "the token %q lacks the role %s",
+			p.Name, rt.Role)
+	}
+	return nil
+}
+
+// checkRate counts a request of a principal, or of an address if p is nil, against its rate limit.
+func (m *middleware) checkRate(p *access.Principal, w http.ResponseWriter, r *http.Request) error {
+	if m.limiter.Allow(p, r) {
+		return nil
+	}
+	m.metrics.limited.Inc()
+	w.Header().Set("Retry-After", "1")
+	return web.WithStatus(http.StatusTooManyRequests, noregret.Usage, "rate", "more than %v requests a second",
+		m.config.Rate)
+}
+
+// checkOrigin refuses requests that a page of another site makes a browser send. Where no access
+// tokens are required, the host must also be this machine's: otherwise the owner of a name that
+// resolves to a loopback address could reach the service through a browser.
+func (m *middleware) checkOrigin(r *http.Request) error {
+	if err := m.cross.Check(r); err != nil {
+		return web.WithStatus(http.StatusForbidden, noregret.Usage, "origin", "the request comes from another site")
+	}
+	if m.config.Tokens == "" && !loopback(r.Host) {
+		return web.WithStatus(http.StatusMisdirectedRequest, noregret.Usage, "host",
+			"want a loopback address or localhost, as there are no access tokens")
+	}
+	return nil
+}
+
+// wrapPage returns the handler of a dashboard's route: a browser may authenticate with its cookie
+// there, and is sent to /login without one.
+func (m *middleware) wrapPage(rt web.Route, d *dashboard.Dashboard) http.Handler {
+	next := m.wrap(rt)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := m.checkOrigin(r)
+		if err == nil && rt.Method == http.MethodPost {
+			err = m.checkRate(nil, w, r) // nobody guesses tokens faster through the form
+		}
+		if err != nil {
+			web.WriteError(w, r, m.config.Logger, err)
+			return
+		}
+		if rt.Role != access.Anyone {
+			switch p := d.Visitor(r); {
+			case p != nil:
+				r = access.WithPrincipal(r, p)
+			case rt.Stream == web.NoStream && !strings.Contains(rt.Pattern, "/pictures/") &&
+				r.Header.Get("Authorization") == "":
+				w.Header().Set("Cache-Control", "no-store")
+				w.Header().Set("Location", "/login?next="+url.QueryEscape(r.URL.RequestURI()))
+				w.WriteHeader(http.StatusSeeOther)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

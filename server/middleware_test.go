@@ -1,0 +1,77 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAccess: each role opens its routes only, and a bad file of tokens changes nothing.
+func TestAccess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const eye = "bb6b5cd29f8b3bf8cbd1a3a9c1cfdf1c4fb1c02cf6a6dd8e4ac8b0c4ac2ff4f1"
+	write("tokens:\n  - {name: boss, roles: [admin], token: 0123456789abcdef-boss}\n  - {name: app, roles: [decide, " +
+		"feedback], token: 0123456789abcdef-app}\n  - {name: eye, roles: [read], sha256: " + eye + "}\n")
+	w := newWorld(t, func(c *Config) { c.Tokens = path })
+	w.token = "0123456789abcdef-boss"
+	w.apply(toy)
+	try := func(token string) (n []int) {
+		w.token = token
+		for _, c := range [][3]string{
+			{"GET", "/v1/experiments/toy/report", ""},
+			{"POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`},
+			{"POST", "/v1/feedback", `{"items": [{"token": "x"}]}`},
+			{"POST", "/v1/experiments/toy/pause", `{"reason": ""}`},
+			{"GET", "/metrics", ""},
+			{"GET", "/livez", ""},
+		} {
+			status, _ := w.do(c[0], c[1], c[2])
+			n = append(n, status)
+		}
+		return n
+	}
+	for token, want := range map[string][]int{
+		"":                        {401, 401, 401, 401, 401, 200},
+		"0123456789abcdef-nobody": {401, 401, 401, 401, 401, 200},
+		"0123456789abcdef-app":    {403, 200, 200, 403, 403, 200},
+		eye:                       {401, 401, 401, 401, 401, 200}, // the hash is not the token
+		"0123456789abcdef-boss":   {200, 200, 200, 200, 200, 200},
+	} {
+		if got := try(token); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", token, got, want)
+		}
+	}
+	w.token = ""
+	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
+	// A broken file changes nothing and is told once, a good one takes effect.
+	write("tokens: [{name: app}]")
+	for range 3 {
+		if err := w.server.ReloadTokens(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {
+			t.Errorf("a broken file: %v", err)
+		}
+	}
+	if n := strings.Count(w.logs.String(), "the access tokens stay as they were"); n != 1 {
+		t.Errorf("a broken file was told %d times", n)
+	}
+	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
+	write("tokens: [{name: app, roles: [read], token: 0123456789abcdef-new}]")
+	if err := w.server.ReloadTokens(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(w.logs.String(), "the access tokens were read again"); n != 1 {
+		t.Errorf("a good file was told %d times", n)
+	}
+	w.get(401, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
+	w.get(200, nil, "GET", "/v1/experiments/toy/report", "", "Authorization", "bearer 0123456789abcdef-new")
+	if strings.Contains(w.logs.String(), "0123456789abcdef") {
+		t.Error("the logs hold an access token")
+	}
+}

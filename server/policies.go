@@ -1,0 +1,82 @@
+package server
+
+import (
+	"sync/atomic"
+
+	"github.com/noregret/noregret/experiment"
+)
+
+// policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces it
+// as a whole.
+type policyTable struct {
+	metrics *metrics
+	entries atomic.Pointer[map[string]*entry]
+	renewed atomic.Pointer[chan struct{}] // closed when a policy changes
+}
+
+// entry is an experiment in the table.
+type entry struct {
+	policy   *experiment.Policy
+	text     []byte // the policy's JSON, which its digest is of
+	counts   *counters
+	armNames [][]byte // as JSON strings
+	largest  int      // size of the largest value of an arm, in bytes
+}
+
+func newPolicyTable(m *metrics) *policyTable {
+	t := &policyTable{metrics: m}
+	t.entries.Store(&map[string]*entry{})
+	first := make(chan struct{})
+	t.renewed.Store(&first)
+	return t
+}
+
+// newEntry seals a policy. Nobody else may have it yet.
+func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
+	text, err := p.Seal()
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{policy: p, text: text, counts: c, largest: 1}
+	for _, a := range p.Arms {
+		e.armNames = append(e.armNames, appendString(nil, a.Name))
+		e.largest = max(e.largest, len(a.Value))
+	}
+	return e, nil
+}
+
+// all returns the entries by name; nobody changes the map.
+func (t *policyTable) all() map[string]*entry { return *t.entries.Load() }
+
+// get returns an experiment's entry, or nil.
+func (t *policyTable) get(name string) *entry { return t.all()[name] }
+
+// changed returns a channel that is closed when a policy changes. Ask for it before reading the
+// table, or a change between the two is missed.
+func (t *policyTable) changed() <-chan struct{} { return *t.renewed.Load() }
+
+// publish replaces the table by the policies of the state. Only the writer calls it.
+func (t *policyTable) publish(state *experiment.State) error {
+	old, next := t.all(), map[string]*entry{}
+	for _, name := range state.Names() {
+		p := state.Policy(name)
+		if e := old[name]; e != nil && e.policy == p {
+			next[name] = e
+			continue
+		}
+		e, err := newEntry(p, t.metrics.of(name))
+		if err != nil {
+			return err
+		}
+		next[name] = e
+	}
+	t.entries.Store(&next)
+	renewed := make(chan struct{})
+	close(*t.renewed.Swap(&renewed))
+	for name := range old {
+		if next[name] == nil {
+			t.metrics.forget(name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/pasto/optimum"
+)
+
+// liveState is the fold of the log so far. The writer changes it, everybody else reads it. It
+// implements dashboard.Source.
+type liveState struct {
+	signer *experiment.Signer
+	now    func() time.Time
+
+	mu      sync.RWMutex // the writer holds it to apply events, readers to look at the state
+	state   *experiment.State
+	changed atomic.Pointer[chan struct{}] // closed at the next change
+}
+
+func newLiveState(state *experiment.State, signer *experiment.Signer, now func() time.Time) *liveState {
+	l := &liveState{state: state, signer: signer, now: now}
+	first := make(chan struct{})
+	l.changed.Store(&first)
+	return l
+}
+
+// Changed returns a channel that is closed at the next change of the state.
+func (l *liveState) Changed() <-chan struct{} { return *l.changed.Load() }
+
+// notify wakes those who wait for a change.
+func (l *liveState) notify() {
+	next := make(chan struct{})
+	close(*l.changed.Swap(&next))
+}
+
+// Experiments lists the experiments by name.
+func (l *liveState) Experiments() []experiment.Summary {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	out := []experiment.Summary{}
+	for _, name := range l.state.Names() {
+		p := l.state.Policy(name)
+		out = append(out, experiment.Summary{
+			Name: name, Description: l.state.Definition(name).Description,
+			State: p.State, Version: p.Version, Round: p.Round,
+		})
+	}
+	return out
+}
+
+// Definition returns an experiment's definition.
+func (l *liveState) Definition(name string) (*experiment.Definition, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if d := l.state.Definition(name); d != nil {
+		return d, nil
+	}
+	return nil, noSuch(name)
+}
+
+// Report returns an experiment's report.
+func (l *liveState) Report(name string) (*experiment.Report, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.Report(name)
+}
+
+// Explain explains the decision of a token.
+func (l *liveState) Explain(name, token string) (*experiment.Explanation, error) {
+	t, err := l.signer.Verify(token, l.now())
+	if err == nil && t.Experiment != name {
+		err = experiment.Foreign
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.Explain(t)
+}
+
+// Optimum returns the best mixture by the present estimates.
+func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
+	l.mu.RLock()
+	solve, err := l.state.Optimum(name)
+	l.mu.RUnlock()
+	if err != nil || solve == nil {
+		return nil, err
+	}
+	return solve() // without the lock
+}
+
+// name returns the state's position and digest.
+func (l *liveState) name() (experiment.StateName, error) {
+	l.mu.RLock()
+	frozen, err := l.state.Freeze()
+	l.mu.RUnlock()
+	if err != nil {
+		return experiment.StateName{}, err
+	}
+	digest, err := frozen.Digest()
+	return experiment.StateName{Position: frozen.Position(), Digest: digest}, err
+}
+
+// due reports whether time has made an event possible, such as the end of a round.
+func (l *liveState) due() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.state.Due(l.now().UnixNano())) > 0
+}
+
+func noSuch(name string) error {
+	return noregret.Errorf(noregret.NotFound, "experiment", "there is no experiment %q", name)
+}
