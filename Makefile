@@ -18,9 +18,11 @@ test: ## run all tests, with the race detector where there is a C compiler (RACE
 	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
 	$(GO) test -timeout 25m $(RACE) ./...
 
+# The packages whose tests import internal/testsize.
 .PHONY: montecarlo
 montecarlo: ## the tests of many random runs in full, which the race detector's form of make test cuts short
-	$(GO) test -timeout 1h ./classify ./experiment ./oco ./papers ./pasto/... ./regret
+	$(GO) test -timeout 1h $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | \
+		awk '/internal\/testsize/ {print $$1}')
 
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two
@@ -92,6 +94,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 			echo "$$out"; exit 1; \
 		fi; \
 	done
+
+.PHONY: bench-compare
+bench-compare: ## compare benchmarks with main by benchstat (BENCH=pattern, PKG=packages, BASE=commit, COUNT=runs)
+	BENCH='$(BENCH)' bash .ci/bench-compare
 
 .PHONY: cover
 cover: ## measure test coverage: total on the screen, dist/cover.html to browse
