@@ -3,6 +3,7 @@ package classify
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -18,19 +19,33 @@ type Algorithm struct {
 	// TunesThreshold reports whether its default is to tune the threshold on held-out data.
 	TunesThreshold bool
 
-	trains       func(m measure.Measure) bool // whether the measure can be its objective
-	wants        string                       // the family that trains accepts, for the error
-	online       bool                         // whether step scales mean anything to it
-	selects      bool                         // whether it proposes several models to be chosen from
+	// trains reports whether the measure can be the objective. It is nil for algorithms that have
+	// an objective of their own, for which the measure only chooses models and thresholds.
+	trains       func(m measure.Measure) bool
+	wants        string // the family that trains accepts, for the error
+	online       bool   // whether step scales mean anything to it
+	selects      bool   // whether it proposes several models to choose from
 	needsHoldout bool
 	sharesModel  bool // whether the model, its threshold apart, is the same for all measures
-	run          func(t *task) error
+	// adaptive says what adaptive steps change.
+	adaptive adaptiveRule
+	// learner makes the online learner, nil for algorithms that are none. cfg is the learner's
+	// Config.
+	learner func(r *resolved, cfg Config) (Learner, error)
+	run     func(t *task) error
+}
+
+// adaptiveRule says what an algorithm does with adaptive steps ([StepsAdaptive]). The zero value is
+// for algorithms to which they are a schedule like any other.
+type adaptiveRule struct {
+	preferred bool      // whether they are the default, unless an option excludes them
+	crossFits bool      // whether few positives are cross-fitted by default
+	positives int64     // the least number of positives to show in the default number of passes
+	scales    []float64 // the step scales to try on held-out data
 }
 
 // Trains reports whether m can be the objective of the algorithm.
-func (a Algorithm) Trains(m measure.Measure) bool { return a.trains(m) }
-
-func anyMeasure(measure.Measure) bool { return true }
+func (a Algorithm) Trains(m measure.Measure) bool { return a.trains == nil || a.trains(m) }
 
 func isConcave(m measure.Measure) bool {
 	_, ok := m.(measure.Concave)
@@ -44,40 +59,43 @@ func isRatio(m measure.Measure) bool {
 
 func isEither(m measure.Measure) bool { return isConcave(m) || isRatio(m) }
 
+const wantsRatio = "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)"
+
+// algorithms is the table. It is closed: what tells an algorithm apart is in its entry, and no code
+// asks for a name.
 var algorithms = []Algorithm{
 	{
 		Name: "spade", Description: "SPADE: stochastic primal-dual ascent on a concave measure",
 		trains: isConcave, wants: "a concave measure (min, hmean, qmean, gmean, balanced_accuracy, youden, " +
 			"recalls:C1,C2)",
-		online: true, run: runSPADE,
+		online: true, learner: newFittedSPADE, run: runPasses,
 	},
 	{
 		Name: "stamp", Description: "STAMP: stochastic alternating maximization of a pseudo-linear measure, model " +
 			"and threshold chosen on held-out data",
-		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, " +
-			"kappa, accuracy, ...)",
-		online: true, selects: true, run: runSTAMP,
+		TunesThreshold: true, trains: isRatio, wants: wantsRatio, online: true, selects: true,
+		// Data that are nearly separable want longer steps than others: two scales are tried.
+		adaptive: adaptiveRule{preferred: true, crossFits: true, positives: 30_000, scales: []float64{1, 3}},
+		learner:  newFittedSTAMP, run: runSTAMP,
 	},
 	{
 		Name: "amp", Description: "AMP: batch alternating maximization of a pseudo-linear measure, logistic model " +
 			"steps by L-BFGS",
-		TunesThreshold: true, trains: isRatio, wants: "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, " +
-			"kappa, accuracy, ...)",
-		selects: true, run: runAMP,
+		TunesThreshold: true, trains: isRatio, wants: wantsRatio, selects: true, run: runAMP,
 	},
 	{
 		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for " +
 			"any measure",
-		TunesThreshold: true, trains: anyMeasure, needsHoldout: true, sharesModel: true, run: runLogistic,
+		TunesThreshold: true, needsHoldout: true, sharesModel: true, run: runLogistic,
 	},
 	{
 		Name: "logistic", Description: "logistic regression by L-BFGS, threshold 0",
-		trains: anyMeasure, sharesModel: true, run: runLogistic,
+		sharesModel: true, run: runLogistic,
 	},
 	{
 		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, " +
 			"threshold 0",
-		trains: anyMeasure, sharesModel: true, run: runBalancedLogistic,
+		sharesModel: true, run: runBalancedLogistic,
 	},
 	{
 		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and " +
@@ -87,20 +105,16 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "sgd-logistic", Description: "logistic regression by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error {
-			return runSGD(t, loss.Logistic{}, false)
-		},
+		online: true, sharesModel: true, learner: newFittedSGD(loss.Logistic{}, false), run: runPasses,
 	},
 	{
 		Name: "sgd-hinge", Description: "linear support vector machine by averaged stochastic gradient, threshold 0",
-		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error {
-			return runSGD(t, loss.Hinge{}, false)
-		},
+		online: true, sharesModel: true, learner: newFittedSGD(loss.Hinge{}, false), run: runPasses,
 	},
 	{
 		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held " +
 			"at (½, ½))",
-		trains: anyMeasure, online: true, sharesModel: true, run: func(t *task) error { return runSGD(t, nil, true) },
+		online: true, sharesModel: true, learner: newFittedSGD(nil, true), run: runPasses,
 	},
 }
 
@@ -116,36 +130,43 @@ func AlgorithmNames() []string {
 	return names
 }
 
-// DefaultAlgorithm is the algorithm that "auto" means for a measure: spade for concave ones, else
-// stamp.
+// DefaultAlgorithm is the algorithm that "auto" means for a measure: the first of the table that
+// has it as its objective, which is spade for concave measures and stamp for pseudo-linear ones.
+// For a measure that none can maximize it is the first that tunes a threshold, stamp.
 func DefaultAlgorithm(m measure.Measure) string {
-	if isConcave(m) {
-		return "spade"
+	for _, a := range algorithms {
+		if a.trains != nil && a.trains(m) {
+			return a.Name
+		}
 	}
-	return "stamp"
+	i := slices.IndexFunc(algorithms, func(a Algorithm) bool { return a.TunesThreshold })
+	return algorithms[i].Name
 }
 
-// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm: adaptive steps for STAMP,
-// unless the options have a ball, regularisation or a step of their own; else StepsSqrt. STAMP
-// chooses its model on held-out data, so that what counts is how far it gets in few passes; SPADE's
-// certificate is that of StepsSqrt.
-func DefaultSteps(algorithm string, c Config) Steps {
+// schedule returns the schedule of steps for a configuration: that of the options, else adaptive
+// steps where the algorithm prefers them and no ball, regularisation or absolute step excludes
+// them. STAMP prefers them: it chooses its model on held-out data, so that what counts is how far
+// it gets in few passes. SPADE does not: its certificate is that of StepsSqrt.
+func (a *Algorithm) schedule(c Config) Steps {
 	if c.Steps != StepsDefault {
 		return c.Steps
 	}
 	plain := (c.Radius == 0 || math.IsInf(c.Radius, 1)) && c.Lambda == 0 && c.Step == 0
-	if algorithm == "stamp" && plain {
+	if a.adaptive.preferred && plain {
 		return StepsAdaptive
 	}
 	return StepsSqrt
 }
 
-// StageEnd is [STAMPConfig.LevelPositives] for the option of the same name.
-func (o Options) StageEnd() int {
-	if o.LevelPositives == 0 {
-		return 100
+// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm of the given name: adaptive
+// steps for STAMP, unless the options have a ball, regularisation or a step of their own; else
+// StepsSqrt, as for a name that no algorithm has.
+func DefaultSteps(algorithm string, c Config) Steps {
+	i := slices.IndexFunc(algorithms, func(a Algorithm) bool { return a.Name == algorithm })
+	if i < 0 {
+		return new(Algorithm).schedule(c)
 	}
-	return max(o.LevelPositives, 0)
+	return algorithms[i].schedule(c)
 }
 
 // findAlgorithm returns the algorithm of the given name and checks that it can train for the
@@ -163,9 +184,8 @@ func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algor
 		if a.Name != name {
 			continue
 		}
-		if a.trains == nil || a.Name == "plugin" || strings.HasPrefix(a.Name, "logistic") ||
-			strings.HasPrefix(a.Name, "sgd-") {
-			return a, nil // these do not train for the measure, or only tune a threshold for it
+		if a.trains == nil {
+			return a, nil
 		}
 		if err := measure.Trainable(m); err != nil && !(allowDegenerate && isEither(m)) {
 			return nil, err
@@ -179,39 +199,45 @@ func findAlgorithm(name string, m measure.Measure, allowDegenerate bool) (*Algor
 	return nil, usage("no algorithm is named %q; there are %s", name, strings.Join(AlgorithmNames(), ", "))
 }
 
-func runSPADE(t *task) error {
-	l,
-		err := NewSPADE(SPADEConfig{
-		Config: t.config, Measure: t.opt.Measure.(measure.Concave),
-		DualScale: t.opt.DualScale,
+func newFittedSPADE(r *resolved, cfg Config) (Learner, error) {
+	return NewSPADE(SPADEConfig{Config: cfg, Measure: r.Measure.(measure.Concave), DualScale: r.DualScale})
+}
+
+func newFittedSTAMP(r *resolved, cfg Config) (Learner, error) {
+	return NewSTAMP(STAMPConfig{
+		Config: cfg, LevelPositives: r.levelPositives, Measure: r.Measure.(measure.Ratio),
+		FirstEpoch: r.FirstEpoch, Growth: r.Growth, PriorPositives: r.PriorPositives,
+		AllowDegenerate: r.AllowDegenerate,
 	})
+}
+
+// newFittedSGD returns the constructor of an SGD with the given reward, nil for that of the
+// options.
+func newFittedSGD(reward loss.Reward, balanced bool) func(*resolved, Config) (Learner, error) {
+	return func(_ *resolved, cfg Config) (Learner, error) {
+		if reward != nil {
+			cfg.Reward = reward
+		}
+		return NewSGD(SGDConfig{Config: cfg, Balanced: balanced})
+	}
+}
+
+// runPasses proposes the learner's model after every pass.
+func runPasses(t *task) error {
+	l, err := t.alg.learner(&t.opt, t.config)
 	if err != nil {
 		return err
 	}
 	return t.perPass(l)
 }
 
-func runSGD(t *task, reward loss.Reward, balanced bool) error {
-	cfg := t.config
-	if reward != nil {
-		cfg.Reward = reward
-	}
-	l, err := NewSGD(SGDConfig{Config: cfg, Balanced: balanced})
-	if err != nil {
-		return err
-	}
-	return t.perPass(l)
-}
-
+// runSTAMP proposes the models of the epochs.
 func runSTAMP(t *task) error {
-	l, err := NewSTAMP(STAMPConfig{
-		Config: t.config, LevelPositives: t.opt.StageEnd(), Measure: t.opt.Measure.(measure.Ratio),
-		FirstEpoch: t.opt.FirstEpoch, Growth: t.opt.Growth,
-		PriorPositives: t.opt.PriorPositives, AllowDegenerate: t.opt.AllowDegenerate,
-	})
+	learner, err := t.alg.learner(&t.opt, t.config)
 	if err != nil {
 		return err
 	}
+	l := learner.(*STAMP)
 	if err := t.drive(l, t.passes, func(int) (bool, error) { return true, nil }); err != nil {
 		return err
 	}

@@ -55,10 +55,12 @@ type Cell struct {
 // options.
 type Comparison struct {
 	Cells []Cell
-	// Train and Test are the class sizes of the first split.
-	Train, Test Classes
-	Splits      int
-	Warnings    []string
+	// Train and Test are the class sizes of the first split, of two classes; TrainRows and TestRows
+	// are the rows of its parts.
+	Train, Test         Classes
+	TrainRows, TestRows int64
+	Splits              int
+	Warnings            []string
 }
 
 // Best is the measure's cell with the largest mean among those that keep allows, the first of equal
@@ -112,7 +114,7 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	run := &comparison{ctx: ctx, opt: opt, cells: map[[2]string]*Cell{}}
+	run := &comparison{ctx: ctx, opt: opt, cells: cellTable{}}
 	run.out.Splits = opt.Splits
 	run.total = opt.Splits * len(opt.Algorithms) * len(opt.Measures)
 	for k := range opt.Splits {
@@ -120,14 +122,11 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 			return nil, err
 		}
 	}
+	var names []string
 	for _, m := range opt.Measures {
-		for _, a := range opt.Algorithms {
-			if c := run.cells[[2]string{m.Name(), a}]; c != nil {
-				c.finish()
-				run.out.Cells = append(run.out.Cells, *c)
-			}
-		}
+		names = append(names, m.Name())
 	}
+	run.out.Cells = run.cells.finished(names, opt.Algorithms)
 	return &run.out, nil
 }
 
@@ -234,7 +233,7 @@ func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, 
 type comparison struct {
 	ctx         context.Context
 	opt         CompareOptions
-	cells       map[[2]string]*Cell
+	cells       cellTable
 	out         Comparison
 	done, total int
 }
@@ -245,7 +244,7 @@ func (c *comparison) split(data Data, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	trainData, testData := Data{train, data.Positive}, Data{test, data.Positive}
+	trainData, testData := Data{Set: train, Positive: data.Positive}, Data{Set: test, Positive: data.Positive}
 	trainClasses, err := trainData.Classes()
 	if err != nil {
 		return err
@@ -256,6 +255,7 @@ func (c *comparison) split(data Data, seed uint64) error {
 	}
 	if c.out.Train.Rows() == 0 {
 		c.out.Train, c.out.Test = trainClasses, testClasses
+		c.out.TrainRows, c.out.TestRows = trainClasses.Rows(), testClasses.Rows()
 	}
 	for _, name := range c.opt.Algorithms {
 		if err := c.algorithm(name, trainData, testData, seed); err != nil {
@@ -287,7 +287,7 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 			if isShared(alg, r) {
 				shared = r
 			}
-		case tunesThreshold(alg, c.opt.Fit):
+		case alg.tunes(&c.opt.Fit):
 			clone := *shared
 			r = &clone
 			if err := retune(c.ctx, r, m); err != nil {
@@ -309,7 +309,7 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	if !alg.online {
 		o.Config.Steps = StepsDefault
 	}
-	if t := (&task{alg: alg, opt: o}); !t.judges() {
+	if !alg.judges(&o) {
 		o.Folds = 0
 	}
 	name := alg.Name
@@ -334,14 +334,6 @@ func isShared(a *Algorithm, r *Result) bool {
 	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
 }
 
-// tunesThreshold reports whether Fit tunes the threshold.
-func tunesThreshold(a *Algorithm, o Options) bool {
-	if o.Threshold == ThresholdDefault {
-		return a.TunesThreshold && !o.NoHoldout
-	}
-	return o.Threshold == ThresholdTuned
-}
-
 // retune tunes the threshold of a result for another measure on the same held-out data.
 func retune(ctx context.Context, r *Result, m measure.Measure) (err error) {
 	r.Model.Threshold, _, err = Tune(ctx, *r.holdout, &r.Model, m)
@@ -353,17 +345,39 @@ func (c *comparison) record(name string, m measure.Measure, r *Result, test Data
 	if err != nil {
 		return err
 	}
-	key := [2]string{m.Name(), name}
-	cell := c.cells[key]
-	if cell == nil {
-		cell = &Cell{Measure: m.Name(), Algorithm: name}
-		c.cells[key] = cell
-	}
-	cell.Values = append(cell.Values, m.Value(counts))
-	cell.Seconds += seconds
-	cell.Passes += float64(r.Passes)
-	cell.ExamplesPerSecond += float64(r.Steps) // divided by Seconds at the end
+	c.cells.add(m.Name(), name, m.Value(counts), seconds, r.Passes, r.Steps)
 	return nil
+}
+
+// cellTable holds cells by measure and algorithm.
+type cellTable map[[2]string]*Cell
+
+// add adds the outcome of a split to a cell.
+func (t cellTable) add(measure, algorithm string, value, seconds float64, passes int, steps int64) {
+	key := [2]string{measure, algorithm}
+	cell := t[key]
+	if cell == nil {
+		cell = &Cell{Measure: measure, Algorithm: algorithm}
+		t[key] = cell
+	}
+	cell.Values = append(cell.Values, value)
+	cell.Seconds += seconds
+	cell.Passes += float64(passes)
+	cell.ExamplesPerSecond += float64(steps) // divided by Seconds at the end
+}
+
+// finished lists the cells by measure, then by algorithm.
+func (t cellTable) finished(measures, algorithms []string) []Cell {
+	var out []Cell
+	for _, m := range measures {
+		for _, a := range algorithms {
+			if c := t[[2]string{m, a}]; c != nil {
+				c.finish()
+				out = append(out, *c)
+			}
+		}
+	}
+	return out
 }
 
 // finish turns the sums of a cell into means.

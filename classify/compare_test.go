@@ -10,12 +10,13 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // What an algorithm reaches for a measure does not depend on the other measures of the comparison,
 // nor on their order.
 func TestCompareMeasuresApart(t *testing.T) {
-	data := asData(t, stream(43, 1200))
+	data := asData(t, stream(43, testsize.Of(1200, 600)))
 	measures := []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
 	var sharing []string
 	for _, a := range Algorithms() {
@@ -32,7 +33,7 @@ func TestCompareMeasuresApart(t *testing.T) {
 		"held out apart": {Valid: &valid},
 	} {
 		if fit.Passes == 0 {
-			fit.Passes = 6
+			fit.Passes = testsize.Of(6, 3)
 		}
 		run := func(ms []measure.Measure) map[string][]float64 {
 			c, err := Compare(context.Background(), data,

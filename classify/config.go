@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -63,7 +62,7 @@ type Config struct {
 	// up to MaxDim.
 	Dim int
 	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means
-	// [dataset.DefaultMaxDim]. One absurd index must not exhaust the memory.
+	// dataset.DefaultMaxDim. One absurd index must not exhaust the memory.
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward
@@ -119,74 +118,29 @@ func usage(format string, args ...any) error {
 
 // withDefaults checks the options and fills in the defaults.
 func (c Config) withDefaults() (Config, error) {
-	if c.Reward == nil {
-		c.Reward = loss.Hinge{}
+	o := Options{Config: c}.EnsureDefaults()
+	if err := o.checkRanges(); err != nil {
+		return c, err
 	}
+	c = o.Config
 	if !c.Reward.Concave() {
 		return c, usage("reward %s is not concave and cannot be trained on; use hinge or logistic", c.Reward.Name())
 	}
-	if c.StepScale == 0 {
-		c.StepScale = 1
-	}
-	if c.BurnIn == 0 {
-		c.BurnIn = 1000
-	}
-	if c.BiasFeature == 0 {
-		c.BiasFeature = 1
-	}
-	for _, o := range []struct {
-		name  string
-		value float64
-		ok    bool
-		want  string
-	}{
-		{"dimension", float64(c.Dim), c.Dim >= 0 && int64(c.Dim) <= math.MaxUint32, "at least 0"},
-		{
-			"largest dimension", float64(c.MaxDim), c.MaxDim >= 0 && int64(c.MaxDim) <= math.MaxUint32,
-			"at least 1 (0 is the default)",
-		},
-		{"weight of the prior", c.PriorWeight, c.PriorWeight >= 0, "a finite number ≥ 0"},
-		{"share of the prior", c.PriorShare, c.PriorShare >= 0 && c.PriorShare <= 1, "a number in [0, 1]"},
-		{"decay", c.Decay, c.Decay >= 0 && c.Decay < 1, "a number in [0, 1)"},
-		{"step scale", c.StepScale, c.StepScale > 0, "a finite number > 0"},
-		{"step", c.Step, c.Step >= 0, "a finite number ≥ 0 (0 is the default)"},
-		{"radius", c.Radius, c.Radius >= 0, "a finite number > 0 (0 is no ball)"},
-		{"lambda", c.Lambda, c.Lambda >= 0, "a finite number ≥ 0"},
-		{"bias feature", c.BiasFeature, true, "a finite number"},
-		{"share of positives", c.Positives, c.Positives >= 0 && c.Positives < 1, "a number in (0, 1) (0 estimates it)"},
-		{"mean square", c.MeanSquare, c.MeanSquare >= 0, "a finite number ≥ 0"},
-		{"mean weight", c.MeanWeight, c.MeanWeight >= 0, "a finite number ≥ 0"},
-		{"burn-in", float64(c.BurnIn), c.BurnIn >= 1, "at least 1"},
-		{"largest example weight", c.MaxExampleWeight, c.MaxExampleWeight >= 0, "a finite number ≥ 0"},
-	} {
-		if !o.ok || math.IsNaN(o.value) || math.IsInf(o.value, 0) {
-			return c, usage("%s is %v, want %s", o.name, o.value, o.want)
-		}
-	}
 	switch {
-	case c.Steps < StepsDefault || c.Steps > StepsAdaptive:
-		return c, usage("steps is %d, want StepsDefault, StepsSqrt or StepsAdaptive", c.Steps)
-	case c.Steps == StepsAdaptive && c.Radius > 0 && !math.IsInf(c.Radius, 1):
+	case c.Steps == StepsAdaptive && c.Radius > 0:
 		return c, usage("adaptive steps and a ball of radius %v exclude each other", c.Radius)
 	case c.Steps == StepsAdaptive && c.Lambda > 0:
 		return c, usage("adaptive steps and regularisation of strength %v exclude each other", c.Lambda)
 	case c.Steps == StepsDefault:
 		c.Steps = StepsSqrt
 	}
-	if c.Averaging < AverageAll || c.Averaging > AverageLastHalf {
-		return c, usage("averaging is %d, want AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
-			c.Averaging)
-	}
 	if c.Scaling != nil {
 		if err := c.Scaling.check(); err != nil {
 			return c, err
 		}
-	}
-	if c.Scaling != nil && c.Dim > 0 && len(c.Scaling.Inverse) > c.Dim {
-		return c, usage("scaling has %d features, the dimension is %d", len(c.Scaling.Inverse), c.Dim)
-	}
-	if c.MaxDim == 0 {
-		c.MaxDim = dataset.DefaultMaxDim
+		if c.Dim > 0 && len(c.Scaling.Inverse) > c.Dim {
+			return c, usage("scaling has %d features, the dimension is %d", len(c.Scaling.Inverse), c.Dim)
+		}
 	}
 	if c.NoIntercept {
 		c.BiasFeature = 0

@@ -15,6 +15,18 @@ type Data struct {
 	Set *dataset.Set
 	// Positive is the class number of the positive label, as [dataset.Info.Positive] finds it.
 	Positive int
+
+	// positives, if not nil, says of every class number whether it is positive, in the place of
+	// Positive; rows without a label are then negative.
+	positives []bool
+}
+
+// isPositive reports whether the class is positive.
+func (d Data) isPositive(class int) bool {
+	if d.positives != nil {
+		return class < len(d.positives) && d.positives[class]
+	}
+	return class == d.Positive
 }
 
 // Classes are the sizes of the two classes of a [Data].
@@ -39,8 +51,10 @@ func (d Data) Classes() (Classes, error) {
 	}
 	info := d.Set.Info()
 	for i, l := range info.Labels {
-		if i == d.Positive {
-			c.Positives, c.PositiveWeight, c.PositiveLabel = l.Rows, l.Weight, l.Name
+		if d.isPositive(i) {
+			c.Positives += l.Rows
+			c.PositiveWeight += l.Weight
+			c.PositiveLabel = l.Name
 		} else {
 			c.Negatives += l.Rows
 			c.NegativeWeight += l.Weight
@@ -49,6 +63,10 @@ func (d Data) Classes() (Classes, error) {
 			}
 			c.NegativeLabelList += l.Name
 		}
+	}
+	if d.positives != nil && info.NoLabel > 0 {
+		c.Negatives += info.NoLabel
+		c.NegativeWeight = info.Weight - c.PositiveWeight
 	}
 	switch {
 	case c.PositiveWeight+c.NegativeWeight == 0:
@@ -71,6 +89,9 @@ func (d Data) check() error {
 	if d.Set == nil {
 		return usage("the data have no set of examples")
 	}
+	if d.positives != nil {
+		return nil
+	}
 	info := d.Set.Info()
 	if d.Positive < 0 || d.Positive >= len(info.Labels) {
 		return usage("the positive label is number %d, want one of the %d labels, from 0", d.Positive, len(info.Labels))
@@ -81,16 +102,21 @@ func (d Data) check() error {
 	return nil
 }
 
-// visit calls f for every row of positive weight that r hands out, and closes r. It asks ctx once a
-// block. Blocks are read ahead by a goroutine that ends with visit, so that copying rows together
-// and learning from them share two cores.
-func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) (err error) {
+// visit calls f for every row of positive weight that r hands out, and closes r.
+func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) error {
 	if open != nil {
 		return open
 	}
 	if err := d.check(); err != nil {
 		return errors.Join(err, r.Close())
 	}
+	return visitBlocks(ctx, r, func(b *dataset.Block) error { return d.visitBlock(b, f) })
+}
+
+// visitBlocks calls f for every block of r and closes r. It asks ctx once a block. A goroutine that
+// ends with visitBlocks reads ahead, so that copying rows together and learning from them share two
+// cores.
+func visitBlocks(ctx context.Context, r dataset.Reader, f func(b *dataset.Block) error) (err error) {
 	blocks, empty, done := make(chan fetched, 2), make(chan *dataset.Block, 2), make(chan struct{})
 	stop := make(chan struct{})
 	for range cap(empty) {
@@ -116,7 +142,7 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x 
 		if next.err != nil {
 			return next.err
 		}
-		if err := d.visitBlock(next.block, f); err != nil {
+		if err := f(next.block); err != nil {
 			return err
 		}
 		empty <- next.block
@@ -152,7 +178,7 @@ func (d Data) visitBlock(b *dataset.Block, f func(x Example) error) error {
 			continue
 		}
 		index, value := b.Row(i)
-		if err := f(Example{index, value, int(b.Class[i]) == d.Positive, w}); err != nil {
+		if err := f(Example{index, value, d.isPositive(int(b.Class[i])), w}); err != nil {
 			return err
 		}
 	}

@@ -4,92 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/noregret/noregret/classify/measure"
 )
-
-// ThresholdRule says whether the threshold is tuned on held-out data.
-type ThresholdRule int
-
-// The rules for the threshold.
-const (
-	// ThresholdDefault is the algorithm's own rule: see [Algorithm.TunesThreshold].
-	ThresholdDefault ThresholdRule = iota
-	// ThresholdZero leaves the threshold at 0.
-	ThresholdZero
-	// ThresholdTuned tunes it on held-out data.
-	ThresholdTuned
-)
-
-// Options are the options of [Fit]. Measure is required; all else has defaults.
-type Options struct {
-	// Algorithm is the name of an algorithm as [Algorithms] lists them; "" or "auto" is SPADE for
-	// concave measures and STAMP for pseudo-linear ones.
-	Algorithm string
-	// Measure is the measure to maximize.
-	Measure measure.Measure
-	// Passes is the number of passes over the data, for each step scale that is tried; 0 is as many
-	// as make half a million steps, at most 100, and at least 10 while these make at most five
-	// million steps; for STAMP with adaptive steps also as many as show it 30,000 positives, while
-	// these make at most ten million steps. A model of one fold of several makes half of that half
-	// million and those 100. Batch algorithms take it as no more than a hint.
-	Passes int
-	// Seed determines the order of the examples and the held-out part.
-	Seed uint64
-	// Holdout is the share of the examples held out to choose the model and its threshold, in (0,
-	// 1); 0 is the algorithm's default: 0.1 where it needs one, else none.
-	Holdout float64
-	// Valid, if not nil, is held-out data given apart; then nothing is held out of the training
-	// data.
-	Valid *Data
-	// NoHoldout holds nothing out, whatever the algorithm's default.
-	NoHoldout bool
-	// Folds, when at least 2, is the number of folds of a cross-fitting in the place of the
-	// held-out part: one model is trained on all folds but one, for each of them; the mean of these
-	// models is the result, and what is chosen (candidate, step scale, threshold) is what is best
-	// on the scores that every example gets from the model that has not seen it. All examples
-	// train, and all judge. 1 is one held-out part. 0 is 5 for STAMP with adaptive steps and a
-	// tuned threshold when there are fewer than 2,000 positives, at most half a million examples
-	// and 2¹⁷ features, and nothing else is said on what to hold out; else 1. With few positives
-	// the noise of a small held-out part is what a model loses most by. Folds are trained in
-	// parallel; the result is the same for any number of cores.
-	Folds int
-	// Threshold says whether the threshold is tuned.
-	Threshold ThresholdRule
-	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP
-	// with adaptive steps chooses between 1 and 3.
-	TuneSteps bool
-	// Config holds the options of the online learner; its Steps are those of [DefaultSteps], and
-	// its Dim, Positives, Scaling and MeanSquare are found from the data when they are zero.
-	Config Config
-	// LevelPositives is STAMP's ([STAMPConfig.LevelPositives]); 0 means 100, -1 the paper's stages
-	// of equal length.
-	LevelPositives int
-	// DualScale multiplies SPADE's dual step; 0 means 1.
-	DualScale float64
-	// Unscaled leaves the features as they are.
-	Unscaled bool
-	// PriorPositives is the share of positives in the population, when the data are a subsample
-	// with another share: measures that depend on it are trained for, and models and thresholds
-	// chosen by, what they would be in the population.
-	PriorPositives float64
-	// AllEpochs makes all of STAMP's epochs candidates, as the paper's protocol has it. By default,
-	// with a tuned threshold, only those are whose model saw more than a sixteenth of the examples:
-	// the direction of the early ones is no better, and among many candidates the noise of a small
-	// held-out part decides.
-	AllEpochs bool
-	// FirstEpoch and Growth are STAMP's; 0 are its defaults.
-	FirstEpoch int
-	Growth     float64
-	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
-	AllowDegenerate bool
-	// Patience ends an algorithm that is judged after each pass when the held-out measure has not
-	// risen for this many; 0 means 5.
-	Patience int
-	// Progress, if not nil, is called now and then, one call at a time, before Fit returns; not
-	// always from the calling goroutine.
-	Progress func(Progress)
-}
 
 // Progress says how far a [Fit] has come.
 type Progress struct {
@@ -171,9 +86,9 @@ const mostPasses = 100
 func (t *task) passesFor(share int64) int {
 	n := t.classes.Rows()
 	passes := defaultPasses(n, share)
-	const enough, mostSteps = 30_000, 10_000_000
-	if t.alg.Name == "stamp" && t.config.Steps == StepsAdaptive {
-		byPositives := (enough + t.classes.Positives - 1) / t.classes.Positives
+	const mostSteps = 10_000_000
+	if need := t.alg.adaptive.positives; need > 0 && t.config.Steps == StepsAdaptive {
+		byPositives := (need + t.classes.Positives - 1) / t.classes.Positives
 		passes = max(passes, int(min(byPositives, mostSteps/n, mostPasses/share)))
 	}
 	return passes
@@ -187,14 +102,14 @@ const (
 	defaultHoldout = 0.1
 )
 
-// stepScales are the step scales to try: the grid of TuneSteps, or two for a STAMP with adaptive
-// steps and held-out data, since data that are nearly separable want longer steps than others.
+// stepScales returns the step scales to try: the grid of TuneSteps, or with adaptive steps and
+// held-out data those of the algorithm.
 func (t *task) stepScales() []float64 {
 	switch {
 	case t.opt.TuneSteps && t.alg.online:
 		return []float64{0.1, 0.3, 1, 3}
-	case t.alg.Name == "stamp" && t.config.Steps == StepsAdaptive && t.config.Step == 0 && t.valid != nil:
-		return []float64{1, 3}
+	case t.alg.adaptive.scales != nil && t.config.Steps == StepsAdaptive && t.config.Step == 0 && t.valid != nil:
+		return t.alg.adaptive.scales
 	}
 	return []float64{1}
 }
@@ -207,18 +122,18 @@ func (t *task) stepScales() []float64 {
 // Errors: usage for options out of range or a measure of the wrong family, bad_input for data with
 // one class only, diverged when the step scale was far too large, and ctx's error when it ends.
 func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
-	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
+	r, err := opt.resolve()
 	if err != nil {
 		return nil, err
 	}
-	folds, err := foldsFor(data, alg, opt)
+	folds, err := r.foldsFor(data)
 	if err != nil {
 		return nil, err
 	}
 	if folds > 1 {
-		return crossFit(ctx, data, alg, opt, folds)
+		return crossFit(ctx, data, r, folds)
 	}
-	t, err := newTask(ctx, data, alg, opt)
+	t, err := newTask(ctx, data, r)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +141,7 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if t.best < 0 {
-		return nil, fmt.Errorf("classify: algorithm %s proposed no model", alg.Name)
+		return nil, fmt.Errorf("classify: algorithm %s proposed no model", r.alg.Name)
 	}
 	return t.finished(1), nil
 }

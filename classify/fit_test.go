@@ -41,7 +41,7 @@ func asData(t testing.TB, xs []Example) Data {
 // Every algorithm, for a measure of each family that it can train for: well above plain logistic's
 // starting point, twice the same.
 func TestFitEveryAlgorithm(t *testing.T) {
-	train, test := asData(t, stream(31, 4000)), asData(t, stream(32, 4000))
+	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, 4000))
 	ctx := context.Background()
 	for _, alg := range Algorithms() {
 		for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}, measure.Kappa{}, measure.Min{}} {
@@ -339,7 +339,8 @@ func TestTuneThresholdAdjacentScores(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	c, err := Compare(context.Background(), asData(t, stream(42, 3000)), CompareOptions{
+	rows := int64(testsize.Of(3000, 800))
+	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
 		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, Seed: 9,
 	})
@@ -349,8 +350,8 @@ func TestCompare(t *testing.T) {
 	if len(c.Cells) != 6 {
 		t.Fatalf("%d cells, want 6 (stamp not for qmean, spade not for f1)", len(c.Cells))
 	}
-	if c.Train.Rows() != 2100 || c.Test.Rows() != 900 {
-		t.Errorf("split %d/%d, want 2100/900", c.Train.Rows(), c.Test.Rows())
+	if c.Train.Rows() != rows*7/10 || c.Test.Rows() != rows*3/10 {
+		t.Errorf("split %d/%d of %d rows, want 7 to 3", c.Train.Rows(), c.Test.Rows(), rows)
 	}
 	for _, x := range c.Cells {
 		if len(x.Values) != 2 || x.Mean < 0.3 || x.Mean > 1 {

@@ -23,12 +23,9 @@ const (
 	mostFoldsFeatures = 1 << 17
 )
 
-// foldsFor is the number of folds of a fit, 1 without cross-fitting; see [Options.Folds].
-func foldsFor(data Data, alg *Algorithm, opt Options) (int, error) {
-	t := &task{alg: alg, opt: opt}
-	if err := t.checkOptions(); err != nil {
-		return 0, err
-	}
+// foldsFor returns the number of folds of a fit, 1 without cross-fitting; see [Options.Folds].
+func (r *resolved) foldsFor(data Data) (int, error) {
+	opt := &r.Options
 	c, err := data.Classes()
 	if err != nil {
 		return 0, err
@@ -44,8 +41,9 @@ func foldsFor(data Data, alg *Algorithm, opt Options) (int, error) {
 		return opt.Folds, nil
 	}
 	small := c.Positives < fewPositives && c.Rows() <= mostFoldsRows && data.Set.Info().Dim <= mostFoldsFeatures
-	free := opt.Holdout == 0 && !opt.NoHoldout && opt.Valid == nil && t.tunes()
-	if alg.Name != "stamp" || t.config.Steps != StepsAdaptive || !small || !free || min(c.Positives, c.Negatives) < 2 {
+	free := opt.Holdout == 0 && !opt.NoHoldout && opt.Valid == nil && r.tunes
+	adaptive := r.alg.adaptive.crossFits && r.learner.Steps == StepsAdaptive
+	if !adaptive || !small || !free || min(c.Positives, c.Negatives) < 2 {
 		return 1, nil
 	}
 	return int(min(defaultFolds, c.Positives, c.Negatives)), nil
@@ -130,8 +128,8 @@ func (p *pool) candidate(i int) (candidate, []Scored) {
 }
 
 // crossFit is [Fit] with folds.
-func crossFit(ctx context.Context, data Data, alg *Algorithm, opt Options, k int) (*Result, error) {
-	whole, err := newWhole(ctx, data, alg, opt)
+func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, error) {
+	whole, err := newWhole(ctx, data, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +142,8 @@ func crossFit(ctx context.Context, data Data, alg *Algorithm, opt Options, k int
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
 		group.Go(func() error {
-			t, err := run.fold(ctx, j, Data{f.Rest, data.Positive}, Data{f.Part, data.Positive})
+			t, err := run.fold(ctx, j, Data{Set: f.Rest, Positive: data.Positive},
+				Data{Set: f.Part, Positive: data.Positive})
 			if err != nil {
 				return fmt.Errorf("fold %d of %d: %w", j+1, k, err)
 			}
@@ -160,17 +159,17 @@ func crossFit(ctx context.Context, data Data, alg *Algorithm, opt Options, k int
 
 // newWhole is the task of all data: what they say on scales holds for every fold, and the choice is
 // made for their class ratio.
-func newWhole(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
-	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1, valid: &data, runBest: math.Inf(-1)}
-	t.result.Algorithm = alg.Name
-	if err := t.checkOptions(); err != nil {
-		return nil, err
+func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
+	t := &task{
+		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data, best: -1,
+		runBest: math.Inf(-1),
 	}
+	t.result.Algorithm = opt.alg.Name
 	var err error
 	if t.classes, err = data.Classes(); err != nil {
 		return nil, err
 	}
-	t.result.Train, t.negatives, t.tuned = t.classes, t.negativeWeight(), t.tunes()
+	t.result.Train, t.negatives = t.classes, t.negativeWeight()
 	if t.classes.Positives < minHoldoutPositives {
 		t.warn("there are only %d positives, fewer than %d: the choice of model and threshold is uncertain",
 			t.classes.Positives, minHoldoutPositives)
@@ -193,9 +192,9 @@ type crossFitting struct {
 func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task, error) {
 	o := c.whole.opt
 	o.Valid, o.Folds, o.Progress = &part, 1, c.progress.of(j)
-	o.Config.Scaling, o.Config.MeanSquare, o.Config.Dim = c.whole.config.Scaling, c.whole.config.MeanSquare,
-		c.whole.config.Dim
-	t, err := newTask(ctx, train, c.whole.alg, o)
+	learned := &c.whole.config
+	o.learner.Scaling, o.learner.MeanSquare, o.learner.Dim = learned.Scaling, learned.MeanSquare, learned.Dim
+	t, err := newTask(ctx, train, o)
 	if err != nil {
 		return nil, err
 	}

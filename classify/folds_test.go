@@ -31,7 +31,8 @@ func TestCrossFitByHand(t *testing.T) {
 		var pooled []Scored
 		chosen := got.History[got.Chosen]
 		for _, f := range folds {
-			m := trainedCandidate(t, Data{f.Rest, data.Positive}, Data{f.Part, data.Positive}, opt, got, chosen)
+			m := trainedCandidate(t, Data{Set: f.Rest, Positive: data.Positive},
+				Data{Set: f.Part, Positive: data.Positive}, opt, got, chosen)
 			if mean.Weights == nil {
 				mean.Weights = make([]float64, len(m.Weights))
 			}
@@ -39,7 +40,7 @@ func TestCrossFitByHand(t *testing.T) {
 				mean.Weights[i] += w / 3
 			}
 			mean.Intercept += m.Intercept / 3
-			part := Data{f.Part, data.Positive}
+			part := Data{Set: f.Part, Positive: data.Positive}
 			scores, err := part.scores(ctx, []*Linear{&m}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -74,12 +75,12 @@ func TestCrossFitByHand(t *testing.T) {
 // trainedCandidate trains on one fold alone and returns the candidate of the name and step scale.
 func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want Entry) Linear {
 	t.Helper()
-	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, false)
+	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
+	r, err := opt.resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
-	one, err := newTask(context.Background(), train, alg, opt)
+	one, err := newTask(context.Background(), train, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +170,11 @@ func TestFoldsFor(t *testing.T) {
 		},
 		{"too many", few, Options{Measure: f1, Folds: 5000}, 0, "want at most the"},
 	} {
-		alg, err := findAlgorithm(c.opt.Algorithm, c.opt.Measure, false)
-		if err != nil {
-			t.Fatal(err)
+		got := 0
+		r, err := c.opt.resolve()
+		if err == nil {
+			got, err = r.foldsFor(c.data)
 		}
-		got, err := foldsFor(c.data, alg, c.opt)
 		switch {
 		case c.err == "" && (err != nil || got != c.want):
 			t.Errorf("%s: %d folds, %v, want %d", c.name, got, err, c.want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 	"pgregory.net/rapid"
 )
@@ -132,7 +133,8 @@ func TestRestoreContinues(t *testing.T) {
 	xs := stream(3, 3000)
 	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {
-			for _, cut := range []int{0, 50, 199, 200, 777, 1500} {
+			cuts := []int{0, 50, 199, 200, 777, 1500}
+			for _, cut := range cuts[testsize.Of(0, 2):] {
 				a := build()
 				feed(t, a, xs[:cut])
 				state, err := a.MarshalBinary()
@@ -279,7 +281,7 @@ func TestRowForms(t *testing.T) {
 // The unit of a column does not matter: scaling columns by powers of two, which is exact in
 // floating point, changes no score at all.
 func TestUnitsDoNotMatter(t *testing.T) {
-	xs := stream(7, 3000)
+	xs := stream(7, testsize.Of(3000, 1500))
 	probe := stream(8, 50)
 	rapid.Check(t, func(rt *rapid.T) {
 		var exp [13]int

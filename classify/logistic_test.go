@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // gonumLBFGS minimises p by gonum's own arithmetic and line search: the oracle.
@@ -21,7 +22,7 @@ func gonumLBFGS(p optimize.Problem, start []float64, threshold float64) (*optimi
 func TestLBFGSOnLogisticRegression(t *testing.T) {
 	src := random.New(8, "lbfgs")
 	var ours, theirs int
-	for round := range 24 {
+	for round := range testsize.Of(24, 12) {
 		n, d := 60+src.IntN(300), 2+src.IntN(12)
 		stretch := math.Exp(4 * src.Float64())
 		weight := make([]float64, d)

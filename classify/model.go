@@ -8,7 +8,6 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
-	"github.com/noregret/noregret/loss"
 )
 
 // Model is a trained classifier with everything that later use needs: the weights, what the
@@ -140,7 +139,7 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			Train: modelClasses(r.Train), Holdout: modelClasses(r.Holdout),
 		},
 		Training: ModelTraining{
-			Passes: r.Passes, Folds: max(1, r.Folds), History: make([]Entry, len(r.History)),
+			Passes: r.Passes, Folds: max(1, r.Folds), History: finiteEntries(r.History),
 			Chosen: r.Chosen,
 		},
 		Warnings: append([]string{}, r.Warnings...),
@@ -154,22 +153,37 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 			m.Labels.Negatives = append(m.Labels.Negatives, l.Name)
 		}
 	}
-	m.Weights = SparseVector{Index: []uint32{}, Value: []float64{}}
-	for i, w := range r.Model.Weights {
+	var err error
+	if m.Weights, err = sparseWeights(r.Model.Weights); err != nil {
+		return nil, err
+	}
+	return m, m.Validate()
+}
+
+// sparseWeights lists the weights that are not zero. It refuses one that is not finite.
+func sparseWeights(weights []float64) (SparseVector, error) {
+	v := SparseVector{Index: []uint32{}, Value: []float64{}}
+	for i, w := range weights {
 		if w-w != 0 {
-			return nil, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i),
+			return v, noregret.Errorf(noregret.Diverged, fmt.Sprintf("feature %d", i),
 				"the weight is %v: diverged; lower the step scale", w)
 		}
 		if w != 0 {
-			m.Weights.Index = append(m.Weights.Index, uint32(i))
-			m.Weights.Value = append(m.Weights.Value, w)
+			v.Index = append(v.Index, uint32(i))
+			v.Value = append(v.Value, w)
 		}
 	}
-	for i, e := range r.History {
+	return v, nil
+}
+
+// finiteEntries copies a history with null in the place of values that are not finite.
+func finiteEntries(history []Entry) []Entry {
+	out := make([]Entry, len(history))
+	for i, e := range history {
 		e.Progressive, e.Level, e.Holdout = finite(e.Progressive), finite(e.Level), finite(e.Holdout)
-		m.Training.History[i] = e
+		out[i] = e
 	}
-	return m, m.Validate()
+	return out
 }
 
 // finite returns a copy of v, nil when there is no number in it.
@@ -229,11 +243,12 @@ func ParseSteps(name string) (Steps, error) {
 }
 
 func modelOptions(o Options) ModelOptions {
+	o = o.EnsureDefaults()
 	out := ModelOptions{
 		Seed: o.Seed, Passes: o.Passes, Folds: o.Folds, TuneSteps: o.TuneSteps, StepScale: o.Config.StepScale,
-		DualScale: o.DualScale, Reward: loss.Hinge{}.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
+		DualScale: o.DualScale, Reward: o.Config.Reward.Name(), Radius: o.Config.Radius, Lambda: o.Config.Lambda,
 		Intercept: !o.Config.NoIntercept, Scaled: !o.Unscaled, PriorPositives: o.PriorPositives,
-		LevelPositives: o.LevelPositives, FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
+		LevelPositives: levelNumber(o.LevelPositives), FirstEpoch: o.FirstEpoch, Growth: o.Growth, Patience: o.Patience,
 		AllowDegenerate: o.AllowDegenerate,
 		AllEpochs:       o.AllEpochs, Step: o.Config.Step, BiasFeature: o.Config.BiasFeature,
 		MaxWeight: o.Config.MaxExampleWeight,
@@ -244,26 +259,11 @@ func modelOptions(o Options) ModelOptions {
 	if a := int(o.Config.Averaging); a >= 0 && a < len(averagings) {
 		out.Averaging = averagings[a]
 	}
-	switch {
-	case o.Config.NoIntercept:
+	if o.Config.NoIntercept {
 		out.BiasFeature = 0
-	case out.BiasFeature == 0:
-		out.BiasFeature = 1
 	}
 	if r := int(o.Threshold); r >= 0 && r < len(thresholdRules) {
 		out.Threshold = thresholdRules[r]
-	}
-	if o.Config.Reward != nil {
-		out.Reward = o.Config.Reward.Name()
-	}
-	if out.StepScale == 0 {
-		out.StepScale = 1
-	}
-	if out.DualScale == 0 {
-		out.DualScale = 1
-	}
-	if out.Patience == 0 {
-		out.Patience = 5
 	}
 	if math.IsInf(out.Radius, 1) {
 		out.Radius = 0
@@ -284,14 +284,7 @@ func (m *Model) Dim() int { return m.Schema.Dim }
 // Linear returns the classifier itself. It takes memory for the features up to the last one with a
 // weight.
 func (m *Model) Linear() Linear {
-	l := Linear{Intercept: m.Intercept, Threshold: m.Threshold}
-	if n := len(m.Weights.Index); n > 0 {
-		l.Weights = make([]float64, int(m.Weights.Index[n-1])+1)
-	}
-	for j, i := range m.Weights.Index {
-		l.Weights[i] = m.Weights.Value[j]
-	}
-	return l
+	return ModelLinear{Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold}.linear()
 }
 
 // FeatureName is the name of feature i: its own, or the number that files write for it.
@@ -316,21 +309,11 @@ func (m *Model) NegativeName() string {
 
 // HoldoutValue is the measure on held-out data; ok is false when there were none or it was
 // undefined.
-func (m *Model) HoldoutValue() (value float64, ok bool) {
-	if v := m.Training.History[m.Training.Chosen].Holdout; v != nil {
+func (m *Model) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
+
+func (t ModelTraining) holdoutValue() (value float64, ok bool) {
+	if v := t.History[t.Chosen].Holdout; v != nil {
 		return *v, true
 	}
 	return 0, false
-}
-
-// CheckOptions checks what [Fit] checks of its options before it looks at data: that the algorithm
-// exists and can train for the measure, and that options are in range and do not exclude each
-// other. The error is of code usage.
-func CheckOptions(opt Options) error {
-	alg, err := findAlgorithm(opt.Algorithm, opt.Measure, opt.AllowDegenerate)
-	if err != nil {
-		return err
-	}
-	t := &task{alg: alg, opt: opt}
-	return t.checkOptions()
 }

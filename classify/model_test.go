@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // modelData is a small set with one useless feature (3), a constant one (2) and three labels.
@@ -177,8 +178,11 @@ func TestModelExtremeNumbers(t *testing.T) {
 func TestModelEveryByteCounts(t *testing.T) {
 	want := handMade()
 	text := written(t, want)
+	kinds := testsize.Of(3, 1) // of changes at a byte
 	for i := range text {
-		for _, c := range []byte{text[i] ^ 1, text[i] ^ 0x10, ' '} {
+		changes := []byte{text[i] ^ 1, text[i] ^ 0x10, ' '}
+		for k := range kinds {
+			c := changes[(i+k)%3]
 			changed := bytes.Clone(text)
 			changed[i] = c
 			m, err := ReadModel(bytes.NewReader(changed), "m.json")
@@ -190,7 +194,7 @@ func TestModelEveryByteCounts(t *testing.T) {
 			}
 		}
 	}
-	for n := range len(text) - 2 {
+	for n := 0; n < len(text)-2; n += testsize.Of(1, 7) {
 		if _, err := ReadModel(bytes.NewReader(text[:n]), "m.json"); err == nil {
 			t.Fatalf("the first %d of %d bytes were loaded", n, len(text))
 		}
@@ -207,9 +211,9 @@ func TestModelRefuses(t *testing.T) {
 		},
 		{
 			`"version": 1`, `"version": 7`,
-			`m.json: version: it is 7, this program reads version 1; train the model again or use the program that made it`,
+			`m.json: version: it is 7, this program reads versions 1 and 2; train the model again or use the program that made it`,
 		},
-		{`"version": 1`, `"version": 1.5`, `m.json: version: it is 1.5, this program reads version 1`},
+		{`"version": 1`, `"version": 1.5`, `m.json: version: it is 1.5, this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
 		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
@@ -228,7 +232,10 @@ func TestModelRefuses(t *testing.T) {
 			`"index":[0,3,4]`, `"index":[0,3,-4]`,
 			`m.json: weights.index[2]: must be an integer from 0 to 4294967295, not -4`,
 		},
-		{`"index":[0,3,4]`, `"index":[null,3,4]`, `m.json: weights.index[0]: must be an integer from 0 to 4294967295, not null`},
+		{
+			`"index":[0,3,4]`, `"index":[null,3,4]`,
+			`m.json: weights.index[0]: must be an integer from 0 to 4294967295, not null`,
+		},
 		{`,0.1]}`, `,0]}`, `m.json: weights.value[2]: the weight is 0, want a finite number that is not 0`},
 		{`,0.1]}`, `,1e400]}`, `m.json: weights.value[2]: must be a number in the range of float64, not 1e400`},
 		{`,0.1]}`, `,"NaN"]}`, `m.json: weights.value[2]: must be a number in the range of float64, not "NaN"`},

@@ -18,10 +18,12 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// The model file, version 1. docs/formats/model.md describes it; change both together.
+// The model file. Version 1 holds two classes, version 2 several classes or labels.
+// docs/formats/model.md describes both; change them together.
 const (
 	modelFormat  = "noregret-model"
 	modelVersion = 1
+	multiVersion = 2
 )
 
 // modelDoc is the JSON document, its fields in the order of the file.
@@ -44,7 +46,7 @@ type modelDoc struct {
 	Checksum  string          `json:"checksum"`
 }
 
-func (m *Model) doc() *modelDoc {
+func (m *Model) document() document {
 	return &modelDoc{
 		Format: modelFormat, Version: modelVersion, Measure: m.Measure, Algorithm: m.Algorithm, Labels: m.Labels,
 		Dim: m.Schema.Dim, Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold, Schema: m.Schema,
@@ -60,9 +62,24 @@ func (d *modelDoc) model() *Model {
 	}
 }
 
-// encode writes the document canonically: one top-level field per line, no other white space,
+// document is a model as JSON: its fields are in the order of the file, the checksum is last.
+type document interface {
+	// checksum is the field of the checksum.
+	checksum() *string
+	// dims are the dimension of the document and that of its schema.
+	dims() (dim, schema int)
+	classifier() Classifier
+}
+
+func (d *modelDoc) checksum() *string { return &d.Checksum }
+
+func (d *modelDoc) dims() (dim, schema int) { return d.Dim, d.Schema.Dim }
+
+func (d *modelDoc) classifier() Classifier { return d.model() }
+
+// encodeDocument writes a document canonically: one top-level field per line, no other white space,
 // numbers with the fewest digits that read back the same.
-func (d *modelDoc) encode() ([]byte, error) {
+func encodeDocument(d document) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -83,11 +100,13 @@ func (d *modelDoc) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// sum is the checksum of the document: that of its canonical form with an empty checksum.
-func (d *modelDoc) sum() (string, error) {
-	blank := *d
-	blank.Checksum = ""
-	b, err := blank.encode()
+// checksumOf is the checksum of a document: that of its canonical form with an empty checksum.
+func checksumOf(d document) (string, error) {
+	field := d.checksum()
+	given := *field
+	*field = ""
+	b, err := encodeDocument(d)
+	*field = given
 	if err != nil {
 		return "", err
 	}
@@ -95,18 +114,28 @@ func (d *modelDoc) sum() (string, error) {
 	return "sha256:" + hex.EncodeToString(h[:]), nil
 }
 
-// WriteModel writes the model as one JSON document. Equal models give equal bytes. It fails when
-// the model breaks a rule (see [Model.Validate]) or w does.
-func WriteModel(w io.Writer, m *Model) error {
+// Classifier is what a model file holds: a [*Model] of two classes or a [*MultiModel] of several
+// classes or labels.
+type Classifier interface {
+	// Validate checks the rules that a model file must keep.
+	Validate() error
+
+	document() document
+}
+
+// WriteModel writes a model as one JSON document. Equal models give equal bytes. It fails when the
+// model breaks a rule (see [Model.Validate]) or w does.
+func WriteModel(w io.Writer, m Classifier) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	d := m.doc()
-	var err error
-	if d.Checksum, err = d.sum(); err != nil {
+	d := m.document()
+	sum, err := checksumOf(d)
+	if err != nil {
 		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
 	}
-	b, err := d.encode()
+	*d.checksum() = sum
+	b, err := encodeDocument(d)
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, "model", "it cannot be written as JSON: %w", err)
 	}
@@ -114,8 +143,8 @@ func WriteModel(w io.Writer, m *Model) error {
 	return err
 }
 
-// SaveModel writes the model to a file, whole or not at all.
-func SaveModel(path string, m *Model) error {
+// SaveModel writes a model to a file, whole or not at all.
+func SaveModel(path string, m Classifier) error {
 	var b bytes.Buffer
 	if err := WriteModel(&b, m); err != nil {
 		return err
@@ -126,18 +155,44 @@ func SaveModel(path string, m *Model) error {
 	return nil
 }
 
-// ReadModel reads a model file. It refuses, with an error of code bad_input that says the name and
-// the JSON path, everything that it does not know: another format or version, unknown, repeated or
-// missing fields, a wrong checksum, an unknown measure or algorithm, indices that do not ascend or
-// exceed the dimension, numbers out of their range.
+// ReadModel reads a model of two classes. It refuses, with an error of code bad_input that says the
+// name and the JSON path, everything that it does not know: another format or version, unknown,
+// repeated or missing fields, a wrong checksum, an unknown measure or algorithm, indices that do
+// not ascend or exceed the dimension, numbers out of their range.
 func ReadModel(r io.Reader, name string) (*Model, error) {
+	c, err := ReadClassifier(r, name)
+	return asTwoClasses(c, name, err)
+}
+
+// LoadModel reads the model file of the given name; see [ReadModel]. A missing file is an error of
+// code not_found.
+func LoadModel(path string) (*Model, error) {
+	c, err := LoadClassifier(path)
+	return asTwoClasses(c, path, err)
+}
+
+func asTwoClasses(c Classifier, name string, err error) (*Model, error) {
+	if err != nil {
+		return nil, err
+	}
+	m, ok := c.(*Model)
+	if !ok {
+		return nil, noregret.BadInputf(name+": version", "it is %d, a model of several classes or labels; want one of "+
+			"two classes, version %d", multiVersion, modelVersion)
+	}
+	return m, nil
+}
+
+// ReadClassifier reads a model of two classes or of several classes or labels, as the file says; it
+// refuses what [ReadModel] refuses.
+func ReadClassifier(r io.Reader, name string) (Classifier, error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Internal, name, "read failed: %w", err)
 	}
-	m, err := decodeModel(raw)
+	c, err := decodeModel(raw)
 	if err == nil {
-		return m, nil
+		return c, nil
 	}
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok {
@@ -150,66 +205,71 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 	return nil, &noregret.Error{Code: noregret.BadInput, Place: place, Message: e.Message, Err: err}
 }
 
-// LoadModel reads the model file of the given name; see [ReadModel]. A missing file is an error of
-// code not_found.
-func LoadModel(path string) (*Model, error) {
+// LoadClassifier reads the model file of the given name; see [ReadClassifier]. A missing file is an
+// error of code not_found.
+func LoadClassifier(path string) (Classifier, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noregret.Errorf(noregret.NotFound, path, "there is no such file")
+		return nil, noregret.Errorf(noregret.NotFound, path, "no such file")
 	}
 	if err != nil {
 		return nil, noregret.BadInputf(path, "it cannot be opened: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	return ReadModel(f, path)
+	return ReadClassifier(f, path)
 }
 
-func decodeModel(raw []byte) (*Model, error) {
-	if err := checkHead(raw); err != nil {
-		return nil, err
-	}
-	var d modelDoc
-	if err := strictjson.Decode(raw, &d, strictjson.Rules{Required: true}); err != nil {
-		return nil, err
-	}
-	m := d.model()
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
-	if d.Dim != m.Schema.Dim {
-		return nil, noregret.BadInputf("dim", "it is %d, but schema.dim is %d", d.Dim, m.Schema.Dim)
-	}
-	want, err := d.sum()
+func decodeModel(raw []byte) (Classifier, error) {
+	version, err := checkHead(raw)
 	if err != nil {
 		return nil, err
 	}
-	if d.Checksum != want {
+	d := document(new(modelDoc))
+	if version == multiVersion {
+		d = new(multiDoc)
+	}
+	if err := strictjson.Decode(raw, d, strictjson.Rules{Required: true}); err != nil {
+		return nil, err
+	}
+	c := d.classifier()
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if dim, schema := d.dims(); dim != schema {
+		return nil, noregret.BadInputf("dim", "it is %d, but schema.dim is %d", dim, schema)
+	}
+	want, err := checksumOf(d)
+	if err != nil {
+		return nil, err
+	}
+	if *d.checksum() != want {
 		return nil, noregret.BadInputf("checksum", "it does not match the content: the file was damaged or edited")
 	}
-	return m, nil
+	return c, nil
 }
 
 // checkHead looks at format and version before all else: a newer file has fields that are not known
-// here.
-func checkHead(raw []byte) error {
+// here. It returns the version.
+func checkHead(raw []byte) (version int, err error) {
 	var head struct {
 		Format  *string         `json:"format"`
 		Version json.RawMessage `json:"version"`
 	}
-	err := json.Unmarshal(raw, &head)
+	err = json.Unmarshal(raw, &head)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return noregret.BadInputf("", "it is no JSON document: byte %d: %w", bad.Offset, err)
+		return 0, noregret.BadInputf("", "it is no JSON document: byte %d: %w", bad.Offset, err)
 	}
 	switch {
 	case head.Format == nil || *head.Format != modelFormat:
-		return noregret.BadInputf("format", "it is no noregret model: want %q", modelFormat)
+		return 0, noregret.BadInputf("format", "it is no noregret model: want %q", modelFormat)
 	case len(head.Version) == 0:
-		return noregret.BadInputf("version", "the field is missing")
+		return 0, noregret.BadInputf("version", "the field is missing")
 	}
-	if v, err := strconv.Atoi(string(head.Version)); err != nil || v != modelVersion {
-		return noregret.BadInputf("version", "it is %s, this program reads version %d; train the model again or use "+
-			"the "+
-			"program that made it", head.Version[:min(len(head.Version), 40)], modelVersion)
+	version, err = strconv.Atoi(string(head.Version))
+	if err != nil || version != modelVersion && version != multiVersion {
+		return 0, noregret.BadInputf("version", "it is %s, this program reads versions %d and %d; train the model "+
+			"again "+
+			"or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion, multiVersion)
 	}
-	return nil
+	return version, nil
 }

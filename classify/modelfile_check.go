@@ -3,12 +3,15 @@ package classify
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -28,8 +31,12 @@ func (m *Model) Validate() error {
 		return noregret.BadInputf("", "%w", err) // it says "schema" itself
 	}
 	for _, check := range []func() error{
-		m.checkLabels, m.checkNames, m.checkVectors, m.checkOptions, m.checkData,
-		m.checkTraining,
+		m.checkLabels,
+		func() error { return checkNames(m.Schema) },
+		m.checkVectors,
+		m.Options.check,
+		m.checkData,
+		m.Training.check,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -43,12 +50,20 @@ func (m *Model) checkLabels() error {
 	if len(all) < 2 {
 		return noregret.BadInputf("labels.negatives", "it is empty, want at least one label")
 	}
+	return checkLabelNames(all, func(i int) string {
+		if i == 0 {
+			return "labels.positive"
+		}
+		return fmt.Sprintf("labels.negatives[%d]", i-1)
+	})
+}
+
+// checkLabelNames refuses labels that are empty, repeated or would not survive being written as
+// JSON. path is the JSON path of label i.
+func checkLabelNames(all []string, path func(i int) string) error {
 	seen := map[string]bool{}
 	for i, l := range all {
-		path := "labels.positive"
-		if i > 0 {
-			path = fmt.Sprintf("labels.negatives[%d]", i-1)
-		}
+		path := path(i)
 		switch {
 		case l == "":
 			return noregret.BadInputf(path, "the label is empty")
@@ -63,14 +78,14 @@ func (m *Model) checkLabels() error {
 }
 
 // checkNames refuses names that would not survive being written as JSON.
-func (m *Model) checkNames() error {
-	for i, f := range m.Schema.Features {
+func checkNames(s *dataset.Schema) error {
+	for i, f := range s.Features {
 		if !utf8.ValidString(f) {
 			return noregret.BadInputf(fmt.Sprintf("schema.features[%d]", i),
 				"the name %q is not valid UTF-8, which a model file cannot hold", f)
 		}
 	}
-	for i, c := range m.Schema.Columns {
+	for i, c := range s.Columns {
 		if !utf8.ValidString(c.Name) {
 			return noregret.BadInputf(fmt.Sprintf("schema.columns[%d].name", i),
 				"the name %q is not valid UTF-8, which a model file cannot hold", c.Name)
@@ -80,29 +95,40 @@ func (m *Model) checkNames() error {
 }
 
 func (m *Model) checkVectors() error {
-	if err := m.checkIndex("weights", m.Weights.Index, m.Weights.Value); err != nil {
+	if err := checkModelLinear("", m.Schema.Dim, m.Weights, m.Intercept, m.Threshold); err != nil {
 		return err
 	}
-	for i, v := range m.Weights.Value {
+	return m.Scaling.check(m.Schema.Dim)
+}
+
+// checkModelLinear checks the numbers of a linear model whose fields have the given prefix to their
+// JSON path.
+func checkModelLinear(prefix string, dim int, weights SparseVector, intercept, threshold float64) error {
+	if err := checkIndex(prefix+"weights", dim, weights.Index, weights.Value); err != nil {
+		return err
+	}
+	for i, v := range weights.Value {
 		if v == 0 || v-v != 0 {
-			return noregret.BadInputf(fmt.Sprintf("weights.value[%d]", i),
-				"the weight is %v, want a finite number that is not 0",
-				v)
+			return noregret.BadInputf(fmt.Sprintf("%sweights.value[%d]", prefix, i),
+				"the weight is %v, want a finite number that is not 0", v)
 		}
 	}
 	for _, n := range []struct {
-		path string
+		name string
 		v    float64
-	}{{"intercept", m.Intercept}, {"threshold", m.Threshold}} {
+	}{{"intercept", intercept}, {"threshold", threshold}} {
 		if n.v-n.v != 0 {
-			return noregret.BadInputf(n.path, "it is %v, want a finite number", n.v)
+			return noregret.BadInputf(prefix+n.name, "it is %v, want a finite number", n.v)
 		}
 	}
-	s := m.Scaling
+	return nil
+}
+
+func (s *ModelScaling) check(dim int) error {
 	if s == nil {
 		return nil
 	}
-	if err := m.checkIndex("scaling", s.Index, s.Center, s.Inverse); err != nil {
+	if err := checkIndex("scaling", dim, s.Index, s.Center, s.Inverse); err != nil {
 		return err
 	}
 	for i := range s.Index {
@@ -116,7 +142,7 @@ func (m *Model) checkVectors() error {
 
 // checkIndex checks that indices ascend below the dimension and that there is one value of each
 // kind for each.
-func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) error {
+func checkIndex(path string, dim int, index []uint32, values ...[]float64) error {
 	for _, v := range values {
 		if len(v) != len(index) {
 			return noregret.BadInputf(path, "%d indices and %d values, want as many of each", len(index), len(v))
@@ -124,8 +150,8 @@ func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) err
 	}
 	for j, i := range index {
 		at := fmt.Sprintf("%s.index[%d]", path, j)
-		if int64(i) >= int64(m.Schema.Dim) {
-			return noregret.BadInputf(at, "the index is %d, want one below the dimension %d", i, m.Schema.Dim)
+		if int64(i) >= int64(dim) {
+			return noregret.BadInputf(at, "the index is %d, want one below the dimension %d", i, dim)
 		}
 		if j > 0 && i <= index[j-1] {
 			return noregret.BadInputf(at, "the index is %d after %d, want them ascending without repeats", i,
@@ -135,8 +161,7 @@ func (m *Model) checkIndex(path string, index []uint32, values ...[]float64) err
 	return nil
 }
 
-func (m *Model) checkOptions() error {
-	o := m.Options
+func (o ModelOptions) check() error {
 	if _, err := ParseThresholdRule(o.Threshold); err != nil {
 		return noregret.BadInputf("options.threshold", "%w", err)
 	}
@@ -162,30 +187,23 @@ func (m *Model) checkOptions() error {
 	if h := o.Holdout; h != nil && !(*h >= 0 && *h < 1) {
 		return noregret.BadInputf("options.holdout", "%v, want null or a share in [0, 1)", *h)
 	}
-	for _, n := range []struct {
-		name     string
-		v        float64
-		positive bool
-	}{
-		{"passes", float64(o.Passes), false},
-		{"folds", float64(o.Folds), false},
-		{"step_scale", o.StepScale, true},
-		{"dual_scale", o.DualScale, true},
-		{"radius", o.Radius, false},
-		{"lambda", o.Lambda, false},
-		{"prior_positives", o.PriorPositives, false},
-		{"first_epoch", float64(o.FirstEpoch), false},
-		{"growth", o.Growth, false},
-		{"patience", float64(o.Patience), true},
-		{"step", o.Step, false},
-		{"max_example_weight", o.MaxWeight, false},
-	} {
-		if !(n.v >= 0) || math.IsInf(n.v, 1) || n.positive && n.v == 0 {
-			want := "at least 0"
-			if n.positive {
-				want = "above 0"
-			}
-			return noregret.BadInputf("options."+n.name, "%v, want a finite number %s", n.v, want)
+	for i, v := 0, reflect.ValueOf(o); i < v.NumField(); i++ {
+		name := strictjson.Name(v.Type().Field(i))
+		s, known := settingOf(name)
+		if !known || s.ok == nil {
+			continue
+		}
+		var x float64
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Int:
+			x = float64(f.Int())
+		case reflect.Float64:
+			x = f.Float()
+		default:
+			continue
+		}
+		if !s.ok(x) {
+			return noregret.BadInputf("options."+name, "%v, want %s", x, s.Want)
 		}
 	}
 	return nil
@@ -206,13 +224,7 @@ func isDigest(s string) bool {
 
 func (m *Model) checkData() error {
 	d := m.Data
-	if d.Digest != "" && !isDigest(d.Digest) {
-		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
-	}
-	for _, n := range []struct {
-		name string
-		v    float64
-	}{
+	return checkCounts(d.Digest, []countField{
 		{"rows", float64(d.Rows)},
 		{"nonzeros", float64(d.NonZeros)},
 		{"bad_lines", float64(d.BadLines)},
@@ -224,7 +236,21 @@ func (m *Model) checkData() error {
 		{"holdout.negatives", float64(d.Holdout.Negatives)},
 		{"holdout.positive_weight", d.Holdout.PositiveWeight},
 		{"holdout.negative_weight", d.Holdout.NegativeWeight},
-	} {
+	})
+}
+
+// countField is a count or a sum of weights in data, by its JSON path there.
+type countField struct {
+	name string
+	v    float64
+}
+
+// checkCounts checks the digest and the counts of the data of a model.
+func checkCounts(digest string, counts []countField) error {
+	if digest != "" && !isDigest(digest) {
+		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", digest)
+	}
+	for _, n := range counts {
 		if !(n.v >= 0) || math.IsInf(n.v, 1) {
 			return noregret.BadInputf("data."+n.name, "%v, want a finite number at least 0", n.v)
 		}
@@ -232,8 +258,7 @@ func (m *Model) checkData() error {
 	return nil
 }
 
-func (m *Model) checkTraining() error {
-	t := m.Training
+func (t ModelTraining) check() error {
 	if t.Passes < 0 {
 		return noregret.BadInputf("training.passes", "%d, want at least 0", t.Passes)
 	}

@@ -132,9 +132,11 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 		return opt, err
 	}
 	opt.Config = cfg
-	if opt.DualScale == 0 {
-		opt.DualScale = 1
+	dual := Options{DualScale: opt.DualScale}.EnsureDefaults()
+	if err := dual.checkRanges(); err != nil {
+		return opt, err
 	}
+	opt.DualScale = dual.DualScale
 	if opt.EpsExponent == 0 {
 		opt.EpsExponent = 0.5
 	}
@@ -146,8 +148,6 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 			"or macro_recall")
 	case opt.Positives != 0:
 		return opt, usage("share of positives is %v, but there are classes: give their shares, or none", opt.Positives)
-	case !(opt.DualScale > 0) || math.IsInf(opt.DualScale, 0):
-		return opt, usage("dual scale is %v, want a finite number > 0 (to hold the dual still, fix it)", opt.DualScale)
 	case !(opt.DualStep >= 0) || math.IsInf(opt.DualStep, 0):
 		return opt, usage("dual step is %v, want a finite number ≥ 0 (0 is the default)", opt.DualStep)
 	case !(opt.EpsExponent > 0 && opt.EpsExponent < 1):

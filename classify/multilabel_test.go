@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // labelRows draws examples of L labels of shares .3, .15, .05, ... each shifting its own features.
@@ -244,7 +245,8 @@ func TestMicroModelStepIsDenseForm(t *testing.T) {
 // measure, and Choose's value is that on the examples it was given.
 func TestMultilabelChoose(t *testing.T) {
 	const labels = 4
-	train, valid, test := labelRows(5, 40_000, labels), labelRows(6, 8000, labels), labelRows(7, 20_000, labels)
+	train, valid, test := labelRows(5, testsize.Of(40_000, 10_000), labels), labelRows(6, 8000, labels),
+		labelRows(7, testsize.Of(20_000, 8000), labels)
 	f1 := measure.FBeta{B: 1}
 	for _, average := range []LabelAverage{MacroAverage, MicroAverage} {
 		s := newLabels(t, MultilabelConfig{STAMPConfig: STAMPConfig{Measure: f1}, Labels: labels, Average: average})

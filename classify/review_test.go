@@ -305,8 +305,8 @@ func TestDataIsChecked(t *testing.T) {
 	good := asData(t, stream(56, 100))
 	m := Linear{Weights: make([]float64, 13)}
 	for name, d := range map[string]Data{
-		"no set": {}, "no such label": {good.Set, 7},
-		"negative label": {good.Set, -1},
+		"no set": {}, "no such label": {Set: good.Set, Positive: 7},
+		"negative label": {Set: good.Set, Positive: -1},
 	} {
 		if _, err := Evaluate(ctx, d, &m); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("Evaluate, %s: %v", name, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/oco"
 )
 
@@ -114,7 +115,7 @@ func TestManyRestoreContinues(t *testing.T) {
 			want := mustMarshal(t, whole)
 			a, learn := fresh()
 			for i := range rows {
-				if i%11 == 0 {
+				if i%testsize.Of(11, 55) == 0 {
 					b, observe := fresh()
 					for j := range others[:3*(i%100)] {
 						if err := observe(others[j], otherClasses[j]); err != nil {

@@ -82,12 +82,11 @@ func NewSPADE(opt SPADEConfig) (*SPADE, error) {
 	if err := measure.Trainable(opt.Measure); err != nil {
 		return nil, err
 	}
-	if opt.DualScale == 0 {
-		opt.DualScale = 1
+	dual := Options{DualScale: opt.DualScale}.EnsureDefaults()
+	if err := dual.checkRanges(); err != nil {
+		return nil, err
 	}
-	if !(opt.DualScale > 0) || math.IsInf(opt.DualScale, 0) {
-		return nil, usage("dual scale is %v, want a finite number > 0 (to hold the dual still, fix it)", opt.DualScale)
-	}
+	opt.DualScale = dual.DualScale
 	if !(opt.DualStep >= 0) || math.IsInf(opt.DualStep, 0) {
 		return nil, usage("dual step is %v, want a finite number ≥ 0 (0 is the default)", opt.DualStep)
 	}

@@ -102,18 +102,15 @@ func NewSTAMP(opt STAMPConfig) (*STAMP, error) {
 	if opt.MinPositives == 0 {
 		opt.MinPositives = 5
 	}
+	if err := (Options{
+		FirstEpoch: opt.FirstEpoch, Growth: opt.Growth, PriorPositives: opt.PriorPositives,
+		LevelPositives: &opt.LevelPositives,
+	}).EnsureDefaults().checkRanges(); err != nil {
+		return nil, err
+	}
 	switch {
-	case opt.FirstEpoch < 0:
-		return nil, usage("first epoch is %d examples, want at least 1 (0 is the default)", opt.FirstEpoch)
-	case !(opt.Growth >= 1) || math.IsInf(opt.Growth, 0):
-		return nil, usage("growth of the epochs is %v, want a finite number ≥ 1", opt.Growth)
-	case opt.LevelPositives < 0:
-		return nil, usage("number of positives that end a level stage is %d, want at least 1 (0 is never)",
-			opt.LevelPositives)
 	case opt.MinPositives < 1:
 		return nil, usage("smallest number of positives in a level stage is %d, want at least 1", opt.MinPositives)
-	case !(opt.PriorPositives >= 0 && opt.PriorPositives < 1):
-		return nil, usage("prior share of positives is %v, want a number in (0, 1)", opt.PriorPositives)
 	case !(opt.WarmStart >= 0 && opt.WarmStart <= 1):
 		return nil, usage("starting level is %v, want a number in [0, 1]", opt.WarmStart)
 	}

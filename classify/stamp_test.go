@@ -57,10 +57,10 @@ func TestDefaultSteps(t *testing.T) {
 		scales []float64
 	}{
 		{Options{Measure: f1}, StepsAdaptive, []float64{1, 3}},
-		{Options{Measure: f1, LevelPositives: 5}, StepsAdaptive, []float64{1, 3}},
-		{Options{Measure: f1, LevelPositives: -1, Config: Config{Steps: StepsSqrt}}, StepsSqrt, []float64{1}},
+		{Options{Measure: f1, LevelPositives: new(5)}, StepsAdaptive, []float64{1, 3}},
+		{Options{Measure: f1, LevelPositives: new(0), Config: Config{Steps: StepsSqrt}}, StepsSqrt, []float64{1}},
 		{Options{Measure: f1, TuneSteps: true}, StepsAdaptive, []float64{0.1, 0.3, 1, 3}},
-		{Options{Measure: f1, Config: Config{Radius: 5}, LevelPositives: 5}, StepsSqrt, []float64{1}},
+		{Options{Measure: f1, Config: Config{Radius: 5}, LevelPositives: new(5)}, StepsSqrt, []float64{1}},
 		{Options{Measure: f1, Config: Config{Step: 0.1, Steps: StepsAdaptive}}, StepsAdaptive, []float64{1}},
 	} {
 		tc.opt.AllEpochs = true
@@ -76,7 +76,7 @@ func TestDefaultSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) ||
-			m.Options.LevelPositives != tc.opt.LevelPositives {
+			m.Options.LevelPositives != levelNumber(tc.opt.LevelPositives) {
 			t.Errorf("%+v: the model file has %+v", tc.opt, m.Options)
 		}
 	}
@@ -84,7 +84,7 @@ func TestDefaultSteps(t *testing.T) {
 	for _, level := range []int{-1, 0, 5} {
 		r,
 			err := Fit(t.Context(), train, Options{
-			Measure: f1, LevelPositives: level, Growth: 1.1, FirstEpoch: 2000,
+			Measure: f1, LevelPositives: levelOf(level), Growth: 1.1, FirstEpoch: 2000,
 			AllEpochs: true, Config: Config{Steps: StepsSqrt},
 		})
 		if err != nil {
@@ -103,7 +103,7 @@ func TestDefaultSteps(t *testing.T) {
 		t.Errorf("a batch algorithm with steps: %v", err)
 	}
 	if _,
-		err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: -2}); noregret.CodeOf(
+		err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: new(-2)}); noregret.CodeOf(
 		err) != noregret.Usage {
 		t.Errorf("level positives of -2: %v", err)
 	}

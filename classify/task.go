@@ -13,7 +13,7 @@ import (
 // task is one run of Fit: the data, what is known of them, and the best candidate so far.
 type task struct {
 	ctx     context.Context
-	opt     Options
+	opt     resolved
 	alg     *Algorithm
 	train   Data
 	classes Classes
@@ -36,12 +36,9 @@ type task struct {
 	result    Result
 }
 
-func newTask(ctx context.Context, data Data, alg *Algorithm, opt Options) (*task, error) {
-	t := &task{ctx: ctx, opt: opt, alg: alg, train: data, best: -1}
-	t.result.Algorithm = alg.Name
-	if err := t.checkOptions(); err != nil {
-		return nil, err
-	}
+func newTask(ctx context.Context, data Data, opt resolved) (*task, error) {
+	t := &task{ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, best: -1}
+	t.result.Algorithm = opt.alg.Name
 	all, err := data.Classes()
 	if err != nil {
 		return nil, err
@@ -81,85 +78,15 @@ func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
 	return m.Coefficients(t.theta())
 }
 
-func (t *task) checkOptions() error {
-	o := t.opt
-	switch {
-	case o.Passes < 0:
-		return usage("passes is %d, want at least 1 (0 is the default)", o.Passes)
-	case !(o.Holdout >= 0 && o.Holdout < 1):
-		return usage("holdout is %v, want a share in (0, 1) (0 is the default)", o.Holdout)
-	case o.Holdout > 0 && o.NoHoldout:
-		return usage("a holdout of %v and no holdout exclude each other", o.Holdout)
-	case o.Valid != nil && (o.Holdout > 0 || o.NoHoldout):
-		return usage("held-out data given apart exclude the other holdout options")
-	case o.NoHoldout && o.Threshold == ThresholdTuned:
-		return usage("tuning the threshold needs held-out data")
-	case o.NoHoldout && o.TuneSteps:
-		return usage("choosing the step scale needs held-out data")
-	case o.Folds < 0:
-		return usage("folds is %d, want at least 1 (0 is the default)", o.Folds)
-	case o.Folds > 1 && (o.Holdout > 0 || o.NoHoldout || o.Valid != nil):
-		return usage("%d folds and another rule on what to hold out exclude each other", o.Folds)
-	case o.Folds > 1 && !t.judges():
-		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on "+
-			"held-out data", t.alg.Name)
-	case o.NoHoldout && t.alg.needsHoldout:
-		return usage("algorithm %s needs held-out data", t.alg.Name)
-	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
-		return usage("threshold rule is %d, want the default, zero or tuned", o.Threshold)
-	case !(o.PriorPositives >= 0 && o.PriorPositives < 1):
-		return usage("prior share of positives is %v, want a number in (0, 1)", o.PriorPositives)
-	case o.TuneSteps && o.Config.Step > 0:
-		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
-	case o.FirstEpoch < 0:
-		return usage("first epoch is %d examples, want at least 1 (0 is the default)", o.FirstEpoch)
-	case o.Growth != 0 && !(o.Growth >= 1) || math.IsInf(o.Growth, 0):
-		return usage("growth of the epochs is %v, want a finite number ≥ 1 (0 is the default)", o.Growth)
-	case !(o.DualScale >= 0) || math.IsInf(o.DualScale, 0):
-		return usage("dual scale is %v, want a finite number > 0 (0 is the default)", o.DualScale)
-	case o.LevelPositives < -1:
-		return usage("number of positives that end a level stage is %d, want at least 1 (0 is the default, -1 never)",
-			o.LevelPositives)
-	case o.Config.Steps != StepsDefault && !t.alg.online:
-		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and "+
-			"cost-search", t.alg.Name)
-	case o.Patience < 0:
-		return usage("patience is %d passes, want at least 1 (0 is the default)", o.Patience)
-	}
-	if t.opt.Patience == 0 {
-		t.opt.Patience = 5
-	}
-	cfg, err := o.Config.withDefaults()
-	if err != nil {
-		return err
-	}
-	t.config = o.Config
-	t.config.Steps = DefaultSteps(t.alg.Name, o.Config)
-	t.config.StepScale, t.config.Reward, t.config.BiasFeature = cfg.StepScale, cfg.Reward, cfg.BiasFeature
-	return nil
-}
-
-// tunes reports whether the threshold is tuned.
-func (t *task) tunes() bool {
-	return t.opt.Threshold == ThresholdTuned || (t.opt.Threshold == ThresholdDefault && t.alg.TunesThreshold &&
-		!t.opt.NoHoldout)
-}
-
-// judges reports whether the algorithm holds anything out by itself.
-func (t *task) judges() bool {
-	return t.tunes() || t.opt.TuneSteps || t.alg.needsHoldout || t.alg.selects
-}
-
 // split takes the held-out part off the data where there is to be one.
 func (t *task) split(all Classes) error {
-	t.tuned = t.tunes()
 	if t.opt.Valid != nil {
 		c, err := t.opt.Valid.Classes()
 		t.valid, t.result.Holdout = t.opt.Valid, c
 		return err
 	}
 	share := t.opt.Holdout
-	wanted := share > 0 || t.judges()
+	wanted := share > 0 || t.opt.judges
 	if t.opt.NoHoldout || !wanted {
 		if t.alg.selects {
 			t.warn("nothing is held out: the last of %s's models is returned with threshold 0, which at rare "+

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // Options are what [New] makes a client of.
@@ -156,9 +156,9 @@ func refusal(resp *http.Response) error {
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 && n < 60 {
 		e.after = time.Duration(n) * time.Second
 	}
-	var p experiment.Problem
+	var p policy.Problem
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
-		p = experiment.Problem{
+		p = policy.Problem{
 			Code:   string(noregret.Internal),
 			Detail: fmt.Sprintf("the service answered %s", resp.Status),
 		}
@@ -200,15 +200,15 @@ func (c *Client) json(ctx context.Context, q call, in, out any) error {
 
 func pathOf(name, rest string) string { return "/v1/experiments/" + url.PathEscape(name) + rest }
 
-// Decide asks for an arm for each unit ([experiment.CheckUnit]).
-func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]experiment.Decided, error) {
+// Decide asks for an arm for each unit ([policy.CheckUnit]).
+func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]policy.Decision, error) {
 	for i, u := range units {
-		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return nil, err
 		}
 	}
 	var out struct {
-		Decisions []experiment.Decided `json:"decisions"`
+		Decisions []policy.Decision `json:"decisions"`
 	}
 	err := c.json(ctx, call{method: "POST", path: pathOf(name, "/decide"), repeat: true},
 		map[string]any{"units": units}, &out)
@@ -219,18 +219,18 @@ func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]ex
 }
 
 // Exposures reports that the units of tokens saw what was decided. A nil error means that it is
-// durable; the fates say what each item counted for.
-func (c *Client) Exposures(ctx context.Context, items ...experiment.Reported) (experiment.Fates, error) {
+// durable; the result says what each item counted for.
+func (c *Client) Exposures(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
 	return c.report(ctx, "/v1/exposures", items)
 }
 
-// Feedback reports metrics of the units of tokens. A nil error means that it is durable; the fates
+// Feedback reports metrics of the units of tokens. A nil error means that it is durable; the result
 // say what each item counted for.
-func (c *Client) Feedback(ctx context.Context, items ...experiment.Reported) (experiment.Fates, error) {
+func (c *Client) Feedback(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
 	return c.report(ctx, "/v1/feedback", items)
 }
 
-func (c *Client) report(ctx context.Context, path string, items []experiment.Reported) (out experiment.Fates,
+func (c *Client) report(ctx context.Context, path string, items []policy.FeedbackItem) (out policy.FeedbackResult,
 	err error,
 ) {
 	err = c.json(ctx, call{method: "POST", path: path, repeat: true}, map[string]any{"items": items}, &out)
@@ -238,14 +238,14 @@ func (c *Client) report(ctx context.Context, path string, items []experiment.Rep
 }
 
 // Aggregate reports sums. Sent again with the same source and sequence number it counts once.
-func (c *Client) Aggregate(ctx context.Context, a experiment.AggregateEvent) (out experiment.Fates, err error) {
+func (c *Client) Aggregate(ctx context.Context, a policy.Aggregate) (out policy.FeedbackResult, err error) {
 	err = c.json(ctx, call{method: "POST", path: "/v1/aggregates", repeat: true}, a, &out)
 	return out, err
 }
 
 // Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for
 // a change, and returns nil if there is none.
-func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Duration) (*experiment.Policy, error) {
+func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Duration) (*policy.Policy, error) {
 	q := call{method: "GET", path: pathOf(name, "/policy"), repeat: true, long: wait > 0}
 	if digest != "" {
 		q.tag, q.path = `"`+digest+`"`, q.path+"?wait="+wait.String()
@@ -265,41 +265,41 @@ func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Dura
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Internal, c.base, "the answer broke off: %w", err)
 	}
-	return experiment.ParsePolicy(b)
+	return policy.Parse(b)
 }
 
 // Apply creates an experiment or changes it: text is a definition, YAML or JSON, of that name.
-func (c *Client) Apply(ctx context.Context, name string, text []byte) (out experiment.Applied, err error) {
+func (c *Client) Apply(ctx context.Context, name string, text []byte) (out policy.Applied, err error) {
 	err = c.json(ctx, call{method: "PUT", path: pathOf(name, ""), body: text, media: "application/yaml"}, nil, &out)
 	return out, err
 }
 
 // Experiments lists the experiments.
-func (c *Client) Experiments(ctx context.Context) ([]experiment.Summary, error) {
+func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
 	var out struct {
-		Experiments []experiment.Summary `json:"experiments"`
+		Experiments []policy.Summary `json:"experiments"`
 	}
 	err := c.json(ctx, call{method: "GET", path: "/v1/experiments", repeat: true}, nil, &out)
 	return out.Experiments, err
 }
 
 // Report fetches an experiment's report.
-func (c *Client) Report(ctx context.Context, name string) (*experiment.Report, error) {
-	var out experiment.Report
+func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error) {
+	var out policy.Report
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report"), repeat: true}, nil, &out)
 	return &out, err
 }
 
 // Explain asks why a decision was what it was.
-func (c *Client) Explain(ctx context.Context, name, token string) (*experiment.Explanation, error) {
-	var out experiment.Explanation
+func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
+	var out policy.Explanation
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true},
 		nil, &out)
 	return &out, err
 }
 
 // Change pauses, resumes or rolls back an experiment: what is "pause", "resume" or "rollback".
-func (c *Client) Change(ctx context.Context, name, what, reason string) (out experiment.Summary, err error) {
+func (c *Client) Change(ctx context.Context, name, what, reason string) (out policy.Summary, err error) {
 	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/"+what)}, map[string]string{"reason": reason}, &out)
 	return out, err
 }
@@ -310,13 +310,13 @@ func (c *Client) Delete(ctx context.Context, name string) error {
 }
 
 // State is the service's position in the log, and the digest of its state.
-func (c *Client) State(ctx context.Context) (out experiment.StateName, err error) {
+func (c *Client) State(ctx context.Context) (out policy.StateName, err error) {
 	err = c.json(ctx, call{method: "GET", path: "/v1/state", repeat: true}, nil, &out)
 	return out, err
 }
 
 // Snapshot is the state from which the most of the service's log can be folded again: nil where all
-// events are there. [experiment.State.UnmarshalBinary] reads it.
+// events are there. UnmarshalBinary of experiment.State reads it.
 func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	resp, err := c.send(ctx, call{method: "GET", path: "/v1/snapshot", repeat: true, long: true})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {

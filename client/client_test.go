@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestCalls uses every call once.
@@ -25,11 +26,11 @@ func TestCalls(t *testing.T) {
 	if err != nil || len(ds) != 2 || ds[1].Unit != "bob" {
 		t.Fatalf("%+v %v", ds, err)
 	}
-	if f, err := c.Exposures(ctx, experiment.Reported{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
+	if f, err := c.Exposures(ctx, policy.FeedbackItem{Token: ds[0].Token}); err != nil || f.Accepted != 1 {
 		t.Errorf("%+v %v", f, err)
 	}
 	if f,
-		err := c.Feedback(ctx, experiment.Reported{
+		err := c.Feedback(ctx, policy.FeedbackItem{
 		Token:   ds[0].Token,
 		Metrics: map[string]float64{"x": 1},
 	}); err != nil || f.Accepted != 1 {
@@ -50,7 +51,7 @@ func TestCalls(t *testing.T) {
 	if list, err := c.Experiments(ctx); err != nil || len(list) != 1 || list[0].Name != "toy" {
 		t.Errorf("%+v %v", list, err)
 	}
-	if r, err := c.Report(ctx, "toy"); err != nil || r.State != experiment.RolledBack || r.Feedback.Accepted != 1 {
+	if r, err := c.Report(ctx, "toy"); err != nil || r.State != policy.RolledBack || r.Feedback.Accepted != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
 	want, err := s.State()
@@ -127,12 +128,12 @@ func TestReporter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var total experiment.Fates
+	var total policy.FeedbackResult
 	batches := 0
 	r,
 		err := s.client.NewReporter(client.ReporterOptions{
 		Batch: 50, Every: time.Hour, Queue: 10,
-		Done: func(_ bool, _ []experiment.Reported, f experiment.Fates, err error) {
+		Done: func(_ bool, _ []policy.FeedbackItem, f policy.FeedbackResult, err error) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -180,20 +181,26 @@ func TestReporterHoldsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := s.count.Load()
 	s.refuse.Store(1 << 40)
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	n := 0
-	for ; ctx.Err() == nil; n++ {
-		if err = r.Exposure(ctx, "x"); err != nil {
-			break
-		}
+	if err := r.Exposure(context.Background(), "x"); err != nil {
+		t.Fatal(err)
 	}
-	if err == nil || n > 4 {
-		t.Errorf("%d items were taken, %v", n, err)
+	for s.count.Load() == before {
+		runtime.Gosched() // until the reporter is busy with the first item
+	}
+	for range 2 {
+		if err := r.Exposure(context.Background(), "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.TryExposure("x"); err == nil || !strings.Contains(err.Error(), "the queue is full") {
 		t.Errorf("an exposure that does not wait: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := r.Exposure(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an exposure that waits ends with %v", err)
 	}
 	if err := r.Close(ctx); err == nil {
 		t.Error("closing in time was promised though nothing could be sent")
@@ -204,7 +211,7 @@ func TestReporterHoldsBack(t *testing.T) {
 func TestLocalSameArm(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	renewed := make(chan uint64, 10)
-	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *experiment.Policy) {
+	l, err := s.client.NewLocal(ctx, "toy", client.LocalOptions{Every: time.Hour, Renewed: func(p *policy.Policy) {
 		renewed <- p.Version
 	}})
 	if err != nil {
@@ -275,15 +282,15 @@ func TestLocalSameArm(t *testing.T) {
 // away.
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
-	var fates []experiment.Fates
+	var results []policy.FeedbackResult
 	l,
 		err := s.client.NewLocal(ctx, "toy", client.LocalOptions{
 		Source: "test", Every: time.Hour,
-		Done: func(_ experiment.AggregateEvent, f experiment.Fates, err error) {
+		Done: func(_ policy.Aggregate, f policy.FeedbackResult, err error) {
 			if err != nil {
 				t.Error(err)
 			}
-			fates = append(fates, f)
+			results = append(results, f)
 		},
 	})
 	if err != nil {
@@ -340,13 +347,13 @@ func TestLocalSums(t *testing.T) {
 			t.Errorf("%s: %+v, want %d units with the sum %v", arm, a, n[arm], sum[arm])
 		}
 	}
-	for _, f := range fates {
+	for _, f := range results {
 		if f.Rejected+f.Late+f.Duplicate > 0 {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(fates) != 2 {
-		t.Errorf("%d reports", len(fates))
+	if len(results) != 2 {
+		t.Errorf("%d reports", len(results))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/servicetest"
 )
 
@@ -37,16 +37,16 @@ func ExampleClient() {
 		panic(err)
 	}
 	fmt.Printf("%s gets %s = %s\n", ds[0].Unit, ds[0].Arm, ds[0].Value)
-	shown := experiment.Reported{Token: ds[0].Token}
+	shown := policy.FeedbackItem{Token: ds[0].Token}
 	if _, err := c.Exposures(ctx, shown); err != nil {
 		panic(err)
 	}
 	shown.Metrics = map[string]float64{"watch": 42}
-	fates, err := c.Feedback(ctx, shown)
+	result, err := c.Feedback(ctx, shown)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(fates.Items[0].Status)
+	fmt.Println(result.Items[0].Status)
 	// Output:
 	// ann gets more = 0.6
 	// accepted

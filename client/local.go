@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // LocalOptions tune a [Local]. The zero value of each field is its default.
@@ -28,10 +28,10 @@ type LocalOptions struct {
 	Wait time.Duration
 	// Renewed is told of each new policy after the first. It is called by the Local's goroutine and
 	// may be nil.
-	Renewed func(p *experiment.Policy)
+	Renewed func(p *policy.Policy)
 	// Done is told what became of each report of sums. It is called by the Local's goroutine and
 	// may be nil.
-	Done func(sums experiment.AggregateEvent, fates experiment.Fates, err error)
+	Done func(sums policy.Aggregate, result policy.FeedbackResult, err error)
 	// Waiting is told of each failure in sending them that is waited for. It is called by the
 	// Local's goroutine and may be nil.
 	Waiting func(err error)
@@ -43,7 +43,7 @@ type Local struct {
 	client  *Client
 	name    string
 	options LocalOptions
-	policy  atomic.Pointer[experiment.Policy]
+	policy  atomic.Pointer[policy.Policy]
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 	source  string
@@ -51,10 +51,10 @@ type Local struct {
 	failure atomic.Pointer[error]
 
 	mu       sync.Mutex
-	sums     map[sumKey]*experiment.AggregateItem
+	sums     map[sumKey]*policy.AggregateItem
 	sequence uint64
 	sending  sync.Mutex
-	pending  *experiment.AggregateEvent // taken and not sent yet; sending is held to look at it
+	pending  *policy.Aggregate // taken and not sent yet; sending is held to look at it
 }
 
 type sumKey struct {
@@ -86,7 +86,7 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 	run, stop := context.WithCancel(context.Background())
 	l := &Local{
 		client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(),
-		sums: map[sumKey]*experiment.AggregateItem{},
+		sums: map[sumKey]*policy.AggregateItem{},
 	}
 	l.policy.Store(p)
 	l.done.Add(2)
@@ -96,14 +96,14 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 }
 
 // Policy is the policy in force.
-func (l *Local) Policy() *experiment.Policy { return l.policy.Load() }
+func (l *Local) Policy() *policy.Policy { return l.policy.Load() }
 
 // Decide is the decision for a unit: the service's own, as long as both have the same policy. It
-// refuses what the service refuses, a name that [experiment.CheckUnit] does not allow, and
+// refuses what the service refuses, a name that [policy.CheckUnit] does not allow, and
 // allocates nothing.
-func (l *Local) Decide(unit string) (experiment.Decision, error) {
-	if err := experiment.CheckUnit("unit", unit); err != nil {
-		return experiment.Decision{}, err
+func (l *Local) Decide(unit string) (policy.Assignment, error) {
+	if err := policy.CheckUnit("unit", unit); err != nil {
+		return policy.Assignment{}, err
 	}
 	return l.policy.Load().Decide(unit), nil
 }
@@ -145,7 +145,7 @@ func (l *Local) poll(ctx context.Context) {
 // they are known. A metric that is left out counts as its default, or not at all. It refuses what
 // the service would. Nothing counts as exposed without it: the definition's "exposure: immediate"
 // is of decisions that the service makes.
-func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error {
+func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 	p := l.policy.Load()
 	for name, v := range metrics {
 		if err := checkMetric(p, name, v); err != nil {
@@ -157,9 +157,9 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 	key := sumKey{d.Version, d.Name, d.HeldBack}
 	s := l.sums[key]
 	if s == nil {
-		s = &experiment.AggregateItem{
+		s = &policy.AggregateItem{
 			Version: d.Version, Arm: d.Name, HeldBack: d.HeldBack,
-			Metrics: map[string]experiment.Sums{},
+			Metrics: map[string]policy.Sums{},
 		}
 		l.sums[key] = s
 	}
@@ -180,7 +180,7 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 		}
 		if ok {
 			q := s.Metrics[m.Name]
-			s.Metrics[m.Name] = experiment.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + float64(v*v)}
+			s.Metrics[m.Name] = policy.Sums{N: q.N + 1, Sum: q.Sum + v, Squares: q.Squares + float64(v*v)}
 		}
 	}
 	for i := range p.Metrics {
@@ -189,7 +189,7 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 		y, hasY := all[m.Denominator]
 		if m.Kind == "ratio" && hasX && hasY {
 			if s.Pairs == nil {
-				s.Pairs = map[string]experiment.PairSums{}
+				s.Pairs = map[string]policy.PairSums{}
 			}
 			q := s.Pairs[m.Name]
 			q.Add(x, y)
@@ -200,8 +200,8 @@ func (l *Local) Record(d experiment.Decision, metrics map[string]float64) error 
 }
 
 // checkMetric refuses a value that the service would refuse.
-func checkMetric(p *experiment.Policy, name string, v float64) error {
-	i := slices.IndexFunc(p.Metrics, func(m experiment.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
+func checkMetric(p *policy.Policy, name string, v float64) error {
+	i := slices.IndexFunc(p.Metrics, func(m policy.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
 	if i < 0 {
 		return noregret.BadInputf("metrics."+name, "it is no metric of %q", p.Experiment)
 	}
@@ -257,16 +257,16 @@ func (l *Local) Flush(ctx context.Context) error {
 
 // send sends the pending sums, and says which of them the service has refused.
 func (l *Local) send(ctx context.Context) (refused, err error) {
-	var fates experiment.Fates
+	var result policy.FeedbackResult
 	err = l.client.persist(ctx, l.options.Waiting, func() (err error) {
-		fates, err = l.client.Aggregate(ctx, *l.pending)
+		result, err = l.client.Aggregate(ctx, *l.pending)
 		return err
 	})
 	if l.options.Done != nil {
-		l.options.Done(*l.pending, fates, err)
+		l.options.Done(*l.pending, result, err)
 	}
-	for i, f := range fates.Items {
-		if err == nil && (f.Status == experiment.Rejected || f.Status == experiment.Late) && i < len(l.pending.Items) {
+	for i, f := range result.Items {
+		if err == nil && (f.Status == policy.Rejected || f.Status == policy.Late) && i < len(l.pending.Items) {
 			it := l.pending.Items[i]
 			refused = errors.Join(refused, noregret.BadInputf(fmt.Sprintf("version %d, arm %s", it.Version, it.Arm),
 				"the sums of %d units are %s: %s", it.Units,
@@ -287,12 +287,12 @@ func (l *Local) take() bool {
 		return false
 	}
 	l.sequence++
-	a := &experiment.AggregateEvent{Experiment: l.name, Source: l.source, Sequence: l.sequence}
+	a := &policy.Aggregate{Experiment: l.name, Source: l.source, Sequence: l.sequence}
 	for _, s := range l.sums {
 		a.Items = append(a.Items, *s)
 	}
-	l.sums = map[sumKey]*experiment.AggregateItem{}
-	slices.SortFunc(a.Items, func(x, y experiment.AggregateItem) int {
+	l.sums = map[sumKey]*policy.AggregateItem{}
+	slices.SortFunc(a.Items, func(x, y policy.AggregateItem) int {
 		switch {
 		case x.Version != y.Version:
 			return cmp.Compare(x.Version, y.Version)

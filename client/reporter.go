@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // ReporterOptions tune a [Reporter]. The zero value of each field is its default.
@@ -21,10 +21,10 @@ type ReporterOptions struct {
 	Every time.Duration
 	// Queue bounds the items that wait; who reports more waits, too: default ten batches.
 	Queue int
-	// Done is told what became of each batch: the items, exposures or feedback, and the fates or
+	// Done is told what became of each batch: the items, exposures or feedback, and the result or
 	// the error with which they were given up. It is called by the Reporter's goroutine and may be
 	// nil.
-	Done func(exposures bool, items []experiment.Reported, fates experiment.Fates, err error)
+	Done func(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error)
 	// Waiting is told of each failure that is waited for: the service is away, or refuses the
 	// access token. It is called by the Reporter's goroutine and may be nil.
 	Waiting func(err error)
@@ -50,7 +50,7 @@ type Reporter struct {
 
 type queued struct {
 	exposure bool
-	item     experiment.Reported
+	item     policy.FeedbackItem
 	flush    chan error // of a marker: gets what was lost before it
 }
 
@@ -101,7 +101,7 @@ func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}
-	return r.put(ctx, queued{exposure: true, item: experiment.Reported{Token: token}})
+	return r.put(ctx, queued{exposure: true, item: policy.FeedbackItem{Token: token}})
 }
 
 // TryExposure is [Reporter.Exposure] that does not wait: where the queue is full it is an error,
@@ -115,7 +115,7 @@ func (r *Reporter) TryExposure(token string) error {
 	}
 	defer r.leave()
 	select {
-	case r.queue <- queued{exposure: true, item: experiment.Reported{Token: token}}:
+	case r.queue <- queued{exposure: true, item: policy.FeedbackItem{Token: token}}:
 		return nil
 	default:
 		return noregret.Errorf(noregret.Internal, "reporter", "the queue is full: %d items wait", cap(r.queue))
@@ -136,7 +136,7 @@ func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[strin
 			return noregret.BadInputf("metrics."+name, "%v: want a finite number", v)
 		}
 	}
-	return r.put(ctx, queued{item: experiment.Reported{Token: token, Metrics: metrics}})
+	return r.put(ctx, queued{item: policy.FeedbackItem{Token: token, Metrics: metrics}})
 }
 
 func checkToken(token string) error {
@@ -251,7 +251,7 @@ func (r *Reporter) run(ctx context.Context) {
 }
 
 // gathered are the items of the batches to come.
-type gathered struct{ exposures, feedback []experiment.Reported }
+type gathered struct{ exposures, feedback []policy.FeedbackItem }
 
 func (r *Reporter) take(ctx context.Context, g *gathered, q queued) {
 	switch {
@@ -278,7 +278,7 @@ func (r *Reporter) sendAll(ctx context.Context, g *gathered) {
 }
 
 // send sends a batch, in halves if it is too large.
-func (r *Reporter) send(ctx context.Context, exposure bool, items []experiment.Reported) {
+func (r *Reporter) send(ctx context.Context, exposure bool, items []policy.FeedbackItem) {
 	if len(items) == 0 {
 		return
 	}
@@ -286,9 +286,9 @@ func (r *Reporter) send(ctx context.Context, exposure bool, items []experiment.R
 	if exposure {
 		send = r.client.Exposures
 	}
-	var fates experiment.Fates
+	var result policy.FeedbackResult
 	err := r.client.persist(ctx, r.options.Waiting, func() (err error) {
-		fates, err = send(ctx, items...)
+		result, err = send(ctx, items...)
 		return err
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusRequestEntityTooLarge && len(items) > 1 {
@@ -303,6 +303,6 @@ func (r *Reporter) send(ctx context.Context, exposure bool, items []experiment.R
 		r.lost.items += len(items)
 	}
 	if r.options.Done != nil {
-		r.options.Done(exposure, items, fates, err)
+		r.options.Done(exposure, items, result, err)
 	}
 }

@@ -277,11 +277,10 @@ func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	return sum, nil
 }
 
-// Contains implements [Set]; the scale is r, or the modulus of the center where that is larger.
-// O(d).
+// Contains implements [Set]; the size is r. O(d).
 func (b *Ball) Contains(x []float64, tol float64) bool {
 	n := b.norm.distance(x, b.center)
-	return n <= b.radius+float64(tol*max(b.radius, vec.MaxDistance(b.center, nil)))
+	return n <= b.radius || n <= b.radius+allowance(tol, b.radius, vec.MaxAbs(b.center))
 }
 
 // Diameter is 2r for p ≤ 2 and 2r·d^{1/2−1/p} for p > 2, exact.

@@ -81,7 +81,7 @@ func NewOpenBox(lower, upper []float64) (*Box, error) {
 
 // NewCube makes the box [lower, upper]^d; the sides may be infinite as in [NewBox].
 func NewCube(d int, lower, upper float64) (*Box, error) {
-	if err := checkDim("box", d); err != nil {
+	if err := checkMemory("box", d, float64(4*float64(d))); err != nil {
 		return nil, err
 	}
 	return NewBox(slices.Repeat([]float64{lower}, d), slices.Repeat([]float64{upper}, d))
@@ -152,8 +152,8 @@ func (b *Box) Attains(c []float64) bool {
 	return true
 }
 
-// Contains implements [Set]; the scale of a coordinate is the larger modulus of its finite sides,
-// or 1 when that is 0. O(d).
+// Contains implements [Set]; the size of a coordinate is its width, or where that is infinite the
+// modulus of its finite side, or 1 if there is none above 0. O(d).
 func (b *Box) Contains(x []float64, tol float64) bool {
 	for i, v := range x {
 		lo, hi := b.lower[i], b.upper[i]
@@ -163,7 +163,7 @@ func (b *Box) Contains(x []float64, tol float64) bool {
 		if v >= lo && v <= hi {
 			continue
 		}
-		t := float64(tol * scaleOf(lo, hi))
+		t := sideAllowance(tol, lo, hi)
 		if !(v >= lo-t && v <= hi+t) {
 			return false
 		}

@@ -22,7 +22,7 @@ type CappedSimplex struct {
 
 // NewCappedSimplex makes {0 ≤ x ≤ limit : Σx = sum} in ℝ^d; 0 < sum ≤ d·limit.
 func NewCappedSimplex(d int, limit, sum float64) (*CappedSimplex, error) {
-	if err := checkDim("capped simplex", d); err != nil {
+	if err := checkMemory("capped simplex", d, float64(5*float64(d))); err != nil {
 		return nil, err
 	}
 	if err := checkPositive("capped simplex", "the cap", limit); err != nil {
@@ -314,21 +314,20 @@ func fromOrderedBits(b int64) float64 {
 	return math.Float64frombits(uint64(b))
 }
 
-// Contains implements [Set]; the scale is Σmax(|l_i|, |u_i|) for the sum and the larger side for a
-// coordinate. O(d).
+// Contains implements [Set]; the size is s − Σl for the sum and the width for a coordinate. O(d).
 func (c *CappedSimplex) Contains(x []float64, tol float64) bool {
 	sum := 0.0
 	for i, v := range x {
 		lo, hi := c.lower[i], c.upper[i]
 		if !(v >= lo && v <= hi) {
-			t := float64(tol * scaleOf(lo, hi))
+			t := sideAllowance(tol, lo, hi)
 			if !(v >= lo-t && v <= hi+t) {
 				return false
 			}
 		}
 		sum += v
 	}
-	return math.Abs(sum-c.sum) <= float64((tol+slack(len(x)))*c.scale)
+	return math.Abs(sum-c.sum) <= float64(tol*c.spare)+float64(slack(len(x))*c.scale)
 }
 
 // Diameter is exact where the spare sum s − Σl is an even number of equal caps or all of one, and

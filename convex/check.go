@@ -4,15 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/memory"
 )
 
-// maxDim keeps an absurd dimension from being an allocation of the machine's memory.
-const maxDim = 1 << 40
+// maxDim is the largest dimension: some way below where sums of dimensions overflow.
+const maxDim = min(1<<40, math.MaxInt/4)
 
 func checkDim(what string, d int) error {
 	if d < 1 || d > maxDim {
@@ -20,6 +22,14 @@ func checkDim(what string, d int) error {
 			maxDim)
 	}
 	return nil
+}
+
+// checkMemory is checkDim for what allocates that many numbers.
+func checkMemory(what string, d int, numbers float64) error {
+	if err := checkDim(what, d); err != nil {
+		return err
+	}
+	return memory.Check(what, fmt.Sprintf("dimension %d", d), numbers)
 }
 
 func checkFinite(what, field string, x []float64) error {

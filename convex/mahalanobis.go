@@ -20,7 +20,8 @@ import (
 //   - [Halfspace] and [Affine]: closed form;
 //   - [Box], [Simplex], [CappedSimplex]: sweeps of exact coordinate (or pair) descent that find the active set, and Newton steps on
 //     the free coordinates that solve for it, O(d³) each, until the gap is reached;
-//   - any other set that is bounded: accelerated projected gradient steps with restarts, O(d²) and a projection each.
+//   - a [Product] of sets of this package, and any other set that is bounded: accelerated projected gradient steps with
+//     restarts, O(d²) and a projection each.
 type Mahalanobis struct {
 	d    int
 	s, r []float64 // the matrix and its Cholesky factor; may belong to a caller
@@ -38,7 +39,8 @@ type Mahalanobis struct {
 // NewMahalanobis makes a workspace for dimension d. It holds 2d² numbers, and up to 3d² more once a
 // kind of set needs them.
 func NewMahalanobis(d int) (*Mahalanobis, error) {
-	if err := checkDim("mahalanobis", d); err != nil {
+	// A Euclidean ball needs the tridiagonal form in addition, other sets a face or equations.
+	if err := checkMemory("mahalanobis", d, float64(5*float64(d))*float64(d)); err != nil {
 		return nil, err
 	}
 	w := newMahalanobis(d)
@@ -179,28 +181,7 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 	for i := range m.p {
 		m.p[i] -= m.theta[i]
 	}
-	copy(m.w, m.p) // what is left of p is p − w once w is the rest r
-	unbounded := true
-	switch set := set.(type) {
-	case *Space:
-	case *Box:
-		unbounded = !set.bounded
-		for i, p := range m.p {
-			if !(p > 0 && math.IsInf(set.lower[i], 0) || p < 0 && math.IsInf(set.upper[i], 0)) {
-				m.w[i] = 0
-			}
-		}
-	case *Halfspace:
-		t := min(vec.Dot(m.p, set.a)/set.square, 0)
-		vec.AddScaled(m.w, -t, set.a)
-	case *Affine:
-		for _, q := range set.rows {
-			vec.AddScaled(m.w, -vec.Dot(q, m.w), q)
-		}
-	default:
-		unbounded = false
-	}
-	if !unbounded {
+	if !unattained(set, m.w, m.p) {
 		if _, err := set.Minimize(m.v, m.p); err != nil {
 			return math.Inf(1), scale, noregret.BadInputf("mahalanobis",
 				"the set %s is unbounded and not one of this package: %w", set, err)
@@ -213,27 +194,85 @@ func (m *Mahalanobis) certify(set Set) (gap, scale float64, err error) {
 	for i := range m.p {
 		m.p[i] -= m.w[i]
 	}
-	switch set := set.(type) {
-	case *Space:
-		gap = 0
-	case *Halfspace: // p = t·a with t ≤ 0: ⟨p,x⟩ − t·b
-		excess, _ := set.excess(m.x)
-		gap = vec.Dot(m.p, set.a) / set.square * excess
-	case *Affine: // constant on the set
-		for k, q := range set.rows {
-			gap += float64(vec.Dot(q, m.p) * (vec.Dot(q, m.x) - set.right[k]))
-		}
-	default:
-		if _, err := set.Minimize(m.v, m.p); err != nil {
-			return math.Inf(1), scale, err
-		}
-		for i, x := range m.x {
-			gap += float64(m.p[i] * (x - m.v[i]))
-		}
+	if gap, err = linearGap(set, m.p, m.x, m.v); err != nil {
+		return math.Inf(1), scale, err
 	}
-	gap = math.Abs(gap)
 	linalg.SolveRT(m.r, m.d, m.w)
 	return gap + float64(0.5*vec.Dot(m.w, m.w)), scale, nil
+}
+
+// unattained writes to w the rest of p for which ⟨p − w, ·⟩ has a minimum on the set, and reports
+// false, with w as it was, for a set that is bounded.
+func unattained(set Set, w, p []float64) bool {
+	switch set := set.(type) {
+	case *Space:
+		copy(w, p)
+	case *Box:
+		if set.bounded {
+			return false
+		}
+		copy(w, p)
+		for i, v := range p {
+			if !(v > 0 && math.IsInf(set.lower[i], 0) || v < 0 && math.IsInf(set.upper[i], 0)) {
+				w[i] = 0
+			}
+		}
+	case *Halfspace:
+		copy(w, p)
+		t := min(vec.Dot(p, set.a)/set.square, 0)
+		vec.AddScaled(w, -t, set.a)
+	case *Affine:
+		copy(w, p)
+		for _, q := range set.rows {
+			vec.AddScaled(w, -vec.Dot(q, w), q)
+		}
+	case *Product:
+		if !math.IsInf(set.diameter, 1) {
+			return false
+		}
+		for k, s := range set.sets {
+			i, j := set.starts[k], set.starts[k+1]
+			if !unattained(s, w[i:j], p[i:j]) {
+				clear(w[i:j])
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// linearGap is ⟨p, x⟩ − min_{v∈V}⟨p, v⟩ for a p that has a minimum; v is scratch.
+func linearGap(set Set, p, x, v []float64) (gap float64, err error) {
+	switch set := set.(type) {
+	case *Space:
+		return 0, nil
+	case *Halfspace: // p = t·a with t ≤ 0: ⟨p,x⟩ − t·b
+		excess, _ := set.excess(x)
+		gap = vec.Dot(p, set.a) / set.square * excess
+	case *Affine: // constant on the set
+		for k, q := range set.rows {
+			gap += float64(vec.Dot(q, p) * (vec.Dot(q, x) - set.right[k]))
+		}
+	case *Product:
+		for k, s := range set.sets {
+			i, j := set.starts[k], set.starts[k+1]
+			part, err := linearGap(s, p[i:j], x[i:j], v[i:j])
+			if err != nil {
+				return 0, err
+			}
+			gap += part
+		}
+	default:
+		if _, err := set.Minimize(v, p); err != nil {
+			return 0, noregret.BadInputf("mahalanobis", "the set %s is unbounded and not one of this package: %w", set,
+				err)
+		}
+		for i, t := range x {
+			gap += float64(p[i] * (t - v[i]))
+		}
+	}
+	return math.Abs(gap), nil
 }
 
 // ball solves for y = x − x0 with θ − Sx0.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -211,5 +212,70 @@ func TestMahalanobisTinyOffDiagonal(t *testing.T) {
 	gap, err := m.Argmax(x, s, []float64{0, 3, 4}, ball, 1e-10)
 	if err != nil || !(gap <= 1e-10) || math.Abs(x[1]-0.18) > 1e-12 || math.Abs(x[2]-0.24) > 1e-12 {
 		t.Errorf("%v, gap %v, %v: want [0 0.18 0.24]", x, gap, err)
+	}
+}
+
+// TestMahalanobisProducts projects on products with unbounded factors, which had no certificate:
+// the gap is within the tolerance, and no point nearby is better.
+func TestMahalanobisProducts(t *testing.T) {
+	r := random.New(1, "products")
+	whole, _ := convex.NewSpace(2)
+	ball, _ := convex.NewCenteredBall(3, 0.5)
+	half, _ := convex.NewHalfspace([]float64{1, 2}, -1)
+	box, _ := convex.NewBox([]float64{0, math.Inf(-1)}, []float64{1, 0})
+	for _, sets := range [][]convex.Set{{whole, ball}, {ball, half}, {box, ball, whole}, {half, box}} {
+		set, err := convex.NewProduct(sets...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Dim()
+		m, err := convex.NewMahalanobis(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			s, c, x := make([]float64, d*d), make([]float64, d), make([]float64, d)
+			for i := range d {
+				s[i*d+i] = 1
+				c[i] = 3 * r.NormFloat64()
+			}
+			for range d {
+				v := make([]float64, d)
+				for i := range v {
+					v[i] = r.NormFloat64()
+				}
+				for i := range d {
+					for j := range d {
+						s[i*d+j] += v[i] * v[j]
+					}
+				}
+			}
+			gap, err := m.Project(x, s, c, set, 1e-8)
+			if err != nil {
+				t.Fatalf("%v: gap %v: %v", set, gap, err)
+			}
+			if !set.Contains(x, 1e-12) {
+				t.Fatalf("%v: %v is outside", set, x)
+			}
+			value := func(x []float64) (v float64) {
+				for i := range d {
+					for j := range d {
+						v += (x[i] - c[i]) * s[i*d+j] * (x[j] - c[j]) / 2
+					}
+				}
+				return v
+			}
+			best := value(x)
+			for k := range 50 {
+				y := make([]float64, d)
+				for i := range y {
+					y[i] = x[i] + r.NormFloat64()*math.Pow(10, -float64(k%5))
+				}
+				set.Project(y, y)
+				if v := value(y); v < best-gap-1e-9*best {
+					t.Fatalf("%v: %v at %v is below %v, certified to %v", set, v, y, best, gap)
+				}
+			}
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package convex
 
 import (
-	"math"
-
 	"github.com/noregret/noregret"
 )
 
@@ -59,18 +57,4 @@ func image(x []float64, c float64, x0 []float64) []float64 {
 		}
 	}
 	return out
-}
-
-// scaleOf is the largest finite modulus of the numbers, or 1 when there is none above 0.
-func scaleOf(x ...float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		if v = math.Abs(v); !math.IsInf(v, 1) {
-			m = max(m, v)
-		}
-	}
-	if m == 0 {
-		return 1
-	}
-	return m
 }

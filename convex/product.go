@@ -33,7 +33,11 @@ func NewProduct(sets ...Set) (*Product, error) {
 			return nil, noregret.BadInputf("product",
 				"sets[%d] is unbounded and of type %T, want one with the method Attains", k, s)
 		}
-		p.starts = append(p.starts, p.starts[k]+s.Dim())
+		d := p.starts[k] + s.Dim()
+		if err := checkDim("product", d); err != nil {
+			return nil, err
+		}
+		p.starts = append(p.starts, d)
 	}
 	p.diameter = vec.Norm2(diameters)
 	return p, nil
@@ -118,37 +122,42 @@ func (p *Product) String() string {
 	return "product(" + strings.Join(names, ", ") + ")"
 }
 
-// restrictProduct splits a separable map over the factors. Strong convexity adds up in two cases:
-// all factors in L2 (the least λ), or all in L1, where (Σ‖h_k‖₁)² ≤ Σ(1/λ_k)·Σλ_k‖h_k‖₁² gives
-// 1/Σ(1/λ_k).
+// restrictProduct splits a separable map over the factors.
 func restrictProduct(m separable, p *Product) (pair, error) {
 	pairs := make([]pair, len(p.sets))
-	out := pair{lambda: math.Inf(1)}
-	inverse, allL1, allL2 := 0.0, true, true
 	for k, s := range p.sets {
 		var err error
 		if pairs[k], err = restrictAny(m.part(p.starts[k], p.starts[k+1]), s); err != nil {
 			return pair{}, err
 		}
-		out.lambda = min(out.lambda, pairs[k].lambda)
-		inverse += 1 / pairs[k].lambda
-		allL1 = allL1 && pairs[k].norm == Norm(L1)
-		allL2 = allL2 && pairs[k].norm == Norm(L2)
-	}
-	switch {
-	case allL2:
-		out.norm = L2
-	case allL1:
-		out.norm, out.lambda = L1, 1/inverse
-	default:
-		out.norm, out.lambda = L2, 0
 	}
 	starts := p.starts
-	out.argmax = func(dst, theta []float64) {
+	out := pair{argmax: func(dst, theta []float64) {
 		for k := range pairs {
 			i, j := starts[k], starts[k+1]
 			pairs[k].argmax(dst[i:j], theta[i:j])
 		}
+	}}
+	if own, ok := m.(*DiagonalQuadratic); ok {
+		out.lambda, out.norm = own.StrongConvexity() // holds on every set
+	} else {
+		out.lambda, out.norm = sumConvexity(pairs)
 	}
 	return out, nil
+}
+
+// sumConvexity is the strong convexity of a sum of maps of separate coordinates, λ_k in an lp norm
+// of p ≤ 2 each. Where all norms are l1, (Σ‖h_k‖₁)² ≤ Σ(1/λ_k)·Σλ_k‖h_k‖₁² gives 1/Σ(1/λ_k) in l1.
+// Otherwise it is the least λ_k in l2, as no lp norm of p ≤ 2 is less than that.
+func sumConvexity(pairs []pair) (float64, Norm) {
+	least, inverse, allL1 := math.Inf(1), 0.0, true
+	for _, p := range pairs {
+		least = min(least, p.lambda)
+		inverse += 1 / p.lambda
+		allL1 = allL1 && p.norm == Norm(L1)
+	}
+	if allL1 {
+		return 1 / inverse, L1
+	}
+	return least, L2
 }

@@ -83,6 +83,16 @@ func TestConstructorsRefuse(t *testing.T) {
 		{refuse(convex.NewTsallis(2, 1)), "the exponent is 1, want above 0 and below 1"},
 		{refuse(convex.NewLogBarrier(0)), "the dimension is 0"},
 		{refuse(convex.NewMahalanobis(0)), "the dimension is 0"},
+		{refuse(convex.NewMahalanobis(60_000)), "mahalanobis: dimension 60000 needs 134 GiB of memory, want at most " +
+			"8 GiB"},
+		{refuse(convex.NewMahalanobis(1 << 24)), "dimension 16777216 needs 10 PiB"},
+		{refuse(convex.NewCube(1<<30-1, 0, 1)), "box: dimension 1073741823 needs 32 GiB of memory"},
+		{refuse(convex.NewOrthant(1<<30 - 1)), "needs 32 GiB of memory"},
+		{refuse(convex.NewCappedSimplex(1<<29, 1, 1)), "capped simplex: dimension 536870912 needs 20 GiB"},
+		{
+			refuse(convex.Restrict(must(convex.NewNegativeEntropy(1<<30)), must(convex.NewSimplex(1<<30)))),
+			"restrict: dimension 1073741824 needs 16 GiB of memory",
+		},
 	} {
 		if noregret.CodeOf(tc.err) != noregret.BadInput || !strings.Contains(tc.err.Error(), tc.want) {
 			t.Errorf("%v, want a BadInput with %q", tc.err, tc.want)

@@ -116,6 +116,11 @@ func pairKinds() []pairKind {
 			}
 		}
 	}
+	add("diagonal", "ball and box", func(r *rand.Rand, d int) convex.MirrorMap {
+		return must(convex.NewDiagonalQuadratic(positives(r, d)))
+	}, func(r *rand.Rand, d int) convex.Set {
+		return must(convex.NewProduct(must(convex.NewCenteredBall(d, math.Exp(r.NormFloat64()))), positiveBox(r, 2)))
+	})
 	add("p-norm", "space", mapKinds[3].make, func(_ *rand.Rand, d int) convex.Set { return must(convex.NewSpace(d)) })
 	out = append(out, pairKind{"p-norm on its ball", func(r *rand.Rand, d int) (convex.MirrorMap, convex.Set) {
 		p := 1.1 + 0.9*r.Float64()

@@ -64,6 +64,10 @@ func Restrict(m MirrorMap, s Set) (Regularizer, error) {
 			"the map %s has dimension %d and the set %s has %d, want the same",
 			m, m.Dim(), s, s.Dim())
 	}
+	// The least value is found at a point; some oracles keep another.
+	if err := checkMemory("restrict", m.Dim(), float64(2*float64(m.Dim()))); err != nil {
+		return nil, err
+	}
 	known, ok := m.(restrictable)
 	if !ok {
 		return nil, noregret.BadInputf("restrict",

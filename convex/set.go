@@ -1,6 +1,8 @@
 package convex
 
 import (
+	"math"
+
 	"github.com/noregret/noregret"
 )
 
@@ -18,8 +20,9 @@ type Set interface {
 	// Minimize writes a minimizer of ⟨c, x⟩ over V to dst and returns the minimum. Ties go to the
 	// lowest index. Where there is no minimum it returns [ErrUnbounded] and leaves dst as it was.
 	Minimize(dst, c []float64) (float64, error)
-	// Contains reports whether x is within tol of the set: the constraints may be violated by tol
-	// times their scale. An x that is not finite is in no set.
+	// Contains reports whether x is within tol of the set: a constraint may be violated by tol
+	// times the size of the set (a radius, a width, a sum), but for tol > 0 by no less than the
+	// rounding of its numbers. An x that is not finite is in no set.
 	Contains(x []float64, tol float64) bool
 	// Diameter is the Euclidean diameter sup ‖x−y‖₂ over V, +Inf for an unbounded set. Sets
 	// for which it is hard to compute return an upper bound and say so.
@@ -86,4 +89,31 @@ type Regularizer interface {
 	StrongConvexity() (float64, Norm)
 	// String describes map and set in one line.
 	String() string
+}
+
+// allowance is by how much a constraint may be violated in a set of a size, whose numbers have a
+// modulus of up to that given: a set that is small and far from 0 is not the less strict for it.
+func allowance(tol, size, modulus float64) float64 {
+	if tol == 0 {
+		return 0
+	}
+	return max(float64(tol*size), float64(4*eps*modulus))
+}
+
+// sideAllowance is the allowance for a coordinate between two sides, of which one or both may be
+// infinite: then the size is the modulus of the finite one, or 1.
+func sideAllowance(tol, lower, upper float64) float64 {
+	modulus := 0.0
+	for _, v := range [2]float64{math.Abs(lower), math.Abs(upper)} {
+		if !math.IsInf(v, 1) {
+			modulus = max(modulus, v)
+		}
+	}
+	size := upper - lower
+	if math.IsInf(size, 1) {
+		if size = modulus; size == 0 {
+			size = 1
+		}
+	}
+	return allowance(tol, size, modulus)
 }

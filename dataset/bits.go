@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Bits is a set of row numbers 0..Len()-1 that takes one bit per row. It is not safe for
-// concurrent use while it is being changed.
+// Bits is a set of row numbers 0..Len()-1 with one bit per row. Concurrent reads are safe; a write
+// must not run concurrently with any other use.
 type Bits struct {
 	word []uint64
 	n    int64
@@ -23,13 +23,13 @@ func NewBits(n int64) (*Bits, error) {
 
 func newBits(n int64) *Bits { return &Bits{word: make([]uint64, (n+63)/64), n: n} }
 
-// Len returns the number of rows that the set is about, in it or not.
+// Len returns the number of rows that the set ranges over, whether they are in it or not.
 func (s *Bits) Len() int64 { return s.n }
 
-// Set puts row i into the set. Like an index of a slice, i must lie in [0, Len()).
+// Set adds row i to the set. Like an index of a slice, i must lie in [0, Len()).
 func (s *Bits) Set(i int64) { s.word[i>>6] |= 1 << (i & 63) }
 
-// Clear takes row i, which must lie in [0, Len()), out of the set.
+// Clear removes row i, which must lie in [0, Len()), from the set.
 func (s *Bits) Clear(i int64) { s.word[i>>6] &^= 1 << (i & 63) }
 
 // Get reports whether row i, which must lie in [0, Len()), is in the set.

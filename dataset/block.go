@@ -7,19 +7,19 @@ import (
 // NoClass is the class number of a row whose label is missing.
 const NoClass = 0xffff
 
-// maxLabels is the largest number of different labels that a class number can tell apart.
+// maxLabels is the largest number of different labels that class numbers can distinguish.
 const maxLabels = NoClass
 
-// Stored and streamed blocks end before the row that would lift them over one of these limits.
-// A row that is larger than blockBytes by itself makes a block of its own.
+// A block ends before the row that would exceed one of these limits. A row that alone is larger
+// than blockBytes has a block of its own.
 const (
 	blockRows  = 4096
 	blockBytes = 256 << 10
 )
 
-// rowCost is the number of bytes that a row of the given number of nonzeros counts for
-// in the limits of blocks and windows. It does not depend on how the row is
-// kept, so that blocks and shuffles are the same in memory and in a file.
+// rowCost is the number of bytes that a row with the given number of nonzeros counts towards the
+// limits of blocks and windows. It does not depend on how the row is stored, so that blocks and
+// shuffles are the same in memory and in a file.
 func rowCost(nonZeros int) int { return 8*nonZeros + 16 }
 
 // Block is a run of consecutive rows in compressed sparse row (CSR) form: the nonzeros of row
@@ -27,11 +27,11 @@ func rowCost(nonZeros int) int { return 8*nonZeros + 16 }
 // Index is 0-based, ascending and unique within a row; values are finite and not
 // zero. The zero Block is empty and ready to use. A Block is not safe for concurrent use.
 type Block struct {
-	FirstRow int64     // number of the first row in the stream that the block came from, from 0
+	FirstRow int64     // number of the first row in the stream that the block came from, counted from 0
 	Offset   []uint32  // Len()+1 offsets, Offset[0] = 0; nil when the block is empty
 	Index    []uint32  // feature numbers
 	Value    []float32 // the feature values, one per Index
-	Class    []uint16  // class number per row: a place in Info.Labels, or NoClass
+	Class    []uint16  // class number per row: an index into Info.Labels, or NoClass
 	Weight   []float32 // weight per row, finite and not negative; nil when all are 1
 }
 
@@ -39,8 +39,8 @@ type Block struct {
 func (b *Block) Len() int { return len(b.Class) }
 
 // Row returns the feature numbers and the values of row i, which must lie in [0, Len()). The
-// slices are parts of the block: they must not be written to, and they last until the
-// block is overwritten.
+// slices are parts of the block: they must not be written to and are valid until the block is
+// overwritten.
 func (b *Block) Row(i int) (index []uint32, value []float32) {
 	lo, hi := b.Offset[i], b.Offset[i+1]
 	return b.Index[lo:hi:hi], b.Value[lo:hi:hi]
@@ -67,8 +67,8 @@ func (b *Block) Reset() {
 	}
 }
 
-// Append adds a copy of a row. It does not check the row: index and value must be of
-// one length and obey the rules of [Block]; use a [Builder] for rows that may not.
+// Append adds a copy of a row. It does not check the row: index and value must have the same length
+// and obey the rules of [Block]. Use a [Builder] for rows that must be checked.
 func (b *Block) Append(index []uint32, value []float32, class uint16, weight float32) {
 	if len(b.Offset) == 0 {
 		b.Offset = append(b.Offset, 0)
@@ -120,8 +120,8 @@ func (b *Block) appendRows(src *Block, lo, hi int) {
 	b.Class = append(b.Class, src.Class[lo:hi]...)
 }
 
-// room returns how many of the rows lo..hi-1 of src fit into b by the limits of a block.
-func (b *Block) room(src *Block, lo, hi int) int {
+// fitting returns how many of the rows lo..hi-1 of src fit into b within the limits of a block.
+func (b *Block) fitting(src *Block, lo, hi int) int {
 	free := blockRows - b.Len()
 	if hi-lo > free {
 		hi = lo + free
@@ -136,7 +136,7 @@ func (b *Block) room(src *Block, lo, hi int) int {
 	return hi - lo
 }
 
-// clone returns a copy of b in slices of exactly its size.
+// clone returns a copy of b without spare capacity.
 func (b *Block) clone() *Block {
 	return &Block{
 		FirstRow: b.FirstRow,
@@ -164,12 +164,12 @@ func appendOnes(w []float32, n int) []float32 {
 	return w
 }
 
-// Reader hands out rows in blocks. A Reader is used by one goroutine at a time; different
-// Readers of one [Set] may be used at the same time.
+// Reader reads rows in blocks. It is not safe for concurrent use, but different Readers of one
+// [Set] may be used concurrently.
 type Reader interface {
 	// Next overwrites b with the next block, which has at least one row, and reuses
 	// b's memory. It returns io.EOF after the last block; b is empty then.
 	Next(b *Block) error
-	// Close frees what the Reader holds. Closing twice is allowed.
+	// Close releases the Reader's resources. Closing twice is allowed.
 	Close() error
 }

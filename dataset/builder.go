@@ -27,9 +27,10 @@ type Builder struct {
 	done   bool
 }
 
-// NewBuilder makes a builder for rows with features 0..dim-1. The labels get the class numbers 0,
-// 1, ... in the order given; numbers are renamed as in a file, so "+1" is the label 1. A dim out
-// of 0..2^31, labels that are empty or not finite, and equal labels are [noregret.Usage] errors.
+// NewBuilder returns a builder for rows with features 0..dim-1. The labels get the class numbers 0,
+// 1, ... in the order given; numbers are renamed as in a file, so "+1" is the label 1. A dim
+// outside 0..2^31, labels that are empty or not finite, and equal labels are [noregret.Usage]
+// errors.
 func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 	if dim < 0 || dim > maxDim {
 		return nil, noregret.Errorf(noregret.Usage, "", "dim %d: it must be 0 to %d", dim, maxDim)
@@ -46,7 +47,7 @@ func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 			return nil, noregret.Errorf(noregret.Usage, "", "%s", err)
 		}
 		if seen[name] {
-			return nil, noregret.Errorf(noregret.Usage, "", "the label %q is there twice", name)
+			return nil, noregret.Errorf(noregret.Usage, "", "duplicate label %q", name)
 		}
 		seen[name] = true
 		b.info.Labels = append(b.info.Labels, Label{Name: name})
@@ -57,16 +58,17 @@ func NewBuilder(dim int, labelNames ...string) (*Builder, error) {
 }
 
 // Add adds a copy of a row. index holds feature numbers in [0, dim) in any order, each at most
-// once, with one finite value each; zeros are dropped. class is a place in the builder's labels or
-// [NoClass]; weight is finite and not negative. A row that breaks a rule is a [noregret.BadInput]
-// error that names the row, the place in it and the rule, and leaves the builder as it was.
+// once, and value holds one finite value for each; zeros are dropped. class is an index into the
+// builder's labels or [NoClass]; weight is finite and not negative. A row that breaks a rule is a
+// [noregret.BadInput] error that names the row, the place in it and the rule; the builder is then
+// unchanged.
 func (b *Builder) Add(index []uint32, value []float32, class int, weight float64) error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf("row "+strconv.FormatInt(b.info.Rows+int64(b.cur.Len()), 10), format,
 			args...)
 	}
 	if b.done {
-		return noregret.Errorf(noregret.Usage, "", "the builder has made its set")
+		return noregret.Errorf(noregret.Usage, "", "the builder is used up: Set was called")
 	}
 	if len(index) != len(value) {
 		return bad("%d indices but %d values", len(index), len(value))
@@ -84,7 +86,7 @@ func (b *Builder) Add(index []uint32, value []float32, class int, weight float64
 			return bad("index %d: it must be below the dimension %d", x, b.dim)
 		}
 		if i > 0 && x == b.index[i-1] {
-			return bad("index %d is there twice", x)
+			return bad("duplicate index %d", x)
 		}
 		if v := float64(b.value[i]); math.IsNaN(v) || math.IsInf(v, 0) {
 			return bad("index %d: value %v: it must be finite", x, v)
@@ -120,11 +122,11 @@ func (b *Builder) flush() {
 	b.cur.Reset()
 }
 
-// Set returns the set of all rows added and ends the builder. Its digest is that of the rows in
-// the form of the cache file. A set without rows is a [noregret.BadInput] error.
+// Set returns the set of all rows added and ends the builder. The set's digest is that of the rows
+// in the encoding of the cache file. A set without rows is a [noregret.BadInput] error.
 func (b *Builder) Set() (*Set, error) {
 	if b.done {
-		return nil, noregret.Errorf(noregret.Usage, "", "the builder has made its set")
+		return nil, noregret.Errorf(noregret.Usage, "", "the builder is used up: Set was called")
 	}
 	b.flush()
 	if b.info.Rows == 0 {

@@ -12,7 +12,7 @@ import (
 // The cache format, version 1. docs/formats/cache.md describes it byte by byte; change both
 // together.
 const (
-	cacheMagic    = "NRDATA\r\n" // the line end betrays a copy that was "repaired" as text
+	cacheMagic    = "NRDATA\r\n" // the line end reveals a conversion of line ends
 	cacheEndMagic = "NRDATEND"
 	cacheVersion  = 1
 
@@ -65,8 +65,8 @@ func encodeBlock(buf []byte, b *Block) []byte {
 	return le.AppendUint32(buf, crc32.Checksum(buf[start:], castagnoli))
 }
 
-// decodeBlock is the inverse of encodeBlock for a block whose extent is known. It fills b, which
-// is empty. The error is a plain sentence.
+// decodeBlock is the inverse of encodeBlock for a block of known extent. It fills b, which must be
+// empty. The error has no code and no place.
 func decodeBlock(buf []byte, ref blockRef, b *Block) error {
 	le := binary.LittleEndian
 	body := buf[:len(buf)-4]
@@ -133,19 +133,19 @@ func (p *bufferPool) get(n int) *[]byte {
 
 func (p *bufferPool) put(b *[]byte) { p.pool.Put(b) }
 
-// blockRules is what the rows of a foreign file are held to, beyond the checksums.
+// blockRules are the rules for the rows of a file that another process wrote, beyond the checksums.
 type blockRules struct {
 	low, high uint32 // stored indices lie in [low, high)
 	labels    int
 	noLabel   bool // rows may lack a label
 }
 
-// block checks every row; the error is a plain sentence.
+// block checks every row. The error has no code and no place.
 func (c *blockRules) block(b *Block) error {
 	for i := range b.Len() {
 		switch class := b.Class[i]; {
 		case class == NoClass && !c.noLabel:
-			return fmt.Errorf("row %d: it has no label, but the footer says that all have one", i)
+			return fmt.Errorf("row %d: no label, but the footer says that all rows have one", i)
 		case class != NoClass && int(class) >= c.labels:
 			return fmt.Errorf("row %d: class %d of %d labels", i, class, c.labels)
 		}

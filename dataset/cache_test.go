@@ -258,7 +258,7 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 		},
 		{
 			Block{Offset: []uint32{0, 0}, Class: []uint16{NoClass}},
-			"block 0: row 0: it has no label, but the footer says that all have one",
+			"block 0: row 0: no label, but the footer says that all rows have one",
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "x.cache")
@@ -293,8 +293,8 @@ func TestCacheFooterRules(t *testing.T) {
 		{[]Label{{Name: "a"}}, 0, "the labels have 0 rows and 0 rows have none; there are 1 rows"},
 		{[]Label{{Name: "a", Rows: 1}}, 1, "the labels have 1 rows and 1 rows have none; there are 1 rows"},
 		{[]Label{{Name: "a", Rows: 2}}, -1, `label "a": 2 of 1 rows`},
-		{[]Label{{Name: "a", Rows: 1}, {Name: "a"}}, 0, `label "a": it is there twice, or would be written "a"`},
-		{[]Label{{Name: "1.0", Rows: 1}}, 0, `label "1.0": it is there twice, or would be written "1"`},
+		{[]Label{{Name: "a", Rows: 1}, {Name: "a"}}, 0, `label "a": it is a duplicate, or its canonical form is "a"`},
+		{[]Label{{Name: "1.0", Rows: 1}}, 0, `label "1.0": it is a duplicate, or its canonical form is "1"`},
 		{[]Label{{Name: "", Rows: 1}}, 0, "the label is empty"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.cache")

@@ -27,10 +27,10 @@ type cacheFooter struct {
 	BadLines int64   `json:"bad_lines,omitempty"`
 	Ignored  int64   `json:"ignored_features,omitempty"`
 	Digest   string  `json:"digest"`
-	Shift    uint32  `json:"index_shift,omitempty"` // to be subtracted from every stored index
+	Shift    uint32  `json:"index_shift,omitempty"` // must be subtracted from every stored index
 }
 
-// cacheWriter writes blocks one after the other and remembers where they are.
+// cacheWriter writes blocks one after the other and records their positions.
 type cacheWriter struct {
 	name  string
 	w     *bufio.Writer
@@ -76,7 +76,7 @@ func (c *cacheWriter) finish(info Info, shift uint32) error {
 		Ignored: info.IgnoredFeatures, Digest: info.Digest, Shift: shift,
 	})
 	if err != nil {
-		return noregret.Errorf(noregret.Internal, c.name, "the footer cannot be written: %w", err)
+		return noregret.Errorf(noregret.Internal, c.name, "cannot write the footer: %w", err)
 	}
 	le := binary.LittleEndian
 	at := c.off
@@ -107,14 +107,14 @@ func (c *cacheWriter) finish(info Info, shift uint32) error {
 	return c.flush()
 }
 
-// cacheFile is a cache under construction that takes its name when it is whole.
+// cacheFile is a cache under construction. It gets its name when it is complete.
 type cacheFile struct{ f *atomicfile.File }
 
 func (k *keeper) openCache() error {
 	f, err := atomicfile.Create(k.opt.CachePath)
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
-			err = p.Err // without the name of the temporary file
+			err = p.Err // omit the name of the temporary file
 		}
 		return noregret.Errorf(noregret.Internal, k.opt.CachePath, "the cache cannot be written: %w", err)
 	}
@@ -132,8 +132,8 @@ func (c *cacheFile) commit() error {
 
 func (c *cacheFile) abort() { c.f.Abort() }
 
-// openCacheSet opens a cache file. Everything but the blocks is checked at once; a block
-// is checked whenever it is read.
+// openCacheSet opens a cache file. It checks everything except the blocks; a block is checked
+// whenever it is read.
 func openCacheSet(name string, window int64, inputs []string) (*Set, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -159,7 +159,7 @@ func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 	}
 	st, err := f.Stat()
 	if err != nil {
-		return bad("it cannot be examined: %w", err)
+		return bad("cannot be examined: %w", err)
 	}
 	size := st.Size()
 	le := binary.LittleEndian
@@ -171,7 +171,7 @@ func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 		return bad("%w", err)
 	}
 	if string(head[:8]) != cacheMagic {
-		return bad("it does not start like a cache file")
+		return bad("not a cache file: the magic number is wrong")
 	}
 	if v := le.Uint32(head[8:]); v != cacheVersion {
 		return bad("cache version %d: this program reads version %d; make the cache again", v, cacheVersion)
@@ -183,7 +183,7 @@ func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 		return bad("%w", err)
 	}
 	if string(trail[20:28]) != cacheEndMagic || le.Uint32(trail[28:]) != crc32.Checksum(trail[:28], castagnoli) {
-		return bad("the last %d bytes are not those of a cache: the file is cut off or corrupt", cacheTrailerSize)
+		return bad("the last %d bytes are not the trailer of a cache: the file is cut off or corrupt", cacheTrailerSize)
 	}
 	at, doc, blocks := le.Uint64(trail), int64(le.Uint32(trail[8:])), int64(le.Uint32(trail[12:]))
 	if want := size - cacheTrailerSize - doc - blocks*blockRefSize; want < cacheHeaderSize || at != uint64(want) {
@@ -199,7 +199,7 @@ func readCache(f *os.File, name string) (*cacheFooter, *fileStore, error) {
 	return parseFooter(f, name, foot[:doc], foot[doc:], int64(at))
 }
 
-// parseFooter checks what the footer says against itself and against the size of the blocks.
+// parseFooter checks that the footer is consistent in itself and with the size of the blocks.
 func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFooter, *fileStore, error) {
 	bad := func(format string, args ...any) (*cacheFooter, *fileStore, error) {
 		return nil, nil, noregret.BadInputf(name, format, args...)
@@ -250,8 +250,8 @@ func parseFooter(f *os.File, name string, doc, refs []byte, end int64) (*cacheFo
 	return &foot, st, nil
 }
 
-// checkFooterLabels checks that the labels could come from data and that their rows add up. The
-// error is a plain sentence.
+// checkFooterLabels checks that data can have these labels and that their rows add up. The error
+// has no code and no place.
 func checkFooterLabels(foot *cacheFooter) error {
 	sum := foot.NoLabel
 	seen := map[string]bool{}
@@ -261,7 +261,7 @@ func checkFooterLabels(foot *cacheFooter) error {
 			return err
 		}
 		if name != l.Name || seen[name] {
-			return fmt.Errorf("label %q: it is there twice, or would be written %q", l.Name, name)
+			return fmt.Errorf("label %q: it is a duplicate, or its canonical form is %q", l.Name, name)
 		}
 		seen[name] = true
 		if l.Rows < 0 || l.Rows > foot.Rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// cacheStream is the inside of a Stream whose input is a cache file.
+// cacheStream implements a Stream whose input is a cache file.
 type cacheStream struct {
 	ctx    context.Context
 	set    *Set
@@ -19,9 +19,9 @@ type cacheStream struct {
 	total  int64
 	read   Block
 
-	fit     bool     // rows must be fitted to the schema of a model
+	remap   bool     // rows must be mapped to the schema of a model
 	dim     uint32   // of the model
-	feature []uint32 // cache's feature -> model's, noFeature where it has none; nil: the same numbers
+	feature []uint32 // feature of the cache -> feature of the model or noFeature; nil: the same
 	sorter  rowSorter
 }
 
@@ -29,7 +29,7 @@ const noFeature = ^uint32(0)
 
 func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) error {
 	if len(inputs) > 1 {
-		return noregret.BadInputf(in.name, "it is a binary cache: a cache must be the only input")
+		return noregret.BadInputf(in.name, "this is a binary cache: a cache must be the only input")
 	}
 	if in.file == nil || in.packed {
 		return noregret.BadInputf(in.name,
@@ -40,7 +40,7 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 		return err
 	}
 	c := &cacheStream{ctx: ctx, set: set, owned: true}
-	if err := c.agree(&s.opt, in.name); err != nil {
+	if err := c.reconcile(&s.opt, in.name); err != nil {
 		_ = set.Close() // only read
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 	}
 	c.reader, _ = set.Read() // never fails
 	s.cache = c
-	s.info = set.info.emptied()
+	s.info = set.info.withoutCounts()
 	s.info.Digest, s.info.IgnoredFeatures = "", set.info.IgnoredFeatures
 	if s.opt.Schema == nil {
 		s.schema = *set.info.Schema
@@ -57,8 +57,9 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 	return in.close()
 }
 
-// agree checks the cache against the options and plans how its features become the model's.
-func (c *cacheStream) agree(opt *Options, name string) error {
+// reconcile checks the cache against the options and prepares the mapping of its features to those
+// of the model.
+func (c *cacheStream) reconcile(opt *Options, name string) error {
 	have := c.set.info.Schema
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf(name, format, args...)
@@ -68,7 +69,7 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 		return bad("the cache was made from %s, but the model was trained on %s", have.Format, want.Format)
 	}
 	if opt.Bits != 0 && opt.Bits != have.Bits || opt.Schema != nil && opt.Schema.Bits != have.Bits {
-		return bad("the cache was made with %d hash bits, %d are wanted; make it again", have.Bits, opt.Bits)
+		return bad("the cache was made with %d hash bits, not %d; make it again", have.Bits, opt.Bits)
 	}
 	if have.Format == SVMLight && have.Bits == 0 && opt.Base != BaseAuto && opt.Base != have.Base {
 		return bad("the cache numbers features from %s, not from %s; make it again with that base", have.Base, opt.Base)
@@ -76,7 +77,7 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	if n := c.set.info.NoLabel; n > 0 && !opt.AllowNoLabel {
 		return bad("%d rows of the cache have no label", n)
 	}
-	if err := have.agrees(opt); err != nil {
+	if err := have.checkOptions(opt); err != nil {
 		return bad("%w; make the cache again with that, or leave it out", err)
 	}
 	if want == nil || have.Bits > 0 {
@@ -85,9 +86,9 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 	if want.Format == IDX && want.Dim != have.Dim {
 		return bad("the cache has %d features, but the model was trained on %d", have.Dim, want.Dim)
 	}
-	c.fit, c.dim = true, uint32(want.Dim)
+	c.remap, c.dim = true, uint32(want.Dim)
 	if want.Features == nil {
-		c.fit = have.Dim > want.Dim
+		c.remap = have.Dim > want.Dim
 		return nil
 	}
 	number := make(map[string]uint32, len(want.Features))
@@ -103,21 +104,21 @@ func (c *cacheStream) agree(opt *Options, name string) error {
 		same = same && n == uint32(i)
 		c.feature = append(c.feature, n)
 	}
-	c.fit = !same
+	c.remap = !same
 	return nil
 }
 
-// agrees checks that what the options ask of columns and keys is what the cache's schema has. The
-// error is a plain sentence.
-func (s *Schema) agrees(opt *Options) error {
+// checkOptions checks that the schema of a cache has the columns and keys that the options ask for.
+// The error has no code and no place.
+func (s *Schema) checkOptions(opt *Options) error {
 	switch s.Format {
 	case CSV:
 		for _, r := range []struct {
 			refs []string
 			kind ColumnKind
 		}{
-			{given(opt.LabelColumn), LabelKind},
-			{given(opt.WeightColumn), WeightKind},
+			{nonEmpty(opt.LabelColumn), LabelKind},
+			{nonEmpty(opt.WeightColumn), WeightKind},
 			{opt.Categorical, Categorical},
 			{opt.IgnoreColumns, Ignored},
 		} {
@@ -152,17 +153,18 @@ func (s *Schema) agrees(opt *Options) error {
 	return nil
 }
 
-// given is a list of what is not empty.
-func given(ref string) []string {
+// nonEmpty returns a list of ref unless it is empty.
+func nonEmpty(ref string) []string {
 	if ref == "" {
 		return nil
 	}
 	return []string{ref}
 }
 
-// direct gives up the set of an input that can be used as it is, or returns nil.
-func (s *Stream) direct() *Set {
-	if s.cache == nil || s.cache.fit || s.opt.CachePath != "" {
+// cachedSet returns the set of an input that is a cache and can be used unchanged, or nil. The
+// caller then owns the set.
+func (s *Stream) cachedSet() *Set {
+	if s.cache == nil || s.cache.remap || s.opt.CachePath != "" {
 		return nil
 	}
 	set := s.cache.set
@@ -181,7 +183,7 @@ func (c *cacheStream) next(s *Stream, b *Block) error {
 		return s.err
 	}
 	dst := b
-	if c.fit {
+	if c.remap {
 		dst = &c.read
 	}
 	if err := c.reader.Next(dst); err != nil {
@@ -192,8 +194,8 @@ func (c *cacheStream) next(s *Stream, b *Block) error {
 		s.err = err
 		return err
 	}
-	if c.fit {
-		if err := c.fitRows(s, b); err != nil {
+	if c.remap {
+		if err := c.remapRows(s, b); err != nil {
 			b.Reset()
 			s.err = err
 			return err
@@ -207,8 +209,8 @@ func (c *cacheStream) next(s *Stream, b *Block) error {
 	return nil
 }
 
-// fitRows copies the rows read into b with the model's feature numbers.
-func (c *cacheStream) fitRows(s *Stream, b *Block) error {
+// remapRows copies the rows read into b with the model's feature numbers.
+func (c *cacheStream) remapRows(s *Stream, b *Block) error {
 	for i := range c.read.Len() {
 		index, value := c.read.Row(i)
 		from := len(b.Index)

@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// nameTable turns feature names into feature numbers, in one of three ways: hashed, by the
-// fixed dictionary of a schema, or as local numbers of the chunk, which the consumer makes global.
+// nameTable maps feature names to feature numbers in one of three ways: by hashing, by the fixed
+// dictionary of a schema, or to local numbers of the chunk, which the consumer makes global.
 type nameTable struct {
 	bits   int
 	fixed  map[string]uint32 // nil: the dictionary grows
 	unseen Unseen
-	direct uint32 // numbers below it are features already, local numbers start there
+	direct uint32 // smaller numbers are features already; local numbers start here
 	sorter rowSorter
 	buf    []byte
 }
@@ -25,7 +25,7 @@ func newNameTable(opt *Options, fixed map[string]uint32) nameTable {
 // local reports whether the numbers are local ones.
 func (t *nameTable) local() bool { return t.bits == 0 && t.fixed == nil }
 
-// feature returns the number of a feature; ok is false when it is to be ignored.
+// feature returns the number of a feature; ok is false if the feature must be ignored.
 func (t *nameTable) feature(r *result, name []byte) (f uint32, ok bool, err error) {
 	if t.bits > 0 {
 		return hashName(name, t.bits), true, nil
@@ -41,8 +41,8 @@ func (t *nameTable) feature(r *result, name []byte) (f uint32, ok bool, err erro
 	return f, ok, nil
 }
 
-// close ends a row that starts at from: sorted, summed where hashed. Local numbers are
-// sorted by the consumer.
+// close ends a row whose nonzeros start at from: it sorts them and sums hashed ones. The consumer
+// sorts local numbers.
 func (t *nameTable) close(r *result, from int) error {
 	if t.local() {
 		return nil
@@ -100,10 +100,10 @@ func (p *csvParser) parse(c *chunk) {
 	}
 }
 
-// rows parses what rowEnd takes for a row and returns the number of its lines. Where the quotes do
-// not pair up, that may be many rows that one stray quote holds together: then only the first line
-// is bad, and the rest is taken apart anew, within the same bounds, so that the outcome does not
-// depend on where the chunks were cut. stop is that of addBad.
+// rows parses what rowEnd found to be a row and returns the number of its lines. If its quotes do
+// not pair up, it may be many rows that one stray quote joins. Then only the first line is bad, and
+// the rest is split anew within the same bounds, so that the result does not depend on the division
+// into chunks. stop is that of addBad.
 func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bool) {
 	total := countLines(row)
 	for from := line; len(row) > 0; {
@@ -120,21 +120,21 @@ func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bo
 				if _, ok := errors.AsType[*quoteError](err); ok {
 					charge, n = 1, bytes.IndexByte(row, '\n')+1
 				}
-				err = fmt.Errorf("%w (lines %d-%d are one row by their quotes)", err, from, from+lines-1)
+				err = fmt.Errorf("%w (the quotes join lines %d-%d into one row)", err, from, from+lines-1)
 			}
 			if c.addBadLines(from, charge, err, p.opt.MaxBadLines) {
 				return total, true
 			}
 			lines = charge
 		}
-		c.note(from)
+		c.recordLine(from)
 		from += lines
 		row = row[n:]
 	}
 	return total, false
 }
 
-// countLines counts the lines of a row, the last of which may lack its end.
+// countLines counts the lines of a row. The last one need not end in a newline.
 func countLines(row []byte) int64 {
 	n := int64(bytes.Count(row, []byte("\n")))
 	if len(row) > 0 && row[len(row)-1] != '\n' {
@@ -143,7 +143,7 @@ func countLines(row []byte) int64 {
 	return n
 }
 
-// row parses one row; the error is a plain sentence.
+// row parses one row. The error has no code and no place.
 func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 	if err := p.cells.split(row); err != nil {
 		return err
@@ -153,11 +153,12 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		return nil
 	}
 	if len(cells) != len(plan.columns) {
-		how := "" // the delimiter was found
+		how := "" // explains an inferred delimiter
 		if p.opt.Delimiter == "" {
-			how = fmt.Sprintf(" (the delimiter %q was found in the first line; --delimiter says otherwise)", plan.delim)
+			how = fmt.Sprintf(" (the delimiter %q was inferred from the first line; --delimiter overrides it)",
+				plan.delim)
 		}
-		return fmt.Errorf("%d cells, but there are %d columns%s", len(cells), len(plan.columns), how)
+		return fmt.Errorf("%d cells for %d columns%s", len(cells), len(plan.columns), how)
 	}
 	from := len(r.rows.Index)
 	class, weight := uint16(NoClass), float32(1)
@@ -198,18 +199,18 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 	return nil
 }
 
-// notNumber deals with a cell of a numeric column that holds no usable number.
+// notNumber handles a cell of a numeric column that is not a usable number.
 func (p *csvParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	if !isMissing(cell) {
 		if _, ok := number(cell); ok || isNonFinite(cell) {
 			return valueFault("cell "+quote(cell), cell)
 		}
-		return fmt.Errorf("cell %s is not a number, but the column's first value is one; a column of names can be "+
-			"declared (--categorical)", quote(cell))
+		return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
+			"names with --categorical", quote(cell))
 	}
 	switch p.opt.Missing {
 	case MissingError:
-		return fmt.Errorf("cell %s: the value is missing; --missing zero or --missing indicator allow that",
+		return fmt.Errorf("cell %s: the value is missing; --missing zero and --missing indicator allow missing values",
 			quote(cell))
 	case MissingZero:
 		return nil

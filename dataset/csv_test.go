@@ -178,13 +178,13 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"cells", "a,b,y\n1,2,p\n1,2\n",
 			Options{},
-			":3: 2 cells, but there are 3 columns (the delimiter ',' was found in the first line; --delimiter says " +
-				"otherwise)",
+			":3: 2 cells for 3 columns (the delimiter ',' was inferred from the first line; --delimiter " +
+				"overrides it)",
 		},
 		{
 			"word in a numeric column", "a,y\n1,p\ntwo,p\n",
 			Options{},
-			`:3: column "a": cell "two" is not a number, but the column's first value is one; a column of names can be declared (--categorical)`,
+			`:3: column "a": cell "two" is not a number, but the column's first value is one; declare a column of names with --categorical`,
 		},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
 		{
@@ -195,7 +195,7 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"missing", "a,y\n1,p\n,p\n",
 			Options{},
-			`:3: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`,
+			`:3: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing values`,
 		},
 		{"missing label", "a,y\n1,p\n1,\n", Options{}, `:3: column "y": cell "": the label is missing`},
 		{
@@ -206,7 +206,7 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"line numbers count lines in quotes", "c,y\n\"u\n\nv\",p\nw\n",
 			Options{},
-			`:5: 1 cells, but there are 2 columns (the delimiter ',' was found in the first line; --delimiter says otherwise)`,
+			`:5: 1 cells for 2 columns (the delimiter ',' was inferred from the first line; --delimiter overrides it)`,
 		},
 		{
 			"bare quote", "a,y\n1,p\n1,x\"y\n",
@@ -227,12 +227,12 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"no such column", "a,y\n1,p\n",
 			Options{LabelColumn: "z"},
-			`:1: there is no label column "z"; the 2 columns are a, y`,
+			`:1: no label column "z"; the 2 columns are a, y`,
 		},
 		{
 			"no such column, after blank lines", "\n\na,y\n1,p\n",
 			Options{LabelColumn: "z"},
-			`:3: there is no label column "z"; the 2 columns are a, y`,
+			`:3: no label column "z"; the 2 columns are a, y`,
 		},
 		{
 			"too many names", "c,y\nu,p\nv,p\n\nw,p\nx,p\n",
@@ -290,7 +290,7 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 			1,
 		},
 		{
-			"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" was not there in training; --unseen ignore drops it`,
+			"a,c,b,new,y\n1,red,2,9,p\n", `:1: column "new" is not a column of the training data; --unseen ignore drops it`,
 			[]string{"0 0:1 1:2 2:1"},
 			1,
 		},
@@ -341,7 +341,7 @@ func TestCSVSchemaAndOptions(t *testing.T) {
 		{
 			renamed,
 			Options{LabelColumn: "truth", IgnoreColumns: []string{"id"}},
-			`:2: column "a": cell "": the value is missing; --missing zero or --missing indicator allow that`,
+			`:2: column "a": cell "": the value is missing; --missing zero and --missing indicator allow missing values`,
 		},
 	} {
 		c.opt.Schema = schema
@@ -427,8 +427,8 @@ func TestCSVStrayQuote(t *testing.T) {
 			t.Fatalf("chunks of %d: %d rows, %d bad lines, %v", chunk, i.Rows, i.BadLines, i.FirstBad)
 		}
 		for k, want := range []string{
-			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (lines 3-304 are one row by their quotes)`,
-			`:306: column "a": cell "six" is not a number, but the column's first value is one; a column of names can be declared (--categorical) (lines 306-307 are one row by their quotes)`,
+			`:3: column 2: "v" follows a closing quote; a quote inside a quoted cell must be doubled (the quotes join lines 3-304 into one row)`,
+			`:306: column "a": cell "six" is not a number, but the column's first value is one; declare a column of names with --categorical (the quotes join lines 306-307 into one row)`,
 		} {
 			if got := i.FirstBad[k].Error(); got != path+want {
 				t.Errorf("chunks of %d: got  %s\nwant %s", chunk, got, path+want)

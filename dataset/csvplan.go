@@ -29,7 +29,7 @@ type csvColumn struct {
 	unseen  bool   // ignored because the schema lacks it: its cells are counted
 }
 
-// csvPlanner plans files in order. The first file settles the columns unless a schema has.
+// csvPlanner plans files in order. The first file determines the columns unless a schema does.
 type csvPlanner struct {
 	opt     *Options
 	columns []Column
@@ -38,11 +38,12 @@ type csvPlanner struct {
 	partial bool              // the head may become longer: errPlanLater asks for that
 }
 
-// errPlanLater says that a plan needs more of the file. It never leaves the package.
+// errPlanLater reports that a plan needs more of the file. Callers outside the package never see
+// it.
 var errPlanLater = errors.New("more of the file is needed")
 
-// settle takes over the columns of a schema.
-func (p *csvPlanner) settle(columns []Column, header bool, features []string) {
+// setColumns sets the columns to those of a schema.
+func (p *csvPlanner) setColumns(columns []Column, header bool, features []string) {
 	p.columns, p.header = columns, header
 	p.numeric = map[string]uint32{}
 	number := map[string]uint32{}
@@ -66,7 +67,8 @@ func (p *csvPlanner) settle(columns []Column, header bool, features []string) {
 	}
 }
 
-// features names the numeric columns, the first features of a space that is being learned.
+// features returns the names of the numeric columns, which are the first features of a new feature
+// space.
 func (p *csvPlanner) features() []string {
 	out := []string{}
 	for _, c := range p.columns {
@@ -84,11 +86,12 @@ type headRows struct {
 	rest  []byte
 	whole bool // rest is all there is
 	line  int64
-	at    int64 // the line of the row that next returned last
+	at    int64 // the line of the latest row that next returned
 	used  int
 }
 
-// next returns a copy of the cells of the next row that is not blank, nil at the end of the head.
+// next returns a copy of the cells of the next row that is not blank, or nil at the end of the
+// head.
 func (h *headRows) next() ([]string, error) {
 	for len(h.rest) > 0 {
 		n, ended := rowEnd(h.rest, h.delim, h.plain)
@@ -113,7 +116,7 @@ func (h *headRows) next() ([]string, error) {
 	return nil, nil
 }
 
-// plan looks at the start of a file (all of it if whole) and says what its columns are.
+// plan determines the columns of a file from its start, which is all of it if whole is set.
 func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error) {
 	delim := byte(0)
 	if p.opt.Delimiter != "" {
@@ -148,7 +151,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	skip, line := h.used, h.at
 	second, err := h.next()
 	if err != nil {
-		second = nil // the parser will meet the bad row
+		second = nil // the parser will report the bad row
 	} else if second == nil && p.partial {
 		return nil, errPlanLater
 	}
@@ -157,7 +160,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	}
 	var plan *csvPlan
 	if p.columns == nil {
-		plan, err = p.learn(h, first, second)
+		plan, err = p.inferColumns(h, first, second)
 	} else {
 		plan, err = p.match(first, second)
 	}
@@ -174,8 +177,8 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	return plan, nil
 }
 
-// learn settles the columns by the first file.
-func (p *csvPlanner) learn(h *headRows, first, second []string) (*csvPlan, error) {
+// inferColumns determines the columns from the first file.
+func (p *csvPlanner) inferColumns(h *headRows, first, second []string) (*csvPlan, error) {
 	header, err := p.hasHeader(first, second)
 	if err != nil {
 		return nil, err
@@ -187,20 +190,20 @@ func (p *csvPlanner) learn(h *headRows, first, second []string) (*csvPlan, error
 			columns[i].Name = first[i]
 		}
 	}
-	if err := p.giveRoles(columns); err != nil {
+	if err := p.assignRoles(columns); err != nil {
 		return nil, err
 	}
 	row := first
 	if header {
 		row = second
 	}
-	if !p.giveKinds(h, columns, row, second) && p.partial {
+	if !p.inferKinds(h, columns, row, second) && p.partial {
 		return nil, errPlanLater
 	}
 	if err := checkColumns(columns, p.opt.Missing); err != nil {
 		return nil, err
 	}
-	p.settle(columns, header, nil)
+	p.setColumns(columns, header, nil)
 	plan := p.planOf(columns)
 	if header {
 		plan.skip = 1
@@ -230,8 +233,8 @@ func (p *csvPlanner) hasHeader(first, second []string) (bool, error) {
 	return looksLikeHeader(first, second, label), nil
 }
 
-// looksLikeHeader is the automatic rule: no cell but the label's is a number, or one is none where
-// the second row has a number. Missing cells do not count.
+// looksLikeHeader implements HeaderAuto: the first row is a header if no cell except the label's is
+// a number, or if a cell is not a number where the second row has one. Missing cells do not count.
 func looksLikeHeader(first, second []string, label int) bool {
 	words, numbers := 0, 0
 	for i, cell := range first {
@@ -276,12 +279,12 @@ func findColumn(columns []Column, ref, what string) (int, error) {
 		}
 		list = append(list, c.Name)
 	}
-	return 0, fmt.Errorf("there is no %s column %q; the %d columns are %s", what, ref, len(columns),
+	return 0, fmt.Errorf("no %s column %q; the %d columns are %s", what, ref, len(columns),
 		strings.Join(list, ", "))
 }
 
-// giveRoles sets the kinds that options name.
-func (p *csvPlanner) giveRoles(columns []Column) error {
+// assignRoles sets the kinds that options name.
+func (p *csvPlanner) assignRoles(columns []Column) error {
 	label := p.opt.LabelColumn
 	if label == "" {
 		label = "last"
@@ -318,10 +321,10 @@ func (p *csvPlanner) giveRoles(columns []Column) error {
 	return nil
 }
 
-// giveKinds makes the other columns numeric or categorical by their first value that is not
-// missing, in the first data row, the second row, or the rows that follow in the head. It reports
-// whether these said enough; a column of which they do not is numeric.
-func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []string) (settled bool) {
+// inferKinds makes the other columns numeric or categorical by their first value that is not
+// missing, in the first data row, the second row, or the following rows of the head. It reports
+// whether every column had such a value; a column without one is numeric.
+func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string) (settled bool) {
 	for row != nil {
 		open := 0
 		for i := range columns {
@@ -346,7 +349,7 @@ func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []stri
 		next, err := h.next()
 		if err != nil {
 			settled = true
-			break // the parser will meet the bad row
+			break // the parser will report the bad row
 		}
 		row = next
 	}
@@ -358,7 +361,7 @@ func (p *csvPlanner) giveKinds(h *headRows, columns []Column, row, second []stri
 	return settled
 }
 
-// planOf makes the plan of a file that has just these columns.
+// planOf returns the plan of a file with exactly these columns.
 func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 	plan := new(csvPlan)
 	for _, c := range columns {
@@ -367,13 +370,13 @@ func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 		})
 		plan.labeled = plan.labeled || c.Kind == LabelKind
 	}
-	for _, c := range p.columns { // as settled, so that all files of a set agree
+	for _, c := range p.columns { // the same for all files of a set
 		plan.named = plan.named || c.Kind == Categorical || c.Kind == Numeric && p.opt.Missing == MissingIndicator
 	}
 	return plan
 }
 
-// match plans a file whose columns have been settled before it.
+// match plans a file whose columns were determined before.
 func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	header := p.opt.Header == HeaderYes
 	if p.opt.Header == HeaderAuto {
@@ -387,7 +390,7 @@ func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	if header && p.header {
 		plan, err = p.matchNames(first)
 	} else {
-		plan, err = p.matchPlaces(len(first))
+		plan, err = p.matchPositions(len(first))
 	}
 	if err == nil && p.opt.Schema != nil {
 		err = p.checkRoles(plan)
@@ -398,7 +401,7 @@ func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	return plan, err
 }
 
-// checkLabelName refuses to take a feature of the model for the label.
+// checkLabelName returns an error if the named label column is a feature of the model.
 func (p *csvPlanner) checkLabelName() error {
 	for _, c := range p.columns {
 		if c.Name == p.opt.LabelColumn && c.Kind != LabelKind {
@@ -408,7 +411,7 @@ func (p *csvPlanner) checkLabelName() error {
 	return nil
 }
 
-// checkRoles refuses options that give a column another role than the model's.
+// checkRoles returns an error if an option gives a column another role than the model does.
 func (p *csvPlanner) checkRoles(plan *csvPlan) error {
 	columns := make([]Column, len(plan.columns))
 	for i, c := range plan.columns {
@@ -447,8 +450,8 @@ func (p *csvPlanner) checkRoles(plan *csvPlan) error {
 	return nil
 }
 
-// isHeader decides whether the first row of a file whose columns have been settled names them.
-// Where the settled names do not come from a header, no row does: a row of words may be data.
+// isHeader reports whether the first row of a file with known columns is a header. If the column
+// names did not come from a header, no row is one: a row of words may be data.
 func (p *csvPlanner) isHeader(first, second []string) bool {
 	if !p.header {
 		return false
@@ -458,7 +461,7 @@ func (p *csvPlanner) isHeader(first, second []string) bool {
 	}
 	columns := p.columnsOf(len(first))
 	if columns == nil {
-		return looksLikeHeader(first, second, -1) // neither fits; this chooses the complaint
+		return looksLikeHeader(first, second, -1) // neither fits; this selects the error
 	}
 	for i, c := range columns {
 		cell := []byte(first[i])
@@ -469,7 +472,7 @@ func (p *csvPlanner) isHeader(first, second []string) bool {
 	return false
 }
 
-// namesAllFeatures reports whether a row has the names of all columns that make features.
+// namesAllFeatures reports whether a row contains the names of all columns that are features.
 func (p *csvPlanner) namesAllFeatures(row []string) bool {
 	if !p.header {
 		return false
@@ -486,15 +489,15 @@ func (p *csvPlanner) namesAllFeatures(row []string) bool {
 	return true
 }
 
-// matchNames finds the settled columns by the names in a header.
+// matchNames finds the columns by the names in a header.
 func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
-	known := map[string]Column{}
+	byName := map[string]Column{}
 	for _, c := range p.columns {
 		if c.Kind == LabelKind && p.opt.LabelColumn != "" && !isNumber(p.opt.LabelColumn) &&
 			p.opt.LabelColumn != "last" {
 			c.Name = p.opt.LabelColumn
 		}
-		known[c.Name] = c
+		byName[c.Name] = c
 	}
 	found := map[string]bool{}
 	var columns []Column
@@ -507,11 +510,11 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 			return nil, fmt.Errorf("two columns are named %q: the names must differ", name)
 		}
 		found[name] = true
-		c, ok := known[name]
+		c, ok := byName[name]
 		if !ok {
 			wanted := slices.Contains(p.opt.IgnoreColumns, name)
 			if p.opt.Unseen == UnseenError && !wanted {
-				return nil, fmt.Errorf("column %q was not there in training; --unseen ignore drops it", name)
+				return nil, fmt.Errorf("column %q is not a column of the training data; --unseen ignore drops it", name)
 			}
 			c = Column{Name: name, Kind: Ignored}
 			unseen[name] = !wanted
@@ -520,7 +523,7 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 	}
 	for _, c := range p.columns {
 		name := c.Name
-		if c.Kind == LabelKind && p.opt.LabelColumn != "" && known[p.opt.LabelColumn].Kind == LabelKind {
+		if c.Kind == LabelKind && p.opt.LabelColumn != "" && byName[p.opt.LabelColumn].Kind == LabelKind {
 			name = p.opt.LabelColumn
 		}
 		optional := c.Kind == Ignored || p.opt.AllowNoLabel && (c.Kind == LabelKind || c.Kind == WeightKind)
@@ -535,18 +538,17 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 	return plan, nil
 }
 
-// matchPlaces takes the columns in their settled order; the label may be left out where none is
-// needed.
-func (p *csvPlanner) matchPlaces(cells int) (*csvPlan, error) {
+// matchPositions takes the columns in order. The label may be absent if none is needed.
+func (p *csvPlanner) matchPositions(cells int) (*csvPlan, error) {
 	columns := p.columnsOf(cells)
 	if columns == nil {
-		return nil, fmt.Errorf("%d cells in the first row, but there are %d columns", cells, len(p.columns))
+		return nil, fmt.Errorf("%d cells in the first row for %d columns", cells, len(p.columns))
 	}
 	return p.planOf(columns), nil
 }
 
-// columnsOf returns the settled columns that a row of so many cells has, without the label's where
-// that may be left out; nil when no row can have so many.
+// columnsOf returns the columns of a row with the given number of cells. It leaves out the label if
+// none is needed and the row is one cell short. It returns nil if the number does not fit.
 func (p *csvPlanner) columnsOf(cells int) []Column {
 	if cells == len(p.columns)-1 && p.opt.AllowNoLabel {
 		return slices.DeleteFunc(slices.Clone(p.columns), func(c Column) bool { return c.Kind == LabelKind })

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// quoteState finds the ends of CSV rows: a newline inside a quoted cell ends no row. A quote
+// quoteState finds the ends of CSV rows: a newline inside a quoted cell does not end a row. A quote
 // opens a quoted cell only at the start of a cell.
 type quoteState struct {
 	delim byte
-	plain bool // quotes mean nothing
+	plain bool // quotes are ordinary characters
 	in    uint8
 }
 
@@ -17,10 +17,10 @@ const (
 	cellStart uint8 = iota
 	inPlain
 	inQuotes
-	afterQuote // in quotes and then a quote: the end of the cell, or half of a doubled quote
+	afterQuote // after a quote in quotes: the end of the cell, or the first half of a doubled quote
 )
 
-// step goes over one byte and reports whether it ends a row.
+// step consumes one byte and reports whether it ends a row.
 func (q *quoteState) step(c byte) bool {
 	switch {
 	case q.in == inQuotes:
@@ -40,14 +40,14 @@ func (q *quoteState) step(c byte) bool {
 	return false
 }
 
-// lastLine goes over b and returns the end of the last row that ends in it, 0 when none does.
+// lastLine consumes b and returns the end of the last row that ends in it, or 0.
 func (q *quoteState) lastLine(b []byte) int {
 	if q.plain {
 		return bytes.LastIndexByte(b, '\n') + 1
 	}
 	if q.in != inQuotes && q.in != afterQuote && bytes.IndexByte(b, '"') < 0 {
 		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-			q.in = inPlain // exact only when it ends there, but the rest is gone over again
+			q.in = inPlain // not exact, but the caller scans the rest again
 			return i + 1
 		}
 		if len(b) > 0 {
@@ -67,8 +67,8 @@ func (q *quoteState) lastLine(b []byte) int {
 	return last
 }
 
-// rowEnd returns the length of the first row of data with its newline; whole is false when data
-// ends before the row does. Where plain is set, quotes mean nothing.
+// rowEnd returns the length of the first row of data with its newline; whole is false if data ends
+// before the row does. If plain is set, quotes are ordinary characters.
 func rowEnd(data []byte, delim byte, plain bool) (n int, whole bool) {
 	end := bytes.IndexByte(data, '\n')
 	first := data
@@ -90,24 +90,23 @@ func rowEnd(data []byte, delim byte, plain bool) (n int, whole bool) {
 	return len(data), false
 }
 
-// cellReader splits rows into cells. Its memory is used again for every row.
+// cellReader splits rows into cells. It reuses its memory for every row.
 type cellReader struct {
 	delim byte
-	plain bool // quotes mean nothing
+	plain bool // quotes are ordinary characters
 	cells [][]byte
 	buf   []byte // unescaped quoted cells
 }
 
-// quoteError is a row whose quotes do not pair up, so that what it takes for its end may not be it.
+// quoteError is the error of a row whose quotes do not pair up, so that its end is uncertain.
 type quoteError struct{ sentence string }
 
 func (e *quoteError) Error() string { return e.sentence }
 
 func badQuote(format string, args ...any) error { return &quoteError{fmt.Sprintf(format, args...)} }
 
-// split fills cells with those of a row (as found by rowEnd). Blanks around unquoted cells are not
-// part of them. It reports blank rows by having no cells. The error, a *quoteError, is a plain
-// sentence.
+// split sets r.cells to the cells of a row found by rowEnd. Blanks around unquoted cells are not
+// part of them. A blank row has no cells. The error is a *quoteError.
 func (r *cellReader) split(row []byte) error {
 	r.cells, r.buf = r.cells[:0], r.buf[:0]
 	row = bytes.TrimSuffix(row, []byte("\n"))
@@ -146,7 +145,7 @@ func (r *cellReader) split(row []byte) error {
 	}
 }
 
-// unquote reads the quoted cell at the start of row and returns it with the bytes it takes.
+// unquote reads the quoted cell at the start of row and returns it with its length in bytes.
 func (r *cellReader) unquote(row []byte) (cell []byte, n int, err error) {
 	from := len(r.buf)
 	for i := 1; i < len(row); i++ {
@@ -176,7 +175,7 @@ func trimBlanks(b []byte) []byte {
 	return b
 }
 
-// isMissing reports whether a cell is one of the ways to write "no value".
+// isMissing reports whether a cell denotes a missing value.
 func isMissing(cell []byte) bool {
 	switch len(cell) {
 	case 0:
@@ -194,8 +193,8 @@ func isMissing(cell []byte) bool {
 }
 
 // findDelimiter returns the most frequent of comma, semicolon and tab outside quotes in the first
-// row; the first named wins a tie. ended is false if the row goes on behind the head.
-// Where plain is set, quotes mean nothing.
+// row; of equally frequent ones, the first in this order. ended is false if the row continues after
+// head. If plain is set, quotes are ordinary characters.
 func findDelimiter(head []byte, plain bool) (delim byte, ended bool) {
 	var count [3]int
 	quoted := false

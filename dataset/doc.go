@@ -25,48 +25,48 @@
 //
 // Rows come in a [Block]: compressed sparse rows with 32-bit feature numbers and float32
 // values. A value is the decimal of the file rounded to float64 and then to float32. Zeros are
-// not stored, but a feature that only ever is zero still counts for the dimension.
+// not stored, but a feature that is always zero still counts towards the dimension.
 //
 // # Formats
 //
 // svmlight/libsvm, CSV, JSON lines and IDX (MNIST), plain, gzip or zstd, from files or standard
-// input; what they are is recognised by their content. docs/formats/inputs.md states the rules of
-// each. All of them are strict: a line that breaks a rule ends the reading with an error
-// "file:line: ..." that shows the token and the rule. Options.MaxBadLines lets some lines through;
-// they are counted in Info.BadLines and the first few are kept in Info.FirstBad.
+// input. The format is recognised by the content. docs/formats/inputs.md states the rules of each.
+// All of them are strict: a line that breaks a rule ends the reading with an error "file:line: ..."
+// that shows the token and the rule. With Options.MaxBadLines some such lines are skipped; they are
+// counted in Info.BadLines, and Info.FirstBad has the errors of the first few.
 //
 // # Labels
 //
-// A label is a token. Two tokens that are numbers are one label if the numbers are equal (+1, 1 and
-// 1.0); its name is the shortest decimal. Every other token is a name. Labels are numbered in order
-// of first appearance: that is the class number in a Block. Which one is positive is said by
-// [Info.Positive].
+// A label is a token. Tokens that are equal numbers (+1, 1 and 1.0) are one label, whose name is
+// the shortest decimal. Every other token is a name. Labels are numbered in order of first
+// appearance; this is the class number in a Block. [Info.Positive] finds the positive one.
 //
 // # Feature spaces
 //
-// A [Schema] says what the feature numbers mean. Without one the space is learned: svmlight and IDX
-// number their features themselves, CSV and JSON lines get numbers in order of first appearance
-// (numeric CSV columns first). With Options.Schema, the one of a trained model, the space is fixed:
-// a feature it lacks makes the line bad or is ignored and counted, by Options.Unseen. For names
-// without bound, Options.Bits hashes features into 2^Bits slots; values that meet are summed.
+// A [Schema] defines the meaning of the feature numbers. Without one the space is learned: svmlight
+// and IDX number their features themselves; features of CSV and JSON lines are numbered in order of
+// first appearance (numeric CSV columns first). With Options.Schema, that of a trained model, the
+// space is fixed: Options.Unseen decides whether a feature it lacks makes the line bad or is
+// ignored and counted. If the number of names has no bound, Options.Bits hashes features into
+// 2^Bits slots; values in the same slot are summed.
 //
 // # Determinism
 //
-// Rows, their order, all numbers, blocks and errors depend on the inputs and the options alone. The
-// number of goroutines that parse, the cutting into pieces, and whether rows are kept in memory
-// or in a file do not show. Shuffles and splits depend on their seed besides.
+// Rows, their order, all numbers, blocks and errors depend only on the inputs and the options, not
+// on the number of parsing goroutines, the division into pieces, or whether rows are kept in memory
+// or in a file. Shuffles and splits also depend on their seed.
 //
 // # Memory
 //
-// A stream holds workers+2 pieces of 1 MiB of text with what was parsed of them, about 5 MiB per
-// piece. A loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and
-// 8 bytes per row of the window, a view one bit per row of its parent. A CSV or JSON lines input
-// needs its dictionary of names besides, an IDX input one byte per row for the labels. The input's
-// length does not matter.
+// A stream holds workers+2 pieces of 1 MiB of text and their parsed rows, about 5 MiB per piece. A
+// loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and 8 bytes
+// per row of the window, a view one bit per row of its parent. In addition, a CSV or JSON lines
+// input needs its dictionary of names, and an IDX input one byte per row for the labels. The length
+// of the input does not matter.
 //
 // # The cache
 //
 // The temporary file and the cache (Options.CachePath) hold the same binary blocks, each with its
-// checksum; docs/formats/cache.md describes them byte by byte. A cache is an input
-// like any other and is read several times faster than text.
+// checksum; docs/formats/cache.md describes them byte by byte. A cache is an input like any other
+// and is several times as fast to read as text.
 package dataset

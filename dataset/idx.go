@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// idxPair is an image file with its label file ("" when there is none).
+// idxPair is an image file with its label file, which may be "".
 type idxPair struct{ images, labels string }
 
 // idxSource cuts IDX image files into chunks of whole rows with their labels.
@@ -36,7 +36,7 @@ type idxSource struct {
 func (s *Stream) startIDX(ctx context.Context, in *input, inputs []string) error {
 	if s.opt.Bits > 0 {
 		return noregret.Errorf(noregret.Usage, "",
-			"hashing (%d bits) makes no sense for idx: its features are the pixels", s.opt.Bits)
+			"idx cannot be hashed (%d bits): its features are the pixels", s.opt.Bits)
 	}
 	src := &idxSource{opt: &s.opt, digest: s.digest, dim: -1}
 	if err := src.pair(inputs); err != nil {
@@ -51,7 +51,7 @@ func (s *Stream) startIDX(ctx context.Context, in *input, inputs []string) error
 		}
 		in = nil
 	}
-	if err := src.begin(in); err != nil {
+	if err := src.open(in); err != nil {
 		if src.images != in {
 			_ = src.close() // only read
 		}
@@ -62,7 +62,7 @@ func (s *Stream) startIDX(ctx context.Context, in *input, inputs []string) error
 	return nil
 }
 
-// pair finds out which inputs are images and which are their labels.
+// pair divides the inputs into images and labels and pairs them.
 func (s *idxSource) pair(inputs []string) error {
 	vector := make([]bool, len(inputs))
 	for i, name := range inputs {
@@ -87,7 +87,7 @@ func (s *idxSource) pair(inputs []string) error {
 			i++
 		case vector[i]:
 			return noregret.BadInputf(inputs[i],
-				"it is a label file, but no image file stands beside it in the inputs")
+				"this is a label file, but no image file is next to it in the inputs")
 		case i+1 < len(inputs) && vector[i+1]:
 			p.labels = inputs[i+1]
 			i++
@@ -95,7 +95,7 @@ func (s *idxSource) pair(inputs []string) error {
 			p.labels = labelFileOf(inputs[i])
 			if p.labels == "" && !s.opt.AllowNoLabel {
 				return noregret.Errorf(noregret.NotFound, inputs[i],
-					"its label file is not there: name it after the images, or keep it beside them with "+
+					"label file not found: name it after the images, or keep it in their directory with "+
 						"\"images-idx3\" replaced by \"labels-idx1\"")
 			}
 		}
@@ -104,7 +104,7 @@ func (s *idxSource) pair(inputs []string) error {
 	return nil
 }
 
-// labelFileOf returns the label file that is kept beside an image file, "" when there is none.
+// labelFileOf returns the label file in the directory of an image file, or "".
 func labelFileOf(images string) string {
 	dir, base := filepath.Split(images)
 	for _, dims := range []string{"3", "2", "4"} {
@@ -174,14 +174,14 @@ func (in *input) full(b []byte) error {
 				len(b)-n)
 		}
 		if err != nil {
-			return in.fail(err)
+			return in.readError(err)
 		}
 	}
 	return nil
 }
 
-// begin opens the next pair of files; in is the image file if it is open already.
-func (s *idxSource) begin(in *input) error {
+// open opens the next pair of files. in is the image file if it is already open.
+func (s *idxSource) open(in *input) error {
 	p := s.pairs[s.next]
 	s.next++
 	if in == nil {
@@ -204,14 +204,14 @@ func (s *idxSource) begin(in *input) error {
 		}
 	}
 	if len(dims) == 1 {
-		return noregret.BadInputf(in.name, "it is a label file, not images")
+		return noregret.BadInputf(in.name, "this is a label file, not an image file")
 	}
 	if dim > uint64(s.opt.lineLimit) {
 		return noregret.BadInputf(in.name, "sizes %v: a row is longer than %d bytes", dims,
 			s.opt.lineLimit)
 	}
 	if s.dim >= 0 && int(dim) != s.dim {
-		return noregret.BadInputf(in.name, "its rows have %d values, %d are expected", dim, s.dim)
+		return noregret.BadInputf(in.name, "rows have %d values: %d are expected", dim, s.dim)
 	}
 	s.dim, s.row, s.rows = int(dim), 0, int64(dims[0])
 	return s.readLabels(p)
@@ -241,10 +241,10 @@ func (s *idxSource) readLabels(p idxPair) error {
 	}
 	labels, err := io.ReadAll(io.LimitReader(in.r, s.rows+1))
 	if err != nil {
-		return in.fail(err)
+		return in.readError(err)
 	}
 	if int64(len(labels)) != s.rows {
-		return noregret.BadInputf(p.labels, "it does not hold the %d labels that its header promises",
+		return noregret.BadInputf(p.labels, "the file does not hold the %d labels that its header states",
 			s.rows)
 	}
 	s.before += in.raw.n.Load()
@@ -261,7 +261,7 @@ func (s *idxSource) fill(c *chunk) error {
 		if s.next == len(s.pairs) {
 			return io.EOF
 		}
-		if err := s.begin(nil); err != nil {
+		if err := s.open(nil); err != nil {
 			return err
 		}
 	}
@@ -291,10 +291,10 @@ func (s *idxSource) end() error {
 		return nil
 	}
 	if _, err := s.images.r.ReadByte(); err == nil {
-		return noregret.BadInputf(s.images.name, "bytes follow the %d rows that its header promises",
+		return noregret.BadInputf(s.images.name, "bytes follow the %d rows that its header states",
 			s.rows)
 	} else if !errors.Is(err, io.EOF) {
-		return s.images.fail(err)
+		return s.images.readError(err)
 	}
 	_, _ = s.digest.Write(s.labels) // a hash never fails
 	s.before += s.images.raw.n.Load()

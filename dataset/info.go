@@ -11,42 +11,42 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Label is a label with what the set holds of it.
+// Label is a label with its counts in a set.
 type Label struct {
-	Name   string  `json:"name"`   // the token; the shortest decimal when it is a number
+	Name   string  `json:"name"`   // the token; the shortest decimal if it is a number
 	Rows   int64   `json:"rows"`   // number of rows
 	Weight float64 `json:"weight"` // sum of the rows' weights
 }
 
-// Info says what a set of examples holds. It is a value: changing it changes nothing else, save
-// that Schema is shared and must not be written to.
+// Info summarizes a set of examples. It is a copy that callers may change, except that Schema is
+// shared and must not be written to.
 type Info struct {
 	Rows     int64   // number of rows
 	NonZeros int64   // number of stored values
 	Dim      int     // number of features; every index is below it
-	Labels   []Label // in order of first appearance; the class number is the place in it
+	Labels   []Label // in order of first appearance, indexed by class number
 	NoLabel  int64   // number of rows without a label
 	Weight   float64 // sum of all weights
-	// "sha256:" and the hex digest of the unpacked input bytes in order; "" until the end of a
-	// stream
+	// Digest is "sha256:" and the hex digest of the decompressed input bytes in order; "" until the
+	// end of a stream.
 	Digest          string
-	Schema          *Schema  // the feature space, with what was decided on the way
+	Schema          *Schema  // the feature space
 	BadLines        int64    // number of lines that were skipped
-	FirstBad        []error  // why, for the first few of them
+	FirstBad        []error  // the errors of the first few of them
 	IgnoredFeatures int64    // number of values dropped by UnseenIgnore
 	Weighted        bool     // whether a weight differs from 1
-	Inputs          []string // the inputs as they were named
+	Inputs          []string // the names of the inputs as given
 }
 
-// firstBadKept is how many errors of skipped lines Info keeps.
-const firstBadKept = 5
+// maxFirstBad bounds the number of errors in Info.FirstBad.
+const maxFirstBad = 5
 
-// Positive finds the class number of the positive label. Every other label is negative.
+// Positive returns the class number of the positive label. Every other label is negative.
 //
-// A name is looked up as written or as a number ("1.0" finds the label 1). With no
-// name there must be exactly two labels: of two numbers the larger is positive, and
-// otherwise the one with fewer rows (the one that sorts last when they tie). Everything
-// else is a [noregret.BadInput] error that lists the labels with their counts.
+// A name is looked up as written or as a number ("1.0" finds the label 1). If name is empty, there
+// must be exactly two labels: of two numbers the larger is positive; otherwise the label with fewer
+// rows is, or the one that sorts last if they tie. Anything else is a [noregret.BadInput] error
+// that lists the labels with their counts.
 func (i Info) Positive(name string) (class int, err error) {
 	if name != "" {
 		want, cerr := canonicalLabel([]byte(name))
@@ -56,7 +56,7 @@ func (i Info) Positive(name string) (class int, err error) {
 			}
 		}
 		return 0, noregret.BadInputf(i.place(),
-			"no row has the label %q that was named positive; the labels are %s", name, i.listLabels())
+			"no row has the positive label %q; the labels are %s", name, i.listLabels())
 	}
 	if len(i.Labels) == 1 {
 		return 0, noregret.BadInputf(i.place(), "every row has the label %q; two classes are needed",
@@ -84,7 +84,7 @@ func (i Info) Positive(name string) (class int, err error) {
 	return 0, nil
 }
 
-// place names the inputs in an error about all of them.
+// place returns the names of the inputs, for an error about all of them.
 func (i Info) place() string {
 	names := slices.Clone(i.Inputs)
 	for k, n := range names {
@@ -95,7 +95,7 @@ func (i Info) place() string {
 	return strings.Join(names, ", ")
 }
 
-// listLabels names at most 12 labels with their counts.
+// listLabels lists at most 12 labels with their counts.
 func (i Info) listLabels() string {
 	if len(i.Labels) == 0 {
 		return "none"
@@ -143,7 +143,7 @@ func (i *Info) countLabel(b *Block, r int) {
 	i.Labels[c].Weight += w
 }
 
-// clone returns a copy that shares nothing that is written later.
+// clone returns a copy that shares only the schema with i.
 func (i Info) clone() Info {
 	i.Labels = slices.Clone(i.Labels)
 	i.FirstBad = slices.Clone(i.FirstBad)
@@ -151,8 +151,8 @@ func (i Info) clone() Info {
 	return i
 }
 
-// emptied returns the Info of a view before its rows have been counted.
-func (i Info) emptied() Info {
+// withoutCounts returns the Info of a view whose rows are not counted yet.
+func (i Info) withoutCounts() Info {
 	v := i.clone()
 	v.Rows, v.NonZeros, v.NoLabel, v.Weight, v.Weighted = 0, 0, 0, 0, false
 	for c := range v.Labels {
@@ -161,8 +161,8 @@ func (i Info) emptied() Info {
 	return v
 }
 
-// labelFault says why a token can be no label: it is empty, NaN, infinite or a number out of the
-// range of float64. The error is a plain sentence.
+// labelFault returns an error if a token is not a valid label: it is empty, NaN, infinite or a
+// number out of the range of float64. The error has no code and no place.
 func labelFault(tok []byte) error {
 	if len(tok) == 0 {
 		return errors.New("the label is empty")
@@ -176,8 +176,8 @@ func labelFault(tok []byte) error {
 	return nil
 }
 
-// canonicalLabel returns the name of a label token: the shortest decimal when it is a number, else
-// the token itself.
+// canonicalLabel returns the name of a label token: the shortest decimal of a number, or else the
+// token itself.
 func canonicalLabel(tok []byte) (string, error) {
 	if err := labelFault(tok); err != nil {
 		return "", err
@@ -192,7 +192,7 @@ func canonicalLabel(tok []byte) (string, error) {
 	return strconv.FormatFloat(v, 'g', -1, 64), nil
 }
 
-// quote shows a token in a message, cut when it is long.
+// quote returns a token in quotes for a message, cut if it is long.
 func quote(tok []byte) string {
 	const most = 60
 	if len(tok) > most {

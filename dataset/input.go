@@ -14,28 +14,28 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// peekBytes is how much of an input is looked at before it is read: enough for its
-// format and, in CSV, for the header and the first data row.
+// peekBytes is the number of bytes of an input that are examined before it is read: enough to find
+// its format and, in CSV, the header and the first data row.
 const peekBytes = 1 << 20
 
-// maxZstdWindow bounds the memory that a zstd stream may ask for: what zstd's --ultra -22 needs.
+// maxZstdWindow bounds the memory that a zstd stream may request. zstd --ultra -22 needs this much.
 const maxZstdWindow = 128 << 20
 
 // stdinName is the input that stands for standard input.
 const stdinName = "-"
 
-// input is one opened input, unpacked.
+// input is an open input, decompressed.
 type input struct {
 	name   string
 	file   *os.File // nil for standard input
 	r      *bufio.Reader
 	unpack io.Closer // the decompressor, or nil
 	packed bool      // compressed
-	live   bool      // it may be written as it is read: standard input, a pipe
+	live   bool      // standard input or a pipe: it may be written while it is read
 	raw    *countingReader
 }
 
-// countingReader counts the bytes that were read of the input as it is stored.
+// countingReader counts the bytes read from the stored input.
 type countingReader struct {
 	r io.Reader
 	n atomic.Int64
@@ -78,7 +78,7 @@ func (in *input) decompress() error {
 	raw := bufio.NewReaderSize(in.raw, 64<<10)
 	magic, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return in.fail(err)
+		return in.readError(err)
 	}
 	var r io.Reader = raw
 	switch {
@@ -86,7 +86,7 @@ func (in *input) decompress() error {
 		in.packed = true
 		z, err := gzip.NewReader(raw)
 		if err != nil {
-			return in.fail(err)
+			return in.readError(err)
 		}
 		in.unpack, r = z, z
 	case string(magic) == "\x28\xb5\x2f\xfd":
@@ -94,7 +94,7 @@ func (in *input) decompress() error {
 		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
-			return in.fail(err)
+			return in.readError(err)
 		}
 		in.unpack, r = closeFunc(z.Close), z
 	}
@@ -102,10 +102,10 @@ func (in *input) decompress() error {
 	return nil
 }
 
-// peek returns the first bytes of the unpacked input, peekBytes unless it is shorter. whole says
-// that they are all of it. A read error is found again by the reads that follow. Of a live input it
-// waits for no more than what is enough, which must be a matter of the bytes alone: more of them
-// must not change what is read off them.
+// peek returns the first bytes of the decompressed input, peekBytes unless it is shorter. whole
+// reports whether they are all of it. Later reads return a read error again. On a live input peek
+// waits only until enough reports true. enough must depend on the bytes alone, and more bytes must
+// not change what the caller concludes from them.
 func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 	for in.live {
 		head, _ := in.r.Peek(in.r.Buffered())
@@ -121,8 +121,8 @@ func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 	return head, errors.Is(err, io.EOF)
 }
 
-// fail makes the error of a failed read.
-func (in *input) fail(err error) error {
+// readError returns the error for a failed read.
+func (in *input) readError(err error) error {
 	switch {
 	case in.packed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
 		return noregret.BadInputf(in.name, "the compressed file is cut off: %w", err)
@@ -134,7 +134,7 @@ func (in *input) fail(err error) error {
 
 func (in *input) close() error {
 	if in.unpack != nil {
-		_ = in.unpack.Close() // nothing is lost: the data have been read or given up
+		_ = in.unpack.Close() // the data have been read or are not needed
 	}
 	if in.file != nil {
 		return in.file.Close()
@@ -144,13 +144,13 @@ func (in *input) close() error {
 
 func openError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return noregret.Errorf(noregret.NotFound, name, "there is no such file")
+		return noregret.Errorf(noregret.NotFound, name, "no such file")
 	}
-	return noregret.BadInputf(name, "it cannot be opened: %w", err)
+	return noregret.BadInputf(name, "cannot be opened: %w", err)
 }
 
-// checkInputs refuses an empty list, missing files, directories and two uses of standard input
-// before anything is read. It returns the sum of the sizes, -1 when unknown.
+// checkInputs returns an error for an empty list, missing files, directories and a second use of
+// standard input, before anything is read. It returns the sum of the sizes, or -1 if it is unknown.
 func checkInputs(inputs []string) (total int64, err error) {
 	if len(inputs) == 0 {
 		return 0, noregret.Errorf(noregret.Usage, "", "no input: name at least one file, or %q for standard input",
@@ -171,7 +171,7 @@ func checkInputs(inputs []string) (total int64, err error) {
 			return 0, openError(name, err)
 		}
 		if st.IsDir() {
-			return 0, noregret.BadInputf(name, "it is a directory; name a file")
+			return 0, noregret.BadInputf(name, "is a directory; name a file")
 		}
 		if total >= 0 {
 			total += st.Size()

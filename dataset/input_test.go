@@ -101,7 +101,7 @@ func TestFormatByContent(t *testing.T) {
 	path := writeFile(t, "x", "some words here\n")
 	_, err := readAll(Options{}, path)
 	if want := path +
-		`: the format cannot be told from the first line "some words here"; name it (--format svmlight, csv, jsonl, idx or cache)`; err == nil || err.Error() != want {
+		`: the format cannot be recognized from the first line "some words here"; name it (--format svmlight, csv, jsonl, idx or cache)`; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -120,10 +120,10 @@ func TestInputErrors(t *testing.T) {
 		{
 			[]string{filepath.Join(dir, "no")},
 			Options{},
-			filepath.Join(dir, "no") + ": there is no such file",
+			filepath.Join(dir, "no") + ": no such file",
 			noregret.NotFound,
 		},
-		{[]string{dir}, Options{}, dir + ": it is a directory; name a file", noregret.BadInput},
+		{[]string{dir}, Options{}, dir + ": is a directory; name a file", noregret.BadInput},
 		{
 			[]string{here},
 			Options{CachePath: here},
@@ -165,7 +165,7 @@ func TestInputErrors(t *testing.T) {
 		{
 			[]string{"-"},
 			Options{Stdin: strings.NewReader("\n# nothing\n"), Format: SVMLight},
-			"standard input: there is not a single example in it", noregret.BadInput,
+			"standard input: the input has no examples", noregret.BadInput,
 		},
 	} {
 		_, err := Load(t.Context(), c.inputs, c.opt)
@@ -204,9 +204,12 @@ func TestIDX(t *testing.T) {
 	}
 	for _, c := range []struct{ images, labels, want string }{
 		{idx([]int{2, 2}, 1, 2, 3), idx([]int{2}, 1, 2), "IMG: the file is cut off: it ends 1 bytes early, or more"},
-		{idx([]int{2, 2}, 1, 2, 3, 4, 5), idx([]int{2}, 1, 2), "IMG: bytes follow the 2 rows that its header promises"},
+		{idx([]int{2, 2}, 1, 2, 3, 4, 5), idx([]int{2}, 1, 2), "IMG: bytes follow the 2 rows that its header states"},
 		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{3}, 1, 2, 3), "LAB: 3 labels for the 2 rows of IMG"},
-		{idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{2}, 1), "LAB: it does not hold the 2 labels that its header promises"},
+		{
+			idx([]int{2, 2}, 1, 2, 3, 4), idx([]int{2}, 1),
+			"LAB: the file does not hold the 2 labels that its header states",
+		},
 		{idx([]int{2, 0}), idx([]int{2}, 1, 2), "IMG: sizes [2 0]: a row must have 1 to 2147483647 values"},
 		{
 			"\x00\x00\x0d\x02aaaabbbb", idx([]int{2}, 1, 2),

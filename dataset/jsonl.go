@@ -14,16 +14,17 @@ type jsonParser struct {
 	table nameTable
 	scan  jsonScanner
 	keys  names    // paths of keys seen in the chunk
-	row   []uint32 // per key: the row of the chunk (from 1) that had it last
+	row   []uint32 // per key: the latest row of the chunk (from 1) with it
 	cur   uint32
-	path  []byte // of the key being read, with the dots of nesting
+	path  []byte // of the key being read, with dots for nesting
 
 	class  uint16
 	weight float32
-	// features of the row to the keys they came from; used only where two keys may make the same
+	// naming maps the features of the row to their keys. It is used only for lines in which two
+	// keys may name the same feature.
 	naming   map[string]string
-	check    bool   // it is used
-	flat     []byte // name of a feature key beside "features", to report it
+	check    bool   // naming is used
+	flat     []byte // a feature key outside "features", for the error
 	wrapped  bool   // the row has a "features" object
 	hasLabel bool
 	seen     [2]bool // label key, weight key
@@ -55,7 +56,7 @@ func (p *jsonParser) parse(c *chunk) {
 				return
 			}
 		}
-		c.note(line)
+		c.recordLine(line)
 	}
 }
 
@@ -85,7 +86,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 		return fmt.Errorf("%s follows the object; a line holds one object", quote(l[s.at:]))
 	}
 	if p.wrapped && len(p.flat) > 0 {
-		return fmt.Errorf("key %s beside \"features\": put it into \"features\", or have it ignored by name",
+		return fmt.Errorf("key %s beside \"features\": move it into \"features\", or ignore it by name",
 			quote(p.flat))
 	}
 	if !p.hasLabel && !p.opt.AllowNoLabel {
@@ -101,7 +102,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 // maxDepth is how deep objects may nest.
 const maxDepth = 32
 
-// object reads an object at the scanner. depth 0 is the line, where label and weight are.
+// object reads the next object. Depth 0 is the line itself, which holds label and weight.
 func (p *jsonParser) object(r *result, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("objects are nested deeper than %d", maxDepth)
@@ -142,18 +143,18 @@ func (p *jsonParser) object(r *result, depth int) error {
 	}
 }
 
-// member reads the value of the key in p.path.
+// member reads the value of the key p.path.
 func (p *jsonParser) member(r *result, depth int) error {
 	s := &p.scan
 	if depth == 0 {
 		switch string(p.path) {
 		case p.opt.LabelKey:
-			if err := p.first(&p.seen[0]); err != nil {
+			if err := p.markSeen(&p.seen[0]); err != nil {
 				return err
 			}
 			return p.label(r)
 		case p.opt.WeightKey:
-			if err := p.first(&p.seen[1]); err != nil {
+			if err := p.markSeen(&p.seen[1]); err != nil {
 				return err
 			}
 			tok, err := s.numberToken()
@@ -163,7 +164,7 @@ func (p *jsonParser) member(r *result, depth int) error {
 			return inKey(p.path, err)
 		case "features":
 			if s.peek() == '{' {
-				if err := p.first(&p.wrapped); err != nil {
+				if err := p.markSeen(&p.wrapped); err != nil {
 					return err
 				}
 				p.path = p.path[:0]
@@ -178,13 +179,13 @@ func (p *jsonParser) member(r *result, depth int) error {
 		p.flat = append(p.flat, p.path...)
 	}
 	if s.peek() == '{' {
-		if err := p.once(); err != nil {
+		if err := p.checkRepeated(); err != nil {
 			return err
 		}
 		p.path = append(p.path, '.')
 		return p.object(r, depth+1)
 	}
-	if err := p.once(); err != nil {
+	if err := p.checkRepeated(); err != nil {
 		return err
 	}
 	return inKey(p.path, p.value(r))
@@ -197,23 +198,23 @@ func inKey(key []byte, err error) error {
 	return fmt.Errorf("key %s: %w", quote(key), err)
 }
 
-// first refuses the second time that a key of its own meaning is met.
-func (p *jsonParser) first(seen *bool) error {
+// markSeen returns an error if a key with a special meaning occurs a second time.
+func (p *jsonParser) markSeen(seen *bool) error {
 	if *seen {
-		return fmt.Errorf("key %s is there twice", quote(p.path))
+		return fmt.Errorf("duplicate key %s", quote(p.path))
 	}
 	*seen = true
 	return nil
 }
 
-// once refuses a feature key that the row has had.
-func (p *jsonParser) once() error {
+// checkRepeated returns an error if the row already has the feature key.
+func (p *jsonParser) checkRepeated() error {
 	id, isNew := p.keys.id(p.path)
 	if isNew {
 		p.row = append(p.row, 0)
 	}
 	if p.row[id] == p.cur {
-		return fmt.Errorf("key %s is there twice", quote(p.path))
+		return fmt.Errorf("duplicate key %s", quote(p.path))
 	}
 	p.row[id] = p.cur
 	return nil
@@ -272,8 +273,8 @@ func (p *jsonParser) value(r *result) error {
 	return nil
 }
 
-// distinct refuses the feature in the table's buffer if another key of the row has made it: "a":"x"
-// and "a=x":1 do.
+// distinct returns an error if another key of the row names the feature in the table's buffer, as
+// "a":"x" and "a=x":1 do.
 func (p *jsonParser) distinct() error {
 	if p.naming == nil {
 		p.naming = map[string]string{}
@@ -315,7 +316,7 @@ func (p *jsonParser) label(r *result) error {
 	return inKey(p.path, err)
 }
 
-// skip reads over the value of an ignored key, which may be anything.
+// skip skips the value of an ignored key, which may be any JSON value.
 func (p *jsonParser) skip(depth int) error {
 	s := &p.scan
 	switch s.peek() {

@@ -25,7 +25,7 @@ func (s *jsonScanner) space() {
 	}
 }
 
-// peek returns the byte at the scanner, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (s *jsonScanner) peek() byte {
 	if s.at < len(s.data) {
 		return s.data[s.at]
@@ -49,7 +49,7 @@ func (s *jsonScanner) word(w string) bool {
 	return true
 }
 
-// text reads a string and returns it unescaped. The bytes last until the next string is read.
+// text reads a string and returns it unescaped. The bytes are valid until the next string is read.
 func (s *jsonScanner) text() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.expected("a string in double quotes")
@@ -118,7 +118,7 @@ func (s *jsonScanner) numberToken() ([]byte, error) {
 	return s.data[start:i], nil
 }
 
-// skipNested reads over an object or array, which must be valid JSON.
+// skipNested skips an object or array, which must be valid JSON.
 func (s *jsonScanner) skipNested(depth int) error {
 	level := 0
 	for i := s.at; i < len(s.data); i++ {

@@ -11,14 +11,14 @@ import (
 )
 
 // Load reads the inputs once, as [Open] does, and keeps the rows for several passes: in memory up
-// to opt.MemoryLimit, beyond that in a temporary binary file in opt.TempDir, which Close removes
-// (where the system allows it, the file has no name from the start, so that a killed process leaves
-// nothing). With opt.CachePath the binary cache is kept there as well. An input that is such a
-// cache is used in place, without a copy.
+// to opt.MemoryLimit, and beyond that in a temporary binary file in opt.TempDir, which Close
+// removes. Where the system allows it, the file is unlinked at once, so that a killed process
+// leaves nothing behind. With opt.CachePath, Load also writes the binary cache to that path. An
+// input that is a cache is used in place, without a copy.
 //
-// A svmlight input under BaseAuto counts from 0 if the index 0 occurs anywhere in it, else from 1;
-// Info().Schema.Base says which. An input without a single row is a [noregret.BadInput] error.
-// The caller must Close the Set.
+// Under BaseAuto the features of a svmlight input are numbered from 0 if the index 0 occurs
+// anywhere in it, and from 1 otherwise; Info().Schema.Base is the result. An input without rows is
+// a [noregret.BadInput] error. The caller must Close the Set.
 func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 	if opt.CachePath != "" {
 		for _, in := range inputs {
@@ -33,8 +33,8 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.Close() }() // read to its end, or given up with an error
-	if set := s.direct(); set != nil {
+	defer func() { _ = s.Close() }() // the stream has ended or failed
+	if set := s.cachedSet(); set != nil {
 		return set, nil
 	}
 	k := &keeper{opt: s.opt}
@@ -46,13 +46,13 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 	return set, nil
 }
 
-// keeper takes the blocks of a stream into memory or a file.
+// keeper stores the blocks of a stream in memory or in a file.
 type keeper struct {
 	opt    Options
 	memory memoryStore
 	used   int64
-	temp   *os.File // set once the rows are too many for memory and no cache is wanted
-	remove bool     // temp still has its name
+	temp   *os.File // nil until the rows exceed the memory, and with a cache
+	remove bool     // temp could not be unlinked while open
 	out    *cacheWriter
 	cache  *cacheFile
 }
@@ -75,14 +75,14 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 			return nil, err
 		}
 	}
-	info, shift := s.settled()
+	info, shift := s.finalInfo()
 	if info.Rows == 0 {
-		return nil, noregret.BadInputf(info.place(), "there is not a single example in it")
+		return nil, noregret.BadInputf(info.place(), "the input has no examples")
 	}
 	return k.finish(info, shift)
 }
 
-// add keeps one block.
+// add stores one block.
 func (k *keeper) add(b *Block) error {
 	if k.cache != nil {
 		if err := k.out.block(b); err != nil {
@@ -105,14 +105,14 @@ func (k *keeper) add(b *Block) error {
 	return k.out.block(b)
 }
 
-// spool starts the temporary file with the blocks that are in memory.
+// spool moves the blocks from memory to a new temporary file.
 func (k *keeper) spool() error {
 	f, err := os.CreateTemp(k.opt.TempDir, "noregret-*.rows")
 	if err != nil {
-		return noregret.Errorf(noregret.Internal, "", "no temporary file for the rows: %w", err)
+		return noregret.Errorf(noregret.Internal, "", "cannot create a temporary file for the rows: %w", err)
 	}
 	k.temp = f
-	k.remove = os.Remove(f.Name()) != nil // some systems keep open files
+	k.remove = os.Remove(f.Name()) != nil // some systems do not unlink open files
 	k.out = &cacheWriter{name: f.Name(), w: bufio.NewWriterSize(f, 256<<10)}
 	for i, b := range k.memory {
 		if err := k.out.block(b); err != nil {
@@ -124,7 +124,7 @@ func (k *keeper) spool() error {
 	return nil
 }
 
-// finish makes the set. shift is what is still to be subtracted from the indices.
+// finish makes the set. shift must still be subtracted from the indices.
 func (k *keeper) finish(info Info, shift uint32) (*Set, error) {
 	for _, b := range k.memory {
 		for i := range b.Index {
@@ -153,21 +153,21 @@ func (k *keeper) finish(info Info, shift uint32) (*Set, error) {
 	return newSet(info, st, k.opt.WindowBytes), nil
 }
 
-// abort removes what a failed Load leaves.
+// abort removes the files of a failed Load.
 func (k *keeper) abort() {
 	if k.cache != nil {
 		k.cache.abort()
 	}
 	if k.temp != nil {
-		_ = k.temp.Close() // given up
+		_ = k.temp.Close() // its content is not needed
 		if k.remove {
 			_ = os.Remove(k.temp.Name())
 		}
 	}
 }
 
-// settled returns the final Info and what is to be subtracted from the indices handed out.
-func (s *Stream) settled() (Info, uint32) {
+// finalInfo returns the final Info and the number to subtract from the indices of all blocks.
+func (s *Stream) finalInfo() (Info, uint32) {
 	if s.cache != nil || s.schema.Format != SVMLight || s.opt.Base != BaseAuto {
 		return s.Info(), 0
 	}
@@ -180,7 +180,7 @@ func (s *Stream) settled() (Info, uint32) {
 	return s.Info(), 1
 }
 
-// sameFile reports whether both paths lead to one existing file.
+// sameFile reports whether both paths name the same existing file.
 func sameFile(a, b string) bool {
 	x, errx := os.Stat(a)
 	y, erry := os.Stat(b)

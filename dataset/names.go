@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// names numbers byte strings in order of first appearance. It keeps its memory between uses, so
-// that a worker's steady state does not allocate, and it can forget the newest names again.
+// names numbers byte strings in order of first appearance. It reuses its memory, so that a worker
+// does not allocate in its steady state, and it can remove the newest names.
 type names struct {
 	arena []byte
 	end   []uint32 // end of name i in the arena
@@ -17,7 +17,7 @@ type names struct {
 
 func (d *names) len() int { return len(d.end) }
 
-// at returns name i; the bytes last until the next reset.
+// at returns name i. The bytes are valid until the next reset.
 func (d *names) at(i int) []byte {
 	lo := uint32(0)
 	if i > 0 {
@@ -46,8 +46,8 @@ func (d *names) id(name []byte) (id uint32, isNew bool) {
 	}
 }
 
-// truncate forgets all names but the first n. Taking them out in reverse order of their coming
-// leaves every probe sequence as it was before them.
+// truncate removes all names after the first n. Removal in reverse order of insertion restores
+// every probe sequence.
 func (d *names) truncate(n int) {
 	mask := uint64(len(d.slot) - 1)
 	for i := len(d.end) - 1; i >= n; i-- {
@@ -91,15 +91,15 @@ func hashBytes(b []byte) uint64 {
 	return random.Mix(h)
 }
 
-// hashName is the slot of a feature name among 2^bits: the top bits of hashBytes.
+// hashName returns the slot of a feature name among 2^bits: the top bits of hashBytes.
 func hashName(name []byte, bits int) uint32 { return uint32(hashBytes(name) >> (64 - bits)) }
 
-// hashIndex is the slot of a feature that a svmlight file gives by number, as written.
+// hashIndex returns the slot of a feature that a svmlight file gives by number, as written.
 func hashIndex(index uint64, bits int) uint32 {
 	return uint32(random.Mix(index+0x9E3779B97F4A7C15) >> (64 - bits))
 }
 
-// rowSorter orders the nonzeros of one row by feature number. It keeps its scratch memory.
+// rowSorter orders the nonzeros of one row by feature number. It reuses its scratch memory.
 type rowSorter struct {
 	key []uint64
 	val []float32
@@ -120,8 +120,8 @@ func (s *rowSorter) sort(index []uint32, value []float32) {
 	}
 }
 
-// sumEqual adds up the values of equal neighbouring indices of a sorted row, drops the zeros and
-// returns the number of entries left, or -1 when a sum leaves the range of float32.
+// sumEqual adds the values of equal neighbouring indices of a sorted row and drops zeros. It
+// returns the number of remaining entries, or -1 if a sum leaves the range of float32.
 func sumEqual(index []uint32, value []float32) int {
 	n := 0
 	for i := 0; i < len(index); {

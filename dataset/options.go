@@ -21,17 +21,17 @@ const (
 	Cache    Format = "cache"    // the binary cache of this package
 )
 
-// IndexBase says which number the first feature of a svmlight file has.
+// IndexBase is the number of the first feature of a svmlight file.
 type IndexBase string
 
 // The index bases. The zero IndexBase is BaseAuto.
 const (
-	BaseAuto IndexBase = "auto" // BaseZero when the set has an index 0 anywhere, else BaseOne
+	BaseAuto IndexBase = "auto" // BaseZero if an index 0 occurs anywhere in the set, else BaseOne
 	BaseZero IndexBase = "0"
 	BaseOne  IndexBase = "1"
 )
 
-// Unseen says what to do with a feature that a fixed [Schema] lacks.
+// Unseen is the rule for features that a fixed [Schema] lacks.
 type Unseen string
 
 // The rules for unseen features. The zero Unseen is UnseenError.
@@ -40,8 +40,8 @@ const (
 	UnseenIgnore Unseen = "ignore" // the feature is dropped and counted in Info.IgnoredFeatures
 )
 
-// Missing says what a missing cell of a numeric CSV column becomes. A cell is missing when it is
-// empty or one of NA, N/A, NaN, ? and null in any case.
+// Missing is the rule for missing cells of numeric CSV columns. A cell is missing if it is empty or
+// one of NA, N/A, NaN, ? and null, in any case of letters.
 type Missing string
 
 // The rules for missing cells. The zero Missing is MissingError.
@@ -51,22 +51,23 @@ const (
 	MissingIndicator Missing = "indicator" // the value 0 and a feature "column=missing" of value 1
 )
 
-// Header says whether a CSV file starts with the names of its columns.
+// Header is the rule for the first row of a CSV file: whether it holds the names of the columns.
 type Header string
 
 // The header rules. The zero Header is HeaderAuto.
 const (
-	HeaderAuto Header = "auto" // decided by the first two rows, see the package comment
+	HeaderAuto Header = "auto" // inferred from the first two rows, see docs/formats/inputs.md
 	HeaderYes  Header = "yes"
 	HeaderNo   Header = "no"
 )
 
-// DefaultMaxDim is the default of Options.MaxDim, 2^22: training takes some 180 bytes a feature, so
-// less than a gigabyte. One line with an absurd index, or a column of names that never repeat, must
-// not exhaust the memory.
+// DefaultMaxDim is the default of Options.MaxDim, 2^22. Training takes about 180 bytes per feature,
+// so less than a gigabyte: one line with an absurd index, or a column whose names never repeat,
+// must not exhaust the memory.
 const DefaultMaxDim = 1 << 22
 
-// Options says how inputs are read. The zero value reads any format by its content, strictly.
+// Options configures the reading of inputs. The zero value recognises the format by its content and
+// accepts no bad line.
 type Options struct {
 	Format Format    // format of the inputs; default Auto
 	Base   IndexBase // svmlight: number of the first feature; default BaseAuto
@@ -82,11 +83,11 @@ type Options struct {
 	Schema      *Schema // the fixed feature space of a trained model; nil: learn one
 
 	Delimiter     string   // CSV: "," ";" or a tab; "": found in the first line
-	NoQuotes      bool     // CSV: a quote is a character like any other, every line is a row
+	NoQuotes      bool     // CSV: quotes are ordinary characters, every line is a row
 	Header        Header   // CSV: default HeaderAuto
 	LabelColumn   string   // CSV: name, number from 1, or "last"; default: the schema's, else "last"
 	WeightColumn  string   // CSV: name or number from 1; "": no weights
-	Categorical   []string // CSV: columns (names or numbers) that are one-hot whatever they hold
+	Categorical   []string // CSV: columns (names or numbers) to encode one-hot in any case
 	IgnoreColumns []string // CSV: columns to skip (names or numbers); JSONL: keys to skip
 	Missing       Missing  // CSV: default the schema's, else MissingError
 
@@ -101,20 +102,20 @@ type Options struct {
 	TempDir     string // Load: directory of the temporary file; "": os.TempDir()
 	CachePath   string // Load: also keep the binary cache under this path, written atomically
 
-	// Progress, when not nil, is called after every piece of the input (about 1 MiB of text) by the
-	// goroutine that calls Next or Load: bytes read of the inputs as they are stored (compressed),
-	// the total of them or -1 when it is unknown, and the rows so far.
+	// Progress, if not nil, is called after every piece of the input (about 1 MiB of text) by the
+	// goroutine that calls Next or Load, with the bytes read of the stored (compressed) inputs,
+	// their total or -1 if it is unknown, and the rows so far.
 	Progress func(bytesRead, bytesTotal, rows int64)
 
 	Stdin io.Reader // what the input "-" reads; nil: os.Stdin
 
 	chunkBytes int   // size of the pieces of text that are parsed in parallel; 0: 1 MiB
 	lineLimit  int   // longest line; 0: 64 MiB
-	asked      asked // what was given before the defaults
-	lateBase   bool  // keep indices as written: Load decides the base at the end
+	asked      asked // options as given, before defaults
+	lateBase   bool  // keep indices as written: Load determines the base at the end
 }
 
-// asked are options as they were given, where a default would hide it.
+// asked holds options as they were given, for those whose default hides this.
 type asked struct {
 	missing             Missing
 	labelKey, weightKey string
@@ -143,8 +144,8 @@ func oneOf[T ~string](what string, v T, allowed ...T) error {
 	return noregret.Errorf(noregret.Usage, "", "%s %q: it must be one of %q", what, string(v), allowed)
 }
 
-// withDefaults returns opt with its defaults filled in, or a Usage error that names the first
-// option out of its range.
+// withDefaults returns opt with defaults, or a Usage error that names the first option out of its
+// range.
 func (opt Options) withDefaults() (Options, error) {
 	opt.asked = asked{opt.Missing, opt.LabelKey, opt.WeightKey}
 	orDefault(&opt.Format, Auto)
@@ -202,7 +203,7 @@ func (opt Options) withDefaults() (Options, error) {
 	return opt.withSchema()
 }
 
-// withSchema takes over what a fixed schema says and refuses options that contradict it.
+// withSchema applies a fixed schema. It returns an error if an option contradicts the schema.
 func (opt Options) withSchema() (Options, error) {
 	s := opt.Schema
 	if s == nil {

@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// chunk is a piece of the input on its way: filled by the reading goroutine, parsed by a worker,
-// taken by the consumer in the order of the input, and then filled again.
+// chunk is a piece of the input in the pipeline: the reading goroutine fills it, a worker parses
+// it, the consumer takes it in the order of the input, and then it is filled again.
 type chunk struct {
 	file  string   // name of the input
 	data  []byte   // whole lines, or whole rows of an IDX file
 	line  int64    // number of the first line (of the first row, in IDX), from 1
-	plan  *csvPlan // CSV: what the columns of this file are
-	class []byte   // IDX: the labels of the rows, nil when there are none
+	plan  *csvPlan // CSV: the columns of this file
+	class []byte   // IDX: the labels of the rows, or nil
 	width int      // IDX: bytes per row
 	read  int64    // bytes of the stored inputs that were read so far
 	err   error    // nothing to parse: the end of the input or a failed read
 
 	result
-	done chan struct{} // capacity 1; receives when the result is there
+	done chan struct{} // capacity 1; receives when the result is complete
 }
 
-// source cuts the inputs into chunks. It is used by the reading goroutine alone.
+// source divides the inputs into chunks. Only the reading goroutine uses it.
 type source interface {
-	// fill makes the next chunk. It returns io.EOF when there is none.
+	// fill makes the next chunk. It returns io.EOF after the last one.
 	fill(c *chunk) error
 	close() error
 }
 
-// parser turns the data of a chunk into its result. Every worker has its own.
+// parser parses the data of a chunk into its result. Every worker has its own.
 type parser interface{ parse(c *chunk) }
 
 // pipeline runs one source and several parsers over a fixed number of chunks.
@@ -41,7 +41,7 @@ type pipeline struct {
 	jobs   chan *chunk // filled chunks, for any worker
 	order  chan *chunk // the same chunks in the order of the input, for the consumer
 	wg     sync.WaitGroup
-	head   *chunk // taken from order before it was asked for
+	head   *chunk // taken from order by ready
 	parsed bool   // head has its result
 }
 
@@ -75,11 +75,12 @@ func startPipeline(ctx context.Context, src source, newParser func() parser, wor
 	return p
 }
 
-// read is the reading goroutine. The channels hold all chunks, so only taking a free one blocks.
+// read is the reading goroutine. The channels have room for all chunks, so it blocks only when it
+// takes a free one.
 func (p *pipeline) read(src source) {
 	defer p.wg.Done()
 	defer close(p.jobs)
-	defer func() { _ = src.close() }() // files that were only read
+	defer func() { _ = src.close() }() // the files were only read
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -98,7 +99,7 @@ func (p *pipeline) read(src source) {
 	}
 }
 
-// ready reports whether next would not wait.
+// ready reports whether next would return without waiting.
 func (p *pipeline) ready() bool {
 	if p.head == nil {
 		select {
@@ -135,7 +136,7 @@ func (p *pipeline) next() (*chunk, error) {
 		case <-c.done:
 		}
 	}
-	if err := p.ctx.Err(); err != nil { // the worker may have left the chunk alone
+	if err := p.ctx.Err(); err != nil { // the worker may have skipped the chunk
 		return nil, err
 	}
 	if c.err != nil && !errors.Is(c.err, io.EOF) {
@@ -144,11 +145,11 @@ func (p *pipeline) next() (*chunk, error) {
 	return c, c.err
 }
 
-// release gives a chunk back.
+// release returns a chunk to the reading goroutine.
 func (p *pipeline) release(c *chunk) { p.free <- c }
 
-// close stops the goroutines and waits for them unless wait is false (the reader may hang in a
-// read of standard input that nothing can interrupt).
+// close stops the goroutines. It waits for them unless wait is false, as the reader may be blocked
+// in a read of standard input that cannot be interrupted.
 func (p *pipeline) close(wait bool) {
 	p.cancel()
 	if wait {

@@ -7,25 +7,25 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// result is what a worker makes of a chunk.
+// result is the parsed form of a chunk.
 type result struct {
 	rows   Block  // Class holds local numbers of labels; Index local numbers of names when local is set
 	labels names  // label tokens in order of first appearance in the chunk
 	feats  names  // feature names in order of first appearance in the chunk
 	local  bool   // Index refers to feats
-	direct uint32 // with local: numbers below it are features, the others are direct + number of the name
+	direct uint32 // with local: smaller numbers are features, others are direct + number of the name
 
 	at       []uint32 // text: the line of each row, counted from the chunk's first
 	bad      []badLine
 	badLines int64 // sum of their lines
-	maxSeen  int64 // largest feature number of any row, -1 when none
+	maxSeen  int64 // largest feature number of any row, or -1
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
 }
 
-// expect makes room for n nonzeros the first time that a chunk is used; guessing wrong costs only
-// copies.
-func (r *result) expect(n int) {
+// reserve allocates memory for n nonzeros when a chunk is used for the first time. A wrong guess
+// costs only copies.
+func (r *result) reserve(n int) {
 	if cap(r.rows.Index) == 0 {
 		r.rows.Index = make([]uint32, 0, n)
 		r.rows.Value = make([]float32, 0, n)
@@ -35,7 +35,7 @@ func (r *result) expect(n int) {
 // badLine is a line that breaks a rule.
 type badLine struct {
 	row   int   // number of good rows of the chunk before it
-	lines int64 // how many lines it takes: a quoted cell of CSV may run over several
+	lines int64 // number of lines: a quoted cell of CSV may span several
 	err   error
 }
 
@@ -49,7 +49,7 @@ func (r *result) reset() {
 	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
 }
 
-// label numbers a label token within the chunk and refuses one that can be no label.
+// label numbers a label token within the chunk. It returns an error for an invalid label.
 func (r *result) label(tok []byte) (uint16, error) {
 	id, isNew := r.labels.id(tok)
 	if isNew {
@@ -64,7 +64,7 @@ func (r *result) label(tok []byte) (uint16, error) {
 	return uint16(id), nil
 }
 
-// mark is a place in a result to which undo can go back when a line turns out bad.
+// mark is a state of a result that undo restores after a bad line.
 type mark struct{ index, labels, feats int }
 
 func (r *result) mark() mark {
@@ -77,13 +77,13 @@ func (r *result) undo(m mark) {
 	r.feats.truncate(m.feats)
 }
 
-// addBad notes a bad line. It reports whether the rest of the chunk can be left alone because
-// this chunk alone has more bad lines than are allowed.
+// addBad records a bad line. It reports whether the rest of the chunk can be skipped because this
+// chunk alone has more bad lines than allowed.
 func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 	return c.addBadLines(line, 1, err, allowed)
 }
 
-// addBadLines is addBad for a row of CSV that takes several lines, all of which count.
+// addBadLines is addBad for a row of CSV that spans several lines, all of which count.
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
 	c.bad = append(c.bad, badLine{
 		c.rows.Len(), lines,
@@ -93,14 +93,14 @@ func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop b
 	return c.badLines > allowed
 }
 
-// note remembers the line of the row that was just added, if one was.
-func (c *chunk) note(line int64) {
+// recordLine records the line of the row that was just added, if any.
+func (c *chunk) recordLine(line int64) {
 	if len(c.at) < c.rows.Len() {
 		c.at = append(c.at, uint32(line-c.line))
 	}
 }
 
-// truncate drops all rows but the first n.
+// truncate drops all rows after the first n.
 func (c *chunk) truncate(n int) {
 	rows := &c.rows
 	rows.Class = rows.Class[:n]
@@ -114,7 +114,7 @@ func (c *chunk) truncate(n int) {
 	}
 }
 
-// placeOf is the place of row i of the chunk, that of the file when there is no such row.
+// placeOf returns the place of row i of the chunk, or the file if there is no such row.
 func (c *chunk) placeOf(i int) string {
 	switch {
 	case i >= 0 && i < len(c.at):
@@ -126,7 +126,7 @@ func (c *chunk) placeOf(i int) string {
 	return place(c.file, c.line+int64(c.at[i]))
 }
 
-// place is the place of a fault in a text file.
+// place returns the place of a fault in a text file.
 func place(file string, line int64) string {
 	if file == stdinName {
 		file = "standard input"

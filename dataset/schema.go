@@ -42,9 +42,9 @@ type Column struct {
 	Kind ColumnKind `json:"kind"`
 }
 
-// Schema is a feature space and how inputs map to it. It is stored as JSON in model files and in
-// caches (whose own versions cover it), so that a model reads later inputs as it read the
-// first. A Schema that has come out of this package must not be changed.
+// Schema describes a feature space and how inputs map to it. It is stored as JSON in model files
+// and in caches (their versions cover it), so that a model reads later inputs as it read the first.
+// A Schema returned by this package must not be changed.
 type Schema struct {
 	Format Format    `json:"format"`         // the format it was learned from; never Auto or Cache
 	Base   IndexBase `json:"base,omitempty"` // svmlight: BaseZero or BaseOne
@@ -62,8 +62,8 @@ type Schema struct {
 	Weight string `json:"weight,omitempty"` // JSONL: key of the weight
 }
 
-// Validate checks that s is whole, as after decoding it from JSON. The error is of code
-// [noregret.BadInput] and says which field breaks which rule.
+// Validate checks s, for example after decoding it from JSON. The error has the code
+// [noregret.BadInput] and names the field and the rule.
 func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf("schema", format, args...)
@@ -85,7 +85,7 @@ func (s *Schema) Validate() error {
 	}
 	named := (s.Format == CSV || s.Format == JSONL) && s.Bits == 0
 	if !named && s.Features != nil {
-		return bad("%d feature names: %s with %d hash bits has none", len(s.Features), s.Format, s.Bits)
+		return bad("%d feature names: %s with %d hash bits has no names", len(s.Features), s.Format, s.Bits)
 	}
 	if named && len(s.Features) != s.Dim {
 		return bad("%d feature names for dim %d: there must be one per feature", len(s.Features), s.Dim)
@@ -93,7 +93,7 @@ func (s *Schema) Validate() error {
 	seen := make(map[string]bool, len(s.Features))
 	for i, f := range s.Features {
 		if seen[f] {
-			return bad("feature %d: the name %q is there twice", i, f)
+			return bad("feature %d: duplicate name %q", i, f)
 		}
 		seen[f] = true
 	}
@@ -108,7 +108,7 @@ func (s *Schema) validateColumns(features map[string]bool) error {
 		return noregret.BadInputf("schema", "%v", err)
 	}
 	if len(s.Columns) == 0 {
-		return noregret.BadInputf("schema", "no columns: csv needs them")
+		return noregret.BadInputf("schema", "no columns: csv needs at least one")
 	}
 	if err := checkColumns(s.Columns, s.Missing); err != nil {
 		return noregret.BadInputf("schema", "%v", err)
@@ -126,8 +126,8 @@ func (s *Schema) validateColumns(features map[string]bool) error {
 	return nil
 }
 
-// checkColumns refuses column names from which two features of one name could come: equal
-// names, and a name that starts with "c=" where c is a column that makes features "c=...".
+// checkColumns returns an error if the column names could give two features the same name: equal
+// names, and a name that starts with "c=" where the features of column c are named "c=...".
 func checkColumns(columns []Column, missing Missing) error {
 	seen := make(map[string]bool, len(columns))
 	for _, c := range columns {
@@ -150,7 +150,7 @@ func checkColumns(columns []Column, missing Missing) error {
 	return nil
 }
 
-// name names feature i in a message: its name, or its number as the file writes it.
+// name returns feature i for a message: its name, or its number as the file writes it.
 func (s *Schema) name(i uint32) string {
 	if int(i) < len(s.Features) {
 		return strconv.Quote(s.Features[i])

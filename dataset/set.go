@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Set is examples kept for several passes: in memory, in a temporary file, or in a cache file. Its
-// methods are safe for concurrent use, except Close. A view (see Select) shares the storage of
-// its parent: it is valid until the parent is closed and need not be closed itself.
+// Set holds examples for several passes: in memory, in a temporary file, or in a cache file. Its
+// methods except Close are safe for concurrent use. A view (see Select) shares the storage of its
+// parent. It is valid until the parent is closed and need not be closed itself.
 type Set struct {
 	info   Info
 	st     store
@@ -30,16 +30,15 @@ func newSet(info Info, st store, window int64) *Set {
 	return &Set{info: info, st: st, window: window, start: start, once: new(sync.Once)}
 }
 
-// Info says what the set holds. A view has its own numbers of rows, nonzeros and weights; the
-// labels (and so the class numbers), the schema, the inputs and their digest are those of the
-// set it was taken from.
+// Info summarizes the set. A view has its own counts of rows, nonzeros and weights; its labels (and
+// so the class numbers), schema, inputs and digest are those of its parent.
 func (s *Set) Info() Info { return s.info.clone() }
 
 // Read returns a Reader of the rows in stored order, one stored block at a time.
 func (s *Set) Read() (Reader, error) { return &setReader{set: s}, nil }
 
 // Close frees the storage and removes the temporary file. Readers and views of the set must not be
-// used afterwards. Closing a view, or closing twice, does nothing.
+// used afterwards. Closing a view or closing twice has no effect.
 func (s *Set) Close() error {
 	if s.view {
 		return nil
@@ -49,16 +48,16 @@ func (s *Set) Close() error {
 	return err
 }
 
-// has reports whether block i of the storage has a row of the set.
+// has reports whether block i of the storage contains a row of the set.
 func (s *Set) has(i int) bool {
 	return s.keep == nil || s.keep.any(s.start[i], s.start[i+1])
 }
 
-// appendKept adds the rows of block i of the storage, which is b, from row lo on that are in the
-// set to dst until dst is full. It returns the first row that it did not look at.
-func (s *Set) appendKept(dst, b *Block, i, lo int) int {
+// appendSelected appends to dst those rows of b, which is block i of the storage, that are in the
+// set, from row lo on until dst is full. It returns the first row that it did not examine.
+func (s *Set) appendSelected(dst, b *Block, i, lo int) int {
 	if s.keep == nil {
-		n := dst.room(b, lo, b.Len())
+		n := dst.fitting(b, lo, b.Len())
 		dst.appendRows(b, lo, lo+n)
 		return lo + n
 	}
@@ -72,7 +71,7 @@ func (s *Set) appendKept(dst, b *Block, i, lo int) int {
 		for hi < b.Len() && s.keep.Get(base+int64(hi)) {
 			hi++
 		}
-		n := dst.room(b, lo, hi)
+		n := dst.fitting(b, lo, hi)
 		dst.appendRows(b, lo, lo+n)
 		if lo += n; lo < hi {
 			break
@@ -114,7 +113,7 @@ func (r *setReader) Next(b *Block) error {
 		if err != nil {
 			return err
 		}
-		s.appendKept(b, got, r.i, 0)
+		s.appendSelected(b, got, r.i, 0)
 	}
 	if b.Len() == 0 {
 		return io.EOF

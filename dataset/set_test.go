@@ -325,7 +325,7 @@ func TestBuilderRefuses(t *testing.T) {
 		want   string
 	}{
 		{[]uint32{3}, []float32{1}, 0, 1, "row 0: index 3: it must be below the dimension 3"},
-		{[]uint32{1, 0, 1}, []float32{1, 2, 3}, 0, 1, "row 0: index 1 is there twice"},
+		{[]uint32{1, 0, 1}, []float32{1, 2, 3}, 0, 1, "row 0: duplicate index 1"},
 		{[]uint32{1}, []float32{nan}, 0, 1, "row 0: index 1: value NaN: it must be finite"},
 		{[]uint32{1}, []float32{inf}, 0, 1, "row 0: index 1: value +Inf: it must be finite"},
 		{[]uint32{1}, nil, 0, 1, "row 0: 1 indices but 0 values"},
@@ -384,7 +384,7 @@ func TestPositive(t *testing.T) {
 			`x: 3 labels where two are needed: "0" (1), "1" (2), "-1" (3); name the positive one (--positive)`,
 		},
 		{[]Label{label("1", 3)}, "", 0, `x: every row has the label "1"; two classes are needed`},
-		{[]Label{label("1", 3)}, "7", 0, `x: no row has the label "7" that was named positive; the labels are "1" (3)`},
+		{[]Label{label("1", 3)}, "7", 0, `x: no row has the positive label "7"; the labels are "1" (3)`},
 	} {
 		got, err := Info{Labels: c.labels, Inputs: []string{"x"}}.Positive(c.name)
 		if msg := fmt.Sprint(err); (c.err == "" && err != nil) || (c.err != "" && msg != c.err) || got != c.want {

@@ -8,17 +8,17 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Shuffle returns a Reader of the rows in an order that depends on the rows, the seed and the
-// number of the pass alone: not on whether the rows are in memory or in a file, nor on the machine.
+// Shuffle returns a Reader of the rows in an order that depends only on the rows, the seed and the
+// number of the pass, not on the machine or on whether the rows are in memory or in a file.
 //
-// The stored blocks (up to 4096 rows or 256 KiB each) are put in random order; then runs of
-// consecutive blocks of that order are loaded up to Options.WindowBytes (32 MiB; at least one
-// block) and all rows of such a window are shuffled by Fisher and Yates. A set that fits into one
-// window is thus in a uniformly random order; in a larger one neighbours in the file end
-// up in the same window but not side by side. Of a view only its own rows are shuffled.
+// The stored blocks (up to 4096 rows or 256 KiB each) are put in random order. Then runs of
+// consecutive blocks of that order are loaded, each up to Options.WindowBytes (32 MiB; at least one
+// block), and all rows of such a window are shuffled by the algorithm of Fisher and Yates. The
+// order of a set that fits into one window is thus uniformly random; in a larger set neighbours in
+// the file are in the same window, but rarely adjacent. A view shuffles only its own rows.
 //
 // Cost per pass: every block is read once. Memory: the window, 8 bytes per row in it, and one
-// block; when the rows are kept in memory the window is not copied.
+// block; if the rows are in memory, the window is not copied.
 func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 	if pass < 0 {
 		return nil, noregret.Errorf(noregret.Usage, "", "pass %d: it must not be negative", pass)
@@ -34,14 +34,14 @@ func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 	return r, nil
 }
 
-// shuffleReader hands out the shuffled rows of one window after the other.
+// shuffleReader returns the shuffled rows of one window after the other.
 type shuffleReader struct {
 	set      *Set
 	rng      *random.Source
-	order    []int // blocks that have not been loaded, in random order
+	order    []int // blocks not loaded yet, in random order
 	inMemory bool
 	window   []*Block // the blocks of the window
-	own      []*Block // file: blocks whose memory is used again
+	own      []*Block // file: blocks whose memory is reused
 	scratch  Block
 	perm     []uint64 // block<<32 | row in the window, shuffled
 	at       int      // the next of perm
@@ -100,11 +100,11 @@ func (r *shuffleReader) fill() error {
 	return nil
 }
 
-// add puts the rows of block i that are in the set into the window and returns their cost.
+// add adds the rows of block i that are in the set to the window and returns their cost.
 func (r *shuffleReader) add(i int) (used int64, err error) {
 	s := r.set
 	scratch := &r.scratch
-	whole := r.inMemory || s.keep == nil // the block as it is becomes part of the window
+	whole := r.inMemory || s.keep == nil // the block becomes part of the window unchanged
 	if whole && !r.inMemory {
 		scratch = r.extend()
 	}
@@ -125,7 +125,7 @@ func (r *shuffleReader) add(i int) (used int64, err error) {
 			continue
 		}
 		dst := r.last()
-		if dst == nil || dst.room(b, lo, lo+1) == 0 {
+		if dst == nil || dst.fitting(b, lo, lo+1) == 0 {
 			dst = r.extend()
 		}
 		r.perm = append(r.perm, uint64(len(r.window)-1)<<32|uint64(dst.Len()))
@@ -141,7 +141,7 @@ func (r *shuffleReader) last() *Block {
 	return r.window[len(r.window)-1]
 }
 
-// extend adds an empty block to the window, one of an earlier window when there is one.
+// extend adds an empty block to the window. It reuses a block of an earlier window if there is one.
 func (r *shuffleReader) extend() *Block {
 	if len(r.window) == len(r.own) {
 		r.own = append(r.own, new(Block))

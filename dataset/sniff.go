@@ -8,15 +8,15 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// findFormat says which format the input has: the one that was named, or the one that
-// its first line looks like, or the one of its extension.
+// findFormat returns the format of the input: the one that was named, or else the one that its
+// first line looks like, or else the one of its extension.
 func (opt *Options) findFormat(in *input) (Format, error) {
 	head, _ := in.peek(func(head []byte) bool {
 		return len(head) >= 8 && (head[0] == 0 || firstLineEnds(head))
 	})
 	if bytes.HasPrefix(head, []byte(cacheMagic)) {
 		if opt.Format != Auto && opt.Format != Cache {
-			return "", noregret.BadInputf(in.name, "it is a binary cache, not %s", opt.Format)
+			return "", noregret.BadInputf(in.name, "this is a binary cache, not %s", opt.Format)
 		}
 		return Cache, nil
 	}
@@ -41,7 +41,7 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 		return SVMLight, nil // rows without features
 	}
 	return "", noregret.BadInputf(in.name,
-		"the format cannot be told from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)",
+		"the format cannot be recognized from the first line %s; name it (--format svmlight, csv, jsonl, idx or cache)",
 		quote(line))
 }
 
@@ -76,7 +76,7 @@ func looksLikeSVMLight(line []byte) bool {
 	return false
 }
 
-// extension returns the extension of a file's name, without that of compression, in small letters.
+// extension returns the lower-case extension of a file's name without that of the compression.
 func extension(name string) string {
 	name = strings.ToLower(filepath.Base(name))
 	for _, z := range []string{".gz", ".zst"} {

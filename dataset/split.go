@@ -7,16 +7,16 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Select returns the view of the rows whose number, in the row order of s, is in keep. keep must be
-// about exactly as many rows as s has; it is not copied when s is no view, and must not be changed
-// afterwards. Cost: one pass over s to count, n/8 bytes.
+// Select returns a view of the rows whose number, in the row order of s, is in keep. keep must have
+// the length s.Info().Rows. It may be kept without a copy and must not be changed afterwards. Cost:
+// one pass over s to count, n/8 bytes.
 func (s *Set) Select(keep *Bits) (*Set, error) {
 	if keep == nil || keep.Len() != s.info.Rows {
 		n := int64(0)
 		if keep != nil {
 			n = keep.Len()
 		}
-		return nil, noregret.Errorf(noregret.Usage, "", "a selection among %d rows: the set has %d", n, s.info.Rows)
+		return nil, noregret.Errorf(noregret.Usage, "", "selection of %d rows: the set has %d", n, s.info.Rows)
 	}
 	v := s.viewOf(s.inStorage(keep))
 	err := s.eachBlock(func(_ int64, b *Block) {
@@ -33,12 +33,12 @@ func (s *Set) Select(keep *Bits) (*Set, error) {
 }
 
 // Split draws a random part of the rows without replacement: exactly round(fraction·n) of them, or
-// with stratify exactly round(fraction·n) of each label's n rows (rows without a label count as
-// one more label). Both results are views in the order of s. The draw depends on the rows, the seed
-// and the name of the stream alone. fraction lies in [0, 1].
+// with stratify exactly round(fraction·n) of each label's n rows (rows without a label count as one
+// more label). Both results are views in the order of s. The draw depends only on the rows, the
+// seed and the name of the stream. fraction lies in [0, 1].
 //
-// It is selection sampling (Knuth, TAOCP 2, algorithm 3.4.2 S) in one pass, with n/8 bytes for each
-// view.
+// The algorithm is selection sampling (Knuth, TAOCP 2, algorithm 3.4.2 S). It takes one pass and
+// n/8 bytes for each view.
 func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool) (rest, part *Set, err error) {
 	if !(fraction >= 0 && fraction <= 1) {
 		return nil, nil, noregret.Errorf(noregret.Usage, "", "fraction %v: it must lie in [0, 1]", fraction)
@@ -72,19 +72,18 @@ func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool)
 	return a, b, nil
 }
 
-// Fold is one of the parts that [Set.Folds] makes: Part, and Rest, all rows that are not in it.
+// Fold is one of the divisions that [Set.Folds] makes: Part, and Rest with all other rows.
 type Fold struct{ Rest, Part *Set }
 
-// Folds divides the rows at random into k parts whose sizes differ by at most the number of labels:
-// among the rows of each label (those without one count as one more label) the part sizes differ by
-// at most one. Every row is in the Part of exactly one fold and in the Rest of all others; all are
-// views in the order of s. The draw depends on the rows, the seed and the name of the stream alone.
-// k is at least 2.
+// Folds divides the rows at random into k parts. Among the rows of each label (rows without one
+// count as one more label) the sizes of the parts differ by at most one. Every row is in the Part
+// of exactly one fold and in the Rest of all others. All are views in the order of s. The draw
+// depends only on the rows, the seed and the name of the stream. k is at least 2.
 //
 // One pass, with n/4 bytes for each fold.
 func (s *Set) Folds(seed uint64, stream string, k int) ([]Fold, error) {
 	if k < 2 {
-		return nil, noregret.Errorf(noregret.Usage, "", "%d folds: want at least 2", k)
+		return nil, noregret.Errorf(noregret.Usage, "", "%d folds: at least 2 are required", k)
 	}
 	folds, in, out := make([]Fold, k), make([]*Bits, k), make([]*Bits, k)
 	for j := range folds {
@@ -123,7 +122,7 @@ func (s *Set) Folds(seed uint64, stream string, k int) ([]Fold, error) {
 	return folds, nil
 }
 
-// strata returns the number of rows of each stratum and how many of them to draw.
+// strata returns the number of rows in each stratum and the number to draw from it.
 func (s *Set) strata(fraction float64, stratify bool) (rows, want []int64) {
 	rows = []int64{s.info.Rows}
 	if stratify {
@@ -139,14 +138,14 @@ func (s *Set) strata(fraction float64, stratify bool) (rows, want []int64) {
 	return rows, want
 }
 
-// viewOf returns a view of the storage's rows in keep whose rows have not been counted.
+// viewOf returns a view of the storage's rows in keep. Its Info has no counts yet.
 func (s *Set) viewOf(keep *Bits) *Set {
 	v := *s
-	v.keep, v.view, v.info = keep, true, s.info.emptied()
+	v.keep, v.view, v.info = keep, true, s.info.withoutCounts()
 	return &v
 }
 
-// inStorage turns row numbers of s into row numbers of its storage.
+// inStorage converts row numbers of s to row numbers of its storage.
 func (s *Set) inStorage(rows *Bits) *Bits {
 	if s.keep == nil {
 		return rows

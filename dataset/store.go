@@ -8,17 +8,17 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// store keeps the blocks of a set. Reading is safe from several goroutines.
+// store holds the blocks of a set. Its methods except close are safe for concurrent use.
 type store interface {
 	blocks() int
 	// extent returns the number of rows and of nonzeros of block i.
 	extent(i int) (rows, nonZeros int)
-	// load returns block i. It may use scratch for it; the result must not be written to.
+	// load returns block i, perhaps in scratch. The result must not be written to.
 	load(i int, scratch *Block) (*Block, error)
 	close() error
 }
 
-// memoryStore keeps blocks in memory.
+// memoryStore holds blocks in memory.
 type memoryStore []*Block
 
 func (m memoryStore) blocks() int { return len(m) }
@@ -33,14 +33,14 @@ func (m memoryStore) close() error { return nil }
 type fileStore struct {
 	name   string
 	file   *os.File
-	remove bool // the file is temporary and could not be unlinked while open
+	remove bool // close removes the file, which could not be unlinked while open
 	index  []blockRef
-	check  *blockRules // nil: written by this process, so only the checksum is looked at
+	check  *blockRules // nil: written by this process, so that only the checksum is checked
 	buf    bufferPool
 	shift  uint32 // subtracted from the stored indices
 }
 
-// blockRef is where a block lies in a file.
+// blockRef is the position and size of a block in a file.
 type blockRef struct {
 	offset         int64
 	rows, nonZeros uint32

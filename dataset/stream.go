@@ -17,38 +17,38 @@ type Stream struct {
 	info  Info
 	total int64 // bytes of the stored inputs, -1 when unknown
 	stdin bool
-	live  bool // rows are handed out as they come, in blocks of any size
+	live  bool // rows are delivered as they arrive, in blocks of any size
 
 	pipe   *pipeline
 	cache  *cacheStream // instead of pipe when the input is a cache
 	digest hash.Hash
-	cur    *chunk // the chunk whose rows are being handed out
-	row    int    // the first of them that has not been
-	err    error  // what Next returns when the rows of cur are used up
+	cur    *chunk // the chunk whose rows are being delivered
+	row    int    // the next row of cur
+	err    error  // what Next returns after the rows of cur
 	closed bool
 
-	schema  Schema // what is fixed of it; Dim and Features grow
+	schema  Schema // Dim and Features grow
 	byLabel map[string]uint16
 	byName  map[string]uint32
 	class   []uint16 // scratch: local label number -> class
 	feat    []uint32 // scratch: local name number -> feature
 	sorter  rowSorter
 	sawZero bool
-	firstAt []string // where each label came up first
+	firstAt []string // place of the first row with each label
 }
 
 // Open starts to read the inputs (file names, or "-" for standard input; several are one data set)
 // once, in order. Rows come in bounded blocks, so memory does not depend on the length of the
 // input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows, their order and
-// all numbers are the same for any number of them. Rows of standard input or a pipe are handed out
-// as they come: what the blocks are then depends on the writer, what the rows are does not.
+// all numbers do not depend on their number. Rows of standard input or a pipe are delivered as they
+// arrive: the division into blocks then depends on the writer, the rows do not.
 //
 // Wrong options are [noregret.Usage] errors, a missing file is [noregret.NotFound], and faults in
 // the data are [noregret.BadInput] with "file:line" as their place; those of a line come from
 // Next. Cancelling ctx ends the stream with ctx's error. The caller must Close the Stream.
 //
-// A stream cannot look ahead: a svmlight input under BaseAuto is taken to number its features from
-// 1, and an index 0 is an error that says to state the base.
+// A stream cannot look ahead: under BaseAuto a svmlight input is assumed to number its features
+// from 1, and an index 0 is an error that asks for the base.
 func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -76,7 +76,7 @@ func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 	return s, nil
 }
 
-// start finds the format and sets the pipeline going.
+// start finds the format and starts the pipeline.
 func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 	format, err := s.opt.findFormat(in)
 	if err != nil {
@@ -84,7 +84,8 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 	}
 	if sch := s.opt.Schema; sch != nil && format != Cache && format != sch.Format {
 		return noregret.BadInputf(in.name,
-			"it looks like %s, but the model was trained on %s; name the format if this is wrong", format, sch.Format)
+			"the input looks like %s, but the model was trained on %s; name the format if this is wrong", format,
+			sch.Format)
 	}
 	if s.opt.Schema != nil {
 		s.schema = *s.opt.Schema
@@ -112,31 +113,31 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	var newParser func() parser
 	switch format {
 	case SVMLight:
-		s.settleBase()
+		s.chooseBase()
 		newParser = func() parser { return newSVMParser(&s.opt) }
 	case CSV:
 		src.csv = &csvPlanner{opt: &s.opt}
 		if sch := s.opt.Schema; sch != nil {
-			src.csv.settle(sch.Columns, sch.Header, sch.Features)
+			src.csv.setColumns(sch.Columns, sch.Header, sch.Features)
 		}
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
 		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
 		newParser = func() parser { return newJSONParser(&s.opt, s.fixedNames()) }
 	}
-	if err := src.begin(in); err != nil {
+	if err := src.open(in); err != nil {
 		return err
 	}
 	if format == CSV && s.opt.Schema == nil {
-		s.takeColumns(src.csv)
+		s.copyColumns(src.csv)
 	}
 	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
 	return nil
 }
 
-// takeColumns takes over the columns that the first CSV file settled. A copy: the
-// planner is used by the reading goroutine from now on.
-func (s *Stream) takeColumns(p *csvPlanner) {
+// copyColumns copies the columns that the first CSV file determined. From now on only the reading
+// goroutine uses the planner.
+func (s *Stream) copyColumns(p *csvPlanner) {
 	s.schema.Columns = slices.Clone(p.columns)
 	s.schema.Header, s.schema.Missing = p.header, s.opt.Missing
 	if s.opt.Bits > 0 {
@@ -149,8 +150,8 @@ func (s *Stream) takeColumns(p *csvPlanner) {
 	}
 }
 
-// settleBase decides what an index as written means before the first line is read.
-func (s *Stream) settleBase() {
+// chooseBase chooses the base of indices before the first line is read.
+func (s *Stream) chooseBase() {
 	switch {
 	case s.opt.Schema != nil:
 	case s.opt.Bits > 0:
@@ -164,7 +165,7 @@ func (s *Stream) settleBase() {
 	}
 }
 
-// fixedNames returns the dictionary that workers may read, nil while it can still grow.
+// fixedNames returns the dictionary for the workers, or nil if it can still grow.
 func (s *Stream) fixedNames() map[string]uint32 {
 	if s.opt.Schema == nil || s.opt.Bits > 0 {
 		return nil
@@ -172,8 +173,8 @@ func (s *Stream) fixedNames() map[string]uint32 {
 	return s.byName
 }
 
-// Next implements [Reader]. After a fault it goes on returning the same error; the
-// rows before the fault have been handed out by then.
+// Next implements [Reader]. It delivers the rows before a fault first; then it returns the error,
+// and the same error from then on.
 func (s *Stream) Next(b *Block) error {
 	b.Reset()
 	if s.closed {
@@ -186,7 +187,7 @@ func (s *Stream) Next(b *Block) error {
 	for {
 		if s.cur != nil {
 			rows := &s.cur.rows
-			n := b.room(rows, s.row, rows.Len())
+			n := b.fitting(rows, s.row, rows.Len())
 			b.appendRows(rows, s.row, s.row+n)
 			s.row += n
 			if s.row < rows.Len() {
@@ -208,7 +209,7 @@ func (s *Stream) Next(b *Block) error {
 	return nil
 }
 
-// finishChunk gives a used chunk back and reports the progress.
+// finishChunk releases a used chunk and reports the progress.
 func (s *Stream) finishChunk() {
 	read := s.cur.read
 	s.pipe.release(s.cur)
@@ -218,7 +219,7 @@ func (s *Stream) finishChunk() {
 	}
 }
 
-// fetch takes the next chunk and makes its numbers those of the whole set.
+// fetch takes the next chunk and maps its local numbers to those of the whole set.
 func (s *Stream) fetch() error {
 	c, err := s.pipe.next()
 	if err != nil {
@@ -228,12 +229,12 @@ func (s *Stream) fetch() error {
 		return err
 	}
 	s.cur, s.row = c, 0
-	s.takeBad(c)
-	if err := s.takeLabels(c); err != nil {
+	s.countBadLines(c)
+	if err := s.mapLabels(c); err != nil {
 		c.rows.Reset()
 		return err
 	}
-	if err := s.takeFeatures(c); err != nil {
+	if err := s.mapFeatures(c); err != nil {
 		return err
 	}
 	s.sawZero = s.sawZero || c.sawZero
@@ -241,8 +242,9 @@ func (s *Stream) fetch() error {
 	return nil
 }
 
-// takeBad counts the chunk's bad lines; rows after one too many are dropped.
-func (s *Stream) takeBad(c *chunk) {
+// countBadLines counts the chunk's bad lines. It drops the rows after the first line that exceeds
+// the limit.
+func (s *Stream) countBadLines(c *chunk) {
 	for _, bad := range c.bad {
 		if s.info.BadLines+bad.lines > s.opt.MaxBadLines {
 			c.truncate(bad.row)
@@ -250,14 +252,14 @@ func (s *Stream) takeBad(c *chunk) {
 			return
 		}
 		s.info.BadLines += bad.lines
-		if len(s.info.FirstBad) < firstBadKept {
+		if len(s.info.FirstBad) < maxFirstBad {
 			s.info.FirstBad = append(s.info.FirstBad, bad.err)
 		}
 	}
 }
 
-// takeLabels turns the chunk's label numbers into classes.
-func (s *Stream) takeLabels(c *chunk) error {
+// mapLabels replaces the chunk's label numbers by classes.
+func (s *Stream) mapLabels(c *chunk) error {
 	s.class = s.class[:0]
 	for i := range c.labels.len() {
 		class, ok := s.byLabel[string(c.labels.at(i))]
@@ -291,8 +293,8 @@ func (s *Stream) takeLabels(c *chunk) error {
 	return nil
 }
 
-// takeFeatures numbers the chunk's new names, or widens the space by its largest index.
-func (s *Stream) takeFeatures(c *chunk) error {
+// mapFeatures numbers the chunk's new names, or extends the space to its largest index.
+func (s *Stream) mapFeatures(c *chunk) error {
 	if s.opt.Schema != nil || s.opt.Bits > 0 {
 		return nil
 	}
@@ -328,8 +330,8 @@ func (s *Stream) takeFeatures(c *chunk) error {
 	return nil
 }
 
-// tooManyFeatures refuses name i of a chunk, which would be one feature too many, with the place of
-// its first row. The rows of the chunk are dropped.
+// tooManyFeatures returns the error for name i of a chunk, which exceeds the limit on features, at
+// the place of its first row. It drops the rows of the chunk.
 func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 	row := -1
 	if at := slices.Index(c.rows.Index, c.direct+uint32(i)); at >= 0 {
@@ -344,8 +346,8 @@ func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 	return err
 }
 
-// LabelPlace says where the label of a class came up first, as "file:line"; only the file where
-// lines are not known.
+// LabelPlace returns the place of the first row with the label of a class as "file:line", or the
+// file alone if the line is unknown.
 func (s *Stream) LabelPlace(class int) string {
 	if class >= 0 && class < len(s.firstAt) {
 		return s.firstAt[class]
@@ -353,7 +355,7 @@ func (s *Stream) LabelPlace(class int) string {
 	return s.info.place()
 }
 
-// Info says what the blocks handed out so far held. It is final after Next has returned io.EOF.
+// Info summarizes the blocks returned so far. It is final after Next has returned io.EOF.
 func (s *Stream) Info() Info {
 	i := s.info.clone()
 	sch := s.schema
@@ -362,8 +364,8 @@ func (s *Stream) Info() Info {
 	return i
 }
 
-// Close stops the reading and frees everything. When an input is standard input Close does not
-// wait for the goroutine that may hang in reading it.
+// Close stops the reading and releases all resources. If an input is standard input, Close does not
+// wait for the goroutine that reads it, which may be blocked.
 func (s *Stream) Close() error {
 	if s.closed {
 		return nil

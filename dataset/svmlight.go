@@ -13,7 +13,7 @@ type svmParser struct {
 	dim    int64  // with a fixed schema: the number of features; else -1
 	sorter rowSorter
 	limit  int64  // the largest index that a line may use
-	last   []byte // the latest label token of the chunk and its local number
+	last   []byte // the latest label token of the chunk; lastID is its local number
 	lastID uint16
 	maxBad int64
 }
@@ -40,7 +40,7 @@ func newSVMParser(opt *Options) *svmParser {
 // parse implements parser.
 func (p *svmParser) parse(c *chunk) {
 	p.last = p.last[:0]
-	c.expect(len(c.data) / 10)
+	c.reserve(len(c.data) / 10)
 	line := c.line
 	for data := c.data; len(data) > 0; line++ {
 		l := data
@@ -57,11 +57,11 @@ func (p *svmParser) parse(c *chunk) {
 				return
 			}
 		}
-		c.note(line)
+		c.recordLine(line)
 	}
 }
 
-// line parses one line and adds its row, if it has one. The error is a plain sentence.
+// line parses one line and adds its row, if any. The error has no code and no place.
 func (p *svmParser) line(r *result, l []byte) error {
 	if i := bytes.IndexByte(l, '#'); i >= 0 {
 		l = l[:i]
@@ -80,7 +80,7 @@ func (p *svmParser) line(r *result, l []byte) error {
 	switch {
 	case colon || len(tok) == 1 && tok[0] == '?':
 		if !p.opt.AllowNoLabel {
-			return fmt.Errorf("token %s: the line has no label; a line is a label and then index:value tokens",
+			return fmt.Errorf("token %s: the line has no label; a line is a label followed by index:value tokens",
 				quote(tok))
 		}
 		if !colon {
@@ -114,8 +114,8 @@ func (p *svmParser) line(r *result, l []byte) error {
 	return nil
 }
 
-// features parses the index:value tokens of l from i on. It keeps the nonzeros as they come and
-// raises the result's largest index only when the whole line is good.
+// features parses the index:value tokens of l from i on. It appends the nonzeros and updates the
+// result's largest index only if the whole line is valid.
 func (p *svmParser) features(r *result, l []byte, i int) error {
 	prev := int64(-1)
 	sawZero := false
@@ -144,8 +144,8 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 		prev = idx
 		if idx == 0 {
 			if p.shift == 1 {
-				return fmt.Errorf("token %s: index 0 where features are numbered from 1; if the file counts from 0, "+
-					"say so (--base 0)", quote(token(l, start)))
+				return fmt.Errorf("token %s: index 0, but features are numbered from 1; if the file counts from 0, "+
+					"use --base 0", quote(token(l, start)))
 			}
 			sawZero = true
 		}
@@ -175,7 +175,7 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 	return nil
 }
 
-// fault says what is wrong with the index:value token of l that starts at i.
+// fault returns the error for the invalid index:value token of l that starts at i.
 func (p *svmParser) fault(l []byte, i int) error {
 	tok := token(l, i)
 	idx, val, ok := bytes.Cut(tok, []byte(":"))
@@ -199,7 +199,7 @@ func (p *svmParser) fault(l []byte, i int) error {
 	return valueFault("token "+quote(tok), val)
 }
 
-// valueFault says what is wrong with a value.
+// valueFault returns the error for an invalid value.
 func valueFault(what string, val []byte) error {
 	if isNonFinite(val) {
 		return fmt.Errorf("%s: the value must be a finite number", what)

@@ -147,7 +147,7 @@ func TestSVMLightErrors(t *testing.T) {
 		{
 			"1 0:1",
 			Options{},
-			`token "0:1": index 0 where features are numbered from 1; if the file counts from 0, say so (--base 0)`,
+			`token "0:1": index 0, but features are numbered from 1; if the file counts from 0, use --base 0`,
 		},
 		{"1 -3:1", Options{}, `token "-3:1": the index must not be negative`},
 		{"1 a:1", Options{}, `token "a:1": the index must be a whole number`},
@@ -176,8 +176,8 @@ func TestSVMLightErrors(t *testing.T) {
 		{"NaN 1:1", Options{}, `label "NaN": a label must be a finite number or a name`},
 		{"-inf 1:1", Options{}, `label "-inf": a label must be a finite number or a name`},
 		{"1e999 1:1", Options{}, `label "1e999": the number is out of the range of float64`},
-		{"1:5 2:1", Options{}, `token "1:5": the line has no label; a line is a label and then index:value tokens`},
-		{"? 2:1", Options{}, `token "?": the line has no label; a line is a label and then index:value tokens`},
+		{"1:5 2:1", Options{}, `token "1:5": the line has no label; a line is a label followed by index:value tokens`},
+		{"? 2:1", Options{}, `token "?": the line has no label; a line is a label followed by index:value tokens`},
 		{
 			"1 4:1",
 			Options{Schema: schema},

@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// textSource cuts text inputs into chunks of whole lines. Where it cuts depends on the bytes and on
-// the chunk size alone, but for the live inputs of a stream: of them it takes what is there as soon
-// as that holds a line.
+// textSource divides text inputs into chunks of whole lines. The division depends only on the bytes
+// and the chunk size, except for live inputs: of these it takes the available bytes as soon as they
+// contain a line.
 type textSource struct {
 	opt    *Options
 	inputs []string
@@ -23,14 +23,14 @@ type textSource struct {
 	quote  quoteState  // CSV: at the start of carry
 	carry  []byte      // the beginning of a line whose end has not been read
 	line   int64       // number of the next line
-	ended  bool        // the current input has been read to its end
+	ended  bool        // the end of the current input has been read
 	before int64       // stored bytes of the inputs before the current one
 }
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// begin makes in the current input: it skips a byte order mark and, in CSV, plans the columns.
-func (s *textSource) begin(in *input) error {
+// open makes in the current input. It skips a byte order mark and, in CSV, plans the columns.
+func (s *textSource) open(in *input) error {
 	s.cur, s.line, s.ended = in, 1, false
 	s.carry, s.quote = s.carry[:0], quoteState{}
 	var plan *csvPlan
@@ -92,7 +92,7 @@ func (s *textSource) fill(c *chunk) error {
 				return err
 			}
 			s.next++
-			if err := s.begin(in); err != nil {
+			if err := s.open(in); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func (s *textSource) fill(c *chunk) error {
 	}
 }
 
-// fillFrom fills c with whole lines of the current input; with none at its end.
+// fillFrom fills c with whole lines of the current input, or with none at its end.
 func (s *textSource) fillFrom(c *chunk) error {
 	buf := append(c.data[:0], s.carry...)
 	s.carry = s.carry[:0]
@@ -149,7 +149,8 @@ func (s *textSource) fillFrom(c *chunk) error {
 	return nil
 }
 
-// readUpTo reads until buf holds size bytes or the input ends; with some, only what is there.
+// readUpTo reads until buf holds size bytes or the input ends; if some is set, only the available
+// bytes.
 func (s *textSource) readUpTo(buf []byte, size int, some bool) ([]byte, error) {
 	have := len(buf)
 	if cap(buf) < size {
@@ -167,13 +168,13 @@ func (s *textSource) readUpTo(buf []byte, size int, some bool) ([]byte, error) {
 	case errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF && s.atEnd():
 		s.ended = true
 	default:
-		return buf, s.cur.fail(err)
+		return buf, s.cur.readError(err)
 	}
 	return buf, nil
 }
 
-// atEnd tells the short read of io.ReadFull from a compressed stream that is cut off, which
-// reports the same error: reading on gives io.EOF only at a true end.
+// atEnd distinguishes the end of the input from a truncated compressed stream, for which
+// io.ReadAtLeast returns the same error: only at a true end does a further read return io.EOF.
 func (s *textSource) atEnd() bool {
 	_, err := s.cur.r.ReadByte()
 	return err == io.EOF

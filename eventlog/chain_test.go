@@ -130,7 +130,7 @@ func TestFenceStaysShut(t *testing.T) {
 	noLeaks(t)
 	mem := vfs.NewMem()
 	told := 0
-	f := newFence(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	f := newFailStop(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync && told == 0 {
 			return errorfs.ErrInjected
 		}

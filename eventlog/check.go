@@ -107,7 +107,7 @@ func inspect(fs FS, dir string) (*inspector, error) {
 	}
 	there := false
 	for _, name := range []string{markFileName, eventsName, snapshotName} {
-		_, err := in.fence.Stat(in.path(name))
+		_, err := in.fs.Stat(in.path(name))
 		there = there || err == nil
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, in.ioError("reading the directory", err)
@@ -117,15 +117,15 @@ func inspect(fs FS, dir string) (*inspector, error) {
 		return nil, noregret.Errorf(noregret.NotFound, dir, "there is no log, want a directory with %s, %s and %s",
 			markFileName, eventsName, snapshotName)
 	}
-	if _, err := in.fence.Lock(in.path(lockName)); err != nil {
+	if _, err := in.fs.Lock(in.path(lockName)); err != nil {
 		return nil, lockError(dir, err)
 	}
 	return in, nil
 }
 
 func (in *inspector) close() error {
-	fault := in.fence.readFault()
-	err := in.fence.abandon()
+	fault := in.fs.readFault()
+	err := in.fs.abandon()
 	if fault != nil {
 		return in.ioError("the disk cannot be read: copy what can be read to another one", fault)
 	}
@@ -137,7 +137,7 @@ func (in *inspector) find(position uint64, format string, args ...any) {
 }
 
 func (in *inspector) check(ctx context.Context) (*Report, error) {
-	positions, err := listSnapshots(in.fence, in.dir)
+	positions, err := listSnapshots(in.fs, in.dir)
 	if err != nil {
 		return nil, in.ioError("listing the snapshots", err)
 	}
@@ -172,9 +172,9 @@ const lostMark = "the mark file, which says what was acknowledged, is missing or
 // records ends.
 func (in *inspector) search(ctx context.Context) (err error) {
 	in.salvage = &salvage{pieces: map[uint64][]piece{}}
-	_, err = in.fence.Stat(in.path(eventsName))
+	_, err = in.fs.Stat(in.path(eventsName))
 	if err == nil {
-		in.salvage, err = readSalvage(ctx, in.fence, in.path(eventsName))
+		in.salvage, err = readSalvage(ctx, in.fs, in.path(eventsName))
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		if ctx.Err() != nil {
@@ -198,11 +198,11 @@ func (in *inspector) search(ctx context.Context) (err error) {
 // checkEvents opens the store and reads all events, up to the first damage.
 func (in *inspector) checkEvents(ctx context.Context) error {
 	var err error
-	in.layout, err = look(in.fence, in.dir)
+	in.layout, err = look(in.fs, in.dir)
 	if err == nil && in.store {
 		err = in.readAll(ctx)
 	}
-	if fault := in.fence.readFault(); fault != nil || ctx.Err() != nil {
+	if fault := in.fs.readFault(); fault != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
 	if err == nil {
@@ -291,7 +291,7 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at, state, problem, err := readSnapshot(in.fence, in.dir, p)
+		at, state, problem, err := readSnapshot(in.fs, in.dir, p)
 		if err != nil {
 			return in.ioError("reading a snapshot", err)
 		}

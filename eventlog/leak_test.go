@@ -7,7 +7,7 @@ import (
 )
 
 // noLeaks checks at the end of a test that it has ended its goroutines. Tests that inject failures
-// of the disk do not call it: a failed pebble cannot be ended, see fence.
+// of the disk do not call it: a failed pebble cannot be ended, see failStop.
 func noLeaks(t *testing.T) {
 	t.Helper()
 	running := goleak.IgnoreCurrent()

@@ -72,7 +72,7 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 		return nil, err
 	}
 	out := &RepairReport{Before: before, Kept: Range{before.Base + 1, before.Last}}
-	if in.fence.readFault() != nil {
+	if in.fs.readFault() != nil {
 		return out, nil // close tells
 	}
 	out.Unknown = !in.hasMark && before.Damaged()
@@ -117,12 +117,12 @@ func (in *inspector) newMark(out *RepairReport) error {
 	if !out.Unknown {
 		return nil
 	}
-	if _, err := in.fence.Stat(in.path(markFileName)); err == nil {
+	if _, err := in.fs.Stat(in.path(markFileName)); err == nil {
 		if err := in.aside(out, in.dir, markFileName); err != nil {
 			return in.ioError("setting the mark file aside", err)
 		}
 	}
-	if err := createMark(in.fence, in.dir, in.end); err != nil {
+	if err := createMark(in.fs, in.dir, in.end); err != nil {
 		return in.ioError("writing the mark file", err)
 	}
 	out.Changed = true
@@ -151,16 +151,16 @@ func (in *inspector) lost(run []piece, end mark) uint64 {
 
 // resume brings a repair to its end that was cut between its two renames.
 func (in *inspector) resume() error {
-	if _, err := in.fence.Stat(in.path(eventsName)); err == nil || !errors.Is(err, os.ErrNotExist) {
+	if _, err := in.fs.Stat(in.path(eventsName)); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if _, err := in.fence.Stat(in.path(repairName)); err != nil {
+	if _, err := in.fs.Stat(in.path(repairName)); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	names, err := in.fence.List(in.dir)
+	names, err := in.fs.List(in.dir)
 	if err != nil {
 		return err
 	}
@@ -174,39 +174,39 @@ func (in *inspector) resume() error {
 
 // move renames within the directory, durably.
 func (in *inspector) move(from, to string) error {
-	if err := in.fence.Rename(in.path(from), in.path(to)); err != nil {
+	if err := in.fs.Rename(in.path(from), in.path(to)); err != nil {
 		return err
 	}
-	return syncDir(in.fence, in.dir)
+	return syncDir(in.fs, in.dir)
 }
 
 // aside moves a name out of the way.
 func (in *inspector) aside(out *RepairReport, dir, name string) error {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s%s-%d", name, damagedSuffix, n)
-		if _, err := in.fence.Stat(in.fence.PathJoin(dir, to)); err == nil {
+		if _, err := in.fs.Stat(in.fs.PathJoin(dir, to)); err == nil {
 			continue
 		} else if !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := in.fence.Rename(in.fence.PathJoin(dir, name), in.fence.PathJoin(dir, to)); err != nil {
+		if err := in.fs.Rename(in.fs.PathJoin(dir, name), in.fs.PathJoin(dir, to)); err != nil {
 			return err
 		}
 		out.Changed = true
 		if dir != in.dir {
-			to = in.fence.PathJoin(snapshotName, to)
+			to = in.fs.PathJoin(snapshotName, to)
 		}
 		out.SetAside = append(out.SetAside, to)
-		return syncDir(in.fence, dir)
+		return syncDir(in.fs, dir)
 	}
 }
 
 // replace writes the new store beside the old one and puts it in its place.
 func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end mark, run []piece) error {
-	if err := in.fence.RemoveAll(in.path(repairName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := in.fs.RemoveAll(in.path(repairName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := makeDirs(in.fence, in.path(repairName)); err != nil {
+	if err := makeDirs(in.fs, in.path(repairName)); err != nil {
 		return err
 	}
 	db, err := in.pebbleAt(repairName, false)
@@ -217,7 +217,7 @@ func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end m
 	if err != nil {
 		return err
 	}
-	if _, err := in.fence.Stat(in.path(eventsName)); err == nil {
+	if _, err := in.fs.Stat(in.path(eventsName)); err == nil {
 		if err := in.aside(out, in.dir, eventsName); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end m
 	if err := in.setSnapshotsAside(out, end, base.position); err != nil {
 		return err
 	}
-	return createMark(in.fence, in.dir, end)
+	return createMark(in.fs, in.dir, end)
 }
 
 // setSnapshotsAside moves the snapshots away that are damaged or cover what the log does not have

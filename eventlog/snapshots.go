@@ -92,19 +92,19 @@ func readSnapshot(fs FS, dir string, position uint64) (at mark, state []byte, pr
 // openSnapshots finds the snapshots and removes what a crash left half-written.
 func (s *Store) openSnapshots() error {
 	dir := s.path(snapshotName)
-	if err := makeDirs(s.fence, dir); err != nil {
+	if err := makeDirs(s.fs, dir); err != nil {
 		return s.ioError("making the directory of snapshots", err)
 	}
-	names, err := s.fence.List(dir)
+	names, err := s.fs.List(dir)
 	if err != nil {
 		return s.ioError("listing the snapshots", err)
 	}
 	for _, n := range names {
 		if strings.HasSuffix(n, tempSuffix) {
-			_ = s.fence.Remove(s.fence.PathJoin(dir, n)) // the next open tries again
+			_ = s.fs.Remove(s.fs.PathJoin(dir, n)) // the next open tries again
 		}
 	}
-	if s.snapshots, err = listSnapshots(s.fence, s.dir); err != nil {
+	if s.snapshots, err = listSnapshots(s.fs, s.dir); err != nil {
 		return s.ioError("listing the snapshots", err)
 	}
 	if n := len(s.snapshots); n > 0 && s.snapshots[n-1] > s.last.position {
@@ -145,7 +145,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 		return err
 	}
 	err = s.guard(func() error {
-		return writeFile(s.fence, s.path(snapshotName), snapshotFile(position),
+		return writeFile(s.fs, s.path(snapshotName), snapshotFile(position),
 			encodeSnapshot(mark{position, sum}, state))
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	s.snapshots = slices.Delete(s.snapshots, 0, drop)
 	s.mu.Unlock()
 	for _, p := range old {
-		_ = s.fence.Remove(s.fence.PathJoin(s.path(snapshotName), snapshotFile(p))) // one too many does no harm
+		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p))) // one too many does no harm
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, e
 		if p < base {
 			continue
 		}
-		at, state, problem, err := readSnapshot(s.fence, s.dir, p)
+		at, state, problem, err := readSnapshot(s.fs, s.dir, p)
 		if err != nil {
 			return Snapshot{}, s.ioError("reading a snapshot", err)
 		}

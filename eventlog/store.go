@@ -14,19 +14,19 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Store is the [Log] on one disk: pebble behind a fence. Open makes one. All methods are safe for
-// concurrent use.
+// Store is the [Log] on one disk: pebble behind a file system that stops at the first failure. Open
+// makes one. All methods are safe for concurrent use.
 //
 // One goroutine of its own writes the groups; pebble has some more. Close ends them all, unless the
 // log has failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until
 // the process ends; its files and its lock are given back all the same.
 type Store struct {
-	dir   string
-	opts  Options
-	fence *fence
-	lock  io.Closer
-	db    *pebble.DB
-	note  *markFile
+	dir  string
+	opts Options
+	fs   *failStop
+	lock io.Closer
+	db   *pebble.DB
+	note *markFile
 
 	use      sync.RWMutex // held for reading while db is read, for writing by Close
 	commitMu sync.Mutex   // held while a group is written, and by Compact
@@ -71,7 +71,7 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	s := newStore(fs, dir, o)
 	if err := s.open(); err != nil {
 		s.fail(err)
-		_ = s.fence.abandon() // the first error is the one to tell
+		_ = s.fs.abandon() // the first error is the one to tell
 		return nil, err
 	}
 	s.wait.Go(s.commit)
@@ -84,22 +84,22 @@ func newStore(fs FS, dir string, o Options) *Store {
 		failed: make(chan struct{}), closed: make(chan struct{}), room: make(chan struct{}), grown: make(chan struct{}),
 	}
 	s.work = sync.NewCond(&s.mu)
-	s.fence = newFence(disk(fs), s.fail)
+	s.fs = newFailStop(disk(fs), s.fail)
 	return s
 }
 
-func (s *Store) path(name string) string { return s.fence.PathJoin(s.dir, name) }
+func (s *Store) path(name string) string { return s.fs.PathJoin(s.dir, name) }
 
 func (s *Store) open() error {
-	if err := makeDirs(s.fence, s.dir); err != nil {
+	if err := makeDirs(s.fs, s.dir); err != nil {
 		return s.ioError("making the directory", err)
 	}
-	lock, err := s.fence.Lock(s.path(lockName))
+	lock, err := s.fs.Lock(s.path(lockName))
 	if err != nil {
 		return lockError(s.dir, err)
 	}
 	s.lock = lock
-	found, err := look(s.fence, s.dir)
+	found, err := look(s.fs, s.dir)
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func (s *Store) open() error {
 		}
 	}
 	if found.hasMark {
-		s.note, err = openMark(s.fence, s.path(markFileName), found.slot)
-	} else if err = createMark(s.fence, s.dir, s.last); err == nil {
-		s.note, err = openMark(s.fence, s.path(markFileName), 0)
+		s.note, err = openMark(s.fs, s.path(markFileName), found.slot)
+	} else if err = createMark(s.fs, s.dir, s.last); err == nil {
+		s.note, err = openMark(s.fs, s.path(markFileName), 0)
 	}
 	if err != nil {
 		return s.ioError("opening the mark file", err)
@@ -209,7 +209,7 @@ func refuseForeign(fs FS, dir string) error {
 
 // create makes an empty store.
 func (s *Store) create() error {
-	if err := makeDirs(s.fence, s.path(eventsName)); err != nil {
+	if err := makeDirs(s.fs, s.path(eventsName)); err != nil {
 		return s.ioError("making the directory", err)
 	}
 	var err error
@@ -223,7 +223,7 @@ func (s *Store) create() error {
 func (s *Store) verify(l *layout) error {
 	db, err := s.pebble(true)
 	if err != nil {
-		if fault := s.fence.readFault(); fault != nil {
+		if fault := s.fs.readFault(); fault != nil {
 			return s.ioError("opening the store", fault)
 		}
 		return damaged(s.dir, err, "the store cannot be opened: %s", firstLine(err))
@@ -244,7 +244,7 @@ func (s *Store) pebble(readOnly bool) (*pebble.DB, error) { return s.pebbleAt(ev
 func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
 	var db *pebble.DB // which a call that guard gave up on may still set
 	err := s.guard(func() (err error) {
-		db, err = pebble.Open(s.path(name), pebbleOptions(s.fence.forPebble(), s.opts.FlushBytes, readOnly, s.fail))
+		db, err = pebble.Open(s.path(name), pebbleOptions(s.fs.forPebble(), s.opts.FlushBytes, readOnly, s.fail))
 		return err
 	})
 	if err != nil {
@@ -289,11 +289,11 @@ func (fatal) Infof(string, ...any)  {}
 func (fatal) Errorf(string, ...any) {}
 func (l fatal) Fatalf(format string, args ...any) {
 	l.fail(fmt.Errorf(format, args...))
-	freeze()
+	blockForever()
 }
 
 // guard calls pebble on a goroutine of its own, as pebble does not come back after a failure of the
-// disk (see fence): then guard returns the failure. What f writes must not be read after that.
+// disk (see failStop): then guard returns the failure. What f writes must not be read after that.
 func (s *Store) guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -326,7 +326,7 @@ func (s *Store) fail(err error) {
 	}
 	s.mu.Unlock()
 	if first {
-		_ = s.fence.fail(err)
+		_ = s.fs.fail(err)
 	}
 }
 
@@ -416,7 +416,7 @@ func (s *Store) Close() error {
 		}
 	}
 	if failed {
-		_ = s.fence.abandon() // the failure is the error to tell
+		_ = s.fs.abandon() // the failure is the error to tell
 		return s.failure()
 	}
 	return nil

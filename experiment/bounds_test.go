@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestLongLife bumps the version many times: what is kept stays bounded, streams begin anew when
@@ -110,11 +111,11 @@ func TestSourcesBounded(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
 	for i := range keepSources + 1 {
-		o := s.event(KindAggregate, AggregateEvent{
+		o := s.event(KindAggregate, policy.Aggregate{
 			Experiment: "x", Source: fmt.Sprint("s", i), Sequence: 1,
-			Items: []AggregateItem{{Version: 1, Arm: "a", Units: 1}},
+			Items: []policy.AggregateItem{{Version: 1, Arm: "a", Units: 1}},
 		})
-		if want := []ItemStatus{Accepted, Rejected}[i/keepSources]; o.Items[0].Status != want {
+		if want := []policy.ItemStatus{policy.Accepted, policy.Rejected}[i/keepSources]; o.Items[0].Status != want {
 			t.Fatalf("source %d: %+v", i, o.Items[0])
 		}
 	}

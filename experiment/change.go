@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // clone copies what a change may change. The original must not be used for anything after the copy
@@ -47,25 +50,25 @@ func withReason(what, reason string) string {
 }
 
 func (x *live) pause(now int64, reason string) error {
-	if x.Status != Running {
+	if x.Status != policy.Running {
 		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
 	if err := x.room(); err != nil {
 		return err
 	}
-	x.Status = Paused
+	x.Status = policy.Paused
 	x.note(now, "%s", withReason("paused", reason))
 	return x.renewWith(now, "paused", x.served())
 }
 
 func (x *live) resume(now int64, reason string) error {
-	if x.Status == Running {
+	if x.Status == policy.Running {
 		return noregret.BadInputf("state", "it is running already")
 	}
 	if err := x.room(); err != nil {
 		return err
 	}
-	x.Status = Running
+	x.Status = policy.Running
 	x.RoundStart, x.RoundSeen = now, 0
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
@@ -75,16 +78,16 @@ func (x *live) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
 		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
 	}
-	if x.Status == RolledBack {
+	if x.Status == policy.RolledBack {
 		return noregret.BadInputf("state", "it is rolled back already")
 	}
-	x.Status = RolledBack
+	x.Status = policy.RolledBack
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
 
 // frozen are the fields that a running experiment keeps, by what they are compared as.
-func (d *Definition) frozen() map[string]any {
+func frozenFields(d *definition.Definition) map[string]any {
 	control := ""
 	if d.Control != nil {
 		control = d.Control.Arm
@@ -102,24 +105,24 @@ func (d *Definition) frozen() map[string]any {
 }
 
 // learning is what a maker is made of: another one is taught anew.
-func (d *Definition) learning() any {
+func learningFields(d *definition.Definition) any {
 	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
 }
 
 func sameJSON(a, b any) bool {
-	x, err := encode(a)
-	y, err2 := encode(b)
+	x, err := strictjson.Encode(a)
+	y, err2 := strictjson.Encode(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // redefine takes a new definition of the running experiment, arms that come and go with it, as one
 // change and one policy version: units then move once, and no more of them than they must. What
 // changes what has been observed, or who gets what, is refused.
-func (x *live) redefine(d *Definition, now int64) error {
+func (x *live) redefine(d *definition.Definition, now int64) error {
 	if err := x.room(); err != nil {
 		return err
 	}
-	old, new := x.def.frozen(), d.frozen()
+	old, new := frozenFields(x.def), frozenFields(d)
 	for _, field := range slices.Sorted(maps.Keys(old)) {
 		if !sameJSON(old[field], new[field]) {
 			return noregret.BadInputf(field, "it cannot change while the experiment runs: delete the experiment, or "+
@@ -144,7 +147,7 @@ func (x *live) redefine(d *Definition, now int64) error {
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
-	if !sameJSON(before.learning(), d.learning()) {
+	if !sameJSON(learningFields(before), learningFields(d)) {
 		err = x.teach()
 	} else {
 		err = x.remakeArms(len(added), retired)
@@ -172,8 +175,8 @@ func (x *live) remakeArms(added int, retired []int) error {
 }
 
 // armChanges are the arms that a definition adds, and the indices of those that it leaves out.
-func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error) {
-	arms, err := d.named()
+func (x *live) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
+	arms, err := d.NamedArms()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -191,16 +194,16 @@ func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error)
 		case !x.Arms[k].Active:
 			return nil, nil, noregret.BadInputf("arms",
 				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
-		case !sameValue(x.Arms[k].Value, a.Value):
+		case !definition.SameValue(x.Arms[k].Value, a.Value):
 			return nil, nil, noregret.BadInputf("arms",
 				"%q has another value: an arm is what it was, give the new value a new name",
 				a.Name)
 		}
 	}
-	if n := len(x.Arms) + len(added); n > 2*MaxArms {
+	if n := len(x.Arms) + len(added); n > 2*definition.MaxArms {
 		return nil, nil, noregret.BadInputf("arms",
 			"there would have been %d arms in all, more than %d: make a new experiment", n,
-			2*MaxArms)
+			2*definition.MaxArms)
 	}
 	for k := range x.Arms {
 		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
@@ -208,18 +211,6 @@ func (x *live) armChanges(d *Definition) (added []Arm, retired []int, err error)
 		}
 	}
 	return added, retired, nil
-}
-
-// named are all arms with a name in the definition, the control arm too.
-func (d *Definition) named() ([]Arm, error) {
-	arms, err := d.expand()
-	if err != nil {
-		return nil, err
-	}
-	if c := d.Control; c != nil && c.Value != nil {
-		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
-	}
-	return arms, nil
 }
 
 // changeArm adds or retires an arm.
@@ -232,23 +223,23 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	}
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if kind == KindAddArm {
-		if err := checkArmName("arm", p.Arm); err != nil {
+		if err := definition.CheckArmName("arm", p.Arm); err != nil {
 			return err
 		}
 		switch {
 		case k >= 0:
 			return noregret.BadInputf("arm", "%q is, or was, an arm: give a new one a new name", p.Arm)
-		case len(x.Arms) >= 2*MaxArms:
+		case len(x.Arms) >= 2*definition.MaxArms:
 			return noregret.BadInputf("arm", "there have been %d arms: make a new experiment", len(x.Arms))
 		}
-		value, err := readValue("arm", p.Value)
+		value, err := definition.ReadValue("arm", p.Value)
 		if err != nil {
 			return err
 		}
 		if err := x.maker.AddArm(); err != nil {
 			return err
 		}
-		x.push(Arm{p.Arm, value.json(nil)}, false)
+		x.push(policy.Arm{Name: p.Arm, Value: value}, false)
 		x.note(now, "arm %s added", p.Arm)
 		return x.renewChanged(now, "arm added", x.def, 1, nil)
 	}
@@ -276,11 +267,11 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 
 // Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or
 // none where it is that already.
-func (s *State) Plan(d *Definition, now int64) ([]Event, error) {
+func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
 	}
-	text, err := encode(d)
+	text, err := strictjson.Encode(d)
 	if err != nil {
 		return nil, err
 	}

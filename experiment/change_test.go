@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // TestPointIsNoControl: a box's points cannot have the control's name, which once ended the
@@ -16,7 +18,7 @@ import (
 func TestPointIsNoControl(t *testing.T) {
 	for _, name := range []string{"point-1", "point-4", "point-99"} {
 		_,
-			err := Parse("d",
+			err := definition.Parse("d",
 			[]byte(`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4},"control":{"arm":"`+name+
 				`","value":{"d":0},"share":0.2},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`))
 		if err == nil || !strings.Contains(err.Error(), "control.arm") {
@@ -163,9 +165,9 @@ func TestLongRound(t *testing.T) {
 		}
 		d := p.Decide("u")
 		if e,
-			err := s.state.Explain(Token{
-			"x", d.Version, d.Arm, d.Propensity, d.Unit,
-			time.Unix(0, s.now),
+			err := s.state.Explain(policy.Token{
+			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+			Time: time.Unix(0, s.now),
 		}); err != nil || !e.Consistent {
 			t.Errorf("%s: %+v %v", stickiness, e, err)
 		}
@@ -190,15 +192,16 @@ func TestEqualValues(t *testing.T) {
 		`{"a":[1e999]}`:                         "arms.grid.a[0]",
 		`{"a":["` + strings.Repeat("x", 250) + `"]}`: "arms.grid.a[0]",
 	} {
-		if _, err := Parse("d", []byte(grid(values))); err == nil || !strings.Contains(err.Error(), ": "+place+": ") {
+		if _, err := definition.Parse("d", []byte(grid(values))); err == nil ||
+			!strings.Contains(err.Error(), ": "+place+": ") {
 			t.Errorf("%.60s: %v, want it at %s", values, err, place)
 		}
 	}
-	if _, err := Parse("d", []byte(grid(`{"a":[1,"b",true,"c",[1],10]}`))); err != nil {
+	if _, err := definition.Parse("d", []byte(grid(`{"a":[1,"b",true,"c",[1],10]}`))); err != nil {
 		t.Error(err)
 	}
 	if _,
-		err := Parse("d",
+		err := definition.Parse("d",
 		[]byte(
 			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
 		t.Error("a box with sides beyond float64 was taken")
@@ -212,7 +215,7 @@ func TestLargeGridIsCheap(t *testing.T) {
 		strings.Repeat("x", 900_000) + `"]}},"metrics":[{"name":"m"}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := Parse("d", text); err == nil {
+	if _, err := definition.Parse("d", text); err == nil {
 		t.Fatal("it was taken")
 	}
 	runtime.ReadMemStats(&after)

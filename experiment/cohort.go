@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 )
 
 // cohort are the units of one policy version and what was reported of them, until the version has
@@ -36,7 +37,7 @@ type cohort struct {
 
 const seenBit = 1 << 31
 
-func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort {
+func newCohort(d *definition.Definition, version, round uint64, mixture []float64) *cohort {
 	c := &cohort{Version: version, Round: round, Mixture: mixture, width: len(d.Metrics), index: map[uint64]uint32{}}
 	c.Sums.Missing = make([]int64, len(d.Metrics))
 	for range len(mixture) + 1 {
@@ -46,7 +47,7 @@ func newCohort(d *Definition, version, round uint64, mixture []float64) *cohort 
 }
 
 // restore rebuilds what a snapshot leaves out.
-func (c *cohort) restore(d *Definition) error {
+func (c *cohort) restore(d *definition.Definition) error {
 	c.width = len(d.Metrics)
 	n := len(c.Unit)
 	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
@@ -64,7 +65,7 @@ func (c *cohort) restore(d *Definition) error {
 	}
 	for _, stats := range [][]armStats{c.Stats, c.Later} {
 		for i := range stats {
-			if len(stats[i].Metrics) != c.width || len(stats[i].Pairs) != len(d.ratios()) {
+			if len(stats[i].Metrics) != c.width || len(stats[i].Pairs) != len(d.Ratios()) {
 				return noregret.BadInputf("snapshot", "the statistics of version %d do not fit", c.Version)
 			}
 		}
@@ -73,7 +74,7 @@ func (c *cohort) restore(d *Definition) error {
 }
 
 // later is what sums have said of a slot that counts only when the window has closed.
-func (c *cohort) later(d *Definition, slot int) *armStats {
+func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 	if len(c.Later) == 0 {
 		for range c.Stats {
 			c.Later = append(c.Later, newArmStats(d))
@@ -120,11 +121,11 @@ type maturity struct {
 
 // mature closes the rows: defaults for what is missing, and ratios. Add takes each value that
 // counts only now.
-func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64),
+func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64),
 	pair func(slot, ratio int, x, y float64),
 ) maturity {
 	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
-	ratios := d.ratios()
+	ratios := d.Ratios()
 	for row := range c.Unit {
 		if !c.seen(row) {
 			m.Orphans += int64(bits.OnesCount64(c.Mask[row]))
@@ -148,8 +149,8 @@ func (c *cohort) mature(d *Definition, add func(slot, metric int, v float64),
 			}
 		}
 		for j, r := range ratios {
-			if mask&(1<<r.numerator) != 0 && mask&(1<<r.denominator) != 0 {
-				pair(slot, j, values[r.numerator], values[r.denominator])
+			if mask&(1<<r.Numerator) != 0 && mask&(1<<r.Denominator) != 0 {
+				pair(slot, j, values[r.Numerator], values[r.Denominator])
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // Columns of a snapshot are base64 of their elements, little-endian: short, exact and the same
@@ -17,7 +18,7 @@ type (
 	u32s []uint32
 )
 
-func toText(b []byte) ([]byte, error) { return encode(base64.StdEncoding.EncodeToString(b)) }
+func toText(b []byte) ([]byte, error) { return strictjson.Encode(base64.StdEncoding.EncodeToString(b)) }
 
 func fromText(data []byte, size int) ([]byte, error) {
 	var s string

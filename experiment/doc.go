@@ -12,25 +12,27 @@
 //
 // # Definitions
 //
-// [Parse] reads a [Definition] (YAML or JSON) and refuses what breaks a rule, with file, line and
-// path. [State.Plan] turns it into the events that make an experiment be what it says.
+// [definition.Parse] reads a [definition.Definition] (YAML or JSON) and refuses what breaks a rule,
+// with file, line and path. [State.Plan] turns it into the events that make an experiment be what
+// it says.
 //
 // # Decisions
 //
-// A [Policy] is one version of how an experiment decides: a pure function of the unit. [Hash] turns
-// salt and unit into 64 bits; a [Split] turns a distribution over arms into bounds on those 64
-// bits, so that the probability of an arm is a whole number of 2^-64ths and the propensity that is
-// logged is exactly the one that was used. Its JSON form lets any process decide the same, without
-// asking.
+// A [policy.Policy] is one version of how an experiment decides: a pure function of the unit.
+// [policy.Hash] turns salt and unit into 64 bits; a [policy.Split] turns a distribution over arms
+// into bounds on those 64 bits, so that the probability of an arm is a whole number of 2^-64ths and
+// the propensity that is logged is exactly the one that was used. Its JSON form lets any process
+// decide the same, without asking.
 //
 // # Feedback
 //
-// What was decided, with which propensity, travels with the unit as a signed [Token] and comes back
-// with the feedback. A token that was changed, or that another experiment or another key signed, is
-// refused by the [Signer]; one that is too old by the fold, as late. A unit counts when its
-// exposure is reported, once for each policy version; each of its metrics counts once, within the
-// attribution window; what is late, doubled or of a unit never exposed is counted. Sources of high
-// volume send sums instead ([AggregateEvent]), which count once for each sequence number.
+// What was decided, with which propensity, travels with the unit as a signed [policy.Token] and
+// comes back with the feedback. A token that was changed, or that another experiment or another key
+// signed, is refused by the [policy.Signer]; one that is too old by the fold, as late. A unit
+// counts when its exposure is reported, once for each policy version; each of its metrics counts
+// once, within the attribution window; what is late, doubled or of a unit never exposed is counted.
+// Sources of high volume send sums instead ([policy.Aggregate]), which count once for each sequence
+// number.
 //
 // # Learning
 //
@@ -40,8 +42,8 @@
 //
 // # Intervals
 //
-// A guardrail is watched all the time, so its interval must hold all the time: [Sequence] is a
-// confidence sequence, valid at every number of observations at once, unlike an ordinary confidence
-// interval. For metrics with a range it is exact, from the first observation on; for others it is
-// asymptotic.
+// A guardrail is watched all the time, so its interval must hold all the time: [confseq.Sequence]
+// is a confidence sequence, valid at every number of observations at once, unlike an ordinary
+// confidence interval. For metrics with a range it is exact, from the first observation on; for
+// others it is asymptotic.
 package experiment

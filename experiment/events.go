@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
 )
 
 // Event is what the state is folded from: what the host appends to its log and hands to
@@ -27,7 +29,7 @@ const (
 	KindExposures = "exposures"
 	// KindFeedback reports metrics of units: [UnitsEvent].
 	KindFeedback = "feedback"
-	// KindAggregate reports sums over units: [AggregateEvent].
+	// KindAggregate reports sums over units: [policy.Aggregate].
 	KindAggregate = "aggregate"
 	// KindRound closes the running round: [NameEvent].
 	KindRound = "round"
@@ -84,81 +86,17 @@ type UnitEvent struct {
 }
 
 // UnitOf makes the event of a token.
-func UnitOf(t Token, metrics map[string]float64) UnitEvent {
-	return UnitEvent{t.Version, t.Arm, t.Propensity, unitText(t.Unit), t.Time.UnixMilli(), metrics}
-}
-
-// AggregateEvent is the payload of [KindAggregate]: sums that a source formed itself. A source
-// numbers its reports upwards; one with a number not above the last is a duplicate.
-type AggregateEvent struct {
-	Experiment string          `json:"experiment"`
-	Source     string          `json:"source"`
-	Sequence   uint64          `json:"sequence"`
-	Items      []AggregateItem `json:"items"`
-}
-
-// AggregateItem are the sums of one policy version and arm.
-type AggregateItem struct {
-	Version uint64 `json:"version"`
-	Arm     string `json:"arm"`
-	// HeldBack marks the units that are held back.
-	HeldBack bool `json:"held_back,omitempty"`
-	// Units is the number of units exposed.
-	Units int64 `json:"units"`
-	// Metrics are by name; units without a value do not count in a metric.
-	Metrics map[string]Sums `json:"metrics,omitempty"`
-	// Pairs are of ratios: the units that have both parts, with a default in the place of one that
-	// is missing.
-	Pairs map[string]PairSums `json:"pairs,omitempty"`
-}
-
-// Sums are the number of values, their sum and the sum of their squares.
-type Sums struct {
-	N       int64   `json:"n"`
-	Sum     float64 `json:"sum"`
-	Squares float64 `json:"squares"`
-}
-
-// PairSums are the number of units with both parts of a ratio, the numerator x and the denominator
-// y, and their sums, sums of squares and sum of products.
-type PairSums struct {
-	N  int64   `json:"n"`
-	X  float64 `json:"x"`
-	Y  float64 `json:"y"`
-	XX float64 `json:"xx"`
-	YY float64 `json:"yy"`
-	XY float64 `json:"xy"`
-}
-
-// Add counts a unit.
-func (p *PairSums) Add(x, y float64) {
-	p.N++
-	p.X += x
-	p.Y += y
-	p.XX += float64(x * x)
-	p.YY += float64(y * y)
-	p.XY += float64(x * y)
+func UnitOf(t policy.Token, metrics map[string]float64) UnitEvent {
+	return UnitEvent{t.Version, t.Arm, t.Propensity, policy.FormatUnit(t.Unit), t.Time.UnixMilli(), metrics}
 }
 
 // NewEvent makes an event of a payload.
 func NewEvent(kind string, time int64, payload any) (Event, error) {
-	b, err := encode(payload)
+	b, err := strictjson.Encode(payload)
 	if err != nil {
 		return Event{}, noregret.BadInputf(kind, "the event cannot be written: %w", err)
 	}
 	return Event{kind, time, b}, nil
-}
-
-// encode is the package's one way to write JSON: compact, and without the escapes for HTML, which
-// would change the values of arms from one reading to the next.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // open reads a payload; unknown fields are refused.
@@ -185,8 +123,8 @@ func Concerns(payload []byte) string {
 	return p.Experiment
 }
 
-// Hash is the unit's hash, [Hash]("unit", salt, unit).
-func (e *UnitEvent) Hash() (unit uint64, ok bool) { return parseUnit(e.Unit) }
+// Hash is the unit's hash, [policy.Hash]("unit", salt, unit).
+func (e *UnitEvent) Hash() (unit uint64, ok bool) { return policy.ParseUnit(e.Unit) }
 
 // Units reads the payload of [KindExposures] and [KindFeedback].
 func Units(e Event) (UnitsEvent, error) {

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // An A/B test from its definition to its report, without a service.
 func Example() {
-	d, err := experiment.Parse("checkout.yaml", []byte(`
+	d, err := definition.Parse("checkout.yaml", []byte(`
 name: checkout
 arms:
   - {name: old, value: 2}
@@ -40,7 +42,7 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 
 	unit := state.Policy("checkout").Decide("ann")
 	fmt.Printf("%s %s with probability %v\n", unit.Name, unit.Value, unit.Propensity)
-	token := experiment.Token{
+	token := policy.Token{
 		Experiment: "checkout", Version: unit.Version, Arm: unit.Arm, Propensity: unit.Propensity,
 		Unit: unit.Unit, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
@@ -61,16 +63,4 @@ policy: {kind: fixed, split: {old: 0.5, new: 0.5}}
 	// accepted
 	// duplicate
 	// 1 1
-}
-
-// A client that has the policy decides as the server does.
-func ExampleParsePolicy() {
-	p,
-		err := experiment.ParsePolicy(
-		[]byte(
-			`{"experiment":"x","version":1,"round":1,"state":"running","salt":"x","exposure":"reported","control":-1,` +
-				`"arms":[{"name":"a","value":1},{"name":"b","value":2}],"hold_back":"0","stream":"arm","links":[{"version":1,"split":["9223372036854775808","9223372036854775808"]}],` +
-				`"metrics":null,"attribution_window":"24h0m0s","digest":"0"}`))
-	fmt.Println(p != nil, err != nil) // the digest is wrong
-	// Output: false true
 }

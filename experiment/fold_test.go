@@ -14,6 +14,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 func init() { testsize.Rapid(25) }
@@ -191,8 +192,12 @@ func TestMemoryPerToken(t *testing.T) {
 		e := UnitsEvent{Experiment: "x"}
 		for j := range 1000 {
 			d := p.Decide(fmt.Sprint("unit", i+j))
-			e.Items = append(e.Items, UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
-				nil))
+			e.Items = append(e.Items,
+				UnitOf(policy.Token{
+					Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+					Unit: d.Unit, Time: time.Unix(0, s.now),
+				},
+					nil))
 		}
 		ev, err := NewEvent(KindExposures, s.now, e)
 		if err != nil {
@@ -223,7 +228,10 @@ func BenchmarkApplyFeedback(b *testing.B) {
 				for j := range batch {
 					d := p.Decide(fmt.Sprint("unit", i*batch+j))
 					e.Items = append(e.Items,
-						UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+						UnitOf(policy.Token{
+							Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+							Unit: d.Unit, Time: time.Unix(0, s.now),
+						},
 							map[string]float64{"m": 1, "n": 2}))
 				}
 				ev, err := NewEvent(KindFeedback, s.now, e)

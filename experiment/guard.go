@@ -3,18 +3,10 @@ package experiment
 import (
 	"math"
 	"slices"
-)
 
-// GuardState is how a guardrail stands.
-type GuardState string
-
-// The states: nothing is known; the estimate holds the limit; it does not, but the confidence
-// sequence still allows that it does; it does not, with confidence.
-const (
-	Unknown  GuardState = "unknown"
-	Ok       GuardState = "ok"
-	Watch    GuardState = "watch"
-	Breached GuardState = "breached"
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // slackBounds is by how much a mixture holds a guardrail.
@@ -31,7 +23,7 @@ type slackBounds struct {
 // armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have
 // equal parts of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum
 // never exceeds alpha, however many come.
-func (x *live) armAlpha(g *Guardrail, k int) float64 {
+func (x *live) armAlpha(g *definition.Guardrail, k int) float64 {
 	if k < x.Founders {
 		return g.Alpha / float64(2*x.Founders)
 	}
@@ -41,7 +33,7 @@ func (x *live) armAlpha(g *Guardrail, k int) float64 {
 
 // armBound is an arm's confidence sequence, kept for as long as what it is of stays.
 type armBound struct {
-	of       Sequence
+	of       confseq.Sequence
 	alpha    float64
 	from, to float64
 }
@@ -54,9 +46,9 @@ func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y
 // of its own, so that all hold at all times at once with probability 1 − alpha, for whatever
 // mixture. An arm that nothing is known of counts with its metric's range. Kept are the arms'
 // bounds of the last call with the same guardrail; nil for a caller that is not the only one.
-func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
-	limit, up, relative, _ := g.limit()
-	metric := x.def.metricIndex(g.Metric)
+func (x *live) slack(g *definition.Guardrail, p []float64, kept []armBound) slackBounds {
+	limit, up, relative, _ := g.Limit()
+	metric := x.def.MetricIndex(g.Metric)
 	least, most := x.span(metric, limit)
 	var b slackBounds
 	share, mean := 0.0, 0.0
@@ -100,7 +92,7 @@ func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 		return slackBounds{math.NaN(), math.Inf(-1), inf(), b.open}
 	case relative:
 		b.estimate = mean/share - ofControl(x.controlStats().Metrics[metric].Mean, limit)
-	case x.def.ratioIndex(metric) >= 0: // the limit is in the contrast
+	case x.def.RatioIndex(metric) >= 0: // the limit is in the contrast
 		b.estimate = mean / share
 	default:
 		b.estimate, b.low, b.high = mean/share-limit, b.low-limit, b.high-limit
@@ -112,7 +104,7 @@ func (x *live) slack(g *Guardrail, p []float64, kept []armBound) slackBounds {
 }
 
 // bound is a sequence's interval, the one that is kept if it is of the same.
-func bound(s *Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
+func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
 	if keep != nil && keep.of == *s && keep.alpha == alpha {
 		return keep.from, keep.to
 	}
@@ -138,8 +130,8 @@ func (x *live) overControl(weight, change, from, to float64) (low, high float64)
 
 // sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
 // ratio.
-func (x *live) sequence(metric int, limit float64, a *armStats) Sequence {
-	if r := x.def.ratioIndex(metric); r >= 0 {
+func (x *live) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
+	if r := x.def.RatioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
 	}
 	return a.Metrics[metric]
@@ -148,15 +140,15 @@ func (x *live) sequence(metric int, limit float64, a *armStats) Sequence {
 // span is where an observation of what a guardrail looks at lies: the metric's range, or for a
 // ratio that of x − c·y. Infinite ends are of metrics without a range.
 func (x *live) span(metric int, limit float64) (least, most float64) {
-	r := x.def.ratioIndex(metric)
+	r := x.def.RatioIndex(metric)
 	if r < 0 {
 		return x.lowest(metric), x.highest(metric)
 	}
-	parts := x.def.ratios()[r]
-	ys := [2]float64{-float64(limit * x.lowest(parts.denominator)), -float64(limit * x.highest(parts.denominator))}
-	least, most = x.lowest(parts.numerator)+min(ys[0], ys[1]), x.highest(parts.numerator)+max(ys[0], ys[1])
+	parts := x.def.Ratios()[r]
+	ys := [2]float64{-float64(limit * x.lowest(parts.Denominator)), -float64(limit * x.highest(parts.Denominator))}
+	least, most = x.lowest(parts.Numerator)+min(ys[0], ys[1]), x.highest(parts.Numerator)+max(ys[0], ys[1])
 	if math.IsNaN(least) || math.IsNaN(most) { // 0·∞: a limit of 0
-		return x.lowest(parts.numerator), x.highest(parts.numerator)
+		return x.lowest(parts.Numerator), x.highest(parts.Numerator)
 	}
 	return least, most
 }
@@ -178,23 +170,23 @@ func (x *live) highest(metric int) float64 {
 }
 
 // judge is the state of bounds.
-func judge(estimate, high float64) GuardState {
+func judge(estimate, high float64) policy.GuardState {
 	switch {
 	case math.IsNaN(estimate):
-		return Unknown
+		return policy.GuardUnknown
 	case high < 0:
-		return Breached
+		return policy.GuardBreached
 	case estimate < 0:
-		return Watch
+		return policy.GuardWatch
 	}
-	return Ok
+	return policy.GuardOk
 }
 
 // watch looks at all guardrails and does what a new breach asks for. While the experiment is rolled
 // back they stay as they were, so that a breach that was answered acts again, after resume, only
 // once it was over.
 func (x *live) watch(now int64) {
-	if len(x.Guards) == 0 || x.Status == RolledBack {
+	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
 	p := x.cohorts[len(x.cohorts)-1].Mixture
@@ -208,7 +200,7 @@ func (x *live) watch(now int64) {
 		}
 		s.State, s.Since = state, now
 		x.note(now, "guardrail %s: %s", g.Metric, state)
-		if state != Breached {
+		if state != policy.GuardBreached {
 			continue
 		}
 		switch g.Action {
@@ -226,7 +218,7 @@ func (x *live) watch(now int64) {
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
 	case "shrink":
 		x.note(now, "the mixture is shrunk towards the control arm")
-		if x.Status == Paused { // what is served, not what has been learned since
+		if x.Status == policy.Paused { // what is served, not what has been learned since
 			_ = x.renewPaused(now, "shrunk", x.served().Shares())
 		} else {
 			_ = x.renew(now, "shrunk")

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 )
 
 // guardRun plays an experiment whose arms have the guardrail's metric at the given means, in
@@ -29,7 +32,10 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		for i := range 40 {
 			unit := fmt.Sprint(seed, "-", b, "-", i)
 			d := s.state.Policy("g").Decide(unit)
-			tok := Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}
+			tok := policy.Token{
+				Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
+				Time: time.Unix(0, s.now),
+			}
 			p.Items = append(p.Items, UnitOf(tok,
 				map[string]float64{"x": stat.Normal(r), "y": means[d.Name] + stat.Normal(r)}))
 		}
@@ -40,7 +46,7 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 		}
 		s.event(KindExposures, q)
 		s.event(KindFeedback, p)
-		if s.state.live["g"].Guards[0].State == Breached {
+		if s.state.live["g"].Guards[0].State == policy.GuardBreached {
 			return true
 		}
 		s.now += int64(time.Minute)
@@ -105,14 +111,17 @@ func TestHealthyGuardrailStays(t *testing.T) {
 				y = 1
 			}
 			p := UnitsEvent{Experiment: "g", Items: []UnitEvent{
-				UnitOf(Token{"g", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)},
+				UnitOf(policy.Token{
+					Experiment: "g", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+					Unit: d.Unit, Time: time.Unix(0, s.now),
+				},
 					map[string]float64{"y": y}),
 			}}
 			s.event(KindFeedback, p)
 			p.Items[0].Metrics = nil
 			s.event(KindExposures, p)
 		}
-		if s.state.live["g"].Status == RolledBack {
+		if s.state.live["g"].Status == policy.RolledBack {
 			wrong++
 		}
 	}
@@ -166,7 +175,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 // TestNegativeControl: a change is relative to the size of the control's mean, whatever its sign.
 func TestNegativeControl(t *testing.T) {
 	testsize.NoRace(t)
-	run := func(limit, means string) (GuardState, float64) {
+	run := func(limit, means string) (policy.GuardState, float64) {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\nmetrics: [{name: y, range: [-10, " +
 			"10]}]\n" +
@@ -181,30 +190,30 @@ func TestNegativeControl(t *testing.T) {
 	}
 	for _, c := range []struct {
 		limit, means string
-		want         GuardState
+		want         policy.GuardState
 		change       float64
 	}{
-		{"min_change: -0.1", "c:-2,a:-2", Ok, 0},
-		{"min_change: -0.1", "c:-2,a:-4", Breached, -.5}, // half the units, so half the change
-		{"max_change: 0.1", "c:-2,a:-1", Breached, .25},
-		{"max_change: 0.1", "c:-2,a:-4", Ok, -.5},
-		{"min_change: -0.1", "c:2,a:1", Breached, -.25},
-		{"max_change: 0.1", "c:2,a:4", Breached, .5},
+		{"min_change: -0.1", "c:-2,a:-2", policy.GuardOk, 0},
+		{"min_change: -0.1", "c:-2,a:-4", policy.GuardBreached, -.5}, // half the units, so half the change
+		{"max_change: 0.1", "c:-2,a:-1", policy.GuardBreached, .25},
+		{"max_change: 0.1", "c:-2,a:-4", policy.GuardOk, -.5},
+		{"min_change: -0.1", "c:2,a:1", policy.GuardBreached, -.25},
+		{"max_change: 0.1", "c:2,a:4", policy.GuardBreached, .5},
 	} {
 		if state, change := run(c.limit, c.means); state != c.want || math.Abs(change-c.change) > .05 {
 			t.Errorf("%s with %s: %s by %v, want %s by %v", c.limit, c.means, state, change, c.want, c.change)
 		}
 	}
 	d,
-		err := Parse("d",
+		err := definition.Parse("d",
 		[]byte(
 			`{"name":"g","arms":[{"name":"c","value":0},{"name":"a","value":1}],"control":{"arm":"c","share":0.1},"metrics":[{"name":"y"}],"objective":{"goals":[{"metric":"y"}]},"guardrails":[{"metric":"y","min_change":-0.1}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, c := newArmStats(d), newArmStats(d)
-	a.Metrics[0], c.Metrics[0] = Sequence{N: 10, Mean: -2.1}, Sequence{N: 10, Mean: -2}
-	if z, ok := d.slack(&d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
+	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
+	if z, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
 		t.Errorf("what the learner sees: %v, want 0.1", z)
 	}
 }
@@ -214,7 +223,7 @@ func TestAlphaIsSpentOnce(t *testing.T) {
 	for founders := 1; founders < 2000; founders += 333 {
 		x, sum := &live{saved: saved{Founders: founders}}, 0.0
 		for k := range 10_000 {
-			sum += x.armAlpha(&Guardrail{Alpha: .05}, k)
+			sum += x.armAlpha(&definition.Guardrail{Alpha: .05}, k)
 		}
 		if sum > .05 || sum < .0499 {
 			t.Errorf("%d founders: %v", founders, sum)

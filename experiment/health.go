@@ -1,34 +1,9 @@
 package experiment
 
-// Health says whether the data can be trusted.
-type Health struct {
-	// SampleRatio is the sequential test of whether units are exposed as decided. Mismatch is an
-	// alarm at 1e-4; P is valid at all times.
-	SampleRatio struct {
-		Mismatch bool    `json:"mismatch"`
-		P        float64 `json:"p"`
-	} `json:"sample_ratio"`
-	// Missing is the share of units of closed windows for which a metric was never reported.
-	Missing map[string]float64 `json:"missing"`
-	// DuplicateValues counts values of metrics that the unit had one of already.
-	DuplicateValues int64 `json:"duplicate_values"`
-	// Orphans counts values whose unit's exposure was never reported.
-	Orphans int64 `json:"orphans"`
-	// Dead are arms with a share and no units although at least 20 were to be expected.
-	Dead []string `json:"dead"`
-	// Unlearned counts units that the policy has not learned from, as a metric was missing or the
-	// experiment was paused.
-	Unlearned int64 `json:"unlearned"`
-	// Open counts units that wait for feedback.
-	Open int64 `json:"open"`
-	// Exposures are the fates of the exposures reported.
-	Exposures Counts `json:"exposures"`
-	// Problems says in words what is wrong.
-	Problems []string `json:"problems"`
-}
+import "github.com/noregret/noregret/policy"
 
-func (x *live) health() Health {
-	h := Health{
+func (x *live) health() policy.Health {
+	h := policy.Health{
 		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
 		Unlearned: x.Unlearned, DuplicateValues: x.Again, Exposures: x.Exposures,
 	}
@@ -96,14 +71,14 @@ type Vitals struct {
 	Open       int64 // units that wait for feedback
 	Orphans    int64
 	Mismatch   bool
-	Feedback   Counts
+	Feedback   policy.Counts
 	Guardrails []GuardVital
 }
 
 // GuardVital is the state of a guardrail on a metric.
 type GuardVital struct {
 	Metric string
-	State  GuardState
+	State  policy.GuardState
 }
 
 // Vitals reads an experiment's vitals, in O(guardrails + versions that wait).

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 )
@@ -12,7 +13,7 @@ import (
 // ratioLive is an experiment for its ratio test: versions with mixtures of their own.
 func ratioLive(t testing.TB, stickiness string) *live {
 	d,
-		err := Parse("x",
+		err := definition.Parse("x",
 		[]byte(
 			`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}},"stickiness":"`+stickiness+`"}`))
 	if err != nil {

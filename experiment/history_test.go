@@ -174,9 +174,9 @@ func saveUnrelated(which int) error {
 	case 2:
 		l, err = box.New(goals, []float64{0}, []float64{1}, box.Options{Nodes: 3, Every: 2})
 	default:
-		var box *convex.Box
-		if box, err = convex.NewBox([]float64{0}, []float64{1}); err == nil {
-			l, err = oco.NewAdaGrad(box, nil)
+		var interval *convex.Box
+		if interval, err = convex.NewBox([]float64{0}, []float64{1}); err == nil {
+			l, err = oco.NewAdaGrad(interval, nil)
 		}
 	}
 	if err == nil {

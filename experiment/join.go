@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // unitsEvent applies exposures or feedback.
@@ -16,66 +19,68 @@ func (x *live) unitsEvent(kind string, p *UnitsEvent, now int64) Outcome {
 	if kind == KindExposures {
 		counts, one = &x.Exposures, x.expose
 	}
-	o := Outcome{Items: make([]Item, len(p.Items))}
+	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
 	for i := range p.Items {
 		status, err := one(&p.Items[i], now)
 		o.Items[i].Status = status
 		if err != nil {
 			o.Items[i].Error = err.Error()
 		}
-		counts.add(status, 1)
+		counts.Add(status, 1)
 	}
 	if p.Rejected > 0 {
-		counts.add(Rejected, p.Rejected)
+		counts.Add(policy.Rejected, p.Rejected)
 	}
 	return o
 }
 
 // row finds what a token stands for, or makes it.
-func (x *live) row(e *UnitEvent, now int64) (*cohort, int, ItemStatus, error) {
-	unit, ok := parseUnit(e.Unit)
+func (x *live) row(e *UnitEvent, now int64) (*cohort, int, policy.ItemStatus, error) {
+	unit, ok := policy.ParseUnit(e.Unit)
 	if !ok {
-		return nil, 0, Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
+		return nil, 0, policy.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
 	}
 	if e.Version > x.Version {
-		return nil, 0, Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version, x.Version)
+		return nil, 0, policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
+			x.Version)
 	}
 	c, decided := x.cohortOf(e.Version), e.Time*int64(time.Millisecond)
 	switch {
 	case now-decided > int64(x.def.AttributionWindow):
-		return nil, 0, Late, Expired
+		return nil, 0, policy.Late, policy.Expired
 	case c == nil:
-		return nil, 0, Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
+		return nil, 0, policy.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
 	case c.Sealed > 0 && decided > c.Sealed+x.grace():
-		return nil, 0, Late, noregret.BadInputf("version", "it was decided more than %v after version %d had ended",
+		return nil, 0, policy.Late, noregret.BadInputf("version",
+			"it was decided more than %v after version %d had ended",
 			time.Duration(x.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
-		return nil, 0, Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
+		return nil, 0, policy.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
 			len(c.Mixture))
 	}
 	if i := c.find(unit); i >= 0 {
-		return c, i, Accepted, nil
+		return c, i, policy.Accepted, nil
 	}
 	if open := x.open(); open >= x.def.OpenTokens {
-		return nil, 0, Rejected, noregret.BadInputf("open_tokens",
+		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
 			"%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
-	if draw(unit, x.policy.holdKey) < x.policy.HoldBack {
+	if x.policy.HeldBack(unit) {
 		slot = len(c.Mixture)
 	}
-	return c, c.add(unit, slot), Accepted, nil
+	return c, c.add(unit, slot), policy.Accepted, nil
 }
 
 // expose counts a unit, once for each version.
-func (x *live) expose(e *UnitEvent, now int64) (ItemStatus, error) {
+func (x *live) expose(e *UnitEvent, now int64) (policy.ItemStatus, error) {
 	c, row, status, err := x.row(e, now)
 	if c == nil {
 		return status, err
 	}
 	if c.seen(row) {
-		return Duplicate, nil
+		return policy.Duplicate, nil
 	}
 	c.Slot[row] |= seenBit
 	slot := c.slot(row)
@@ -85,7 +90,7 @@ func (x *live) expose(e *UnitEvent, now int64) (ItemStatus, error) {
 			x.count(c, slot, m, c.Values[row*c.width+m])
 		}
 	}
-	return Accepted, nil
+	return policy.Accepted, nil
 }
 
 // countUnits counts exposed units of a slot.
@@ -101,29 +106,29 @@ func (x *live) countUnits(c *cohort, slot int, n int64) {
 }
 
 // feedback joins a unit's metrics, each once.
-func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
+func (x *live) feedback(e *UnitEvent, now int64) (policy.ItemStatus, error) {
 	names := slices.Sorted(maps.Keys(e.Metrics))
 	for _, name := range names {
 		if err := x.checkValue(name, e.Metrics[name]); err != nil {
-			return Rejected, err
+			return policy.Rejected, err
 		}
 	}
 	if len(names) == 0 {
-		return Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", x.def.reportable())
+		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", x.def.Reportable())
 	}
 	c, row, status, err := x.row(e, now)
 	if c == nil {
 		return status, err
 	}
-	status = Duplicate
+	status = policy.Duplicate
 	var again []string
 	for _, name := range names {
-		m := x.def.metricIndex(name)
+		m := x.def.MetricIndex(name)
 		if c.Mask[row]&(1<<m) != 0 {
 			again = append(again, name)
 			continue
 		}
-		status = Accepted
+		status = policy.Accepted
 		c.Mask[row] |= 1 << m
 		c.Values[row*c.width+m] = e.Metrics[name]
 		if c.seen(row) && x.def.Metrics[m].Default == nil {
@@ -131,29 +136,18 @@ func (x *live) feedback(e *UnitEvent, now int64) (ItemStatus, error) {
 		}
 	}
 	x.Again += int64(len(again))
-	if status == Accepted && len(again) > 0 {
+	if status == policy.Accepted && len(again) > 0 {
 		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
 	}
 	return status, err
 }
 
-// reportable names the metrics that can be reported.
-func (d *Definition) reportable() string {
-	var names []string
-	for i := range d.Metrics {
-		if d.Metrics[i].Kind != "ratio" {
-			names = append(names, d.Metrics[i].Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 func (x *live) checkValue(name string, v float64) error {
-	m := x.def.metric(name)
+	m := x.def.Metric(name)
 	if m == nil {
-		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.reportable())
+		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.Reportable())
 	}
-	low, high := m.interval()
+	low, high := m.Interval()
 	switch {
 	case m.Kind == "ratio":
 		return noregret.BadInputf("metrics."+name, "it is a ratio: report its parts %s and %s", m.Numerator,
@@ -167,20 +161,20 @@ func (x *live) checkValue(name string, v float64) error {
 }
 
 // aggregate adds the sums of a source, once for each of its sequence numbers.
-func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
-	o := Outcome{Items: make([]Item, len(p.Items))}
-	all := func(status ItemStatus, err error) Outcome {
+func (x *live) aggregate(p *policy.Aggregate, _ int64) Outcome {
+	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
+	all := func(status policy.ItemStatus, err error) Outcome {
 		for i := range o.Items {
 			o.Items[i].Status = status
 			if err != nil {
 				o.Items[i].Error = err.Error()
 			}
-			x.Feedback.add(status, 1)
+			x.Feedback.Add(status, 1)
 		}
 		return o
 	}
 	if p.Source == "" || len(p.Source) > 200 || p.Sequence == 0 {
-		return all(Rejected, noregret.BadInputf("source",
+		return all(policy.Rejected, noregret.BadInputf("source",
 			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
 			p.Source, p.Sequence))
 	}
@@ -188,10 +182,10 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		return strings.Compare(s.Name, name)
 	})
 	if known && p.Sequence <= x.Sources[i].Last {
-		return all(Duplicate, nil)
+		return all(policy.Duplicate, nil)
 	}
 	if !known && len(x.Sources) >= keepSources {
-		return all(Rejected, noregret.BadInputf("source",
+		return all(policy.Rejected, noregret.BadInputf("source",
 			"%d sources have reported within the attribution window, which is the "+
 				"most there may be", len(x.Sources)))
 	}
@@ -202,8 +196,8 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 		if err != nil {
 			o.Items[j].Error = err.Error()
 		}
-		x.Feedback.add(status, 1)
-		counted = counted || status == Accepted
+		x.Feedback.Add(status, 1)
+		counted = counted || status == policy.Accepted
 	}
 	if !counted {
 		return o // the number may come again, with what was meant
@@ -216,35 +210,35 @@ func (x *live) aggregate(p *AggregateEvent, _ int64) Outcome {
 }
 
 // sums adds one item of an aggregate.
-func (x *live) sums(a *AggregateItem) (ItemStatus, error) {
+func (x *live) sums(a *policy.AggregateItem) (policy.ItemStatus, error) {
 	if a.Version > x.Version {
-		return Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version, x.Version)
+		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version, x.Version)
 	}
 	c := x.cohortOf(a.Version)
 	if c == nil {
-		return Late, nil
+		return policy.Late, nil
 	}
 	slot := slices.IndexFunc(x.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
 	if slot < 0 {
-		return Rejected, noregret.BadInputf("arm", "%q is no arm of version %d", a.Arm, a.Version)
+		return policy.Rejected, noregret.BadInputf("arm", "%q is no arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
 		if slot != x.Control || x.def.HoldBack == 0 {
-			return Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
+			return policy.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
 		slot = len(c.Mixture)
 	} else if !(c.Mixture[slot] > 0) {
-		return Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
+		return policy.Rejected, noregret.BadInputf("arm", "%q had no share in version %d", a.Arm, a.Version)
 	}
 	if a.Units < 0 || a.Units > 1_000_000_000 {
-		return Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
+		return policy.Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
 	}
 	sums, err := x.checkSums(a)
 	if err == nil {
 		err = x.fits(c, slot, sums)
 	}
 	if err != nil {
-		return Rejected, err
+		return policy.Rejected, err
 	}
 	x.countUnits(c, slot, a.Units)
 	c.Sums.Units += a.Units
@@ -260,7 +254,7 @@ func (x *live) sums(a *AggregateItem) (ItemStatus, error) {
 	for r := range sums.Pairs {
 		c.later(x.def, slot).Pairs[r].Merge(sums.Pairs[r])
 	}
-	return Accepted, nil
+	return policy.Accepted, nil
 }
 
 // itemSums are the statistics of an item of sums.
@@ -280,7 +274,7 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 			return noregret.BadInputf("units", "there are %d already: no more can be counted", a.Units)
 		}
 		for m := range sums.Metrics {
-			if _, ok := a.Metrics[m].merged(sums.Metrics[m]); !ok {
+			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {
 				return noregret.BadInputf("metrics."+x.def.Metrics[m].Name, "the sums leave the range of float64")
 			}
 		}
@@ -297,32 +291,32 @@ func (x *live) fits(c *cohort, slot int, sums *itemSums) error {
 
 // checkSums turns an item's sums into statistics, as if its units had come one by one: units
 // without a value of a metric with a default count as the default, in ratios too.
-func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
+func (x *live) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 	out := &itemSums{newArmStats(x.def), make([]int64, len(x.def.Metrics))}
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
-		s, m := a.Metrics[name], x.def.metricIndex(name)
+		s, m := a.Metrics[name], x.def.MetricIndex(name)
 		if m < 0 || x.def.Metrics[m].Kind == "ratio" {
-			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.reportable())
+			return nil, noregret.BadInputf("metrics."+name, "want one of %s", x.def.Reportable())
 		}
 		if s.N > a.Units {
 			return nil, noregret.BadInputf("metrics."+name, "%d values of %d units: want at most one for each", s.N,
 				a.Units)
 		}
-		q, err := x.def.Metrics[m].fromSums(s)
+		q, err := x.def.Metrics[m].FromSums(s)
 		if err != nil {
 			return nil, noregret.BadInputf("metrics."+name, "%w", err)
 		}
 		out.Metrics[m] = q
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
-		if m := x.def.metricIndex(name); m < 0 || x.def.ratioIndex(m) < 0 {
+		if m := x.def.MetricIndex(name); m < 0 || x.def.RatioIndex(m) < 0 {
 			return nil, noregret.BadInputf("pairs."+name, "it is no ratio")
 		}
 	}
-	for r, parts := range x.def.ratios() {
+	for r, parts := range x.def.Ratios() {
 		p, err := x.pairSums(a, parts)
 		if err != nil {
-			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.metric].Name, "%w", err)
+			return nil, noregret.BadInputf("pairs."+x.def.Metrics[parts.Metric].Name, "%w", err)
 		}
 		out.Pairs[r] = p
 	}
@@ -332,7 +326,7 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 		}
 		out.missing[m] = a.Units - out.Metrics[m].N
 		if d := x.def.Metrics[m].Default; d != nil {
-			out.Metrics[m].Merge(Sequence{N: out.missing[m], Mean: *d})
+			out.Metrics[m].Merge(confseq.Sequence{N: out.missing[m], Mean: *d})
 		}
 	}
 	return out, nil
@@ -341,24 +335,24 @@ func (x *live) checkSums(a *AggregateItem) (*itemSums, error) {
 // pairSums is the pair of a ratio: of the units that have both parts, as the item says; without a
 // word of it, of those with one part where the other was reported of none and has a default; and,
 // where both have defaults, of the units without either.
-func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
-	num, den := &x.def.Metrics[parts.numerator], &x.def.Metrics[parts.denominator]
+func (x *live) pairSums(a *policy.AggregateItem, parts definition.Ratio) (confseq.Pair, error) {
+	num, den := &x.def.Metrics[parts.Numerator], &x.def.Metrics[parts.Denominator]
 	u, v := a.Metrics[num.Name], a.Metrics[den.Name]
-	q, given := a.Pairs[x.def.Metrics[parts.metric].Name]
+	q, given := a.Pairs[x.def.Metrics[parts.Metric].Name]
 	switch {
 	case given && (q.N < 1 || q.N > a.Units):
-		return Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
+		return confseq.Pair{}, noregret.BadInputf("n", "%d of %d units: want at least 1, and at most all", q.N, a.Units)
 	case given:
 	case u.N > 0 && v.N == 0 && den.Default != nil:
 		d := *den.Default
 		y := float64(float64(u.N) * d)
-		q, given = PairSums{u.N, u.Sum, y, u.Squares, y * d, u.Sum * d}, true
+		q, given = policy.PairSums{N: u.N, X: u.Sum, Y: y, XX: u.Squares, YY: y * d, XY: u.Sum * d}, true
 	case v.N > 0 && u.N == 0 && num.Default != nil:
 		d := *num.Default
 		x := float64(float64(v.N) * d)
-		q, given = PairSums{v.N, x, v.Sum, x * d, v.Squares, v.Sum * d}, true
+		q, given = policy.PairSums{N: v.N, X: x, Y: v.Sum, XX: x * d, YY: v.Squares, XY: v.Sum * d}, true
 	}
-	var p Pair
+	var p confseq.Pair
 	if given {
 		var err error
 		if p, err = pairOf(num, den, q); err != nil {
@@ -368,24 +362,24 @@ func (x *live) pairSums(a *AggregateItem, parts ratio) (Pair, error) {
 		return p, nil // which units have both cannot be known
 	}
 	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
-		p.Merge(Pair{N: rest, X: *num.Default, Y: *den.Default})
+		p.Merge(confseq.Pair{N: rest, X: *num.Default, Y: *den.Default})
 	}
 	return p, nil
 }
 
 // pairOf is the pair of the sums of a ratio's parts.
-func pairOf(num, den *Metric, q PairSums) (Pair, error) {
-	a, err := num.fromSums(Sums{q.N, q.X, q.XX})
+func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error) {
+	a, err := num.FromSums(policy.Sums{N: q.N, Sum: q.X, Squares: q.XX})
 	if err != nil {
-		return Pair{}, noregret.BadInputf(num.Name, "%w", err)
+		return confseq.Pair{}, noregret.BadInputf(num.Name, "%w", err)
 	}
-	b, err := den.fromSums(Sums{q.N, q.Y, q.YY})
+	b, err := den.FromSums(policy.Sums{N: q.N, Sum: q.Y, Squares: q.YY})
 	if err != nil {
-		return Pair{}, noregret.BadInputf(den.Name, "%w", err)
+		return confseq.Pair{}, noregret.BadInputf(den.Name, "%w", err)
 	}
 	cross := q.XY - float64(a.Mean*q.Y)
 	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
-		return Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
+		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
-	return Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+	return confseq.Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
 }

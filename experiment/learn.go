@@ -47,7 +47,7 @@ func (x *live) means() (means [][]float64, known []bool) {
 	}
 	for k := range x.Arms {
 		dst := make([]float64, x.goals.Dim())
-		known = append(known, x.def.vector(dst, &x.Arms[k].Stats, x.controlStats()))
+		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
 		means = append(means, dst)
 	}
 	return means, known
@@ -78,7 +78,7 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 			continue
 		}
 		dst := make([]float64, x.goals.Dim())
-		if !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !x.def.vector(dst, &stats[k], control) {
+		if !x.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, x.def, &stats[k], control) {
 			unlearned += stats[k].Units
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/policy"
 )
 
 const pausable = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, " +
@@ -110,10 +112,10 @@ func TestSourcesForgotten(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +
 		"y}]}\nround: {length: 1m}\nattribution_window: 1m")
-	send := func(source int, version uint64) ItemStatus {
-		return s.event(KindAggregate, AggregateEvent{
+	send := func(source int, version uint64) policy.ItemStatus {
+		return s.event(KindAggregate, policy.Aggregate{
 			Experiment: "x", Source: fmt.Sprint("s", source), Sequence: 1,
-			Items: []AggregateItem{{Version: version, Arm: "a", Units: 1}},
+			Items: []policy.AggregateItem{{Version: version, Arm: "a", Units: 1}},
 		}).Items[0].Status
 	}
 	units, versions := 0, []uint64{}
@@ -121,18 +123,18 @@ func TestSourcesForgotten(t *testing.T) {
 		v := s.state.Policy("x").Version
 		versions = append(versions, v)
 		for k := range 1000 {
-			if got := send(i*1000+k, v); got != Accepted {
+			if got := send(i*1000+k, v); got != policy.Accepted {
 				t.Fatalf("source %d: %s", i*1000+k, got)
 			}
 			units++
 		}
-		if got := send(i*1000, v); got != Duplicate {
+		if got := send(i*1000, v); got != policy.Duplicate {
 			t.Fatalf("again, at once: %s", got)
 		}
 		s.run("wait 40s")
 		s.run("due")
 		if i >= 5 {
-			if got := send((i-5)*1000, versions[i-5]); got != Late {
+			if got := send((i-5)*1000, versions[i-5]); got != policy.Late {
 				t.Fatalf("again, when all has closed: %s", got)
 			}
 		}
@@ -158,7 +160,10 @@ func TestStalePolicies(t *testing.T) {
 	stale := func(unit string, after time.Duration) {
 		s.now += int64(after)
 		d := old.Decide(unit)
-		s.tokens[unit] = Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
+		s.tokens[unit] = policy.Token{
+			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+			Unit: d.Unit, Time: time.Unix(0, s.now).UTC(),
+		}
 	}
 	stale("in", 59*time.Second)
 	stale("out", 2*time.Second)
@@ -199,7 +204,10 @@ func TestOpenVersionsBounded(t *testing.T) {
 		d := s.state.Policy("x").Decide(fmt.Sprint("u", i))
 		e, err := NewEvent(KindExposures, s.now,
 			UnitsEvent{Experiment: "x", Items: []UnitEvent{
-				UnitOf(Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now)}, nil),
+				UnitOf(policy.Token{
+					Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+					Unit: d.Unit, Time: time.Unix(0, s.now),
+				}, nil),
 			}})
 		if err != nil {
 			t.Fatal(err)
@@ -328,8 +336,8 @@ func TestUnitsAndSums(t *testing.T) {
 		one, two := newScenario(t), newScenario(t)
 		one.run(definition)
 		two.run(definition)
-		sums := map[string]*AggregateItem{}
-		report := AggregateEvent{Experiment: "x", Source: "s"}
+		sums := map[string]*policy.AggregateItem{}
+		report := policy.Aggregate{Experiment: "x", Source: "s"}
 		flush := func() {
 			report.Sequence++
 			report.Items = nil
@@ -340,7 +348,7 @@ func TestUnitsAndSums(t *testing.T) {
 			}
 			clear(sums)
 			for i, it := range two.event(KindAggregate, report).Items {
-				if it.Status != Accepted {
+				if it.Status != policy.Accepted {
 					t.Fatalf("%+v: %+v", report.Items[i], it)
 				}
 			}
@@ -351,9 +359,9 @@ func TestUnitsAndSums(t *testing.T) {
 			d := one.decide(u)
 			it := sums[d.Name]
 			if it == nil {
-				it = &AggregateItem{
-					Version: d.Version, Arm: d.Name, Metrics: map[string]Sums{},
-					Pairs: map[string]PairSums{},
+				it = &policy.AggregateItem{
+					Version: d.Version, Arm: d.Name, Metrics: map[string]policy.Sums{},
+					Pairs: map[string]policy.PairSums{},
 				}
 				sums[d.Name] = it
 			}
@@ -370,7 +378,7 @@ func TestUnitsAndSums(t *testing.T) {
 				}
 				v := values[name]
 				p := it.Metrics[name]
-				it.Metrics[name] = Sums{p.N + 1, p.Sum + v, p.Squares + v*v}
+				it.Metrics[name] = policy.Sums{N: p.N + 1, Sum: p.Sum + v, Squares: p.Squares + v*v}
 				told = append(told, fmt.Sprintf("%s=%v", name, v))
 			}
 			if len(told) > 0 {
@@ -496,7 +504,10 @@ func TestLateDecision(t *testing.T) {
 		began := s.now
 		s.now += int64(after)
 		d := old.Decide(unit)
-		s.tokens[unit] = Token{"x", d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
+		s.tokens[unit] = policy.Token{
+			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+			Unit: d.Unit, Time: time.Unix(0, s.now).UTC(),
+		}
 		out := s.run("expose " + unit)
 		s.now = began
 		if (unit == "ann") != strings.HasPrefix(out, "0: accepted") || unit == "bob" &&

@@ -7,27 +7,16 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// Status is how an experiment stands.
-type Status string
-
-// The states. A paused experiment decides on by the mixture that it had; units that come meanwhile
-// count, and are held to the guardrails, but are not learned from. One that is rolled back gives
-// every unit the control arm.
-const (
-	Running    Status = "running"
-	Paused     Status = "paused"
-	RolledBack Status = "rolled_back"
-)
-
 // armState is an arm, retired ones too: indices never change.
 type armState struct {
-	Arm
+	policy.Arm
 	Active bool     `json:"active"`
 	Stats  armStats `json:"stats"`
 	Since  int64    `json:"since"` // units of all arms when it was added
@@ -40,10 +29,10 @@ type version struct {
 	Time    int64  `json:"time"`
 	Cause   string `json:"cause"`
 	// State, Stream and First are the policy's: First is the version that began the stream.
-	State  Status `json:"state"`
-	Stream string `json:"stream"`
-	First  uint64 `json:"first"`
-	Split  *Split `json:"split"`
+	State  policy.Status `json:"state"`
+	Stream string        `json:"stream"`
+	First  uint64        `json:"first"`
+	Split  *policy.Split `json:"split"`
 	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics
 	// + metric).
 	Units u64s `json:"units"`
@@ -63,28 +52,6 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Counts are the feedback counters of a report. Orphans are values whose unit's exposure was not
-// reported within the window.
-type Counts struct {
-	Accepted  int64 `json:"accepted"`
-	Duplicate int64 `json:"duplicate"`
-	Late      int64 `json:"late"`
-	Rejected  int64 `json:"rejected"`
-}
-
-func (c *Counts) add(s ItemStatus, n int64) {
-	switch s {
-	case Accepted:
-		c.Accepted += n
-	case Duplicate:
-		c.Duplicate += n
-	case Late:
-		c.Late += n
-	default:
-		c.Rejected += n
-	}
-}
-
 // source is one that sends aggregates: the last sequence number, and the running version when it
 // came.
 type source struct {
@@ -95,17 +62,17 @@ type source struct {
 
 // guardState is what is kept of a guardrail.
 type guardState struct {
-	State     GuardState `json:"state"`
-	Shrinking bool       `json:"shrinking"` // the mixture is being shrunk for it
-	Since     int64      `json:"since"`
+	State     policy.GuardState `json:"state"`
+	Shrinking bool              `json:"shrinking"` // the mixture is being shrunk for it
+	Since     int64             `json:"since"`
 }
 
 // live is one experiment's state.
 type live struct {
-	def     *Definition
+	def     *definition.Definition
 	goals   *pasto.Goals // nil without an objective
 	maker   Maker
-	policy  *Policy
+	policy  *policy.Policy
 	cohorts []*cohort // the oldest first; the last one runs
 	bounds  [][]armBound
 	saved
@@ -113,18 +80,18 @@ type live struct {
 
 // saved is the part of the state that is saved as it is.
 type saved struct {
-	Created    int64      `json:"created"`
-	Status     Status     `json:"status"`
-	Version    uint64     `json:"version"`
-	Round      uint64     `json:"round"`
-	RoundStart int64      `json:"round_start"`
-	RoundSeen  int64      `json:"round_seen"` // units exposed in the running round
-	Arms       []armState `json:"arms"`
-	Held       armStats   `json:"held"`
-	Learn      []int      `json:"learn"` // the maker's arms by index here
-	Control    int        `json:"control"`
-	Founders   int        `json:"founders"` // arms that it began with
-	Versions   []*version `json:"versions"`
+	Created    int64         `json:"created"`
+	Status     policy.Status `json:"status"`
+	Version    uint64        `json:"version"`
+	Round      uint64        `json:"round"`
+	RoundStart int64         `json:"round_start"`
+	RoundSeen  int64         `json:"round_seen"` // units exposed in the running round
+	Arms       []armState    `json:"arms"`
+	Held       armStats      `json:"held"`
+	Learn      []int         `json:"learn"` // the maker's arms by index here
+	Control    int           `json:"control"`
+	Founders   int           `json:"founders"` // arms that it began with
+	Versions   []*version    `json:"versions"`
 	// Stream is the units' running draw, First the version that began it, Epoch counts those that
 	// began as the one before was too long, in round StreamRound with stickiness round.
 	Stream      string `json:"stream"`
@@ -132,18 +99,18 @@ type saved struct {
 	Epoch       uint64 `json:"epoch"`
 	StreamRound uint64 `json:"stream_round"`
 
-	Guards    []guardState `json:"guards"`
-	Feedback  Counts       `json:"feedback"`
-	Exposures Counts       `json:"exposures"`
-	Orphans   int64        `json:"orphans"`
-	Matured   int64        `json:"matured"` // units
-	Missing   []int64      `json:"missing"` // by metric
-	Unlearned int64        `json:"unlearned"`
-	Again     int64        `json:"again"` // values of metrics that had one already
-	Sources   []source     `json:"sources"`
-	Ratio     ratioTest    `json:"ratio"`
-	Recent    []roundStats `json:"recent"`
-	Notes     []Note       `json:"notes"`
+	Guards    []guardState  `json:"guards"`
+	Feedback  policy.Counts `json:"feedback"`
+	Exposures policy.Counts `json:"exposures"`
+	Orphans   int64         `json:"orphans"`
+	Matured   int64         `json:"matured"` // units
+	Missing   []int64       `json:"missing"` // by metric
+	Unlearned int64         `json:"unlearned"`
+	Again     int64         `json:"again"` // values of metrics that had one already
+	Sources   []source      `json:"sources"`
+	Ratio     ratioTest     `json:"ratio"`
+	Recent    []roundStats  `json:"recent"`
+	Notes     []Note        `json:"notes"`
 }
 
 // roundStats are a matured version's statistics, kept to teach a new learner when the definition
@@ -170,17 +137,17 @@ func (x *live) note(t int64, format string, args ...any) {
 }
 
 // newLive begins an experiment. The version is the last one that the name has had.
-func newLive(d *Definition, version uint64, now int64) (*live, error) {
+func newLive(d *definition.Definition, version uint64, now int64) (*live, error) {
 	x := &live{def: d, saved: saved{
-		Created: now, Status: Running, Version: version, Control: -1, RoundStart: now,
+		Created: now, Status: policy.Running, Version: version, Control: -1, RoundStart: now,
 		Round: 1,
 	}}
-	arms, err := d.expand()
+	arms, err := d.Expand()
 	if err != nil {
 		return nil, err
 	}
 	if c := d.Control; c != nil && c.Value != nil {
-		arms = slices.Insert(arms, 0, Arm{c.Arm, c.Value})
+		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
 	}
 	for _, a := range arms {
 		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
@@ -199,14 +166,14 @@ func newLive(d *Definition, version uint64, now int64) (*live, error) {
 func newGuards(n int, now int64) []guardState {
 	g := make([]guardState, n)
 	for i := range g {
-		g[i] = guardState{State: Unknown, Since: now}
+		g[i] = guardState{State: policy.GuardUnknown, Since: now}
 	}
 	return g
 }
 
 // push adds an arm. Which one is the control is said by the caller, once: a later arm never is,
 // whatever its name.
-func (x *live) push(a Arm, control bool) {
+func (x *live) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
 	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
 	if control {
@@ -231,7 +198,7 @@ func (x *live) teach() error {
 	d := x.def
 	x.goals = nil
 	if d.Objective != nil {
-		g, err := d.goals()
+		g, err := d.Goals()
 		if err != nil {
 			return err
 		}
@@ -274,7 +241,7 @@ func (x *live) grow() {
 	if !ok {
 		return
 	}
-	names, _, _ := x.def.sides()
+	names, _, _ := x.def.Sides()
 	for i := len(x.Learn); i < b.Arms(); i++ {
 		x.push(point(names, i, b.Point(i)), false)
 	}
@@ -287,7 +254,7 @@ func (x *live) grow() {
 // control arm's fixed share, shrunk where guardrails ask for it.
 func (x *live) mixture() []float64 {
 	p := make([]float64, len(x.Arms))
-	if x.Status == RolledBack {
+	if x.Status == policy.RolledBack {
 		p[x.Control] = 1
 		return p
 	}
@@ -343,7 +310,7 @@ const (
 // maxOpen is how many versions may wait at once before rounds wait, too: so many that their
 // statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
 func (x *live) maxOpen() int {
-	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.ratios()))
+	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)
 }
 
@@ -359,7 +326,8 @@ func (x *live) room() error {
 
 // roundOver reports whether the round has what it needs to end.
 func (x *live) roundOver(now int64) bool {
-	return x.Status != Paused && now-x.RoundStart >= int64(x.def.Round.Length) && x.RoundSeen >= x.def.Round.MinUnits
+	return x.Status != policy.Paused && now-x.RoundStart >= int64(x.def.Round.Length) &&
+		x.RoundSeen >= x.def.Round.MinUnits
 }
 
 // aged reports whether the running version is to end without its round: while the experiment is
@@ -394,7 +362,7 @@ func (x *live) closeRound(now int64) error {
 }
 
 // served is what the running version serves.
-func (x *live) served() *Split { return x.Versions[len(x.Versions)-1].Split.pad(len(x.Arms)) }
+func (x *live) served() *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(len(x.Arms)) }
 
 // rewind takes back times that a clock gave that was ahead.
 func (x *live) rewind(now int64) {

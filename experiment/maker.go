@@ -2,14 +2,18 @@ package experiment
 
 import (
 	"encoding"
+	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/noregret/noregret"
-
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/policy"
 )
 
 // Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
@@ -35,16 +39,16 @@ type pointer interface {
 }
 
 // newMaker makes the maker of a definition for so many arms; split are the fixed policy's shares.
-func newMaker(d *Definition, arms int, split []float64) (Maker, error) {
+func newMaker(d *definition.Definition, arms int, split []float64) (Maker, error) {
 	if d.Policy.Kind == "fixed" {
 		return &fixed{split}, nil
 	}
-	f, err := d.goals()
+	f, err := d.Goals()
 	if err != nil {
 		return nil, err
 	}
 	if d.Arms.Box != nil {
-		_, low, high := d.sides()
+		_, low, high := d.Sides()
 		c, err := box.New(f, low, high,
 			box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
 		if err != nil {
@@ -155,50 +159,26 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	if err := p.UnmarshalJSON(b); err != nil {
 		return err
 	}
-	if _, err := NewSplit(p); err != nil {
+	if _, err := policy.NewSplit(p); err != nil {
 		return err
 	}
 	f.p = p
 	return nil
 }
 
-// goals is the objective of package pasto: the goals, then each guardrail as a number that is to be
-// at least 0 ([Guardrail] explains in which form).
-func (d *Definition) goals() (*pasto.Goals, error) {
-	if d.Objective == nil {
-		return nil, noregret.BadInputf("objective", "there is none")
-	}
-	var metrics []pasto.Metric
-	for _, g := range d.Objective.Goals {
-		m := pasto.Metric{Name: "goal " + g.Metric, Weight: g.Weight}
-		if d.metric(g.Metric).Direction == "down" {
-			m.Direction = pasto.Down
-		}
-		metrics = append(metrics, m)
-	}
-	for i := range d.Guardrails {
-		g := &d.Guardrails[i]
-		metrics = append(metrics, pasto.Metric{
-			Name: "guardrail " + itoa(i) + " " + g.Metric, Role: pasto.Guardrail,
-			Lambda: g.Penalty, Hard: g.Hard,
-		})
-	}
-	return pasto.NewGoals(metrics, d.Objective.Soft)
-}
-
 // vector is what the objective sees of an arm: its goals' means and its guardrails' slack. Control
 // is nil without a control group. Ok is false where something is not known.
-func (d *Definition) vector(dst []float64, a, control *armStats) bool {
+func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {
-		s := &a.Metrics[d.metricIndex(g.Metric)]
+		s := &a.Metrics[d.MetricIndex(g.Metric)]
 		if s.N == 0 {
 			return false
 		}
 		dst[i] = s.Mean
 	}
 	for i := range d.Guardrails {
-		z, ok := d.slack(&d.Guardrails[i], a, control)
+		z, ok := guardSlack(d, &d.Guardrails[i], a, control)
 		if !ok {
 			return false
 		}
@@ -209,10 +189,10 @@ func (d *Definition) vector(dst []float64, a, control *armStats) bool {
 
 // slack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper one,
 // with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
-func (d *Definition) slack(g *Guardrail, a, control *armStats) (z float64, ok bool) {
-	limit, up, relative, _ := g.limit()
-	m := d.metricIndex(g.Metric)
-	if r := d.ratioIndex(m); r >= 0 {
+func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
+	limit, up, relative, _ := g.Limit()
+	m := d.MetricIndex(g.Metric)
+	if r := d.RatioIndex(m); r >= 0 {
 		p := &a.Pairs[r]
 		s := p.Contrast(limit)
 		z, ok = s.Mean, p.N > 0
@@ -231,4 +211,15 @@ func (d *Definition) slack(g *Guardrail, a, control *armStats) (z float64, ok bo
 		z = -z
 	}
 	return z, ok
+}
+
+// point is the arm of a point of the box.
+func point(names []string, number int, x []float64) policy.Arm {
+	var b strings.Builder
+	for i, n := range names {
+		b.WriteString([]string{"{", ","}[min(i, 1)])
+		b.WriteString(strconv.Quote(n) + ":" + strconv.FormatFloat(x[i], 'g', -1, 64))
+	}
+	b.WriteString("}")
+	return policy.Arm{Name: "point-" + strconv.Itoa(number+1), Value: json.RawMessage(b.String())}
 }

@@ -1,19 +1,24 @@
 package experiment
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+)
 
 // renewChanged makes the version after a change of the definition or of the arms. While the
 // experiment is paused, what it serves stays, but for what the change itself says.
-func (x *live) renewChanged(now int64, cause string, before *Definition, added int, retired []int) error {
+func (x *live) renewChanged(now int64, cause string, before *definition.Definition, added int, retired []int) error {
 	switch {
-	case x.Status != Paused:
+	case x.Status != policy.Paused:
 		return x.renew(now, cause)
 	case x.def.Policy.Kind == "fixed":
 		if len(retired) > 0 || !sameJSON(before.Policy, x.def.Policy) {
 			return x.renew(now, cause) // it is what the definition says, not what was learned
 		}
 	case added > 0 || len(retired) > 0 || before.ExplorationFloor != x.def.ExplorationFloor ||
-		before.share() != x.def.share():
+		before.ControlShare() != x.def.ControlShare():
 		return x.renewPaused(now, cause, x.carried(before, retired))
 	}
 	return x.renewWith(now, cause, x.served())
@@ -23,19 +28,11 @@ func (x *live) renewChanged(now int64, cause string, before *Definition, added i
 func (x *live) renewPaused(now int64, cause string, p []float64) error {
 	x.shrink(p)
 	normalize(p)
-	split, err := NewSplit(p)
+	split, err := policy.NewSplit(p)
 	if err != nil {
 		return err
 	}
 	return x.renewWith(now, cause, split)
-}
-
-// share is the control arm's fixed one.
-func (d *Definition) share() float64 {
-	if d.Control == nil {
-		return 0
-	}
-	return d.Control.Share
 }
 
 // carried is the mixture that is served, with a new share of the control arm, a new exploration
@@ -43,7 +40,7 @@ func (d *Definition) share() float64 {
 // arm's c, for v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f
 // and u are replaced; what v gave to arms that go goes to the others in proportion. An arm that has
 // come has no part in v before the experiment is resumed.
-func (x *live) carried(before *Definition, retired []int) []float64 {
+func (x *live) carried(before *definition.Definition, retired []int) []float64 {
 	p := x.served().Shares()
 	mass, had, has := 0.0, 0, 0
 	for _, k := range x.Learn {
@@ -66,7 +63,7 @@ func (x *live) carried(before *Definition, retired []int) []float64 {
 			learned += v[k]
 		}
 	}
-	mass *= (1 - x.def.share()) / (1 - before.share())
+	mass *= (1 - x.def.ControlShare()) / (1 - before.ControlShare())
 	rest := 1.0
 	for _, k := range x.Learn {
 		even := 0.0

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/noregret/noregret/policy"
 )
 
 // pausedDefinition has a control arm with a tenth and two arms.
@@ -74,7 +76,7 @@ func (s *scenario) mixtureIs(what string, want map[string]float64) {
 func TestPausedShrink(t *testing.T) {
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
-	for k := 20; s.state.live["e"].Guards[0].State != Breached; k++ {
+	for k := 20; s.state.live["e"].Guards[0].State != policy.GuardBreached; k++ {
 		if k == 60 {
 			t.Fatal("the guardrail is never breached")
 		}

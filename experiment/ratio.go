@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"github.com/noregret/noregret/confseq"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -110,8 +111,7 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 		return
 	}
 	before := c.Stats[arm].Units
-	t.LogE += logRising(t.Prior[arm]+float64(before), n) - logRising(t.Mass+float64(t.Units), n) -
-		float64(float64(n)*portable.Log(p))
+	t.LogE += confseq.LogEvidence(t.Prior[arm], t.Mass, p, before, t.Units, n)
 	t.Units += n
 	t.fresh += n
 	r.Seen[arm] += float64(n)
@@ -147,11 +147,11 @@ func (r *ratioTest) settle(x *live) {
 		if s.fresh {
 			s.Log = portable.Log(x.ratioRest(s.Versions))
 			if s.Closed != nil {
-				s.Log = logAdd(s.Log, *s.Closed)
+				s.Log = confseq.LogSum(s.Log, *s.Closed)
 			}
 			for _, c := range x.cohorts {
 				if c.Test.First == s.First {
-					s.Log = logAdd(s.Log, portable.Log(x.ratioWeight(c.Test.Index))+c.Test.LogE)
+					s.Log = confseq.LogSum(s.Log, portable.Log(x.ratioWeight(c.Test.Index))+c.Test.LogE)
 				}
 			}
 		}
@@ -169,7 +169,7 @@ func (r *ratioTest) mature(x *live, c *cohort) {
 		}
 		v := portable.Log(x.ratioWeight(c.Test.Index)) + c.Test.LogE
 		if s.Closed != nil {
-			v = logAdd(v, *s.Closed)
+			v = confseq.LogSum(v, *s.Closed)
 		}
 		s.Closed = &v
 	}
@@ -188,32 +188,4 @@ func (r *ratioTest) mature(x *live, c *cohort) {
 func (r *ratioTest) mismatch() (alarm bool, p float64) {
 	p = min(1, portable.Exp(-r.Worst))
 	return p <= ratioAlpha, p
-}
-
-// logAdd is ln(e^a + e^b).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	return a + portable.Log1p(portable.Exp(b-a))
-}
-
-// logRising is ln(x·(x+1)···(x+n−1)) = ln Γ(x+n) − ln Γ(x) for x > 0 and n ≥ 1.
-func logRising(x float64, n int64) float64 {
-	sum := 0.0
-	for ; n > 0 && (n < 16 || x < 16); n-- {
-		sum += portable.Log(x)
-		x++
-	}
-	if n == 0 {
-		return sum
-	}
-	// Stirling's series at both ends, x ≥ 16: the first term left out is below 1e-12.
-	m := float64(n)
-	y := x + m
-	series := func(z float64) float64 {
-		w := 1 / float64(z*z)
-		return (1.0/12 - float64(w*(1.0/360-float64(w*(1.0/1260-float64(w/1680)))))) / z
-	}
-	return sum + float64((x-0.5)*portable.Log1p(m/x)) + float64(m*(portable.Log(y)-1)) + (series(y) - series(x))
 }

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/policy"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testdata/scenario")
@@ -69,7 +71,7 @@ type scenario struct {
 	events []Event
 	now    int64
 	name   string
-	tokens map[string]Token
+	tokens map[string]policy.Token
 	// refusals is whether apply checks that a refused event changes nothing.
 	refusals bool
 }
@@ -84,7 +86,7 @@ type tester interface {
 
 func newScenario(t tester) *scenario {
 	return &scenario{
-		t: t, state: NewState(), tokens: map[string]Token{},
+		t: t, state: NewState(), tokens: map[string]policy.Token{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(),
 	}
 }
@@ -270,7 +272,7 @@ func (s *scenario) run(command string) string {
 }
 
 func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
-	d, err := Parse("definition.yaml", []byte(body))
+	d, err := definition.Parse("definition.yaml", []byte(body))
 	if err != nil {
 		fmt.Fprintf(b, "error: %v\n", err)
 		return
@@ -293,9 +295,12 @@ func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
 	}
 }
 
-func (s *scenario) decide(unit string) Decision {
+func (s *scenario) decide(unit string) policy.Assignment {
 	d := s.state.Policy(s.name).Decide(unit)
-	s.tokens[unit] = Token{s.name, d.Version, d.Arm, d.Propensity, d.Unit, time.Unix(0, s.now).UTC()}
+	s.tokens[unit] = policy.Token{
+		Experiment: s.name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity,
+		Unit: d.Unit, Time: time.Unix(0, s.now).UTC(),
+	}
 	return d
 }
 
@@ -333,21 +338,21 @@ func (s *scenario) aggregate(words []string, body string) Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := AggregateEvent{Experiment: s.name, Source: words[1], Sequence: seq}
+	p := policy.Aggregate{Experiment: s.name, Source: words[1], Sequence: seq}
 	for line := range strings.Lines(body) {
 		f := strings.Fields(line)
-		item := AggregateItem{Arm: f[1], Metrics: map[string]Sums{}}
+		item := policy.AggregateItem{Arm: f[1], Metrics: map[string]policy.Sums{}}
 		_, _ = fmt.Sscan(f[0], &item.Version)
 		_, _ = fmt.Sscan(f[2], &item.Units)
 		for _, w := range f[3:] {
 			name, v, _ := strings.Cut(w, "=")
 			if r, ok := strings.CutPrefix(name, "*"); ok {
-				var q PairSums
+				var q policy.PairSums
 				_, _ = fmt.Sscanf(v, "%d/%g/%g/%g/%g/%g", &q.N, &q.X, &q.Y, &q.XX, &q.YY, &q.XY)
-				item.Pairs = map[string]PairSums{r: q}
+				item.Pairs = map[string]policy.PairSums{r: q}
 				continue
 			}
-			var q Sums
+			var q policy.Sums
 			_, _ = fmt.Sscanf(v, "%d/%g/%g", &q.N, &q.Sum, &q.Squares)
 			item.Metrics[name] = q
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/internal/strictjson"
 )
 
 // stateFormat is the version of a saved state.
@@ -25,10 +27,10 @@ type savedState struct {
 }
 
 type savedExperiment struct {
-	Definition *Definition `json:"definition"`
-	State      saved       `json:"state"`
-	Cohorts    []*cohort   `json:"cohorts"`
-	Maker      []byte      `json:"maker"`
+	Definition *definition.Definition `json:"definition"`
+	State      saved                  `json:"state"`
+	Cohorts    []*cohort              `json:"cohorts"`
+	Maker      []byte                 `json:"maker"`
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -68,7 +70,7 @@ func (s *State) Freeze() (*Frozen, error) {
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
 // MarshalBinary is that of the state when it was frozen.
-func (f *Frozen) MarshalBinary() ([]byte, error) { return encode(f.saved) }
+func (f *Frozen) MarshalBinary() ([]byte, error) { return strictjson.Encode(f.saved) }
 
 // Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the
 // state is folded on from, the learners' own states too. Two states are the same if and only if
@@ -141,13 +143,13 @@ func (e *savedExperiment) open() (*live, error) {
 	}
 	x := &live{def: e.Definition, cohorts: e.Cohorts, saved: e.State}
 	if x.def.Objective != nil {
-		g, err := x.def.goals()
+		g, err := x.def.Goals()
 		if err != nil {
 			return nil, err
 		}
 		x.goals = g
 	}
-	m, r := len(x.def.Metrics), len(x.def.ratios())
+	m, r := len(x.def.Metrics), len(x.def.Ratios())
 	fits := x.Control >= -1 && x.Control < len(x.Arms) && len(x.Guards) == len(x.def.Guardrails) && len(x.Missing) == m
 	stats := []*armStats{&x.Held}
 	for k := range x.Arms {
@@ -225,17 +227,4 @@ func (x *live) deepClone() (*live, error) {
 		}
 	}
 	return y, y.remake(b)
-}
-
-// UnmarshalJSON reads any of the forms that [Arms.MarshalJSON] writes.
-func (a *Arms) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '[' {
-		return json.Unmarshal(data, &a.List)
-	}
-	var f armsForm
-	if err := json.Unmarshal(data, &f); err != nil {
-		return err
-	}
-	*a = Arms{Grid: f.Grid, Box: f.Box, Nodes: f.Nodes, Every: f.Every}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // State is what all experiments are, a pure fold over events: make one with [NewState] and hand it
@@ -36,7 +38,7 @@ func (s *State) Time() int64 { return s.time }
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
 // Policy is the policy in force of an experiment, or nil.
-func (s *State) Policy(name string) *Policy {
+func (s *State) Policy(name string) *policy.Policy {
 	if x := s.live[name]; x != nil {
 		return x.policy
 	}
@@ -44,28 +46,11 @@ func (s *State) Policy(name string) *Policy {
 }
 
 // Definition is the definition of an experiment, or nil. Do not change it.
-func (s *State) Definition(name string) *Definition {
+func (s *State) Definition(name string) *definition.Definition {
 	if x := s.live[name]; x != nil {
 		return x.def
 	}
 	return nil
-}
-
-// ItemStatus is what became of an item of feedback or of an exposure.
-type ItemStatus string
-
-// The statuses.
-const (
-	Accepted  ItemStatus = "accepted"
-	Duplicate ItemStatus = "duplicate"
-	Late      ItemStatus = "late"
-	Rejected  ItemStatus = "rejected"
-)
-
-// Item is what became of an item: an error for one that was rejected.
-type Item struct {
-	Status ItemStatus `json:"status"`
-	Error  string     `json:"error,omitempty"`
 }
 
 // Outcome is what an event did.
@@ -73,7 +58,7 @@ type Outcome struct {
 	// Experiment is whom it concerned.
 	Experiment string
 	// Items are the fates of the event's items, in their order.
-	Items []Item
+	Items []policy.ItemResult
 	// Renewed is whether the experiment's policy changed, or the experiment came or went.
 	Renewed bool
 	// Err is why the event was refused as a whole; it has then changed nothing but the position and
@@ -158,7 +143,7 @@ func (s *State) dispatch(e Event) Outcome {
 		}
 		return s.with(p.Experiment, func(x *live) Outcome { return x.unitsEvent(e.Kind, &p, s.time) })
 	case KindAggregate:
-		var p AggregateEvent
+		var p policy.Aggregate
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
@@ -219,7 +204,7 @@ func (s *State) define(e Event) Outcome {
 	if err := e.open(&p); err != nil {
 		return Outcome{Err: err}
 	}
-	d, err := Parse(p.Experiment, p.Definition)
+	d, err := definition.Parse(p.Experiment, p.Definition)
 	if err == nil && d.Name != p.Experiment {
 		err = noregret.BadInputf("name", "%q: the event is of %q", d.Name, p.Experiment)
 	}

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // renew makes a new policy version: the running one's cohort is sealed, and the next begins.
 func (x *live) renew(now int64, cause string) error {
-	split, err := NewSplit(x.mixture())
+	split, err := policy.NewSplit(x.mixture())
 	if err != nil {
 		return err
 	}
@@ -16,7 +19,7 @@ func (x *live) renew(now int64, cause string) error {
 }
 
 // renewWith is renew for what is to be served.
-func (x *live) renewWith(now int64, cause string, split *Split) (err error) {
+func (x *live) renewWith(now int64, cause string, split *policy.Split) (err error) {
 	if n := len(x.cohorts); n > 0 {
 		c := x.cohorts[n-1]
 		c.Sealed = now
@@ -29,7 +32,7 @@ func (x *live) renewWith(now int64, cause string, split *Split) (err error) {
 		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
 	}
 	c := newCohort(x.def, x.Version, x.Round, split.Shares())
-	c.Begun, c.Learn = now, x.Status != Paused
+	c.Begun, c.Learn = now, x.Status != policy.Paused
 	x.Ratio.begin(c, x.First)
 	x.cohorts = append(x.cohorts, c)
 	x.policy, err = x.policyOf(v)
@@ -58,7 +61,7 @@ func (x *live) restream() {
 }
 
 // describe is the record of the version that begins.
-func (x *live) describe(now int64, cause string, split *Split) *version {
+func (x *live) describe(now int64, cause string, split *policy.Split) *version {
 	v := &version{
 		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
 		Split:    split,
@@ -80,10 +83,10 @@ func (x *live) describe(now int64, cause string, split *Split) *version {
 
 // of is the number of observations and the mean of a metric; a ratio's is that of the means. One
 // that is not finite, as its denominator is too small for the numerator, is not known: n is 0.
-func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
-	if r := d.ratioIndex(metric); r >= 0 {
+func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float64) {
+	if r := d.RatioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
-		if mean, ok := p.ratio(); ok {
+		if mean, ok := p.Ratio(); ok {
 			return p.N, mean
 		}
 		return 0, 0
@@ -92,11 +95,11 @@ func (a *armStats) of(d *Definition, metric int) (n int64, mean float64) {
 }
 
 // policyOf is the policy of a version that is kept.
-func (x *live) policyOf(v *version) (*Policy, error) {
-	p := &Policy{
+func (x *live) policyOf(v *version) (*policy.Policy, error) {
+	p := &policy.Policy{
 		Experiment: x.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: x.def.Salt,
 		Exposure: x.def.Exposure, Control: x.Control,
-		HoldBack: fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
+		HoldBack: policy.Fraction(x.def.HoldBack), Stream: v.Stream, Window: x.def.AttributionWindow,
 	}
 	k := v.Split.Len()
 	for i := range k {
@@ -104,39 +107,44 @@ func (x *live) policyOf(v *version) (*Policy, error) {
 	}
 	for i := range x.def.Metrics {
 		m := &x.def.Metrics[i]
-		p.Metrics = append(p.Metrics, MetricForm{m.Name, m.Kind, m.Numerator, m.Denominator, m.Range, m.Default})
+		p.Metrics = append(p.Metrics, policy.MetricForm{
+			Name: m.Name, Kind: m.Kind, Numerator: m.Numerator,
+			Denominator: m.Denominator, Range: m.Range, Default: m.Default,
+		})
 	}
-	if v.State == RolledBack {
-		p.Links = []Link{{v.Version, v.Split}}
+	if v.State == policy.RolledBack {
+		p.Links = []policy.Link{{Version: v.Version, Split: v.Split}}
 	} else {
 		for _, w := range x.Versions {
-			if w.First != v.First || w.State == RolledBack || w.Version > v.Version {
+			if w.First != v.First || w.State == policy.RolledBack || w.Version > v.Version {
 				continue
 			}
 			s := w.Split
 			if s.Len() < k { // arms have come since: as the policy in force has it, if it does
-				if at, ok := x.policy.linkOf(w.Version); ok && at.Split.Len() == k {
+				if at, ok := linkOf(x.policy, w.Version); ok && at.Split.Len() == k {
 					s = at.Split
 				} else {
-					s = s.pad(k)
+					s = s.Pad(k)
 				}
 			}
-			if n := len(p.Links); n == 0 || !p.Links[n-1].Split.equal(s) {
-				p.Links = append(p.Links, Link{w.Version, s})
+			if n := len(p.Links); n == 0 || !p.Links[n-1].Split.Equal(s) {
+				p.Links = append(p.Links, policy.Link{Version: w.Version, Split: s})
 			}
 		}
 	}
-	return p, p.prepare(x.policy)
+	return p, p.Prepare(x.policy)
 }
 
 // linkOf is the link that a version brought.
-func (p *Policy) linkOf(version uint64) (Link, bool) {
+func linkOf(p *policy.Policy, version uint64) (policy.Link, bool) {
 	if p == nil {
-		return Link{}, false
+		return policy.Link{}, false
 	}
-	i, ok := slices.BinarySearchFunc(p.Links, version, func(l Link, v uint64) int { return cmp.Compare(l.Version, v) })
+	i, ok := slices.BinarySearchFunc(p.Links, version, func(l policy.Link, v uint64) int {
+		return cmp.Compare(l.Version, v)
+	})
 	if !ok {
-		return Link{}, false
+		return policy.Link{}, false
 	}
 	return p.Links[i], true
 }

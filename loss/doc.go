@@ -1,11 +1,12 @@
-// Package loss holds what learners are paid in: convex losses and concave rewards.
+// Package loss holds convex losses and concave rewards: what learners minimize and maximize.
 //
 // A [Function] is the convex loss of one round, as a function of the learner's point: value and
 // subgradient. Three methods make one of your own. Those of this package also know their constants
 // ([Curvature]): Lipschitz on a ball, smoothness, strong convexity. An [Example] is the loss of a
 // linear prediction ⟨z, x⟩ for a label y under a [Scalar] loss: [Squared], [Absolute], [HingeLoss],
 // [SquaredHingeLoss], [LogisticLoss], [Huber], [Quantile], [LogLoss], each with its conjugate.
-// [Linear], [SquaredDistance], [Ridge], [Max] and [Composite] make others.
+// A [SparseExample] costs O(nnz). [Linear], [SquaredDistance], [Ridge], [Max], [Composite] and
+// [Weighted] make others.
 //
 // A [Reward] is what the classifiers are trained on. It scores the margin m = y·z of a prediction z
 // ∈ ℝ for a label y ∈ {-1, +1}. It is concave and non-decreasing in m, equals 1 for a confident

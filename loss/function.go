@@ -1,8 +1,9 @@
 package loss
 
 import (
-	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/noregret/noregret"
 )
@@ -98,12 +99,14 @@ func ParseScalar(name string) (Scalar, error) {
 			return s, nil
 		}
 	}
-	var v float64
-	if n, err := fmt.Sscanf(name, "huber:%g", &v); n == 1 && err == nil && v > 0 && !math.IsInf(v, 1) {
-		return Huber{Delta: v}, nil
-	}
-	if n, err := fmt.Sscanf(name, "quantile:%g", &v); n == 1 && err == nil && v > 0 && v < 1 {
-		return Quantile{Tau: v}, nil
+	kind, arg, _ := strings.Cut(name, ":")
+	if v, err := strconv.ParseFloat(arg, 64); err == nil {
+		switch {
+		case kind == "huber" && v > 0 && !math.IsInf(v, 1):
+			return Huber{Delta: v}, nil
+		case kind == "quantile" && v > 0 && v < 1:
+			return Quantile{Tau: v}, nil
+		}
 	}
 	return nil, noregret.Errorf(noregret.Usage, "loss",
 		"%q: want squared, absolute, hinge, squared-hinge, logistic, log, "+

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func must[T any](v T, err error) T {
@@ -152,19 +154,30 @@ func TestLogisticExpConcavity(t *testing.T) {
 
 // functions draws one function of every kind.
 func functions(t *rapid.T, d int) []Function {
-	vec := func(name string) []float64 {
+	draw := func(name string) []float64 {
 		return rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, name)
 	}
 	var all []Function
 	for _, s := range scalars {
 		if _, ok := s.(LogLoss); !ok { // it is +Inf off [0, 1]
-			all = append(all, must(NewExample(vec("z"), label(t, s), s)))
+			all = append(all, must(NewExample(draw("z"), label(t, s), s)))
 		}
 	}
-	all = append(all, must(NewLinear(vec("c"))), must(NewSquaredDistance(vec("c"))))
+	all = append(all, must(NewLinear(draw("c"))), must(NewSquaredDistance(draw("c"))))
+	for _, s := range []Scalar{Squared{}, Huber{Delta: 1}} {
+		z, few := draw("sparse"), Sparse{}
+		for i, v := range z {
+			if v > 0 {
+				few.Index, few.Value = append(few.Index, uint32(i)), append(few.Value, v)
+			}
+		}
+		all = append(all, must(NewSparseExample(d, few, label(t, s), s)))
+	}
+	all = append(all, must(NewWeighted(all[0], 2.5)), must(NewWeighted(all[len(all)-1], 0)))
 	return append(all, must(NewRidge(all[0], .5)), must(NewRidge(all[1], 0)),
 		must(NewMax(all[1], all[2], all[len(all)-1])), must(NewComposite(all[4], .3)),
-		must(NewComposite(must(NewRidge(must(NewLinear(vec("c"))), 2)), 1))) // Example 4.4's |x| + x² and a linear part
+		// Example 4.4's |x| + x² and a linear part
+		must(NewComposite(must(NewRidge(must(NewLinear(draw("c"))), 2)), 1)))
 }
 
 func TestFunctions(t *testing.T) {
@@ -191,9 +204,9 @@ func TestFunctions(t *testing.T) {
 			if math.Sqrt(change) > c.Smoothness()*math.Sqrt(square)+tol {
 				t.Fatalf("%T is not %v-smooth", f, c.Smoothness())
 			}
-			r := max(norm(x), norm(y))
-			if l := c.Lipschitz(r); norm(g) > l+tol || math.Abs(v-w) > l*math.Sqrt(square)+tol {
-				t.Fatalf("%T: a subgradient of norm %v, Lipschitz constant %v on ‖x‖ ≤ %v", f, norm(g), l, r)
+			r := max(vec.Norm2(x), vec.Norm2(y))
+			if l := c.Lipschitz(r); vec.Norm2(g) > l+tol || math.Abs(v-w) > l*math.Sqrt(square)+tol {
+				t.Fatalf("%T: a subgradient of norm %v, Lipschitz constant %v on ‖x‖ ≤ %v", f, vec.Norm2(g), l, r)
 			}
 			if n := testing.AllocsPerRun(1, func() { f.Value(x); f.Subgradient(g, x) }); n != 0 {
 				t.Fatalf("%T allocates", f)
@@ -224,6 +237,24 @@ func TestRefusals(t *testing.T) {
 		"unknown loss":       second(ParseScalar("nobody")),
 		"huber of 0":         second(ParseScalar("huber:0")),
 		"quantile of 2":      second(ParseScalar("quantile:2")),
+		"rest after a width": second(ParseScalar("huber:1junk")),
+		"rest after a level": second(ParseScalar("quantile:0.5:x")),
+		"no width":           second(ParseScalar("huber:")),
+		"nothing of huber":   second(ParseScalar("huber")),
+		"infinite width":     second(ParseScalar("huber:inf")),
+		"NaN level":          second(ParseScalar("quantile:nan")),
+		"index too large": second(NewSparseExample(2, Sparse{Index: []uint32{2}, Value: []float64{1}}, 1,
+			Squared{})),
+		"index twice": second(NewSparseExample(2, Sparse{Index: []uint32{1, 1}, Value: []float64{1, 1}}, 1,
+			Squared{})),
+		"missing value":   second(NewSparseExample(2, Sparse{Index: []uint32{1}}, 1, Squared{})),
+		"NaN in a row":    second(NewSparseExample(2, Sparse{Index: []uint32{1}, Value: []float64{nan}}, 1, Squared{})),
+		"no dimension":    second(NewSparseExample(0, Sparse{}, 1, Squared{})),
+		"row without φ":   second(NewSparseExample(1, Sparse{}, 1, nil)),
+		"row's label":     second(NewSparseExample(1, Sparse{}, 0, HingeLoss{})),
+		"weight of -1":    second(NewWeighted(one, -1)),
+		"infinite weight": second(NewWeighted(one, inf)),
+		"weight, no loss": second(NewWeighted(nil, 1)),
 	} {
 		if err == nil || err.Error() == "" {
 			t.Errorf("%s was taken (%v)", what, err)

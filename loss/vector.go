@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func checkFinite(place string, v []float64) error {
@@ -18,30 +19,6 @@ func checkFinite(place string, v []float64) error {
 		}
 	}
 	return nil
-}
-
-// norm is ‖v‖₂ without overflow.
-func norm(v []float64) float64 {
-	var m float64
-	for _, x := range v {
-		m = max(m, math.Abs(x))
-	}
-	if m == 0 || math.IsInf(m, 1) {
-		return m
-	}
-	var s float64
-	for _, x := range v {
-		s += float64((x / m) * (x / m))
-	}
-	return m * math.Sqrt(s)
-}
-
-func inner(a, b []float64) float64 {
-	var s float64
-	for i, x := range a {
-		s += float64(x * b[i])
-	}
-	return s
 }
 
 // Linear is f(x) = ⟨c, x⟩.
@@ -63,80 +40,19 @@ func NewLinear(c []float64) (*Linear, error) {
 func (f *Linear) Dim() int { return len(f.C) }
 
 // Value implements [Function].
-func (f *Linear) Value(x []float64) float64 { return inner(f.C, x) }
+func (f *Linear) Value(x []float64) float64 { return vec.DotInOrder(f.C, x) }
 
 // Subgradient implements [Function].
 func (f *Linear) Subgradient(dst, _ []float64) { copy(dst, f.C) }
 
 // Lipschitz implements [Curvature].
-func (f *Linear) Lipschitz(float64) float64 { return norm(f.C) }
+func (f *Linear) Lipschitz(float64) float64 { return vec.Norm2(f.C) }
 
 // Smoothness implements [Curvature].
 func (f *Linear) Smoothness() float64 { return 0 }
 
 // StrongConvexity implements [Curvature].
 func (f *Linear) StrongConvexity() float64 { return 0 }
-
-// Example is the loss f(x) = φ(⟨z, x⟩, y) of a linear prediction for one example: regression and
-// classification.
-type Example struct {
-	Z    []float64
-	Y    float64
-	Loss Scalar
-	norm float64
-}
-
-// NewExample returns φ(⟨z, ·⟩, y). It keeps z.
-func NewExample(z []float64, y float64, phi Scalar) (*Example, error) {
-	if phi == nil {
-		return nil, noregret.BadInputf("loss", "nil: want a scalar loss")
-	}
-	if err := checkFinite("z", z); err != nil {
-		return nil, err
-	}
-	if err := phi.CheckLabel(y); err != nil {
-		return nil, err
-	}
-	return &Example{Z: z, Y: y, Loss: phi, norm: norm(z)}, nil
-}
-
-// Dim implements [Function].
-func (f *Example) Dim() int { return len(f.Z) }
-
-// Value implements [Function].
-func (f *Example) Value(x []float64) float64 { return f.Loss.Value(inner(f.Z, x), f.Y) }
-
-// Subgradient implements [Function].
-func (f *Example) Subgradient(dst, x []float64) {
-	s := f.Loss.Derivative(inner(f.Z, x), f.Y)
-	for i, z := range f.Z {
-		dst[i] = s * z
-	}
-}
-
-// Lipschitz implements [Curvature].
-func (f *Example) Lipschitz(radius float64) float64 {
-	if f.norm == 0 {
-		return 0
-	}
-	return f.norm * f.Loss.Lipschitz(radius*f.norm, f.Y)
-}
-
-// Smoothness implements [Curvature].
-func (f *Example) Smoothness() float64 {
-	if f.norm == 0 {
-		return 0
-	}
-	return f.norm * f.norm * f.Loss.Smoothness()
-}
-
-// StrongConvexity implements [Curvature]: a function of ⟨z, x⟩ has none in more than one dimension.
-func (f *Example) StrongConvexity() float64 {
-	if len(f.Z) == 1 {
-		return f.norm * f.norm * f.Loss.StrongConvexity()
-	}
-	return 0
-}
 
 // SquaredDistance is f(x) = ‖x−c‖₂², 2-smooth and 2-strongly convex; in one dimension the loss of
 // the number-guessing game.
@@ -170,7 +86,7 @@ func (f *SquaredDistance) Subgradient(dst, x []float64) {
 }
 
 // Lipschitz implements [Curvature].
-func (f *SquaredDistance) Lipschitz(radius float64) float64 { return 2 * (radius + norm(f.C)) }
+func (f *SquaredDistance) Lipschitz(radius float64) float64 { return 2 * (radius + vec.Norm2(f.C)) }
 
 // Smoothness implements [Curvature].
 func (f *SquaredDistance) Smoothness() float64 { return 2 }
@@ -199,7 +115,9 @@ func NewRidge(f Function, lambda float64) (*Ridge, error) {
 func (f *Ridge) Dim() int { return f.F.Dim() }
 
 // Value implements [Function].
-func (f *Ridge) Value(x []float64) float64 { return f.F.Value(x) + float64(f.Lambda/2*inner(x, x)) }
+func (f *Ridge) Value(x []float64) float64 {
+	return f.F.Value(x) + float64(f.Lambda/2*vec.DotInOrder(x, x))
+}
 
 // Subgradient implements [Function].
 func (f *Ridge) Subgradient(dst, x []float64) {

@@ -36,6 +36,32 @@ func (l *Anytime) Predict() []float64 {
 	return l.point
 }
 
+// Hint implements [Hinted], with a guess of the sample's subgradient, not yet weighted.
+func (l *Anytime) Hint(g []float64) error {
+	l.fresh = false
+	return l.weighted.Hint(g)
+}
+
+// Features implements [FeatureLearner].
+func (l *Anytime) Features(z []float64) error {
+	l.fresh = false
+	return l.weighted.Features(z)
+}
+
+// UpdateSparse implements [SparseLearner]. The average makes it O(d).
+func (l *Anytime) UpdateSparse(g Sparse) error {
+	alpha, total := l.next()
+	w := l.Predict()
+	if err := l.feedSparse(g, alpha); err != nil {
+		return err
+	}
+	l.end(w, total)
+	return nil
+}
+
+// At implements [SparseLearner].
+func (l *Anytime) At(i int) float64 { return l.Predict()[i] }
+
 // Update implements [Learner], with a subgradient at Predict().
 func (l *Anytime) Update(g []float64) error {
 	alpha, total := l.next()
@@ -43,11 +69,16 @@ func (l *Anytime) Update(g []float64) error {
 	if err := l.feed(g, alpha, -1); err != nil {
 		return err
 	}
+	l.end(w, total)
+	return nil
+}
+
+// end ends the round in which w was played.
+func (l *Anytime) end(w []float64, total sum) {
 	copy(l.state.Mean, w)
 	l.state.Total = total
 	l.state.T++
 	l.fresh = false
-	return nil
 }
 
 // UnmarshalBinary implements [Snapshotter].

@@ -33,17 +33,35 @@ func (l *Averaging) update(g []float64, mu float64) error {
 	if err := l.feed(g, alpha, mu); err != nil {
 		return err
 	}
+	l.average(alpha, total)
+	return nil
+}
+
+// average ends the round in which played was played.
+func (l *Averaging) average(alpha float64, total sum) {
 	share := alpha / total.value()
 	for i, x := range l.played {
 		l.state.Mean[i] += float64(share * (x - l.state.Mean[i]))
 	}
 	l.state.Total = total
 	l.state.T++
+}
+
+// UpdateSparse implements [SparseLearner]. The average makes it O(d).
+func (l *Averaging) UpdateSparse(g Sparse) error {
+	alpha, total := l.next()
+	if err := l.feedSparse(g, alpha); err != nil {
+		return err
+	}
+	l.average(alpha, total)
 	return nil
 }
 
+// At implements [SparseLearner].
+func (l *Averaging) At(i int) float64 { return at(l.learner, i) }
+
 // UpdateCurved implements [Curved] for a sample's loss that is mu-strongly convex: the weighted
-// loss is α_t·mu-strongly convex, which a learner that is [Curved] is told.
+// loss is α_t·mu-strongly convex, which is handed to a learner that is [Curved].
 func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 	if err := checkMu(mu); err != nil {
 		return err

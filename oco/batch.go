@@ -45,6 +45,7 @@ type weighted struct {
 	name    string
 	scaled  []float64
 	played  []float64
+	values  []float64 // of a sparse subgradient, weighted
 	state   weightedState
 }
 
@@ -99,13 +100,37 @@ func (l *weighted) feed(g []float64, alpha, mu float64) error {
 	return l.learner.Update(l.scaled)
 }
 
+// feedSparse is feed for a sparse subgradient.
+func (l *weighted) feedSparse(g Sparse, alpha float64) error {
+	if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	copy(l.played, l.learner.Predict())
+	l.values = l.values[:0]
+	for _, v := range g.Value {
+		l.values = append(l.values, alpha*v)
+	}
+	return forwardSparse(l.learner, Sparse{Index: g.Index, Value: l.values}, l.scaled)
+}
+
+// Hint implements [Hinted], with a guess of the sample's subgradient, not yet weighted.
+func (l *weighted) Hint(g []float64) error {
+	if err := checkFinite("hint", g, l.Dim()); err != nil {
+		return err
+	}
+	alpha, _ := l.next()
+	for i, v := range g {
+		l.scaled[i] = alpha * v
+	}
+	return forwardHint(l.learner, l.scaled)
+}
+
+// Features implements [FeatureLearner].
+func (l *weighted) Features(z []float64) error { return forwardFeatures(l.learner, z) }
+
 // Bound implements [Bounder]: that of the learner, on the weighted losses.
 func (l *weighted) Bound(u []float64) (float64, error) {
-	if b, ok := l.learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	err := checkFinite("comparator", u, l.Dim())
-	return math.Inf(1), err
+	return boundOf(l.learner, u)
 }
 
 // String describes the learner and its options in one line.

@@ -64,7 +64,8 @@ func wideSets(r *random.Source, d int) []convex.Set {
 	}
 	normal[0] += 3
 	return append(sets, must(convex.NewHalfspace(normal, 1)),
-		must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))))
+		must(convex.NewProduct(must(convex.NewSimplex(d)), must(convex.NewCube(1, -1, 1)))),
+		must(convex.NewProduct(must(convex.NewSpace(1)), must(convex.NewCenteredBall(d, .5)))))
 }
 
 func pointIn(r *random.Source, set convex.Set) []float64 {
@@ -165,6 +166,11 @@ func contenders(r *random.Source, d, n int) []contender {
 					return must(NewMirrorDescent(euclidean(set), start, rate, 0))
 				}})
 			}
+			if rate.kind != adaptiveRate {
+				add(contender{name: "optimistic-md", set: set, make: func() Learner {
+					return must(NewOptimisticMirrorDescent(euclidean(set), start, rate, 0))
+				}})
+			}
 			add(contender{name: "proximal", set: set, make: func() Learner {
 				return must(NewProximalFTRL(set, start, rate))
 			}})
@@ -221,6 +227,12 @@ func contenders(r *random.Source, d, n int) []contender {
 			}})
 		}
 		if box, ok := set.(*convex.Box); ok && bounded {
+			add(contender{name: "optimistic-adagrad", set: set, make: func() Learner {
+				return must(NewOptimisticAdaGrad(box, start))
+			}})
+			add(contender{name: "repeat-hint", set: set, make: func() Learner {
+				return must(NewRepeatHint(must(NewOptimisticAdaGrad(box, start))))
+			}})
 			add(contender{name: "adagrad", set: set, make: func() Learner { return must(NewAdaGrad(box, start)) }})
 			lower, upper := sides(box)
 			add(contender{name: "split", set: set, make: func() Learner {
@@ -262,6 +274,16 @@ func contenders(r *random.Source, d, n int) []contender {
 				},
 				counted: func(l Learner) []float64 { return l.(*Anytime).learner.Predict() },
 			})
+			size := 1 + r.IntN(7)
+			add(contender{name: "mini-batch", set: set, signed: true, make: func() Learner {
+				return must(NewMiniBatch(base(), size))
+			}})
+			add(contender{name: "importance", set: set, make: func() Learner { return must(NewImportance(base())) }})
+			add(contender{name: "doubling", set: set, make: func() Learner {
+				return must(NewDoubling("ogd", func(rounds int) (Learner, error) {
+					return NewSubgradientDescent(set, start, FixedHorizon(max(D, 1e-9), L, rounds))
+				}))
+			}})
 			add(contender{name: "linearized", set: set, make: func() Learner { return must(NewLinearized(base())) }})
 		}
 	}
@@ -282,6 +304,9 @@ func contenders(r *random.Source, d, n int) []contender {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})
 			add(contender{name: "md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
 				return must(NewMirrorDescent(reg, start, Constant(eta), 0))
+			}})
+			add(contender{name: "optimistic-md", set: set, boundary: true, steep: eta > 100, make: func() Learner {
+				return must(NewOptimisticMirrorDescent(reg, start, Constant(eta), 0))
 			}})
 		} else if start := pointIn(r, set); reg.Map().Interior(start) {
 			add(contender{name: "centre", set: set, make: func() Learner { return must(NewFTRL(reg, start, w)) }})

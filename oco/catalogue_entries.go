@@ -446,6 +446,28 @@ func hinted() []Entry {
 			},
 		},
 		{
+			Name: "optimistic-md", Kind: "convex", Bound: "(D²/2)·L√T/α+½Σ η_t‖g_t−g_{t−1}‖²",
+			Knows: "L, D; with entropy T, L∞; the hint is the last subgradient", Cost: "O(d)+mirror maps",
+			Source: "Chiang et al. 2012; Rakhlin and Sridharan 2013",
+			Make:   makeOptimisticMirror,
+		},
+		{
+			Name: "optimistic-adagrad", Kind: "convex", Bound: "√2·Σ_i D_i·√Σ_t (g_{t,i}−g_{t−1,i})²",
+			Knows: "the box; the hint is the last subgradient", Cost: "O(d)",
+			Source: "Mohri and Yang 2016",
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
+				box, ok := p.Set.(*convex.Box)
+				if !ok {
+					return nil, noregret.BadInputf("set", "%v: this learner plays on boxes", p.Set)
+				}
+				l, err := NewOptimisticAdaGrad(box, nil)
+				if err != nil {
+					return nil, err
+				}
+				return NewRepeatHint(l)
+			},
+		},
+		{
 			Name: "mean-hint", Kind: "convex", Bound: "c·ψ(u)+Σ‖g_t−ḡ_{t−1}‖²/(2c)", Knows: "c, from T, L, D",
 			Cost:    "O(d)+proj",
 			Options: []Option{{"c", "L·√T/α", "the weight of the regularizer"}},
@@ -495,4 +517,39 @@ func newtonLambda(p Problem) float64 {
 		d = 1
 	}
 	return 1 / (p.ExpConcavity * d * d)
+}
+
+// makeOptimisticMirror makes optimistic mirror descent: with entropy on the simplex, Euclidean
+// elsewhere.
+func makeOptimisticMirror(p Problem, _ map[string]float64) (Learner, error) {
+	var l *OptimisticMirrorDescent
+	if n, err := onlySimplex(p); err == nil {
+		reg, err := entropyOnSimplex(n)
+		if err != nil {
+			return nil, err
+		}
+		rate, err := hedgeRate(n, p)
+		if err != nil {
+			return nil, err
+		}
+		if l, err = NewOptimisticMirrorDescent(reg, nil, Constant(rate), 0); err != nil {
+			return nil, err
+		}
+		return NewRepeatHint(l)
+	}
+	d, err := bounded(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := known("lipschitz", p.Lipschitz); err != nil {
+		return nil, err
+	}
+	reg, err := quadratic(p.Set)
+	if err != nil {
+		return nil, err
+	}
+	if l, err = NewOptimisticMirrorDescent(reg, nil, InverseSqrt(d, p.Lipschitz), 0); err != nil {
+		return nil, err
+	}
+	return NewRepeatHint(l)
 }

@@ -118,6 +118,21 @@ func (l *CompositeFTRL) Predict() []float64 {
 	return l.point
 }
 
+// room refuses a subgradient of largest absolute value m that could take θ, or θ over the
+// regularizer's weight, out of the range of float64.
+func (l *CompositeFTRL) room(m float64) error {
+	if err := l.state.Dual.room(m); err != nil {
+		return err
+	}
+	weight := l.lipschitz * math.Sqrt(float64(l.state.Dual.T+1))
+	if q := (l.state.Dual.Mass + m) / weight; !(q < math.MaxFloat64/4) {
+		return noregret.BadInputf("gradient",
+			"the sum of the subgradients' norms over the regularizer's weight is %v: "+
+				"it leaves the range of float64", q)
+	}
+	return nil
+}
+
 // Update implements [Learner]: g is a subgradient of f_t, without the l1 part.
 func (l *CompositeFTRL) Update(g []float64) error {
 	s, e, err := checkSquared("gradient", g, l.Dim())
@@ -125,7 +140,7 @@ func (l *CompositeFTRL) Update(g []float64) error {
 		return err
 	}
 	norm := math.Ldexp(math.Sqrt(s), e) // at least the largest value
-	if err := l.state.Dual.room(norm); err != nil {
+	if err := l.room(norm); err != nil {
 		return err
 	}
 	l.state.Dual.take(g, norm)
@@ -139,7 +154,7 @@ func (l *CompositeFTRL) UpdateSparse(g Sparse) error {
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	if err := l.room(largest); err != nil {
 		return err
 	}
 	s, e := sumOfSquares(g.Value, largest)

@@ -43,6 +43,9 @@ type CurvatureFTRL struct {
 	failed error
 	text   string
 
+	balls     *ballSteps // nil for other sets, and in low dimensions
+	ballsFrom int        // the least dimension for balls
+
 	gradient []float64   // scratch of UpdateLoss
 	inner    []float64   // coordinates of the subgradient and the factors
 	vectors  [][]float64 // the factors' parts of inner
@@ -61,6 +64,7 @@ type curvatureState struct {
 	Spent    sum     // Σ ‖g_t‖² in the norm of S_t⁻¹
 	Slack    sum     // what the gaps may cost
 	Outside  outside // what is left out of the span
+	Ball     *ballBase
 }
 
 // curvatureTolerance is the certified gap of the projections, relative to the size of the
@@ -92,7 +96,7 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 		return nil, err
 	}
 	d := set.Dim()
-	l := &CurvatureFTRL{set: set, lambda: lambda, gradient: make([]float64, d)}
+	l := &CurvatureFTRL{set: set, lambda: lambda, gradient: make([]float64, d), ballsFrom: ballStepsFrom}
 	l.text = fmt.Sprintf("curvature-ftrl(%v, lambda=%v)", set, lambda)
 	l.state.Diagonal = lambda
 	if !spanned {
@@ -104,6 +108,7 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 		l.state.B, l.state.X = make([]float64, d), make([]float64, d)
 		l.played = l.state.X
 		set.Project(l.state.X, l.state.X)
+		l.setBalls(l.ballsFrom)
 		return l, nil
 	}
 	l.state.Span, l.played = newSpan(d), make([]float64, d)
@@ -129,6 +134,7 @@ func (l *CurvatureFTRL) grow() error {
 		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(st.Diagonal))}
 		st.S = extended(st.S, n, c, st.Diagonal)
 		st.B, st.X = lengthened(st.B, c), lengthened(st.X, c)
+		st.Ball = nil
 	}
 	if len(l.point) == c {
 		return nil
@@ -142,7 +148,20 @@ func (l *CurvatureFTRL) grow() error {
 	} else {
 		l.core, err = convex.NewSpace(c)
 	}
+	l.setBalls(l.ballsFrom)
 	return err
+}
+
+// setBalls makes what projects on balls of dimension from and above.
+func (l *CurvatureFTRL) setBalls(from int) {
+	l.ballsFrom = from
+	l.balls = nil
+	if l.core != nil {
+		l.balls = newBallSteps(l.core, from)
+	}
+	if l.balls != nil && l.state.Ball == nil {
+		l.state.Ball = new(ballBase)
+	}
 }
 
 // Dim implements [Learner].
@@ -348,6 +367,9 @@ func (l *CurvatureFTRL) addCurvature(root, mu float64, factors [][]float64) erro
 				row[j] += float64(v * w)
 			}
 		}
+		if l.balls != nil {
+			l.balls.add(st.Ball, l.work)
+		}
 		st.Factor.Add(l.work)
 	}
 	return nil
@@ -360,20 +382,43 @@ func (l *CurvatureFTRL) move() error {
 	st.Factor.Solve(l.point)
 	st.Gap = 0
 	if !l.core.Contains(l.point, 0) {
-		gap, err := l.space.ArgmaxFactored(l.point, st.S, st.Factor.R, st.B, l.core, curvatureTolerance)
-		// else the point is the best found, and the gap says how good
-		if err != nil && noregret.CodeOf(err) != noregret.Diverged {
-			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
-			return l.failed
+		if err := l.project(); err != nil {
+			return err
 		}
-		if !(gap >= 0) || !finite(maxAbs(l.point)) {
-			l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T),
-				"the projection is not a number: the matrix is singular to rounding")
-			return l.failed
-		}
-		st.Gap = gap
 	}
 	copy(st.X, l.point)
+	return nil
+}
+
+// project sets point and gap to those of the projection.
+func (l *CurvatureFTRL) project() error {
+	st := &l.state
+	if l.balls != nil {
+		for range 2 { // with the base there is, and with a new one
+			known := st.Ball.Count > 0
+			gap, ok := l.balls.argmin(l.point, st.Ball, st.S, st.B, st.Diagonal, curvatureTolerance)
+			if ok {
+				st.Gap = gap
+				return nil
+			}
+			l.balls.forget(st.Ball)
+			if !known {
+				break
+			}
+		}
+	}
+	gap, err := l.space.ArgmaxFactored(l.point, st.S, st.Factor.R, st.B, l.core, curvatureTolerance)
+	// else the point is the best found, and the gap says how good
+	if err != nil && noregret.CodeOf(err) != noregret.Diverged {
+		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
+		return l.failed
+	}
+	if !(gap >= 0) || !finite(maxAbs(l.point)) {
+		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T),
+			"the projection is not a number: the matrix is singular to rounding")
+		return l.failed
+	}
+	st.Gap = gap
 	return nil
 }
 
@@ -423,7 +468,7 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S),
 				d)
 		}
-		return nil
+		return s.Ball.check(d)
 	})
 	if err != nil {
 		return err
@@ -431,11 +476,13 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 	l.failed = nil
 	if !spanned {
 		l.played = l.state.X
+		l.setBalls(l.ballsFrom)
 		return nil
 	}
 	if err := l.grow(); err != nil {
 		return err
 	}
+	l.setBalls(l.ballsFrom)
 	l.play()
 	return nil
 }

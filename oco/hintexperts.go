@@ -78,6 +78,9 @@ func (l *HintExperts) Hints(hints [][]float64) error {
 	return nil
 }
 
+// Features implements [FeatureLearner].
+func (l *HintExperts) Features(z []float64) error { return forwardFeatures(l.learner, z) }
+
 // Weights are the strategies' weights of the running round.
 func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 
@@ -135,11 +138,7 @@ func (l *HintExperts) Update(g []float64) error {
 
 // Bound implements [Bounder]: that of the learner, with the mixed hints.
 func (l *HintExperts) Bound(u []float64) (float64, error) {
-	if b, ok := l.learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	err := checkFinite("comparator", u, l.Dim())
-	return math.Inf(1), err
+	return boundOf(l.learner, u)
 }
 
 type hintExpertsState struct {

@@ -2,7 +2,6 @@ package oco
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret"
 
@@ -11,7 +10,8 @@ import (
 
 // Linearized plays any convex losses with a learner of linear ones (Orabona 2019, section 2.3): Σ
 // l_t(x_t) − l_t(u) ≤ Σ ⟨g_t, x_t − u⟩ for subgradients g_t at x_t. It is the learner with
-// UpdateLoss added; hints, features and sparse subgradients go to the learner itself, the field.
+// UpdateLoss added. Hints, features, sparse subgradients and strong convexity go to the learner
+// inside; one that takes no hints or features ignores them.
 type Linearized struct {
 	Learner
 	g []float64
@@ -43,6 +43,23 @@ func (l *Linearized) UpdateLoss(f loss.Function) error {
 	return l.Update(l.g)
 }
 
+// UpdateCurved implements [Curved].
+func (l *Linearized) UpdateCurved(g []float64, mu float64) error {
+	return forwardCurved(l.Learner, g, mu)
+}
+
+// UpdateSparse implements [SparseLearner]. It costs O(d) for a learner that is none.
+func (l *Linearized) UpdateSparse(g Sparse) error { return forwardSparse(l.Learner, g, l.g) }
+
+// At implements [SparseLearner].
+func (l *Linearized) At(i int) float64 { return at(l.Learner, i) }
+
+// Hint implements [Hinted].
+func (l *Linearized) Hint(g []float64) error { return forwardHint(l.Learner, g) }
+
+// Features implements [FeatureLearner].
+func (l *Linearized) Features(z []float64) error { return forwardFeatures(l.Learner, z) }
+
 // Rounds implements [Counter], for a learner that counts; 0 for others.
 func (l *Linearized) Rounds() int {
 	if c, ok := l.Learner.(Counter); ok {
@@ -53,11 +70,7 @@ func (l *Linearized) Rounds() int {
 
 // Bound implements [Bounder]: that of the learner.
 func (l *Linearized) Bound(u []float64) (float64, error) {
-	if b, ok := l.Learner.(Bounder); ok {
-		return b.Bound(u)
-	}
-	err := checkFinite("comparator", u, l.Dim())
-	return math.Inf(1), err
+	return boundOf(l.Learner, u)
 }
 
 // MarshalBinary implements [Snapshotter]; the learner inside must be one too.

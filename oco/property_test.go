@@ -511,7 +511,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 // scaleFree are the learners that claim it.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader",
+	"linear-leader", "optimistic-adagrad",
 }
 
 func TestScaleFree(t *testing.T) {

@@ -35,12 +35,43 @@ func (l *RandomIterate) Update(g []float64) error {
 	if err := l.feed(g, alpha, -1); err != nil {
 		return err
 	}
+	l.choose(alpha, total)
+	return nil
+}
+
+// UpdateSparse implements [SparseLearner]. The copy of the point makes it O(d).
+func (l *RandomIterate) UpdateSparse(g Sparse) error {
+	alpha, total := l.next()
+	if err := l.feedSparse(g, alpha); err != nil {
+		return err
+	}
+	l.choose(alpha, total)
+	return nil
+}
+
+// At implements [SparseLearner].
+func (l *RandomIterate) At(i int) float64 { return at(l.learner, i) }
+
+// UpdateCurved implements [Curved], as for [Averaging].
+func (l *RandomIterate) UpdateCurved(g []float64, mu float64) error {
+	if err := checkMu(mu); err != nil {
+		return err
+	}
+	alpha, total := l.next()
+	if err := l.feed(g, alpha, mu); err != nil {
+		return err
+	}
+	l.choose(alpha, total)
+	return nil
+}
+
+// choose ends the round in which played was played.
+func (l *RandomIterate) choose(alpha float64, total sum) {
 	if l.source.Float64()*total.value() < alpha {
 		copy(l.state.Mean, l.played)
 	}
 	l.state.Total = total
 	l.state.T++
-	return nil
 }
 
 // Iterate is the point kept, an error before the first round has ended. The slice belongs to the

@@ -37,8 +37,8 @@ func SampleComplexity(regret func(rounds int) float64, delta, epsilon float64) (
 	}
 	hi := 1
 	for !good(hi) {
-		if hi >= 1<<60 {
-			return 0, noregret.BadInputf("epsilon", "%v is not reached in 2^60 rounds", epsilon)
+		if hi > math.MaxInt/8 {
+			return 0, noregret.BadInputf("epsilon", "%v is not reached in %d rounds", epsilon, hi)
 		}
 		hi *= 2
 	}

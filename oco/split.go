@@ -66,12 +66,38 @@ func (l *Split) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
+	if err := l.each(g, Learner.Update); err != nil {
+		return err
+	}
+	l.rounds++
+	return nil
+}
+
+// Hint implements [Hinted], with each learner's coordinate of the guess.
+func (l *Split) Hint(g []float64) error {
+	if err := checkFinite("hint", g, l.Dim()); err != nil {
+		return err
+	}
+	return l.each(g, forwardHint)
+}
+
+// Features implements [FeatureLearner], with each learner's coordinate of the features.
+func (l *Split) Features(z []float64) error {
+	if err := checkFinite("features", z, l.Dim()); err != nil {
+		return err
+	}
+	return l.each(z, forwardFeatures)
+}
+
+// each hands each learner its coordinate of v. As for Update, an error after the first coordinate
+// ends the split's use.
+func (l *Split) each(v []float64, f func(Learner, []float64) error) error {
 	if l.failed != nil {
 		return l.failed
 	}
 	for i, p := range l.learners {
-		l.one[0] = g[i]
-		if err := p.Update(l.one[:]); err != nil {
+		l.one[0] = v[i]
+		if err := f(p, l.one[:]); err != nil {
 			err = fmt.Errorf("coordinate %d: %w", i, err)
 			if i > 0 {
 				l.failed = err
@@ -79,7 +105,6 @@ func (l *Split) Update(g []float64) error {
 			return err
 		}
 	}
-	l.rounds++
 	return nil
 }
 

@@ -26,7 +26,12 @@ func TestWrapperSnapshots(t *testing.T) {
 		"anytime":        func() Learner { return must(NewAnytime(base(), LinearAlpha())) },
 		"linearized":     func() Learner { return must(NewLinearized(base())) },
 		"split":          func() Learner { return must(NewSplit(one(), one(), one())) },
-		"hint experts":   func() Learner { return must(NewHintExperts(hinted(), 2, convex.L2)) },
+		"mini-batch":     func() Learner { return must(NewMiniBatch(base(), 4)) },
+		"importance":     func() Learner { return must(NewImportance(base())) },
+		"doubling": func() Learner {
+			return must(NewDoubling("base", func(int) (Learner, error) { return base(), nil }))
+		},
+		"hint experts": func() Learner { return must(NewHintExperts(hinted(), 2, convex.L2)) },
 	} {
 		a, r := make(), random.New(1, name)
 		step := func(ls ...Learner) {

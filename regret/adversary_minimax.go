@@ -24,7 +24,7 @@ type Minimax struct {
 }
 
 // maxHorizon is the longest horizon of the games that need one.
-const maxHorizon = 1 << 40
+const maxHorizon = min(1<<40, math.MaxInt-1)
 
 func checkHorizon(rounds int) error {
 	if rounds < 1 || rounds > maxHorizon {

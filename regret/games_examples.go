@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/vec"
@@ -33,8 +34,8 @@ type ExampleGame struct {
 	least  float64 // min ‖z‖₂
 }
 
-// newExampleGame copies the examples, their features times scale.
-func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
+// newExampleGame copies the examples, their features divided by a number.
+func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*ExampleGame, error) {
 	if len(examples) == 0 {
 		return nil, noregret.BadInputf("examples", "none: want at least one")
 	}
@@ -50,7 +51,9 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 				len(e.Z),
 				d)
 		}
-		block = append(block, e.Z...)
+		for _, v := range e.Z {
+			block = append(block, v/divisor)
+		}
 		f, err := loss.NewExample(block[i*d:(i+1)*d:(i+1)*d], e.Y, phi)
 		if err != nil {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%w", err)
@@ -73,7 +76,7 @@ func newExampleGame(examples []Example, phi loss.Scalar) (*ExampleGame, error) {
 // prediction, on ℝ^d, or on the ball of a radius > 0 around the origin; radius 0 stands for ℝ^d.
 // Labels are any finite numbers.
 func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
-	g, err := newExampleGame(examples, loss.Squared{})
+	g, err := newExampleGame(examples, 1, loss.Squared{})
 	if err != nil {
 		return nil, err
 	}
@@ -101,18 +104,10 @@ func NewClassification(examples []Example, radius float64) (*ExampleGame, error)
 	for _, e := range examples {
 		longest = max(longest, vec.Norm2(e.Z))
 	}
-	if longest > 0 && !math.IsInf(longest, 1) {
-		scaled := make([]Example, len(examples))
-		for i, e := range examples {
-			z := make([]float64, len(e.Z))
-			for j, v := range e.Z {
-				z[j] = v / longest
-			}
-			scaled[i] = Example{z, e.Y}
-		}
-		examples = scaled
+	if longest == 0 || math.IsInf(longest, 1) {
+		longest = 1
 	}
-	g, err := newExampleGame(examples, loss.LogisticLoss{})
+	g, err := newExampleGame(examples, longest, loss.LogisticLoss{})
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +157,12 @@ func SyntheticExamples(d, n int, classification bool, seed uint64) ([]Example, e
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
 	}
-	if n < 1 || n > 1<<28/d {
-		return nil, noregret.BadInputf("examples", "%d: want at least 1 and at most %d of %d features", n, 1<<28/d, d)
+	if n < 1 {
+		return nil, noregret.BadInputf("examples", "%d: want at least 1", n)
+	}
+	if err := memory.Check("examples", fmt.Sprintf("a game of %d examples with %d features", n, d),
+		2*float64(n)*float64(d)); err != nil { // the examples and the game's copy
+		return nil, err
 	}
 	r := random.New(seed, "regret/examples")
 	w := make([]float64, d)

@@ -332,7 +332,7 @@ func TestRefusals(t *testing.T) {
 		"rademacher on a point":     do(regret.NewRademacher(must(convex.NewSimplex(1)), nil, nil, 1, 1)),
 		"rademacher unknown set":    do(regret.NewRademacher(must(convex.NewCappedSimplex(3, .5, 1)), nil, nil, 1, 1)),
 		"minimax rounds":            do(regret.NewMinimax(ball, nil, nil, 1, 0)),
-		"minimax many rounds":       do(regret.NewMinimax(ball, nil, nil, 1, 1<<41)),
+		"minimax many rounds":       do(regret.NewMinimax(ball, nil, nil, 1, math.MaxInt)),
 		"minimax player rounds":     do(regret.NewMinimaxPlayer(ball, nil, nil, 0)),
 		"minimax player on a space": do(regret.NewMinimaxPlayer(space, nil, nil, 1)),
 		"coin rounds":               do(regret.NewCoinAdversary(0)),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"slices"
 	"strings"
 	"testing"
 
@@ -380,77 +379,6 @@ func TestReplayKinks(t *testing.T) {
 		if best := c.ComparatorLoss; value < best-c.Gap-1e-12*(1+math.Abs(best)) ||
 			value-gap > best+1e-12*(1+math.Abs(best)) || gap > 0.05*(1+math.Abs(best)) {
 			t.Errorf("%s: replays find %v with gap %v, the summary %v", name, value, gap, best)
-		}
-	}
-}
-
-func TestSquareSummary(t *testing.T) {
-	r := random.New(9, "square")
-	for _, kind := range []string{"full", "deficient", "tiny", "zero", "orthogonal"} {
-		for _, d := range []int{1, 4} {
-			sets := []convex.Set{
-				must(convex.NewSpace(d)), must(convex.NewCenteredBall(d, .5)),
-				must(convex.NewCube(d, -.2, .3)), must(convex.NewCenteredBall(d, 100)), must(convex.NewSimplex(d)),
-			}
-			for _, set := range sets {
-				s := must(regret.NewSquareSummary(d))
-				var fs []*loss.Example
-				for range 50 {
-					z := make([]float64, d)
-					for i := range z {
-						z[i] = 2*r.Float64() - 1
-						switch {
-						case kind == "deficient" && i > 0:
-							z[i] = z[0] * float64(i)
-						case kind == "tiny" && i > 0:
-							z[i] *= 1e-7
-						case kind == "zero":
-							z[i] = 0
-						}
-					}
-					f := must(loss.NewExample(z, 3*r.Float64()-1, loss.Squared{}))
-					fs = append(fs, f)
-					if kind == "orthogonal" { // Σyz = 0 but for rounding
-						minus := slices.Clone(z)
-						for i := range minus {
-							minus[i] *= -1 / 3.0
-						}
-						fs = append(fs, must(loss.NewExample(minus, 3*f.Y, loss.Squared{})))
-					}
-				}
-				for _, f := range fs {
-					if err := s.Add(f); err != nil {
-						t.Fatal(err)
-					}
-				}
-				total := func(u []float64) (v float64) {
-					for _, f := range fs {
-						v += f.Value(u)
-					}
-					return v
-				}
-				u := make([]float64, d)
-				least, gap, err := s.Best(u, set)
-				if err != nil {
-					t.Errorf("%s, d = %d, %v: %v", kind, d, set, err)
-					continue
-				}
-				if !set.Contains(u, 1e-12) || math.Abs(total(u)-least) > 1e-11*(1+least) || gap > 1e-6*(1+least) {
-					t.Errorf("%s, d = %d, %v: least %v, recomputed %v, gap %v", kind, d, set, least, total(u), gap)
-				}
-				for range 500 {
-					v := make([]float64, d)
-					size := math.Pow(10, 6*r.Float64()-5)
-					for i := range v {
-						v[i] = u[i] + size*(2*r.Float64()-1)
-					}
-					set.Project(v, v)
-					if w := total(v); w < least-gap-1e-11*(1+least) {
-						t.Errorf("%s, d = %d, %v: loss %v at %v, below %v − %v", kind, d, set, w, v, least, gap)
-						break
-					}
-				}
-			}
 		}
 	}
 }

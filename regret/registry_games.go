@@ -173,6 +173,20 @@ func examplesOf(p GameParams, o func(string) float64, classification bool) ([]Ex
 	return SyntheticExamples(p.Dim, int(o("examples")), classification, p.Seed)
 }
 
+// checkSpan returns an error where the [SquareSummary] of so many examples would take too much
+// memory; in rounds of them if there is a horizon.
+func checkSpan(examples []Example, rounds int) error {
+	if len(examples) == 0 || len(examples[0].Z) <= squareDense {
+		return nil
+	}
+	d := len(examples[0].Z)
+	rank := min(len(examples), d)
+	if rounds > 0 {
+		rank = min(rank, rounds)
+	}
+	return checkRank(d, rank)
+}
+
 // exampleGames are the games of data sets.
 func exampleGames() []GameEntry {
 	count := GameOption{
@@ -191,6 +205,9 @@ func exampleGames() []GameEntry {
 			Make: func(p GameParams, o func(string) float64) (Game, Facts, error) {
 				examples, err := examplesOf(p, o, false)
 				if err != nil {
+					return nil, Facts{}, err
+				}
+				if err := checkSpan(examples, p.Rounds); err != nil {
 					return nil, Facts{}, err
 				}
 				u := o("radius")

@@ -6,27 +6,27 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
-// Config is what [New] makes a service of. The zero value of a field is its default.
+// Config configures a service. The zero value of a field stands for its default.
 type Config struct {
 	// Data is the directory of the service: the log in "log", the token keys in "keys.json".
 	// Required.
 	Data string
 	// FS is the file system of the log, nil for the machine's.
 	FS eventlog.FS
-	// Keys sign the decision tokens; nil means those in the data directory, made there if there are
-	// none.
-	Keys *experiment.Keys
-	// Tokens is the file of access tokens; "" means that everybody may do everything, which is for
-	// a loopback address only. It is read again when it changes.
+	// Keys sign the decision tokens. Nil means those in the data directory, which are made if they
+	// do not exist.
+	Keys *policy.Keys
+	// Tokens is the file of access tokens; "" means that everybody may do everything, which is
+	// allowed on a loopback address only. It is read again when it changes.
 	Tokens string
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
-	// Logger takes what happens; it gets neither secrets nor units. Nil is slog.Default().
+	// Logger gets neither secrets nor units. Nil means slog.Default().
 	Logger *slog.Logger
-	// Tick is how often the service looks whether a round may close: default 250 ms, at least 1 ms.
+	// Tick is the time between two checks for rounds that may close: default 250 ms, at least 1 ms.
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots: default 100,000, at least 1.
 	SnapshotEvery uint64
@@ -38,20 +38,20 @@ type Config struct {
 	// MaxItems bounds the units or items of a request: default 10,000.
 	MaxItems int
 	// Rate bounds the requests per second of an access token, or of an address where there are
-	// none; 0 does not. Burst is how many may come at once: default Rate.
+	// none; 0 means no limit. Burst is the number of requests at once: default Rate.
 	Rate  float64
 	Burst int
 	// MaxAnswer bounds the bytes of arms' values in the answer to one request: default 16 MiB, at
-	// least 1 KiB. An answer for one unit of one experiment is always given.
+	// least 1 KiB. One unit of one experiment is always answered.
 	MaxAnswer int
-	// MaxStreams bounds how many long polls that wait are open at once, how many exports, and how
-	// many dashboards that are kept up to date: default 1,000 of each.
+	// MaxStreams bounds the numbers of waiting long polls, of exports, and of dashboards kept up to
+	// date that are open at once: default 1,000 each.
 	MaxStreams int
-	// RequestTime bounds how long a request may take, long polls and exports apart: default 10 s.
+	// RequestTime bounds the time of a request, except long polls and streams: default 10 s.
 	RequestTime time.Duration
 }
 
-// Validate says which field is out of its range.
+// Validate returns an error that names the first field out of its range.
 func (c Config) Validate() error {
 	bad := func(field string, v any, want string) error {
 		return noregret.Errorf(noregret.Usage, field, "%v: want %s", v, want)
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// resolve fills in the defaults.
+// resolve validates the configuration and fills in the defaults.
 func (c Config) resolve() (Config, error) {
 	if err := c.Validate(); err != nil {
 		return c, err

@@ -24,6 +24,8 @@ import (
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -87,7 +89,7 @@ type ledger struct {
 	sums     uint64 // sequence number of the source
 	units    int64  // of sums that were answered
 	answered uint64 // the last sequence number that was
-	unsure   *experiment.AggregateEvent
+	unsure   *policy.Aggregate
 	refused  []string
 	dropped  int64 // items sent that nobody remembers, see keep
 }
@@ -120,8 +122,8 @@ func (g *ledger) drive(c *client.Client, worker string) {
 
 // finish sends what of an item was not answered yet.
 func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
-	step := func(done *bool, send func(context.Context, ...experiment.Reported) (experiment.Fates, error),
-		r experiment.Reported,
+	step := func(done *bool, send func(context.Context, ...policy.FeedbackItem) (policy.FeedbackResult, error),
+		r policy.FeedbackItem,
 	) bool {
 		if *done {
 			return true
@@ -140,8 +142,8 @@ func (g *ledger) finish(ctx context.Context, c *client.Client, it *sent) bool {
 		}
 		return true
 	}
-	return step(&it.exposed, c.Exposures, experiment.Reported{Token: it.token}) &&
-		step(&it.reported, c.Feedback, experiment.Reported{
+	return step(&it.exposed, c.Exposures, policy.FeedbackItem{Token: it.token}) &&
+		step(&it.reported, c.Feedback, policy.FeedbackItem{
 			Token:   it.token,
 			Metrics: map[string]float64{"x": 1, "n": 2},
 		})
@@ -157,11 +159,11 @@ func (g *ledger) aggregate(c *client.Client) bool {
 		}
 		g.sums++
 		arm := p.DecideHash(g.sums * 0x9e3779b97f4a7c15).Name
-		g.unsure = &experiment.AggregateEvent{
+		g.unsure = &policy.Aggregate{
 			Experiment: "toy", Source: "sums", Sequence: g.sums,
-			Items: []experiment.AggregateItem{{
+			Items: []policy.AggregateItem{{
 				Version: p.Version, Arm: arm, Units: 3,
-				Metrics: map[string]experiment.Sums{"x": {N: 3, Sum: 3, Squares: 3}},
+				Metrics: map[string]policy.Sums{"x": {N: 3, Sum: 3, Squares: 3}},
 			}},
 		}
 	}
@@ -183,7 +185,7 @@ func (g *ledger) aggregate(c *client.Client) bool {
 // learn drives the experiment that learns until a request fails: units and sums whose fates nobody
 // keeps, as many are late, or until it has had enough. Harm makes its guardrail fire; a rollback is
 // taken back.
-func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*experiment.Report) bool) {
+func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enough func(*policy.Report) bool) {
 	ctx := context.Background()
 	for i := uint64(1); ; i++ {
 		var units []string
@@ -194,14 +196,14 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if err != nil {
 			return
 		}
-		var exposures, feedback []experiment.Reported
+		var exposures, feedback []policy.FeedbackItem
 		for k, d := range ds {
 			m := map[string]float64{"x": map[string]float64{"control": .3, "gain": .9, "guard": .5}[d.Arm]}
 			if harm && k%4 > 0 || k%12 == 5 {
 				m["bad"] = 1
 			}
-			exposures = append(exposures, experiment.Reported{Token: d.Token})
-			feedback = append(feedback, experiment.Reported{Token: d.Token, Metrics: m})
+			exposures = append(exposures, policy.FeedbackItem{Token: d.Token})
+			feedback = append(feedback, policy.FeedbackItem{Token: d.Token, Metrics: m})
 		}
 		if _, err := c.Exposures(ctx, exposures...); err != nil {
 			return
@@ -209,15 +211,15 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if _, err := c.Feedback(ctx, feedback...); err != nil {
 			return
 		}
-		sums := experiment.AggregateEvent{
+		sums := policy.Aggregate{
 			Experiment: "fast", Source: worker, Sequence: i,
-			Items: []experiment.AggregateItem{{
+			Items: []policy.AggregateItem{{
 				Version: ds[0].Version, Arm: ds[0].Arm, Units: 5,
-				Metrics: map[string]experiment.Sums{
+				Metrics: map[string]policy.Sums{
 					"x":   {N: 4, Sum: 2, Squares: 1.5},
 					"bad": {N: 4, Sum: 1, Squares: 1},
 				},
-				Pairs: map[string]experiment.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
+				Pairs: map[string]policy.PairSums{"r": {N: 4, X: 2, Y: 1, XX: 1.5, YY: 1, XY: .5}},
 			}},
 		}
 		if _, err := c.Aggregate(ctx, sums); err != nil {
@@ -227,13 +229,13 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 		if err != nil {
 			return
 		}
-		if r.State == experiment.RolledBack {
+		if r.State == policy.RolledBack {
 			fired.Store(true)
 		}
 		if enough(r) {
 			return
 		}
-		if r.State != experiment.Running {
+		if r.State != policy.Running {
 			_, err = c.Change(ctx, "fast", "resume", "crash test")
 		} else if i%40 == 0 {
 			_, err = c.Change(ctx, "fast", "pause", "crash test")
@@ -246,10 +248,10 @@ func learn(c *client.Client, worker string, harm bool, fired *atomic.Bool, enoug
 }
 
 // never is for a [learn] that goes on until the service is gone.
-func never(*experiment.Report) bool { return false }
+func never(*policy.Report) bool { return false }
 
 // matured counts the versions of a report whose windows have closed with units in them.
-func matured(r *experiment.Report) (n int) {
+func matured(r *policy.Report) (n int) {
 	for _, v := range r.History {
 		if v.Units > 0 && v.Metrics["bad"] != nil {
 			n++
@@ -283,10 +285,10 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := context.Background()
 	for at := 0; at < len(g.items); at += 500 {
-		var exposures, feedback []experiment.Reported
+		var exposures, feedback []policy.FeedbackItem
 		for _, it := range g.items[at:min(at+500, len(g.items))] {
-			exposures = append(exposures, experiment.Reported{Token: it.token})
-			feedback = append(feedback, experiment.Reported{Token: it.token, Metrics: map[string]float64{"x": 1}})
+			exposures = append(exposures, policy.FeedbackItem{Token: it.token})
+			feedback = append(feedback, policy.FeedbackItem{Token: it.token, Metrics: map[string]float64{"x": 1}})
 		}
 		e, err := c.Exposures(ctx, exposures...)
 		f, err2 := c.Feedback(ctx, feedback...)
@@ -297,9 +299,9 @@ func (g *ledger) present(t *testing.T, c *client.Client) {
 	}
 	if g.answered > 0 {
 		f,
-			err := c.Aggregate(ctx, experiment.AggregateEvent{
+			err := c.Aggregate(ctx, policy.Aggregate{
 			Experiment: "toy", Source: "sums", Sequence: g.answered,
-			Items: []experiment.AggregateItem{{Version: 1, Arm: "gain"}},
+			Items: []policy.AggregateItem{{Version: 1, Arm: "gain"}},
 		})
 		if err != nil || f.Duplicate != 1 {
 			t.Fatalf("the acknowledged sums %d are gone: %+v %v", g.answered, f, err)
@@ -420,7 +422,7 @@ func TestCrashKill(t *testing.T) {
 			g.settle(t, c)
 		}
 		if k == kills { // on a slow machine the lives may have been too short for the rest
-			learn(c, "fast-last", true, &fired, func(r *experiment.Report) bool {
+			learn(c, "fast-last", true, &fired, func(r *policy.Report) bool {
 				return matured(r) >= 5 && fired.Load()
 			})
 			r, err := c.Report(context.Background(), "fast")
@@ -470,7 +472,7 @@ func applyBoth(t *testing.T, c *client.Client) {
 // TestCrashDisk lets the disk fail at a random write, or cuts the power at a random moment (a clone
 // that keeps a random part of what was not flushed), and starts again on what the disk then holds.
 func TestCrashDisk(t *testing.T) {
-	runs := 8
+	runs := testsize.Of(8, 4)
 	if full() {
 		runs = 80
 	}

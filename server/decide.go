@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -20,7 +21,7 @@ import (
 // without a lock.
 type decisionAPI struct {
 	config   *Config
-	signer   *experiment.Signer
+	signer   *policy.Signer
 	policies *policyTable
 	writer   *writer // for exposures that count immediately
 	streams  *streamLimits
@@ -55,11 +56,11 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// buffers are the answers being written.
+// buffers are reused for answers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// decide answers with an arm for each unit. It takes no lock, writes nothing and asks nobody,
-// unless the experiment counts exposures immediately.
+// decide answers with an arm for each unit. It takes no lock and writes nothing, unless the
+// experiment counts exposures immediately.
 func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Units []string `json:"units"`
@@ -80,7 +81,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 			"%d units of values of up to %d bytes each: want at most %d", len(in.Units), e.largest, most)
 	}
 	for i, u := range in.Units {
-		if err := experiment.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
+		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 		b = append(b, `,"version":`...)
 		b = strconv.AppendUint(b, d.Version, 10)
 		b = append(b, `,"token":"`...)
-		t := experiment.Token{
+		t := policy.Token{
 			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: now,
 		}
@@ -145,8 +146,8 @@ func checkCount(c *Config, what string, n int) error {
 	return nil
 }
 
-// exposeNow makes exposures durable before the decisions are answered, those of several experiments
-// at once.
+// exposeNow makes the exposures of one or more experiments durable, before the decisions are
+// answered.
 func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEvent) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTime)
 	defer cancel()
@@ -166,17 +167,17 @@ func (a *decisionAPI) exposeNow(r *http.Request, exposures ...experiment.UnitsEv
 	return nil
 }
 
-// longest is how long a long poll may wait.
-const longest = time.Minute
+// maxWait bounds how long a long poll may wait.
+const maxWait = time.Minute
 
-// policy answers with the policy as clients decide by it; with If-None-Match and ?wait= it waits
-// for a change.
+// policy answers with the policy that clients decide by. With If-None-Match and ?wait= it waits for
+// a change.
 func (a *decisionAPI) policy(w http.ResponseWriter, r *http.Request) error {
 	name, wait := r.PathValue("name"), time.Duration(0)
 	if text := r.URL.Query().Get("wait"); text != "" {
 		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 || d > longest {
-			return noregret.BadInputf("wait", "want a length of time from 0s to %v", longest)
+		if err != nil || d < 0 || d > maxWait {
+			return noregret.BadInputf("wait", "want a length of time from 0s to %v", maxWait)
 		}
 		wait = d
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -53,14 +55,14 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := experiment.Parse("definition", b)
+	d, err := definition.Parse("definition", b)
 	if err != nil {
 		return err
 	}
 	if name := r.PathValue("name"); d.Name != name {
 		return noregret.BadInputf("name", "%q in the definition: want %q, as in the path", d.Name, name)
 	}
-	out := experiment.Applied{Name: d.Name}
+	out := policy.Applied{Name: d.Name}
 	plan := func(state *experiment.State, now int64) ([]experiment.Event, error) {
 		out.Created = state.Policy(d.Name) == nil
 		events, err := state.Plan(d, now)
@@ -137,7 +139,7 @@ func (a *experimentAPI) change(kind string) web.Handler {
 		if e == nil {
 			return noSuch(name)
 		}
-		return web.WriteJSON(w, http.StatusOK, experiment.Summary{
+		return web.WriteJSON(w, http.StatusOK, policy.Summary{
 			Name: name, State: e.policy.State,
 			Version: e.policy.Version, Round: e.policy.Round,
 		})
@@ -192,5 +194,5 @@ func (a *experimentAPI) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *experimentAPI) schema(w http.ResponseWriter, _ *http.Request) error {
-	return web.WriteBytes(w, http.StatusOK, "application/schema+json", experiment.Schema)
+	return web.WriteBytes(w, http.StatusOK, "application/schema+json", definition.Schema)
 }

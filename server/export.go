@@ -39,8 +39,8 @@ func (a *logAPI) state(w http.ResponseWriter, _ *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, v)
 }
 
-// exportFrom returns the position from which an export begins: that of the request, or the first
-// one kept.
+// exportFrom returns the position at which an export begins: that of the request, or the first one
+// kept.
 func (a *logAPI) exportFrom(r *http.Request) (uint64, error) {
 	stats := a.log.Stats()
 	from := stats.First

@@ -17,7 +17,7 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// TestExport: the lines are the log, and go back into one.
+// TestExport: the lines are the log, and can be imported into another one.
 func TestExport(t *testing.T) {
 	w := newWorld(t)
 	w.apply(toy)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -13,7 +14,7 @@ import (
 // feedbackAPI takes exposures, feedback and aggregates. It answers when they are durable.
 type feedbackAPI struct {
 	config   *Config
-	signer   *experiment.Signer
+	signer   *policy.Signer
 	policies *policyTable
 	writer   *writer
 	metrics  *metrics
@@ -35,11 +36,11 @@ func (a *feedbackAPI) exposures(w http.ResponseWriter, r *http.Request) error {
 	return a.units(w, r, experiment.KindExposures)
 }
 
-// units takes feedback or exposures: tokens are verified here, the rest is the fold's to judge. The
-// answer is given when the events are durable.
+// units takes feedback or exposures. It verifies the tokens; the fold decides about everything
+// else.
 func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string) error {
 	var in struct {
-		Items []experiment.Reported `json:"items"`
+		Items []policy.FeedbackItem `json:"items"`
 	}
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 	if err := checkCount(a.config, "items", len(in.Items)); err != nil {
 		return err
 	}
-	f := experiment.Fates{Items: make([]experiment.Item, len(in.Items))}
+	f := policy.FeedbackResult{Items: make([]policy.ItemResult, len(in.Items))}
 	entries, now := a.policies.all(), a.config.Now()
 	events, where := map[string]*experiment.UnitsEvent{}, map[string][]int{}
 	of := func(name string) *experiment.UnitsEvent {
@@ -63,11 +64,11 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		case err == nil && entries[t.Experiment] == nil:
 			err = noSuch(t.Experiment)
 		case err == nil && kind == experiment.KindExposures && len(item.Metrics) > 0:
-			err = noregret.BadInputf("metrics", "they are feedback: post them to /v1/feedback")
+			err = noregret.BadInputf("metrics", "an exposure has no metrics: post them to /v1/feedback")
 		}
 		if err != nil {
-			f.Items[i] = experiment.Item{Status: experiment.Rejected, Error: err.Error()}
-			if c, ok := experiment.Claims(item.Token); ok && entries[c.Experiment] != nil {
+			f.Items[i] = policy.ItemResult{Status: policy.Rejected, Error: err.Error()}
+			if c, ok := policy.DecodeUnverified(item.Token); ok && entries[c.Experiment] != nil {
 				of(c.Experiment).Rejected++
 			}
 			continue
@@ -94,27 +95,27 @@ func (a *feedbackAPI) units(w http.ResponseWriter, r *http.Request, kind string)
 		return err
 	}
 	for i, name := range names {
-		fates(f.Items, where[name], &outcomes[i])
+		placeOutcome(f.Items, where[name], &outcomes[i])
 	}
 	f.Count()
 	a.metrics.count(kind, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)
 }
 
-// fates puts an outcome's items where they stood in the request.
-func fates(items []experiment.Item, where []int, o *experiment.Outcome) {
+// placeOutcome copies the items of an outcome to their places in the request.
+func placeOutcome(items []policy.ItemResult, where []int, o *experiment.Outcome) {
 	for j, i := range where {
 		if o.Err != nil || j >= len(o.Items) { // the experiment was deleted meanwhile
-			items[i] = experiment.Item{Status: experiment.Rejected, Error: "the experiment is gone"}
+			items[i] = policy.ItemResult{Status: policy.Rejected, Error: "the experiment was deleted"}
 			continue
 		}
 		items[i] = o.Items[j]
 	}
 }
 
-// aggregates takes sums that a client formed itself.
+// aggregates takes sums that a client has computed itself.
 func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
-	var in experiment.AggregateEvent
+	var in policy.Aggregate
 	if err := web.ReadJSON(r, &in); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (a *feedbackAPI) aggregates(w http.ResponseWriter, r *http.Request) error {
 	if outcomes[0].Err != nil {
 		return outcomes[0].Err
 	}
-	f := experiment.Fates{Items: outcomes[0].Items}
+	f := policy.FeedbackResult{Items: outcomes[0].Items}
 	f.Count()
 	a.metrics.count(experiment.KindAggregate, f.Items)
 	return web.WriteJSON(w, http.StatusOK, f)

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // fuzzBody sends bodies to a route: the answer is one that the OpenAPI document knows, never a 5xx,
@@ -33,7 +34,7 @@ func fuzzBody(f *testing.F, method, path, media string, seeds ...string) {
 		f.Fatal(w.Body)
 	}
 	token,
-		err := s.live.signer.Append(nil, experiment.Token{
+		err := s.live.signer.Append(nil, policy.Token{
 		Experiment: "toy", Version: 1, Arm: 1, Propensity: .5, Unit: 7,
 		Time: time.Unix(1_800_000_000, 0),
 	})

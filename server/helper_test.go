@@ -17,7 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // world is a service with a clock of its own, on a file system in memory.
@@ -194,7 +195,7 @@ hold_back: 0.1
 
 func (w *world) apply(text string) {
 	w.t.Helper()
-	d, err := experiment.Parse("d", []byte(text))
+	d, err := definition.Parse("d", []byte(text))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -228,13 +229,13 @@ type item struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-func (w *world) post(path string, items ...item) experiment.Fates {
+func (w *world) post(path string, items ...item) policy.FeedbackResult {
 	w.t.Helper()
 	in, err := json.Marshal(map[string]any{"items": items})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out experiment.Fates
+	var out policy.FeedbackResult
 	w.get(200, &out, "POST", path, string(in))
 	return out
 }

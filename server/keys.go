@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/atomicfile"
+	"github.com/noregret/noregret/policy"
 )
 
 // keyFile is the form of keys.json.
@@ -19,7 +19,7 @@ type keyFile struct {
 }
 
 // loadKeys reads the keys that sign tokens. If there is no file, it makes keys and writes them.
-func loadKeys(path string) (*experiment.Keys, error) {
+func loadKeys(path string) (*policy.Keys, error) {
 	data, err := os.ReadFile(path)
 	if err == nil && len(data) == 0 {
 		err = os.ErrNotExist // a crash between the two steps below
@@ -39,7 +39,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 		if err := atomicfile.WriteBytes(path, data); err != nil {
 			return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be written: %w", err)
 		}
-		return &experiment.Keys{Current: k.Current, Secrets: k.Secrets}, nil
+		return &policy.Keys{Current: k.Current, Secrets: k.Secrets}, nil
 	}
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Internal, path, "the keys cannot be read: %w", err)
@@ -49,7 +49,7 @@ func loadKeys(path string) (*experiment.Keys, error) {
 		return nil, noregret.BadInputf(path,
 			"not a file of keys: want {\"current\": 1, \"secrets\": {\"1\": base64}}")
 	}
-	keys := &experiment.Keys{Current: k.Current, Secrets: k.Secrets}
+	keys := &policy.Keys{Current: k.Current, Secrets: k.Secrets}
 	if err := keys.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

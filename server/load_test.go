@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 )
 
@@ -136,11 +136,11 @@ func BenchmarkLoadDecide(b *testing.B) {
 			return
 		}
 		var out struct {
-			Decisions []experiment.Decided `json:"decisions"`
+			Decisions []policy.Decision `json:"decisions"`
 		}
 		for _, u := range in.Units {
 			out.Decisions = append(out.Decisions,
-				experiment.Decided{
+				policy.Decision{
 					Unit: u, Arm: "control", Value: json.RawMessage(`{"w":0}`), Propensity: .4,
 					Version: 1, Token: strings.Repeat("x", 80),
 				})
@@ -249,10 +249,10 @@ func BenchmarkLoadSoak(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var exposures, feedback []experiment.Reported
+			var exposures, feedback []policy.FeedbackItem
 			for i, d := range ds {
-				exposures = append(exposures, experiment.Reported{Token: d.Token})
-				feedback = append(feedback, experiment.Reported{
+				exposures = append(exposures, policy.FeedbackItem{Token: d.Token})
+				feedback = append(feedback, policy.FeedbackItem{
 					Token:   d.Token,
 					Metrics: map[string]float64{"x": float64(i % 3)},
 				})

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
-// metrics are what /metrics shows.
+// metrics are the metrics of /metrics.
 type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -72,7 +72,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// buildInfo is 1, with the program's version as labels.
+// buildInfo is a gauge of 1 with the program's version as labels.
 func buildInfo() prometheus.Collector {
 	version := "unknown"
 	if b, ok := debug.ReadBuildInfo(); ok {
@@ -103,8 +103,8 @@ func (m *metrics) forget(name string) {
 }
 
 // count counts items by their outcome.
-func (m *metrics) count(kind string, items []experiment.Item) {
-	n := map[experiment.ItemStatus]float64{}
+func (m *metrics) count(kind string, items []policy.ItemResult) {
+	n := map[policy.ItemStatus]float64{}
 	for i := range items {
 		n[items[i].Status]++
 	}
@@ -190,9 +190,9 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(ratioDesc, mismatch, name)
 		for i, g := range v.Guardrails {
-			level := map[experiment.GuardState]float64{
-				experiment.Ok: 1, experiment.Watch: 2,
-				experiment.Breached: 3,
+			level := map[policy.GuardState]float64{
+				policy.GuardOk: 1, policy.GuardWatch: 2,
+				policy.GuardBreached: 3,
 			}[g.State]
 			gauge(guardDesc, level, name, strconv.Itoa(i), g.Metric)
 		}

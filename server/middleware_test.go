@@ -1,12 +1,44 @@
 package server
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/noregret/noregret/policy"
 )
+
+func TestRateLimit(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Rate, c.Burst = 0.001, 3 })
+	got := []int{}
+	for range 5 {
+		status, _ := w.do("GET", "/v1/experiments", "")
+		got = append(got, status)
+	}
+	if !slices.Equal(got, []int{200, 200, 200, 429, 429}) {
+		t.Error(got)
+	}
+	w.get(200, nil, "GET", "/livez", "")
+}
+
+// TestOtherSites: requests that a page of another site makes a browser send change nothing, with
+// access tokens or without.
+func TestOtherSites(t *testing.T) {
+	w := newWorld(t)
+	w.apply(toy)
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}} {
+		if status, b := w.do("POST", "/v1/experiments/toy/rollback", "", header...); status != http.StatusForbidden ||
+			!strings.Contains(string(b), "the request comes from another site") {
+			t.Errorf("a page of another site, %q: status %d: %s", header, status, b)
+		}
+	}
+	if p := w.server.Policy("toy"); p.State != policy.Running {
+		t.Errorf("it is %s", p.State)
+	}
+}
 
 // TestAccess: each role opens its routes only, and a bad file of tokens changes nothing.
 func TestAccess(t *testing.T) {

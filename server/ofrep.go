@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -40,7 +41,7 @@ type flagFailure struct {
 	ErrorDetails string `json:"errorDetails,omitempty"`
 }
 
-// targetingKey reads the unit out of an evaluation's context. Other fields of it are ignored.
+// targetingKey reads the unit from an evaluation's context and ignores other fields.
 func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	b, err := web.Body(r, "application/json")
 	if err != nil {
@@ -53,7 +54,7 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if absent(in["context"]) {
 		return "", &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
-			ErrorDetails: "want context.targetingKey, the unit",
+			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
 	if err := web.DecodeJSON(in["context"], &evaluation); err != nil {
@@ -62,14 +63,14 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	if absent(evaluation["targetingKey"]) {
 		return "", &flagFailure{
 			ErrorCode:    "TARGETING_KEY_MISSING",
-			ErrorDetails: "want context.targetingKey, the unit",
+			ErrorDetails: "context.targetingKey is required: the unit",
 		}, nil
 	}
 	var unit string
 	if err := web.DecodeJSON(evaluation["targetingKey"], &unit); err != nil {
 		return "", &flagFailure{ErrorCode: "INVALID_CONTEXT", ErrorDetails: "context.targetingKey: want a string"}, nil
 	}
-	if err := experiment.CheckUnit("context.targetingKey", unit); err != nil {
+	if err := policy.CheckUnit("context.targetingKey", unit); err != nil {
 		code := "INVALID_CONTEXT"
 		if unit == "" {
 			code = "TARGETING_KEY_MISSING"
@@ -79,13 +80,13 @@ func targetingKey(r *http.Request) (string, *flagFailure, error) {
 	return unit, nil, nil
 }
 
-// absent reports whether a member is left out, or null.
+// absent reports whether a member is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // flagOf evaluates one experiment.
-func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, experiment.Token, error) {
+func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) (flag, policy.Token, error) {
 	d := e.policy.Decide(unit)
-	t := experiment.Token{
+	t := policy.Token{
 		Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 		Time: now,
 	}
@@ -93,8 +94,8 @@ func (a *decisionAPI) flagOf(name string, e *entry, unit string, now time.Time) 
 	return flag{name, "SPLIT", d.Name, d.Value, flagMetadata{string(id), d.Version, d.Propensity}}, t, err
 }
 
-// exposure is the event that a decision was used.
-func exposure(t experiment.Token) experiment.UnitsEvent {
+// exposure returns the event of a used decision.
+func exposure(t policy.Token) experiment.UnitsEvent {
 	return experiment.UnitsEvent{Experiment: t.Experiment, Items: []experiment.UnitEvent{experiment.UnitOf(t, nil)}}
 }
 
@@ -127,7 +128,7 @@ func (a *decisionAPI) evaluate(w http.ResponseWriter, r *http.Request) error {
 
 // evaluateAll evaluates every experiment. Its ETag changes with the unit, with any policy, and
 // often enough that no cached token grows older than half the shortest attribution window.
-// Immediate exposures of all of them are one write to the log.
+// The immediate exposures of all are one write to the log.
 func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error {
 	unit, failure, err := targetingKey(r)
 	if err != nil {

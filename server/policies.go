@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // policyTable holds the policies in force. Deciding reads it without a lock; the writer replaces it
@@ -16,7 +17,7 @@ type policyTable struct {
 
 // entry is an experiment in the table.
 type entry struct {
-	policy   *experiment.Policy
+	policy   *policy.Policy
 	text     []byte // the policy's JSON, which its digest is of
 	counts   *counters
 	armNames [][]byte // as JSON strings
@@ -32,7 +33,7 @@ func newPolicyTable(m *metrics) *policyTable {
 }
 
 // newEntry seals a policy. Nobody else may have it yet.
-func newEntry(p *experiment.Policy, c *counters) (*entry, error) {
+func newEntry(p *policy.Policy, c *counters) (*entry, error) {
 	text, err := p.Seal()
 	if err != nil {
 		return nil, err

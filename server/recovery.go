@@ -35,7 +35,7 @@ func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, sn
 	return state, saved.Position, err
 }
 
-// Fold applies the events after the state's position, up to the given one.
+// Fold applies the events after the state's position up to the given one.
 func Fold(ctx context.Context, log eventlog.Reader, state *experiment.State, upTo uint64) error {
 	if upTo <= state.Position() {
 		return nil

@@ -5,30 +5,31 @@ import (
 
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
-// Replay is what folding a log again has shown.
+// Replay is the result of folding a log again.
 type Replay struct {
-	// From is the position of the snapshot that the fold began with, 0 for none: the whole log was
-	// folded.
+	// From is the position of the snapshot that the fold began with, 0 if it began with the first
+	// event.
 	From uint64 `json:"from"`
-	// Events were folded, up to the position; Refused of them changed nothing, as they broke a rule
-	// then, too.
+	// Events is the number of events folded, up to Position. Refused of them broke a rule and
+	// changed nothing.
 	Events   uint64 `json:"events"`
 	Refused  uint64 `json:"refused"`
 	Position uint64 `json:"position"`
 	Digest   string `json:"digest"`
-	// Decisions counts the decisions that the log speaks of and that were made anew from the
-	// policies of the fold; Different those that came out otherwise, Unknown those of versions that
-	// are older than the log.
+	// Decisions is the number of decisions in the log that were repeated with the policies of the
+	// fold, Different the number of them with another result. Unknown is the number of decisions by
+	// versions older than the log, which cannot be repeated.
 	Decisions uint64 `json:"decisions"`
 	Different uint64 `json:"different"`
 	Unknown   uint64 `json:"unknown"`
-	// Differences are the first of them.
+	// Differences are the first decisions with another result.
 	Differences []Difference `json:"differences"`
 }
 
-// Difference is a decision that came out otherwise.
+// Difference is a decision whose repetition has another result.
 type Difference struct {
 	Position   uint64  `json:"position"`
 	Experiment string  `json:"experiment"`
@@ -36,29 +37,29 @@ type Difference struct {
 	Version    uint64  `json:"version"`
 	Arm        int     `json:"arm"`
 	Propensity float64 `json:"propensity"`
-	// Want and WantPropensity are what the fold decides.
+	// Want and WantPropensity are the result by the fold.
 	Want           int     `json:"want"`
 	WantPropensity float64 `json:"want_propensity"`
 }
 
-// Bounds on what a replay keeps: policies of an experiment, differences told.
+// Bounds on the policies of an experiment and the differences that a replay keeps.
 const (
 	keepPolicies    = 4096
 	keepDifferences = 20
 )
 
-// ReplayEvents folds events into the state, which stands right before the first of them, up to a
-// position (0: all), and makes every decision that they speak of anew.
+// ReplayEvents folds events into the state up to a position (0: all) and repeats every decision in
+// them. The first event must follow the state's position.
 func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (*Replay, error) {
 	r := &Replay{From: state.Position(), Differences: []Difference{}}
-	policies := map[string]map[uint64]*experiment.Policy{}
+	policies := map[string]map[uint64]*policy.Policy{}
 	keep := func(name string) {
 		p := state.Policy(name)
 		if p == nil {
 			return
 		}
 		if policies[name] == nil {
-			policies[name] = map[uint64]*experiment.Policy{}
+			policies[name] = map[uint64]*policy.Policy{}
 		}
 		policies[name][p.Version] = p
 		delete(policies[name], p.Version-min(p.Version, keepPolicies))
@@ -95,10 +96,10 @@ func ReplayEvents(state *experiment.State, events iter.Seq2[eventlog.Record, err
 	return r, err
 }
 
-// decisions makes the decisions of an event anew, by the policies of the fold or, where it began
-// with a snapshot, those that this has kept.
+// decisions repeats the decisions of an event, with the policies of the fold or, where it began
+// with a snapshot, with those in the snapshot.
 func (r *Replay) decisions(position uint64, e experiment.Event, state *experiment.State,
-	policies map[string]map[uint64]*experiment.Policy,
+	policies map[string]map[uint64]*policy.Policy,
 ) {
 	p, err := experiment.Units(e)
 	if err != nil {
@@ -106,21 +107,21 @@ func (r *Replay) decisions(position uint64, e experiment.Event, state *experimen
 	}
 	for i := range p.Items {
 		it := &p.Items[i]
-		policy, there := policies[p.Experiment][it.Version]
+		version, there := policies[p.Experiment][it.Version]
 		if !there && r.From > 0 {
-			policy, _ = state.PolicyAt(p.Experiment, it.Version) // nil where it is not kept
+			version, _ = state.PolicyAt(p.Experiment, it.Version) // nil where it is not kept
 			if policies[p.Experiment] == nil {
-				policies[p.Experiment] = map[uint64]*experiment.Policy{}
+				policies[p.Experiment] = map[uint64]*policy.Policy{}
 			}
-			policies[p.Experiment][it.Version] = policy
+			policies[p.Experiment][it.Version] = version
 		}
 		unit, ok := it.Hash()
-		if policy == nil || !ok {
+		if version == nil || !ok {
 			r.Unknown++
 			continue
 		}
 		r.Decisions++
-		d := policy.DecideHash(unit)
+		d := version.DecideHash(unit)
 		if d.Arm == it.Arm && d.Propensity == it.Propensity {
 			continue
 		}

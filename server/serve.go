@@ -13,7 +13,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// CheckListen refuses an address that others can reach when there are no access tokens.
+// CheckListen returns an error for an address that other machines can reach if no access tokens are
+// required.
 func (c Config) CheckListen(address string) error {
 	if c.Tokens == "" && !loopback(address) {
 		return noregret.Errorf(noregret.Usage, "listen",
@@ -35,8 +36,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// loopback reports whether an address, with or without a port, can be reached from this machine
-// only.
+// loopback reports whether only this machine can reach an address, which may have a port.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -49,9 +49,9 @@ func loopback(address string) bool {
 // maxHeader bounds a request's line and headers.
 const maxHeader = 16 << 10
 
-// Serve answers on the listener until the context ends, then drains: it takes no new connections,
-// finishes the requests that run, for at most the given time, and closes the service. A nil
-// certificate is plain HTTP.
+// Serve answers on the listener until the context ends. It then drains: it accepts no new
+// connections, waits for running requests for at most the given time, and closes the service. A nil
+// certificate means plain HTTP.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
 	h := &http.Server{
 		Handler:           s.router,

@@ -13,8 +13,9 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/dashboard"
 	"github.com/noregret/noregret/server/internal/web"
@@ -101,7 +102,7 @@ func build(c Config, tokens *access.Tokens, log eventlog.Log) (*Server, error) {
 }
 
 // newRouter makes the dashboard and the parts of the API.
-func (s *Server) newRouter(signer *experiment.Signer) *router {
+func (s *Server) newRouter(signer *policy.Signer) *router {
 	c := &s.config
 	m := &middleware{
 		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst),
@@ -122,7 +123,7 @@ func (s *Server) newRouter(signer *experiment.Signer) *router {
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory.
-func (c *Config) signer() (*experiment.Signer, error) {
+func (c *Config) signer() (*policy.Signer, error) {
 	keys := c.Keys
 	if keys == nil {
 		var err error
@@ -130,7 +131,7 @@ func (c *Config) signer() (*experiment.Signer, error) {
 			return nil, err
 		}
 	}
-	return experiment.NewSigner(*keys)
+	return policy.NewSigner(*keys)
 }
 
 // maxEvent is the largest size of a command's events in bytes: what a request's body can become,
@@ -185,25 +186,25 @@ func (s *Server) Draining() <-chan struct{} { return s.stop }
 func (s *Server) Changed() <-chan struct{} { return s.live.Changed() }
 
 // Experiments lists the experiments by name.
-func (s *Server) Experiments() []experiment.Summary { return s.live.Experiments() }
+func (s *Server) Experiments() []policy.Summary { return s.live.Experiments() }
 
 // Definition returns an experiment's definition; do not change it.
-func (s *Server) Definition(name string) (*experiment.Definition, error) {
+func (s *Server) Definition(name string) (*definition.Definition, error) {
 	return s.live.Definition(name)
 }
 
 // Report returns an experiment's report, with its history and its last events.
-func (s *Server) Report(name string) (*experiment.Report, error) { return s.live.Report(name) }
+func (s *Server) Report(name string) (*policy.Report, error) { return s.live.Report(name) }
 
-// Explain says why a decision was what it was. The error is an [experiment.TokenError] for a token
+// Explain says why a decision was what it was. The error is an [policy.TokenError] for a token
 // that is not genuine or belongs to another experiment.
-func (s *Server) Explain(name, token string) (*experiment.Explanation, error) {
+func (s *Server) Explain(name, token string) (*policy.Explanation, error) {
 	return s.live.Explain(name, token)
 }
 
 // State returns the state's position and digest. It costs as much as a snapshot; the state is
 // locked only while it is copied.
-func (s *Server) State() (experiment.StateName, error) { return s.live.name() }
+func (s *Server) State() (policy.StateName, error) { return s.live.name() }
 
 // Optimum returns the best mixture of an experiment's arms by the present estimates, by index of
 // the arms of its policy, with a certificate. It is nil where there is none
@@ -211,7 +212,7 @@ func (s *Server) State() (experiment.StateName, error) { return s.live.name() }
 func (s *Server) Optimum(name string) (*optimum.Optimum, error) { return s.live.Optimum(name) }
 
 // Policy returns the policy in force of an experiment, or nil.
-func (s *Server) Policy(name string) *experiment.Policy {
+func (s *Server) Policy(name string) *policy.Policy {
 	if e := s.policies.get(name); e != nil {
 		return e.policy
 	}

@@ -7,13 +7,15 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/policy"
 )
 
 // liveState is the fold of the log so far. The writer changes it, everybody else reads it. It
 // implements dashboard.Source.
 type liveState struct {
-	signer *experiment.Signer
+	signer *policy.Signer
 	now    func() time.Time
 
 	mu      sync.RWMutex // the writer holds it to apply events, readers to look at the state
@@ -21,7 +23,7 @@ type liveState struct {
 	changed atomic.Pointer[chan struct{}] // closed at the next change
 }
 
-func newLiveState(state *experiment.State, signer *experiment.Signer, now func() time.Time) *liveState {
+func newLiveState(state *experiment.State, signer *policy.Signer, now func() time.Time) *liveState {
 	l := &liveState{state: state, signer: signer, now: now}
 	first := make(chan struct{})
 	l.changed.Store(&first)
@@ -38,13 +40,13 @@ func (l *liveState) notify() {
 }
 
 // Experiments lists the experiments by name.
-func (l *liveState) Experiments() []experiment.Summary {
+func (l *liveState) Experiments() []policy.Summary {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	out := []experiment.Summary{}
+	out := []policy.Summary{}
 	for _, name := range l.state.Names() {
 		p := l.state.Policy(name)
-		out = append(out, experiment.Summary{
+		out = append(out, policy.Summary{
 			Name: name, Description: l.state.Definition(name).Description,
 			State: p.State, Version: p.Version, Round: p.Round,
 		})
@@ -53,7 +55,7 @@ func (l *liveState) Experiments() []experiment.Summary {
 }
 
 // Definition returns an experiment's definition.
-func (l *liveState) Definition(name string) (*experiment.Definition, error) {
+func (l *liveState) Definition(name string) (*definition.Definition, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if d := l.state.Definition(name); d != nil {
@@ -63,17 +65,17 @@ func (l *liveState) Definition(name string) (*experiment.Definition, error) {
 }
 
 // Report returns an experiment's report.
-func (l *liveState) Report(name string) (*experiment.Report, error) {
+func (l *liveState) Report(name string) (*policy.Report, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.state.Report(name)
 }
 
 // Explain explains the decision of a token.
-func (l *liveState) Explain(name, token string) (*experiment.Explanation, error) {
+func (l *liveState) Explain(name, token string) (*policy.Explanation, error) {
 	t, err := l.signer.Verify(token, l.now())
 	if err == nil && t.Experiment != name {
-		err = experiment.Foreign
+		err = policy.Foreign
 	}
 	if err != nil {
 		return nil, err
@@ -95,15 +97,15 @@ func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
 }
 
 // name returns the state's position and digest.
-func (l *liveState) name() (experiment.StateName, error) {
+func (l *liveState) name() (policy.StateName, error) {
 	l.mu.RLock()
 	frozen, err := l.state.Freeze()
 	l.mu.RUnlock()
 	if err != nil {
-		return experiment.StateName{}, err
+		return policy.StateName{}, err
 	}
 	digest, err := frozen.Digest()
-	return experiment.StateName{Position: frozen.Position(), Digest: digest}, err
+	return policy.StateName{Position: frozen.Position(), Digest: digest}, err
 }
 
 // due reports whether time has made an event possible, such as the end of a round.

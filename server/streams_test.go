@@ -9,9 +9,8 @@ import (
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// TestStreamLimit: one stream more of a kind than the limit is told so, and its place is free again
-// once another has ended. Other kinds, and a policy that is asked for without waiting, do not
-// count.
+// TestStreamLimit: a stream beyond the limit of its class is refused, and accepted again once
+// another has ended. Other classes, and requests for a policy that do not wait, do not count.
 func TestStreamLimit(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.MaxStreams = 1 })
 	w.apply(toy)

@@ -25,7 +25,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // Exposure is the name of the tracking event that says that a unit saw what was decided.
@@ -111,14 +111,14 @@ func New(c *client.Client, o Options) (*Provider, error) {
 }
 
 // done passes on what became of a batch, and tells what was refused or given up.
-func (p *Provider) done(exposures bool, items []experiment.Reported, fates experiment.Fates, err error) {
+func (p *Provider) done(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error) {
 	for i, item := range items {
 		failure := err
-		if err == nil && i < len(fates.Items) {
-			switch f := fates.Items[i]; f.Status {
-			case experiment.Rejected:
+		if err == nil && i < len(result.Items) {
+			switch f := result.Items[i]; f.Status {
+			case policy.Rejected:
 				failure = noregret.BadInputf("", "the service refused it: %s", f.Error)
-			case experiment.Late:
+			case policy.Late:
 				failure = noregret.BadInputf("", "it came too late to count: %s", f.Error)
 			}
 		}
@@ -133,7 +133,7 @@ func (p *Provider) done(exposures bool, items []experiment.Reported, fates exper
 		}
 	}
 	if p.options.Reporter.Done != nil {
-		p.options.Reporter.Done(exposures, items, fates, err)
+		p.options.Reporter.Done(exposures, items, result, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *Provider) Shutdown() {
 func (p *Provider) Flush(ctx context.Context) error { return p.reporter.Flush(ctx) }
 
 // decide asks for the arm and remembers the token.
-func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*experiment.Decided,
+func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*policy.Decision,
 	openfeature.ProviderResolutionDetail,
 ) {
 	fail := func(e openfeature.ResolutionError) openfeature.ProviderResolutionDetail {

@@ -13,7 +13,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/client/provider"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server"
 	"github.com/noregret/noregret/server/servicetest"
 )
@@ -130,7 +130,7 @@ func TestProvider(t *testing.T) {
 	}
 	a := r.Arms[s.Policy("number").Decide("eve").Name]
 	if a.N != 1 || *a.Metrics["x"].Mean != 3.5 || *a.Metrics["seconds"].Mean != 12 ||
-		r.Feedback != (experiment.Counts{Accepted: 1}) || failed != 2 {
+		r.Feedback != (policy.Counts{Accepted: 1}) || failed != 2 {
 		t.Errorf("%+v, %+v, %d failed", a, r.Feedback, failed)
 	}
 	other, err := s.Report("whole")
@@ -185,7 +185,7 @@ func TestTrackElsewhere(t *testing.T) {
 	if err := p.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]experiment.Counts{"number": {Accepted: 1}, "narrow": {Rejected: 1}} {
+	for name, want := range map[string]policy.Counts{"number": {Accepted: 1}, "narrow": {Rejected: 1}} {
 		if r, err := s.Report(name); err != nil || r.Feedback != want {
 			t.Errorf("%s: %+v, %v", name, r.Feedback, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const cacheLong = `Read data once and write them as a binary cache, which later commands read many times faster than
@@ -15,30 +16,41 @@ text and without decisions to make: the feature space, the labels and the index 
 The cache holds all labels; which one is positive is said when it is used. docs/formats/cache.md
 describes the file. It is written whole or not at all.`
 
+// cacheOptions are the flags of "noregret cache".
+type cacheOptions struct{ *dataFlags }
+
 // newCacheCommand makes "noregret cache".
 func newCacheCommand(a *app) *cobra.Command {
-	f := newDataFlags()
-	cmd := &cobra.Command{
+	o := &cacheOptions{newDataFlags()}
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "cache --output FILE DATA...",
 		Short: "Keep data as a binary cache for fast passes",
 		Long:  cacheLong,
 		Example: `  noregret cache --output train.cache train-*.csv.gz
   noregret train --measure f1 --model f1.json train.cache`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.cache(cmd.Context(), f, args) },
-	}
-	f.register(cmd)
-	cmd.Flags().StringVarP(&f.cachePath, "output", "o", f.cachePath, "file to write")
-	cmd.Flags().BoolVar(&f.labelless, "allow-no-label", f.labelless, "keep rows without a label")
+	}, o)
+	o.register(cmd)
 	require(cmd, "output")
 	return cmd
 }
 
-func (a *app) cache(ctx context.Context, f *dataFlags, inputs []string) error {
-	if err := checkOutputs([]namedFile{{"--output", f.cachePath}}, inputFiles(inputs)); err != nil {
+// AddFlags implements options. The flags of the data are added with the command, as they complete
+// file names.
+func (o *cacheOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVarP(&o.cachePath, "output", "o", o.cachePath, "file to write")
+	f.BoolVar(&o.labelless, "allow-no-label", o.labelless, "keep rows without a label")
+}
+
+// Validate implements options.
+func (o *cacheOptions) Validate() error { return nil }
+
+// Run implements options.
+func (o *cacheOptions) Run(ctx context.Context, a *app, inputs []string) error {
+	if err := checkOutputs([]namedFile{{"--output", o.cachePath}}, inputFiles(inputs)); err != nil {
 		return err
 	}
-	set, err := f.loadSet(ctx, a, inputs, nil)
+	set, err := o.loadSet(ctx, a, inputs, nil)
 	if err != nil {
 		return err
 	}
@@ -54,8 +66,8 @@ func (a *app) cache(ctx context.Context, f *dataFlags, inputs []string) error {
 		}
 		labels = append(labels, fmt.Sprintf("%s (%d)", l.Name, l.Rows))
 	}
-	return facts(a.stdout,
-		"cache", f.cachePath,
+	return keyValues(a.stdout,
+		"cache", o.cachePath,
 		"format", string(info.Schema.Format),
 		"data", fmt.Sprintf("%d rows, %d features, %d nonzeros", info.Rows, info.Dim, info.NonZeros),
 		"labels", strings.Join(labels, ", "),

@@ -21,13 +21,10 @@ import (
 type compareOptions struct {
 	data                 *dataFlags
 	measures, algorithms []string
-	splits, passes       int
+	splits               int
 	share                float64
 	seed                 uint64
-	tuneSteps            bool
-	steps                string
-	levelPositives       int
-	folds                int
+	fit                  classify.Options
 	against              string
 	plots                []string
 	json                 bool
@@ -53,7 +50,7 @@ that 0 is outside the 95 % interval, by Student's t with one less degree of free
 func newCompareCommand(a *app) *cobra.Command {
 	o := compareOptions{
 		data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7,
-		seed: 1, steps: "default",
+		seed: 1,
 	}
 	cmd := &cobra.Command{
 		Use:   "compare --measures f1,gmean,qmean DATA...",
@@ -72,6 +69,9 @@ func newCompareCommand(a *app) *cobra.Command {
 			if o.share == 0 {
 				return outOfRange("--train-share", o.share, "a share in (0, 1)")
 			}
+			if err := checkSettings(cmd, &o.fit); err != nil {
+				return err
+			}
 			return a.compare(cmd.Context(), o, args)
 		},
 	}
@@ -83,15 +83,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
-	s.IntVar(&o.passes, "passes", o.passes, "passes of the online algorithms; 0 is by the number of rows: 100 for a "+
-		"small set, 1 for a very large one")
-	s.Var(newChoice(&o.steps, "default", "sqrt", "adaptive"), "steps",
-		"how step sizes of online algorithms go down (see \"noregret train --help\")")
-	s.IntVar(&o.levelPositives, "level-positives", o.levelPositives,
-		"stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
-	s.IntVar(&o.folds, "folds", o.folds, "algorithms that choose on held-out data: cross-fitting with this many "+
-		"folds, 1 is one held-out part (default 5 for stamp with few positives)")
-	s.BoolVar(&o.tuneSteps, "tune-steps", o.tuneSteps, "let online algorithms choose their step scale on held-out data")
+	registerSettings(cmd, &o.fit, "passes", "steps", "level-positives", "folds", "tune-steps")
 	s.StringVar(&o.against, "against", o.against,
 		"algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
@@ -167,16 +159,9 @@ func (o *overOne) String() string {
 }
 
 func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (err error) {
-	steps, err := classify.ParseSteps(o.steps)
-	if err != nil {
-		return err
-	}
 	opt := classify.CompareOptions{
 		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
-		Fit: classify.Options{
-			Passes: o.passes, TuneSteps: o.tuneSteps, LevelPositives: o.levelPositives,
-			Folds: o.folds, Config: classify.Config{Steps: steps},
-		},
+		Fit: o.fit,
 	}
 	for _, name := range o.measures {
 		m, err := measure.Parse(name)
@@ -267,7 +252,7 @@ func comparisonOf(c *classify.Comparison, rows int64, dim int, o compareOptions)
 func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure, against string) error {
 	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
 		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
-	g := grid{left: map[int]bool{1: true}}
+	g := table{left: map[int]bool{1: true}}
 	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s",
 		"passes")
 	for _, m := range measures {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // watcher passes on what is written and calls seen once, when a text has come.
@@ -92,8 +94,8 @@ func built(t *testing.T) string {
 // TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
 // the best single setting, in truth.
 func TestDemoLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
+	if testsize.Short() {
+		t.Skip("whole demonstrations; README.md's is always checked")
 	}
 	command := built(t)
 	for _, seed := range []string{"2", "4"} {
@@ -103,4 +105,14 @@ func TestDemoLearns(t *testing.T) {
 			t.Errorf("seed %s: %v: %s", seed, err, out)
 		}
 	}
+}
+
+// TestDemoRefuses: bad flags are found before the service starts.
+func TestDemoRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"demo --rounds 0 --keep kept", "--rounds: 0 is out of range, want 1 to 10000"},
+		refusal{"demo --users 49 --keep kept", "--users: 49 is out of range, want 50 to 10000"},
+		refusal{"demo --plot a.gif --keep kept", "--plot: \"a.gif\""},
+		refusal{"demo now", "demo takes no arguments"},
+	)
 }

@@ -116,7 +116,7 @@ func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []
 	out.info = info
 	if info.Rows == 0 {
 		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
-			"there is not a single example in it")
+			"the input has no examples")
 	}
 	if len(labels.unknown) > 0 {
 		r.app.note("labels that training did not have count as negative: %s", listed(labels.unknown))
@@ -188,14 +188,14 @@ func writeOrdered(w io.Writer, pairs ...any) error {
 func (e *evaluation) write(w io.Writer) error {
 	c := e.confusion
 	pos, neg := e.model.Labels.Positive, e.model.NegativeName()
-	g := grid{}
+	g := table{}
 	g.add(fmt.Sprintf("%d rows, %d positives", e.info.Rows, e.positives), "predicted "+pos, "predicted "+neg)
 	g.add("labelled "+pos, whole(c.TP), whole(c.FN))
 	g.add("labelled "+neg, whole(c.FP), whole(c.TN))
 	if err := g.write(w); err != nil {
 		return err
 	}
-	t := grid{}
+	t := table{}
 	t.add("")
 	names, values := e.values()
 	for i, name := range names {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset/synth"
@@ -34,8 +35,7 @@ header and the column "label" (1 or 0) first. A file is written whole or not at 
 
 // newGenerateCommand makes "noregret generate".
 func newGenerateCommand(a *app) *cobra.Command {
-	opt := generateOptions{rows: 10_000, seed: 1, format: "svmlight", output: "-"}
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "generate NAME",
 		Short: "Make a synthetic data set from a seed",
 		Long:  fmt.Sprintf(generateLong, dataSetList()),
@@ -47,18 +47,29 @@ func newGenerateCommand(a *app) *cobra.Command {
   noregret generate fraud --rows 5 --format csv`,
 		Args:              generateArgs,
 		ValidArgsFunction: cobra.FixedCompletions(synth.Names(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.generate(cmd.Context(), args[0], opt)
-		},
-	}
-	f := cmd.Flags()
-	f.Int64Var(&opt.rows, "rows", opt.rows, "number of examples, at least 1")
-	f.Uint64Var(&opt.seed, "seed", opt.seed, "seed")
-	f.Var(newChoice(&opt.format, "svmlight", "csv"), "format", "format of the lines")
-	f.StringVarP(&opt.output, "output", "o", opt.output, "file to write, - for standard output")
-	return cmd
+	}, &generateOptions{rows: 10_000, seed: 1, format: "svmlight", output: "-"})
 }
 
+// AddFlags implements options.
+func (o *generateOptions) AddFlags(f *pflag.FlagSet) {
+	f.Int64Var(&o.rows, "rows", o.rows, "number of examples, at least 1")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed")
+	f.Var(newChoice(&o.format, "svmlight", "csv"), "format", "format of the lines")
+	f.StringVarP(&o.output, "output", "o", o.output, "file to write, - for standard output")
+}
+
+// Validate implements options.
+func (o *generateOptions) Validate() error {
+	if o.rows < 1 {
+		return outOfRange("--rows", o.rows, "at least 1")
+	}
+	if o.output == "" {
+		return noregret.Errorf(noregret.Usage, "--output", "the file name is empty")
+	}
+	return nil
+}
+
+// generateArgs requires the name of one data set.
 func generateArgs(_ *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
@@ -67,31 +78,26 @@ func generateArgs(_ *cobra.Command, args []string) error {
 		strings.Join(synth.Names(), ", "), len(args))
 }
 
+// dataSetList lists the data sets for the manual.
 func dataSetList() string {
 	var b strings.Builder
 	for _, name := range synth.Names() {
 		spec, err := synth.ByName(name)
 		if err != nil {
-			continue // Names and ByName agree, a test sees to it
+			continue // a test holds Names and ByName together
 		}
 		fmt.Fprintf(&b, "  %-6s %s\n", name, spec.Summary)
 	}
 	return b.String()
 }
 
-// generate writes the data set to the output that the options name.
-func (a *app) generate(ctx context.Context, name string, opt generateOptions) error {
-	if opt.rows < 1 {
-		return noregret.Errorf(noregret.Usage, "--rows", "%d is out of range, want at least 1", opt.rows)
-	}
-	if opt.output == "" {
-		return noregret.Errorf(noregret.Usage, "--output", "the file name is empty")
-	}
-	spec, err := synth.ByName(name)
+// Run implements options.
+func (o *generateOptions) Run(ctx context.Context, a *app, args []string) error {
+	spec, err := synth.ByName(args[0])
 	if err != nil {
 		return err
 	}
-	g, err := synth.New(spec, opt.seed)
+	g, err := synth.New(spec, o.seed)
 	if err != nil {
 		return err
 	}
@@ -99,15 +105,15 @@ func (a *app) generate(ctx context.Context, name string, opt generateOptions) er
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return generateRows(ctx, w, g, opt, p) }
-	if opt.output == "-" {
+	write := func(w io.Writer) error { return generateRows(ctx, w, g, *o, p) }
+	if o.output == "-" {
 		return write(a.stdout)
 	}
-	if err := atomicfile.Write(opt.output, write); err != nil {
+	if err := atomicfile.Write(o.output, write); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
-		return noregret.Errorf(noregret.Internal, opt.output, "cannot write the file: %w", err)
+		return noregret.Errorf(noregret.Internal, o.output, "cannot write the file: %w", err)
 	}
 	return nil
 }

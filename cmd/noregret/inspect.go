@@ -144,7 +144,7 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 		return err
 	}
 	fmt.Fprintln(w, "\nOptions")
-	g := grid{left: map[int]bool{1: true}}
+	g := table{left: map[int]bool{1: true}}
 	for _, s := range options {
 		g.add("  "+s.name, s.value)
 	}
@@ -155,7 +155,7 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 		return err
 	}
 	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
-	t := grid{}
+	t := table{}
 	t.add("  feature", "weight", "influence")
 	for _, x := range weights {
 		influence := "-"
@@ -175,15 +175,15 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 
 func writeHistory(w io.Writer, m *classify.Model) error {
 	fmt.Fprintln(w, "\nHistory (* is this model)")
-	g := grid{}
+	g := table{}
 	g.add("  candidate", "examples", "progressive", "held out", "threshold", "level", "step scale")
 	for i, e := range m.Training.History {
 		mark := "  "
 		if i == m.Training.Chosen {
 			mark = "* "
 		}
-		g.add(mark+e.Candidate, strconv.FormatInt(e.Examples, 10), pointed(e.Progressive).String(),
-			pointed(e.Holdout).String(), short(e.Threshold), pointed(e.Level).String(), short(e.StepScale))
+		g.add(mark+e.Candidate, strconv.FormatInt(e.Examples, 10), numberOf(e.Progressive).String(),
+			numberOf(e.Holdout).String(), short(e.Threshold), numberOf(e.Level).String(), short(e.StepScale))
 	}
 	return g.write(w)
 }

@@ -64,7 +64,7 @@ func comparedOf(m *classify.Model) ([]setting, error) {
 	chosen := m.Training.History[m.Training.Chosen]
 	return flatten("", compared{
 		Measure: m.Measure, Algorithm: m.Algorithm, Labels: m.Labels, Format: string(m.Schema.Format), Dim: m.Dim(),
-		Intercept: m.Intercept, Threshold: m.Threshold, Candidate: chosen.Candidate, Holdout: pointed(chosen.Holdout),
+		Intercept: m.Intercept, Threshold: m.Threshold, Candidate: chosen.Candidate, Holdout: numberOf(chosen.Holdout),
 		Options: m.Options, Data: m.Data,
 	})
 }
@@ -145,7 +145,7 @@ func writeDiff(w io.Writer, nameA, nameB string, changes []settingChange, weight
 		_, err := fmt.Fprintln(w, "no difference")
 		return err
 	}
-	g := grid{left: map[int]bool{1: true, 2: true}}
+	g := table{left: map[int]bool{1: true, 2: true}}
 	g.add("setting", nameA, nameB)
 	for _, c := range changes {
 		g.add(c.Name, c.A, c.B)
@@ -154,7 +154,7 @@ func writeDiff(w io.Writer, nameA, nameB string, changes []settingChange, weight
 		return err
 	}
 	fmt.Fprintf(w, "\n%d weights differ\n", total)
-	t := grid{}
+	t := table{}
 	if total > 0 {
 		t.add("feature", nameA, nameB, "change")
 	}

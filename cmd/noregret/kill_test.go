@@ -147,7 +147,7 @@ func TestKilledTrainingLeavesWholeModel(t *testing.T) {
 			if m.Data.Rows == 0 || len(m.Weights.Index) != 10 {
 				t.Errorf("round %d: a model of %d rows with %d weights", i, m.Data.Rows, len(m.Weights.Index))
 			}
-		case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "there is no such file"):
+		case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "no such file"):
 			t.Errorf("round %d: %v", i, err)
 		}
 	}

@@ -1,20 +1,36 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/play"
 	"github.com/noregret/noregret/regret"
 )
 
+// namesOptions are the flags of the commands that list names.
+type namesOptions struct {
+	list func(a *app, asJSON bool) error
+	json bool
+}
+
+// AddFlags implements options.
+func (o *namesOptions) AddFlags(f *pflag.FlagSet) { f.BoolVar(&o.json, "json", o.json, "print JSON") }
+
+// Validate implements options.
+func (o *namesOptions) Validate() error { return nil }
+
+// Run implements options.
+func (o *namesOptions) Run(_ context.Context, a *app, _ []string) error { return o.list(a, o.json) }
+
 // newLearnersCommand makes "noregret learners".
 func newLearnersCommand(a *app) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "learners",
 		Short: "List the learners that can play",
 		Long: `List the learners that "noregret play" knows: the order of the regret that their theorem
@@ -24,10 +40,7 @@ can play, and options, source; kind is convex or experts.`,
 		Example: `  noregret learners
   noregret learners --json`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.listLearners(asJSON) },
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
-	return cmd
+	}, &namesOptions{list: (*app).listLearners})
 }
 
 type optionJSON struct {
@@ -52,7 +65,7 @@ func (a *app) listLearners(asJSON bool) error {
 		Source  string       `json:"source"`
 	}
 	var list []entry
-	g := grid{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
+	g := table{left: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}}
 	g.add("learner", "kind", "bound", "knows", "cost of a round", "options")
 	for _, i := range infos {
 		e := entry{i.Name, i.Kind, i.Games, i.Bound, i.Knows, i.Cost, []optionJSON{}, i.Source}
@@ -72,18 +85,14 @@ func (a *app) listLearners(asJSON bool) error {
 
 // newGamesCommand makes "noregret games".
 func newGamesCommand(a *app) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "games",
 		Short: "List the games that learners can play",
 		Long: `List the games of "noregret play" with their options: games of play first, then the adversaries of
 the theory's lower bounds. With --json the output is a list of {name, kind, help, dim, options}.`,
 		Example: "  noregret games",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.listGames(asJSON) },
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", asJSON, "print JSON")
-	return cmd
+	}, &namesOptions{list: (*app).listGames})
 }
 
 func (a *app) listGames(asJSON bool) error {
@@ -95,7 +104,7 @@ func (a *app) listGames(asJSON bool) error {
 		Options []optionJSON `json:"options"`
 	}
 	var list []entry
-	g := grid{left: map[int]bool{2: true, 3: true}}
+	g := table{left: map[int]bool{2: true, 3: true}}
 	g.add("game", "dim", "what it is", "options")
 	for _, e := range regret.Games() {
 		out := entry{e.Name, e.Kind, e.Help, e.Dim, []optionJSON{}}

@@ -60,8 +60,8 @@ func inUnitsOf(of ...scenario.Series) func(float64) string {
 	}
 }
 
-// pointed is the number that p points at, undefined for nil.
-func pointed(p *float64) number {
+// numberOf is the number that p points to, undefined for nil.
+func numberOf(p *float64) number {
 	if p == nil {
 		return number(math.NaN())
 	}
@@ -96,17 +96,17 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// grid is a table of text: its first column is left-aligned, as are those that hold words; the
+// table is a table of text: its first column is left-aligned, as are those that hold words; the
 // others are right-aligned.
-type grid struct {
+type table struct {
 	rows [][]string
 	left map[int]bool // columns aligned left besides the first
 }
 
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+func (g *table) add(cells ...string) { g.rows = append(g.rows, cells) }
 
 // write prints the table with two spaces between columns.
-func (g *grid) write(w io.Writer) error {
+func (g *table) write(w io.Writer) error {
 	var wide []int
 	for _, row := range g.rows {
 		for i, c := range row {
@@ -136,9 +136,9 @@ func (g *grid) write(w io.Writer) error {
 	return err
 }
 
-// facts prints lines of a name and a value under each other.
-func facts(w io.Writer, pairs ...string) error {
-	g := grid{left: map[int]bool{1: true}}
+// keyValues prints lines of a name and a value under each other.
+func keyValues(w io.Writer, pairs ...string) error {
+	g := table{left: map[int]bool{1: true}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			g.add(pairs[i], pairs[i+1])

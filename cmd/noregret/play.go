@@ -3,16 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/play"
 	"github.com/noregret/noregret/regret"
 )
@@ -26,7 +21,10 @@ type playOptions struct {
 	dim          int
 	seed         uint64
 	plots        []string
+	summary      bool
 	json         bool
+
+	specs int // the number of learners, with those of sweeps; set by Validate
 }
 
 const playLong = `Let learners of online convex optimization play a game, and hold their regret against the bound
@@ -45,13 +43,22 @@ Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear
 play the rows of DATA, in order and again from the start, and examples made from the seed
 without.
 
+A learner's option may be a range, FROM..TO:N: the learner plays with each of N values, both ends
+among them, in geometric progression. So ogd-fixed:eta=0.01..1:5 is five learners.
+
+With several --runs a second table has, for each learner, the means over the runs with their
+standard errors, and the largest part of the bound that was used in a run. --summary prints that
+table alone.
+
 With --json the output is a list of {learner, game, rounds, seed, learner_loss,
-comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none.`
+comparator_loss, regret, bound}, and more keys; bound is null where the theory gives none. With
+--summary it is a list of {learner, game, rounds, runs, mean_regret, regret_error, mean_bound,
+worst_ratio}, and more keys.`
 
 // newPlayCommand makes "noregret play".
 func newPlayCommand(a *app) *cobra.Command {
-	o := playOptions{data: newDataFlags(), rounds: 1000, runs: 1, seed: 1}
-	cmd := &cobra.Command{
+	o := &playOptions{data: newDataFlags(), rounds: 1000, runs: 1, seed: 1}
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "play --learner NAME[,NAME...] --game GAME [DATA...]",
 		Short: "Play learners against a game, regret beside bound",
 		Long:  playLong,
@@ -60,61 +67,54 @@ func newPlayCommand(a *app) *cobra.Command {
   # A lower bound of the theory, and a picture of regret against bound
   noregret play --learner adahedge,eg --game minimax-experts --rounds 500 --plot minimax.svg
 
+  # Five step sizes, each in 20 runs
+  noregret play --learner ogd-fixed:eta=0.01..1:5,ogd-adaptive --game linear-ball --runs 20 --summary
+
   # Online least squares on a data file
   noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.play(cmd.Context(), o, args) },
-	}
-	s := cmd.Flags()
-	s.StringSliceVar(&o.learners, "learner", o.learners,
-		`learners, as "name" or "name:option=value" (see "noregret learners")`)
-	s.StringVar(&o.game, "game", o.game, `the game, as "name" or "name:option=value" (see "noregret games")`)
-	s.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds")
-	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the game; run r has seed S + r")
-	s.IntVar(&o.runs, "runs", o.runs, "number of runs of each learner, with a seed each")
-	s.IntVar(&o.dim, "dim", o.dim, "dimension of the game; 0 is the game's own")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; "+
-		"may be given more than once")
-	s.BoolVar(&o.json, "json", o.json, "print a JSON list")
+	}, o)
 	o.data.register(cmd)
 	o.data.registerPositive(cmd)
 	return cmd
 }
 
-// playResult is one entry of the list that --json prints.
-type playResult struct {
-	Learner        string      `json:"learner"`
-	Game           string      `json:"game"`
-	Rounds         int         `json:"rounds"`
-	Seed           uint64      `json:"seed"`
-	LearnerLoss    number      `json:"learner_loss"`
-	ComparatorLoss number      `json:"comparator_loss"`
-	Regret         number      `json:"regret"`
-	Bound          number      `json:"bound"`
-	Ratio          number      `json:"ratio"`
-	Gap            number      `json:"comparator_gap"`
-	Floor          number      `json:"floor"`
-	Holds          bool        `json:"holds"`
-	Comparator     []float64   `json:"comparator,omitempty"`
-	Curve          []playPoint `json:"curve"`
+// AddFlags implements options.
+func (o *playOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.learners, "learner", o.learners,
+		`learners, as "name", "name:option=value" or "name:option=from..to:n" (see "noregret learners")`)
+	f.StringVar(&o.game, "game", o.game, `the game, as "name" or "name:option=value" (see "noregret games")`)
+	f.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed of the game; run r has seed S + r")
+	f.IntVar(&o.runs, "runs", o.runs, "number of runs of each learner, with a seed each")
+	f.IntVar(&o.dim, "dim", o.dim, "dimension of the game; 0 is the game's own")
+	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture of regret against bound to this file, .svg or .png; "+
+		"may be given more than once")
+	f.BoolVar(&o.summary, "summary", o.summary, "print the means over the runs of each learner only")
+	f.BoolVar(&o.json, "json", o.json, "print a JSON list")
 }
 
-type playPoint struct {
-	Round  int    `json:"round"`
-	Loss   number `json:"loss"`
-	Regret number `json:"regret"`
-	Bound  number `json:"bound"`
-}
-
-// longestComparator is the largest dimension at which --json prints the comparator.
-const longestComparator = 100
-
-func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
+// Validate implements options.
+func (o *playOptions) Validate() error {
 	if len(o.learners) == 0 {
-		return noregret.Errorf(noregret.Usage, "--learner", `want at least one; "noregret learners" lists them`)
+		return noregret.Errorf(noregret.Usage, "--learner", `at least one is required; "noregret learners" lists them`)
 	}
 	if o.game == "" {
-		return noregret.Errorf(noregret.Usage, "--game", `want a game; "noregret games" lists them`)
+		return noregret.Errorf(noregret.Usage, "--game", `a game is required; "noregret games" lists them`)
 	}
+	specs := 0
+	for _, name := range o.learners {
+		sweep, err := play.ParseSweep("learner", name)
+		if err != nil {
+			return err
+		}
+		specs += len(sweep)
+	}
+	o.specs = specs
+	return nil
+}
+
+// Run implements options.
+func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	p.Start("play", int64(o.rounds)*int64(max(o.runs, 1))*int64(len(o.learners)))
+	p.Start("play", int64(o.rounds)*int64(max(o.runs, 1))*int64(o.specs))
 	opt.Progress = func(rounds int64, learner string, meanLoss float64) {
 		p.Rename("play " + learner)
 		p.Metric("loss", meanLoss)
@@ -150,10 +150,13 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	switch {
+	case o.json && o.summary:
+		err = writeJSON(a.stdout, summaryJSON(play.Summarize(results)))
+	case o.json:
 		err = writeJSON(a.stdout, playJSON(results))
-	} else {
-		err = a.writeResults(results)
+	default:
+		err = a.writeResults(results, o.summary)
 	}
 	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
 		err = errors.Join(err, plotResults(path, results))
@@ -166,156 +169,4 @@ func (a *app) play(ctx context.Context, o playOptions, inputs []string) error {
 		}
 	}
 	return err
-}
-
-func playJSON(results []play.Result) []playResult {
-	list := make([]playResult, 0, len(results))
-	for _, r := range results {
-		e := playResult{
-			Learner: r.Learner, Game: r.Game, Rounds: r.Rounds, Seed: r.Seed, LearnerLoss: number(r.LearnerLoss),
-			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound),
-			Ratio: number(r.Ratio()),
-			Gap:   number(r.Gap), Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
-		}
-		if len(r.Comparator) <= longestComparator {
-			e.Comparator = r.Comparator
-		}
-		for _, p := range r.Curve {
-			e.Curve = append(e.Curve, playPoint{p.Round, number(p.Loss), number(p.Regret), number(p.Bound)})
-		}
-		list = append(list, e)
-	}
-	return list
-}
-
-// writeResults prints the certificates.
-func (a *app) writeResults(results []play.Result) error {
-	first := results[0]
-	fmt.Fprintf(a.stdout, "%s, %s\n\n", first.Game, count(first.Rounds, "round", "rounds"))
-	floors := false
-	for _, r := range results {
-		floors = floors || !math.IsNaN(r.Floor)
-	}
-	g := grid{}
-	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
-	if floors {
-		head = append(head, "floor")
-	}
-	g.add(head...)
-	for _, r := range results {
-		tight := "-"
-		if p := r.Tightest(); p != nil {
-			tight = strconv.Itoa(p.Round)
-		}
-		used := "-"
-		if v := r.Ratio(); !math.IsNaN(v) {
-			used = strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
-		}
-		row := []string{
-			r.Learner, strconv.FormatUint(r.Seed, 10), short(r.LearnerLoss), short(r.ComparatorLoss), gapText(r.Gap),
-			short(r.Regret),
-			boundText(r.Bound), used, tight,
-		}
-		if floors {
-			row = append(row, boundText(r.Floor))
-		}
-		g.add(row...)
-	}
-	return g.write(a.stdout)
-}
-
-func boundText(v float64) string {
-	if v-v != 0 {
-		return "-"
-	}
-	return short(v)
-}
-
-// gapText says how good the comparator is known to be; the game names it where there is no best
-// point.
-func gapText(v float64) string {
-	switch {
-	case v == 0:
-		return "exact"
-	case math.IsInf(v, 1):
-		return "named"
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
-
-// mostExampleBytes bounds the memory of a data set as dense vectors.
-const mostExampleBytes = 1 << 30
-
-// examples reads a data set for a game: labels as numbers for regression, as ±1 for classification.
-func (a *app) examples(ctx context.Context, f *dataFlags, game *regret.GameEntry,
-	inputs []string,
-) (list []regret.Example, err error) {
-	if game.TakesExamples == "" {
-		return nil, noregret.Errorf(noregret.Usage, "--game", "%s plays no data: regression and classification do",
-			game.Name)
-	}
-	var set *dataset.Set
-	positive := -1
-	if game.TakesExamples == "classification" {
-		s, data, err := f.load(ctx, a, inputs)
-		if err != nil {
-			return nil, err
-		}
-		set, positive = s, data.Positive
-	} else {
-		if f.positive != "" {
-			return nil, noregret.Errorf(noregret.Usage, "--positive", "%q: %s takes labels as numbers", f.positive,
-				game.Name)
-		}
-		if set, err = f.loadSet(ctx, a, inputs, nil); err != nil {
-			return nil, err
-		}
-	}
-	defer func() { err = errors.Join(err, set.Close()) }()
-	info := set.Info()
-	if info.Weighted {
-		return nil, noregret.Errorf(noregret.Usage, strings.Join(inputs, ", "),
-			"the examples have weights, which games do not use; leave the column or key out (--ignore-columns)")
-	}
-	if info.Rows*int64(info.Dim)*8 > mostExampleBytes {
-		return nil, noregret.BadInputf(strings.Join(inputs, ", "),
-			"%d rows of %d features: as dense vectors they take more than %d MiB",
-			info.Rows, info.Dim, mostExampleBytes>>20)
-	}
-	labels := make([]float64, len(info.Labels))
-	for i, l := range info.Labels {
-		switch {
-		case positive < 0:
-			if labels[i], err = strconv.ParseFloat(l.Name, 64); err != nil {
-				return nil, noregret.BadInputf("label", "%q: %s takes labels as numbers", l.Name,
-					game.Name)
-			}
-		case i == positive:
-			labels[i] = 1
-		default:
-			labels[i] = -1
-		}
-	}
-	r, err := set.Read()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	var b dataset.Block
-	for {
-		switch err := r.Next(&b); {
-		case errors.Is(err, io.EOF):
-			return list, nil
-		case err != nil:
-			return nil, err
-		}
-		for i := range b.Len() {
-			z := make([]float64, info.Dim)
-			index, value := b.Row(i)
-			for k, j := range index {
-				z[j] = float64(value[k])
-			}
-			list = append(list, regret.Example{Z: z, Y: labels[b.Class[i]]})
-		}
-	}
 }

@@ -30,6 +30,12 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			// Under the race detector a program sleeps a second before it exits, unless told
+			// otherwise.
+			env.Setenv("GORACE", "atexit_sleep_ms=10")
+			return nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status":  status,
 			"bad":     bad,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/server"
@@ -43,9 +45,9 @@ SIGHUP makes it look for new access tokens at once, as it does each second.`
 
 // newServeCommand makes "noregret serve".
 func newServeCommand(a *app) *cobra.Command {
-	opt := serveOptions{listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text"}
-	opt.Data, opt.Retain, opt.MaxBody = "data", 90*24*time.Hour, 1<<20
-	cmd := &cobra.Command{
+	o := &serveOptions{listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text"}
+	o.Data, o.Retain, o.MaxBody = "data", 90*24*time.Hour, 1<<20
+	return newCommand(a, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the decision service",
 		Long:  serveLong,
@@ -54,70 +56,78 @@ func newServeCommand(a *app) *cobra.Command {
 
   # For others: with access tokens and TLS
   noregret serve --listen :8430 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem`,
-		Args: noArgs("serve"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), opt) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&opt.Data, "data", opt.Data, "directory of the log and the keys; made if it is not there")
-	f.StringVar(&opt.listen, "listen", opt.listen, "address, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&opt.Tokens, "tokens", "", "file of access tokens; read again when it changes")
-	f.StringVar(&opt.cert, "tls-cert", "", "certificate chain, PEM")
-	f.StringVar(&opt.key, "tls-key", "", "private key, PEM")
-	f.Float64Var(&opt.Rate, "rate", 0, "requests a second of a token or address, 0 for no limit")
-	f.IntVar(&opt.Burst, "burst", 0, "requests that may come at once, 0 for the rate")
-	f.Int64Var(&opt.MaxBody, "max-body", opt.MaxBody, "bytes of a request's body")
-	f.IntVar(&opt.MaxItems, "max-items", 10_000, "units or items of a request")
-	f.IntVar(&opt.MaxStreams, "max-streams", 1000, "long polls at once, and as many exports, and dashboards")
-	f.DurationVar(&opt.RequestTime, "request-time", 10*time.Second,
+		Args: noArgs,
+	}, o)
+}
+
+// AddFlags implements options.
+func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; made if it does not exist")
+	f.StringVar(&o.listen, "listen", o.listen, "address, HOST:PORT; port 0 takes a free one")
+	f.StringVar(&o.Tokens, "tokens", "", "file of access tokens; read again when it changes")
+	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM")
+	f.StringVar(&o.key, "tls-key", "", "private key, PEM")
+	f.Float64Var(&o.Rate, "rate", 0, "requests a second of a token or address, 0 for no limit")
+	f.IntVar(&o.Burst, "burst", 0, "requests that may come at once, 0 for the rate")
+	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "bytes of a request's body")
+	f.IntVar(&o.MaxItems, "max-items", 10_000, "units or items of a request")
+	f.IntVar(&o.MaxStreams, "max-streams", 1000, "long polls at once, and as many exports, and dashboards")
+	f.DurationVar(&o.RequestTime, "request-time", 10*time.Second,
 		"how long a request may take, long polls and streams apart")
-	f.DurationVar(&opt.Retain, "retain", opt.Retain,
+	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
-	f.Uint64Var(&opt.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
-	f.DurationVar(&opt.drain, "drain", opt.drain, "how long requests may take to finish at the end")
-	f.Var(newChoice(&opt.logLevel, "debug", "info", "warn", "error"), "log-level", "least level of what is logged")
-	f.Var(newChoice(&opt.logFormat, "text", "json"), "log-format", "form of the logs")
-	return cmd
+	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", 0, "events between snapshots, 0 for 100000")
+	f.DurationVar(&o.drain, "drain", o.drain, "how long requests may take to finish at the end")
+	f.Var(newChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "least level of what is logged")
+	f.Var(newChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
 }
 
-// noArgs refuses arguments.
-func noArgs(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return noregret.Errorf(noregret.Usage, "", "%s takes no arguments, got %q", name, args[0])
+// Validate implements options.
+func (o *serveOptions) Validate() error {
+	switch {
+	case o.drain < 0:
+		return outOfRange("--drain", o.drain, "a length of time")
+	case (o.cert == "") != (o.key == ""):
+		return noregret.Errorf(noregret.Usage, "--tls-cert", "TLS needs both --tls-cert and --tls-key")
 	}
-}
-
-func (a *app) serve(ctx context.Context, opt serveOptions) error {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(opt.logLevel)); err != nil {
+	if err := o.CheckListen(o.listen); err != nil {
 		return err
 	}
-	o := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler = slog.NewTextHandler(a.stderr, o)
-	if opt.logFormat == "json" {
-		handler = slog.NewJSONHandler(a.stderr, o)
+	return o.Config.Validate()
+}
+
+// logger makes the service's logger.
+func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return nil, err
 	}
-	opt.Logger = slog.New(handler)
-	if opt.drain < 0 {
-		return noregret.Errorf(noregret.Usage, "--drain", "%v is out of range, want a length of time", opt.drain)
+	h := &slog.HandlerOptions{Level: level}
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, h)), nil
 	}
-	certificate, scheme, err := opt.certificate()
+	return slog.New(slog.NewTextHandler(w, h)), nil
+}
+
+// Run implements options.
+func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
+	logger, err := o.logger(a.stderr)
 	if err != nil {
 		return err
 	}
-	if err := opt.CheckListen(opt.listen); err != nil { // before anything is made
+	o.Logger = logger
+	certificate, scheme, err := o.certificate()
+	if err != nil {
 		return err
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	s, err := server.New(opt.Config)
+	s, err := server.New(o.Config)
 	if err != nil {
 		return err
 	}
-	l, err := s.Listen(opt.listen)
+	l, err := s.Listen(o.listen)
 	if err != nil {
 		_ = s.Close()
 		return err
@@ -133,25 +143,22 @@ func (a *app) serve(ctx context.Context, opt serveOptions) error {
 		for {
 			select {
 			case <-hangups:
-				_ = s.ReloadTokens() // what came of it is in the log
-				opt.Logger.Info("SIGHUP: looked for new access tokens")
+				_ = s.ReloadTokens() // which logs what came of it
+				logger.Info("SIGHUP: looked for new access tokens")
 			case <-done:
 				return
 			}
 		}
 	}()
-	return s.Serve(ctx, l, certificate, opt.drain)
+	return s.Serve(ctx, l, certificate, o.drain)
 }
 
-// certificate reads what TLS needs.
-func (opt *serveOptions) certificate() (*tls.Certificate, string, error) {
-	if opt.cert == "" && opt.key == "" {
+// certificate reads the certificate for TLS, and returns the scheme of the address.
+func (o *serveOptions) certificate() (*tls.Certificate, string, error) {
+	if o.cert == "" && o.key == "" {
 		return nil, "http", nil
 	}
-	if opt.cert == "" || opt.key == "" {
-		return nil, "", noregret.Errorf(noregret.Usage, "--tls-cert", "TLS needs both --tls-cert and --tls-key")
-	}
-	c, err := tls.LoadX509KeyPair(opt.cert, opt.key)
+	c, err := tls.LoadX509KeyPair(o.cert, o.key)
 	if err != nil {
 		return nil, "", noregret.BadInputf("--tls-cert",
 			"the certificate and its key cannot be used: %w", err)

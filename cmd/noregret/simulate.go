@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/pasto/catalogue"
@@ -31,6 +31,8 @@ type simulateOptions struct {
 	threshold    float64
 	users, items int
 	points       int
+
+	flags *pflag.FlagSet
 }
 
 const simulateLong = `Play an algorithm that learns a mixture of strategic parameters under guardrails (PASTO) in a
@@ -50,9 +52,9 @@ Scenarios:
 Guardrails that no mixture can hold are reported, with the least violation there is.
 
 The scenarios ranking and hillstrom read --data DIR, and make data of the same shape from the
-seed where the files are missing; which it was is printed. Ranking also prints the table of
-solutions, hillstrom the replay of the randomized test: the learned mixture beside each single
-arm, valued on customers that were kept back, with 95 %% intervals.
+seed without it, or where the files are missing; which it was is printed. Ranking also prints the
+table of solutions, hillstrom the replay of the randomized test: the learned mixture beside each
+single arm, valued on customers that were kept back, with 95 %% intervals.
 
 With --hard the guardrails are limits in place of penalties, which default and default-floor can
 learn: the objective is then that without them, so that what breaks them, as what is served to
@@ -64,20 +66,14 @@ several algorithms it is a list of these.`
 
 // newSimulateCommand makes "noregret simulate".
 func newSimulateCommand(a *app) *cobra.Command {
-	o := simulateOptions{
-		algorithms: []string{"default"}, seed: 1, noise: math.NaN(), data: "../shared/data",
-		iterate: "deployed",
-	}
-	var scenarios, algorithms []string
+	o := &simulateOptions{algorithms: []string{"default"}, seed: 1, iterate: "deployed"}
+	var scenarios []string
 	docs := ""
 	for _, s := range scenario.Scenarios() {
 		scenarios = append(scenarios, s.Name)
 		docs += fmt.Sprintf("  %-9s  %s\n", s.Name, s.Doc)
 	}
-	for _, e := range catalogue.Algorithms() {
-		algorithms = append(algorithms, e.Name)
-	}
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:       "simulate SCENARIO",
 		Short:     "Learn a mixture of parameters under guardrails, in a world whose truth is known",
 		Long:      fmt.Sprintf(simulateLong, docs),
@@ -93,7 +89,7 @@ func newSimulateCommand(a *app) *cobra.Command {
   noregret simulate a --hard --threshold 3 --runs 10
 
   # On real ratings
-  noregret simulate ranking --data shared/data`,
+  noregret simulate ranking --data data`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("want one scenario of %s, or a .json file, got %d arguments",
@@ -101,49 +97,36 @@ func newSimulateCommand(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("noise") {
-				o.noise = math.NaN()
-			} else if !(o.noise >= 0 && o.noise <= scenario.MostNoise) {
-				return outOfRange("--noise", o.noise,
-					fmt.Sprintf("a finite standard deviation, at least 0 and at most %v", scenario.MostNoise))
-			}
-			if !cmd.Flags().Changed("threshold") {
-				o.threshold = math.NaN()
-			} else if o.threshold-o.threshold != 0 {
-				return outOfRange("--threshold", o.threshold, "a finite number")
-			}
-			for _, f := range []string{"runs", "rounds", "points", "users", "items"} {
-				// 0 is the default in package scenario
-				if v, _ := cmd.Flags().GetInt(f); cmd.Flags().Changed(f) && v == 0 {
-					return outOfRange("--"+f, v, "at least 1")
-				}
-			}
-			return a.simulate(cmd.Context(), o, args[0])
-		},
+	}, o)
+}
+
+// AddFlags implements options.
+func (o *simulateOptions) AddFlags(f *pflag.FlagSet) {
+	o.flags = f
+	var algorithms []string
+	for _, e := range catalogue.Algorithms() {
+		algorithms = append(algorithms, e.Name)
 	}
-	s := cmd.Flags()
-	s.StringSliceVar(&o.algorithms, "algorithm", o.algorithms, "algorithms: "+strings.Join(algorithms, ", "))
-	s.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds; the scenario's own by default")
-	s.IntVar(&o.runs, "runs", o.runs, "number of runs; the scenario's own by default")
-	s.Float64Var(&o.noise, "noise", 0, "standard deviation of a group's metric; the scenario's own by default")
-	s.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
-	s.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for Algorithm 1 and "+
+	f.StringSliceVar(&o.algorithms, "algorithm", o.algorithms, "algorithms: "+strings.Join(algorithms, ", "))
+	f.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds; the scenario's own by default")
+	f.IntVar(&o.runs, "runs", o.runs, "number of runs; the scenario's own by default")
+	f.Float64Var(&o.noise, "noise", 0, "standard deviation of a group's metric; the scenario's own by default")
+	f.Uint64Var(&o.seed, "seed", o.seed, "seed of everything random")
+	f.Float64Var(&o.start, "start", o.start, "share of the first arm in the starting mixture, for Algorithm 1 and "+
 		"s-scgd; 0 is uniform")
-	s.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate",
+	f.Var(newChoice(&o.iterate, "deployed", "serving"), "iterate",
 		"what is scored: the mixture to deploy, or the one that is served to learn")
-	s.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
-	s.BoolVar(&o.hard, "hard", o.hard, "make the guardrails hard limits")
-	s.Float64Var(&o.threshold, "threshold", 0, "threshold of every guardrail; the scenario's own by default")
-	s.IntVar(&o.users, "users", o.users, "users of made-up ratings, for the scenario ranking; with --items")
-	s.IntVar(&o.items, "items", o.items, "items of made-up ratings")
-	s.IntVar(&o.points, "points", o.points, "rounds to report in each power of ten; 1, 2, 5, 10, ... by default")
-	s.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
-	s.StringVar(&o.data, "data", o.data, "directory of the real data sets")
-	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
+	f.IntVar(&o.workers, "workers", o.workers, "runs at a time, 0 for all cores; the result is the same for any number")
+	f.BoolVar(&o.hard, "hard", o.hard, "make the guardrails hard limits")
+	f.Float64Var(&o.threshold, "threshold", 0, "threshold of every guardrail; the scenario's own by default")
+	f.IntVar(&o.users, "users", o.users, "users of made-up ratings, for the scenario ranking; with --items")
+	f.IntVar(&o.items, "items", o.items, "items of made-up ratings")
+	f.IntVar(&o.points, "points", o.points, "rounds to report in each power of ten; 1, 2, 5, 10, ... by default")
+	f.IntSliceVar(&o.at, "at", o.at, "rounds to report, ascending; 1, 2, 5, 10, ... by default")
+	f.StringVar(&o.data, "data", o.data, "directory of the real data sets; without it they are made up")
+	f.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
 		"once")
-	s.BoolVar(&o.json, "json", o.json, "print JSON")
-	return cmd
+	f.BoolVar(&o.json, "json", o.json, "print JSON")
 }
 
 // simulation is what --json prints for one algorithm.
@@ -153,10 +136,10 @@ type simulation struct {
 	Replay *scenario.ReplayResult `json:"replay,omitempty"`
 }
 
-// check refuses names of algorithms that there are not.
-func (o *simulateOptions) check() error {
+// Validate implements options.
+func (o *simulateOptions) Validate() error {
 	if len(o.algorithms) == 0 {
-		return noregret.Errorf(noregret.Usage, "--algorithm", "want at least one")
+		return noregret.Errorf(noregret.Usage, "--algorithm", "at least one is required")
 	}
 	for i, algorithm := range o.algorithms {
 		if slices.Contains(o.algorithms[:i], algorithm) {
@@ -167,10 +150,54 @@ func (o *simulateOptions) check() error {
 				algorithm)
 		}
 	}
-	if o.points > 0 && o.at != nil {
+	switch {
+	case o.points > 0 && o.at != nil:
 		return noregret.Errorf(noregret.Usage, "--points", "%d beside --at: want one of them", o.points)
+	case !(o.noise >= 0 && o.noise <= scenario.MostNoise):
+		return outOfRange("--noise", o.noise,
+			fmt.Sprintf("a finite standard deviation, at least 0 and at most %v", scenario.MostNoise))
+	case o.threshold-o.threshold != 0:
+		return outOfRange("--threshold", o.threshold, "a finite number")
 	}
-	return nil
+	for _, name := range []string{"runs", "rounds", "points", "users", "items"} {
+		// 0 is the default in package scenario
+		if v, _ := o.flags.GetInt(name); o.flags.Changed(name) && v == 0 {
+			return outOfRange("--"+name, v, "at least 1")
+		}
+	}
+	return checkPlots(o.plots, nil)
+}
+
+// scenario returns the options of a scenario.
+func (o *simulateOptions) scenario(name string) scenario.Options {
+	out := scenario.Options{
+		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at,
+		Start: o.start, Iterate: o.iterate, Data: o.data,
+		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
+	}
+	if o.flags.Changed("threshold") {
+		out.Threshold = &o.threshold
+	}
+	if o.flags.Changed("noise") {
+		out.Noise = &o.noise
+	}
+	return out
+}
+
+// simulateScenario runs an algorithm in a scenario, with the table or the replay that the scenario
+// has of its own.
+func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, err error) {
+	switch opt.Scenario {
+	case "ranking":
+		s.Result, s.Table, err = scenario.Ranking(ctx, opt)
+		return s, err
+	case "hillstrom":
+		if s.Replay, err = scenario.ReplayEmails(ctx, opt); err != nil {
+			return s, err
+		}
+	}
+	s.Result, err = scenario.Run(ctx, opt)
+	return s, err
 }
 
 // flagged names the flag in an error of package scenario about an option.
@@ -186,28 +213,14 @@ func flagged(err error) error {
 	return noregret.Errorf(noregret.Usage, "--"+flag, "%s", e.Message)
 }
 
-func (a *app) simulate(ctx context.Context, o simulateOptions, name string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	if err := checkPlots(o.plots, nil); err != nil {
-		return err
-	}
+// Run implements options.
+func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error {
+	name := args[0]
 	p, err := a.progressOf("runs")
 	if err != nil {
 		return err
 	}
-	opt := scenario.Options{
-		Scenario: name, Runs: o.runs, Rounds: o.rounds, Seed: o.seed, Workers: o.workers, Checkpoints: o.at,
-		Start: o.start, Iterate: o.iterate, Data: o.data,
-		Hard: o.hard, Users: o.users, Items: o.items, PerDecade: o.points,
-	}
-	if !math.IsNaN(o.threshold) {
-		opt.Threshold = &o.threshold
-	}
-	if !math.IsNaN(o.noise) {
-		opt.Noise = &o.noise
-	}
+	opt := o.scenario(name)
 	started, last := false, 0
 	var all []simulation
 	for _, algorithm := range o.algorithms {
@@ -223,19 +236,8 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, name string) erro
 				last += total
 			}
 		}
-		s := simulation{}
-		switch name {
-		case "ranking":
-			s.Result, s.Table, err = scenario.Ranking(ctx, opt)
-		case "hillstrom":
-			if s.Replay, err = scenario.ReplayEmails(ctx, opt); err != nil {
-				break
-			}
-			fallthrough
-		default:
-			s.Result, err = scenario.Run(ctx, opt)
-		}
-		if err != nil {
+		var s simulation
+		if s, err = simulateScenario(ctx, opt); err != nil {
 			err = flagged(err)
 			break
 		}

@@ -21,7 +21,7 @@ func (a *app) writeSimulations(all []simulation) error {
 			orNone(s.Result, float64(s.BestSingle), s.Single.Runs[last]),
 			orNone(s.Result, float64(s.Optimum), s.Best.Runs[last]))
 		a.writeMarks(s.Result)
-		g := grid{}
+		g := table{}
 		g.add("round", "objective", "q25", "q75", "gain", "median", "served", "violation", "broken", "to optimum")
 		objective, violation := inUnitsOf(s.Objective.Q25, s.Objective.Q75, s.Single.Mean, s.Best.Mean),
 			inUnitsOf(s.Violation.Mean)
@@ -121,7 +121,7 @@ func (a *app) writeRanking(t *scenario.Table2) error {
 	}
 	fmt.Fprintf(a.stdout, "mixture over single best, in percent of recall: exact %+.2f [%.2f, %.2f], learned %s\n\n",
 		t.Gain.Estimate, t.Gain.Low, t.Gain.High, learned)
-	g := grid{}
+	g := table{}
 	g.add("solution", "recall", "genre recall", "holds", "arms", "to optimum")
 	for _, r := range t.Rows {
 		g.add(r.Name, number(r.Recall).String(), number(r.Genre).String(), yes(r.Holds), strconv.Itoa(len(r.Arms)),
@@ -140,7 +140,7 @@ func (a *app) writeReplay(r *scenario.ReplayResult) error {
 		r.Data, r.Accepted, r.Logged, count(r.Rounds, "round", "rounds"), r.HeldOut)
 	fmt.Fprintf(a.stdout, "guardrails, fixed on the logged customers: %s at least %s, %s at most %s\n\n",
 		r.Metrics[1], number(r.Thresholds[1]), r.Metrics[3], short(r.Thresholds[3]))
-	g := grid{left: map[int]bool{1: true}}
+	g := table{left: map[int]bool{1: true}}
 	head := append([]string{"policy", strings.Join(r.Arms, " / ")}, r.Metrics...)
 	g.add(append(head, "objective", "lead of the learned", "holds")...)
 	for _, p := range r.Policies {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 )
 
@@ -101,6 +102,9 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if err != nil {
 		return err
 	}
+	if opt.Measure, err = measure.Parse(t.fit.measure); err != nil {
+		return err
+	}
 	if t.valid == stdName && slices.Contains(inputs, stdName) {
 		return noregret.Errorf(noregret.Usage, "--valid", "standard input is among DATA already: it can be read once")
 	}
@@ -117,7 +121,7 @@ func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
 	if t.saveEvery != 0 {
 		return noregret.Errorf(noregret.Usage, "--save-every", "it needs --stream")
 	}
-	if err := classify.CheckOptions(opt); err != nil {
+	if err := opt.Validate(); err != nil {
 		return err
 	}
 	return t.runPasses(cmd.Context(), a, inputs, opt)
@@ -210,7 +214,7 @@ type trainReport struct {
 func trainSummary(m *classify.Model, path string) trainReport {
 	chosen := m.Training.History[m.Training.Chosen]
 	return trainReport{
-		Algorithm: m.Algorithm, Measure: m.Measure, Value: pointed(chosen.Holdout), Candidate: chosen.Candidate,
+		Algorithm: m.Algorithm, Measure: m.Measure, Value: numberOf(chosen.Holdout), Candidate: chosen.Candidate,
 		Threshold: m.Threshold, Intercept: m.Intercept, Features: m.Dim(), NonzeroWeights: len(m.Weights.Index),
 		Rows: m.Data.Rows, Positives: positivesOf(m), PositiveLabel: m.Labels.Positive, Train: m.Data.Train,
 		Holdout: m.Data.Holdout, Passes: m.Training.Passes, Folds: m.Training.Folds, Digest: m.Data.Digest, Model: path,
@@ -229,7 +233,7 @@ func positivesOf(m *classify.Model) int64 {
 
 // printModel prints the short table of a model.
 func printModel(w io.Writer, m *classify.Model, path string) error {
-	return facts(w,
+	return keyValues(w,
 		"model", path,
 		"data", dataLine(m),
 		"trained on", trainedLine(m),

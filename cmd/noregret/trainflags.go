@@ -1,36 +1,67 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/progress"
 	"github.com/noregret/noregret/loss"
 )
 
-// trainFlags are the flags that say how a classifier is trained.
+// registerSettings adds the flags of the settings with the given names, or of all settings, which
+// change opt. A new setting in package classify is a flag of train without a change here.
+func registerSettings(cmd *cobra.Command, opt *classify.Options, names ...string) {
+	s := cmd.Flags()
+	for _, x := range classify.Settings() {
+		if len(names) > 0 && !slices.Contains(names, x.Name) {
+			continue
+		}
+		switch p := x.Value(opt).(type) {
+		case *int:
+			s.IntVar(p, x.Name, *p, x.Doc)
+		case *uint64:
+			s.Uint64Var(p, x.Name, *p, x.Doc)
+		case *float64:
+			s.Float64Var(p, x.Name, *p, x.Doc)
+		case *bool:
+			s.BoolVar(p, x.Name, *p, x.Doc)
+		case classify.FlagValue:
+			s.Var(p, x.Name, x.Doc)
+		default:
+			panic(fmt.Sprintf("setting %s is a %T", x.Name, p)) // a mistake in this program
+		}
+	}
+}
+
+// checkSettings refuses a setting out of its range before the data are read; the error names the
+// flag.
+func checkSettings(cmd *cobra.Command, opt *classify.Options) error {
+	for _, x := range classify.Settings() {
+		if cmd.Flags().Lookup(x.Name) == nil {
+			continue
+		}
+		if v, ok := x.InRange(opt); !ok {
+			return outOfRange("--"+x.Name, v, x.Want)
+		}
+	}
+	return nil
+}
+
+// trainFlags are the flags of training that are not settings of package classify.
 type trainFlags struct {
-	measure, algorithm, reward, threshold, steps string
-	passes                                       int
-	seed                                         uint64
-	holdout                                      float64
-	folds                                        int
-	stepScale, dualScale                         float64
-	radius, lambda, prior                        float64
-	tuneSteps, noIntercept, unscaled             bool
-	allowDegenerate, allEpochs                   bool
-	levelPositives                               int
+	measure, algorithm, reward string
+	opt                        classify.Options
 }
 
 func newTrainFlags() *trainFlags {
-	return &trainFlags{
-		algorithm: "auto", reward: "hinge", threshold: "default", steps: "default", seed: 1,
-		stepScale: 1, dualScale: 1,
-	}
+	return &trainFlags{algorithm: "auto", reward: "hinge", opt: classify.Options{Seed: 1}.EnsureDefaults()}
 }
 
 // register adds the flags to a command that trains for one measure.
@@ -39,85 +70,33 @@ func (f *trainFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm,
 		`algorithm (see "noregret algorithms"); auto is spade for concave measures, else stamp`)
-	s.IntVar(&f.passes, "passes", f.passes, "passes over the data; 0 is by the number of rows: 100 for a small set, "+
-		"1 for a very large one")
-	s.Uint64Var(&f.seed, "seed", f.seed, "seed of the order of the examples and of the held-out part")
-	s.Float64Var(&f.holdout, "holdout", f.holdout,
-		"share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)")
-	s.IntVar(&f.folds, "folds", f.folds, "choose by cross-fitting with this many folds, their mean is the model; 1 "+
-		"is one held-out part (default 5 for stamp with few positives)")
-	s.Var(newChoice(&f.threshold, "default", "zero", "tuned"), "threshold", "rule for the threshold")
-	s.Var(newChoice(&f.steps, "default", "sqrt", "adaptive"), "steps",
-		"how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt")
-	s.IntVar(&f.levelPositives, "level-positives", f.levelPositives,
-		"stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it")
-	s.Float64Var(&f.stepScale, "step-scale", f.stepScale, "factor of the step size")
-	s.Float64Var(&f.dualScale, "dual-scale", f.dualScale, "spade: factor of the dual step size")
-	s.BoolVar(&f.tuneSteps, "tune-steps", f.tuneSteps,
-		"try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)")
 	s.StringVar(&f.reward, "reward", f.reward, "training reward: "+strings.Join(loss.RewardNames(), ", "))
-	s.Float64Var(&f.radius, "radius", f.radius, "radius of the ball for the weights, 0 for none")
-	s.Float64Var(&f.lambda, "lambda", f.lambda, "strength of L2 regularisation")
-	s.BoolVar(&f.noIntercept, "no-intercept", f.noIntercept, "leave the intercept out")
-	s.BoolVar(&f.unscaled, "unscaled", f.unscaled, "do not standardise the features")
-	s.Float64Var(&f.prior, "prior-positives", f.prior,
-		"share of positives in the population when the data are a subsample")
-	s.BoolVar(&f.allEpochs, "all-epochs", f.allEpochs,
-		"stamp: choose among all epochs, not the later ones only, when the threshold is tuned")
-	s.BoolVar(&f.allowDegenerate, "allow-degenerate", f.allowDegenerate,
-		"allow measures that a constant prediction maximizes")
+	registerSettings(cmd, &f.opt)
 }
 
-// options turns the flags into options of classify. Values are checked here, so that the error
-// names the flag and comes before the data are read.
-func (f *trainFlags) options(cmd *cobra.Command) (classify.Options, error) {
-	var o classify.Options
-	for _, n := range []struct {
-		flag string
-		v    float64
-		ok   bool
-		want string
-	}{
-		{"--passes", float64(f.passes), f.passes >= 0, "at least 0"},
-		{"--holdout", f.holdout, f.holdout >= 0 && f.holdout < 1, "a share in [0, 1)"},
-		{"--folds", float64(f.folds), f.folds >= 0, "at least 1"},
-		{"--level-positives", float64(f.levelPositives), f.levelPositives >= -1, "at least -1"},
-		{"--step-scale", f.stepScale, f.stepScale > 0, "a finite number above 0"},
-		{"--dual-scale", f.dualScale, f.dualScale > 0, "a finite number above 0"},
-		{"--radius", f.radius, f.radius >= 0, "a finite number at least 0"},
-		{"--lambda", f.lambda, f.lambda >= 0, "a finite number at least 0"},
-		{"--prior-positives", f.prior, f.prior >= 0 && f.prior < 1, "a share in [0, 1)"},
-	} {
-		if !n.ok || math.IsInf(n.v, 0) {
-			return o, outOfRange(n.flag, n.v, n.want)
-		}
-	}
-	m, err := measure.Parse(f.measure)
-	if err != nil {
+// options returns the options that the flags ask for, without the measure. The values are in range.
+func (f *trainFlags) options(cmd *cobra.Command) (o classify.Options, err error) {
+	if err := checkSettings(cmd, &f.opt); err != nil {
 		return o, err
 	}
-	reward, err := loss.ParseReward(f.reward)
-	if err != nil {
+	o = f.opt
+	if o.Config.Reward, err = loss.ParseReward(f.reward); err != nil {
 		return o, err
 	}
-	rule, err := classify.ParseThresholdRule(f.threshold)
-	if err != nil {
-		return o, err
+	o.Algorithm = f.algorithm
+	o.NoHoldout = o.Holdout == 0 && cmd.Flags().Changed("holdout")
+	return o, nil
+}
+
+// withFlag makes the place of a usage error the name of the flag.
+func withFlag(err error) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Code != noregret.Usage || e.Place != "algorithm" && e.Place != "positive" {
+		return err
 	}
-	steps, err := classify.ParseSteps(f.steps)
-	if err != nil {
-		return o, err
-	}
-	return classify.Options{
-		Algorithm: f.algorithm, Measure: m, Passes: f.passes, Seed: f.seed, Holdout: f.holdout, Folds: f.folds,
-		NoHoldout: f.holdout == 0 && cmd.Flags().Changed("holdout"), Threshold: rule, TuneSteps: f.tuneSteps,
-		Config: classify.Config{
-			Reward: reward, Steps: steps, StepScale: f.stepScale, Radius: f.radius, Lambda: f.lambda,
-			NoIntercept: f.noIntercept,
-		},
-		DualScale: f.dualScale, Unscaled: f.unscaled, PriorPositives: f.prior, AllowDegenerate: f.allowDegenerate,
-		AllEpochs: f.allEpochs, LevelPositives: f.levelPositives,
-	}, nil
+	flag := *e
+	flag.Place = "--" + e.Place
+	return &flag
 }
 
 // fitProgress returns a callback for [classify.Options.Progress].

@@ -1,31 +1,44 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// versionOptions are those of "noregret version", which has no flags.
+type versionOptions struct{}
 
 // newVersionCommand makes "noregret version".
 func newVersionCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "version",
 		Short: "Show which noregret this is",
 		Long: `Show the version of noregret, the revision it was built from when the build recorded it,
 the version of Go and the platform.`,
 		Example: "  noregret version",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				info = &debug.BuildInfo{}
-			}
-			return writeVersion(a.stdout, info)
-		},
+		Args:    noArgs,
+	}, versionOptions{})
+}
+
+// AddFlags implements options.
+func (versionOptions) AddFlags(*pflag.FlagSet) {}
+
+// Validate implements options.
+func (versionOptions) Validate() error { return nil }
+
+// Run implements options.
+func (versionOptions) Run(_ context.Context, a *app, _ []string) error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
+	return writeVersion(a.stdout, info)
 }
 
 // writeVersion prints one line: noregret VERSION [REVISION] GO OS/ARCH.

@@ -2,15 +2,14 @@ package synth
 
 import "math"
 
-// Fraud looks like a table of card payments as it leaves a database: twelve raw columns,
-// amounts of money, counts, flags, seconds and a rate, whose typical sizes run from
-// 1e-6 to 1e6 and which nobody has scaled; 2.5 % of the rows are fraud.
+// Fraud resembles a table of card payments exported from a database: twelve raw columns (amounts of
+// money, counts, flags, seconds and a rate) whose typical sizes range from 1e-6 to 1e6 and which
+// are not scaled; 2.5 % of the rows are fraud.
 //
-// The classes overlap so much that few rows are more likely fraud than not. A
-// logistic regression, however well it is fitted, therefore calls almost nothing
-// fraud at its natural threshold, and its F1 is poor; the same scores with a
-// threshold made for F1 do far better. That gap is what the data set is for.
-// It is made up: nothing in it was measured on real payments.
+// The classes overlap so much that few rows are more likely fraud than not. Even a well fitted
+// logistic regression therefore predicts almost no fraud at its natural threshold, and its F1 is
+// poor; the same scores with a threshold tuned for F1 do far better. The data set exists to show
+// this gap. It is invented: no number in it was measured on real payments.
 var Fraud = Spec{
 	Name:    "fraud",
 	Summary: "12 raw unscaled columns of a payments table (money, counts, seconds); 2.5 % positives",

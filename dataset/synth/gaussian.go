@@ -13,7 +13,7 @@ var G1 = Spec{
 }
 
 // G3 is the misspecified Gaussian problem: positives have x0 = 1.5 + 3·g0,
-// x1 = 1 + 0.5·g1 and x2 = 0.5 + g2, all the rest is standard normal; 5 % positives.
+// x1 = 1 + 0.5·g1 and x2 = 0.5 + g2; everything else is standard normal; 5 % positives.
 var G3 = Spec{
 	Name:         "g3",
 	Summary:      "10 normal features, classes differ in variance; a linear model is wrong; 5 % positives",

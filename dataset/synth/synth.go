@@ -1,8 +1,8 @@
-// Package synth makes synthetic data sets from a seed: the ones that the tests
-// and the literature use, and one that looks like the tables people have.
+// Package synth generates synthetic data sets from a seed: those of the tests and the literature,
+// and one that resembles the tables of practice.
 //
-// A data set is a [Spec]: a name, its columns, the share of positives and the law of the
-// features given the label. A [Generator] draws from it without end:
+// A data set is a [Spec]: a name, its columns, the share of positives and the distribution of the
+// features given the label. A [Generator] draws any number of examples from it:
 //
 //	g, err := synth.New(synth.G1, 1001)
 //	...
@@ -18,11 +18,11 @@
 //     distance 2), 5 % positives. A linear classifier is the right model: the best
 //     G-mean, Q-mean, H-mean and minimum of the two rates are all 0.8413.
 //   - g3: ten features, positives differ in mean and variance in the first three, 5 %
-//     positives. A linear classifier is the wrong model, logistic regression pays for it.
+//     positives. A linear classifier is the wrong model, which costs logistic regression most.
 //   - g4: as g3 with 0.6 % positives.
 //   - fraud: twelve raw columns of a payments table, none of them scaled, 2.5 % positives.
 //
-// g1, g3 and g4 have no constant feature: the bias is the learner's.
+// g1, g3 and g4 have no constant feature: learners have their own bias.
 //
 // # Determinism
 //
@@ -46,19 +46,19 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// Spec says what a data set looks like. Those of this package are variables and
-// found by name through [ByName]; a program may define its own.
+// Spec describes a data set. Those of this package are variables, which [ByName] finds by name; a
+// program may define its own.
 type Spec struct {
-	// Name is how the data set is called, in lower case.
+	// Name is the name of the data set, in lower case.
 	Name string
 	// Summary is one line for people.
 	Summary string
-	// Columns are the names of the features, in order, all different and not empty.
+	// Columns are the names of the features in order, unique and not empty.
 	Columns []string
 	// PositiveRate is the probability of a positive example, in [0, 1].
 	PositiveRate float64
-	// Features fills x, which has one element per column, for an example of the
-	// given label. All randomness comes from g; nothing else may be kept between calls.
+	// Features fills x, which has one element per column, for an example with the given label. All
+	// randomness must come from g, and no state may be kept between calls.
 	Features func(g *Generator, positive bool, x []float64)
 }
 
@@ -72,8 +72,8 @@ type Generator struct {
 }
 
 // New returns the generator of the data set for a seed; every seed is allowed. It returns a
-// [noregret.Usage] error when the spec is not whole: no columns, a name missing or
-// twice, a rate that is NaN or outside [0, 1], no Features.
+// [noregret.Usage] error if the spec is incomplete: no columns, an empty or duplicate name, a rate
+// that is NaN or outside [0, 1], no Features.
 func New(spec Spec, seed uint64) (*Generator, error) {
 	place := "synth"
 	if spec.Name != "" {
@@ -85,31 +85,31 @@ func New(spec Spec, seed uint64) (*Generator, error) {
 	for i, c := range spec.Columns {
 		if c == "" || slices.Contains(spec.Columns[:i], c) {
 			return nil, noregret.Errorf(noregret.Usage, place,
-				"column %d has the name %q, want names that are not empty and all different", i+1, c)
+				"column %d has the name %q: names must be unique and not empty", i+1, c)
 		}
 	}
 	if !(spec.PositiveRate >= 0 && spec.PositiveRate <= 1) {
 		return nil, noregret.Errorf(noregret.Usage, place,
-			"the rate of positives is %v, want a number in [0, 1]", spec.PositiveRate)
+			"the rate of positives is %v: it must lie in [0, 1]", spec.PositiveRate)
 	}
 	if spec.Features == nil {
-		return nil, noregret.Errorf(noregret.Usage, place, "the data set has no law of its features")
+		return nil, noregret.Errorf(noregret.Usage, place, "the data set has no function Features")
 	}
 	spec.Columns = slices.Clone(spec.Columns)
 	return &Generator{spec: spec, src: random.SplitMix64(seed)}, nil
 }
 
-// Dim is the number of features.
+// Dim returns the number of features.
 func (g *Generator) Dim() int { return len(g.spec.Columns) }
 
 // Columns returns the names of the features. The slice is a copy.
 func (g *Generator) Columns() []string { return slices.Clone(g.spec.Columns) }
 
-// Next draws the next example: its label, returned, and its features, which overwrite x. It
-// panics when x does not have length [Generator.Dim].
+// Next draws the next example. It returns the label and overwrites x with the features. It panics
+// if x does not have the length [Generator.Dim].
 func (g *Generator) Next(x []float64) (positive bool) {
 	if len(x) != len(g.spec.Columns) {
-		panic("synth: Next wants a slice of length Dim")
+		panic("synth: the slice of Next must have the length Dim")
 	}
 	positive = g.Uniform() < g.spec.PositiveRate
 	g.spec.Features(g, positive, x)
@@ -119,8 +119,8 @@ func (g *Generator) Next(x []float64) (positive bool) {
 // Uniform draws a number uniform in [0, 1) with 53 random bits.
 func (g *Generator) Uniform() float64 { return g.src.Float64() }
 
-// Normal draws a standard normal number by Box and Muller: from two uniforms come two
-// normals, the second of which is kept for the next call, also across examples.
+// Normal draws a standard normal number by the method of Box and Muller, which makes two normals of
+// two uniforms. The second is kept for the next call, even if that is for another example.
 func (g *Generator) Normal() float64 {
 	if g.hasSpare {
 		g.hasSpare = false
@@ -134,14 +134,14 @@ func (g *Generator) Normal() float64 {
 	return float64(r * cos)
 }
 
-// LogNormal draws e^(mu + sigma·Z) for a standard normal Z: median e^mu. The
-// exponent is kept within ±700.
+// LogNormal draws e^(mu + sigma·Z) for a standard normal Z; its median is e^mu. The exponent is
+// clamped to ±700.
 func (g *Generator) LogNormal(mu, sigma float64) float64 {
 	return portable.Exp(max(-700, min(700, mu+float64(sigma*g.Normal()))))
 }
 
-// Poisson draws a count of the given mean, which must be in [0, 500]; it panics
-// otherwise. It takes mean+1 uniforms on average.
+// Poisson draws a Poisson count with the given mean, which must lie in [0, 500]; it panics
+// otherwise. It uses mean+1 uniforms on average.
 func (g *Generator) Poisson(mean float64) float64 {
 	if !(mean >= 0 && mean <= 500) {
 		panic("synth: the mean of Poisson is outside [0, 500]")
@@ -156,7 +156,7 @@ func (g *Generator) Poisson(mean float64) float64 {
 // specs lists the data sets in the order in which help shows them.
 func specs() []Spec { return []Spec{G1, G3, G4, Fraud} }
 
-// Names returns the names that [ByName] knows, in the order of the documentation.
+// Names returns the names that [ByName] accepts, in the order of the documentation.
 func Names() []string {
 	var names []string
 	for _, s := range specs() {
@@ -165,8 +165,8 @@ func Names() []string {
 	return names
 }
 
-// ByName returns the data set of that name, or a [noregret.Usage] error that lists
-// the names there are.
+// ByName returns the data set with the given name, or a [noregret.Usage] error that lists the
+// names.
 func ByName(name string) (Spec, error) {
 	for _, s := range specs() {
 		if s.Name == name {
@@ -174,5 +174,5 @@ func ByName(name string) (Spec, error) {
 		}
 	}
 	return Spec{}, noregret.Errorf(noregret.Usage, "",
-		"data set %q is unknown, want one of %s", name, strings.Join(Names(), ", "))
+		"unknown data set %q; the data sets are %s", name, strings.Join(Names(), ", "))
 }

@@ -144,7 +144,7 @@ func TestByName(t *testing.T) {
 	}
 	_, err := ByName("g2")
 	if err == nil || noregret.CodeOf(err) != noregret.Usage ||
-		err.Error() != `data set "g2" is unknown, want one of g1, g3, g4, fraud` {
+		err.Error() != `unknown data set "g2"; the data sets are g1, g3, g4, fraud` {
 		t.Errorf("ByName(g2): %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestNewRefuses(t *testing.T) {
 		{with(func(s *Spec) { s.PositiveRate = math.NaN() }), "rate of positives is NaN"},
 		{with(func(s *Spec) { s.PositiveRate = -0.1 }), "rate of positives is -0.1"},
 		{with(func(s *Spec) { s.PositiveRate = 1.1 }), "rate of positives is 1.1"},
-		{with(func(s *Spec) { s.Features = nil }), "no law"},
+		{with(func(s *Spec) { s.Features = nil }), "no function Features"},
 	} {
 		_, err := New(tc.spec, 1)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || noregret.CodeOf(err) != noregret.Usage {

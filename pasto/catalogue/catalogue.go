@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
@@ -33,7 +34,7 @@ func Algorithms() []Entry {
 			return ascent.New(f, arms, o)
 		}
 	}
-	singleArm := func(rule single.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+	singleArm := func(rule bandit.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 			if err := noStart(start); err != nil {
 				return nil, err
@@ -129,15 +130,15 @@ func Algorithms() []Entry {
 		},
 		{
 			Name: "successive-elimination", Doc: "the best single arm by successive elimination",
-			New: singleArm(single.Eliminate),
+			New: singleArm(bandit.Elimination),
 		},
 		{
 			Name: "ucb", Doc: "the best single arm by upper confidence bounds on the penalised score",
-			New: singleArm(single.UCB),
+			New: singleArm(bandit.UCB),
 		},
 		{
 			Name: "thompson", Doc: "the best single arm by Thompson sampling on the penalised score",
-			New: singleArm(single.Thompson),
+			New: singleArm(bandit.Thompson),
 		},
 	}
 }

@@ -187,7 +187,7 @@ func (s *state) fits(n, m int) bool {
 }
 
 // mostRounds is more than any learner lives to see.
-const mostRounds = 1 << 53
+const mostRounds = min(1<<53, math.MaxInt)
 
 // nonNegative reports whether v has n finite numbers of at least 0.
 func nonNegative(v []float64, n int) bool {

@@ -34,12 +34,12 @@ func CheckFeasible(g *pasto.Goals, means *pasto.Table) error {
 	if err := means.CheckFor(g); err != nil {
 		return err
 	}
-	lp := newProgram(g, means, func(*pasto.Metric) bool { return true })
-	feasible, err := lp.least()
+	rows := newGuardrails(g, means, func(*pasto.Metric) bool { return true })
+	feasible, err := rows.feasible()
 	if err != nil || feasible {
 		return err
 	}
-	return noregret.BadInputf("guardrails", "%w", lp.infeasible(g))
+	return noregret.BadInputf("guardrails", "%w", rows.least(g, means))
 }
 
 // Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
@@ -72,30 +72,21 @@ func (e *Infeasible) Error() string {
 func LeastViolation(g *pasto.Goals, means *pasto.Table, take func(*pasto.Metric) bool) (least *Infeasible,
 	prices []float64, err error,
 ) {
-	lp := newProgram(g, means, take)
-	feasible, err := lp.least()
+	rows := newGuardrails(g, means, take)
+	feasible, err := rows.feasible()
 	if err != nil || feasible {
 		return nil, nil, err
 	}
 	prices = make([]float64, g.Dim())
-	lp.firstPrices(prices)
-	return lp.infeasible(g), prices, nil
+	rows.lp.ViolationPrices(rows.prices)
+	for j, i := range rows.metrics {
+		prices[i] = rows.prices[j]
+	}
+	return rows.least(g, means), prices, nil
 }
 
-func (lp *program) infeasible(g *pasto.Goals) *Infeasible {
-	e := &Infeasible{Mixture: lp.mixture()}
-	theta := make([]float64, lp.means.Metrics())
-	lp.means.Mean(theta, e.Mixture)
-	for _, i := range lp.rows {
-		m := &g.Metrics()[i]
-		if v := m.Violation(theta[i]); v > 0 {
-			e.Violation += v
-			e.Metrics = append(e.Metrics, m.Name)
-			e.By = append(e.By, v)
-		}
-	}
-	return e
-}
+// isHard reports whether a metric is a hard guardrail.
+func isHard(m *pasto.Metric) bool { return m.Hard }
 
 // reward is an objective without its hard guardrails.
 type reward struct{ *pasto.Goals }
@@ -109,7 +100,7 @@ func maximizeHard(g *pasto.Goals, means *pasto.Table, tol float64, iterations in
 	if feasible, err := w.Maximize(g, means, tol, iterations); err != nil {
 		return nil, err
 	} else if !feasible {
-		return nil, noregret.BadInputf("guardrails", "%w", w.lp.infeasible(g))
+		return nil, noregret.BadInputf("guardrails", "%w", w.rows.least(g, means))
 	}
 	return &w.Best, nil
 }
@@ -117,7 +108,7 @@ func maximizeHard(g *pasto.Goals, means *pasto.Table, tol float64, iterations in
 // HardSolver is the workspace of simplicial decomposition: a second run on as many arms and
 // metrics allocates nothing.
 type HardSolver struct {
-	lp               program
+	rows             guardrails
 	solver           *Solver
 	atoms            pasto.Table
 	theta, d, prices []float64
@@ -134,14 +125,14 @@ type HardSolver struct {
 func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
 	err error,
 ) {
-	w.lp.fresh(means.Metrics())
+	w.rows.init(g, isHard)
 	for relaxed := false; ; {
 		if feasible, err = w.inside(g, means, tol, iterations); err != nil || !feasible {
 			return feasible, err
 		}
-		again, err := w.lp.refine(w.Best.Mixture, true)
+		again, err := w.rows.lp.Refine(w.Best.Mixture, true)
 		if err != nil {
-			return false, err
+			return false, ill(err)
 		}
 		if again {
 			continue
@@ -149,14 +140,15 @@ func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, i
 		if relaxed || !w.broken(g, means) {
 			return true, nil
 		}
-		relaxed, w.lp.relaxed = true, true // it is for rounding: the other slacks may make room
+		relaxed = true
+		w.rows.lp.Relax() // rounding is left: the slack of the other rows may make up for it
 	}
 }
 
 // LeastViolation is the mixture of least total violation, after [HardSolver.Maximize] has reported
 // that no mixture holds the guardrails. It is valid until the next call of a method.
 func (w *HardSolver) LeastViolation() []float64 {
-	w.kept = w.lp.mixtureTo(w.kept)
+	w.kept = w.rows.lp.Solution(w.kept)
 	return w.kept
 }
 
@@ -188,13 +180,13 @@ func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, ite
 	w.tight = check.Zeros(w.tight, means.Metrics())
 	for push := 2.0; w.broken(g, means) && push < 1e7; push *= 100 {
 		most := 0.0
-		for j, i := range w.lp.rows {
-			w.tight[i] = max(w.Best.Violations[i]-w.lp.room[j], 0)
-			most = max(most, w.tight[i]/w.lp.scale[j])
+		for j, i := range w.rows.metrics {
+			w.tight[i] = max(w.Best.Violations[i]-w.rows.lp.Margin(j), 0)
+			most = max(most, w.tight[i]/w.rows.lp.Scale(j))
 		}
-		for j, i := range w.lp.rows {
-			if w.lp.room[j] > 0 { // all of it may be used up: the next rounding may be to the other side
-				w.tight[i] = float64(most * w.lp.scale[j])
+		for j, i := range w.rows.metrics {
+			if w.rows.lp.Margin(j) > 0 { // all of it may be used up: the next rounding may be to the other side
+				w.tight[i] = float64(most * w.rows.lp.Scale(j))
 			}
 			w.tight[i] = float64(push * w.tight[i])
 		}
@@ -239,11 +231,11 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 	iterations int) (feasible bool,
 	err error,
 ) {
-	m, lp, f := means.Metrics(), &w.lp, reward{g}
-	lp.reset(g, means, func(m *pasto.Metric) bool { return m.Hard })
-	for j, i := range lp.rows {
+	m, lp, f := means.Metrics(), &w.rows.lp, reward{g}
+	w.rows.reset(g, means, isHard)
+	for j, i := range w.rows.metrics {
 		if tight != nil {
-			lp.push[j] = tight[i]
+			lp.Push(j, tight[i])
 		}
 	}
 	w.theta, w.d, w.prices, w.share = check.Zeros(w.theta, m), check.Zeros(w.d, m), check.Zeros(w.prices, m),
@@ -261,22 +253,22 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 		copy(w.theta, means.Arm(k))
 	}
 	f.Gradient(w.d, w.theta)
-	lp.aim(w.d)
-	if feasible, err := lp.least(); err != nil || !feasible {
+	w.rows.setObjective(means, w.d)
+	if feasible, err := w.rows.feasible(); err != nil || !feasible {
 		return feasible, err
 	}
 	for round := 0; ; round++ {
-		if err := lp.run(false); err != nil {
-			return false, err
+		if err := lp.Maximize(); err != nil {
+			return false, ill(err)
 		}
 		if round > 0 {
-			gap := max(lp.prices(w.prices)-vec.Dot(w.theta, w.d), 0)
+			gap := max(w.rows.metricPrices(w.prices)-vec.Dot(w.theta, w.d), 0)
 			if gap < w.Best.Gap || len(w.Best.Mixture) == 0 { // a gap that is NaN, by overflow, certifies nothing
 				w.Best.Gap = gap
 				copy(w.Best.Prices, w.prices)
 				w.combine(means.Arms())
 			}
-			if gap <= tol || w.Best.Iterations >= iterations || round > 10*(m+len(lp.rows))+200 {
+			if gap <= tol || w.Best.Iterations >= iterations || round > 10*(m+len(w.rows.metrics))+200 {
 				break
 			}
 		}
@@ -287,9 +279,9 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 		w.Best.Iterations += used + 1
 		w.atoms.Mean(w.theta, w.share)
 		f.Gradient(w.d, w.theta)
-		lp.aim(w.d)
+		w.rows.setObjective(means, w.d)
 	}
-	w.Best.Iterations += lp.iterations
+	w.Best.Iterations += lp.Iterations()
 	w.reducer.reduce(means, w.Best.Mixture)
 	return true, nil
 }
@@ -300,7 +292,7 @@ func (w *HardSolver) vertex(means *pasto.Table) bool {
 	if n == len(w.vertices) {
 		w.vertices = append(w.vertices, nil)
 	}
-	v := w.lp.mixtureTo(w.vertices[n])
+	v := w.rows.lp.Solution(w.vertices[n])
 	w.vertices[n] = v
 	for _, u := range w.vertices[:n] {
 		if slices.Equal(u, v) {

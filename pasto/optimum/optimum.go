@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
@@ -311,45 +312,6 @@ func (r *reducer) nullVector(means *pasto.Table) bool {
 			row(m)[c] = v
 		}
 		row(rows - 1)[c] = 1
-		r.order[c] = c
 	}
-	rank := 0
-	for rank < rows {
-		pr, pc, top := -1, -1, 1e-13
-		for i := rank; i < rows; i++ {
-			for c := rank; c < cols; c++ {
-				if v := math.Abs(row(i)[r.order[c]]); v > top {
-					pr, pc, top = i, c, v
-				}
-			}
-		}
-		if pr < 0 {
-			break
-		}
-		if pr != rank {
-			for c, v := range row(pr) {
-				row(pr)[c], row(rank)[c] = row(rank)[c], v
-			}
-		}
-		r.order[rank], r.order[pc] = r.order[pc], r.order[rank]
-		pivot := row(rank)
-		for i := range rows {
-			if i == rank {
-				continue
-			}
-			q := row(i)[r.order[rank]] / pivot[r.order[rank]]
-			for c := rank; c < cols; c++ {
-				row(i)[r.order[c]] -= float64(q * pivot[r.order[c]])
-			}
-		}
-		rank++
-	}
-	if rank >= cols {
-		return false
-	}
-	r.z[r.order[rank]] = 1
-	for i := range rank {
-		r.z[r.order[i]] = -row(i)[r.order[rank]] / row(i)[r.order[i]]
-	}
-	return true
+	return linalg.NullVector(r.z, r.a, rows, cols, r.order, 1e-13)
 }

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret/bandit"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
 // Thompson's Serving is what it draws from.
 func TestThompsonServing(t *testing.T) {
-	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, Thompson)
+	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, bandit.Thompson)
 	r := random.New(1, "test")
 	pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 10, 3, r)
 	for n := 0; slices.Max(l.Serving()) == 1; n++ {

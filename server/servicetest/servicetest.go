@@ -1,5 +1,5 @@
 // Package servicetest runs the decision service in a test's own process: on a file system in memory
-// and a free port of the loopback address, with a log that is thrown away.
+// and a free port of the loopback address, with a temporary log.
 package servicetest
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/noregret/noregret/server"
 )
 
-// Start runs a service until the test ends. Around, unless nil, is put around its handler. Rounds
-// close only when something happens, as far as Tick of the options is 0.
-func Start(t testing.TB, c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string) {
+// Start runs a service until the test ends. Middleware, unless nil, wraps its handler. If Tick of
+// the configuration is 0, rounds close only when something else happens.
+func Start(t testing.TB, c server.Config, middleware func(http.Handler) http.Handler) (s *server.Server, url string) {
 	t.Helper()
 	c.Data = t.TempDir()
-	s, url, end, err := run(c, around)
+	s, url, end, err := run(c, middleware)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func Start(t testing.TB, c server.Config, around func(http.Handler) http.Handler
 	return s, url
 }
 
-// Run runs a service for an example, which has no test to fail, until end is called.
+// Run runs a service for an example until end is called. It panics on an error.
 func Run() (url string, end func()) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -51,7 +51,7 @@ func Run() (url string, end func()) {
 	}
 }
 
-func run(c server.Config, around func(http.Handler) http.Handler) (s *server.Server, url string, end func() error,
+func run(c server.Config, middleware func(http.Handler) http.Handler) (s *server.Server, url string, end func() error,
 	err error,
 ) {
 	if c.FS == nil {
@@ -67,8 +67,8 @@ func run(c server.Config, around func(http.Handler) http.Handler) (s *server.Ser
 		return nil, "", nil, err
 	}
 	handler := s.Handler()
-	if around != nil {
-		handler = around(handler)
+	if middleware != nil {
+		handler = middleware(handler)
 	}
 	h := httptest.NewServer(handler)
 	return s, h.URL, func() error {

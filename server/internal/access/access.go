@@ -35,7 +35,7 @@ type Principal struct {
 	Hash Hash
 }
 
-// May reports whether the principal has the role, or Admin. Anyone is allowed to everybody.
+// May reports whether the principal has the role, or Admin. Everybody has the role Anyone.
 func (p *Principal) May(r Role) bool {
 	return r == Anyone || slices.Contains(p.Roles, r) || slices.Contains(p.Roles, Admin)
 }
@@ -46,7 +46,7 @@ var everybody = &Principal{Roles: []Role{Admin}}
 // principalKey is the context's key of the principal that [WithPrincipal] sets.
 type principalKey struct{}
 
-// WithPrincipal returns a request of the principal: [Tokens.Find] returns p for it, whatever its
+// WithPrincipal returns the request with a principal, which [Tokens.Find] returns whatever the
 // headers say.
 func WithPrincipal(r *http.Request, p *Principal) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))

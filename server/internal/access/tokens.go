@@ -35,7 +35,7 @@ type Tokens struct {
 	failed string // the last failure that was logged
 }
 
-// tokensFile is the form of the file (docs/service.md).
+// tokensFile is the form of the file; docs/service.md describes it.
 type tokensFile struct {
 	Tokens []struct {
 		Name   string `yaml:"name"`
@@ -101,7 +101,7 @@ func (t *Tokens) Reload() error {
 // yamlLine finds the line in a message of the YAML parser.
 var yamlLine = regexp.MustCompile(`line [0-9]+`)
 
-// minToken is the least length of an access token.
+// minToken is the minimum length of an access token.
 const minToken = 16
 
 func parseTokens(path string, data []byte) ([]Principal, error) {

@@ -9,15 +9,16 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
 )
 
-// objectivePicture is the objective over the versions.
-func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.Plot, error) {
+// objectivePicture plots the objective against the versions.
+func objectivePicture(theme frame, r *policy.Report, best *float64) (*plot.Plot, error) {
 	p := theme.New("Objective", "policy version", "objective per unit")
 	end := versions(p, r)
-	value := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	value := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Value == nil {
 			return 0, false
 		}
@@ -54,14 +55,14 @@ func objectivePicture(theme frame, r *experiment.Report, best *float64) (*plot.P
 	return p, nil
 }
 
-// regretPicture is the regret per unit against the best single arm over the versions.
-func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+// regretPicture plots the regret per unit against the best single arm, by version.
+func regretPicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Regret against the best single arm", "policy version", "per unit so far")
 	if theme.narrow {
 		p.Title.Text = "Regret"
 	}
 	end := versions(p, r)
-	course := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	course := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		if h.Regret == nil {
 			return 0, false
 		}
@@ -84,8 +85,8 @@ func regretPicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	return p, nil
 }
 
-// withoutBeginning leaves out the first steps of a line that are so far below the rest and the best
-// single arm that they would flatten the picture, and reports whether there are any.
+// withoutBeginning drops the first steps of a line if they are so far below the rest and the best
+// single arm that they would flatten the picture, and reports whether it has dropped any.
 func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	if best == nil || len(value) == 0 {
 		return value, false
@@ -103,10 +104,10 @@ func withoutBeginning(value plotter.XYs, best *float64) (plotter.XYs, bool) {
 	return value[first:], first > 0
 }
 
-// guardrailPicture is a guardrail's metric over the versions, with its limit and the interval of
-// now. Of a change relative to the control arm it is the metric itself, beside what the limit is by
-// the control arm's mean of now.
-func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Report, i int) (*plot.Plot, error) {
+// guardrailPicture plots a guardrail's metric against the versions, with its limit and its present
+// interval. For a change relative to the control arm it plots the metric itself and scales the
+// limit by the present mean of the control arm.
+func guardrailPicture(theme frame, d *definition.Definition, r *policy.Report, i int) (*plot.Plot, error) {
 	g := &r.Guardrails[i]
 	p := theme.New("Guardrail: "+short(g.Metric), "policy version", short(g.Metric))
 	end := versions(p, r)
@@ -118,7 +119,7 @@ func guardrailPicture(theme frame, d *experiment.Definition, r *experiment.Repor
 			scale, limit = *m, *m*(1+g.Limit)
 		}
 	}
-	seen := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+	seen := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 		m := h.Metrics[g.Metric]
 		if m == nil {
 			return 0, false

@@ -16,29 +16,30 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/pasto/optimum"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// Source is where pages get what they show. What it returns does not change afterwards.
+// Source is where pages get their data. Nobody changes what it returns.
 type Source interface {
 	// Experiments lists the experiments by name.
-	Experiments() []experiment.Summary
+	Experiments() []policy.Summary
 	// Definition, Report, Explain and Optimum are those of [experiment.State].
-	Definition(name string) (*experiment.Definition, error)
-	Report(name string) (*experiment.Report, error)
-	Explain(name, token string) (*experiment.Explanation, error)
+	Definition(name string) (*definition.Definition, error)
+	Report(name string) (*policy.Report, error)
+	Explain(name, token string) (*policy.Explanation, error)
 	Optimum(name string) (*optimum.Optimum, error)
 }
 
-// Options are what a dashboard is made of. All fields are required.
+// Options configure a dashboard. All fields are required.
 type Options struct {
 	Source Source
 	// Changed returns a channel that is closed at the next change of the source.
 	Changed func() <-chan struct{}
-	// Draining is closed when streams shall end.
+	// Draining is closed when streams must end.
 	Draining <-chan struct{}
 	Tokens   *access.Tokens
 	Now      func() time.Time
@@ -84,7 +85,7 @@ const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 
 	"'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// pageTemplates are the templates by page. Each has the layout and the parts beside its own.
+// pageTemplates are the templates by page. Each includes the layout and the parts.
 var pageTemplates = sync.OnceValues(func() (map[string]*template.Template, error) {
 	shared, err := template.New("layout.html").Funcs(pageFuncs).ParseFS(pageFiles, "pages/layout.html",
 		"pages/parts.html")

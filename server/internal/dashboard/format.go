@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // pageFuncs are the functions that templates may call.
@@ -28,8 +28,8 @@ var pageFuncs = template.FuncMap{
 	"count":    digits,
 	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"state": func(s experiment.Status) string {
-		if s == experiment.RolledBack {
+	"state": func(s policy.Status) string {
+		if s == policy.RolledBack {
 			return "rolled back"
 		}
 		return string(s)

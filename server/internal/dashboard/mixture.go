@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
-// mostArms is how many arms a picture of a mixture shows; the others are summed up.
+// mostArms is the number of arms in a picture of a mixture; it shows the sum of the others.
 const mostArms = 7
 
-// mixturePicture is the mixture over the versions, stacked: the arms with the greatest shares now,
-// and all others together.
-func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
+// mixturePicture plots the mixture against the versions as a stack: the arms with the greatest
+// shares now, and all others together.
+func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	p := theme.New("Mixture", "policy version", "share")
 	end := versions(p, r)
 	p.Y.Min, p.Y.Max = 0, 1
@@ -41,13 +41,14 @@ func mixturePicture(theme frame, r *experiment.Report) (*plot.Plot, error) {
 	if len(names) == mostArms+1 {
 		shown = names
 	}
-	// From the top of the stack down, each area down to 0 and the next one over it.
+	// Drawn from the top of the stack down: each area reaches down to 0, and the next one covers
+	// it.
 	layers := len(shown)
 	if len(names) > layers {
 		layers++
 	}
 	for i := layers - 1; i >= 0; i-- {
-		top := steps(r.History, end, func(h *experiment.HistoryPoint) (float64, bool) {
+		top := steps(r.History, end, func(h *policy.HistoryPoint) (float64, bool) {
 			if i >= len(shown) {
 				return 1, true
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
@@ -45,10 +45,10 @@ func (d *Dashboard) experimentParts(r *http.Request) (map[string]template.HTML, 
 	return parts(experimentPartNames, v)
 }
 
-// explained is what the explain page shows.
+// explained is the data of the page that explains a decision.
 type explained struct {
 	Name, Token, Fault string
-	E                  *experiment.Explanation
+	E                  *policy.Explanation
 	Bars               []bar
 	Mark               float64
 	Metrics            []string

@@ -14,18 +14,19 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/picture"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/web"
 )
 
-// frame is what a picture is drawn for.
+// frame is the theme and the form of a picture.
 type frame struct {
 	picture.Theme
 	narrow bool // for a phone: letters take twice the share of the width
 }
 
-// size is the picture's, in inches of 72 pixels.
+// size returns the picture's size, in inches of 72 pixels.
 func (f frame) size() (width, height vg.Length) {
 	if f.narrow {
 		return 3 * vg.Inch, 2.6 * vg.Inch
@@ -44,8 +45,8 @@ func (f frame) textScale() float64 {
 // pictureOf is a picture on an experiment's page.
 type pictureOf struct{ Light, Dark, Narrow, NarrowDark, Text string }
 
-// picturesOf are the pictures of an experiment. Their addresses change when what they show does.
-func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []pictureOf {
+// picturesOf returns the pictures of an experiment. The address of a picture changes with its data.
+func picturesOf(path string, d *definition.Definition, r *policy.Report) []pictureOf {
 	matured := 0
 	for _, h := range r.History {
 		if h.Units > 0 {
@@ -73,7 +74,7 @@ func picturesOf(path string, d *experiment.Definition, r *experiment.Report) []p
 	return out
 }
 
-// picture draws one of an experiment's pictures.
+// picture serves one of an experiment's pictures.
 func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	report, err := d.Source.Report(name)
@@ -116,7 +117,7 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	case ok && numbered && bad == nil && i >= 0 && i < len(report.Guardrails):
 		p, err = guardrailPicture(theme, def, report, i)
 	default:
-		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "there is no such picture")
+		return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path", "no such picture")
 	}
 	if err != nil {
 		return err
@@ -126,14 +127,14 @@ func (d *Dashboard) picture(w http.ResponseWriter, r *http.Request) error {
 	if err := picture.Write(&b, "svg", [][]*plot.Plot{{p}}, width, height); err != nil {
 		return err
 	}
-	// Alone it may use the styles inside it, and nothing else.
+	// Opened alone, the picture may use the styles inside it and nothing else.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	return web.WriteBytes(w, http.StatusOK, "image/svg+xml", b.Bytes())
 }
 
 // steps makes a line that keeps each value until the next version.
-func steps(values []experiment.HistoryPoint, end float64,
-	of func(h *experiment.HistoryPoint) (float64, bool),
+func steps(values []policy.HistoryPoint, end float64,
+	of func(h *policy.HistoryPoint) (float64, bool),
 ) (out plotter.XYs) {
 	for i := range values {
 		y, ok := of(&values[i])
@@ -151,8 +152,8 @@ func steps(values []experiment.HistoryPoint, end float64,
 	return out
 }
 
-// versions puts policy versions on the axis; a version lasts until the next number.
-func versions(p *plot.Plot, r *experiment.Report) (end float64) {
+// versions puts policy versions on the axis. A version lasts until the next number.
+func versions(p *plot.Plot, r *policy.Report) (end float64) {
 	first := float64(r.History[0].Version)
 	end = float64(r.Version) + 1
 	p.X.Min, p.X.Max = first, end
@@ -173,7 +174,7 @@ func versions(p *plot.Plot, r *experiment.Report) (end float64) {
 	return end
 }
 
-// short cuts a name for a legend.
+// short shortens a name for a legend.
 func short(name string) string {
 	if r := []rune(name); len(r) > 20 {
 		return string(r[:19]) + "…"
@@ -192,7 +193,7 @@ func level(p *plot.Plot, name string, v float64, c color.Color) error {
 	return nil
 }
 
-// headroom makes the axis fit what is drawn, with room for a legend above.
+// headroom extends the axis beyond the data, with space for a legend above.
 func (f frame) headroom(p *plot.Plot, entries int) {
 	if !(p.Y.Max > p.Y.Min) {
 		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
 )
 
 // listRow is an experiment in the list.
 type listRow struct {
-	experiment.Summary
+	policy.Summary
 	Path  string
 	Units int64
-	Guard experiment.GuardState // the worst, "" without guardrails
+	Guard policy.GuardState // the worst, "" without guardrails
 	// Problems is the number of health problems.
 	Problems int
 }
@@ -27,8 +28,8 @@ type listed struct {
 	Time time.Time
 }
 
-// badness orders the states of guardrails.
-var badness = []experiment.GuardState{"", experiment.Ok, experiment.Unknown, experiment.Watch, experiment.Breached}
+// badness orders the states of guardrails from good to bad.
+var badness = []policy.GuardState{"", policy.GuardOk, policy.GuardUnknown, policy.GuardWatch, policy.GuardBreached}
 
 // listRows are the rows of the list of experiments.
 func (d *Dashboard) listRows() (*listed, error) {
@@ -58,7 +59,7 @@ func (d *Dashboard) listRows() (*listed, error) {
 }
 
 // unitsOf is the number of units of all arms.
-func unitsOf(r *experiment.Report) (n int64) {
+func unitsOf(r *policy.Report) (n int64) {
 	for _, a := range r.Arms {
 		n += a.N
 	}
@@ -68,25 +69,25 @@ func unitsOf(r *experiment.Report) (n int64) {
 	return n
 }
 
-// armRow is an arm in the table.
+// armRow is an arm in the table of an experiment.
 type armRow struct {
 	Name, Value     string
 	Share           float64
 	N               int64
 	Active, Control bool
-	Metrics         []experiment.MetricReport // in the definition's order
+	Metrics         []policy.MetricReport // in the definition's order
 }
 
 // view is the data of an experiment's page.
 type view struct {
-	*experiment.Report
+	*policy.Report
 	Path       string
 	Unit       string
 	Units      int64
-	Definition *experiment.Definition
+	Definition *definition.Definition
 	ArmRows    []armRow
 	Pictures   []pictureOf
-	Events     []experiment.NoteReport // the newest first
+	Events     []policy.NoteReport // the newest first
 	// Optimum is the estimated value of the best mixture, nil if unknown.
 	Optimum *float64
 	Missing []missing
@@ -142,17 +143,17 @@ func (d *Dashboard) experimentView(name string) (*view, error) {
 }
 
 // lastEvents are notes and new policy versions, the newest first.
-func lastEvents(r *experiment.Report) []experiment.NoteReport {
+func lastEvents(r *policy.Report) []policy.NoteReport {
 	out := slices.Clone(r.Notes)
 	for i, h := range r.History {
 		if i > 0 || h.Version > 1 { // the first one is "created"
-			out = append(out, experiment.NoteReport{
+			out = append(out, policy.NoteReport{
 				Time: h.Time,
 				Text: fmt.Sprintf("policy version %d, round %d: %s", h.Version, h.Round, h.Cause),
 			})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b experiment.NoteReport) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(out, func(a, b policy.NoteReport) int { return a.Time.Compare(b.Time) })
 	slices.Reverse(out)
 	return out[:min(len(out), shownEvents)]
 }
@@ -166,11 +167,11 @@ type bar struct {
 	Drawn    bool
 }
 
-// knownRow is what was known of an arm when the policy was made.
+// knownRow has the estimates of an arm when the policy was made.
 type knownRow struct {
 	Arm     string
 	Units   uint64
-	Metrics []experiment.KnownMetric
+	Metrics []policy.KnownMetric
 }
 
 // shownColours is the number of arms of an explanation with a colour of their own. All others share
@@ -178,7 +179,7 @@ type knownRow struct {
 const shownColours = 8
 
 // show fills in the bars and the tables of an explanation.
-func (v *explained) show(e *experiment.Explanation) {
+func (v *explained) show(e *policy.Explanation) {
 	v.E, v.Mark = e, 1000*e.Fraction
 	for _, d := range e.Distribution {
 		b := bar{Arm: d.Arm, P: d.P, From: d.From, X: 1000 * d.From, Width: 1000 * d.P, Colour: shownColours}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/policy"
 )
 
 // statusError is an error with a status of its own.
@@ -46,7 +46,7 @@ func StatusOf(err error) int {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge
 	}
-	if _, ok := errors.AsType[experiment.TokenError](err); ok {
+	if _, ok := errors.AsType[policy.TokenError](err); ok {
 		return http.StatusBadRequest
 	}
 	switch noregret.CodeOf(err) {
@@ -65,11 +65,11 @@ const InternalFailure = "the service has failed to answer; its log says why"
 // only.
 func WriteError(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	status := StatusOf(err)
-	p := experiment.Problem{
+	p := policy.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Code: string(noregret.CodeOf(err)),
 	}
-	if _, ok := errors.AsType[experiment.TokenError](err); ok {
+	if _, ok := errors.AsType[policy.TokenError](err); ok {
 		p.Code = string(noregret.BadInput)
 	}
 	if e, ok := errors.AsType[*noregret.Error](err); ok {

@@ -1,0 +1,28 @@
+// Package bandit finds the best of K arms with scalar rewards.
+//
+// # The problem
+//
+// Each pull of arm k yields a reward with the unknown mean μ_k. A bandit learns which mean is
+// largest while it pulls: every pull of a worse arm costs the difference of the means. [Bandit]
+// works in rounds. Serving is the distribution of the next pulls, the propensities to log; Observe
+// ends the round with the rewards of any number of pulls. Best is the arm to use if the experiment
+// ended now.
+//
+// # The rules
+//
+//   - [Elimination]: successive elimination (Even-Dar, Mannor and Mansour 2006). All remaining arms are
+//     served alike, and an arm leaves when its upper confidence bound is below the best lower one.
+//   - [UCB]: the arm of the largest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002).
+//   - [Thompson]: Thompson sampling (Thompson 1933): arms are served as often as they are best in
+//     draws from the normal approximation of the posterior.
+//
+// Arms never served come first. The variance of rewards is estimated, pooled over the arms.
+//
+// # Scores of one's own
+//
+// A [Chooser] applies a rule to anything that has a score, a standard error and a sample per arm
+// ([Scores]): package pasto/single chooses among arms with many metrics that way.
+//
+// Everything is deterministic given the draws; the seed of Thompson's samples comes from the
+// rewards. Nothing here is safe for concurrent use.
+package bandit

@@ -1,0 +1,266 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
+)
+
+// StreamOptions are the options of [FitStream].
+type StreamOptions struct {
+	// Fit holds the options of the learner: Measure, Algorithm, Config, DualScale, LevelPositives,
+	// FirstEpoch, Growth, PriorPositives, Unscaled and AllowDegenerate. A stream has one pass and
+	// nothing to hold out, so options that ask for more are refused.
+	Fit Options
+	// Positive names the positive label; all others are negative. If it is empty, 1 is positive and
+	// the only other labels allowed are -1 and 0.
+	Positive string
+	// SaveEvery is the number of rows after which Save gets the model of the rows so far, again and
+	// again, as soon as both classes have come up; 0 means never.
+	SaveEvery int64
+	Save      func(*Model) error
+	// Started, if not nil, is called once, when the first rows have come.
+	Started func(dataset.Info)
+	// Progress, if not nil, is called after every block.
+	Progress func(Progress)
+}
+
+// FitStream trains on a stream in one pass and keeps none of its rows, so the stream may be endless
+// or larger than the disk. Rows must come in random order. There is no shuffling and no held-out
+// part, the threshold is 0, and the algorithm must be an online learner: stamp, spade or one of
+// sgd-*. FitStream reads s to its end; the caller closes it. Memory is O(number of features).
+//
+// Errors: usage for options that need more than a pass or an algorithm that cannot learn from a
+// stream (the error's Place is then "algorithm") or a label of unknown sign (Place "positive"),
+// bad_input for a stream with one class only, diverged, those of the stream, and ctx's error.
+func FitStream(ctx context.Context, s *dataset.Stream, opt StreamOptions) (*Model, error) {
+	f, err := newStreamFit(s, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.read(ctx); err != nil {
+		return nil, err
+	}
+	return f.model()
+}
+
+// Validate checks what [FitStream] checks before it reads.
+func (o StreamOptions) Validate() error {
+	_, err := newStreamFit(nil, o)
+	return err
+}
+
+// streamFit is one run of [FitStream].
+type streamFit struct {
+	opt     StreamOptions
+	fit     resolved
+	stream  *dataset.Stream
+	learner Learner
+	labels  streamLabels
+	rows    int64
+	// counts has the rows and weights of the labels so far; the stream has read further.
+	counts []dataset.Label
+}
+
+func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
+	r, err := opt.Fit.resolve()
+	if err != nil {
+		return nil, err
+	}
+	o := &r.Options
+	switch {
+	case opt.SaveEvery < 0:
+		return nil, usage("number of rows between models is %d, want at least 0", opt.SaveEvery)
+	case opt.SaveEvery > 0 && opt.Save == nil:
+		return nil, usage("models are wanted every %d rows, but Save is nil", opt.SaveEvery)
+	case r.alg.learner == nil:
+		return nil, noregret.Errorf(noregret.Usage, "algorithm", "%s cannot learn from a stream; use %s", r.alg.Name,
+			streamLearners())
+	case o.Passes > 1 || o.Holdout > 0 || o.Valid != nil || o.Folds > 1 || o.TuneSteps || o.Threshold == ThresholdTuned:
+		return nil,
+			usage("several passes, held-out data, folds and choices on them need data that are kept: a stream " +
+				"is read once")
+	}
+	cfg := r.learner
+	if o.Unscaled {
+		cfg.Scaling = Identity(0)
+	}
+	l, err := r.alg.learner(&r, cfg)
+	if err != nil {
+		return nil, err
+	}
+	// The model file says what a stream implies.
+	o.Seed, o.NoHoldout, o.Threshold = 0, true, ThresholdZero
+	return &streamFit{
+		opt: opt, fit: r, stream: s, learner: l,
+		labels: streamLabels{positive: opt.Positive, strict: opt.Positive == ""},
+	}, nil
+}
+
+// streamLearners names the algorithms that can learn from a stream.
+func streamLearners() string {
+	var names []string
+	for _, a := range algorithms {
+		if a.learner != nil {
+			names = append(names, a.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// read hands every row to the learner, until the stream or ctx ends.
+func (f *streamFit) read(ctx context.Context) error {
+	var b dataset.Block
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := f.stream.Next(&b)
+		if errors.Is(err, io.EOF) {
+			return f.learner.Finish()
+		}
+		if err != nil {
+			return err
+		}
+		info := f.stream.Info()
+		if err := f.labels.extend(info.Labels); err != nil {
+			return err
+		}
+		if f.rows == 0 && f.opt.Started != nil {
+			f.opt.Started(info)
+		}
+		if err := f.learn(&b); err != nil {
+			return err
+		}
+		if f.opt.Progress != nil {
+			m := f.fit.Measure
+			f.opt.Progress(Progress{
+				Algorithm: f.fit.alg.Name, Pass: 1, Passes: 1, Examples: f.rows, Total: -1, Measure: m.Name(),
+				Value: m.Value(f.learner.Progressive()),
+			})
+		}
+	}
+}
+
+// learn hands the rows of a block to the learner and saves the model where it is due.
+func (f *streamFit) learn(b *dataset.Block) error {
+	for len(f.counts) < len(f.labels.names) {
+		f.counts = append(f.counts, dataset.Label{Name: f.labels.names[len(f.counts)]})
+	}
+	for i := range b.Len() {
+		index, value := b.Row(i)
+		class, weight := b.Class[i], b.RowWeight(i)
+		x := Example{Index: index, Value: value, Positive: f.labels.classes[class], Weight: weight}
+		if err := f.learner.Observe(x); err != nil {
+			return err
+		}
+		f.rows++
+		f.counts[class].Rows++
+		f.counts[class].Weight += weight
+		if every := f.opt.SaveEvery; every > 0 && f.rows%every == 0 {
+			if err := f.save(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// save saves the model of the rows so far, if both classes have come up.
+func (f *streamFit) save() error {
+	if pos, neg := f.learner.Seen(); pos == 0 || neg == 0 {
+		return nil
+	}
+	m, err := f.model()
+	if err != nil {
+		return err
+	}
+	return f.opt.Save(m)
+}
+
+// model makes the model of the rows so far.
+func (f *streamFit) model() (*Model, error) {
+	info := f.stream.Info()
+	info.Rows, info.Labels = f.rows, f.counts
+	positive := -1
+	train := Classes{}
+	for c, l := range info.Labels {
+		if f.labels.classes[c] {
+			positive = c
+			train.Positives, train.PositiveWeight = l.Rows, l.Weight
+		} else {
+			train.Negatives += l.Rows
+			train.NegativeWeight += l.Weight
+		}
+	}
+	if train.PositiveWeight == 0 || train.NegativeWeight == 0 {
+		name := f.labels.positive
+		if f.labels.strict {
+			name = "1"
+		}
+		return nil, noregret.BadInputf(strings.Join(info.Inputs, ", "),
+			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name,
+			train.Negatives)
+	}
+	lin := f.learner.Model()
+	if len(lin.Weights) > info.Dim {
+		lin.Weights = lin.Weights[:info.Dim]
+	}
+	value := f.fit.Measure.Value(f.learner.Progressive())
+	result := &Result{
+		Model: lin, Algorithm: f.fit.alg.Name, Train: train, Passes: 1, Schedule: f.fit.learner.Steps,
+		StepScale: f.fit.learner.StepScale,
+		History: []Entry{{
+			Candidate: fmt.Sprintf("row %d", f.rows), Examples: f.rows, Progressive: &value,
+			StepScale: f.fit.learner.StepScale,
+		}},
+	}
+	m, err := NewModel(result, f.fit.Options, info, positive)
+	if err != nil {
+		return nil, err
+	}
+	m.Options.Stream = true
+	return m, nil
+}
+
+// streamLabels decides which labels of a stream are positive, as they come up.
+type streamLabels struct {
+	positive string // the name given, "" for 1
+	strict   bool   // whether 1, -1 and 0 are the only labels allowed
+	classes  []bool // by class number: whether it is positive
+	names    []string
+}
+
+// extend takes over the labels that have come up since the last call.
+func (l *streamLabels) extend(labels []dataset.Label) error {
+	for _, x := range labels[len(l.classes):] {
+		positive := x.Name == "1"
+		if l.strict && !positive && x.Name != "-1" && x.Name != "0" {
+			return noregret.Errorf(noregret.Usage, "positive",
+				"the data have the label %q: a stream cannot be searched for the positive label in advance, name it",
+				x.Name)
+		}
+		if !l.strict {
+			positive = isLabel(x.Name, l.positive)
+		}
+		l.classes = append(l.classes, positive)
+		l.names = append(l.names, x.Name)
+	}
+	if l.strict && len(l.names) > 2 {
+		return noregret.Errorf(noregret.Usage, "positive", "the data have the labels %s: name the positive one",
+			strings.Join(l.names, ", "))
+	}
+	return nil
+}
+
+// isLabel reports whether name, as a user wrote it, is the label.
+func isLabel(label, name string) bool {
+	_, err := dataset.Info{Labels: []dataset.Label{{Name: label}}}.Positive(name)
+	return err == nil
+}

@@ -1,0 +1,147 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/loss"
+)
+
+// streamOf writes examples as svmlight with the given labels and opens them as a stream.
+func streamOf(t *testing.T, xs []Example, positive, negative string) *dataset.Stream {
+	t.Helper()
+	var b strings.Builder
+	for _, x := range xs {
+		label := negative
+		if x.Positive {
+			label = positive
+		}
+		b.WriteString(label)
+		for j, i := range x.Index {
+			fmt.Fprintf(&b, " %d:%v", i+1, x.Value[j])
+		}
+		b.WriteString("\n")
+	}
+	path := filepath.Join(t.TempDir(), "s.svm")
+	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := dataset.Open(t.Context(), []string{path}, dataset.Options{Format: dataset.SVMLight})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // only read
+	return s
+}
+
+// The model of a stream is that of its learner after one pass, and models on the way are those of
+// the rows so far.
+func TestFitStream(t *testing.T) {
+	xs := stream(64, 2000)
+	f1 := measure.FBeta{B: 1}
+	for name, make := range map[string]func() (Learner, error){
+		"stamp": func() (Learner, error) {
+			return NewSTAMP(STAMPConfig{
+				Measure: f1, LevelPositives: 100, Config: Config{Steps: StepsAdaptive},
+			})
+		},
+		"sgd-logistic": func() (Learner, error) {
+			return NewSGD(SGDConfig{Config: Config{Reward: loss.Logistic{}}})
+		},
+	} {
+		l, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []Linear
+		for i, x := range xs {
+			x.Weight = 1
+			if err := l.Observe(x); err != nil {
+				t.Fatal(err)
+			}
+			if (i+1)%800 == 0 {
+				want = append(want, l.Model())
+			}
+		}
+		if err := l.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		var saved []*Model
+		started := 0
+		m, err := FitStream(t.Context(), streamOf(t, xs, "1", "-1"), StreamOptions{
+			Fit: Options{Measure: f1, Algorithm: name}, SaveEvery: 800,
+			Save:    func(m *Model) error { saved = append(saved, m); return nil },
+			Started: func(dataset.Info) { started++ },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range append(saved, m) {
+			w, rows := l.Model(), int64(len(xs))
+			if i < len(want) {
+				w, rows = want[i], int64(800*(i+1))
+			}
+			got := m.Linear()
+			if !sameScores(got, w, xs) || m.Data.Rows != rows || !m.Options.Stream {
+				t.Errorf("%s: model %d of %d rows differs", name, i, m.Data.Rows)
+			}
+		}
+		if len(saved) != 2 || started != 1 {
+			t.Errorf("%s: %d models on the way, started %d times", name, len(saved), started)
+		}
+	}
+}
+
+func sameScores(a, b Linear, xs []Example) bool {
+	for _, x := range xs {
+		if a.Score(x.Index, x.Value) != b.Score(x.Index, x.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestFitStreamRefuses(t *testing.T) {
+	xs := stream(65, 50)
+	f1 := measure.FBeta{B: 1}
+	full := errors.New("the disk is full")
+	for _, tc := range []struct {
+		positive, negative string
+		opt                StreamOptions
+		code               noregret.Code
+		want               string
+	}{
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Algorithm: "amp"}}, noregret.Usage, "amp cannot learn"},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: 2}}, noregret.Usage, "a stream is read once"},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: -1}, noregret.Usage, "want at least 0"},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: 1}, noregret.Usage, "Save is nil"},
+		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `the data have the label "2"`},
+		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, Positive: "7"}, noregret.BadInput, "need both classes"},
+		{
+			"1", "0", StreamOptions{
+				Fit: Options{Measure: f1, Algorithm: "sgd-hinge"}, SaveEvery: 40, Save: func(*Model) error {
+					return full
+				},
+			}, noregret.CodeOf(full), full.Error(),
+		},
+	} {
+		_, err := FitStream(t.Context(), streamOf(t, xs, tc.positive, tc.negative), tc.opt)
+		if err == nil || noregret.CodeOf(err) != tc.code || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v, want %q", err, tc.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := FitStream(ctx, streamOf(t, xs, "1", "0"), StreamOptions{Fit: Options{Measure: f1}}); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package classify
+
+// resolved is a checked set of options: defaults are filled in, and what follows from the options
+// alone is decided. It is made once a [Fit]; nothing after it checks options again.
+type resolved struct {
+	Options
+	alg *Algorithm
+	// learner is Config with the schedule of steps decided.
+	learner Config
+	// tunes reports whether the threshold is tuned.
+	tunes bool
+	// judges reports whether the algorithm holds something out without being asked.
+	judges bool
+	// levelPositives is LevelPositives with its default.
+	levelPositives int
+}
+
+// defaultLevelPositives is the default of [Options.LevelPositives].
+const defaultLevelPositives = 100
+
+// Validate checks what [Fit] checks before it looks at data: the algorithm exists and can train for
+// the measure, and the options are in range and do not exclude each other. The error is of code
+// usage.
+func (o Options) Validate() error {
+	_, err := o.resolve()
+	return err
+}
+
+// resolve checks the options and makes every decision that needs no data.
+func (o Options) resolve() (resolved, error) {
+	alg, err := findAlgorithm(o.Algorithm, o.Measure, o.AllowDegenerate)
+	if err != nil {
+		return resolved{}, err
+	}
+	o = o.EnsureDefaults()
+	r := resolved{
+		Options: o, alg: alg, tunes: alg.tunes(&o), judges: alg.judges(&o), levelPositives: defaultLevelPositives,
+	}
+	if err := o.checkRanges(); err != nil {
+		return r, err
+	}
+	if err := r.checkExclusions(); err != nil {
+		return r, err
+	}
+	cfg, err := o.Config.withDefaults()
+	if err != nil {
+		return r, err
+	}
+	if o.LevelPositives != nil {
+		r.levelPositives = *o.LevelPositives
+	}
+	r.learner = o.Config
+	r.learner.Steps, r.learner.BiasFeature = alg.schedule(o.Config), cfg.BiasFeature
+	return r, nil
+}
+
+// checkExclusions refuses options that contradict each other or the algorithm.
+func (r *resolved) checkExclusions() error {
+	o := &r.Options
+	switch {
+	case o.Holdout > 0 && o.NoHoldout:
+		return usage("a holdout of %v and no holdout exclude each other", o.Holdout)
+	case o.Valid != nil && (o.Holdout > 0 || o.NoHoldout):
+		return usage("held-out data given apart exclude the other holdout options")
+	case o.NoHoldout && o.Threshold == ThresholdTuned:
+		return usage("tuning the threshold needs held-out data")
+	case o.NoHoldout && o.TuneSteps:
+		return usage("choosing the step scale needs held-out data")
+	case o.Folds > 1 && (o.Holdout > 0 || o.NoHoldout || o.Valid != nil):
+		return usage("%d folds and another rule on what to hold out exclude each other", o.Folds)
+	case o.Folds > 1 && !r.judges:
+		return usage("algorithm %s holds nothing out: folds are for those that choose a model or a threshold on "+
+			"held-out data", r.alg.Name)
+	case o.NoHoldout && r.alg.needsHoldout:
+		return usage("algorithm %s needs held-out data", r.alg.Name)
+	case o.TuneSteps && o.Config.Step > 0:
+		return usage("an absolute step of %v and the choice of a step scale exclude each other", o.Config.Step)
+	case o.Config.Steps != StepsDefault && !r.alg.online:
+		return usage("algorithm %s takes no steps of its own: the schedule of steps is for stamp, spade, sgd-... and "+
+			"cost-search", r.alg.Name)
+	}
+	return nil
+}
+
+// tunes reports whether the threshold is tuned with the given options.
+func (a *Algorithm) tunes(o *Options) bool {
+	if o.Threshold == ThresholdDefault {
+		return a.TunesThreshold && !o.NoHoldout
+	}
+	return o.Threshold == ThresholdTuned
+}
+
+// judges reports whether the algorithm holds something out with the given options, without being
+// asked.
+func (a *Algorithm) judges(o *Options) bool {
+	return a.tunes(o) || o.TuneSteps || a.needsHoldout || a.selects
+}

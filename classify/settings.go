@@ -1,0 +1,359 @@
+package classify
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/loss"
+)
+
+// Setting describes one option of training: its name, its range, its default and what it does. The
+// table of settings is the only place that knows a range: [Fit], the constructors of the learners,
+// the reader of model files and the flags of the command all check with it.
+type Setting struct {
+	// Name is the name of the command's flag, such as "step-scale". Model files write it with
+	// underscores.
+	Name string
+	// Doc is a line about the setting. Settings without one have no flag.
+	Doc string
+	// Want is the allowed range in words, "" for settings of any value.
+	Want string
+
+	phrase   string  // how errors of the library name it, if not by Name
+	standard float64 // what 0 stands for; 0 if 0 stands for itself
+	ok       func(v float64) bool
+	field    func(o *Options) any
+}
+
+// FlagValue is a setting that is written as text. It has the methods of a flag's value.
+type FlagValue interface {
+	String() string
+	Set(text string) error
+	// Type is what help shows in the place of the value.
+	Type() string
+}
+
+// The ranges.
+func atLeast(least float64) func(float64) bool {
+	return func(v float64) bool { return v >= least && !math.IsInf(v, 0) }
+}
+
+func aboveZero(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+func belowOne(v float64) bool { return v >= 0 && v < 1 }
+
+func unitInterval(v float64) bool { return v >= 0 && v <= 1 }
+
+func aDimension(v float64) bool { return v >= 0 && v <= math.MaxUint32 }
+
+func aGrowth(v float64) bool { return v == 0 || v >= 1 && !math.IsInf(v, 0) }
+
+const (
+	wantNatural  = "at least 0"
+	wantPositive = "a finite number above 0"
+	wantNotBelow = "a finite number at least 0"
+	wantShare    = "a share in [0, 1)"
+)
+
+// settings is the table: first those of Fit, then those of the learners that Fit runs.
+var settings = []Setting{
+	{
+		Name: "passes", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.Passes },
+		Doc: "passes over the data; 0 is by the number of rows: 100 for a small set, 1 for a very large one",
+	},
+	{
+		Name: "seed", field: func(o *Options) any { return &o.Seed },
+		Doc: "seed of the order of the examples and of the held-out part",
+	},
+	{
+		Name: "holdout", Want: wantShare, ok: belowOne, field: func(o *Options) any { return &o.Holdout },
+		Doc: "share held out to choose model and threshold, 0 for none (default 0.1 where the algorithm needs it)",
+	},
+	{
+		Name: "folds", Want: "at least 1", ok: atLeast(0), field: func(o *Options) any { return &o.Folds },
+		Doc: "choose by cross-fitting with this many folds, their mean is the model; 1 is one held-out part " +
+			"(default 5 for stamp with few positives)",
+	},
+	{
+		Name: "threshold", Doc: "rule for the threshold",
+		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
+	},
+	{
+		Name: "steps", field: func(o *Options) any { return nameOf(&o.Config.Steps, stepRules) },
+		Doc: "how step sizes go down: 1/√t, or each weight's own (AdaGrad); default is adaptive for stamp, else sqrt",
+	},
+	{
+		Name: "level-positives", field: func(o *Options) any { return levelFlag{o} },
+		Doc: "stamp: positives that end a level stage early; 0 is 100, -1 never, as the paper has it",
+	},
+	{
+		Name: "step-scale", Want: wantPositive, ok: aboveZero, standard: 1,
+		field: func(o *Options) any { return &o.Config.StepScale }, Doc: "factor of the step size",
+	},
+	{
+		Name: "dual-scale", Want: wantPositive, ok: aboveZero, standard: 1,
+		field: func(o *Options) any { return &o.DualScale }, Doc: "spade: factor of the dual step size",
+	},
+	{
+		Name: "tune-steps", field: func(o *Options) any { return &o.TuneSteps },
+		Doc: "try step scales 0.1, 0.3, 1 and 3, keep the best on held-out data (stamp tries 1 and 3 anyway)",
+	},
+	{
+		Name: "radius", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Radius },
+		Doc: "radius of the ball for the weights, 0 for none",
+	},
+	{
+		Name: "lambda", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Lambda },
+		Doc: "strength of L2 regularisation",
+	},
+	{
+		Name: "no-intercept", Doc: "leave the intercept out",
+		field: func(o *Options) any { return &o.Config.NoIntercept },
+	},
+	{
+		Name: "unscaled", Doc: "do not standardise the features",
+		field: func(o *Options) any { return &o.Unscaled },
+	},
+	{
+		Name: "prior-positives", phrase: "prior share of positives", Want: wantShare, ok: belowOne,
+		field: func(o *Options) any { return &o.PriorPositives },
+		Doc:   "share of positives in the population when the data are a subsample",
+	},
+	{
+		Name: "all-epochs", field: func(o *Options) any { return &o.AllEpochs },
+		Doc: "stamp: choose among all epochs, not the later ones only, when the threshold is tuned",
+	},
+	{
+		Name: "allow-degenerate", field: func(o *Options) any { return &o.AllowDegenerate },
+		Doc: "allow measures that a constant prediction maximizes",
+	},
+	{
+		Name: "first-epoch", Want: wantNatural, ok: atLeast(0), field: func(o *Options) any { return &o.FirstEpoch },
+	},
+	{
+		Name: "growth", phrase: "growth of the epochs", Want: "a finite number at least 1 (0 is the default)",
+		ok:    aGrowth,
+		field: func(o *Options) any { return &o.Growth },
+	},
+	{
+		Name: "patience", Want: "at least 1", ok: atLeast(1), standard: 5,
+		field: func(o *Options) any { return &o.Patience },
+	},
+	{
+		Name: "step", Want: wantNotBelow, ok: atLeast(0), field: func(o *Options) any { return &o.Config.Step },
+	},
+	{
+		Name: "bias-feature", Want: "a finite number", ok: func(v float64) bool { return v-v == 0 }, standard: 1,
+		field: func(o *Options) any { return &o.Config.BiasFeature },
+	},
+	{
+		Name: "max-example-weight", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.MaxExampleWeight },
+	},
+	{
+		Name: "averaging", field: func(o *Options) any { return nameOf(&o.Config.Averaging, averagings) },
+	},
+	{
+		Name: "dimension", Want: wantNatural, ok: aDimension, field: func(o *Options) any { return &o.Config.Dim },
+	},
+	{
+		Name: "largest-dimension", Want: "at least 1", ok: aDimension, standard: dataset.DefaultMaxDim,
+		field: func(o *Options) any { return &o.Config.MaxDim },
+	},
+	{
+		Name: "prior-weight", phrase: "weight of the prior", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.PriorWeight },
+	},
+	{
+		Name: "prior-share", phrase: "share of the prior", Want: "a number in [0, 1]", ok: unitInterval,
+		field: func(o *Options) any { return &o.Config.PriorShare },
+	},
+	{
+		Name: "decay", Want: "a number in [0, 1)", ok: belowOne,
+		field: func(o *Options) any { return &o.Config.Decay },
+	},
+	{
+		Name: "share-of-positives", Want: "a number in (0, 1) (0 estimates it)", ok: belowOne,
+		field: func(o *Options) any { return &o.Config.Positives },
+	},
+	{
+		Name: "mean-square", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.MeanSquare },
+	},
+	{
+		Name: "mean-weight", Want: wantNotBelow, ok: atLeast(0),
+		field: func(o *Options) any { return &o.Config.MeanWeight },
+	},
+	{
+		Name: "burn-in", Want: "at least 1", ok: atLeast(1), standard: 1000,
+		field: func(o *Options) any { return &o.Config.BurnIn },
+	},
+}
+
+// Settings lists the settings that have a line of documentation: those that commands offer.
+func Settings() []Setting {
+	return slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return s.Doc == "" })
+}
+
+// Value returns a pointer to the setting in o (*int, *uint64, *float64 or *bool) or, for a setting
+// that is written as text, a [FlagValue] that changes o.
+func (s Setting) Value(o *Options) any { return s.field(o) }
+
+// InRange reports whether the value in o is allowed, and returns it.
+func (s Setting) InRange(o *Options) (value float64, ok bool) {
+	switch p := s.field(o).(type) {
+	case *int:
+		value = float64(*p)
+	case *float64:
+		value = *p
+	}
+	return value, s.ok == nil || s.ok(value)
+}
+
+// settingOf finds a setting by its name in model files.
+func settingOf(field string) (Setting, bool) {
+	name := strings.ReplaceAll(field, "_", "-")
+	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return settings[i], true
+}
+
+// EnsureDefaults puts the default in the place of each 0 that stands for one: 1 for the factors of
+// steps, 5 for Patience, the hinge for the reward and so on. Defaults that depend on the data or on
+// the algorithm (Passes, Holdout, Folds, Steps, FirstEpoch, LevelPositives) stay open.
+func (o Options) EnsureDefaults() Options {
+	for _, s := range settings {
+		if s.standard == 0 {
+			continue
+		}
+		switch p := s.field(&o).(type) {
+		case *int:
+			if *p == 0 {
+				*p = int(s.standard)
+			}
+		case *float64:
+			if *p == 0 {
+				*p = s.standard
+			}
+		}
+	}
+	if o.Config.Reward == nil {
+		o.Config.Reward = loss.Hinge{}
+	}
+	return o
+}
+
+// checkRanges refuses the first setting that is out of its range.
+func (o Options) checkRanges() error {
+	for _, s := range settings {
+		v, ok := s.InRange(&o)
+		if ok {
+			continue
+		}
+		phrase := s.phrase
+		if phrase == "" {
+			phrase = strings.ReplaceAll(s.Name, "-", " ")
+		}
+		return usage("%s is %v, want %s", phrase, v, s.Want)
+	}
+	switch {
+	case o.Threshold < ThresholdDefault || o.Threshold > ThresholdTuned:
+		return usage("threshold rule is %d, want the default, zero or tuned", o.Threshold)
+	case o.Config.Steps < StepsDefault || o.Config.Steps > StepsAdaptive:
+		return usage("steps is %d, want StepsDefault, StepsSqrt or StepsAdaptive", o.Config.Steps)
+	case o.Config.Averaging < AverageAll || o.Config.Averaging > AverageLastHalf:
+		return usage("averaging is %d, want AverageAll, AverageLastPass, AverageNone or AverageLastHalf",
+			o.Config.Averaging)
+	case o.LevelPositives != nil && *o.LevelPositives < 0:
+		return usage("number of positives that end a level stage is %d, want at least 1 (0 is never)",
+			*o.LevelPositives)
+	}
+	return nil
+}
+
+// nameFlag is the flag of a constant that has a name.
+type nameFlag[T ~int] struct {
+	value *T
+	names []string
+}
+
+func nameOf[T ~int](value *T, names []string) FlagValue { return nameFlag[T]{value, names} }
+
+// String implements [FlagValue].
+func (f nameFlag[T]) String() string {
+	if f.value == nil || int(*f.value) < 0 || int(*f.value) >= len(f.names) {
+		return ""
+	}
+	return f.names[*f.value]
+}
+
+// Set implements [FlagValue].
+func (f nameFlag[T]) Set(text string) error {
+	i := slices.Index(f.names, text)
+	if i < 0 {
+		return errors.New("want " + strings.Join(f.names, " or "))
+	}
+	*f.value = T(i)
+	return nil
+}
+
+// Type implements [FlagValue].
+func (f nameFlag[T]) Type() string { return strings.Join(f.names, "|") }
+
+// levelFlag is [Options.LevelPositives] as commands and model files write it: 0 is the default, -1
+// is never.
+type levelFlag struct{ o *Options }
+
+// String implements [FlagValue].
+func (f levelFlag) String() string {
+	if f.o == nil {
+		return "0"
+	}
+	return strconv.Itoa(levelNumber(f.o.LevelPositives))
+}
+
+// Set implements [FlagValue].
+func (f levelFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, 32)
+	if err != nil {
+		return err
+	}
+	if n < -1 {
+		return errors.New("want at least -1")
+	}
+	f.o.LevelPositives = levelOf(int(n))
+	return nil
+}
+
+// Type implements [FlagValue].
+func (levelFlag) Type() string { return "int" }
+
+// levelNumber and levelOf convert [Options.LevelPositives] to and from the number in commands and
+// model files.
+func levelNumber(positives *int) int {
+	switch {
+	case positives == nil:
+		return 0
+	case *positives == 0:
+		return -1
+	default:
+		return *positives
+	}
+}
+
+func levelOf(number int) *int {
+	switch {
+	case number == 0:
+		return nil
+	case number < 0:
+		return new(0)
+	default:
+		return new(number)
+	}
+}

@@ -1,0 +1,112 @@
+package classify
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/strictjson"
+)
+
+// Every option that a model file keeps has its range in the table of settings, so that what a
+// reader of models accepts cannot drift from what Fit accepts.
+func TestSettingsCoverTheModelFile(t *testing.T) {
+	special := map[string]string{
+		"stream": "a way of training", "valid": "a digest", "reward": "a name with parameters",
+		"intercept": "the flag is --no-intercept", "scaled": "the flag is --unscaled",
+	}
+	for f := range reflect.TypeFor[ModelOptions]().Fields() {
+		name := strictjson.Name(f)
+		if _, ok := settingOf(name); ok == (special[name] != "") {
+			t.Errorf("options.%s: in the table %v, exception %q", name, ok, special[name])
+		}
+	}
+}
+
+// A value out of a setting's range is refused by Fit with the words of the table, and names are
+// found once.
+func TestSettingsRanges(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range settings {
+		if seen[s.Name] {
+			t.Errorf("%s is in the table twice", s.Name)
+		}
+		seen[s.Name] = true
+		for _, v := range []float64{-2, 3, math.NaN(), math.Inf(1)} {
+			o := Options{Measure: measure.FBeta{B: 1}}
+			switch p := s.Value(&o).(type) {
+			case *float64:
+				*p = v
+			case *int:
+				if v-v != 0 {
+					continue
+				}
+				*p = int(v)
+			default:
+				continue
+			}
+			_, ok := s.InRange(&o)
+			err := o.Validate()
+			if !ok && (noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), s.Want)) {
+				t.Errorf("%s of %v: %v, want an error with %q", s.Name, v, err, s.Want)
+			}
+			if ok && err != nil && strings.Contains(err.Error(), s.Want) {
+				t.Errorf("%s of %v is in range but refused: %v", s.Name, v, err)
+			}
+		}
+	}
+}
+
+// Settings that are written as text read back as they are written.
+func TestSettingsAsText(t *testing.T) {
+	for name, values := range map[string][]string{
+		"threshold": thresholdRules, "steps": stepRules, "averaging": averagings, "level-positives": {"0", "-1", "7"},
+	} {
+		s, ok := settingOf(name)
+		if !ok {
+			t.Fatalf("no setting %s", name)
+		}
+		var o Options
+		flag := s.Value(&o).(FlagValue)
+		for _, v := range values {
+			if err := flag.Set(v); err != nil || flag.String() != v {
+				t.Errorf("%s %s: %q, %v", name, v, flag.String(), err)
+			}
+		}
+		before := flag.String()
+		if err := flag.Set("-3"); err == nil || flag.String() != before {
+			t.Errorf("%s -3: %q, %v", name, flag.String(), err)
+		}
+	}
+}
+
+// A LevelPositives of 0 means the same to Fit and to NewSTAMP: the paper's stages of equal length.
+func TestLevelPositivesOfZero(t *testing.T) {
+	xs := stream(63, 3000)
+	o := Options{Measure: measure.FBeta{B: 1}, LevelPositives: new(0), Config: Config{Steps: StepsSqrt}}
+	r, err := o.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := r.alg.learner(&r, r.learner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}})
+	for _, x := range xs {
+		for _, l := range []Learner{l, paper} {
+			if err := l.Observe(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(paper.points) == 0 || !sameModel(l.Model(), paper.Model()) {
+		t.Errorf("%d epochs, the models differ", len(paper.points))
+	}
+	if r, err = (Options{Measure: measure.FBeta{B: 1}}).resolve(); err != nil || r.levelPositives != 100 {
+		t.Errorf("by default %d positives, %v", r.levelPositives, err)
+	}
+}

@@ -1,0 +1,43 @@
+package client_test
+
+import (
+	"go/build"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestImports holds what a program takes on with the client: the standard library and a handful of
+// this module's packages. OpenFeature's SDK comes with package provider only.
+func TestImports(t *testing.T) {
+	const module = "github.com/noregret/noregret"
+	want := map[string]bool{
+		module: true, module + "/policy": true, module + "/internal/compensated": true,
+		module + "/internal/random": true, module + "/internal/strictjson": true,
+	}
+	direct := []string{module, module + "/policy"}
+	seen := map[string]bool{}
+	var visit func(dir, from string)
+	visit = func(dir, from string) {
+		p, err := build.ImportDir(filepath.Join("..", filepath.FromSlash(dir)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range p.Imports {
+			first, _, _ := strings.Cut(path, "/")
+			switch {
+			case !strings.Contains(first, "."): // the standard library
+			case !want[path] || from == module+"/client" && !slices.Contains(direct, path):
+				t.Errorf("%s imports %s", from, path)
+			case !seen[path]:
+				seen[path] = true
+				visit(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), path)
+			}
+		}
+	}
+	visit("client", module+"/client")
+	if len(seen) != len(want) {
+		t.Errorf("the client imports %v: the list has more", seen)
+	}
+}

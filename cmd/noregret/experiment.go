@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/client"
+)
+
+// remote are the flags of commands that call a service.
+type remote struct {
+	url       string
+	tokenFile string
+}
+
+// defaultServer is where "noregret serve" listens by default.
+const defaultServer = "http://127.0.0.1:8430"
+
+// AddFlags declares the flags.
+func (r *remote) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&r.url, "server", "", "the service's URL (default $NOREGRET_SERVER or "+defaultServer+")")
+	f.StringVar(&r.tokenFile, "token-file", "", "file with the access token (default $NOREGRET_TOKEN)")
+}
+
+// client makes a client of the service.
+func (r *remote) client() (*client.Client, error) {
+	o := client.Options{URL: r.url, Token: os.Getenv("NOREGRET_TOKEN")}
+	if o.URL == "" {
+		o.URL = os.Getenv("NOREGRET_SERVER")
+	}
+	if o.URL == "" {
+		o.URL = defaultServer
+	}
+	if r.tokenFile != "" {
+		b, err := os.ReadFile(r.tokenFile)
+		if err != nil {
+			return nil, noregret.Errorf(noregret.NotFound, "--token-file", "the file cannot be read: %w", err)
+		}
+		o.Token = strings.TrimSpace(string(b))
+	}
+	return client.New(o)
+}
+
+const experimentLong = `Apply, list, look at and change the experiments of a running service.
+
+The service is the one at --server. docs/formats/definition.md explains definitions.`
+
+// newExperimentCommand makes "noregret experiment" and the commands below it.
+func newExperimentCommand(a *app) *cobra.Command {
+	var r remote
+	cmd := newParent(&cobra.Command{
+		Use:   "experiment",
+		Short: "Manage the experiments of a running service",
+		Long:  experimentLong,
+		Example: `  noregret experiment apply ranking.yaml
+  noregret experiment report ranking`,
+	},
+		newApplyCommand(a, &r), newListCommand(a, &r), newReportCommand(a, &r),
+		newChangeCommand(a, &r, "pause", "Stop learning; decisions go on as they are",
+			"Stop learning: rounds stay open, decisions and feedback go on as they are, until resume."),
+		newChangeCommand(a, &r, "resume", "Go on after a pause or a rollback",
+			"Go on after a pause or a rollback, by hand or by a guardrail, with what has been learned."),
+		newChangeCommand(a, &r, "rollback", "Give every unit the control arm",
+			"Give every unit the control arm, at once, until resume. It needs a control arm."),
+		newDeleteCommand(a, &r), newSchemaCommand(a),
+	)
+	r.AddFlags(cmd.PersistentFlags())
+	return cmd
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret/policy"
+)
+
+// reportOptions are the flags of "noregret experiment report".
+type reportOptions struct {
+	*remote
+	outputOptions
+}
+
+// newReportCommand makes "noregret experiment report".
+func newReportCommand(a *app, r *remote) *cobra.Command {
+	return newCommand(a, &cobra.Command{
+		Use:   "report NAME",
+		Short: "Show how an experiment stands",
+		Long: `Show how an experiment stands: the mixture, the arms' means with confidence sequences (95 %,
+valid at all times), guardrails, regret against the best single arm, health and last events.`,
+		Example: `  noregret experiment report ranking
+  noregret experiment report ranking --json`,
+		Args: oneName,
+	}, &reportOptions{remote: r})
+}
+
+// AddFlags implements options.
+func (o *reportOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", o.json, "print JSON, as the API answers it")
+}
+
+// Run implements options.
+func (o *reportOptions) Run(ctx context.Context, a *app, args []string) error {
+	c, err := o.client()
+	if err != nil {
+		return err
+	}
+	report, err := c.Report(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(a.stdout, report)
+	}
+	return writeReport(a.stdout, report)
+}
+
+// writeReport prints a report for people.
+func writeReport(w io.Writer, r *policy.Report) error {
+	if _, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", r.Name, r.State, r.Version, r.Round); err != nil {
+		return err
+	}
+	var metrics []string
+	t := table{}
+	for i, name := range slices.Sorted(maps.Keys(r.Arms)) {
+		arm := r.Arms[name]
+		if i == 0 {
+			metrics = slices.Sorted(maps.Keys(arm.Metrics))
+			t.add(append([]string{"arm", "share", "units"}, metrics...)...)
+		}
+		share, listed := r.Mixture[name]
+		if !listed {
+			continue // retired
+		}
+		row := []string{name, number(share).String(), strconv.FormatInt(arm.N, 10)}
+		for _, m := range metrics {
+			row = append(row, interval(arm.Metrics[m].Mean, arm.Metrics[m].Low, arm.Metrics[m].High))
+		}
+		t.add(row...)
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	var lines []string
+	for _, q := range r.Guardrails {
+		lines = append(lines, fmt.Sprintf("guardrail %s, %s %v: %s, %s, on breach %s", q.Metric, q.Kind, q.Limit,
+			q.State, interval(q.Estimate, q.Low, q.High), q.Action))
+	}
+	if q := r.Regret; q != nil && q.BestSingle.Value != nil {
+		lines = append(lines, fmt.Sprintf("best single arm %s %s, mixture %s, regret a unit %s over %d units",
+			q.BestSingle.Arm,
+			numberOf(q.BestSingle.Value), numberOf(q.Mixture), numberOf(q.PerUnit), q.Units))
+	}
+	f := r.Feedback
+	lines = append(lines, fmt.Sprintf("feedback: %d accepted, %d duplicate, %d late, %d rejected; %d units wait",
+		f.Accepted, f.Duplicate, f.Late, f.Rejected, r.Health.Open))
+	for _, p := range r.Health.Problems {
+		lines = append(lines, "problem: "+p)
+	}
+	for _, n := range r.Notes[max(0, len(r.Notes)-5):] {
+		lines = append(lines, n.Time.Format(time.RFC3339)+" "+n.Text)
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	return err
+}
+
+// interval is a mean with its confidence sequence.
+func interval(mean, low, high *float64) string {
+	if mean == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s [%s, %s]", numberOf(mean), numberOf(low), numberOf(high))
+}

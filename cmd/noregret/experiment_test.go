@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
+)
+
+const coinDefinition = `name: coin
+arms:
+  - {name: heads, value: 1}
+  - {name: tails, value: 0}
+control: {arm: heads, share: 0.5}
+metrics: [{name: won}]
+objective: {goals: [{metric: won}]}
+round: {length: 1m}
+attribution_window: 10m
+`
+
+// TestExperimentCommands goes through the commands of a running service, in this process.
+func TestExperimentCommands(t *testing.T) {
+	_, url := servicetest.Start(t, server.Config{}, nil)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	t.Setenv("NOREGRET_SERVER", url)
+	file := filepath.Join(t.TempDir(), "coin.yaml")
+	if err := os.WriteFile(file, []byte(coinDefinition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ args, want string }{
+		{"apply --dry-run " + file, "coin: valid\n"},
+		{"list", "name  state  version  round  description\n"},
+		{"apply " + file, "coin: created, version 1\n"},
+		{"apply " + file, "coin: unchanged, version 1\n"},
+		{"list", "coin  running"},
+		{"list --json", `"name": "coin"`},
+		{"report coin", "coin is running, version 1, round 1\n"},
+		{"report coin --json", `"state": "running"`},
+		{"pause coin --reason night", "coin: paused, version 2\n"},
+		{"resume coin", "coin: running, version 3\n"},
+		{"rollback coin", "coin: rolled_back, version 4\n"},
+		{"delete coin", "coin: deleted\n"},
+		{"schema", `"$schema"`},
+	} {
+		if got := printed(t, append([]string{"experiment"}, strings.Fields(step.args)...)...); !strings.Contains(got,
+			step.want) {
+			t.Errorf("%s prints %q, want %q", step.args, got, step.want)
+		}
+	}
+	for args, want := range map[string]string{
+		"report coin":            "noregret: experiment: there is no experiment \"coin\"\n",
+		"apply none":             "noregret: none: the file cannot be read",
+		"list --token-file none": "noregret: --token-file: the file cannot be read",
+	} {
+		status, _, stderr := try(context.Background(), append([]string{"experiment"}, strings.Fields(args)...)...)
+		if status != 3 || !strings.HasPrefix(stderr, want) {
+			t.Errorf("%s: status %d, %q, want %q", args, status, stderr, want)
+		}
+	}
+}
+
+// TestExperimentRefuses: a wrong number of names is a usage error, and no service is asked.
+func TestExperimentRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"experiment nonsense", "unknown command \"nonsense\" for \"noregret experiment\""},
+		refusal{"experiment apply", "apply takes the files of definitions, got none"},
+		refusal{"experiment report", "report takes the name of one experiment, got 0 arguments"},
+		refusal{"experiment pause a b", "pause takes the name of one experiment, got 2 arguments"},
+		refusal{"experiment list a", "list takes no arguments"},
+	)
+}

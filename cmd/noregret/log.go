@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/server"
+)
+
+const logLong = `Verify, repair, export, import and replay the log of the decision service.
+
+The log is in the directory "log" of the service's data directory. While the service runs it
+holds the log; "export" and "replay" then ask the service, with --server.`
+
+// newLogCommand makes "noregret log" and the commands below it.
+func newLogCommand(a *app) *cobra.Command {
+	return newParent(&cobra.Command{
+		Use:     "log",
+		Short:   "Verify, repair, export, import and replay the service's log",
+		Long:    logLong,
+		Example: "  noregret log verify --data data\n  noregret log replay --data data",
+	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
+}
+
+// source is where export and replay get their events: a data directory, or a running service.
+type source struct {
+	remote
+	data string
+}
+
+// AddFlags declares the flags.
+func (s *source) AddFlags(f *pflag.FlagSet) {
+	s.remote.AddFlags(f)
+	f.Lookup("server").Usage = "URL of a running service to ask, instead of --data"
+	f.StringVar(&s.data, "data", "data", "the service's data directory, when it does not run")
+}
+
+// live reports whether to ask the service.
+func (s *source) live() bool { return s.url != "" }
+
+// open opens the log of the data directory, which must exist, and closes it after use.
+func (s *source) open(use func(log eventlog.Log) error) error {
+	dir := server.LogDir(s.data)
+	if _, err := os.Stat(dir); err != nil {
+		return noregret.Errorf(noregret.NotFound, dir, "there is no log: want the data directory of a service")
+	}
+	log, err := eventlog.Open(nil, dir, eventlog.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(log), log.Close())
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/noregret/noregret/server"
+	"github.com/noregret/noregret/server/servicetest"
+)
+
+// TestLogCommands goes through the commands of a log, in this process: of a running service, and of
+// the data directory that an export of it makes.
+func TestLogCommands(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	_, url := servicetest.Start(t, server.Config{FS: vfs.NewMem()}, nil)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	if err := os.WriteFile("coin.yaml", []byte(coinDefinition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, "experiment", "apply", "coin.yaml", "--server", url)
+	printed(t, "experiment", "pause", "coin", "--server", url)
+	for _, step := range []struct{ args, want string }{
+		{"replay --server " + url, "decisions            0\n"},
+		{"export --experiment coin --server " + url, `"kind":`},
+		{"export --output events.jsonl --server " + url, ""},
+		{"import events.jsonl --data copy", "imported 2 events, the log ends at 2\n"},
+		{"verify --data copy", "the log is sound\n"},
+		{"verify --data copy --json", `"findings": []`},
+		{"repair --data copy", "nothing was changed\n"},
+		{"replay --data copy --json", `"same": true`},
+		{"export --data copy --output again.jsonl", ""},
+	} {
+		if got := printed(t, append([]string{"log"}, strings.Fields(step.args)...)...); !strings.Contains(got,
+			step.want) {
+			t.Errorf("%s prints %q, want %q", step.args, got, step.want)
+		}
+	}
+	first, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile("again.jsonl"); err != nil || !bytes.Equal(first, again) || len(first) == 0 {
+		t.Errorf("the export of the import differs: %v", err)
+	}
+}
+
+// TestLogRefuses: arguments that no command takes are usage errors.
+func TestLogRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"log import", "import takes one file, got 0 arguments"},
+		refusal{"log verify now", "verify takes no arguments"},
+		refusal{"log export --from -1", "invalid argument"},
+		refusal{"log nonsense", "unknown command \"nonsense\" for \"noregret log\""},
+	)
+}

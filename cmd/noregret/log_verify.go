@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/server"
+)
+
+// verifyOptions are the flags of "noregret log verify".
+type verifyOptions struct {
+	outputOptions
+	data string
+}
+
+// newVerifyCommand makes "noregret log verify".
+func newVerifyCommand(a *app) *cobra.Command {
+	return newCommand(a, &cobra.Command{
+		Use:   "verify",
+		Short: "Read the whole log and report what is wrong with it",
+		Long: `Read the whole log and report what is wrong with it: every event's checksum, position and
+link to the one before, both ends, every snapshot. It changes nothing. A log with damage, or
+without the file that says what was acknowledged, is bad input (exit status 3); the report names
+the first position concerned.`,
+		Example: "  noregret log verify --data data",
+		Args:    noArgs,
+	}, &verifyOptions{data: "data"})
+}
+
+// AddFlags implements options.
+func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	f.StringVar(&o.data, "data", o.data, "the service's data directory")
+}
+
+// Run implements options.
+func (o *verifyOptions) Run(ctx context.Context, a *app, _ []string) error {
+	r, err := eventlog.Check(ctx, vfs.Default, server.LogDir(o.data))
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(a.stdout, r)
+	} else {
+		err = writeCheck(a.stdout, r)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Err()
+}
+
+// writeCheck prints what was found.
+func writeCheck(w io.Writer, r *eventlog.Report) error {
+	if err := keyValues(w,
+		"events", fmt.Sprintf("%d to %d", r.Base+1, r.Last),
+		"acknowledged up to", strconv.FormatUint(r.Acknowledged, 10),
+		"bytes", strconv.FormatInt(r.Bytes, 10),
+		"snapshots", strconv.Itoa(len(r.Snapshots)),
+	); err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		kind := "damage"
+		if f.Harmless {
+			kind = "harmless"
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s\n", kind, f.Problem); err != nil {
+			return err
+		}
+	}
+	for _, g := range r.Readable {
+		if _, err := fmt.Fprintf(w, "whole behind the damage: %d to %d\n", g.First, g.Last); err != nil {
+			return err
+		}
+	}
+	if len(r.Findings) == 0 {
+		_, err := fmt.Fprintln(w, "the log is sound")
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// measuresOptions are the flags of "noregret measures".
+type measuresOptions struct{ outputOptions }
+
+// newMeasuresCommand makes "noregret measures".
+func newMeasuresCommand(a *app) *cobra.Command {
+	return newCommand(a, &cobra.Command{
+		Use:   "measures",
+		Short: "List the measures",
+		Long: `List the measures by name: to which family each belongs and which algorithm trains for it by
+default. Names with parameters, as fbeta:B, are used with numbers: fbeta:1.5. A measure without an
+algorithm can be evaluated and not trained for. With --json the output is a list of {name, family,
+algorithm}.`,
+		Example: "  noregret measures",
+		Args:    noArgs,
+	}, &measuresOptions{})
+}
+
+// exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
+var exampleParameters = map[string]string{
+	"fbeta:B": "fbeta:1.5", "gower-legendre:SIGMA": "gower-legendre:3",
+	"tversky:S,T": "tversky:0.3,0.7", "recalls:C1,C2": "recalls:0.9,0.1",
+}
+
+// Run implements options.
+func (o *measuresOptions) Run(_ context.Context, a *app, _ []string) error {
+	type entry struct {
+		Name      string `json:"name"`
+		Family    string `json:"family"`
+		Algorithm string `json:"algorithm"`
+	}
+	var list []entry
+	t := table{left: map[int]bool{1: true, 2: true}}
+	t.add("measure", "family", "default algorithm")
+	for _, name := range measure.Names() {
+		e := entry{Name: name}
+		concrete := name
+		if p, ok := exampleParameters[name]; ok {
+			concrete = p
+		}
+		m, err := measure.Parse(concrete)
+		if err != nil {
+			return err
+		}
+		switch m.(type) {
+		case measure.Concave:
+			e.Family = "concave"
+		case measure.Ratio:
+			e.Family = "pseudo-linear"
+		}
+		if measure.Trainable(m) == nil {
+			e.Algorithm = classify.DefaultAlgorithm(m)
+		}
+		list = append(list, e)
+		t.add(e.Name, orDash(e.Family), orDash(e.Algorithm))
+	}
+	if o.json {
+		return writeJSON(a.stdout, list)
+	}
+	return t.write(a.stdout)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

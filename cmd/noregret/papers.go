@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/papers"
+)
+
+// papersOptions are the flags of "noregret papers".
+type papersOptions struct {
+	outputOptions
+	full bool
+}
+
+// newPapersCommand makes "noregret papers".
+func newPapersCommand(a *app) *cobra.Command {
+	return newCommand(a, &cobra.Command{
+		Use:   "papers NAME",
+		Short: "Re-run a paper's tables and print them beside the stated numbers",
+		Long: `Re-run the synthetic checks of a paper and print the measured numbers beside the stated ones, in
+brackets; a "!" marks a number out of its tolerance.
+
+  spade-stamp  "Optimizing Non-decomposable Performance Measures: A Tale of Two Classes" (2015)
+
+The default is the problem g3 with 2 runs, some ten seconds; --full is g1, g3 and g4 with 5 runs,
+a minute or two. The last table holds duality gaps: bounds on how far each model is from the best.`,
+		Example: "  noregret papers spade-stamp\n  noregret papers spade-stamp --full --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "spade-stamp" {
+				return noregret.Errorf(noregret.Usage, "", "papers takes the name of one paper (spade-stamp), got %q",
+					strings.Join(args, " "))
+			}
+			return nil
+		},
+		ValidArgs: []string{"spade-stamp"},
+	}, &papersOptions{})
+}
+
+// AddFlags implements options.
+func (o *papersOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	f.BoolVar(&o.full, "full", o.full, "all problems, 5 runs each")
+}
+
+// Run implements options.
+func (o *papersOptions) Run(ctx context.Context, a *app, _ []string) error {
+	problems, runs, passes := []string{"g3"}, 2, 5
+	if o.full {
+		problems, runs, passes = []string{"g1", "g3", "g4"}, 5, 100
+	}
+	p, err := a.progress()
+	if err != nil {
+		return err
+	}
+	t, err := papers.RunTale(ctx, problems, runs, func(done, total int) {
+		if done == 1 {
+			p.Start("runs", int64(total))
+		}
+		p.Update(int64(done))
+	})
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	gaps, err := papers.RunCertificates(ctx, passes)
+	if err != nil {
+		return err
+	}
+	tables := []papers.Table{t.SPADE, t.STAMP, gaps}
+	if o.json {
+		return writeJSON(a.stdout, jsonTables(tables))
+	}
+	for i, table := range tables {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		if err := table.Write(a.stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonCell adds what package papers leaves out of a cell's JSON.
+type jsonCell struct {
+	papers.Cell
+	Stated number `json:"stated"`
+	Agrees bool   `json:"agrees"`
+}
+
+// jsonTable is a table with these cells.
+type jsonTable struct {
+	Title   string    `json:"title"`
+	Columns []string  `json:"columns"`
+	Rows    []jsonRow `json:"rows"`
+}
+
+type jsonRow struct {
+	Name  string     `json:"name"`
+	Cells []jsonCell `json:"cells"`
+}
+
+func jsonTables(tables []papers.Table) []jsonTable {
+	out := make([]jsonTable, 0, len(tables))
+	for _, t := range tables {
+		j := jsonTable{Title: t.Title, Columns: t.Columns}
+		for _, r := range t.Rows {
+			row := jsonRow{Name: r.Name}
+			for _, c := range r.Cells {
+				row.Cells = append(row.Cells, jsonCell{Cell: c, Stated: number(c.Stated), Agrees: c.Agrees()})
+			}
+			j.Rows = append(j.Rows, row)
+		}
+		out = append(out, j)
+	}
+	return out
+}

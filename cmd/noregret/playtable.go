@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/noregret/noregret/play"
+)
+
+// playResult is one entry of the list that --json prints.
+type playResult struct {
+	Learner        string      `json:"learner"`
+	Game           string      `json:"game"`
+	Rounds         int         `json:"rounds"`
+	Seed           uint64      `json:"seed"`
+	LearnerLoss    number      `json:"learner_loss"`
+	ComparatorLoss number      `json:"comparator_loss"`
+	Regret         number      `json:"regret"`
+	Bound          number      `json:"bound"`
+	Ratio          number      `json:"ratio"`
+	Gap            number      `json:"comparator_gap"`
+	Floor          number      `json:"floor"`
+	Holds          bool        `json:"holds"`
+	Comparator     []float64   `json:"comparator,omitempty"`
+	Curve          []playPoint `json:"curve"`
+}
+
+type playPoint struct {
+	Round  int    `json:"round"`
+	Loss   number `json:"loss"`
+	Regret number `json:"regret"`
+	Bound  number `json:"bound"`
+}
+
+// longestComparator is the largest dimension at which --json prints the comparator.
+const longestComparator = 100
+
+// playSummary is one entry of the list that --summary --json prints.
+type playSummary struct {
+	Learner     string  `json:"learner"`
+	Game        string  `json:"game"`
+	Rounds      int     `json:"rounds"`
+	Runs        int     `json:"runs"`
+	Seed        uint64  `json:"seed"`
+	MeanLoss    number  `json:"mean_learner_loss"`
+	LossError   number  `json:"learner_loss_error"`
+	MeanRegret  number  `json:"mean_regret"`
+	RegretError number  `json:"regret_error"`
+	MeanBound   number  `json:"mean_bound"`
+	BoundError  number  `json:"bound_error"`
+	WorstRatio  number  `json:"worst_ratio"`
+	WorstSeed   *uint64 `json:"worst_seed"`
+	Floor       number  `json:"floor"`
+	Holds       bool    `json:"holds"`
+}
+
+func playJSON(results []play.Result) []playResult {
+	list := make([]playResult, 0, len(results))
+	for _, r := range results {
+		e := playResult{
+			Learner: r.Learner, Game: r.Game, Rounds: r.Rounds, Seed: r.Seed, LearnerLoss: number(r.LearnerLoss),
+			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound),
+			Ratio: number(r.Ratio()),
+			Gap:   number(r.Gap), Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
+		}
+		if len(r.Comparator) <= longestComparator {
+			e.Comparator = r.Comparator
+		}
+		for _, p := range r.Curve {
+			e.Curve = append(e.Curve, playPoint{p.Round, number(p.Loss), number(p.Regret), number(p.Bound)})
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func summaryJSON(summaries []play.Summary) []playSummary {
+	list := make([]playSummary, 0, len(summaries))
+	for _, s := range summaries {
+		var worst *uint64
+		if !math.IsNaN(s.WorstRatio) {
+			worst = &s.WorstSeed
+		}
+		list = append(list, playSummary{
+			Learner: s.Learner, Game: s.Game, Rounds: s.Rounds, Runs: s.Runs, Seed: s.Seed,
+			MeanLoss: number(s.Loss.Mean), LossError: number(s.Loss.StandardError),
+			MeanRegret: number(s.Regret.Mean), RegretError: number(s.Regret.StandardError),
+			MeanBound: number(s.Bound.Mean), BoundError: number(s.Bound.StandardError),
+			WorstRatio: number(s.WorstRatio), WorstSeed: worst, Floor: number(s.Floor), Holds: s.Exceeded == 0,
+		})
+	}
+	return list
+}
+
+// writeResults prints the certificates and, of several runs, their means; with onlySummary the
+// means alone.
+func (a *app) writeResults(results []play.Result, onlySummary bool) error {
+	first := results[0]
+	fmt.Fprintf(a.stdout, "%s, %s\n\n", first.Game, count(first.Rounds, "round", "rounds"))
+	summaries := play.Summarize(results)
+	if !onlySummary {
+		if err := a.writeRuns(results); err != nil || summaries[0].Runs == 1 {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	return a.writeSummaries(summaries)
+}
+
+// writeRuns prints a row for every certificate.
+func (a *app) writeRuns(results []play.Result) error {
+	floors := false
+	for _, r := range results {
+		floors = floors || !math.IsNaN(r.Floor)
+	}
+	g := table{}
+	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
+	if floors {
+		head = append(head, "floor")
+	}
+	g.add(head...)
+	for _, r := range results {
+		tight := "-"
+		if p := r.Tightest(); p != nil {
+			tight = strconv.Itoa(p.Round)
+		}
+		row := []string{
+			r.Learner, strconv.FormatUint(r.Seed, 10), short(r.LearnerLoss), short(r.ComparatorLoss), gapText(r.Gap),
+			short(r.Regret),
+			boundText(r.Bound), shareText(r.Ratio()), tight,
+		}
+		if floors {
+			row = append(row, boundText(r.Floor))
+		}
+		g.add(row...)
+	}
+	return g.write(a.stdout)
+}
+
+// writeSummaries prints a row for every learner.
+func (a *app) writeSummaries(summaries []play.Summary) error {
+	g := table{}
+	head := []string{"learner", "runs", "mean loss", "error", "mean regret", "error", "mean bound", "most used", "seed"}
+	floors := slices.ContainsFunc(summaries, func(s play.Summary) bool { return !math.IsNaN(s.Floor) })
+	if floors {
+		head = append(head, "mean floor")
+	}
+	g.add(head...)
+	for _, s := range summaries {
+		seed := "-"
+		if !math.IsNaN(s.WorstRatio) {
+			seed = strconv.FormatUint(s.WorstSeed, 10)
+		}
+		row := []string{
+			s.Learner, strconv.Itoa(s.Runs), short(s.Loss.Mean), errorText(s.Loss), short(s.Regret.Mean),
+			errorText(s.Regret), boundText(s.Bound.Mean), shareText(s.WorstRatio), seed,
+		}
+		if floors {
+			row = append(row, boundText(s.Floor))
+		}
+		g.add(row...)
+	}
+	return g.write(a.stdout)
+}
+
+// errorText is a standard error with two digits.
+func errorText(e play.Estimate) string {
+	if v := e.StandardError; v-v == 0 {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return "-"
+}
+
+// shareText is the part of the bound that was used, in percent.
+func shareText(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
+}
+
+func boundText(v float64) string {
+	if v-v != 0 {
+		return "-"
+	}
+	return short(v)
+}
+
+// gapText says how good the comparator is known to be; the game names it where there is no best
+// point.
+func gapText(v float64) string {
+	switch {
+	case v == 0:
+		return "exact"
+	case math.IsInf(v, 1):
+		return "named"
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}

@@ -1,0 +1,18 @@
+package main
+
+import "testing"
+
+// TestServeRefuses: bad flags are found before a directory is made or an address is opened.
+func TestServeRefuses(t *testing.T) {
+	checkRefused(t,
+		refusal{"serve --drain -1s", "--drain: -1s is out of range, want a length of time"},
+		refusal{"serve --tls-cert cert.pem", "--tls-cert: TLS needs both"},
+		refusal{"serve --tls-key key.pem", "--tls-cert: TLS needs both"},
+		refusal{"serve --listen 0.0.0.0:0", "listen: 0.0.0.0:0 can be reached by others"},
+		refusal{"serve --rate -1", "rate: -1: want"},
+		refusal{"serve --max-items -1", "max items: -1: want at least 1"},
+		refusal{"serve --data=", "data: \"\": want a directory"},
+		refusal{"serve --log-level loud", "invalid argument \"loud\""},
+		refusal{"serve now", "serve takes no arguments, got \"now\""},
+	)
+}

@@ -1,0 +1,68 @@
+package confseq_test
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret/confseq"
+)
+
+// A rate of a half is told from a limit of 0.3, looking after every observation.
+func ExampleSequence() {
+	var s confseq.Sequence
+	for i := range 1000 {
+		if err := s.Add(float64(i % 2)); err != nil {
+			panic(err)
+		}
+		if low, high := s.Interval(0.05, 0, 1); low > 0.3 {
+			fmt.Printf("after %d observations: [%.3f, %.3f]\n", s.N, low, high)
+			break
+		}
+	}
+	// Output: after 82 observations: [0.301, 0.699]
+}
+
+// Sources that keep sums report them; the sequence is the same.
+func ExampleFromSums() {
+	s, err := confseq.FromSums(1000, 120, 120) // 120 of 1,000 units bought
+	if err != nil {
+		panic(err)
+	}
+	low, high := s.Interval(0.05, 0, 1)
+	fmt.Printf("[%.3f, %.3f]\n", low, high)
+	_, err = confseq.FromSums(10, 20, 30)
+	fmt.Println(err)
+	// Output:
+	// [0.084, 0.162]
+	// squares: 30 for 10 observations with sum 20: by Cauchy and Schwarz it is at least 40
+}
+
+// Clicks per view, of units that view ten pages or so each.
+func ExamplePair() {
+	var p confseq.Pair
+	for i := range 2000 {
+		p.Add(float64(i%3), float64(8+i%5))
+	}
+	ratio, low, high, _ := p.Interval(0.05)
+	fmt.Printf("%.4f in [%.4f, %.4f]\n", ratio, low, high)
+	// Output: 0.0999 in [0.0943, 0.1056]
+}
+
+// A split that should be half and half is not.
+func ExampleSampleRatio() {
+	s, err := confseq.NewSampleRatio([]float64{0.5, 0.5}, 50)
+	if err != nil {
+		panic(err)
+	}
+	for day := 1; s.P() > 1e-4; day++ {
+		if err := s.Add(0, 5200); err != nil {
+			panic(err)
+		}
+		if err := s.Add(1, 4800); err != nil {
+			panic(err)
+		}
+		fmt.Printf("day %d: p = %.1g\n", day, s.P())
+	}
+	// Output:
+	// day 1: p = 0.004
+	// day 2: p = 2e-06
+}

@@ -1,0 +1,93 @@
+package confseq
+
+import "math"
+
+// Pair holds the running means and second moments of two variables of the same units, the numerator
+// x and the denominator y of a ratio. The zero Pair is empty. Its fields are exported to be saved.
+// It is not safe for concurrent use.
+type Pair struct {
+	N     int64
+	X, Y  float64 // means
+	XX    float64 // Σ (x − X)²
+	YY    float64
+	Cross float64 // Σ (x − X)·(y − Y)
+}
+
+// Add adds a unit's values, which must be finite.
+func (p *Pair) Add(x, y float64) {
+	p.N++
+	dx, dy := x-p.X, y-p.Y
+	p.X += dx / float64(p.N)
+	p.Y += dy / float64(p.N)
+	p.XX += float64(dx * (x - p.X))
+	p.YY += float64(dy * (y - p.Y))
+	p.Cross += float64(dx * (y - p.Y))
+}
+
+// Merge adds the units of another pair.
+func (p *Pair) Merge(o Pair) {
+	if o.N == 0 {
+		return
+	}
+	if p.N == 0 {
+		*p = o
+		return
+	}
+	n, m := float64(p.N), float64(o.N)
+	dx, dy, w := o.X-p.X, o.Y-p.Y, n*m/(n+m)
+	p.X += float64(dx * (m / (n + m)))
+	p.Y += float64(dy * (m / (n + m)))
+	p.XX += o.XX + float64(dx*dx*w)
+	p.YY += o.YY + float64(dy*dy*w)
+	p.Cross += o.Cross + float64(dx*dy*w)
+	p.N += o.N
+}
+
+// Contrast returns the sequence of x − c·y.
+func (p *Pair) Contrast(c float64) Sequence {
+	m2 := p.XX - float64(2*float64(c*p.Cross)) + float64(float64(c*c)*p.YY)
+	return Sequence{N: p.N, Mean: p.X - float64(c*p.Y), M2: max(m2, 0)}
+}
+
+// Ratio returns X/Y. It returns false if there are no units, if the denominator's mean is not above
+// 0, or if the quotient leaves the range of float64.
+func (p *Pair) Ratio() (r float64, ok bool) {
+	if p.N == 0 || !(p.Y > 0) {
+		return 0, false
+	}
+	if r = p.X / p.Y; !finite(r) {
+		return 0, false
+	}
+	return r, true
+}
+
+// Interval returns the ratio X/Y of the means and a confidence sequence for it, by the contrast x −
+// r·y at the estimate r. It is asymptotic, as [Sequence.Interval] is for observations without a
+// range. It returns false while [Pair.Ratio] does.
+func (p *Pair) Interval(alpha float64) (ratio, low, high float64, ok bool) {
+	r, ok := p.Ratio()
+	if !ok {
+		return 0, math.Inf(-1), math.Inf(1), false
+	}
+	s := p.Contrast(r)
+	s.Mean = 0 // it is, up to rounding
+	low, high = s.Interval(alpha, math.Inf(-1), math.Inf(1))
+	return r, r + low/p.Y, r + high/p.Y, true
+}
+
+// IntervalWithin is [Pair.Interval] for a numerator in [x[0], x[1]] and a denominator in [y[0],
+// y[1]]. If all four are finite it is exact: the quotients of the sequences of the two parts, at
+// alpha/2 each.
+func (p *Pair) IntervalWithin(alpha float64, x, y [2]float64) (ratio, low, high float64, ok bool) {
+	ratio, low, high, ok = p.Interval(alpha)
+	if !ok || !finite(x[0]) || !finite(x[1]) || !finite(y[0]) || !finite(y[1]) {
+		return ratio, low, high, ok
+	}
+	top, bottom := Sequence{p.N, p.X, p.XX}, Sequence{p.N, p.Y, p.YY}
+	a, b := top.Interval(alpha/2, x[0], x[1])
+	c, d := bottom.Interval(alpha/2, y[0], y[1])
+	if !(c > 0) {
+		return ratio, math.Inf(-1), math.Inf(1), true
+	}
+	return ratio, min(a/c, a/d), max(b/c, b/d), true
+}

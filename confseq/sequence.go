@@ -1,0 +1,142 @@
+package confseq
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/portable"
+)
+
+// Sequence holds the running mean and variance of one variable, by Welford's recurrence, and gives
+// a confidence sequence for the mean: [Sequence.Interval] holds for all numbers of observations at
+// once with probability 1 − alpha, so it may be looked at after each. The zero Sequence is empty.
+// Its fields are exported to be saved. It is not safe for concurrent use.
+type Sequence struct {
+	N    int64
+	Mean float64
+	M2   float64 // Σ (x − Mean)²
+}
+
+// Add adds an observation. It returns an error, and changes nothing, if the observation or the sums
+// are not finite.
+func (s *Sequence) Add(x float64) error {
+	if x-x != 0 {
+		return noregret.BadInputf("observation", "%v: want a finite number", x)
+	}
+	d := x - s.Mean
+	mean := s.Mean + d/float64(s.N+1)
+	m2 := s.M2 + float64(d*(x-mean))
+	if mean-mean != 0 || m2-m2 != 0 {
+		return noregret.BadInputf("observation", "%v: the sums leave the range of float64", x)
+	}
+	s.N, s.Mean, s.M2 = s.N+1, mean, m2
+	return nil
+}
+
+// Merge adds the observations of another sequence, as if they had been added one by one, up to
+// rounding (Chan, Golub and LeVeque 1979).
+func (s *Sequence) Merge(o Sequence) {
+	if o.N == 0 {
+		return
+	}
+	if s.N == 0 {
+		*s = o
+		return
+	}
+	n, m := float64(s.N), float64(o.N)
+	d := o.Mean - s.Mean
+	s.Mean += float64(d * (m / (n + m)))
+	s.M2 += o.M2 + float64(d*d*(n*m/(n+m)))
+	s.N += o.N
+}
+
+// Merged returns the sequence with the observations of another one. It returns false if the result
+// leaves the range of float64 or int64.
+func (s Sequence) Merged(o Sequence) (_ Sequence, ok bool) {
+	if s.N > math.MaxInt64-o.N {
+		return s, false
+	}
+	s.Merge(o)
+	return s, finite(s.Mean) && finite(s.M2)
+}
+
+// FromSums returns the sequence of n observations with the given sum and sum of squares. It returns
+// an error if no observations can have these sums.
+func FromSums(n int64, sum, squares float64) (Sequence, error) {
+	if n < 0 || n == 0 && (sum != 0 || squares != 0) {
+		return Sequence{}, noregret.BadInputf("n",
+			"%d observations with sums %v and %v: want at least 1, or none and no sums", n, sum, squares)
+	}
+	if sum-sum != 0 || squares-squares != 0 || squares < 0 {
+		return Sequence{}, noregret.BadInputf("sums",
+			"%v and %v: want finite numbers, that of squares at least 0", sum, squares)
+	}
+	if n == 0 {
+		return Sequence{}, nil
+	}
+	mean := sum / float64(n)
+	m2 := squares - float64(mean*sum)
+	if m2 < -1e-9*squares {
+		return Sequence{}, noregret.BadInputf("squares",
+			"%v for %d observations with sum %v: by Cauchy and Schwarz it is at least %v", squares, n, sum, mean*sum)
+	}
+	return Sequence{n, mean, max(m2, 0)}, nil
+}
+
+// Variance is the sample variance, NaN below two observations: it is unknown then, not 0.
+func (s *Sequence) Variance() float64 {
+	if s.N < 2 {
+		return math.NaN()
+	}
+	return s.M2 / float64(s.N-1)
+}
+
+// Constants of the asymptotic sequence, for observations without a range.
+const (
+	// tightAt is the number of observations at which it is the tightest, relative to what is
+	// possible.
+	tightAt = 1000
+	// burnIn is the number below which it says nothing: the theorem is one about many.
+	burnIn = 200
+	// spare is added to the sum of squared deviations of counts: rare ones have shown too few of
+	// their variance for long.
+	spare = 4
+)
+
+// Interval returns the confidence sequence at the observations so far, within [low, high], the
+// range of an observation; alpha is in (0, 1). O(1), about a microsecond.
+//
+// If both ends are finite it is exact: at every alpha and from the first observation on, the
+// probability that the true mean is ever outside is at most alpha, for every distribution on the
+// range, by Hoeffding's and Fan's exponential supermartingales and Ville's inequality (bounded.go
+// has the formulas).
+//
+// If an end is infinite no exact interval exists, because one observation in a million may carry
+// the mean. Then it is Mean ± √((v + ρ)·(ln((v + ρ)/ρ) + 2·ln(1/α)))/n with v = n·s², the normal
+// mixture's boundary (Robbins 1970) with the sample variance s²: an asymptotic confidence sequence
+// (Waudby-Smith et al. 2024, Theorem 2.2), whose level tends to alpha as the number of observations
+// at which it begins grows. It begins at 200 observations; before that, and while all observations
+// are equal, it is [low, high]. If low is finite, as for counts, 4 is added to the sum of squared
+// deviations, which understates the variance while a rare event has not occurred.
+func (s *Sequence) Interval(alpha, low, high float64) (from, to float64) {
+	if finite(low) && finite(high) && finite(high-low) {
+		return boundedInterval(s, alpha, low, high)
+	}
+	n, squares := float64(s.N), s.M2
+	if finite(low) {
+		squares += spare
+	}
+	if s.N < burnIn || !(squares > 0) {
+		return low, high
+	}
+	v := squares / (n - 1)
+	// ρ that is best for v = tightAt·s²: v/(2·ln(1/α) + ln(1 + 2·ln(1/α))), the usual
+	// approximation.
+	l := float64(-2 * portable.Log(alpha))
+	rho := tightAt * v / (l + portable.Log1p(l))
+	total := float64(n*v) + rho
+	width := math.Sqrt(total*(portable.Log(total/rho)+l)) / n
+	return max(s.Mean-width, low), min(s.Mean+width, high)
+}
+
+func finite(x float64) bool { return x-x == 0 }

@@ -1,0 +1,32 @@
+package dataset
+
+import (
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// LabelList takes the label of a row of multi-label data apart: a list of labels separated by
+// commas, such as "1,3" in svmlight or "news,sports" in a CSV cell. Blanks around a label do not
+// count, and numbers are renamed as in [Label]: "1.0" is the label 1. An empty list is no labels. A
+// label that is empty, not finite or listed twice is a [noregret.BadInput] error.
+func LabelList(name string) ([]string, error) {
+	if strings.TrimSpace(name) == "" {
+		return nil, nil
+	}
+	var list []string
+	seen := map[string]bool{}
+	for tok := range strings.SplitSeq(name, ",") {
+		l, err := canonicalLabel([]byte(strings.TrimSpace(tok)))
+		if err != nil {
+			return nil, noregret.BadInputf("", "label list %s: %w", quote([]byte(name)), err)
+		}
+		if seen[l] {
+			return nil, noregret.BadInputf("", "label list %s: the label %s is listed twice", quote([]byte(name)),
+				quote([]byte(l)))
+		}
+		seen[l] = true
+		list = append(list, l)
+	}
+	return list, nil
+}

@@ -1,0 +1,231 @@
+package definition
+
+import (
+	"encoding/json"
+	"regexp"
+	"time"
+
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/policy"
+)
+
+// Definition says what an experiment is. Read one with [Parse], which fills in the defaults and
+// refuses what breaks a rule; docs/formats/definition.md explains every field, and [Schema] is its
+// JSON Schema.
+type Definition struct {
+	// Name is the experiment's: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit.
+	Name string `json:"name"`
+	// Description is for people.
+	Description string `json:"description,omitempty"`
+	// Unit says what the units are: "user" by default, "session", "request", ... It is not
+	// interpreted. The unit is also what is counted: one observation for each unit and policy
+	// version.
+	Unit string `json:"unit"`
+	// Salt keys the hash of the units; the name by default. Experiments of equal salt split alike.
+	Salt string `json:"salt"`
+	// Arms are what is decided among.
+	Arms Arms `json:"arms"`
+	// Control is the arm to compare with and to fall back to, nil for none.
+	Control *Control `json:"control,omitempty"`
+	// Metrics are what is reported of units.
+	Metrics []Metric `json:"metrics"`
+	// Objective is what is to be improved; a fixed policy needs none.
+	Objective *Objective `json:"objective,omitempty"`
+	// Guardrails are what must not suffer meanwhile.
+	Guardrails []Guardrail `json:"guardrails,omitempty"`
+	// Policy says how the mixture is made.
+	Policy Rule `json:"policy"`
+	// ExplorationFloor is the share of the learned traffic that is spread evenly over all arms, in
+	// [0, 1].
+	ExplorationFloor float64 `json:"exploration_floor"`
+	// Round says when a round ends.
+	Round Round `json:"round"`
+	// AttributionWindow is how long after a decision feedback counts.
+	AttributionWindow policy.Duration `json:"attribution_window"`
+	// Drift says how the past is forgotten.
+	Drift Drift `json:"drift"`
+	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
+	// long as the mixture allows).
+	Stickiness string `json:"stickiness"`
+	// HoldBack is the share of units, in [0, 1), that get the control arm for good and are not
+	// learned from.
+	HoldBack float64 `json:"hold_back"`
+	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
+	// or as soon as they are decided for.
+	Exposure string `json:"exposure"`
+	// OpenTokens bounds how many units may wait for feedback at once.
+	OpenTokens int64 `json:"open_tokens"`
+}
+
+// Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a
+// box of parameters, whose points the policy chooses itself.
+type Arms struct {
+	List  []policy.Arm
+	Grid  map[string][]json.RawMessage
+	Box   map[string]Side
+	Nodes int64 // of a box: how many points to begin with; 0 is the learner's default
+	Every int64 // of a box: rounds between searches for a point; 0 is the learner's default
+}
+
+// Side is one parameter's interval in a box.
+type Side struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// armsForm is how grids and boxes are written.
+type armsForm struct {
+	Grid  map[string][]json.RawMessage `json:"grid,omitempty"`
+	Box   map[string]Side              `json:"box,omitempty"`
+	Nodes int64                        `json:"nodes,omitempty"`
+	Every int64                        `json:"every,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (a Arms) MarshalJSON() ([]byte, error) {
+	if a.Grid == nil && a.Box == nil {
+		return strictjson.Encode(a.List)
+	}
+	return strictjson.Encode(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
+}
+
+// Control is the arm to compare with and to fall back to.
+type Control struct {
+	// Arm names it. It is one of the arms, or one more with the value given here.
+	Arm string `json:"arm"`
+	// Value is that of an arm that is not among the arms.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
+	// fixed policy it stands in the split instead.
+	Share float64 `json:"share,omitempty"`
+}
+
+// Metric is a number that is reported of a unit.
+type Metric struct {
+	Name string `json:"name"`
+	// Kind is "mean" (any number), "count" (a whole number, at least 0) or "ratio" (of two others).
+	Kind string `json:"kind"`
+	// Numerator and Denominator name the metrics of a ratio.
+	Numerator   string `json:"numerator,omitempty"`
+	Denominator string `json:"denominator,omitempty"`
+	// Range is the interval of one observation; one outside is refused.
+	Range []float64 `json:"range,omitempty"`
+	// Default is what a unit counts for when its window has closed without a value; nil: it does
+	// not count.
+	Default *float64 `json:"default,omitempty"`
+	// Direction is the good one, "up" or "down".
+	Direction string `json:"direction"`
+	// Unit is for people and pictures: "s", "EUR", ...
+	Unit string `json:"unit,omitempty"`
+}
+
+// Objective is the weighted sum, or the soft minimum, of metrics in their good directions.
+type Objective struct {
+	Goals []Goal `json:"goals"`
+	// Soft is b ≥ 0 of the soft minimum −(1/b)·ln Σ exp(−b·w·x); 0 is the sum.
+	Soft float64 `json:"soft,omitempty"`
+}
+
+// Goal is a metric to improve.
+type Goal struct {
+	Metric string  `json:"metric"`
+	Weight float64 `json:"weight"`
+}
+
+// Guardrail is a metric that must not pass a limit: exactly one of Min, Max, MinChange and
+// MaxChange.
+type Guardrail struct {
+	Metric string   `json:"metric"`
+	Min    *float64 `json:"min,omitempty"`
+	Max    *float64 `json:"max,omitempty"`
+	// MinChange and MaxChange are relative to the control arm: −0.02 is 2 % below it.
+	MinChange *float64 `json:"min_change,omitempty"`
+	MaxChange *float64 `json:"max_change,omitempty"`
+	// Penalty is λ > 0 of the squared violation in the objective.
+	Penalty float64 `json:"penalty"`
+	// Hard makes the learner hold it absolutely.
+	Hard bool `json:"hard,omitempty"`
+	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
+	Alpha float64 `json:"alpha"`
+	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
+	// or "rollback" (to the control arm).
+	Action string `json:"action"`
+}
+
+// Rule says how the mixture is made.
+type Rule struct {
+	// Kind is "pasto" (learned) or "fixed".
+	Kind string `json:"kind"`
+	// Split is the fixed policy's: shares by arm that sum to 1.
+	Split map[string]float64 `json:"split,omitempty"`
+}
+
+// Round says when a round ends: when it has lasted Length and has MinUnits exposed units.
+type Round struct {
+	Length   policy.Duration `json:"length"`
+	MinUnits int64           `json:"min_units"`
+}
+
+// Drift says how the past is forgotten.
+type Drift struct {
+	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that
+	// it has changed), "window" (the last Rounds rounds count) or "discount" (a round's weight
+	// falls by Rate each round).
+	Kind   string  `json:"kind"`
+	Rounds int64   `json:"rounds,omitempty"`
+	Rate   float64 `json:"rate,omitempty"`
+}
+
+// Limits of a definition.
+const (
+	// MaxArms is the greatest number of arms.
+	MaxArms = 1000
+	// MaxMetrics is the greatest number of metrics.
+	MaxMetrics = 60
+)
+
+var (
+	nameForm   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+	metricForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+)
+
+// ValidName reports whether an experiment can have the name.
+func ValidName(name string) bool { return nameForm.MatchString(name) }
+
+// defaults fills in the texts that were left out, or are empty, and depend on others.
+func (d *Definition) defaults() {
+	text := func(s *string, v string) {
+		if *s == "" {
+			*s = v
+		}
+	}
+	text(&d.Unit, "user")
+	text(&d.Salt, d.Name)
+}
+
+// presets are what counts where nothing is said; an explicit 0 or "" stays what it is and is judged
+// as such.
+func presets() Definition {
+	return Definition{
+		Policy:            Rule{Kind: "pasto"},
+		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
+		AttributionWindow: policy.Duration(24 * time.Hour),
+		Drift:             Drift{Kind: "none"},
+		Stickiness:        "round",
+		Exposure:          "reported",
+		OpenTokens:        1_000_000,
+	}
+}
+
+// UnmarshalJSON reads any of the forms that [Arms.MarshalJSON] writes.
+func (a *Arms) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, &a.List)
+	}
+	var f armsForm
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	*a = Arms{Grid: f.Grid, Box: f.Box, Nodes: f.Nodes, Every: f.Every}
+	return nil
+}

@@ -1,0 +1,427 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
+
+func compileSchema(t testing.TB) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("definition.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("definition.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bySchema reports whether the schema takes a document, YAML or JSON.
+func bySchema(t testing.TB, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	n, err := readTree("x", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(n.json(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
+const full = `# every field
+name: ranking-2026
+description: Weights of the ranking
+unit: user
+salt: pepper
+arms:
+  grid: {weight: [0, 0.5, 1], mode: [fast, "slow"]}
+control: {arm: today, value: {weight: 0.3, mode: fast}, share: 0.1}
+metrics:
+  - {name: watch, range: [0, 600], unit: s}
+  - {name: clicks, kind: count, default: 0}
+  - {name: shown, kind: count}
+  - {name: rate, kind: ratio, numerator: clicks, denominator: shown}
+  - {name: complaints, kind: count, direction: down, default: 0}
+objective:
+  goals:
+    - {metric: watch, weight: 0.5}
+    - {metric: complaints}
+  soft: 0.1
+guardrails:
+  - {metric: clicks, min_change: -0.02, penalty: 3, alpha: 0.01, action: rollback}
+  - {metric: rate, min: 0.05, action: shrink}
+policy: {kind: pasto}
+exploration_floor: 0.05
+round: {length: 30m, min_units: 1000}
+attribution_window: 36h
+drift: {kind: discount, rate: 0.01}
+stickiness: unit
+hold_back: 0.01
+exposure: immediate
+open_tokens: 5000
+`
+
+func TestParseFull(t *testing.T) {
+	d, err := Parse("full.yaml", []byte(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bySchema(t, compileSchema(t), full); err != nil {
+		t.Error(err)
+	}
+	arms, err := d.NamedArms()
+	if err != nil || len(arms) != 7 {
+		t.Fatalf("%d arms, %v", len(arms), err)
+	}
+	if got := arms[1].Name + " " + string(arms[1].Value) + " " +
+		arms[6].Name; got != `mode=fast,weight=0 {"mode":"fast","weight":0} mode=slow,weight=1` {
+		t.Error(got)
+	}
+	// The JSON form says the same.
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse("full.json", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, again); diff != "" {
+		t.Error(diff)
+	}
+	if err := bySchema(t, compileSchema(t), string(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDefaults pins what a short definition means.
+func TestDefaults(t *testing.T) {
+	d,
+		err := Parse("x",
+		[]byte(
+			`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want :=
+		`{"name":"x","unit":"user","salt":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m","kind":"mean","direction":"up"}],` +
+			`"objective":{"goals":[{"metric":"m","weight":1}]},"guardrails":[{"metric":"m","min":0,"penalty":5,"alpha":0.05,"action":"alert"}],` +
+			`"policy":{"kind":"pasto"},"exploration_floor":0,"round":{"length":"1h0m0s","min_units":1},"attribution_window":"24h0m0s",` +
+			`"drift":{"kind":"none"},"stickiness":"round","hold_back":0,"exposure":"reported","open_tokens":1000000}`
+	if string(text) != want {
+		t.Errorf("got %s", text)
+	}
+}
+
+const small = `name: x
+arms:
+  - {name: a, value: 1}
+  - {name: b, value: 2}
+control: {arm: a, share: 0.5}
+metrics:
+  - name: m
+  - {name: n, kind: count}
+  - {name: r, kind: ratio, numerator: m, denominator: n}
+objective:
+  goals:
+    - metric: m
+guardrails:
+  - metric: n
+    max: 3
+`
+
+// TestParseRefuses changes the small definition in one place and wants the whole error. Where the
+// schema can know, it must refuse as well.
+func TestParseRefuses(t *testing.T) {
+	schema := compileSchema(t)
+	if _, err := Parse("d.yaml", []byte(small)); err != nil {
+		t.Fatal(err)
+	}
+	if err := bySchema(t, schema, small); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		old, new, want string
+		structural     bool
+	}{
+		{"name: x", "name: ../x", `d.yaml:1: name: "../x": want 1 to 63 of a-z`, true},
+		{"name: x", "nmae: x", `d.yaml:1: nmae: unknown field: want one of name, description`, true},
+		{"name: x\n", "\n", `d.yaml:2: name: it is missing`, true},
+		{"name: x", "name: 7", `d.yaml:1: name: 7 (a number): want a string`, true},
+		{"name: x", "name:", `d.yaml:1: name: null: leave the field out instead`, true},
+		{"value: 2", "valeu: 2", `d.yaml:4: arms[1].valeu: unknown field`, true},
+		{", value: 2", "", `d.yaml:4: arms[1].value: it is missing`, true},
+		{"name: b", "name: a", `d.yaml:4: arms[1].name: "a" is that of arms[0] too`, false},
+		{"share: 0.5", "share: 1", `d.yaml:5: control.share: 1: want a share in [0, 1)`, true},
+		{"share: 0.5", "share: .nan", `d.yaml:5: .nan: want a finite number`, false},
+		{"share: 0.5", "share: 1e999", `d.yaml:5: control.share: "1e999" (a string): want a finite number`, true},
+		{
+			"share: 0.5", "share: yes please", `d.yaml:5: control.share: "yes please" (a string): want a finite number`,
+			true,
+		},
+		{"arm: a, share: 0.5", "arm: c, share: 0.5", `d.yaml:5: control.arm: "c" is not among the arms`, false},
+		{"arm: a, share: 0.5", "arm: a", `d.yaml:5: control.share: 0: want a share above 0`, false},
+		{"kind: count", "kind: sum", `d.yaml:8: metrics[1].kind: "sum": want mean or count or ratio`, true},
+		{
+			"kind: count", "kind: count, default: 0.5", `d.yaml:8: metrics[1].default: 0.5: a count is a whole number`,
+			false,
+		},
+		{
+			"kind: count", "range: [3, 1]",
+			`d.yaml:8: metrics[1].range: [3 1]: want two numbers of size at most 1e+15, the lower first`, false,
+		},
+		{
+			"kind: count", "range: [3]",
+			`d.yaml:8: metrics[1].range: [3]: want two numbers of size at most 1e+15, the lower first`, true,
+		},
+		{
+			"numerator: m", "numerator: r", `d.yaml:9: metrics[2].numerator: "r": want the name of a mean or a count`,
+			false,
+		},
+		{
+			"- metric: m", "- metric: z", `d.yaml:12: objective.goals[0].metric: "z" is no metric: want one of m, n, r`,
+			false,
+		},
+		{
+			"- metric: m", "- metric: r",
+			`d.yaml:12: objective.goals[0].metric: "r" is a ratio, which is not linear in the mixture`, false,
+		},
+		{
+			"- metric: m", "- {metric: m, weight: 0}",
+			`d.yaml:12: objective.goals[0].weight: 0: want a number in [1e-15, 1e+15]`, true,
+		},
+		{"max: 3", "max: 3\n    min: 1", `d.yaml:14: guardrails[0]: 2 limits: want exactly one`, true},
+		{"    max: 3", "    alpha: 0.1", `d.yaml:14: guardrails[0]: 0 limits: want exactly one`, true},
+		{"max: 3", "max: 3\n    alpha: 0", `d.yaml:16: guardrails[0].alpha: 0: want a probability in (0, 1)`, true},
+		{
+			"max: 3", "max: 3\n    action: panic",
+			`d.yaml:16: guardrails[0].action: "panic": want alert or shrink or rollback`, true,
+		},
+		{"max: 3", "min_change: -1", `d.yaml:14: guardrails[0]: a change of -1: want one above -1`, true},
+		{"max: 3", "max: 3\n    max: 4", `d.yaml:16: the field "max" stands twice`, false},
+		{"max: 3", "max: 3\nround: {length: soon}", `d.yaml:16: round.length: "soon" is no length of time`, true},
+		{"max: 3", "max: 3\nround: {length: 0s}", `d.yaml:16: round.length: 0s: want 1ms to 8784h`, false},
+		{
+			"max: 3", "max: 3\nround: {min_units: 1.5}",
+			`d.yaml:16: round.min_units: 1.5 (a number): want a whole number`,
+			true,
+		},
+		{"max: 3", "max: 3\nstickiness: always", `d.yaml:16: stickiness: "always": want round or unit`, true},
+		{"max: 3", "max: 3\nhold_back: 1", `d.yaml:16: hold_back: 1: want a share in [0, 1)`, true},
+		{"max: 3", "max: 3\ndrift: {kind: window}", `d.yaml:16: drift.rounds: 0 with kind window`, false},
+		{
+			"max: 3", "max: 3\npolicy: {kind: fixed, split: {a: 0.5}}",
+			`d.yaml:5: control.share: with a fixed policy the control's share stands in policy.split`, false,
+		},
+		{"max: 3", "max: 3\narms: 7", `d.yaml:16: the field "arms" stands twice`, true},
+		{"objective:\n  goals:\n    - metric: m\n", "", `d.yaml:1: objective: none: the policy pasto needs one`, false},
+		{"max: 3", "max: [3", `it is no YAML`, false},
+	} {
+		if !strings.Contains(small, c.old) {
+			t.Fatalf("%q is not there", c.old)
+		}
+		text := strings.Replace(small, c.old, c.new, 1)
+		_, err := Parse("d.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got  %v\nwant %s", c.new, err, c.want)
+			continue
+		}
+		var e *noregret.Error
+		if !errors.As(err, &e) || e.Code != noregret.BadInput {
+			t.Errorf("%s: code of %v", c.new, err)
+		}
+		if _, readable := readTree("x", []byte(text)); readable != nil {
+			continue
+		}
+		if c.structural == (bySchema(t, schema, text) == nil) {
+			t.Errorf("%s: the schema says %v", c.new, bySchema(t, schema, text))
+		}
+	}
+}
+
+func TestParseJSONLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\"name\": \"x\",\n\"arms\": []\n, \"oops\": 1}": "j:4: oops: unknown field",
+		"{\n\"name\": \"x\",\n}":                            "j:3: it is no JSON",
+		"{\"name\": \"x\"":                                  "j:1: it is no JSON: it ends too early",
+		"{\"name\": \"x\"} \n x":                            "j:2: ",
+		"{\"name\": \"a\", \n\"name\": \"b\"}":              `j:2: the field "name" stands twice`,
+		"":                                                  "j:1: it is empty",
+		"[1]":                                               "j:1: [1] (a list): want an object",
+		"a: &x [1]\nb: *x\n--- \nc: 1":                      "a second document",
+		"name: !!binary aGk=":                               "has no place in JSON",
+		"\xff":                                              "it is not UTF-8 text",
+	} {
+		if _, err := Parse("j", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'j'; c++ {
+		p := string(c - 1)
+		bomb += string(c) + ": &" + string(c) + " [*" + strings.Repeat(p+",*", 9) + p + "]\n"
+	}
+	if _, err := Parse("j", []byte(bomb)); err == nil {
+		t.Error("a bomb of aliases was taken")
+	}
+}
+
+// TestSchemaKnowsTheFields walks the types and the schema together.
+func TestSchemaKnowsTheFields(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	defs := schema["$defs"].(map[string]any)
+	at := func(path ...string) map[string]any {
+		m := schema
+		for _, p := range path {
+			m = m[p].(map[string]any)
+		}
+		return m
+	}
+	for typ, node := range map[reflect.Type]map[string]any{
+		reflect.TypeFor[Definition](): schema,
+		reflect.TypeFor[Control]():    at("properties", "control"),
+		reflect.TypeFor[Objective]():  at("properties", "objective"),
+		reflect.TypeFor[Goal]():       at("properties", "objective", "properties", "goals", "items"),
+		reflect.TypeFor[Rule]():       at("properties", "policy"),
+		reflect.TypeFor[Round]():      at("properties", "round"),
+		reflect.TypeFor[Drift]():      at("properties", "drift"),
+		reflect.TypeFor[policy.Arm](): defs["arm"].(map[string]any),
+		reflect.TypeFor[Side]():       defs["side"].(map[string]any),
+		reflect.TypeFor[Metric]():     defs["metric"].(map[string]any),
+		reflect.TypeFor[Guardrail]():  defs["guardrail"].(map[string]any),
+	} {
+		var fields []string
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			fields = append(fields, name)
+		}
+		var known []string
+		for name := range node["properties"].(map[string]any) {
+			known = append(known, name)
+		}
+		slices.Sort(fields)
+		slices.Sort(known)
+		if diff := cmp.Diff(fields, known); diff != "" {
+			t.Errorf("%v: %s", typ, diff)
+		}
+		if node["additionalProperties"] != false {
+			t.Errorf("%v: the schema takes unknown fields", typ)
+		}
+		var needed []string
+		for _, r := range required {
+			if of, name, _ := strings.Cut(r, "."); of == typ.Name() {
+				needed = append(needed, name)
+			}
+		}
+		var said []string
+		if list, ok := node["required"].([]any); ok {
+			for _, v := range list {
+				said = append(said, v.(string))
+			}
+		}
+		slices.Sort(needed)
+		slices.Sort(said)
+		if !slices.Equal(needed, said) {
+			t.Errorf("%v: required %v, the schema says %v", typ, needed, said)
+		}
+	}
+}
+
+// TestDocumentedDefinition reads the examples of the format's page.
+func TestDocumentedDefinition(t *testing.T) {
+	page, err := os.ReadFile("../../docs/formats/definition.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, n := compileSchema(t), 0
+	for i, part := range strings.Split(string(page), "```yaml\n") {
+		if i == 0 {
+			continue
+		}
+		text, _, _ := strings.Cut(part, "```")
+		n++
+		if _, err := Parse("definition.md", []byte(text)); err != nil {
+			t.Errorf("example %d: %v", n, err)
+		}
+		if err := bySchema(t, schema, text); err != nil {
+			t.Errorf("example %d: %v", n, err)
+		}
+	}
+	if n < 3 {
+		t.Errorf("%d examples", n)
+	}
+}
+
+func FuzzDefinition(f *testing.F) {
+	f.Add(full)
+	f.Add(small)
+	f.Add(
+		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Parse("f", []byte(text))
+		if err != nil {
+			if noregret.CodeOf(err) != noregret.BadInput {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		out, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("f", out)
+		if err != nil {
+			t.Fatalf("its own JSON is refused: %v\n%s", err, out)
+		}
+		if diff := cmp.Diff(d, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// TestUnclearValues: a null value, which is of no type that a flag has, and names that do not show
+// as they are.
+func TestUnclearValues(t *testing.T) {
+	for arms, want := range map[string]string{
+		`[{"name": "a", "value": null}]`:                             "arms[0].value: null: want a value",
+		`{"grid": {"w": [1, null]}}`:                                 "arms.grid.w[1]: null: want a value",
+		"[{\"name\": \"a\u202eb\", \"value\": 1}]":                   "without control characters",
+		"[{\"name\": \"a\u200bb\", \"value\": 1}]":                   "without control characters",
+		`[{"name": "a", "value": {"x": null}}]`:                      "",
+		"[{\"name\": \"grün – très 🙂 <b>\", \"value\": \"\u202e\"}]": "",
+	} {
+		text := `{"name": "x", "arms": ` + arms +
+			`, "metrics": [{"name": "m"}], "objective": {"goals": [{"metric": "m"}]}}`
+		_, err := Parse("d", []byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", arms, err)
+		}
+	}
+}

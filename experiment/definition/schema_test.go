@@ -1,0 +1,163 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/noregret/noregret/internal/strictjson"
+	"github.com/noregret/noregret/internal/testsize"
+)
+
+// bases are definitions that are taken, with every field among them.
+var bases = []string{
+	full, small,
+	`{"name":"p","arms":{"box":{"d":{"low":0,"high":1}},"nodes":4,"every":10},"control":{"arm":"none","value":{"d":0},"share":0.2},
+	  "metrics":[{"name":"m","direction":"down","default":1.5}],"objective":{"goals":[{"metric":"m"}],"soft":0},"guardrails":[{"metric":"m","max":3,"hard":true}]}`,
+	`{"name":"f","arms":[{"name":"a","value":{"x":[1,null]}},{"name":"b","value":"<b>"}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":0.5,"b":0.5}},
+	  "guardrails":[{"metric":"m","min":-1}],"drift":{"kind":"none"}}`,
+	`{"name":"w","arms":[{"name":"a","value":1},{"name":"b","value":2}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"drift":{"kind":"window","rounds":5}}`,
+}
+
+// replacements are values, as JSON, that a field is given.
+var replacements = []string{
+	`null`, `true`, `false`, `""`, `" "`, `"x"`, `"é"`, `"a\u0000b"`, `"1h"`, `"-1h"`, `".s"`, `"1."`, `"1.s"`, `"0"`,
+	`"0s"`, `"+1h"`, `"1h30m"`, `"9000h"`, `"1e3s"`, `"1.5h"`, `"24h0m0s"`, `"µs"`,
+	`"unit"`, `"none"`, `"fixed"`, `"down"`, `"count"`, `"rollback"`, `"m"`,
+	`0`, `1`, `-1`, `-0`, `0.5`, `1.0`, `1e3`, `1E2`, `100.00`, `1.5e1`, `0.1e1`, `1e6`, `1e15`, `1e16`, `1e300`,
+	`1e999`, `-1e999`, `1e-5`, `12345678901234567890`,
+	`[]`, `[1]`, `[0,1]`, `[1,0]`, `[1,1.0]`, `[null]`, `[1e999]`, `["a","a"]`, `[{}]`, `{}`, `{"x":1}`, `{"é":[1]}`,
+	`{"a":1e999}`, `{"a b":{"low":0,"high":1}}`,
+	`"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("é", 63) + `"`, `"` + strings.Repeat("é", 200) + `"`,
+	`"` + strings.Repeat("é", 201) + `"`, `"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 5000) + `"`,
+}
+
+// severalFields are what only Parse knows, as it concerns several fields, or the sum of a length of
+// time.
+var severalFields = regexp.MustCompile(strings.Join([]string{
+	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
+	`is no metric`, `want the name of a mean or a count`, `is the numerator too`, `has neither range nor default`,
+	`is no ratio and has no`,
+	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,
+	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`,
+	`there is no control arm`, `relative to the control arm`, `needs a control arm`,
+	`stands in policy.split`, `policy.split`, `a fixed policy`, `learned with drift none`,
+	`a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
+	`cannot choose points`, `the policy pasto needs one`, `is that of (arms|metrics)\[`, `is a goal twice`,
+	`is a ratio, which is not linear`, `can have a min or a max`,
+	`low < high`, `is no arm`, `want 1 to 100000$`, `would have the name`, `stands at \[`, `more than 1000 points`,
+	`a point's name would have`, `nodes and every are of a box`,
+	`the points that are chosen of the box`, `limits: want exactly one`, `arms.grid.\S+: .*want 1 to 200 characters`,
+}, "|"))
+
+// fields lists the paths of all values below v.
+func fields(path []any, v any) (out [][]any) {
+	if len(path) > 0 {
+		out = append(out, slices.Clone(path))
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			out = append(out, fields(append(path, k), x[k])...)
+		}
+	case []any:
+		for i := range x {
+			out = append(out, fields(append(path, i), x[i])...)
+		}
+	}
+	return out
+}
+
+// put is the document with the value at a path replaced.
+func put(v any, path []any, to any) any {
+	if len(path) == 0 {
+		return to
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		c := maps.Clone(x)
+		c[path[0].(string)] = put(x[path[0].(string)], path[1:], to)
+		return c
+	case []any:
+		c := slices.Clone(x)
+		c[path[0].(int)] = put(x[path[0].(int)], path[1:], to)
+		return c
+	}
+	return v
+}
+
+// agree compares what the schema and the parser say of a document.
+func agree(t *testing.T, s *jsonschema.Schema, what string, text []byte) (taken bool) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := s.Validate(v)
+	_, parser := Parse("d", text)
+	switch {
+	case parser == nil && schema != nil:
+		t.Errorf("%s: the parser takes it, the schema says %v", what, schema)
+	case parser != nil && schema == nil:
+		message := parser.Error()
+		if i := strings.Index(message, ": "); i >= 0 {
+			message = message[i+2:]
+		}
+		if !severalFields.MatchString(message) {
+			t.Errorf("%s: the schema takes it, the parser says %s", what, message)
+		}
+	}
+	return parser == nil && schema == nil
+}
+
+// TestSchemaAndParserAgree gives every field of the definitions every one of many values, whole and
+// none: the schema takes what the parser takes, and refuses what the parser does, unless several
+// fields are concerned.
+func TestSchemaAndParserAgree(t *testing.T) {
+	s := compileSchema(t)
+	taken, all := 0, 0
+	stride := 1
+	if testsize.Short() {
+		stride = 7
+	}
+	for i, base := range bases {
+		n, err := readTree("x", []byte(base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc any
+		d := json.NewDecoder(bytes.NewReader(n.json(nil)))
+		d.UseNumber()
+		if err := d.Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := strictjson.Encode(doc); err != nil || !agree(t, s, fmt.Sprint("base ", i), text) {
+			t.Fatalf("base %d is refused: %v", i, err)
+		}
+		for _, path := range fields(nil, doc) {
+			for _, to := range replacements {
+				if all++; all%stride != 0 {
+					continue
+				}
+				text, err := strictjson.Encode(put(doc, path, json.RawMessage(to)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if agree(t, s, fmt.Sprintf("base %d, %v = %.40s", i, path, to), text) {
+					taken++
+				}
+				if t.Failed() && all > 40_000 {
+					return
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d documents are taken by both", taken, all)
+}

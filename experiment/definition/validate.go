@@ -1,0 +1,467 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
+)
+
+func finite(v float64) bool { return v-v == 0 }
+
+// Validate refuses a definition that breaks a rule. The error's place is the path of the field.
+func (d *Definition) Validate() error {
+	for _, check := range []func() error{
+		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
+		d.checkTimes,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if d.Objective != nil {
+		_, err := d.Goals()
+		return err
+	}
+	return nil
+}
+
+func (d *Definition) checkHead() error {
+	switch {
+	case !ValidName(d.Name):
+		return noregret.BadInputf("name", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit",
+			d.Name)
+	case characters(d.Unit) > 63:
+		return noregret.BadInputf("unit", "it has %d characters: want at most 63", characters(d.Unit))
+	case characters(d.Salt) > 255:
+		return noregret.BadInputf("salt", "it has %d characters: want at most 255", characters(d.Salt))
+	case characters(d.Description) > 4096:
+		return noregret.BadInputf("description", "it has %d characters: want at most 4096", characters(d.Description))
+	case !(d.ExplorationFloor >= 0 && d.ExplorationFloor <= 1):
+		return noregret.BadInputf("exploration_floor", "%v: want a share in [0, 1]", d.ExplorationFloor)
+	case !(d.HoldBack >= 0 && d.HoldBack < 1):
+		return noregret.BadInputf("hold_back", "%v: want a share in [0, 1)", d.HoldBack)
+	case d.HoldBack > 0 && d.Control == nil:
+		return noregret.BadInputf("hold_back", "there is no control arm for the units held back: want a control, or "+
+			"hold_back 0")
+	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
+		return noregret.BadInputf("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
+	}
+	if err := oneOf("stickiness", d.Stickiness, "round", "unit"); err != nil {
+		return err
+	}
+	return oneOf("exposure", d.Exposure, "reported", "immediate")
+}
+
+func oneOf(place, v string, allowed ...string) error {
+	if slices.Contains(allowed, v) {
+		return nil
+	}
+	return noregret.BadInputf(place, "%q: want %s", v, strings.Join(allowed, " or "))
+}
+
+// CheckArmName returns an error if an arm cannot have the name.
+func CheckArmName(place, name string) error {
+	if name == "" || characters(name) > maxArmName || strings.ContainsFunc(name, unclear) {
+		return noregret.BadInputf(place, "%.400q: want 1 to %d characters without control characters", name, maxArmName)
+	}
+	return nil
+}
+
+// unclear reports whether a character does not show, or changes how others show: controls, line
+// separators, marks of the direction of text, spaces of no width. The schema has the same list.
+func unclear(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 &&
+		r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xfffd:
+		return true
+	}
+	return false
+}
+
+// checkValue refuses null: it is of none of the types that a flag may have, and what a value that
+// was forgotten looks like.
+func checkValue(place string, v json.RawMessage) error {
+	if string(v) == "null" {
+		return noregret.BadInputf(place, "null: want a value")
+	}
+	return nil
+}
+
+// maxArmName is the greatest number of characters of an arm's name.
+const maxArmName = 200
+
+func characters(s string) int { return utf8.RuneCountInString(s) }
+
+func (d *Definition) checkArms() error {
+	a := &d.Arms
+	if (a.Grid != nil) && (a.Box != nil) {
+		return noregret.BadInputf("arms", "a grid and a box: want one of them")
+	}
+	if a.Box != nil {
+		return d.checkBox()
+	}
+	if a.Nodes != 0 || a.Every != 0 {
+		return noregret.BadInputf("arms", "nodes and every are of a box")
+	}
+	if a.Grid != nil {
+		return d.checkGrid()
+	}
+	if len(a.List) == 0 || len(a.List) > MaxArms {
+		return noregret.BadInputf("arms", "%d arms: want 1 to %d", len(a.List), MaxArms)
+	}
+	seen := map[string]int{}
+	for i, arm := range a.List {
+		if err := CheckArmName(fmt.Sprintf("arms[%d].name", i), arm.Name); err != nil {
+			return err
+		}
+		if err := checkValue(fmt.Sprintf("arms[%d].value", i), arm.Value); err != nil {
+			return err
+		}
+		if j, ok := seen[arm.Name]; ok {
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].name", i), "%q is that of arms[%d] too", arm.Name, j)
+		}
+		seen[arm.Name] = i
+	}
+	return nil
+}
+
+// checkGrid looks at the parameters alone, so that a grid that is refused is never built.
+func (d *Definition) checkGrid() error {
+	if len(d.Arms.Grid) == 0 {
+		return noregret.BadInputf("arms.grid", "no parameters: want at least one")
+	}
+	points, longest := 1, -1
+	for _, name := range slices.Sorted(maps.Keys(d.Arms.Grid)) {
+		values, place := d.Arms.Grid[name], "arms.grid."+name
+		if !metricForm.MatchString(name) {
+			return noregret.BadInputf("arms.grid", "%.400q: want a parameter's name of letters, digits and _ . -", name)
+		}
+		if len(values) == 0 {
+			return noregret.BadInputf(place, "no values: want at least one")
+		}
+		if len(values) > MaxArms || points*len(values) > MaxArms {
+			return noregret.BadInputf("arms.grid", "it has more than %d points", MaxArms)
+		}
+		points *= len(values)
+		most, named, equal := 0, map[string]int{}, map[string]int{}
+		for i, v := range values {
+			at, text := fmt.Sprintf("%s[%d]", place, i), valueText(v)
+			if err := checkValue(at, v); err != nil {
+				return err
+			}
+			if err := CheckArmName(at, name+"="+text); err != nil {
+				return err
+			}
+			if j, ok := equal[valueKey(v)]; ok {
+				return noregret.BadInputf(at, "%s stands at [%d] too", v, j)
+			}
+			if j, ok := named[text]; ok {
+				return noregret.BadInputf(at, "%s would have the name of the value at [%d], %s=%s: want values that "+
+					"read differently",
+					v, j, name, text)
+			}
+			named[text], equal[valueKey(v)] = i, i
+			most = max(most, characters(text))
+		}
+		longest += len(name) + 2 + most
+	}
+	if longest > maxArmName {
+		return noregret.BadInputf("arms.grid", "a point's name would have %d characters: want at most %d, by shorter "+
+			"values or a "+
+			"list of arms with names", longest, maxArmName)
+	}
+	// Values with commas and equals signs could still give two points one name.
+	arms, err := d.Expand()
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(arms))
+	for _, a := range arms {
+		if seen[a.Name] {
+			return noregret.BadInputf("arms.grid",
+				"two points would have the name %q: want values without \",\" and \"=\", or a "+
+					"list of arms with names", a.Name)
+		}
+		seen[a.Name] = true
+	}
+	return nil
+}
+
+func (d *Definition) checkBox() error {
+	a := &d.Arms
+	if len(a.Box) < 1 || len(a.Box) > 16 {
+		return noregret.BadInputf("arms.box", "%d parameters: want 1 to 16", len(a.Box))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Box)) {
+		s := a.Box[name]
+		if !metricForm.MatchString(name) {
+			return noregret.BadInputf("arms.box", "%q: want a parameter's name of letters, digits and _ . -", name)
+		}
+		if !within(s.Low) || !within(s.High) || s.Low >= s.High {
+			return noregret.BadInputf("arms.box."+name, "from %v to %v: want low < high, both of size at most %v",
+				s.Low, s.High,
+				largest)
+		}
+	}
+	if a.Nodes < 0 || a.Nodes > 200 {
+		return noregret.BadInputf("arms.nodes", "%d: want 1 to 200", a.Nodes)
+	}
+	if a.Every < 0 || a.Every > 1_000_000 {
+		return noregret.BadInputf("arms.every", "%d rounds: want 1 to 1000000", a.Every)
+	}
+	if d.Policy.Kind != "pasto" {
+		return noregret.BadInputf("arms.box", "the policy %q cannot choose points of a box: want pasto", d.Policy.Kind)
+	}
+	return nil
+}
+
+func (d *Definition) checkControl() error {
+	c := d.Control
+	if c == nil {
+		return nil
+	}
+	if err := CheckArmName("control.arm", c.Arm); err != nil {
+		return err
+	}
+	if err := checkValue("control.value", c.Value); err != nil {
+		return err
+	}
+	arms, err := d.Expand()
+	if err != nil {
+		return err
+	}
+	if d.Arms.Box != nil && pointForm.MatchString(c.Arm) {
+		return noregret.BadInputf("control.arm",
+			"%q: the points that are chosen of the box have such names, want another", c.Arm)
+	}
+	listed := slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == c.Arm })
+	switch {
+	case listed && c.Value != nil:
+		return noregret.BadInputf("control.value", "%q is among the arms and has its value there", c.Arm)
+	case !listed && c.Value == nil:
+		return noregret.BadInputf("control.arm", "%q is not among the arms: want one of them, or a value", c.Arm)
+	case !(c.Share >= 0 && c.Share < 1):
+		return noregret.BadInputf("control.share", "%v: want a share in [0, 1)", c.Share)
+	case d.Policy.Kind == "fixed" && c.Share != 0:
+		return noregret.BadInputf("control.share", "with a fixed policy the control's share stands in policy.split")
+	case d.Policy.Kind == "pasto" && c.Share == 0:
+		return noregret.BadInputf("control.share",
+			"0: want a share above 0, without which there is nothing to compare with")
+	case d.Policy.Kind == "pasto" && listed && len(arms) < 2:
+		return noregret.BadInputf("arms", "the control is the only arm: want another one to learn about")
+	}
+	return nil
+}
+
+func (d *Definition) checkMetrics() error {
+	if len(d.Metrics) == 0 || len(d.Metrics) > MaxMetrics {
+		return noregret.BadInputf("metrics", "%d metrics: want 1 to %d", len(d.Metrics), MaxMetrics)
+	}
+	seen := map[string]int{}
+	for i := range d.Metrics {
+		m, place := &d.Metrics[i], fmt.Sprintf("metrics[%d]", i)
+		if !metricForm.MatchString(m.Name) {
+			return noregret.BadInputf(place+".name",
+				"%q: want 1 to 64 letters, digits and _ . -, beginning with a letter or _",
+				m.Name)
+		}
+		if j, ok := seen[m.Name]; ok {
+			return noregret.BadInputf(place+".name", "%q is that of metrics[%d] too", m.Name, j)
+		}
+		seen[m.Name] = i
+		if err := oneOf(place+".kind", m.Kind, "mean", "count", "ratio"); err != nil {
+			return err
+		}
+		if err := oneOf(place+".direction", m.Direction, "up", "down"); err != nil {
+			return err
+		}
+		if err := d.checkMetric(m, place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Definition) checkMetric(m *Metric, place string) error {
+	if m.Kind == "ratio" {
+		if m.Range != nil || m.Default != nil {
+			return noregret.BadInputf(place, "the ratio %q has neither range nor default: give them to its parts",
+				m.Name)
+		}
+		for _, part := range []struct{ field, name string }{
+			{"numerator", m.Numerator},
+			{"denominator", m.Denominator},
+		} {
+			if o := d.Metric(part.name); o == nil || o.Kind == "ratio" {
+				return noregret.BadInputf(place+"."+part.field, "%q: want the name of a mean or a count", part.name)
+			}
+		}
+		if m.Numerator == m.Denominator {
+			return noregret.BadInputf(place+".denominator", "%q is the numerator too", m.Denominator)
+		}
+		return nil
+	}
+	if m.Numerator != "" || m.Denominator != "" {
+		return noregret.BadInputf(place, "%q is no ratio and has no numerator and denominator", m.Name)
+	}
+	low, high := m.Interval()
+	if m.Range != nil && (len(m.Range) != 2 || !within(m.Range[0]) || !within(m.Range[1]) || m.Range[0] >= m.Range[1]) {
+		return noregret.BadInputf(place+".range", "%v: want two numbers of size at most %v, the lower first", m.Range,
+			largest)
+	}
+	if m.Kind == "count" && low < 0 {
+		return noregret.BadInputf(place+".range", "%v: a count is at least 0", m.Range)
+	}
+	if m.Default != nil && !(*m.Default >= low && *m.Default <= high) {
+		return noregret.BadInputf(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, low, high)
+	}
+	if m.Default != nil && m.Kind == "count" && *m.Default != math.Trunc(*m.Default) {
+		return noregret.BadInputf(place+".default", "%v: a count is a whole number", *m.Default)
+	}
+	return nil
+}
+
+func (d *Definition) checkObjective() error {
+	if d.Objective == nil {
+		if d.Policy.Kind == "pasto" {
+			return noregret.BadInputf("objective", "none: the policy pasto needs one")
+		}
+		return nil
+	}
+	if len(d.Objective.Goals) == 0 {
+		return noregret.BadInputf("objective.goals", "none: want at least one")
+	}
+	for i, g := range d.Objective.Goals {
+		place := fmt.Sprintf("objective.goals[%d]", i)
+		m := d.Metric(g.Metric)
+		switch {
+		case m == nil:
+			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+		case m.Kind == "ratio":
+			return noregret.BadInputf(place+".metric",
+				"%q is a ratio, which is not linear in the mixture: improve its numerator "+
+					"and keep its denominator, or make it a guardrail", g.Metric)
+		case !isWeight(g.Weight):
+			return noregret.BadInputf(place+".weight", "%v: want a number in [%v, %v]", g.Weight, 1/largest, largest)
+		case slices.ContainsFunc(d.Objective.Goals[:i], func(o Goal) bool { return o.Metric == g.Metric }):
+			return noregret.BadInputf(place+".metric", "%q is a goal twice", g.Metric)
+		}
+	}
+	if s := d.Objective.Soft; !(s >= 0 && s <= largest) {
+		return noregret.BadInputf("objective.soft", "%v: want a number in [0, %v]", s, largest)
+	}
+	return nil
+}
+
+func (d *Definition) checkGuardrails() error {
+	for i := range d.Guardrails {
+		g, place := &d.Guardrails[i], fmt.Sprintf("guardrails[%d]", i)
+		m := d.Metric(g.Metric)
+		limit, _, relative, given := g.Limit()
+		switch {
+		case m == nil:
+			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+		case given != 1:
+			return noregret.BadInputf(place, "%d limits: want exactly one of min, max, min_change and max_change",
+				given)
+		case !within(limit):
+			return noregret.BadInputf(place, "limit %v: want a number of size at most %v", limit, largest)
+		case relative && limit <= -1:
+			return noregret.BadInputf(place, "a change of %v: want one above -1", limit)
+		case relative && d.Control == nil:
+			return noregret.BadInputf(place, "a change is relative to the control arm, and there is none")
+		case relative && m.Kind == "ratio":
+			return noregret.BadInputf(place, "the ratio %q can have a min or a max, not a change", m.Name)
+		case !isWeight(g.Penalty):
+			return noregret.BadInputf(place+".penalty", "%v: want a number in [%v, %v]", g.Penalty, 1/largest, largest)
+		case !(g.Alpha > 0 && g.Alpha < 1):
+			return noregret.BadInputf(place+".alpha", "%v: want a probability in (0, 1)", g.Alpha)
+		case g.Action != "alert" && d.Control == nil:
+			return noregret.BadInputf(place+".action", "%q needs a control arm, and there is none", g.Action)
+		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
+			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0")
+		case g.Hard && d.Drift.Kind != "none":
+			return noregret.BadInputf(place+".hard", "a hard guardrail needs drift none")
+		}
+		if err := oneOf(place+".action", g.Action, "alert", "shrink", "rollback"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Definition) checkPolicy() error {
+	if err := oneOf("policy.kind", d.Policy.Kind, "pasto", "fixed"); err != nil {
+		return err
+	}
+	if d.Policy.Kind == "pasto" {
+		if d.Policy.Split != nil {
+			return noregret.BadInputf("policy.split", "it is of the policy fixed")
+		}
+		return nil
+	}
+	if d.ExplorationFloor != 0 {
+		return noregret.BadInputf("exploration_floor", "%v: a fixed policy explores nothing", d.ExplorationFloor)
+	}
+	arms, err := d.Expand()
+	if err != nil {
+		return err
+	}
+	var sum float64
+	for _, name := range slices.Sorted(maps.Keys(d.Policy.Split)) {
+		p := d.Policy.Split[name]
+		if !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }) {
+			return noregret.BadInputf("policy.split."+name, "%q is no arm", name)
+		}
+		if !(p >= 0 && p <= 1) {
+			return noregret.BadInputf("policy.split."+name, "%v: want a share in [0, 1]", p)
+		}
+		sum += p
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return noregret.BadInputf("policy.split", "the shares sum to %v: want 1", sum)
+	}
+	return nil
+}
+
+func (d *Definition) checkTimes() error {
+	const year = policy.Duration(366 * 24 * time.Hour)
+	switch {
+	case d.Round.Length < policy.Duration(time.Millisecond) || d.Round.Length > year:
+		return noregret.BadInputf("round.length", "%v: want 1ms to 8784h", time.Duration(d.Round.Length))
+	case d.Round.MinUnits < 1 || d.Round.MinUnits > 1_000_000_000:
+		return noregret.BadInputf("round.min_units", "%d: want 1 to 1000000000", d.Round.MinUnits)
+	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > year:
+		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
+	}
+	if err := oneOf("drift.kind", d.Drift.Kind, "none", "window", "discount"); err != nil {
+		return err
+	}
+	k := d.Drift
+	switch {
+	case k.Kind != "none" && d.Policy.Kind == "fixed":
+		return noregret.BadInputf("drift.kind", "%q: a fixed policy forgets nothing", k.Kind)
+	case k.Kind != "none" && d.Arms.Box != nil:
+		return noregret.BadInputf("drift.kind", "%q: points of a box are learned with drift none", k.Kind)
+	case (k.Kind == "window") != (k.Rounds != 0):
+		return noregret.BadInputf("drift.rounds", "%d with kind %s: a window has a number of rounds, others have none",
+			k.Rounds,
+			k.Kind)
+	case k.Kind == "window" && (k.Rounds < 1 || k.Rounds > 100_000):
+		return noregret.BadInputf("drift.rounds", "%d: want 1 to 100000", k.Rounds)
+	case (k.Kind == "discount") != (k.Rate != 0):
+		return noregret.BadInputf("drift.rate", "%v with kind %s: a discount has a rate, others have none", k.Rate,
+			k.Kind)
+	case k.Kind == "discount" && !(k.Rate > 0 && k.Rate < 1):
+		return noregret.BadInputf("drift.rate", "%v: want a number in (0, 1)", k.Rate)
+	}
+	return nil
+}

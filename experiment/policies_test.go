@@ -1,0 +1,130 @@
+package experiment
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/policy"
+)
+
+// moves are what a policy has computed of its links.
+func moves(p *policy.Policy) reflect.Value { return reflect.ValueOf(p).Elem().FieldByName("moves") }
+
+// BenchmarkExplain is of a policy of 97 arms whose stream has 340 links.
+func BenchmarkExplain(b *testing.B) {
+	s := newScenario(b)
+	r := random.New(1, "explain")
+	for i := range 341 {
+		if i > 0 {
+			s.decide("ann") // the last one is of the version before the last
+		}
+		shares, sum := map[string]float64{}, 0.0
+		for k := range 97 {
+			shares[fmt.Sprint("a", k)] = .1 + r.Float64()
+			sum += shares[fmt.Sprint("a", k)]
+		}
+		for name := range shares {
+			shares[name] /= sum
+		}
+		if out := s.run(definitionOf(shares, "unit")); strings.Contains(out, "error") {
+			b.Fatal(out)
+		}
+		s.run("wait 169h")
+		s.run("due")
+	}
+	if n := len(s.state.Policy("x").Links); n != 341 {
+		b.Fatalf("%d links", n)
+	}
+	for b.Loop() {
+		if _, err := s.state.Explain(s.tokens["ann"]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many
+// of them, as a replay does, costs little more than one; also after an arm has come.
+func TestPoliciesShare(t *testing.T) {
+	s := newScenario(t)
+	shares := map[string]float64{"a0": .5, "a1": .5}
+	var last *policy.Policy
+	for i := range 12 {
+		if i == 6 {
+			shares["a2"] = 0
+		}
+		shares["a0"], shares["a1"] = .1+.02*float64(i), .9-.02*float64(i)
+		s.run(definitionOf(shares, "unit"))
+		p := s.state.Policy("x")
+		if len(p.Links) != i+1 || moves(p).Len() != i {
+			t.Fatalf("%d links, %d moves", len(p.Links), moves(p).Len())
+		}
+		for j := range i {
+			if i != 6 && j < i-1 && moves(p).Index(j).Pointer() != moves(last).Index(j).Pointer() {
+				t.Errorf("version %d has a move of its own to link %d", i+1, j+1)
+			}
+		}
+		var saved State // a policy that shares nothing decides alike
+		if b, err := s.state.MarshalBinary(); err != nil {
+			t.Fatal(err)
+		} else if err := saved.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		for u := range 50 {
+			if a, b := p.Decide(fmt.Sprint(u)), saved.Policy("x").Decide(fmt.Sprint(u)); cmp.Diff(a, b) != "" {
+				t.Fatalf("%+v and %+v", a, b)
+			}
+		}
+		last = p
+	}
+}
+
+// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its
+// beginning, cannot be explained, and the error says which can.
+func TestExplainReach(t *testing.T) {
+	s := newScenario(t)
+	for i := range 12 {
+		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)},
+			"round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
+		s.decide(fmt.Sprint("u", i+1))
+		if i == 5 { // a new round, and with it a new stream
+			s.run(fmt.Sprintf("expose u%d", i+1))
+			s.run("wait 200h")
+			s.run("due")
+		}
+	}
+	x := s.state.live["x"]
+	x.Versions = slices.Clone(x.Versions[3:])
+	for i, want := range map[int]bool{1: false, 3: false, 5: false, 8: true, 12: true} {
+		_, err := s.state.Explain(s.tokens[fmt.Sprint("u", i)])
+		if want && err != nil || !want && (err == nil ||
+			!strings.Contains(err.Error(), "those from 7 to 13 of the experiment as it is now can; noregret log "+
+				"replay makes older decisions anew")) {
+			t.Errorf("the decision for u%d: %v", i, err)
+		}
+	}
+}
+
+// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late,
+// and says why.
+func TestTokenExpired(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m}]\nobjective: {goals: [{metric: " +
+		"m}]}\nattribution_window: 1h\nround: {length: 400h}")
+	s.decide("u")
+	s.now += int64(time.Hour)
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != policy.Accepted {
+		t.Errorf("after an hour: %+v", o.Items[0])
+	}
+	s.now += int64(time.Millisecond)
+	if o := s.units([]string{"feedback", "u:m=1"}); o.Items[0].Status != policy.Late ||
+		o.Items[0].Error != policy.Expired.Error() {
+		t.Errorf("a moment later: %+v", o.Items[0])
+	}
+}

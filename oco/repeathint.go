@@ -1,0 +1,50 @@
+package oco
+
+import (
+	"fmt"
+
+	"github.com/noregret/noregret"
+)
+
+// RepeatHint gives a [Hinted] learner each subgradient as the hint of the next round (Chiang et al.
+// 2012; Orabona 2019, section 7.11): the regret then depends on how much subgradients change from
+// round to round, Σ‖g_t − g_{t−1}‖*². [LastHint] is it for [OptimisticFTRL]. Bound is that of the
+// learner. A round costs one call of Hint more.
+type RepeatHint struct{ Hinted }
+
+// NewRepeatHint wraps a learner at its start.
+func NewRepeatHint(learner Hinted) (*RepeatHint, error) {
+	if learner == nil {
+		return nil, noregret.BadInputf("learner", "nil: want a learner that takes hints")
+	}
+	return &RepeatHint{learner}, nil
+}
+
+// Update implements [Learner]. A hint that the learner refuses is left out.
+func (l *RepeatHint) Update(g []float64) error {
+	if err := l.Hinted.Update(g); err != nil {
+		return err
+	}
+	_ = l.Hint(g)
+	return nil
+}
+
+// Rounds implements [Counter], for a learner that counts; 0 for others.
+func (l *RepeatHint) Rounds() int {
+	if c, ok := l.Hinted.(Counter); ok {
+		return c.Rounds()
+	}
+	return 0
+}
+
+// Bound implements [Bounder]: that of the learner.
+func (l *RepeatHint) Bound(u []float64) (float64, error) { return boundOf(l.Hinted, u) }
+
+// String describes the learner and its options in one line.
+func (l *RepeatHint) String() string { return fmt.Sprintf("repeat-hint(%s)", kindOf(l.Hinted)) }
+
+// MarshalBinary implements [Snapshotter]; the learner inside must be one too.
+func (l *RepeatHint) MarshalBinary() ([]byte, error) { return marshalInner(l.Hinted) }
+
+// UnmarshalBinary implements [Snapshotter].
+func (l *RepeatHint) UnmarshalBinary(data []byte) error { return unmarshalInner(l.Hinted, data) }

@@ -1,0 +1,132 @@
+package play
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
+	"github.com/noregret/noregret/oco"
+	"github.com/noregret/noregret/regret"
+)
+
+// catalogue holds the learners and games that names refer to.
+type catalogue struct {
+	learners []oco.Entry // with the randomized forms of those of expert advice
+	games    []regret.GameEntry
+}
+
+// newCatalogue adds a caller's entries to the learners of oco and the games of regret.
+func newCatalogue(learners []oco.Entry, games []regret.GameEntry) (*catalogue, error) {
+	c := &catalogue{
+		learners: append(oco.Learners(), learners...),
+		games:    append(regret.Games(), games...),
+	}
+	for _, e := range slices.Clone(c.learners) {
+		if e.Kind == "experts" {
+			c.learners = append(c.learners, randomizedEntry(e))
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range c.learners {
+		if err := checkName("learner", e.Name, seen); err != nil {
+			return nil, err
+		}
+	}
+	clear(seen)
+	for _, e := range c.games {
+		if err := checkName("game", e.Name, seen); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// checkName refuses an entry's name that a [Spec] cannot hold or that another entry has.
+func checkName(kind, name string, seen map[string]bool) error {
+	if name == "" || strings.ContainsAny(name, ":=, \t\n") {
+		return noregret.Errorf(noregret.Usage, kind,
+			"%q: the name of an entry must not be empty or contain a colon, comma, equals sign or space", name)
+	}
+	if seen[name] {
+		return noregret.Errorf(noregret.Usage, kind, "%q: two entries have this name", name)
+	}
+	seen[name] = true
+	return nil
+}
+
+func (c *catalogue) learner(name string) (*oco.Entry, error) {
+	if base, draws := strings.CutPrefix(name, randomizedPrefix); draws {
+		for i := range c.learners {
+			if e := &c.learners[i]; e.Name == base && e.Kind != "experts" {
+				return nil, noregret.Errorf(noregret.Usage, "learner",
+					"%q: %s has no weights of experts to draw from", name, base)
+			}
+		}
+	}
+	return named.Find("learner", name, c.learners, func(e *oco.Entry) string { return e.Name })
+}
+
+func (c *catalogue) game(name string) (*regret.GameEntry, error) {
+	return named.Find("game", name, c.games, func(e *regret.GameEntry) string { return e.Name })
+}
+
+// arena is a game of the catalogue with its default options.
+type arena struct {
+	name  string
+	game  regret.Game
+	facts regret.Facts
+}
+
+// arenaRounds is the horizon of arenas.
+const arenaRounds = 16
+
+// arenas makes every game with its defaults and a known horizon.
+func (c *catalogue) arenas() ([]arena, error) {
+	all := make([]arena, 0, len(c.games))
+	for _, g := range c.games {
+		game, facts, err := g.New(regret.GameParams{Rounds: arenaRounds, Seed: 1})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, arena{g.Name, game, facts})
+	}
+	return all, nil
+}
+
+// fitting returns the names of the games that a learner can play.
+func (c *catalogue) fitting(spec Spec, arenas []arena) []string {
+	names := []string{}
+	for _, a := range arenas {
+		if _, err := c.newPlayer(spec, a.game, a.facts, arenaRounds, 1); err == nil {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// LearnerInfo describes a learner.
+type LearnerInfo struct {
+	oco.Entry
+	// Games are the names of the games that it can play with their default options.
+	Games []string
+}
+
+// Learners lists the learners that have names, those of oco and the randomized forms of those of
+// expert advice, with the games that they can play: each game with its default options and a known
+// horizon.
+func Learners() ([]LearnerInfo, error) {
+	c, err := newCatalogue(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	arenas, err := c.arenas()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]LearnerInfo, 0, len(c.learners))
+	for _, e := range c.learners {
+		all = append(all, LearnerInfo{Entry: e, Games: c.fitting(Spec{Name: e.Name}, arenas)})
+	}
+	return all, nil
+}

@@ -1,0 +1,146 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/oco"
+	"github.com/noregret/noregret/regret"
+)
+
+// setting is the game of a run, before its first round.
+type setting struct {
+	entry *regret.GameEntry
+	game  regret.Game
+	facts regret.Facts
+	seed  uint64
+	title string // the game's name with its options
+}
+
+// newSetting makes the game of a run.
+func (c *catalogue) newSetting(o *Options, seed uint64) (*setting, error) {
+	spec, err := ParseSpec("game", o.Game)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := c.game(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	game, facts, err := entry.New(regret.GameParams{
+		Dim: o.Dim, Rounds: o.Rounds, Seed: seed, Options: spec.Options, Examples: o.Examples,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &setting{entry: entry, game: game, facts: facts, seed: seed, title: spec.String()}, nil
+}
+
+// player makes a learner for the game. Where the learner does not fit it, the error lists the games
+// that the learner fits.
+func (c *catalogue) player(spec Spec, s *setting, o *Options) (regret.Player, error) {
+	if _, err := c.learner(spec.Name); err != nil {
+		return nil, err
+	}
+	p, err := c.newPlayer(spec, s.game, s.facts, o.Rounds, s.seed)
+	if err == nil {
+		return p, nil
+	}
+	arenas, failed := c.arenas()
+	if failed != nil {
+		return nil, failed
+	}
+	games := c.fitting(spec, arenas)
+	switch {
+	case len(games) > 0 && !slices.Contains(games, s.entry.Name):
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it plays %s", spec.Name,
+			s.title, err, strings.Join(games, ", "))
+	case o.Examples != nil:
+		return nil, fmt.Errorf("%s cannot play %s: %w", spec.Name, s.title, err) // for what the data hold
+	}
+	return nil, noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w", spec.Name, s.title, err)
+}
+
+// newPlayer makes a learner for a game and wraps it as the game requires.
+func (c *catalogue) newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int,
+	seed uint64,
+) (regret.Player, error) {
+	entry, err := c.learner(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	options := spec.Options
+	composite := spec.Name == "composite-ftrl" && f.L1 > 0
+	if _, given := options["kappa"]; composite && !given {
+		if options = maps.Clone(options); options == nil {
+			options = map[string]float64{}
+		}
+		options["kappa"] = f.L1 // the learner takes the l1 part of the losses as its own
+	}
+	learner, err := entry.New(oco.Problem{Set: game.Set(), Rounds: rounds, Facts: f.Facts}, options)
+	draws := strings.HasPrefix(spec.Name, randomizedPrefix)
+	switch {
+	case err != nil:
+		return nil, err
+	case learner == nil:
+		return nil, noregret.Errorf(noregret.Usage, "learner", "%q: its constructor returned nil", spec.Name)
+	case draws && f.Vertices:
+		return nil, noregret.Errorf(noregret.Usage, "learner",
+			"%q: the game's adversary sees the choice, which a randomized player must hide", spec.Name)
+	case draws:
+		return newRandomized(learner, f, seed)
+	case f.Vertices:
+		return regret.NewDeterministic(learner)
+	case composite:
+		return regret.NewWithoutL1(learner, options["kappa"])
+	}
+	return learner, nil
+}
+
+// match plays one learner in one run.
+func (c *catalogue) match(ctx context.Context, spec Spec, seed uint64, o *Options,
+	progress func(int, float64),
+) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	name := spec.String()
+	referee := func(options regret.Options) (*setting, *regret.Certificate, error) {
+		s, err := c.newSetting(o, seed)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := c.player(spec, s, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		cert, err := regret.Play(ctx, p, s.game, o.Rounds, options)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s in %s: %w", name, s.title, err)
+		}
+		return s, cert, nil
+	}
+	s, cert, err := referee(regret.Options{Checkpoints: o.Checkpoints, Progress: progress})
+	if err != nil {
+		return Result{}, err
+	}
+	if len(cert.Curve) == 0 && o.Checkpoints > 0 && cert.Comparator != nil {
+		// Without a summary the best point is known at the end only: the curve takes a second play
+		// of the same game, against that point.
+		_, again, err := referee(regret.Options{Checkpoints: o.Checkpoints, Comparator: cert.Comparator})
+		if err != nil {
+			return Result{}, err
+		}
+		cert.Curve = again.Curve
+	}
+	if math.IsNaN(cert.LearnerLoss) {
+		return Result{}, noregret.Errorf(noregret.Diverged, name, "its loss is not a number")
+	}
+	progress(o.Rounds, cert.LearnerLoss/float64(o.Rounds))
+	return Result{Learner: name, Game: s.title, Seed: seed, Floor: s.facts.Floor, Certificate: cert}, nil
+}

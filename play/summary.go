@@ -1,0 +1,104 @@
+package play
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/compensated"
+)
+
+// Estimate is the mean of a number over runs.
+type Estimate struct {
+	// Mean is the mean; it is not finite where one of the numbers or their sum is not.
+	Mean float64
+	// StandardError is the mean's standard error, s/√n with s² = Σ(v − Mean)²/(n − 1); NaN for one
+	// run and where the mean is not finite.
+	StandardError float64
+}
+
+// Summary is what one learner did over all its runs.
+type Summary struct {
+	Learner, Game string
+	// Rounds is the number of rounds of each run, Runs the number of runs and Seed the first seed.
+	Rounds, Runs int
+	Seed         uint64
+	// Loss, Regret and Bound are the means of the certificates' numbers. A mean of Bound is +Inf if
+	// the learner gave none in one of the runs.
+	Loss, Regret, Bound Estimate
+	// WorstRatio is the largest ratio of regret to bound in a run, and WorstSeed the first run's in
+	// which it was reached; NaN and 0 if no run has a ratio.
+	WorstRatio float64
+	WorstSeed  uint64
+	// Exceeded is the number of runs with a regret above their bound, see
+	// [regret.Certificate.Holds].
+	Exceeded int
+	// Floor is the mean of the regrets that the game's adversary was sure to cause, NaN if it is
+	// none.
+	Floor float64
+}
+
+// Summarize sums up the results of a [Run] by learner, in the order in which the learners appear.
+// Sums are compensated and in the order of the results.
+func Summarize(results []Result) []Summary {
+	type key struct{ learner, game string }
+	runs := map[key][]Result{}
+	var order []key
+	for _, r := range results {
+		k := key{r.Learner, r.Game}
+		if runs[k] == nil {
+			order = append(order, k)
+		}
+		runs[k] = append(runs[k], r)
+	}
+	all := make([]Summary, 0, len(order))
+	for _, k := range order {
+		all = append(all, summarize(runs[k]))
+	}
+	return all
+}
+
+// summarize sums up the runs of one learner in one game.
+func summarize(runs []Result) Summary {
+	s := Summary{
+		Learner: runs[0].Learner, Game: runs[0].Game, Rounds: runs[0].Rounds, Runs: len(runs), Seed: runs[0].Seed,
+		Loss:       estimate(runs, func(r *Result) float64 { return r.LearnerLoss }),
+		Regret:     estimate(runs, func(r *Result) float64 { return r.Regret }),
+		Bound:      estimate(runs, func(r *Result) float64 { return r.Bound }),
+		Floor:      estimate(runs, func(r *Result) float64 { return r.Floor }).Mean,
+		WorstRatio: math.NaN(),
+	}
+	for i := range runs {
+		r := &runs[i]
+		if v := r.Ratio(); v > s.WorstRatio || math.IsNaN(s.WorstRatio) && !math.IsNaN(v) {
+			s.WorstRatio, s.WorstSeed = v, r.Seed
+		}
+		if !r.Holds() {
+			s.Exceeded++
+		}
+	}
+	return s
+}
+
+// estimate is the mean of a number over runs, with its standard error.
+func estimate(runs []Result, number func(*Result) float64) Estimate {
+	n := float64(len(runs))
+	var sum compensated.Sum
+	plain := 0.0
+	for i := range runs {
+		v := number(&runs[i])
+		sum.Add(v)
+		plain += v
+	}
+	if math.IsNaN(plain) || math.IsInf(plain, 0) {
+		return Estimate{Mean: plain / n, StandardError: math.NaN()}
+	}
+	e := Estimate{Mean: sum.Value() / n, StandardError: math.NaN()}
+	if len(runs) > 1 {
+		var squares compensated.Sum
+		for i := range runs {
+			v := number(&runs[i]) - e.Mean
+			squares.AddProduct(v, v)
+		}
+		e.StandardError = math.Sqrt(squares.Value() / (n - 1) / n)
+	}
+	return e
+}

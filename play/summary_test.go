@@ -1,0 +1,78 @@
+package play
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/regret"
+)
+
+// TestSummarize checks every number against sums by hand.
+func TestSummarize(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	of := func(learner string, seed uint64, loss, best, bound, floor float64) Result {
+		return Result{Learner: learner, Game: "g", Seed: seed, Floor: floor, Certificate: &regret.Certificate{
+			Rounds: 7, LearnerLoss: loss, ComparatorLoss: best, Regret: loss - best, Bound: bound,
+		}}
+	}
+	all := Summarize([]Result{
+		of("a", 5, 3, 1, 4, 1), of("b", 5, 1, 0, inf, nan),
+		of("a", 6, 5, 1, 5, 2), of("b", 6, 2, 0, inf, nan),
+		of("a", 7, 10, 1, 6, 3), of("b", 7, 3, 0, inf, nan),
+	})
+	if len(all) != 2 {
+		t.Fatalf("%d summaries", len(all))
+	}
+	a, b := all[0], all[1]
+	if a.Learner != "a" || a.Game != "g" || a.Rounds != 7 || a.Runs != 3 || a.Seed != 5 || b.Learner != "b" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	for what, c := range map[string][2]float64{
+		"a's loss":       {a.Loss.Mean, 6},
+		"its error":      {a.Loss.StandardError, math.Sqrt((9 + 1 + 16) / 2. / 3)},
+		"a's regret":     {a.Regret.Mean, 5},
+		"a's bound":      {a.Bound.Mean, 5},
+		"a's ratio":      {a.WorstRatio, 1.5},
+		"a's floor":      {a.Floor, 2},
+		"a's worst seed": {float64(a.WorstSeed), 7},
+		"a's excess":     {float64(a.Exceeded), 1},
+		"b's regret":     {b.Regret.Mean, 2},
+		"b's error":      {b.Regret.StandardError, 1 / math.Sqrt(3)},
+		"b's excess":     {float64(b.Exceeded), 0},
+	} {
+		if math.Abs(c[0]-c[1]) > 1e-15*c[1] {
+			t.Errorf("%s is %v, want %v", what, c[0], c[1])
+		}
+	}
+	if !math.IsInf(b.Bound.Mean, 1) || !math.IsNaN(b.Bound.StandardError) || !math.IsNaN(b.WorstRatio) ||
+		!math.IsNaN(b.Floor) {
+		t.Errorf("b has no bound and no floor: %+v", b)
+	}
+	if one := Summarize([]Result{of("a", 5, 3, 1, 4, 1)}); !math.IsNaN(one[0].Loss.StandardError) {
+		t.Errorf("one run has the standard error %v", one[0].Loss.StandardError)
+	}
+}
+
+// TestSweepIsItsSpecs: a sweep plays what its specs play one by one.
+func TestSweepIsItsSpecs(t *testing.T) {
+	o := Options{Learners: []string{"ogd-fixed:eta=0.1..0.4:3"}, Game: "linear-ball", Rounds: 50, Seed: 2, Runs: 2}
+	sweep, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Learners = []string{"ogd-fixed:eta=0.1", "ogd-fixed:eta=0.2", "ogd-fixed:eta=0.4"}
+	single, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sweep) != 6 || len(single) != 6 {
+		t.Fatalf("%d and %d results", len(sweep), len(single))
+	}
+	for i := range sweep {
+		if sweep[i].Learner != single[i].Learner || sweep[i].Regret != single[i].Regret {
+			t.Errorf("result %d: %v with regret %v, want %v with %v", i, sweep[i].Learner, sweep[i].Regret,
+				single[i].Learner, single[i].Regret)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package policy
+
+// Aggregate is the payload of [KindAggregate]: sums that a source formed itself. A source
+// numbers its reports upwards; one with a number not above the last is a duplicate.
+type Aggregate struct {
+	Experiment string          `json:"experiment"`
+	Source     string          `json:"source"`
+	Sequence   uint64          `json:"sequence"`
+	Items      []AggregateItem `json:"items"`
+}
+
+// AggregateItem are the sums of one policy version and arm.
+type AggregateItem struct {
+	Version uint64 `json:"version"`
+	Arm     string `json:"arm"`
+	// HeldBack marks the units that are held back.
+	HeldBack bool `json:"held_back,omitempty"`
+	// Units is the number of units exposed.
+	Units int64 `json:"units"`
+	// Metrics are by name; units without a value do not count in a metric.
+	Metrics map[string]Sums `json:"metrics,omitempty"`
+	// Pairs are of ratios: the units that have both parts, with a default in the place of one that
+	// is missing.
+	Pairs map[string]PairSums `json:"pairs,omitempty"`
+}
+
+// Sums are the number of values, their sum and the sum of their squares.
+type Sums struct {
+	N       int64   `json:"n"`
+	Sum     float64 `json:"sum"`
+	Squares float64 `json:"squares"`
+}
+
+// PairSums are the number of units with both parts of a ratio, the numerator x and the denominator
+// y, and their sums, sums of squares and sum of products.
+type PairSums struct {
+	N  int64   `json:"n"`
+	X  float64 `json:"x"`
+	Y  float64 `json:"y"`
+	XX float64 `json:"xx"`
+	YY float64 `json:"yy"`
+	XY float64 `json:"xy"`
+}
+
+// Add counts a unit.
+func (p *PairSums) Add(x, y float64) {
+	p.N++
+	p.X += x
+	p.Y += y
+	p.XX += float64(x * x)
+	p.YY += float64(y * y)
+	p.XY += float64(x * y)
+}

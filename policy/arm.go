@@ -1,0 +1,32 @@
+package policy
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/noregret/noregret"
+)
+
+// Arm is one thing that can be decided: a name and any JSON value.
+type Arm struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Duration is a length of time, written as Go writes it: "90s", "1h30m", "36h".
+type Duration time.Duration
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return noregret.BadInputf("", "%s is no length of time: want one like \"90s\", \"1h30m\" or \"36h\"",
+			strconv.Quote(string(b)))
+	}
+	*d = Duration(v)
+	return nil
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// Explanation says why a unit got its arm, and what was known when the policy was made.
+type Explanation struct {
+	Experiment string          `json:"experiment"`
+	Version    uint64          `json:"version"`
+	Round      uint64          `json:"round"`
+	Time       time.Time       `json:"time"` // of the decision
+	Arm        string          `json:"arm"`
+	Value      json.RawMessage `json:"value"`
+	Propensity float64         `json:"propensity"`
+	// Consistent reports whether the decision, computed anew, is the token's.
+	Consistent bool   `json:"consistent"`
+	HeldBack   bool   `json:"held_back"`
+	Unit       string `json:"unit"` // the unit's hash, in hexadecimal
+	// Hash is the draw among arms, in 2^-64ths, and Fraction the same in [0, 1). Distribution is
+	// that of the version that began the draw, the first of Steps: in its order the fraction falls
+	// on the first step's arm.
+	Hash         string  `json:"hash"`
+	Fraction     float64 `json:"fraction"`
+	Distribution []Share `json:"distribution"`
+	// Steps lists the effect of each version since on the unit; it is empty for a unit that is held
+	// back. The last step has the decision's arm and share.
+	Steps []Step `json:"steps"`
+	// Served is the version's own distribution, of which Propensity is the arm's share.
+	Served []Share     `json:"served"`
+	Policy PolicyFacts `json:"policy"`
+}
+
+// Share is an arm's probability.
+type Share struct {
+	Arm  string  `json:"arm"`
+	P    float64 `json:"p"`
+	From float64 `json:"from"` // the part [From, From+P) of the unit interval
+}
+
+// Step is the effect of a version of the policy on a unit. The first version draws an arm; each
+// further one moves the unit if its arm's share has shrunk and the coin says so.
+type Step struct {
+	Version uint64 `json:"version"`
+	// Arm is the arm after the step, P its share in the version.
+	Arm string  `json:"arm"`
+	P   float64 `json:"p"`
+	// Before and After are the shares of the unit's arm in the version before and in this one. The
+	// unit keeps the arm if Coin·Before is below After. They are null in the first step.
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
+	Coin   *float64 `json:"coin"`
+	// Draw is the position, in [0, 1), of a unit that moved among the growths of the arms that
+	// grew; null for a unit that kept its arm.
+	Draw *float64 `json:"draw"`
+}
+
+// PolicyFacts describes what was known when a version was made.
+type PolicyFacts struct {
+	Made  time.Time                         `json:"made"`
+	Cause string                            `json:"cause"`
+	Value *float64                          `json:"value"`
+	Units map[string]uint64                 `json:"units"`
+	Known map[string]map[string]KnownMetric `json:"known"`
+}
+
+// KnownMetric describes what was known of a metric of an arm.
+type KnownMetric struct {
+	N    uint64   `json:"n"`
+	Mean *float64 `json:"mean"`
+}
+
+// Explain says why the decision of a verified token was what it was. The facts of the policy are
+// left empty: the policy does not have them. It costs O(arms + links).
+func (p *Policy) Explain(t Token) *Explanation {
+	d := p.DecideHash(t.Unit)
+	hash := draw(t.Unit, p.armKey)
+	return &Explanation{
+		Experiment: t.Experiment, Version: t.Version, Round: p.Round, Time: t.Time, Arm: d.Name, Value: d.Value,
+		Propensity: d.Propensity,
+		Consistent: d.Arm == t.Arm && d.Propensity == t.Propensity, HeldBack: d.HeldBack, Unit: FormatUnit(t.Unit),
+		Hash: strconv.FormatUint(hash, 10), Fraction: unitFraction(hash), Distribution: p.listed(p.Links[0].Split),
+		Steps: p.steps(d), Served: p.listed(p.split()),
+	}
+}
+
+// unitFraction is a draw as a number in [0, 1).
+func unitFraction(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
+
+// listed are the arms of a split that have a share.
+func (p *Policy) listed(s *Split) []Share {
+	out, from := []Share{}, 0.0
+	for k, q := range s.Shares() {
+		if q > 0 {
+			out = append(out, Share{p.Arms[k].Name, q, from})
+		}
+		from += q
+	}
+	return out
+}
+
+// steps are what the links have made of a unit, by the draws that decided.
+func (p *Policy) steps(d Assignment) []Step {
+	out := []Step{}
+	if d.HeldBack {
+		return out
+	}
+	first := p.Links[0].Split
+	arm := first.Arm(draw(d.Unit, p.armKey))
+	out = append(out, Step{Version: p.Links[0].Version, Arm: p.Arms[arm].Name, P: first.Propensity(arm)})
+	for i := 1; i < len(p.Links); i++ {
+		have, next := p.Links[i-1].Split, p.Links[i].Split
+		m := p.moves[i-1]
+		coin := draw(d.Unit, m.coinKey)
+		before, after, c := have.Propensity(arm), next.Propensity(arm), unitFraction(coin)
+		s := Step{Version: p.Links[i].Version, Before: &before, After: &after, Coin: &c}
+		if !m.keeps(arm, coin) {
+			move := draw(d.Unit, m.moveKey)
+			at := unitFraction(move)
+			s.Draw, arm = &at, m.to(move)
+		}
+		s.Arm, s.P = p.Arms[arm].Name, next.Propensity(arm)
+		out = append(out, s)
+	}
+	return out
+}

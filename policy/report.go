@@ -1,0 +1,160 @@
+package policy
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Status is the status of an experiment.
+type Status string
+
+// The statuses. A paused experiment keeps deciding by its last mixture; units that arrive meanwhile
+// are counted and checked against the guardrails, but not learned from. An experiment that is
+// rolled back gives every unit the control arm.
+const (
+	Running    Status = "running"
+	Paused     Status = "paused"
+	RolledBack Status = "rolled_back"
+)
+
+// GuardState is the state of a guardrail.
+type GuardState string
+
+// The states: nothing is known; the estimate holds the limit; the estimate breaks it, but the
+// confidence sequence does not rule out that it holds; the limit is broken with confidence.
+const (
+	GuardUnknown  GuardState = "unknown"
+	GuardOk       GuardState = "ok"
+	GuardWatch    GuardState = "watch"
+	GuardBreached GuardState = "breached"
+)
+
+// Report is the state of an experiment in the form of the API (docs/formats/report.md). Numbers
+// that are not known are null.
+type Report struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	State       Status `json:"state"`
+	Version     uint64 `json:"version"`
+	Round       uint64 `json:"round"`
+	// Created is the time of the experiment's first event, Time that of the last event of all.
+	Created time.Time `json:"created"`
+	Time    time.Time `json:"time"`
+	// Mixture holds the exact shares by arm among units that are not held back.
+	Mixture map[string]float64 `json:"mixture"`
+	// Arms are by name, including retired ones.
+	Arms map[string]ArmReport `json:"arms"`
+	// HoldBack describes the units held back, nil if there are none.
+	HoldBack   *ArmReport        `json:"hold_back,omitempty"`
+	Feedback   Counts            `json:"feedback"`
+	Guardrails []GuardrailReport `json:"guardrails"`
+	Health     Health            `json:"health"`
+	// Regret is nil without an objective.
+	Regret *Regret `json:"regret"`
+	// History lists at most 256 versions, the oldest first; the older half is thinned out.
+	History []HistoryPoint `json:"history"`
+	// Notes lists the latest notes, the oldest first.
+	Notes []NoteReport `json:"notes"`
+}
+
+// ArmReport describes an arm.
+type ArmReport struct {
+	// N is the number of units exposed.
+	N       int64                   `json:"n"`
+	Active  bool                    `json:"active"`
+	Control bool                    `json:"control"`
+	Value   json.RawMessage         `json:"value,omitempty"`
+	Metrics map[string]MetricReport `json:"metrics"`
+}
+
+// MetricReport is the mean of N units with a 95 % confidence sequence. For a ratio, it is the ratio
+// of the means.
+type MetricReport struct {
+	Mean *float64 `json:"mean"`
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	N    int64    `json:"n"`
+}
+
+// GuardrailReport describes a guardrail of the served mixture: the value that the limit applies to
+// (a change relative to the control arm for min_change and max_change) and its confidence sequence.
+type GuardrailReport struct {
+	Metric   string     `json:"metric"`
+	Kind     string     `json:"kind"` // min, max, min_change or max_change
+	Limit    float64    `json:"limit"`
+	State    GuardState `json:"state"`
+	Since    time.Time  `json:"since"`
+	Estimate *float64   `json:"estimate"`
+	Low      *float64   `json:"low"`
+	High     *float64   `json:"high"`
+	Alpha    float64    `json:"alpha"`
+	Action   string     `json:"action"`
+}
+
+// Regret compares what was served with the best single arm, by the current means. The numbers are
+// in units of the objective, per unit; a negative regret is a gain.
+type Regret struct {
+	// BestSingle is the arm that would have been the best alone, and its value.
+	BestSingle struct {
+		Arm   string   `json:"arm"`
+		Value *float64 `json:"value"`
+	} `json:"best_single"`
+	// Mixture is the value of the mixture served now, Average that of all served mixtures that are
+	// kept.
+	Mixture *float64 `json:"mixture"`
+	Average *float64 `json:"average"`
+	// PerUnit is BestSingle − Average, Total is PerUnit·Units.
+	PerUnit *float64 `json:"per_unit"`
+	Total   *float64 `json:"total"`
+	Units   int64    `json:"units"`
+}
+
+// HistoryPoint is a policy version: what it served and, once its window has closed, its results.
+type HistoryPoint struct {
+	Version uint64             `json:"version"`
+	Round   uint64             `json:"round"`
+	Time    time.Time          `json:"time"`
+	Cause   string             `json:"cause"`
+	Mixture map[string]float64 `json:"mixture"`
+	// Value is the objective of the mixture by the means known when the version was made.
+	Value *float64 `json:"value"`
+	// Units and Metrics are the version's results, 0 and null until its window has closed.
+	Units   int64               `json:"units"`
+	Metrics map[string]*float64 `json:"metrics"`
+	// Regret is the average loss per unit against the best single arm, over all units so far, by
+	// the current means; null without an objective.
+	Regret *float64 `json:"regret"`
+}
+
+// NoteReport is a note for people: something that happened to the experiment.
+type NoteReport struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// Health says whether the data can be trusted.
+type Health struct {
+	// SampleRatio is the sequential test that units are exposed as decided. Mismatch is an alarm at
+	// level 1e-4; P is valid at all times.
+	SampleRatio struct {
+		Mismatch bool    `json:"mismatch"`
+		P        float64 `json:"p"`
+	} `json:"sample_ratio"`
+	// Missing is the share of units of closed windows for which a metric was never reported.
+	Missing map[string]float64 `json:"missing"`
+	// DuplicateValues counts values of metrics that the unit had already.
+	DuplicateValues int64 `json:"duplicate_values"`
+	// Orphans counts values whose unit's exposure was never reported.
+	Orphans int64 `json:"orphans"`
+	// Dead lists arms with a share that have no units although at least 20 were expected.
+	Dead []string `json:"dead"`
+	// Unlearned counts units that the policy has not learned from, because a metric was missing or
+	// the experiment was paused.
+	Unlearned int64 `json:"unlearned"`
+	// Open counts units that wait for feedback.
+	Open int64 `json:"open"`
+	// Exposures counts the reported exposures by result.
+	Exposures Counts `json:"exposures"`
+	// Problems describes what is wrong.
+	Problems []string `json:"problems"`
+}

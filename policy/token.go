@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"math"
+	"time"
+
+	"github.com/noregret/noregret"
+)
+
+// Token is what a decision was: it goes out with the arm and comes back with the feedback, signed.
+// Times have the precision of a millisecond.
+type Token struct {
+	Experiment string    // the experiment's name, at most 255 bytes
+	Version    uint64    // of the policy that decided
+	Arm        int       // the arm's number, at least 0
+	Propensity float64   // the probability with which it was drawn, in (0, 1]
+	Unit       uint64    // [Hash]("unit", salt, unit): the unit's name does not travel
+	Time       time.Time // of the decision, from 1970 on
+}
+
+// The format's version, the first byte of a token, and the length of its signature.
+const (
+	tokenFormat = 1
+	macSize     = 16
+)
+
+// TokenError is the reason why a token was refused.
+type TokenError string
+
+// The reasons. A token that cannot be read is tampered with.
+const (
+	Tampered TokenError = "tampered"
+	Foreign  TokenError = "foreign" // signed for another experiment, or by a key that is not known
+	Early    TokenError = "early"   // from the future
+	// Expired is older than the attribution window. Only the fold knows the window and the time
+	// that counts: it says of such an item that it is [Late], and this as its error.
+	Expired TokenError = "expired"
+)
+
+// Error implements error.
+func (e TokenError) Error() string {
+	switch e {
+	case Foreign:
+		return "the token is of another experiment or of a key that is not known here"
+	case Expired:
+		return "the token is older than the attribution window"
+	case Early:
+		return "the token is from the future"
+	}
+	return "the token cannot be read or was changed"
+}
+
+// Keys are the secrets that a [Signer] signs tokens with, by number: the one with the number
+// Current signs, all verify, so that a key can be replaced while old tokens are out. Keys have at
+// least 16 bytes; numbers are 0 to 255.
+type Keys struct {
+	Current byte
+	Secrets map[byte][]byte
+}
+
+// Validate refuses keys that are too short or without a current one.
+func (k Keys) Validate() error {
+	for id := range 256 {
+		if s, ok := k.Secrets[byte(id)]; ok && len(s) < 16 {
+			return noregret.BadInputf(fmt.Sprintf("keys[%d]", id), "it has %d bytes: want at least 16",
+				len(s))
+		}
+	}
+	if _, ok := k.Secrets[k.Current]; !ok {
+		return noregret.BadInputf("keys", "there is no key %d, which is to sign", k.Current)
+	}
+	return nil
+}
+
+// check refuses fields out of their ranges; ms is the time.
+func (t *Token) check(ms int64) error {
+	switch {
+	case t.Experiment == "" || len(t.Experiment) > 255:
+		return noregret.BadInputf("token", "the experiment's name has %d bytes: want 1 to 255",
+			len(t.Experiment))
+	case t.Arm < 0:
+		return noregret.BadInputf("token", "arm %d: want at least 0", t.Arm)
+	case !(t.Propensity > 0 && t.Propensity <= 1):
+		return noregret.BadInputf("token", "propensity %v: want a number in (0, 1]", t.Propensity)
+	case ms < 0:
+		return noregret.BadInputf("token", "time %v: want one from 1970 on", t.Time)
+	}
+	return nil
+}
+
+// tokenBody appends what is signed of a token whose fields are in their ranges.
+func tokenBody(b []byte, key byte, t Token, ms int64) []byte {
+	b = append(b, tokenFormat, key)
+	b = binary.AppendUvarint(b, t.Version)
+	b = binary.AppendUvarint(b, uint64(t.Arm))
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(t.Propensity))
+	b = binary.BigEndian.AppendUint64(b, t.Unit)
+	b = binary.AppendUvarint(b, uint64(ms))
+	b = append(b, byte(len(t.Experiment)))
+	return append(b, t.Experiment...)
+}
+
+// macPrefix keeps these signatures apart from others made with the same secret.
+var macPrefix = []byte("noregret token\n")
+
+// mac appends the signature of body to dst; h is the keyed hash, as new.
+func mac(dst []byte, h hash.Hash, body []byte) []byte {
+	var sum [sha256.Size]byte
+	_, _ = h.Write(macPrefix) // never fails
+	_, _ = h.Write(body)
+	return append(dst, h.Sum(sum[:0])[:macSize]...)
+}
+
+// tokenLimit bounds the text that is looked at.
+const tokenLimit = 1024
+
+// DecodeUnverified reads a token without checking its signature. Use it only to count refused
+// tokens.
+func DecodeUnverified(text string) (t Token, ok bool) {
+	body, _, err := splitToken(text)
+	if err != nil {
+		return Token{}, false
+	}
+	t, err = readToken(body)
+	return t, err == nil
+}
+
+// splitToken takes a token apart into what was signed and the signature.
+func splitToken(text string) (body, sum []byte, err error) {
+	if len(text) > tokenLimit {
+		return nil, nil, Tampered
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) < 2+macSize || b[0] != tokenFormat {
+		return nil, nil, Tampered
+	}
+	return b[:len(b)-macSize], b[len(b)-macSize:], nil
+}
+
+// readToken reads what was signed.
+func readToken(body []byte) (Token, error) {
+	var t Token
+	r := body[2:]
+	version, n := binary.Uvarint(r)
+	if n <= 0 {
+		return Token{}, Tampered
+	}
+	r = r[n:]
+	arm, n := binary.Uvarint(r)
+	if n <= 0 || arm > math.MaxInt32 || len(r) < n+16 {
+		return Token{}, Tampered
+	}
+	r = r[n:]
+	t.Version, t.Arm = version, int(arm)
+	t.Propensity, t.Unit = math.Float64frombits(binary.BigEndian.Uint64(r)), binary.BigEndian.Uint64(r[8:])
+	r = r[16:]
+	ms, n := binary.Uvarint(r)
+	if n <= 0 || ms > math.MaxInt64/1_000_000 || len(r) < n+1 || int(r[n]) != len(r)-n-1 {
+		return Token{}, Tampered
+	}
+	t.Time, t.Experiment = time.UnixMilli(int64(ms)).UTC(), string(r[n+1:])
+	return t, nil
+}
+
+// Tolerance is by how much a token's time may be ahead of the verifier's: clocks differ.
+const Tolerance = time.Minute

@@ -1,0 +1,51 @@
+package policy
+
+import "encoding/json"
+
+// The forms of the service's API that server and client share. docs/service.md and the OpenAPI
+// document describe them.
+
+// Problem is the form of every error: RFC 9457, application/problem+json.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Code is the module's, Place where the fault lies: "definition:12: arms[0].name", "items", ...
+	Code  string `json:"code"`
+	Place string `json:"place,omitempty"`
+}
+
+// Summary is an experiment in a list.
+type Summary struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	State       Status `json:"state"`
+	Version     uint64 `json:"version"`
+	Round       uint64 `json:"round"`
+}
+
+// Applied is what applying a definition did.
+type Applied struct {
+	Name    string `json:"name"`
+	Version uint64 `json:"version"`
+	Created bool   `json:"created"`
+	Changed bool   `json:"changed"`
+}
+
+// Decision is a decision as the API answers it.
+type Decision struct {
+	Unit       string          `json:"unit"`
+	Arm        string          `json:"arm"`
+	Value      json.RawMessage `json:"value"`
+	Propensity float64         `json:"propensity"`
+	Version    uint64          `json:"version"`
+	Token      string          `json:"token"`
+}
+
+// StateName names a state: how far it is, and the digest that any other fold of the same log has,
+// too.
+type StateName struct {
+	Position uint64 `json:"position"`
+	Digest   string `json:"digest"`
+}

@@ -1,0 +1,34 @@
+package regret
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCheckRank: what a span needs is refused beyond 8 GiB, with the memory stated.
+func TestCheckRank(t *testing.T) {
+	if err := checkRank(1<<24, 2); err != nil {
+		t.Errorf("a plane is refused: %v", err)
+	}
+	want := "features: a span of 10000 dimensions in dimension 60000 needs 10.4 GiB of memory"
+	if err := checkRank(60_000, 10_000); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	rows := make([]Example, 10_000)
+	for i := range rows {
+		rows[i].Z = make([]float64, 0)
+	}
+	if err := checkSpan(rows, 0); err != nil {
+		t.Errorf("empty rows: %v", err)
+	}
+	wide := make([]float64, 60_000)
+	for i := range rows {
+		rows[i].Z = wide
+	}
+	if err := checkSpan(rows, 0); err == nil {
+		t.Error("10,000 rows of 60,000 features are taken")
+	}
+	if err := checkSpan(rows, 100); err != nil {
+		t.Errorf("100 rounds of them are refused: %v", err)
+	}
+}

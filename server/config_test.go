@@ -1,0 +1,44 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/noregret/noregret/policy"
+)
+
+func TestConfigRefused(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"no directory": func(c *Config) {
+			c.Data = ""
+		}, "tick": func(c *Config) { c.Tick = 1 }, "body": func(c *Config) { c.MaxBody = 1 },
+		"items": func(c *Config) {
+			c.MaxItems = -1
+		}, "answer": func(c *Config) {
+			c.MaxAnswer = 1023
+		}, "streams": func(c *Config) {
+			c.MaxStreams = -1
+		}, "rate": func(c *Config) { c.Rate = -1 }, "burst": func(c *Config) { c.Burst = -1 },
+		"time": func(c *Config) { c.RequestTime = -1 }, "tokens": func(c *Config) { c.Tokens = "/nowhere" },
+		"keys": func(c *Config) { c.Keys = &policy.Keys{} },
+	} {
+		c := Config{Data: t.TempDir(), FS: vfs.NewMem()}
+		change(&c)
+		if s, err := New(c); err == nil {
+			_ = s.Close()
+			t.Errorf("%s was taken", name)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte(`{"current": 1, "secrets": {"1": "AAAA"}}`),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := New(Config{Data: dir, FS: vfs.NewMem()}); err == nil {
+		_ = s.Close()
+		t.Error("short keys were taken")
+	}
+}

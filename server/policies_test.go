@@ -1,0 +1,51 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"testing"
+
+	"github.com/noregret/noregret/policy"
+)
+
+// escapes has names and values with all that encoders of JSON write in more than one way.
+const escapes = `name: hostile
+arms:
+  - {name: a, value: "<b>x</b> & y"}
+  - {name: b, value: {"<k>&": "\u2028\u2029\u0000\u001f\\\"/é😀", n: [1e3, 0.1, -0, null, true]}}
+salt: "<salt>&\u2028"
+metrics: [{name: x, range: [0, 1e15]}]
+policy: {kind: fixed, split: {a: .5, b: .5}}
+`
+
+// TestPolicyBytes: a policy is served as the bytes that its digest is of, so that its
+// readers decide as the service does, whatever it contains.
+func TestPolicyBytes(t *testing.T) {
+	w := newWorld(t)
+	w.apply(escapes)
+	status, b := w.do("GET", "/v1/experiments/hostile/policy", "")
+	if status != 200 {
+		t.Fatalf("status %d: %s", status, b)
+	}
+	p, err := policy.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(bytes.Replace(b, []byte(p.Digest), nil, 1))
+	if hex.EncodeToString(sum[:]) != p.Digest {
+		t.Errorf("the digest %s is not of the bytes without it", p.Digest)
+	}
+	var units []string
+	for i := range 40 {
+		units = append(units, fmt.Sprint("unit-", i))
+	}
+	for _, d := range w.decide("hostile", units...) {
+		if got := p.Decide(d.Unit); got.Name != d.Arm || got.Propensity != d.Propensity || got.Version != d.Version ||
+			!bytes.Equal(got.Value, d.Value) {
+			t.Errorf("%s: here %s %s, there %s %s", d.Unit, got.Name, got.Value, d.Arm, d.Value)
+		}
+	}
+	w.get(304, nil, "GET", "/v1/experiments/hostile/policy", "", "If-None-Match", `"`+p.Digest+`"`)
+}

@@ -1,0 +1,277 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/policy"
+	"github.com/noregret/noregret/server/internal/access"
+)
+
+// TestDocument: every route is in the OpenAPI document and the other way round, with its role and
+// its parameters.
+func TestDocument(t *testing.T) {
+	w := newWorld(t)
+	paths := doc().all["paths"].(map[string]any)
+	in := map[string]bool{}
+	for _, rt := range w.server.router.all {
+		key := rt.Method + " " + strings.TrimSuffix(rt.Pattern, "{$}")
+		in[key] = true
+		op, _ := follow(t, "paths", strings.TrimSuffix(rt.Pattern, "{$}"), strings.ToLower(rt.Method))
+		if op == nil {
+			t.Errorf("%s is not in the document", key)
+			continue
+		}
+		if summary, _ := op["summary"].(string); rt.Role != access.Anyone &&
+			!strings.Contains(summary, "role "+string(rt.Role)) {
+			t.Errorf("%s: the summary %q does not name the role %s", key, summary, rt.Role)
+		}
+		if _, open := op["security"]; open != (rt.Role == access.Anyone) {
+			t.Errorf("%s: the document and the route differ in who may", key)
+		}
+		if op["operationId"] == nil || op["responses"] == nil {
+			t.Errorf("%s: no operationId or responses", key)
+		}
+	}
+	for path, v := range paths {
+		for method := range v.(map[string]any) {
+			if key := strings.ToUpper(method) + " " + path; method != "parameters" && !in[key] {
+				t.Errorf("the document has %s, which is no route", key)
+			}
+		}
+	}
+	status, b := w.do("GET", "/openapi.json", "")
+	if status != 200 || !bytes.Contains(b, []byte(`"openapi":"3.1.0"`)) {
+		t.Errorf("status %d: %.100s", status, b)
+	}
+}
+
+// TestHostile sends bad requests and wants the exact answer that docs/service.md
+// promises. The state must be the same afterwards.
+func TestHostile(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems, c.MaxAnswer = 4096, 50, 1024 })
+	w.apply(toy)
+	w.apply("name: wide\narms: [{name: a, value: 1}, {name: b, value: " + strings.Repeat("x", 1018) +
+		"}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {a: 1}}")
+	good := w.decide("toy", "ann")[0].Token
+	page, err := os.ReadFile("../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.server.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const decide, feedback = "/v1/experiments/toy/decide", "/v1/feedback"
+	for _, c := range []struct {
+		name, method, path, body, media string
+		status                          int
+		detail                          string
+	}{
+		{
+			"a body of a megabyte", "POST", decide, `{"units": ["` + strings.Repeat("x", 1<<20) + `"]}`,
+			"application/json", 413, "more than 4096 bytes",
+		},
+		{
+			"too many units", "POST", decide, `{"units": [` + strings.Repeat(`"x",`, 50) + `"x"]}`, "application/json",
+			413, "51 units: want 1 to 50",
+		},
+		{
+			"units whose values are too large together", "POST", "/v1/experiments/wide/decide", `{"units": ["a", "b"]}`,
+			"application/json", 413, "2 units of values of up to 1020 bytes each: want at most 1",
+		},
+		{
+			"flags whose values are too large together", "POST", "/ofrep/v1/evaluate/flags",
+			`{"context": {"targetingKey": "a"}}`, "application/json", 413,
+			"2 experiments with values of up to 1032 bytes together: want at most 1024; evaluate them one by one",
+		},
+		{"no units", "POST", decide, `{"units": []}`, "application/json", 400, "0 units: want 1 to 50"},
+		{"an empty unit", "POST", decide, `{"units": [""]}`, "application/json", 400, "it has 0 bytes: want 1 to 512"},
+		{
+			"a unit of 600 bytes", "POST", decide, `{"units": ["` + strings.Repeat("x", 600) + `"]}`,
+			"application/json",
+			400, "it has 600 bytes: want 1 to 512",
+		},
+		{"no JSON", "POST", decide, `{"units": [`, "application/json", 400, "not valid JSON: it ends too early"},
+		{
+			"two values", "POST", decide, `{"units": ["a"]} {"units": ["b"]}`, "application/json", 400,
+			"text follows the value at byte 18",
+		},
+		{
+			"an unknown field", "POST", decide, `{"unit": "a"}`, "application/json", 400,
+			`unknown field; known fields: units`,
+		},
+		{
+			"a wrong type", "POST", decide, `{"units": "secret-unit"}`, "application/json", 400,
+			`must be a list, not a string`,
+		},
+		{
+			"deep nesting", "POST", decide, strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "application/json",
+			400,
+			"must be an object, not a list",
+		},
+		{
+			"another media type", "POST", decide, `units=a`, "application/x-www-form-urlencoded", 415,
+			`"application/x-www-form-urlencoded": want application/json`,
+		},
+		{
+			"an unknown experiment", "POST", "/v1/experiments/none/decide", `{"units": ["a"]}`, "application/json", 404,
+			`there is no experiment "none"`,
+		},
+		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
+		{
+			"a path that is not there", "GET", "/v1/secrets", "", "", 404,
+			"no such path: /openapi.json lists those of the API",
+		},
+		{
+			"a name that climbs", "PUT", "/v1/experiments/..%2F..%2Fetc%2Fpasswd",
+			`{"name": "../../etc/passwd", "arms": [{"name": "a", "value": 1}], "metrics": [{"name": "m"}]}`,
+			"application/json", 400,
+			`"../../etc/passwd": want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit`,
+		},
+		{
+			"another name than the path's", "PUT", "/v1/experiments/other", toy, "application/yaml", 400,
+			`"toy" in the definition: want "other", as in the path`,
+		},
+		{
+			"a bomb of YAML aliases", "PUT", "/v1/experiments/toy", bomb(), "application/yaml", 400,
+			"more than 200000 values, or deeper than 64",
+		},
+		{
+			"a definition that is refused", "PUT", "/v1/experiments/toy",
+			strings.Replace(toy, "share: 0.2", "share: 7", 1), "application/yaml", 400, "7: want a share in [0, 1)",
+		},
+		{
+			"a change that is not allowed", "PUT", "/v1/experiments/toy",
+			strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409,
+			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
+		},
+		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
+		{
+			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
+			"application/json", 400, "must be a number in the range of float64, not a number",
+		},
+		{
+			"null for a number", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": null}}]}`,
+			"application/json", 400, "must be a number in the range of float64, not null",
+		},
+		{
+			"null for a body", "POST", "/v1/experiments/toy/pause", `null`, "application/json", 400,
+			"must be an object, not null",
+		},
+		{
+			"a field twice", "POST", decide, `{"units": ["ann"], "units": ["eve"]}`, "application/json", 400,
+			"duplicate field",
+		},
+		{
+			"a metric twice", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 3, "x": 9}}]}`,
+			"application/json", 400, "duplicate field",
+		},
+		{
+			"a field in capitals", "POST", decide, `{"UNITS": ["ann"]}`, "application/json", 400,
+			`unknown field; known fields: units`,
+		},
+		{
+			"a unit that is not UTF-8", "POST", decide, "{\"units\": [\"a\xff\"]}", "application/json", 400,
+			"not valid UTF-8",
+		},
+		{
+			"half of a surrogate pair", "POST", decide, `{"units": ["\ud800"]}`, "application/json", 400,
+			"unpaired surrogate at byte 12",
+		},
+		{
+			"a null sum", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1, "metrics": {"x": {"n": 1, "sum": null, "squares": 1}}}]}`, "application/json", 400, "must be a number in the range of float64, not null",
+		},
+		{
+			"a parameter that nobody reads", "GET", "/v1/export?fro=3", "", "", 400,
+			`the parameter "fro" is unknown: want from, experiment`,
+		},
+		{
+			"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404,
+			`there is no experiment "nonesuch"`,
+		},
+		{
+			"a path with an empty part", "GET", "/v1//experiments", "", "", 404,
+			"no such path: /openapi.json lists those of the API",
+		},
+		{
+			"a path that climbs", "GET", "/v1/experiments/../../etc/passwd", "", "", 404,
+			"no such path: /openapi.json lists those of the API",
+		},
+		{
+			"too many items", "POST", feedback, `{"items": [` + strings.Repeat(`{"token": "x"},`, 50) +
+				`{"token": "x"}]}`,
+			"application/json", 413, "51 items: want 1 to 50",
+		},
+		{
+			"too many exposures", "POST", "/v1/exposures",
+			`{"items": [` + strings.Repeat(`{"token": "x"},`, 50) + `{"token": "x"}]}`, "application/json", 413,
+			"51 items: want 1 to 50",
+		},
+		{
+			"too many sums", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "s", "sequence": 1, "items": [` +
+				strings.Repeat(`{"version": 1, "arm": "a", "units": 1},`, 50) +
+				`{"version": 1, "arm": "a", "units": 1}]}`, "application/json", 413, "51 items: want 1 to 50",
+		},
+		{"no items", "POST", feedback, `{"items": []}`, "application/json", 400, "0 items: want 1 to 50"},
+		{
+			"a wait of an hour", "GET", "/v1/experiments/toy/policy?wait=1h", "", "", 400,
+			"want a length of time from 0s to 1m0s",
+		},
+		{
+			"an explanation without a token", "GET", "/v1/experiments/toy/explain", "", "", 400,
+			"want a decision's token as ?token=",
+		},
+		{
+			"an explanation of a forged token", "GET", "/v1/experiments/toy/explain?token=" + tamper(good), "", "", 400,
+			"the token cannot be read or was changed",
+		},
+		{
+			"sums of an unknown experiment", "POST", "/v1/aggregates",
+			`{"experiment": "none", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`,
+			"application/json", 404, `there is no experiment "none"`,
+		},
+		{
+			"sums without a source", "POST", "/v1/aggregates",
+			`{"experiment": "toy", "source": "", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`,
+			"application/json", 400, "want a source of 1 to 200 bytes and a sequence number from 1",
+		},
+	} {
+		var header []string
+		if c.media != "" {
+			header = []string{"Content-Type", c.media}
+		}
+		status, b := w.do(c.method, c.path, c.body, header...)
+		var p policy.Problem
+		if err := json.Unmarshal(b, &p); err != nil || status != c.status || p.Status != c.status ||
+			p.Detail != c.detail || p.Type != "about:blank" {
+			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, b)
+		}
+		if row := fmt.Sprintf("| %s | %d | `%s` |", c.name, c.status,
+			strings.ReplaceAll(c.detail, "|", `\|`)); !strings.Contains(string(page), row) {
+			t.Errorf("docs/service.md lacks the row\n%s", row)
+		}
+	}
+	after, err := w.server.State()
+	if err != nil || after.Digest != before.Digest {
+		t.Errorf("the state changed: %+v, %+v, %v", before, after, err)
+	}
+	if strings.Contains(w.logs.String(), "secret-unit") {
+		t.Error("the logs hold a unit")
+	}
+}
+
+func bomb() string {
+	b := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'j'; c++ {
+		p := string(c - 1)
+		b += string(c) + ": &" + string(c) + " [*" + strings.Repeat(p+",*", 9) + p + "]\n"
+	}
+	return b
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// TestTooMuchAtOnce: a request whose events do not fit into a group is refused, and the log stays
+// usable.
+func TestTooMuchAtOnce(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.MaxBody, c.MaxItems = 300_000, 100_000 })
+	w.apply(strings.Replace(toy, "hold_back: 0.1", "exposure: immediate", 1))
+	body := `{"units": ["` + strings.Repeat(`a","`, 50_000) + `a"]}`
+	w.get(413, nil, "POST", "/v1/experiments/toy/decide", body)
+	w.get(200, nil, "GET", "/readyz", "")
+	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`)
+}
+
+// TestDiskFails: when the disk fails, nothing more is acknowledged, readiness says so, decisions go
+// on, and a new service on the same disk has all that was acknowledged.
+func TestDiskFails(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	var broken errorfs.Toggle
+	broken.Injector = errorfs.ErrInjected.If(errorfs.Writes)
+	w := newLeakyWorld(t, func(c *Config) { c.FS = errorfs.Wrap(mem, &broken) })
+	w.apply(toy)
+	d := w.decide("toy", "a", "b")
+	if f := w.post("/v1/feedback", item{d[0].Token, map[string]float64{"x": 1}}); f.Accepted != 1 {
+		t.Fatalf("%+v", f)
+	}
+	broken.On()
+	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
+	broken.Off()
+	w.get(503, nil, "POST", "/v1/feedback", fmt.Sprintf(`{"items": [{"token": %q, "metrics": {"x": 1}}]}`, d[1].Token))
+	w.get(503, nil, "GET", "/readyz", "")
+	w.get(200, nil, "GET", "/livez", "")
+	if len(w.decide("toy", "c")) != 1 {
+		t.Error("decisions stopped")
+	}
+	w.http.Close()
+	_ = w.server.Close() // it reports the failure
+	w.config.FS = mem.CrashClone(vfs.CrashCloneCfg{})
+	w.start()
+	r, err := w.server.Report("toy")
+	if err != nil || r.Feedback.Accepted < 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
