@@ -3,6 +3,7 @@ package arch
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,53 +46,76 @@ func hasOutput(f *ast.File, d *ast.FuncDecl) bool {
 	return false
 }
 
-// imports lists what a house may import of this module, where that is part of what it promises.
-var imports = map[string][]string{
-	"client": {"policy", "client"}, // a program that decides pulls in none of the learning
-	"policy": {},                   // the standard library only
+// light lists the packages that users link into their programs, each with all packages of this
+// module that come with it. A program that decides pulls in no learner, no linear algebra and no
+// other module.
+var light = map[string][]string{
+	"policy": {".", "internal/compensated", "internal/random", "internal/strictjson"},
+	"client": {".", "internal/compensated", "internal/random", "internal/strictjson", "policy"},
 }
 
-// TestLightPackagesStayLight checks the imports of the packages that users link into their
-// programs.
 func TestLightPackagesStayLight(t *testing.T) {
 	fset := token.NewFileSet()
-	for _, f := range load(t, fset) {
-		allowed, ok := imports[f.dir]
-		if !ok || f.isTest() {
-			continue
+	files := load(t, fset)
+	for dir, want := range light {
+		got, foreign := closure(files, dir)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s needs %q of this module, want %q", dir, got, want)
 		}
-		for _, spec := range f.ast.Imports {
-			path := strings.Trim(spec.Path.Value, `"`)
-			if why := lightImport(path, allowed); why != "" {
-				t.Errorf("%s imports %s: %s", f.path, path, why)
-			}
+		if len(foreign) > 0 {
+			t.Errorf("%s needs other modules: %q", dir, foreign)
 		}
 	}
 }
 
-// lightImport returns why a light package may not import path, or "".
-func lightImport(path string, allowed []string) string {
-	if rest, ok := strings.CutPrefix(path, module+"/"); ok {
-		for _, dir := range allowed {
-			if rest == dir {
-				return ""
+// closure returns the directories of this module that a package needs, and the imports of other
+// modules by it or by them, both sorted. Test files do not count.
+func closure(files []file, dir string) (own, foreign []string) {
+	seen := map[string]bool{dir: true}
+	for todo := []string{dir}; len(todo) > 0; todo = todo[1:] {
+		for _, f := range files {
+			if f.dir != todo[0] || f.isTest() {
+				continue
+			}
+			for _, spec := range f.ast.Imports {
+				path := strings.Trim(spec.Path.Value, `"`)
+				rest, ours := strings.CutPrefix(path, module)
+				if rest = strings.TrimPrefix(rest, "/"); rest == "" {
+					rest = "."
+				}
+				switch {
+				case ours && !seen[rest]:
+					seen[rest] = true
+					own, todo = append(own, rest), append(todo, rest)
+				case !ours && strings.Contains(strings.Split(path, "/")[0], ".") && !slices.Contains(foreign, path):
+					foreign = append(foreign, path)
+				}
 			}
 		}
-		return "of this module it may import only " + strings.Join(allowed, ", ")
 	}
-	if path == module || strings.Contains(strings.Split(path, "/")[0], ".") {
-		return "it may import the standard library only"
-	}
-	return ""
+	slices.Sort(own)
+	slices.Sort(foreign)
+	return own, foreign
 }
 
-func TestLightImport(t *testing.T) {
-	for path, light := range map[string]bool{
-		"encoding/json": true, module + "/policy": true, module: false, module + "/experiment": false,
-		"gonum.org/v1/gonum/mat": false, "net/http": true,
+func TestClosure(t *testing.T) {
+	fset := token.NewFileSet()
+	var files []file
+	for name, src := range map[string]string{
+		"a/a.go":      `package a; import (_ "net/http"; _ "github.com/noregret/noregret/b")`,
+		"a/a_test.go": `package a; import _ "example.com/tests"`,
+		"b/b.go":      `package b; import (_ "github.com/noregret/noregret"; _ "example.com/far")`,
+		"c/c.go":      `package c; import _ "example.com/other"`,
+		"error.go":    `package noregret; import _ "fmt"`,
 	} {
-		if why := lightImport(path, []string{"policy"}); (why == "") != light {
-			t.Errorf("%s: %q", path, why)
+		f, err := parseFile(fset, name, name, src)
+		if err != nil {
+			t.Fatal(err)
 		}
+		files = append(files, f)
+	}
+	own, foreign := closure(files, "a")
+	if !slices.Equal(own, []string{".", "b"}) || !slices.Equal(foreign, []string{"example.com/far"}) {
+		t.Errorf("own %q, foreign %q", own, foreign)
 	}
 }

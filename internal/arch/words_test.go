@@ -22,7 +22,7 @@ func TestPlainEnglish(t *testing.T) {
 		}
 		for _, group := range f.ast.Comments {
 			if found := phrases.FindString(strings.ReplaceAll(group.Text(), "\n", " ")); found != "" {
-				t.Errorf("%s: a comment says %q", strings.TrimPrefix(fset.Position(group.Pos()).String(), "../../"), found)
+				t.Errorf("%s: a comment says %q", place(fset, group), found)
 			}
 		}
 		if f.isTest() {
@@ -31,10 +31,14 @@ func TestPlainEnglish(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if found := phrases.FindString(lit.Value); found != "" {
-					t.Errorf("%s: a text says %q", strings.TrimPrefix(fset.Position(lit.Pos()).String(), "../../"), found)
+					t.Errorf("%s: a text says %q", place(fset, lit), found)
 				}
 			}
 			return true
 		})
 	}
+}
+
+func place(fset *token.FileSet, n ast.Node) string {
+	return strings.TrimPrefix(fset.Position(n.Pos()).String(), "../../")
 }
