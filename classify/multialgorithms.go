@@ -32,6 +32,16 @@ type MultiAlgorithm struct {
 // Trains reports whether m can be the objective of the algorithm.
 func (a MultiAlgorithm) Trains(m measure.Multi) bool { return a.trains(m) }
 
+// TunesThresholds reports whether the algorithm chooses thresholds on held-out data.
+func (a MultiAlgorithm) TunesThresholds() bool { return a.selects }
+
+// DefaultMultiAlgorithm is the algorithm that "auto" means for a measure. The error is of code
+// usage.
+func DefaultMultiAlgorithm(task Task, m measure.Multi) (string, error) {
+	a, err := findMultiAlgorithm("", task, m, false)
+	return a.Name, err
+}
+
 func ofRecalls(m measure.Multi) bool {
 	_, ok := m.Concave()
 	return ok

@@ -108,6 +108,9 @@ func (o MultiOptions) resolve(task Task) (*multiTask, error) {
 		return nil, usage("an absolute step of %v and the choice of a step scale exclude each other", f.Config.Step)
 	case f.Config.Steps != StepsDefault && !alg.online:
 		return nil, usage("algorithm %s takes no steps of its own", alg.Name)
+	case f.Config.Steps == StepsAdaptive && alg.schedule(Config{}, o.Measure) != StepsAdaptive:
+		return nil, usage("adaptive steps are for learners of one model: %s for %s needs StepsSqrt", alg.Name,
+			o.Measure.Name())
 	}
 	t := &multiTask{opt: o, alg: alg, config: f.Config, levelPositives: defaultLevelPositives, best: -1}
 	t.config.Steps = alg.schedule(f.Config, o.Measure)

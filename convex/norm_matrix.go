@@ -158,6 +158,15 @@ func NewGroupNorm(sizes ...int) (*GroupNorm, error) {
 	return &GroupNorm{sizes: slices.Clone(sizes)}, nil
 }
 
+// Dim is the sum of the block sizes.
+func (g *GroupNorm) Dim() int {
+	d := 0
+	for _, n := range g.sizes {
+		d += n
+	}
+	return d
+}
+
 // Of implements [Norm]. O(d).
 func (g *GroupNorm) Of(x []float64) float64 {
 	sum, top := 0.0, 0.0

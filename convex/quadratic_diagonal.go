@@ -93,42 +93,88 @@ func (q *DiagonalQuadratic) restrict(s Set) (pair, error) {
 	case *Space:
 		out.argmax, out.conjugate = q.Inverse, q.Conjugate
 	case *Box:
-		out.argmax = func(dst, theta []float64) {
-			for i, t := range theta {
-				dst[i] = clip(t/a[i], s.lower[i], s.upper[i])
-			}
-		}
+		out.argmax = func(dst, theta []float64) { boxArgmax(dst, theta, a, s) }
 	case *Simplex:
-		out.argmax = func(dst, theta []float64) { q.boundedArgmax(dst, theta, s, s.s, s.s) }
+		out.argmax = func(dst, theta []float64) { boundedArgmax(dst, theta, a, s, s.s, s.s) }
 	case *CappedSimplex:
-		out.argmax = func(dst, theta []float64) { q.boundedArgmax(dst, theta, s, s.sum, s.scale) }
+		out.argmax = func(dst, theta []float64) { boundedArgmax(dst, theta, a, s, s.sum, s.scale) }
 	case *Halfspace:
 		square := 0.0 // ‖normal‖² in the dual norm
 		for i, v := range s.a {
 			square += float64(v*v) / a[i]
 		}
-		out.argmax = func(dst, theta []float64) {
-			q.Inverse(dst, theta)
-			for pass := range 3 {
-				e, scale := s.excess(dst)
-				if e <= float64(slack(len(dst))*scale) && (pass == 0 || -e <= float64(slack(len(dst))*scale)) {
-					return
-				}
-				t := e / square
-				for i, v := range s.a {
-					dst[i] -= float64(t*v) / a[i]
-				}
-			}
-		}
+		out.argmax = func(dst, theta []float64) { halfspaceArgmax(dst, theta, a, s, square) }
 	case *Ball:
 		if s.norm.p != 2 {
 			return pair{}, errPair
 		}
-		out.argmax = func(dst, theta []float64) { q.ballArgmax(dst, theta, s) }
+		out.argmax = func(dst, theta []float64) { ballArgmax(dst, theta, a, s) }
 	default:
 		return pair{}, errPair
 	}
 	return out, nil
+}
+
+// hasDiagonalArgmax reports whether [diagonalArgmax] knows a set.
+func hasDiagonalArgmax(s Set) bool {
+	switch s := s.(type) {
+	case *Box, *Simplex, *CappedSimplex:
+		return true
+	case *Ball:
+		return s.norm.p == 2
+	case *Product:
+		for _, factor := range s.sets {
+			if !hasDiagonalArgmax(factor) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// diagonalArgmax writes the maximizer of ⟨θ, x⟩ − ½Σa_i x_i² over a set, for weights a that change
+// from call to call.
+func diagonalArgmax(dst, theta, a []float64, s Set) {
+	switch s := s.(type) {
+	case *Box:
+		boxArgmax(dst, theta, a, s)
+	case *Simplex:
+		boundedArgmax(dst, theta, a, s, s.s, s.s)
+	case *CappedSimplex:
+		boundedArgmax(dst, theta, a, s, s.sum, s.scale)
+	case *Ball:
+		ballArgmax(dst, theta, a, s)
+	case *Product:
+		for k, factor := range s.sets {
+			i, j := s.starts[k], s.starts[k+1]
+			diagonalArgmax(dst[i:j], theta[i:j], a[i:j], factor)
+		}
+	}
+}
+
+func boxArgmax(dst, theta, a []float64, s *Box) {
+	for i, t := range theta {
+		dst[i] = clip(t/a[i], s.lower[i], s.upper[i])
+	}
+}
+
+// halfspaceArgmax goes from the free maximizer to the boundary along the normal; square is
+// ‖normal‖² in the dual norm.
+func halfspaceArgmax(dst, theta, a []float64, s *Halfspace, square float64) {
+	for i, t := range theta {
+		dst[i] = t / a[i]
+	}
+	for pass := range 3 { // the later passes take back rounding, as in Halfspace.Project
+		e, scale := s.excess(dst)
+		if e <= float64(slack(len(dst))*scale) && (pass == 0 || -e <= float64(slack(len(dst))*scale)) {
+			return
+		}
+		t := e / square
+		for i, v := range s.a {
+			dst[i] -= float64(t*v) / a[i]
+		}
+	}
 }
 
 // sided is a set with a lower and an upper side for each coordinate.
@@ -138,8 +184,7 @@ type sided interface {
 
 // boundedArgmax writes clip((θ_i−τ)/a_i, l_i, u_i) with the τ for which it sums to s: Newton's
 // method with a bracket as in [CappedSimplex.Project].
-func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scale float64) {
-	a := q.norm.a
+func boundedArgmax(dst, theta, a []float64, b sided, s, scale float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i, t := range theta {
 		l, u := b.Bounds(i)
@@ -148,7 +193,7 @@ func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scal
 	}
 	small := float64(slack(len(theta)) * scale * 0.125)
 	base, tau := refined(lo, hi, lo+float64(0.5*(hi-lo)), small, func(base, tau float64) (float64, float64) {
-		return q.excess(theta, b, s, base, tau)
+		return diagonalExcess(theta, a, b, s, base, tau)
 	})
 	for i, t := range theta {
 		l, u := b.Bounds(i)
@@ -156,11 +201,11 @@ func (q *DiagonalQuadratic) boundedArgmax(dst, theta []float64, b sided, s, scal
 	}
 }
 
-// excess is Σclip((θ_i−base−τ)/a_i, l_i, u_i) − s and minus its slope in τ.
-func (q *DiagonalQuadratic) excess(theta []float64, b sided, s, base, tau float64) (f, slope float64) {
+// diagonalExcess is Σclip((θ_i−base−τ)/a_i, l_i, u_i) − s and minus its slope in τ.
+func diagonalExcess(theta, a []float64, b sided, s, base, tau float64) (f, slope float64) {
 	for i, t := range theta {
 		l, u := b.Bounds(i)
-		x := ((t - base) - tau) / q.norm.a[i]
+		x := ((t - base) - tau) / a[i]
 		switch {
 		case x <= l:
 			f += l
@@ -168,7 +213,7 @@ func (q *DiagonalQuadratic) excess(theta []float64, b sided, s, base, tau float6
 			f += u
 		default:
 			f += x
-			slope += 1 / q.norm.a[i]
+			slope += 1 / a[i]
 		}
 	}
 	return f - s, slope
@@ -177,8 +222,7 @@ func (q *DiagonalQuadratic) excess(theta []float64, b sided, s, base, tau float6
 // ballArgmax writes x0 + y with y_i = (θ_i − a_i x0_i)/(a_i + ν), where ν ≥ 0 is 0 or the root of
 // ‖y‖ = r: Newton's method on 1/r − 1/‖y(ν)‖, convex and decreasing, rises to the root from ν = 0.
 // Some 5 to 10 passes.
-func (q *DiagonalQuadratic) ballArgmax(dst, theta []float64, s *Ball) {
-	a := q.norm.a
+func ballArgmax(dst, theta, a []float64, s *Ball) {
 	top := 0.0 // overflow guard: y in units of its largest numerator
 	for i, t := range theta {
 		top = max(top, math.Abs(t-float64(a[i]*s.at(i))))

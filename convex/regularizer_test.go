@@ -296,7 +296,6 @@ func TestRestrictRefuses(t *testing.T) {
 			plain{must(convex.NewSpace(2))},
 			"any bounded set",
 		},
-		{struct{ convex.MirrorMap }{must(convex.NewQuadratic(2))}, box, "no pair is known"},
 	} {
 		_, err := convex.Restrict(tc.m, tc.s)
 		if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), tc.want) {

@@ -61,7 +61,7 @@ func TestBrokenChain(t *testing.T) {
 		},
 		{"no record", func(b *pebble.Batch) error {
 			return b.Set(eventKey(4), []byte("x"), nil)
-		}, "position 4: it is cut short", 3},
+		}, "position 4: it is truncated", 3},
 		{"the first is missing", func(b *pebble.Batch) error {
 			return b.Delete(eventKey(1), nil)
 		}, "position 1 is missing", 0},
@@ -126,7 +126,7 @@ func TestSalvagePrefersTheNewer(t *testing.T) {
 
 // After the first change of the disk that failed, nothing is written any more, though the disk be
 // well again.
-func TestFenceStaysShut(t *testing.T) {
+func TestFailStopIsFinal(t *testing.T) {
 	noLeaks(t)
 	mem := vfs.NewMem()
 	told := 0

@@ -10,24 +10,24 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Report is what [Check] found.
+// Report is the result of [Check].
 type Report struct {
 	Dir string `json:"dir"`
 	// Base is the last position that was compacted away, Last the last one before the first damage:
-	// the events from Base+1 to Last are whole and follow each other.
+	// the events from Base+1 to Last are intact and follow each other.
 	Base uint64 `json:"base"`
 	Last uint64 `json:"last"`
-	// Acknowledged is the highest position that is known to have been acknowledged (after a power
-	// loss a higher one may have been). 0 when the mark file is lost, which is a finding of its
+	// Acknowledged is the highest position that is certain to have been acknowledged (after a power
+	// loss a higher one may have been), or 0 if the mark file is lost, which is a finding of its
 	// own.
 	Acknowledged uint64 `json:"acknowledged"`
-	// Bytes is the size of the whole records.
+	// Bytes is the size of the intact records.
 	Bytes int64 `json:"bytes"`
-	// Snapshots are the snapshots, the oldest first.
+	// Snapshots lists the snapshots, the oldest first.
 	Snapshots []SnapshotReport `json:"snapshots"`
-	// Findings are what is wrong, none for a sound log.
+	// Findings lists the problems. A sound log has none.
 	Findings []Finding `json:"findings"`
-	// Readable are the positions behind the first damage whose records are whole still.
+	// Readable lists the positions after the first damage that have intact records.
 	Readable []Range `json:"readable,omitempty"`
 }
 
@@ -38,21 +38,20 @@ type SnapshotReport struct {
 	Problem  string `json:"problem,omitempty"`
 }
 
-// Finding is one thing that is wrong.
+// Finding is a problem of a log.
 type Finding struct {
-	// Position is the first position concerned, 0 when it is not about one.
+	// Position is the first position concerned, or 0 if the finding is not about a position.
 	Position uint64 `json:"position,omitempty"`
-	// Problem says what is wrong.
+	// Problem describes it in one sentence.
 	Problem string `json:"problem"`
-	// Harmless is true when no event and no state that is needed is lost: the log can be opened and
-	// used.
+	// Harmless reports that no needed event or state is lost: the log can be opened and used.
 	Harmless bool `json:"harmless,omitempty"`
 }
 
 // Damaged reports whether there is a finding that is not harmless.
 func (r *Report) Damaged() bool { return r.Err() != nil }
 
-// Err is the first finding that is not harmless as an error (ErrDamaged), or nil.
+// Err returns the first finding that is not harmless as an error that wraps ErrDamaged, or nil.
 func (r *Report) Err() error {
 	for _, f := range r.Findings {
 		if !f.Harmless {
@@ -62,14 +61,14 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Check reads the whole log in dir and reports what is wrong with it. It changes nothing. The error
-// is for what keeps it from reading: no log there (not_found), a log in use, a disk that answers
-// with errors, the end of ctx.
+// Check reads the whole log in dir and reports its problems. It changes nothing. It returns an
+// error only if it cannot read the log: there is none (not_found), it is in use, the disk returns
+// errors, or ctx has ended.
 //
-// It verifies every event's checksum, position and link to the one before; both ends against what
-// was acknowledged; and every snapshot. When pebble refuses to open its files, or stops in them, it
-// looks for records in the bytes themselves, so that the report always says up to where the log is
-// whole.
+// It verifies every event's checksum, position and link to the previous one; both ends against the
+// acknowledged position; and every snapshot. If pebble cannot open or read its files, Check
+// searches their bytes for records, so that the report always states up to which position the log
+// is intact.
 func Check(ctx context.Context, fs FS, dir string) (*Report, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {
@@ -82,15 +81,15 @@ func Check(ctx context.Context, fs FS, dir string) (*Report, error) {
 	return report, nil
 }
 
-// inspector reads a log that is not opened.
+// inspector reads a log without opening it.
 type inspector struct {
-	*Store // for its guard; it is no open log
+	*Store // for its guard; this log is not open
 	layout
 	salvage   *salvage
-	snapshots map[uint64]mark // the whole ones
+	snapshots map[uint64]mark // the intact ones
 	sums      map[uint64]uint32
 	report    *Report
-	end       mark // of what was read through pebble
+	end       mark // last record that was read through pebble
 }
 
 // inspect locks the log in dir.
@@ -114,7 +113,7 @@ func inspect(fs FS, dir string) (*inspector, error) {
 		}
 	}
 	if !there {
-		return nil, noregret.Errorf(noregret.NotFound, dir, "there is no log, want a directory with %s, %s and %s",
+		return nil, noregret.Errorf(noregret.NotFound, dir, "no log here: a log is a directory with %s, %s and %s",
 			markFileName, eventsName, snapshotName)
 	}
 	if _, err := in.fs.Lock(in.path(lockName)); err != nil {
@@ -198,7 +197,7 @@ func (in *inspector) search(ctx context.Context) (err error) {
 // checkEvents opens the store and reads all events, up to the first damage.
 func (in *inspector) checkEvents(ctx context.Context) error {
 	var err error
-	in.layout, err = look(in.fs, in.dir)
+	in.layout, err = readLayout(in.fs, in.dir)
 	if err == nil && in.store {
 		err = in.readAll(ctx)
 	}
@@ -224,7 +223,7 @@ func (in *inspector) checkEvents(ctx context.Context) error {
 	return nil
 }
 
-// problemOf is the message of a damage without place and prefix.
+// problemOf returns the message of a damage error without place and prefix.
 func problemOf(err error) string {
 	if e, ok := errors.AsType[*noregret.Error](err); ok && len(e.Message) > len(ErrDamaged.Error())+2 {
 		return e.Message[len(ErrDamaged.Error())+2:]
@@ -277,7 +276,7 @@ func (in *inspector) readAll(ctx context.Context) error {
 		}
 		e.last, in.end = c.last, c.last
 		if in.hasMark {
-			return e.against(db, in.dir, in.mark)
+			return e.verifyAgainst(db, in.dir, in.mark)
 		}
 		return nil
 	})
@@ -296,7 +295,7 @@ func (in *inspector) checkSnapshots(ctx context.Context, positions []uint64) err
 			return in.ioError("reading a snapshot", err)
 		}
 		if problem == "" && p >= r.Base && p <= r.Last && at.sum != in.sums[p] && !(p == r.Base && in.sums[p] == 0) {
-			problem = "it was taken of another log"
+			problem = "it belongs to another log"
 		}
 		if problem == "" {
 			in.snapshots[p] = at

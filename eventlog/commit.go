@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// request is one call of Append on its way.
+// request is a call of Append in progress.
 type request struct {
 	events []Event
 	size   int
@@ -47,14 +47,14 @@ func notAppended(ctx context.Context) error {
 	return noregret.Errorf(noregret.Internal, "append", "nothing was appended: %w", context.Cause(ctx))
 }
 
-// enqueue waits for room and puts r at the end of the queue.
+// enqueue waits for capacity and adds r to the end of the queue.
 func (s *Store) enqueue(ctx context.Context, r *request) error {
 	for {
 		if ctx.Err() != nil {
 			return notAppended(ctx)
 		}
 		s.mu.Lock()
-		if err := s.alive(); err != nil {
+		if err := s.usable(); err != nil {
 			s.mu.Unlock()
 			return err
 		}
@@ -65,10 +65,10 @@ func (s *Store) enqueue(ctx context.Context, r *request) error {
 			s.mu.Unlock()
 			return nil
 		}
-		room := s.room
+		capacity := s.capacity
 		s.mu.Unlock()
 		select {
-		case <-room:
+		case <-capacity:
 		case <-s.closed:
 		case <-s.failed:
 		case <-ctx.Done():
@@ -76,7 +76,7 @@ func (s *Store) enqueue(ctx context.Context, r *request) error {
 	}
 }
 
-// takeBack removes r from the queue, if the committer has not taken it.
+// takeBack removes r from the queue unless the committer has already taken it.
 func (s *Store) takeBack(r *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,11 +89,11 @@ func (s *Store) takeBack(r *request) bool {
 	return true
 }
 
-// release gives room back. The caller holds s.mu.
+// release returns capacity of the queue. The caller holds s.mu.
 func (s *Store) release(size int) {
 	s.queued -= size
-	close(s.room)
-	s.room = make(chan struct{})
+	close(s.capacity)
+	s.capacity = make(chan struct{})
 }
 
 // commit is the committer: it writes one group after the other until the log is closed or fails.
@@ -117,15 +117,15 @@ func (s *Store) commit() {
 			r.err = err
 			close(r.done)
 		}
-		// Let the callers just answered bring their next events: else callers that append in a loop
-		// fall into two halves that wait for each other, and a flush carries only half of what it
-		// could.
+		// Let the callers that just got their answers append again. Otherwise callers that append
+		// in a loop divide into two halves that wait for each other, and each flush carries only
+		// half of the events that it could.
 		runtime.Gosched()
 	}
 }
 
-// takeGroup waits for requests and takes as many as a group may hold, or nil at the end. A log that
-// has failed answers all that wait.
+// takeGroup waits for requests and takes as many as fit into a group, or nil at the end. If the log
+// has failed, it ends all waiting requests.
 func (s *Store) takeGroup() (group []*request, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *Store) takeGroup() (group []*request, size int) {
 	return group, size
 }
 
-// writeGroup makes a group durable and then visible. Only the committer calls it, so last stands
-// still meanwhile.
+// writeGroup makes a group durable and then visible. Only the committer calls it, so s.last does
+// not change meanwhile.
 func (s *Store) writeGroup(group []*request) error {
 	s.mu.Lock()
 	last := s.last
@@ -181,7 +181,7 @@ func (s *Store) writeGroup(group []*request) error {
 		if err := s.db.Apply(b, pebble.Sync); err != nil {
 			return err
 		}
-		if err := s.note.note(last); err != nil {
+		if err := s.marks.write(last); err != nil {
 			return err
 		}
 		return b.Close()

@@ -10,49 +10,51 @@
 //	err = log.SaveSnapshot(ctx, last, state)               // shortens the next fold
 //	err = log.Compact(ctx, last)                           // drops the events that it covers
 //
-// [Log] is the interface, of [Appender], [Reader] and [Snapshotter], so that a part can be handed
-// to who needs only that. [Store] implements it on one disk. A replicated log (NATS JetStream, say)
-// can implement it too: one total order, positions without gaps, several readers, nothing in it
-// that only a disk has.
+// The interface [Log] is composed of [Appender], [Reader] and [Snapshotter], so that code can ask
+// for the part that it needs. [Store] implements Log on one disk. A replicated log (NATS JetStream,
+// say) can implement it too: the interface needs one total order, positions without gaps and
+// several readers, and nothing specific to a disk.
 //
-// The log has no clock and draws nothing at random: an event's time is what the caller says, and
-// the bytes on disk that matter are a function of the appends.
+// The log has no clock and no randomness: the caller sets an event's time, and all relevant bytes
+// on disk are a function of the appends.
 //
 // # What it promises
 //
-//   - Order. Positions are 1, 2, 3, ... without a gap. They grow in the order in which appends are
-//     acknowledged: an append that begins after another has returned comes behind it. The events of one
-//     append stand together, and are there all or not at all.
-//   - Durability. When Append returns nil, the events are on the disk: written and flushed. They survive
-//     kill -9 and the loss of power, as far as the disk keeps what it says it has flushed. Readers see
-//     only what is durable.
-//   - Group commit. Appends that come while the disk is being flushed wait, and share the next flush:
-//     the more callers, the fewer flushes an event. Options bound the size of a group and of the queue;
-//     a full queue holds callers back.
-//   - Failure is final. After the first write or flush that fails, nothing more is written, and every
-//     call answers with [ErrFailed] and the cause. After a failed flush nobody knows what the disk
-//     holds; the way on is a new process that opens the log again, which then shows what was kept. An
-//     append that failed may be there, whole.
-//   - Damage is named. Every record carries its position, a checksum and that of the record before. A
-//     flipped bit, a missing or repeated position, a truncated file is found when the log is opened or
-//     at the latest by the reader that comes to it, as [ErrDamaged] with the position and what is wrong.
-//     Checksums are CRC-32C: they find accidents, not forgers.
+//   - Order. Positions are 1, 2, 3, ... without gaps, in the order in which appends are acknowledged: an
+//     append that begins after another has returned has higher positions. The events of one append are
+//     adjacent, and the log holds all of them or none.
+//   - Durability. When Append returns nil, the events have been written and flushed. They survive kill
+//     -9 and the loss of power, provided that the disk keeps what it reports as flushed. Readers see
+//     only durable events.
+//   - Group commit. Appends that arrive while the disk is being flushed share the next flush: the more
+//     callers, the fewer flushes per event. Options bound the size of a group and of the queue; callers
+//     wait while the queue is full.
+//   - Failure is final. After the first failed write or flush nothing more is written, and every call
+//     returns [ErrFailed] with the cause. After a failed flush the content of the disk is uncertain; a
+//     new process must open the log again and finds what was kept. An append that failed may be in the
+//     log as a whole.
+//   - Damage is detected. Every record holds its position, its checksum and that of the previous record.
+//     A flipped bit, a missing or repeated position or a truncated file is reported when the log is
+//     opened, or at the latest by the reader that reaches it, as [ErrDamaged] with the position and the
+//     problem. Checksums are CRC-32C: they detect accidents, not forgery.
 //
-// It does not tell a repeated append from a new one: who retries an append that failed may append
+// The log does not recognise repeated appends: a caller that retries a failed append may append
 // twice. Events that must count once carry an identity of their own (a token; source and sequence
-// number), which the fold looks at: it has to, as the same event may also come from a client twice.
+// number), which the fold checks. It must do so anyway, as a client may also send the same event
+// twice.
 //
 // # Checking and repairing
 //
-// [Check] reads everything and changes nothing. [Repair] truncates the log before the first damage,
-// or, where a whole snapshot covers the damage, keeps what follows the snapshot. It works even when
-// pebble refuses its own files, as each record is known wherever its bytes stand. It drops
-// acknowledged events only with leave, counts them, and sets the old files aside.
+// [Check] reads everything and changes nothing. [Repair] truncates the log before the first damage
+// or, if an intact snapshot covers the damage, keeps the events after the snapshot. It works even
+// if pebble cannot open its own files, since each record can be recognised by its bytes alone. It
+// drops acknowledged events only if the caller allows it, counts them, and sets the old files
+// aside.
 //
 // [Export] and [Import] write and read the events as JSON lines.
 //
 // # On disk
 //
-// A directory holds the pebble store "events", the snapshots, and the file "mark", which says up to
-// where the log was acknowledged. DESIGN.md describes the formats and says why it is built so.
+// A directory holds the pebble store "events", the snapshots, and the file "mark", which records
+// the last acknowledged position. DESIGN.md explains the design, docs/formats/log.md the formats.
 package eventlog

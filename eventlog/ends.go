@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// damaged is the error for bytes that are not what was written. cause may be nil.
+// damaged returns the error for bytes that differ from those written. cause may be nil.
 func damaged(dir string, cause error, format string, args ...any) error {
 	return &noregret.Error{
 		Code: noregret.BadInput, Place: dir,
@@ -19,8 +19,8 @@ func damaged(dir string, cause error, format string, args ...any) error {
 	}
 }
 
-// ends are the base, which is the last position that is not in the log any more, and the last one
-// in it.
+// ends holds the base, which is the last position that was compacted away, and the last position in
+// the log.
 type ends struct{ base, last mark }
 
 // events returns an iterator over the events at the positions from to to.
@@ -34,11 +34,12 @@ func events(db pebble.Reader, from, to uint64) (*pebble.Iterator, error) {
 
 const noEnd = ^uint64(0)
 
-// record decodes the event that the iterator stands on.
+// record decodes the event at the iterator.
 func record(it *pebble.Iterator, dir string) (Record, link, error) {
 	position, ok := keyPosition(it.Key())
 	if !ok {
-		return Record{}, link{}, damaged(dir, nil, "a key of the store is %x, want one of a position", it.Key())
+		return Record{}, link{}, damaged(dir, nil, "the store has the key %x, which is not that of a position",
+			it.Key())
 	}
 	value, err := it.ValueAndErr()
 	if err != nil {
@@ -54,7 +55,7 @@ func record(it *pebble.Iterator, dir string) (Record, link, error) {
 	return r, l, nil
 }
 
-// readError is an error of pebble met at a position.
+// readError returns the error for a failure of pebble at a position.
 func readError(dir string, position uint64, err error) error {
 	if pebble.IsCorruptionError(err) {
 		return damaged(dir, err, "position %d cannot be read: %s", position, firstLine(err))
@@ -62,21 +63,21 @@ func readError(dir string, position uint64, err error) error {
 	return noregret.Errorf(noregret.Internal, dir, "reading position %d: %w", position, err)
 }
 
-// are is the subject of a sentence about positions.
-func are(first, last uint64) string {
+// positionsAre returns the subject and verb of a sentence about positions.
+func positionsAre(first, last uint64) string {
 	if first == last {
 		return fmt.Sprintf("position %d is", first)
 	}
 	return fmt.Sprintf("the positions %d to %d are", first, last)
 }
 
-// firstLine is an error of pebble's without its details.
+// firstLine returns the text of a pebble error without its details.
 func firstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return text
 }
 
-// readBase returns the base that the store keeps.
+// readBase returns the base recorded in the store.
 func readBase(db pebble.Reader, dir string) (mark, error) {
 	value, closer, err := db.Get(baseKey)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -130,13 +131,13 @@ func readEnds(db *pebble.DB, dir string) (e ends, err error) {
 	return e, nil
 }
 
-// against holds the ends against the mark: what was acknowledged must be there, and what follows it
-// be whole.
-func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
+// verifyAgainst compares the ends with the mark: the acknowledged record must be in the log, and
+// all records after it must be intact.
+func (e ends) verifyAgainst(db *pebble.DB, dir string, m mark) (err error) {
 	switch {
 	case e.last.position < m.position:
 		return damaged(dir, nil, "it ends at position %d, but %d was acknowledged: %s missing",
-			e.last.position, m.position, are(e.last.position+1, m.position))
+			e.last.position, m.position, positionsAre(e.last.position+1, m.position))
 	case m.position < e.base.position:
 		return nil // the mark is older than a compaction
 	case m.position == e.base.position:
@@ -174,15 +175,15 @@ func (e ends) against(db *pebble.DB, dir string, m mark) (err error) {
 	return nil
 }
 
-// chain verifies that records follow each other: positions one by one, each naming the checksum of
-// the one before.
+// chain verifies that records follow each other: positions increase by one, and each record holds
+// the checksum of the previous one.
 type chain struct {
 	dir     string
 	last    mark
-	unknown bool // the sum of last is not known
+	unknown bool // the checksum of last is unknown
 }
 
-// next decodes the record under the iterator and holds it against the one before.
+// next decodes the record at the iterator and checks that it follows the previous one.
 func (c *chain) next(it *pebble.Iterator) (Record, error) {
 	r, l, err := record(it, c.dir)
 	if err != nil {
@@ -194,7 +195,7 @@ func (c *chain) next(it *pebble.Iterator) (Record, error) {
 func (c *chain) add(l link) error {
 	switch want := c.last.position + 1; {
 	case l.position > want:
-		return damaged(c.dir, nil, "%s missing", are(want, l.position-1))
+		return damaged(c.dir, nil, "%s missing", positionsAre(want, l.position-1))
 	case l.position < want:
 		return damaged(c.dir, nil, "position %d comes again after %d", l.position, c.last.position)
 	case !c.unknown && l.previous != c.last.sum:

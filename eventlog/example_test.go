@@ -86,7 +86,7 @@ func ExampleImport() {
 	fmt.Println(n, err)
 	fmt.Println(log.Close())
 	// Output:
-	// 1 events.jsonl:2: the position is 3, want 2, which follows the log's or the line's before
+	// 1 events.jsonl:2: position 3: it must be 2, as positions continue those of the log and of the lines before
 	// <nil>
 }
 

@@ -21,9 +21,10 @@ import (
 //	{"position":1,"kind":"feedback","time":1700000000000000000,"payload":{"click":1}}
 //	{"position":2,"kind":"blob","time":1700000000000000001,"base64":"AAEC"}
 //
-// A payload that is compact JSON in valid UTF-8 stands there as it is, so that other programs can
-// read it; any other, JSON with white space between its tokens too, in base64. So [Import] gets
-// every byte back. Take the events from Read. Export returns how many it wrote.
+// A payload that is compact JSON in valid UTF-8 is written unchanged, so that other programs can
+// read it. Any other payload, including JSON with white space between its tokens, is written in
+// base64. So [Import] restores every byte. events comes from Read. Export returns the number of
+// events written.
 func Export(w io.Writer, events iter.Seq2[Record, error]) (n uint64, err error) {
 	b := bufio.NewWriter(w)
 	var line []byte
@@ -58,7 +59,7 @@ func appendLine(line []byte, r Record) []byte {
 	return append(line, "}\n"...)
 }
 
-// compactJSON is whether the payload is one JSON value that compacting does not change.
+// compactJSON reports whether the payload is one JSON value that compacting does not change.
 func compactJSON(payload []byte) bool {
 	if !utf8.Valid(payload) || !json.Valid(payload) {
 		return false
@@ -81,10 +82,10 @@ const (
 	importBatch = 256 << 10 // bytes appended at once
 )
 
-// Import appends the events of an export to a log and returns how many it appended. The positions
-// in the file must go on from the log's last one, so that each event gets the position it had: an
-// export that begins at 1 goes into an empty log. An error names file and line (name is the
-// file's); the events before it are in the log.
+// Import appends the events of an export to a log and returns the number of events appended. The
+// positions in the file must continue those of the log, so that each event keeps its position: an
+// export that begins at 1 needs an empty log. An error names file and line (name is the name of the
+// file); the events before it are in the log.
 func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	next := log.Stats().Last + 1
@@ -101,7 +102,7 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 		n += uint64(len(batch))
 		if want := next - uint64(len(batch)); first != want {
 			return noregret.Errorf(noregret.Usage, name,
-				"something else appended to the log meanwhile: position %d became %d", want, first)
+				"another writer appended to the log: position %d became %d", want, first)
 		}
 		batch, size = batch[:0], 0
 		return nil
@@ -117,7 +118,8 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 		}
 		rec, err := parseLine(text)
 		if err == nil && rec.Position != next {
-			err = fmt.Errorf("the position is %d, want %d, which follows the log's or the line's before", rec.Position,
+			err = fmt.Errorf("position %d: it must be %d, as positions continue those of the log and of the lines "+
+				"before", rec.Position,
 				next)
 		}
 		if err != nil {
@@ -132,7 +134,7 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 	}
 }
 
-// readLine returns the next line without its end; the last one needs none.
+// readLine returns the next line without its newline, which the last line may lack.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var out []byte
 	for {
@@ -156,19 +158,19 @@ func parseLine(text []byte) (Record, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return Record{}, fmt.Errorf("it is no line of an export: %w", err)
+		return Record{}, fmt.Errorf("not a line of an export: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return Record{}, errors.New("there is more than one JSON value on the line")
+		return Record{}, errors.New("more than one JSON value on the line")
 	}
 	switch {
 	case l.Position == nil || l.Kind == nil || l.Time == nil:
-		return Record{}, errors.New("a field is missing, want position, kind, time and payload or base64")
+		return Record{}, errors.New("a field is missing: position, kind, time and payload or base64 are required")
 	case (l.Payload == nil) == (l.Base64 == nil):
-		return Record{}, errors.New("want one of payload and base64")
+		return Record{}, errors.New("exactly one of payload and base64 is required")
 	}
 	if why := checkKind(*l.Kind); why != "" {
-		return Record{}, fmt.Errorf("the kind is %.80q, %s", *l.Kind, why)
+		return Record{}, fmt.Errorf("kind %.80q: %s", *l.Kind, why)
 	}
 	payload := []byte(l.Payload)
 	if l.Base64 != nil {

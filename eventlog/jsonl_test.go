@@ -88,36 +88,39 @@ func TestExportImport(t *testing.T) {
 func TestImportRefusals(t *testing.T) {
 	good := `{"position":1,"kind":"k","time":0,"payload":{}}` + "\n"
 	for _, tc := range []struct{ text, want string }{
-		{"\n", "f:1: it is no line of an export: EOF"},
-		{good + "x", "f:2: it is no line of an export: invalid character 'x' looking for beginning of value"},
-		{good + good, "f:2: the position is 1, want 2, which follows the log's or the line's before"},
+		{"\n", "f:1: not a line of an export: EOF"},
+		{good + "x", "f:2: not a line of an export: invalid character 'x' looking for beginning of value"},
+		{good + good, "f:2: position 1: it must be 2, as positions continue those of the log and of the lines before"},
 		{
 			`{"position":2,"kind":"k","time":0,"payload":{}}`,
-			"f:1: the position is 2, want 1, which follows the log's or the line's before",
+			"f:1: position 2: it must be 1, as positions continue those of the log and of the lines before",
 		},
 		{
 			`{"position":-1,"kind":"k","time":0,"payload":{}}`,
-			"f:1: it is no line of an export: json: cannot unmarshal number -1 into Go struct field line.position of " +
+			"f:1: not a line of an export: json: cannot unmarshal number -1 into Go struct field line.position of " +
 				"type uint64",
 		},
 		{
 			`{"position":1,"kind":"k","payload":{}}`,
-			"f:1: a field is missing, want position, kind, time and payload or base64",
+			"f:1: a field is missing: position, kind, time and payload or base64 are required",
 		},
-		{`{"position":1,"kind":"k","time":0}`, "f:1: want one of payload and base64"},
-		{`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`, "f:1: want one of payload and base64"},
+		{`{"position":1,"kind":"k","time":0}`, "f:1: exactly one of payload and base64 is required"},
+		{
+			`{"position":1,"kind":"k","time":0,"payload":1,"base64":""}`,
+			"f:1: exactly one of payload and base64 is required",
+		},
 		{`{"position":1,"kind":"k","time":0,"base64":"?"}`, "f:1: base64: illegal base64 data at input byte 0"},
 		{`{"position":1,"kind":"k","time":0,"base64":"AB=="}`, "f:1: base64: illegal base64 data at input byte 2"},
 		{
 			`{"position":1,"kind":"k k","time":0,"payload":1}`,
-			`f:1: the kind is "k k", want letters, digits and . _ - /`,
+			`f:1: kind "k k": it must consist of letters, digits and . _ - /`,
 		},
-		{`{"position":1,"kind":"","time":0,"payload":1}`, `f:1: the kind is "", want 1 to 64 bytes`},
+		{`{"position":1,"kind":"","time":0,"payload":1}`, `f:1: kind "": it must have 1 to 64 bytes`},
 		{
 			`{"position":1,"kind":"k","time":0,"payload":1,"x":2}`,
-			`f:1: it is no line of an export: json: unknown field "x"`,
+			`f:1: not a line of an export: json: unknown field "x"`,
 		},
-		{strings.TrimSpace(good) + "{}", "f:1: there is more than one JSON value on the line"},
+		{strings.TrimSpace(good) + "{}", "f:1: more than one JSON value on the line"},
 	} {
 		s := open(t, vfs.NewMem())
 		n, err := Import(t.Context(), s, "f", strings.NewReader(tc.text))

@@ -8,24 +8,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark file is the second witness of what was acknowledged. pebble takes a write-ahead log that
-// ends early for one that a crash cut, and cannot tell whether the missing end had been
-// acknowledged. So each group, once it is durable, is noted here by position and checksum, in one
-// of two slots in turn, before it is acknowledged. The note itself is not flushed: it survives kill
-// -9, and after a power loss it may be older than the log but never newer.
+// The mark file is a second record of the last acknowledged position. pebble treats a write-ahead
+// log that ends early as one that a crash has cut, and does not know whether the missing end was
+// acknowledged. So once a group is durable, and before it is acknowledged, its position and
+// checksum are written here, alternately to one of two slots. These writes are not flushed: they
+// survive kill -9, and after a power loss the mark may be older than the log but never newer.
 const (
 	markFileName = "mark"
 	markSlot     = 4096 // from slot to slot, so that a torn page holds one of them
 	markFileSize = markSlot + markBytes
 )
 
-// markFile writes the notes.
+// markFile writes marks.
 type markFile struct {
 	file vfs.File
 	next int64 // offset of the slot to write
 }
 
-// readMark returns the newest note. ok is false when no slot is whole.
+// readMark returns the newest mark. ok is false if no slot is intact.
 func readMark(fs FS, path string) (m mark, slot int64, ok bool, err error) {
 	f, err := fs.Open(path)
 	if err != nil {
@@ -47,14 +47,14 @@ func readMark(fs FS, path string) (m mark, slot int64, ok bool, err error) {
 	return m, slot, ok, nil
 }
 
-// createMark writes a new mark file with one note, durably.
+// createMark durably writes a new mark file with one mark.
 func createMark(fs FS, dir string, m mark) error {
 	data := make([]byte, markFileSize)
 	copy(data, encodeMark(markMagic, m))
 	return writeFile(fs, dir, markFileName, data)
 }
 
-// openMark opens the mark file to note on; the newest note is in the given slot.
+// openMark opens the mark file for writing; the newest mark is in the given slot.
 func openMark(fs FS, path string, slot int64) (*markFile, error) {
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -63,18 +63,17 @@ func openMark(fs FS, path string, slot int64) (*markFile, error) {
 	return &markFile{file: f, next: markSlot - slot}, nil
 }
 
-// note writes m over the older note.
-func (f *markFile) note(m mark) error {
+// write replaces the older mark by m.
+func (f *markFile) write(m mark) error {
 	_, err := f.file.WriteAt(encodeMark(markMagic, m), f.next)
 	f.next = markSlot - f.next
 	return err
 }
 
-// close flushes the notes, so that after a regular end not even a power loss makes them older.
+// close flushes the marks, so that after a regular end not even a power loss makes them older.
 func (f *markFile) close() error { return errors.Join(f.file.Sync(), f.file.Close()) }
 
-// writeFile makes the file dir/name with the data: whole or not at all, and durable when it returns
-// nil. It is internal/atomicfile on an [FS].
+// writeFile writes the file dir/name atomically and durably. It is internal/atomicfile for an [FS].
 func writeFile(fs FS, dir, name string, data []byte) error {
 	path := fs.PathJoin(dir, name)
 	f, err := fs.Create(path+tempSuffix, vfs.WriteCategoryUnspecified)
@@ -104,14 +103,14 @@ func syncDir(fs FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// makeDirs makes dir and its parents, and flushes each new name.
+// makeDirs creates dir and its parents and flushes each new name.
 func makeDirs(fs FS, dir string) error {
 	if dir == "" {
 		dir = "."
 	}
 	if st, err := fs.Stat(dir); err == nil {
 		if !st.IsDir() {
-			return &os.PathError{Op: "mkdir", Path: dir, Err: errors.New("it is a file")}
+			return &os.PathError{Op: "mkdir", Path: dir, Err: errors.New("not a directory")}
 		}
 		return nil
 	} else if !errors.Is(err, os.ErrNotExist) {

@@ -6,11 +6,12 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// FS is the file system that a log lives on: pebble's, so that its fault injection (vfs/errorfs)
-// and its crash clones (vfs.NewCrashableMem) work on a log too. A nil FS is the machine's.
+// FS is the file system of a log. It is pebble's type, so that pebble's fault injection
+// (vfs/errorfs) and crash clones (vfs.NewCrashableMem) can be used. A nil FS is the machine's file
+// system.
 type FS = vfs.FS
 
-// disk is fs, or the machine's file system.
+// disk returns fs, or the machine's file system if fs is nil.
 func disk(fs FS) FS {
 	if fs == nil {
 		return vfs.Default
@@ -18,24 +19,25 @@ func disk(fs FS) FS {
 	return fs
 }
 
-// Options tune a [Store]. The zero value of each field is its default. None changes the format on
-// disk: a log may be opened with other options each time.
+// Options configure a [Store]. The zero value of each field means its default. No option changes
+// the format on disk: a log may be opened with different options each time.
 type Options struct {
 	// MaxEventBytes bounds the payload of one event: 1 to 16 MiB, default 1 MiB.
 	MaxEventBytes int
-	// GroupEvents and GroupBytes bound what is written with one flush of the disk, and so what one
-	// Append may hold: 1 to 65536 events, default 4096; MaxEventBytes plus 1 KiB to 64 MiB, default
-	// 4 MiB or the least that is allowed.
+	// GroupEvents and GroupBytes bound the events written with one flush of the disk, and so those
+	// of one Append: 1 to 65536 events, default 4096; MaxEventBytes plus 1 KiB to 64 MiB, default 4
+	// MiB or the smallest allowed value if that is larger.
 	GroupEvents int
 	GroupBytes  int
-	// QueueBytes bounds the events that wait for their flush; further calls of Append block (that
-	// is the back-pressure). GroupBytes to 1 GiB, default four times GroupBytes.
+	// QueueBytes bounds the events that wait for their flush. Further calls of Append block, which
+	// slows callers down to the speed of the disk. GroupBytes to 1 GiB, default four times
+	// GroupBytes.
 	QueueBytes int
-	// FlushBytes is the size at which pebble turns its write-ahead log into a table, and so the
-	// most that is replayed when the log is opened: four times GroupBytes to 1 GiB, default 32 MiB
-	// or the least that is allowed.
+	// FlushBytes is the size at which pebble converts its write-ahead log to a table, and so bounds
+	// the bytes replayed when the log is opened: four times GroupBytes to 1 GiB, default 32 MiB or
+	// the smallest allowed value if that is larger.
 	FlushBytes int
-	// KeepSnapshots is how many snapshots are kept: 1 to 100, default 2.
+	// KeepSnapshots is the number of snapshots to keep: 1 to 100, default 2.
 	KeepSnapshots int
 }
 
@@ -44,7 +46,7 @@ const (
 	maxState   = 1 << 30  // of a snapshot
 )
 
-// Validate says which option is out of its range.
+// Validate returns an error that names the first option out of its range.
 func (o Options) Validate() error {
 	_, err := o.resolve()
 	return err
@@ -75,7 +77,8 @@ func (o Options) resolve() (Options, error) {
 		{"KeepSnapshots", o.KeepSnapshots, 1, 100},
 	} {
 		if c.value < c.lo || c.value > c.top {
-			return o, noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d, want %d to %d", c.name, c.value,
+			return o, noregret.Errorf(noregret.Usage, "eventlog.Options", "%s is %d: it must be %d to %d", c.name,
+				c.value,
 				c.lo, c.top)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// A reader takes this much at a time. It holds nothing of the store between two chunks, so that a
-// reader that waits or is slow keeps neither memory nor files of pebble's.
+// Limits of a chunk. A reader reads one chunk at a time and holds nothing of the store between
+// chunks, so that a slow or waiting reader pins no memory and no files of pebble.
 const (
 	chunkEvents = 512
 	chunkBytes  = 1 << 20
 )
 
-// Read implements [Reader]. It is refused before the first event and beyond the one that comes
-// next.
+// Read implements [Reader]. It fails if from lies before the first event or after the position of
+// the next one.
 func (s *Store) Read(ctx context.Context, from uint64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s.mu.Lock()
@@ -65,7 +65,7 @@ func (s *Store) Tail(ctx context.Context, from uint64) iter.Seq2[Record, error] 
 			s.mu.Lock()
 			to, grown = s.last.position, s.grown
 			if err == nil && c.last.position == to {
-				err = s.alive()
+				err = s.usable()
 			}
 			s.mu.Unlock()
 			if err != nil {
@@ -76,15 +76,15 @@ func (s *Store) Tail(ctx context.Context, from uint64) iter.Seq2[Record, error] 
 	}
 }
 
-// checkFrom refuses positions at which reading cannot begin.
+// checkFrom returns an error if reading cannot begin at a position.
 func (s *Store) checkFrom(from, last uint64) error {
 	if from == 0 || from > last+1 {
-		return noregret.Errorf(noregret.Usage, s.dir, "reading from position %d, want 1 to %d", from, last+1)
+		return noregret.Errorf(noregret.Usage, s.dir, "cannot read from position %d: it must be 1 to %d", from, last+1)
 	}
 	return nil
 }
 
-// cursor is where a reader is.
+// cursor is the position of a reader.
 type cursor struct {
 	chain
 	store *Store
@@ -94,16 +94,16 @@ func (s *Store) cursor(from uint64) *cursor {
 	return &cursor{chain{dir: s.dir, last: mark{position: from - 1}, unknown: from > 1}, s}
 }
 
-// read yields a chunk of the events up to to, and reports whether to go on.
+// read yields a chunk of the events up to to and reports whether to continue.
 func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) bool) bool {
-	// What take writes, which may go on after the log has failed.
+	// readChunk writes here, perhaps even after the log has failed.
 	out := &struct {
 		chain
 		chunk []Record
 	}{chain: c.chain}
 	chunk := []Record(nil)
 	err := c.store.reading(ctx, func() (err error) {
-		out.chunk, err = c.store.take(&out.chain, to)
+		out.chunk, err = c.store.readChunk(&out.chain, to)
 		return err
 	})
 	if err == nil || !errors.Is(err, ErrFailed) {
@@ -120,11 +120,10 @@ func (c *cursor) read(ctx context.Context, to uint64, yield func(Record, error) 
 	return err == nil
 }
 
-// take reads the next events, verifying the chain. Whole events before an error are returned with
-// it. It looks at one state of the store: what has been compacted away is asked of the same
-// snapshot that the events are read from, as a Compact that runs has made its deletion visible
-// before anybody is told.
-func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
+// readChunk reads the next events and verifies the chain. With an error it returns the intact
+// events before it. It reads the base from the same snapshot of the store as the events, because a
+// running Compact makes its deletion visible before it updates the Store.
+func (s *Store) readChunk(c *chain, to uint64) (chunk []Record, err error) {
 	from := c.last.position + 1
 	view := s.db.NewSnapshot()
 	defer func() { err = errors.Join(err, view.Close()) }()
@@ -156,7 +155,7 @@ func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 				return nil, err
 			}
 			if l.position != c.last.position {
-				return nil, damaged(s.dir, nil, "%s missing", are(c.last.position, l.position-1))
+				return nil, damaged(s.dir, nil, "%s missing", positionsAre(c.last.position, l.position-1))
 			}
 			c.last.sum, c.unknown = l.sum, false
 			continue
@@ -174,7 +173,7 @@ func (s *Store) take(c *chain, to uint64) (chunk []Record, err error) {
 		return chunk, readError(s.dir, c.last.position+1, err)
 	}
 	if c.last.position < to {
-		return chunk, damaged(s.dir, nil, "%s missing", are(c.last.position+1, to))
+		return chunk, damaged(s.dir, nil, "%s missing", positionsAre(c.last.position+1, to))
 	}
 	return chunk, nil
 }

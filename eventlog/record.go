@@ -26,22 +26,22 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkKind returns why kind is refused, or "".
+// checkKind returns the rule that kind breaks, or "".
 func checkKind(kind string) string {
 	if kind == "" || len(kind) > maxKind {
-		return "want 1 to 64 bytes"
+		return "it must have 1 to 64 bytes"
 	}
 	for i := range len(kind) {
 		c := kind[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' &&
 			c != '/' {
-			return "want letters, digits and . _ - /"
+			return "it must consist of letters, digits and . _ - /"
 		}
 	}
 	return ""
 }
 
-// recordSize is the encoded size of an event.
+// recordSize returns the encoded size of an event.
 func recordSize(e Event) int { return recordHeader + len(e.Kind) + len(e.Payload) }
 
 // encodeRecord writes r into buf, which has recordSize bytes, and returns its sum.
@@ -59,23 +59,23 @@ func encodeRecord(buf []byte, r Record, previous uint32) uint32 {
 	return sum
 }
 
-// recordSum is the checksum that belongs to the bytes.
+// recordSum returns the checksum of an encoded record.
 func recordSum(data []byte) uint32 {
 	return crc32.Update(crc32.Update(0, castagnoli, data[:8]), castagnoli, data[12:])
 }
 
-// link is what chains a record to its neighbours.
+// link chains a record to its neighbours.
 type link struct {
 	position      uint64
 	previous, sum uint32
 }
 
-// decodeRecord reads a whole record. Kind and payload are copies. The problem is "" for a whole
-// one.
+// decodeRecord decodes a record. Kind and payload are copies. problem is "" if the record is
+// intact.
 func decodeRecord(data []byte) (r Record, l link, problem string) {
 	switch {
 	case len(data) < recordHeader:
-		return r, l, "it is cut short"
+		return r, l, "it is truncated"
 	case string(data[:4]) != recordMagic:
 		return r, l, "it does not begin with " + recordMagic
 	case binary.LittleEndian.Uint32(data[4:]) != uint32(len(data)):
@@ -100,8 +100,8 @@ func decodeRecord(data []byte) (r Record, l link, problem string) {
 	return r, l, ""
 }
 
-// wholeRecord is the length of the record that data begins with, or 0. It is how the salvage finds
-// records in the bytes of a damaged file.
+// wholeRecord returns the length of the intact record at the start of data, or 0. The salvage uses
+// it to find records in the bytes of a damaged file.
 func wholeRecord(data []byte) int {
 	if len(data) < recordHeader || string(data[:4]) != recordMagic {
 		return 0
@@ -116,8 +116,8 @@ func wholeRecord(data []byte) int {
 	return int(n)
 }
 
-// The keys of the store: one for the base, then 'e' and the position, big-endian, so that they sort
-// as positions do.
+// The keys of the store: one for the base, and for each event 'e' and the position, big-endian, so
+// that keys sort like positions.
 var baseKey = []byte("base")
 
 const eventPrefix = 'e'
@@ -126,7 +126,7 @@ func eventKey(position uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{eventPrefix}, position)
 }
 
-// keyPosition is the position in an event's key.
+// keyPosition returns the position in an event's key.
 func keyPosition(key []byte) (uint64, bool) {
 	if len(key) != 9 || key[0] != eventPrefix {
 		return 0, false
@@ -134,8 +134,8 @@ func keyPosition(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[1:]), true
 }
 
-// mark is a position with the sum of its record: where the log begins (the base) or up to where it
-// was acknowledged.
+// mark is a position with the checksum of its record: the base of the log, or the last acknowledged
+// position.
 type mark struct {
 	position uint64
 	sum      uint32
@@ -147,7 +147,7 @@ const (
 	markBytes = 20
 )
 
-// encodeMark is magic, position, sum and the CRC-32C of these.
+// encodeMark returns magic, position, sum and the CRC-32C of these.
 func encodeMark(magic string, m mark) []byte {
 	b := make([]byte, 0, markBytes)
 	b = append(b, magic...)
@@ -164,27 +164,27 @@ func decodeMark(magic string, b []byte) (mark, bool) {
 	return mark{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint32(b[12:])}, true
 }
 
-// checkEvents refuses events that break a rule, and returns their encoded size.
+// checkEvents checks the events of one Append and returns their encoded size.
 func (o Options) checkEvents(events []Event) (int, error) {
 	if len(events) == 0 || len(events) > o.GroupEvents {
-		return 0, noregret.Errorf(noregret.Usage, "append", "there are %d events, want 1 to %d (Options.GroupEvents)",
+		return 0, noregret.Errorf(noregret.Usage, "append", "%d events: 1 to %d are allowed (Options.GroupEvents)",
 			len(events), o.GroupEvents)
 	}
 	size := 0
 	for i, e := range events {
 		if why := checkKind(e.Kind); why != "" {
-			return 0, noregret.Errorf(noregret.Usage, "append", "the kind of event %d is %.80q, %s", i, e.Kind, why)
+			return 0, noregret.Errorf(noregret.Usage, "append", "event %d: kind %.80q: %s", i, e.Kind, why)
 		}
 		if len(e.Payload) > o.MaxEventBytes {
 			return 0, noregret.Errorf(noregret.Usage, "append",
-				"the payload of event %d has %d bytes, want at most %d (Options.MaxEventBytes)",
+				"event %d: the payload has %d bytes: at most %d are allowed (Options.MaxEventBytes)",
 				i, len(e.Payload), o.MaxEventBytes)
 		}
 		size += recordSize(e)
 	}
 	if size > o.GroupBytes {
 		return 0, noregret.Errorf(noregret.Usage, "append",
-			"the %d events have %d bytes, want at most %d (Options.GroupBytes): split them",
+			"the %d events have %d bytes: at most %d are allowed (Options.GroupBytes); split them",
 			len(events), size, o.GroupBytes)
 	}
 	return size, nil

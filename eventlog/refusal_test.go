@@ -50,37 +50,40 @@ func callRefusals(ctx context.Context, s *Store) []refusal {
 	}
 	e := Event{Kind: "k"}
 	return []refusal{
-		{"no events", add(), noregret.Usage, "append: there are 0 events, want 1 to 3 (Options.GroupEvents)"},
-		{"too many", add(e, e, e, e), noregret.Usage, "append: there are 4 events, want 1 to 3 (Options.GroupEvents)"},
-		{"no kind", add(e, Event{}), noregret.Usage, `append: the kind of event 1 is "", want 1 to 64 bytes`},
+		{"no events", add(), noregret.Usage, "append: 0 events: 1 to 3 are allowed (Options.GroupEvents)"},
+		{"too many", add(e, e, e, e), noregret.Usage, "append: 4 events: 1 to 3 are allowed (Options.GroupEvents)"},
+		{"no kind", add(e, Event{}), noregret.Usage, `append: event 1: kind "": it must have 1 to 64 bytes`},
 		{
 			"long kind", add(Event{Kind: strings.Repeat("k", 65)}), noregret.Usage,
-			`append: the kind of event 0 is "` + strings.Repeat("k", 65) + `", want 1 to 64 bytes`,
+			`append: event 0: kind "` + strings.Repeat("k", 65) + `": it must have 1 to 64 bytes`,
 		},
 		{
 			"kind", add(Event{Kind: "a b"}), noregret.Usage,
-			`append: the kind of event 0 is "a b", want letters, digits and . _ - /`,
+			`append: event 0: kind "a b": it must consist of letters, digits and . _ - /`,
 		},
 		{
 			"payload", add(Event{Kind: "k", Payload: make([]byte, 101)}), noregret.Usage,
-			"append: the payload of event 0 has 101 bytes, want at most 100 (Options.MaxEventBytes)",
+			"append: event 0: the payload has 101 bytes: at most 100 are allowed (Options.MaxEventBytes)",
 		},
-		{"read 0", read(0), noregret.Usage, "log: reading from position 0, want 1 to 11"},
-		{"read 12", read(12), noregret.Usage, "log: reading from position 12, want 1 to 11"},
+		{"read 0", read(0), noregret.Usage, "log: cannot read from position 0: it must be 1 to 11"},
+		{"read 12", read(12), noregret.Usage, "log: cannot read from position 12: it must be 1 to 11"},
 		{"read compacted", read(4), noregret.NotFound, "log: the position was compacted away: 4, the first is 5"},
-		{"tail 12", tail(12), noregret.Usage, "log: reading from position 12, want 1 to 11"},
+		{"tail 12", tail(12), noregret.Usage, "log: cannot read from position 12: it must be 1 to 11"},
 		{"tail compacted", tail(1), noregret.NotFound, "log: the position was compacted away: 1, the first is 5"},
 		{
 			"snapshot beyond", s.SaveSnapshot(ctx, 11, nil), noregret.Usage,
-			"snapshot: position 11, want 6 (the latest snapshot's, or the first event's) to 10 (the last event's)",
+			"snapshot: position 11: it must lie between 6 (the latest snapshot or the first event) and 10 (the last " +
+				"event)",
 		},
 		{
 			"snapshot before", s.SaveSnapshot(ctx, 5, nil), noregret.Usage,
-			"snapshot: position 5, want 6 (the latest snapshot's, or the first event's) to 10 (the last event's)",
+			"snapshot: position 5: it must lie between 6 (the latest snapshot or the first event) and 10 (the last " +
+				"event)",
 		},
 		{
 			"compact", s.Compact(ctx, 7), noregret.Usage,
-			"compact: up to position 7, want at most 6, the latest whole snapshot's: later events would be lost",
+			"compact: position 7: it must be at most 6, that of the latest intact snapshot; later events " +
+				"would be lost",
 		},
 	}
 }
@@ -92,17 +95,17 @@ func directoryRefusals(ctx context.Context, fs FS) []refusal {
 	_, inUse := Check(ctx, fs, "log")
 	_, inUse2 := Repair(ctx, fs, "log", RepairOptions{})
 	return []refusal{
-		{"a file", openAt("/file"), noregret.Internal, "/file: making the directory: mkdir /file: it is a file"},
+		{"a file", openAt("/file"), noregret.Internal, "/file: making the directory: mkdir /file: not a directory"},
 		{
 			"foreign", openAt("other"), noregret.Usage,
-			`other: the directory holds "notes.txt" and no log, want an empty or a new one`,
+			`other: the directory holds "notes.txt" and no log: use an empty or a new directory`,
 		},
 		{"in use", openAt("log"), noregret.Internal, "log: the log is in use by another process or cannot be locked: "},
 		{"check in use", inUse, noregret.Internal, "log: the log is in use by another process or cannot be locked: "},
 		{"repair in use", inUse2, noregret.Internal, "log: the log is in use by another process or cannot be locked: "},
 		{
 			"check nothing", missing, noregret.NotFound,
-			"nowhere: there is no log, want a directory with mark, events and snapshots",
+			"nowhere: no log here: a log is a directory with mark, events and snapshots",
 		},
 	}
 }
@@ -113,29 +116,32 @@ func optionRefusals(fs FS) []refusal {
 	return []refusal{
 		{
 			"event size", Options{MaxEventBytes: -1}.Validate(), noregret.Usage,
-			"eventlog.Options: MaxEventBytes is -1, want 1 to 16777216",
+			"eventlog.Options: MaxEventBytes is -1: it must be 1 to 16777216",
 		},
 		{
 			"group", Options{GroupEvents: 1 << 17}.Validate(), noregret.Usage,
-			"eventlog.Options: GroupEvents is 131072, want 1 to 65536",
+			"eventlog.Options: GroupEvents is 131072: it must be 1 to 65536",
 		},
 		{
 			"group bytes", Options{GroupBytes: 1000}.Validate(), noregret.Usage,
-			"eventlog.Options: GroupBytes is 1000, want 1049600 to 67108864",
+			"eventlog.Options: GroupBytes is 1000: it must be 1049600 to 67108864",
 		},
 		{
 			"queue", Options{QueueBytes: 1}.Validate(), noregret.Usage,
-			"eventlog.Options: QueueBytes is 1, want 4194304 to 1073741824",
+			"eventlog.Options: QueueBytes is 1: it must be 4194304 to 1073741824",
 		},
 		{
 			"flush", Options{FlushBytes: 1}.Validate(), noregret.Usage,
-			"eventlog.Options: FlushBytes is 1, want 16777216 to 1073741824",
+			"eventlog.Options: FlushBytes is 1: it must be 16777216 to 1073741824",
 		},
 		{
 			"keep", Options{KeepSnapshots: 101}.Validate(), noregret.Usage,
-			"eventlog.Options: KeepSnapshots is 101, want 1 to 100",
+			"eventlog.Options: KeepSnapshots is 101: it must be 1 to 100",
 		},
-		{"open with them", opened, noregret.Usage, "eventlog.Options: QueueBytes is 1, want 4194304 to 1073741824"},
+		{
+			"open with them", opened, noregret.Usage,
+			"eventlog.Options: QueueBytes is 1: it must be 4194304 to 1073741824",
+		},
 	}
 }
 

@@ -10,47 +10,46 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// RepairOptions say what [Repair] may do. The zero value drops nothing that was acknowledged.
+// RepairOptions configure [Repair]. The zero value drops no acknowledged event.
 type RepairOptions struct {
-	// AcceptLoss is the greatest number of acknowledged events that may be dropped. Where more
-	// would be, Repair changes nothing, and its error and report say how many.
+	// AcceptLoss is the largest number of acknowledged events that may be dropped. If more would be
+	// lost, Repair changes nothing, and its error and report state the number.
 	AcceptLoss uint64
-	// FromSnapshot keeps the events behind the latest whole snapshot instead of those before the
-	// first damage. Use it when the damage lies in events that the snapshot covers: they are
-	// dropped, the state loses nothing.
+	// FromSnapshot keeps the events after the latest intact snapshot instead of those before the
+	// first damage. Use it if the damage lies in events that the snapshot covers: these are
+	// dropped, and the state loses nothing.
 	FromSnapshot bool
 }
 
-// RepairReport is what [Repair] did, or would do when AcceptLoss were large enough.
+// RepairReport describes what [Repair] did, or would do if AcceptLoss were large enough.
 type RepairReport struct {
-	// Before is the check that it began with.
+	// Before is the result of the check before the repair.
 	Before *Report `json:"before"`
-	// Changed is whether anything was changed.
+	// Changed reports whether anything was changed.
 	Changed bool `json:"changed"`
-	// Kept are the positions that the log has now; Last is First-1 for none.
+	// Kept is the range of positions in the log after the repair; Last is First-1 if there are
+	// none.
 	Kept Range `json:"kept"`
-	// Lost counts the positions after Kept that were acknowledged, or of which something is left;
-	// they are dropped.
+	// Lost counts the dropped positions after Kept that were acknowledged or have left traces.
 	Lost uint64 `json:"lost"`
-	// Unknown is whether the mark file was lost: what was acknowledged after Kept, and left no
-	// trace, is then not known, and not in Lost.
+	// Unknown reports whether the mark file was lost. Acknowledged events after Kept that left no
+	// trace are then unknown and not counted in Lost.
 	Unknown bool `json:"unknown,omitempty"`
-	// Covered counts the positions before Kept that were dropped as the snapshot covers them.
+	// Covered counts the positions before Kept that were dropped because the snapshot covers them.
 	Covered uint64 `json:"covered"`
-	// Readable are the dropped positions whose records are whole. They remain in the files set
-	// aside.
+	// Readable are the dropped positions with intact records. These remain in the files set aside.
 	Readable []Range `json:"readable,omitempty"`
-	// SetAside are the names in the log's directory under which what was replaced is kept.
+	// SetAside lists the new names, in the log's directory, of the files that were replaced.
 	SetAside []string `json:"set_aside,omitempty"`
 }
 
 const repairName = eventsName + ".repair"
 
-// Repair mends a damaged log: it truncates it to the last whole record before the first damage, or,
-// with FromSnapshot, to the whole records behind the latest snapshot. It never drops silently: the
-// report counts what is gone, an acknowledged event goes only with leave (AcceptLoss), and the old
-// files are kept under another name beside the new ones. A sound log is left alone. A crash during
-// a repair leaves the old log or a repaired one; then repair again.
+// Repair repairs a damaged log: it truncates the log to the last intact record before the first
+// damage or, with FromSnapshot, to the intact records after the latest snapshot. It drops nothing
+// silently: the report counts the losses, acknowledged events are dropped only within AcceptLoss,
+// and the old files are kept under other names. Repair does not change a sound log. A crash during
+// a repair leaves the old log or a repaired one; repair again then.
 func Repair(ctx context.Context, fs FS, dir string, o RepairOptions) (*RepairReport, error) {
 	in, err := inspect(fs, dir)
 	if err != nil {
@@ -73,7 +72,7 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 	}
 	out := &RepairReport{Before: before, Kept: Range{before.Base + 1, before.Last}}
 	if in.fs.readFault() != nil {
-		return out, nil // close tells
+		return out, nil // close returns the error
 	}
 	out.Unknown = !in.hasMark && before.Damaged()
 	if in.salvage == nil {
@@ -92,7 +91,7 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 		}
 		if !ok {
 			return out, noregret.Errorf(noregret.Usage, in.dir,
-				"there is no whole snapshot to keep the events behind of")
+				"no intact snapshot, so that FromSnapshot cannot be used")
 		}
 		out.Covered = at.position - min(base.position, at.position)
 		base = at
@@ -112,7 +111,7 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 	return out, nil
 }
 
-// newMark writes the mark of a log whose own is lost, and whose events are whole.
+// newMark writes a new mark file for a log with intact events that has lost its own.
 func (in *inspector) newMark(out *RepairReport) error {
 	if !out.Unknown {
 		return nil
@@ -129,7 +128,8 @@ func (in *inspector) newMark(out *RepairReport) error {
 	return nil
 }
 
-// lost counts the positions behind end that were acknowledged or, where the mark is lost, seen.
+// lost counts the positions after end that were acknowledged or, if the mark is lost, have a
+// record.
 func (in *inspector) lost(run []piece, end mark) uint64 {
 	top := in.mark.position
 	if !in.hasMark {
@@ -143,13 +143,13 @@ func (in *inspector) lost(run []piece, end mark) uint64 {
 	n := top - min(top, end.position)
 	for _, p := range run {
 		if in.hasMark && p.position == in.mark.position && p.sum != in.mark.sum {
-			n++ // another record than the acknowledged one
+			n++ // not the acknowledged record
 		}
 	}
 	return n
 }
 
-// resume brings a repair to its end that was cut between its two renames.
+// resume completes a repair that was interrupted between its two renames.
 func (in *inspector) resume() error {
 	if _, err := in.fs.Stat(in.path(eventsName)); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -172,7 +172,7 @@ func (in *inspector) resume() error {
 	return nil
 }
 
-// move renames within the directory, durably.
+// move renames a file within the directory, durably.
 func (in *inspector) move(from, to string) error {
 	if err := in.fs.Rename(in.path(from), in.path(to)); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (in *inspector) move(from, to string) error {
 	return syncDir(in.fs, in.dir)
 }
 
-// aside moves a name out of the way.
+// aside renames a file or directory to a free name that marks it as damaged.
 func (in *inspector) aside(out *RepairReport, dir, name string) error {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s%s-%d", name, damagedSuffix, n)
@@ -201,7 +201,7 @@ func (in *inspector) aside(out *RepairReport, dir, name string) error {
 	}
 }
 
-// replace writes the new store beside the old one and puts it in its place.
+// replace writes the new store and exchanges it for the old one.
 func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end mark, run []piece) error {
 	if err := in.fs.RemoveAll(in.path(repairName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -232,8 +232,8 @@ func (in *inspector) replace(ctx context.Context, out *RepairReport, base, end m
 	return createMark(in.fs, in.dir, end)
 }
 
-// setSnapshotsAside moves the snapshots away that are damaged or cover what the log does not have
-// any more.
+// setSnapshotsAside sets aside the snapshots that are damaged or cover events that the log no
+// longer has.
 func (in *inspector) setSnapshotsAside(out *RepairReport, end mark, base uint64) error {
 	for _, s := range in.report.Snapshots {
 		if s.Problem == "" && s.Position >= base && s.Position <= end.position {

@@ -14,31 +14,31 @@ import (
 	walrecord "github.com/cockroachdb/pebble/v2/record"
 )
 
-// salvage is an index of the records that the bytes of a store hold, made without pebble's help: as
-// every record carries its length, position, checksum and that of the one before, it is known
-// wherever it is found.
+// salvage is an index of the records in the bytes of a store, made without pebble. Since every
+// record holds its length, its position, its checksum and that of the previous record, it can be
+// recognised anywhere.
 type salvage struct {
 	fs     FS
 	dir    string // of the store
 	pieces map[uint64][]piece
-	base   mark // the highest that was found
-	based  bool
+	base   mark // the highest base found
+	based  bool // a base was found
 }
 
-// piece is a whole record in some file.
+// piece is an intact record in a file.
 type piece struct {
 	link
 	file   string
 	offset int64  // where it begins
 	size   int    // its length
-	data   []byte // its bytes, when they are scattered in the file
-	order  uint64 // number of the file: the higher is the newer
+	data   []byte // its bytes, if they are scattered in the file
+	order  uint64 // number of the file: the higher, the newer
 }
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 
-// readSalvage makes the index. One file at a time is in memory; the index takes some 100 bytes a
-// record.
+// readSalvage builds the index. It holds one file at a time in memory; the index takes about 100
+// bytes per record.
 func readSalvage(ctx context.Context, fs FS, dir string) (*salvage, error) {
 	v := &salvage{fs: fs, dir: dir, pieces: map[uint64][]piece{}}
 	names, err := fs.List(dir)
@@ -67,7 +67,7 @@ func readSalvage(ctx context.Context, fs FS, dir string) (*salvage, error) {
 	return v, nil
 }
 
-// scan finds the records whose bytes lie together: all of a table, most of a write-ahead log.
+// scan finds the records with contiguous bytes: all records of a table, most of a write-ahead log.
 func (v *salvage) scan(name string, number uint64, data []byte) {
 	for at := 0; ; {
 		i := bytes.Index(data[at:], []byte("NR"))
@@ -89,8 +89,8 @@ func (v *salvage) scan(name string, number uint64, data []byte) {
 	}
 }
 
-// replay finds the records of the whole batches of a write-ahead log, where a record may be cut
-// into pieces.
+// replay finds the records in the complete batches of a write-ahead log, in which a record may be
+// split into fragments.
 func (v *salvage) replay(name string, number uint64, data []byte) {
 	rr := openWAL(walrecord.NewReader, data, number)
 	for {
@@ -119,7 +119,7 @@ func (v *salvage) replay(name string, number uint64, data []byte) {
 	}
 }
 
-// openWAL calls walrecord.NewReader, whose parameter has a type that only pebble can name.
+// openWAL calls walrecord.NewReader, one of whose parameters has a type internal to pebble.
 func openWAL[N ~uint64](open func(io.Reader, N) *walrecord.Reader, data []byte, number uint64) *walrecord.Reader {
 	return open(bytes.NewReader(data), N(number))
 }
@@ -135,7 +135,7 @@ func linkOf(data []byte) link {
 func (v *salvage) add(p piece) {
 	for _, q := range v.pieces[p.position] {
 		if q.link == p.link {
-			return // the same record in the write-ahead log and in a table
+			return // the record is in the write-ahead log and in a table
 		}
 	}
 	v.pieces[p.position] = append(v.pieces[p.position], p)
@@ -147,8 +147,7 @@ func (v *salvage) found(m mark) {
 	}
 }
 
-// start is where the log begins: the base, or, when its note is lost, the position before the first
-// record.
+// start returns the base or, if it is lost, the position before the first record.
 func (v *salvage) start() mark {
 	if v.based || len(v.pieces) == 0 {
 		return v.base
@@ -163,8 +162,8 @@ func (v *salvage) start() mark {
 	return mark{low - 1, v.pieces[low][0].previous}
 }
 
-// walk returns the longest run of records that follow from, each naming the checksum of the one
-// before. Of several records of one position that do, the newest is taken.
+// walk returns the longest run of records after from in which each record holds the checksum of the
+// previous one. Of several such records of one position it takes the newest.
 func (v *salvage) walk(from mark) (run []piece, end mark) {
 	for end = from; ; {
 		best := -1
@@ -182,7 +181,7 @@ func (v *salvage) walk(from mark) (run []piece, end mark) {
 	}
 }
 
-// beyond lists the positions after end that have a whole record, as ranges.
+// beyond returns the positions after end that have an intact record, as ranges.
 func (v *salvage) beyond(end uint64) (out []Range) {
 	var positions []uint64
 	for p := range v.pieces {
@@ -201,7 +200,7 @@ func (v *salvage) beyond(end uint64) (out []Range) {
 	return out
 }
 
-// copyTo writes the records of a run and the base before them into an empty store, durably.
+// copyTo durably writes the records of a run and their base to an empty store.
 func (v *salvage) copyTo(ctx context.Context, db *pebble.DB, base mark, run []piece) error {
 	b := db.NewBatch()
 	if err := b.Set(baseKey, encodeMark(baseMagic, base), nil); err != nil {

@@ -42,11 +42,11 @@ func snapshotSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, b[snapshotHeader:])
 }
 
-// decodeSnapshot reads the file of the snapshot at a position. The problem is "" for a whole one.
+// decodeSnapshot decodes the file of the snapshot at a position. problem is "" if it is intact.
 func decodeSnapshot(b []byte, position uint64) (at mark, state []byte, problem string) {
 	switch {
 	case len(b) < snapshotHeader:
-		return at, nil, "it is cut short"
+		return at, nil, "it is truncated"
 	case string(b[:4]) != snapshotMagic:
 		return at, nil, "it does not begin with " + snapshotMagic
 	case snapshotSum(b) != binary.LittleEndian.Uint32(b[16:]):
@@ -89,7 +89,7 @@ func readSnapshot(fs FS, dir string, position uint64) (at mark, state []byte, pr
 	return at, state, problem, nil
 }
 
-// openSnapshots finds the snapshots and removes what a crash left half-written.
+// openSnapshots finds the snapshots and removes those that a crash left incomplete.
 func (s *Store) openSnapshots() error {
 	dir := s.path(snapshotName)
 	if err := makeDirs(s.fs, dir); err != nil {
@@ -114,8 +114,8 @@ func (s *Store) openSnapshots() error {
 	return nil
 }
 
-// SaveSnapshot implements [Snapshotter]. The older ones beyond Options.KeepSnapshots are removed.
-// The state has at most 1 GiB.
+// SaveSnapshot implements [Snapshotter]. It removes the oldest snapshots beyond
+// Options.KeepSnapshots. The state has at most 1 GiB.
 func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -123,7 +123,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 		return err
 	}
 	s.mu.Lock()
-	err, last, latest := s.alive(), s.last.position, uint64(1)
+	err, last, latest := s.usable(), s.last.position, uint64(1)
 	if n := len(s.snapshots); n > 0 {
 		latest = s.snapshots[n-1]
 	}
@@ -133,11 +133,12 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	case err != nil:
 		return err
 	case len(state) > maxState:
-		return noregret.Errorf(noregret.Usage, "snapshot", "the state has %d bytes, want at most %d", len(state),
+		return noregret.Errorf(noregret.Usage, "snapshot", "the state has %d bytes: at most %d are allowed", len(state),
 			maxState)
 	case position < latest || position > last:
 		return noregret.Errorf(noregret.Usage, "snapshot",
-			"position %d, want %d (the latest snapshot's, or the first event's) to %d (the last event's)", position,
+			"position %d: it must lie between %d (the latest snapshot or the first event) and %d (the last event)",
+			position,
 			latest, last)
 	}
 	sum, err := s.sumAt(ctx, position)
@@ -162,12 +163,12 @@ func (s *Store) SaveSnapshot(ctx context.Context, position uint64, state []byte)
 	s.snapshots = slices.Delete(s.snapshots, 0, drop)
 	s.mu.Unlock()
 	for _, p := range old {
-		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p))) // one too many does no harm
+		_ = s.fs.Remove(s.fs.PathJoin(s.path(snapshotName), snapshotFile(p))) // an extra snapshot is harmless
 	}
 	return nil
 }
 
-// sumAt is the checksum of the record at a position.
+// sumAt returns the checksum of the record at a position.
 func (s *Store) sumAt(ctx context.Context, position uint64) (uint32, error) {
 	s.mu.Lock()
 	base, last := s.base, s.last
@@ -200,8 +201,8 @@ func (s *Store) sumAt(ctx context.Context, position uint64) (uint32, error) {
 	return *out, nil
 }
 
-// LatestSnapshot implements [Snapshotter]. A damaged one is passed over for the one before it, as
-// long as the events from there are still in the log; Check names it.
+// LatestSnapshot implements [Snapshotter]. It skips a damaged snapshot in favour of the previous
+// one, provided that the events since then are still in the log; Check reports the damaged one.
 func (s *Store) LatestSnapshot(ctx context.Context) (Snapshot, error) {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -216,7 +217,7 @@ func (s *Store) latest(ctx context.Context) (Snapshot, error) {
 	return s.firstWhole(ctx, positions)
 }
 
-// OldestSnapshot implements [Snapshotter]. A damaged one is passed over for the one after it.
+// OldestSnapshot implements [Snapshotter]. It skips damaged snapshots.
 func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -229,11 +230,11 @@ func (s *Store) OldestSnapshot(ctx context.Context) (Snapshot, error) {
 	return s.firstWhole(ctx, positions)
 }
 
-// firstWhole reads the first of the snapshots that is whole and whose following events are in the
-// log. None is needed where all events are.
+// firstWhole returns the first of the snapshots that is intact and whose following events are in
+// the log. If the log has all events, no snapshot is needed.
 func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, error) {
 	s.mu.Lock()
-	err, base := s.alive(), s.base.position
+	err, base := s.usable(), s.base.position
 	s.mu.Unlock()
 	if err != nil {
 		return Snapshot{}, err
@@ -258,7 +259,7 @@ func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, e
 			if sum == at.sum {
 				return Snapshot{Position: p, State: state}, nil
 			}
-			problem = "it was taken of another log"
+			problem = "it belongs to another log"
 		}
 		problems += fmt.Sprintf("; snapshot %d: %s", p, problem)
 	}
@@ -269,10 +270,10 @@ func (s *Store) firstWhole(ctx context.Context, positions []uint64) (Snapshot, e
 	return Snapshot{}, nil
 }
 
-// Compact implements [Snapshotter]. It gives the disk space back before it returns, or later when
-// readers still use it. Appends wait while the table of the newest events is written out. It reads
-// the snapshot that it relies on. To be able to go back one more snapshot, compact to the one
-// before the latest.
+// Compact implements [Snapshotter]. It frees the disk space before it returns, or later if readers
+// still use it. Appends wait while the table of the newest events is flushed. Compact reads the
+// snapshot that it relies on. Compact to the snapshot before the latest to be able to go back one
+// more.
 func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -282,8 +283,8 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	}
 	if upTo > snapshot.Position {
 		return noregret.Errorf(noregret.Usage, "compact",
-			"up to position %d, want at most %d, the latest whole snapshot's: later events would be lost", upTo,
-			snapshot.Position)
+			"position %d: it must be at most %d, that of the latest intact snapshot; later events would be lost",
+			upTo, snapshot.Position)
 	}
 	s.mu.Lock()
 	base := s.base.position
@@ -306,8 +307,8 @@ func (s *Store) Compact(ctx context.Context, upTo uint64) error {
 	return err
 }
 
-// drop moves the base. The tombstone gets a table of its own: in one with the newest events it
-// would make that table overlap all others, and giving the space back would rewrite the whole log.
+// drop moves the base. The tombstone has a table of its own: in a table with the newest events it
+// would make that table overlap all others, and freeing the space would rewrite the whole log.
 func (s *Store) drop(base uint64, to mark) error {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()

@@ -21,12 +21,12 @@ import (
 // log has failed: pebble cannot be closed after a failure of the disk, so its goroutines stay until
 // the process ends; its files and its lock are given back all the same.
 type Store struct {
-	dir  string
-	opts Options
-	fs   *failStop
-	lock io.Closer
-	db   *pebble.DB
-	note *markFile
+	dir   string
+	opts  Options
+	fs    *failStop
+	lock  io.Closer
+	db    *pebble.DB
+	marks *markFile
 
 	use      sync.RWMutex // held for reading while db is read, for writing by Close
 	commitMu sync.Mutex   // held while a group is written, and by Compact
@@ -42,8 +42,8 @@ type Store struct {
 	closed    chan struct{} // closed when closing is set
 	queue     []*request
 	queued    int           // bytes in queue and in the group being written
-	room      chan struct{} // closed and renewed when queued shrinks
-	grown     chan struct{} // closed and renewed when last grows
+	capacity  chan struct{} // closed and replaced when queued shrinks
+	grown     chan struct{} // closed and replaced when last grows
 	base      mark
 	last      mark
 	snapshots []uint64 // positions, ascending
@@ -59,10 +59,10 @@ const (
 	snapshotName = "snapshots"
 )
 
-// Open opens the log in dir on fs (nil: the machine's disk), or makes one if there is none. It
-// first reads without changing anything and refuses a damaged log with [ErrDamaged], naming what is
-// wrong: see [Check] and [Repair]. It does not read all events; a damaged one among them is found
-// by the reader that comes to it, or by Check.
+// Open opens the log in dir on fs (nil: the machine's disk), or creates one if there is none. It
+// first reads without changing anything and returns [ErrDamaged] with a description if the log is
+// damaged: see [Check] and [Repair]. It does not read all events; a reader that reaches a damaged
+// event reports it, and so does Check.
 func Open(fs FS, dir string, o Options) (*Store, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -71,7 +71,7 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 	s := newStore(fs, dir, o)
 	if err := s.open(); err != nil {
 		s.fail(err)
-		_ = s.fs.abandon() // the first error is the one to tell
+		_ = s.fs.abandon() // the first error is the one to return
 		return nil, err
 	}
 	s.wait.Go(s.commit)
@@ -81,7 +81,8 @@ func Open(fs FS, dir string, o Options) (*Store, error) {
 func newStore(fs FS, dir string, o Options) *Store {
 	s := &Store{
 		dir: dir, opts: o,
-		failed: make(chan struct{}), closed: make(chan struct{}), room: make(chan struct{}), grown: make(chan struct{}),
+		failed: make(chan struct{}), closed: make(chan struct{}), capacity: make(chan struct{}),
+		grown: make(chan struct{}),
 	}
 	s.work = sync.NewCond(&s.mu)
 	s.fs = newFailStop(disk(fs), s.fail)
@@ -99,7 +100,7 @@ func (s *Store) open() error {
 		return lockError(s.dir, err)
 	}
 	s.lock = lock
-	found, err := look(s.fs, s.dir)
+	found, err := readLayout(s.fs, s.dir)
 	if err != nil {
 		return err
 	}
@@ -118,9 +119,9 @@ func (s *Store) open() error {
 		}
 	}
 	if found.hasMark {
-		s.note, err = openMark(s.fs, s.path(markFileName), found.slot)
+		s.marks, err = openMark(s.fs, s.path(markFileName), found.slot)
 	} else if err = createMark(s.fs, s.dir, s.last); err == nil {
-		s.note, err = openMark(s.fs, s.path(markFileName), 0)
+		s.marks, err = openMark(s.fs, s.path(markFileName), 0)
 	}
 	if err != nil {
 		return s.ioError("opening the mark file", err)
@@ -128,7 +129,7 @@ func (s *Store) open() error {
 	return s.openSnapshots()
 }
 
-// ioError is a failure of the machine, told with what was being done.
+// ioError returns the error for a failure of the machine while doing something.
 func (s *Store) ioError(doing string, err error) error {
 	return noregret.Errorf(noregret.Internal, s.dir, "%s: %w", doing, err)
 }
@@ -137,7 +138,7 @@ func lockError(dir string, err error) error {
 	return noregret.Errorf(noregret.Internal, dir, "the log is in use by another process or cannot be locked: %w", err)
 }
 
-// layout is what a look at the directory finds.
+// layout describes the content of a log's directory.
 type layout struct {
 	store   bool // pebble is there
 	hasMark bool
@@ -145,8 +146,9 @@ type layout struct {
 	slot    int64
 }
 
-// look reads the directory and refuses what is no log and no place for one.
-func look(fs FS, dir string) (l layout, err error) {
+// readLayout reads the directory. It returns an error if this is neither a log nor a place for a
+// new one.
+func readLayout(fs FS, dir string) (l layout, err error) {
 	ioErr := func(err error) error {
 		return noregret.Errorf(noregret.Internal, dir, "reading the directory: %w", err)
 	}
@@ -190,7 +192,7 @@ func holdsTables(fs FS, names []string) bool {
 	return false
 }
 
-// refuseForeign refuses to make a log among other files.
+// refuseForeign returns an error if the directory holds foreign files.
 func refuseForeign(fs FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -200,7 +202,8 @@ func refuseForeign(fs FS, dir string) error {
 		switch n {
 		case lockName, eventsName, snapshotName, markFileName + tempSuffix:
 		default:
-			return noregret.Errorf(noregret.Usage, dir, "the directory holds %q and no log, want an empty or a new one",
+			return noregret.Errorf(noregret.Usage, dir,
+				"the directory holds %q and no log: use an empty or a new directory",
 				n)
 		}
 	}
@@ -219,7 +222,7 @@ func (s *Store) create() error {
 	return nil
 }
 
-// verify reads both ends of the log without changing a byte, and holds them against the mark.
+// verify reads both ends of the log without changing a byte and compares them with the mark.
 func (s *Store) verify(l *layout) error {
 	db, err := s.pebble(true)
 	if err != nil {
@@ -231,7 +234,7 @@ func (s *Store) verify(l *layout) error {
 	return s.guard(func() error {
 		e, err := readEnds(db, s.dir)
 		if err == nil && l.hasMark {
-			err = e.against(db, s.dir, l.mark)
+			err = e.verifyAgainst(db, s.dir, l.mark)
 		}
 		s.base, s.last = e.base, e.last
 		return errors.Join(err, db.Close())
@@ -242,7 +245,7 @@ func (s *Store) verify(l *layout) error {
 func (s *Store) pebble(readOnly bool) (*pebble.DB, error) { return s.pebbleAt(eventsName, readOnly) }
 
 func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
-	var db *pebble.DB // which a call that guard gave up on may still set
+	var db *pebble.DB // a call that guard has abandoned may still set it
 	err := s.guard(func() (err error) {
 		db, err = pebble.Open(s.path(name), pebbleOptions(s.fs.forPebble(), s.opts.FlushBytes, readOnly, s.fail))
 		return err
@@ -253,9 +256,9 @@ func (s *Store) pebbleAt(name string, readOnly bool) (*pebble.DB, error) {
 	return db, nil
 }
 
-// pebbleOptions are for a log: keys only grow, so tables never overlap and nothing is gained by
-// compacting them in the background; bytes are not compressed, so that a record can be found in a
-// table that pebble refuses to read.
+// pebbleOptions returns pebble's options for a log. Keys only grow, so tables never overlap and
+// compaction in the background would gain nothing. Data are not compressed, so that records can be
+// found in a table that pebble refuses to read.
 func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebble.Options {
 	never := 1 << 20 // sublevels: tables overlap only for a moment, in Compact
 	o := &pebble.Options{
@@ -272,7 +275,7 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 		CacheSize:                   8 << 20,
 		Logger:                      fatal{fail},
 		EventListener: &pebble.EventListener{
-			DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader that meets it is told
+			DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader that meets it gets an error
 		},
 	}
 	for i := range o.Levels {
@@ -281,8 +284,8 @@ func pebbleOptions(fs FS, flushBytes int, readOnly bool, fail func(error)) *pebb
 	return o
 }
 
-// fatal is pebble's logger. pebble logs an error as fatal where it cannot go on, and expects the
-// process to end; here the log is poisoned and the goroutine stands still.
+// fatal is pebble's logger. pebble logs an error as fatal if it cannot continue, and expects the
+// process to end; here the log fails and the goroutine blocks.
 type fatal struct{ fail func(error) }
 
 func (fatal) Infof(string, ...any)  {}
@@ -315,7 +318,7 @@ func (s *Store) guard(f func() error) error {
 	}
 }
 
-// fail poisons the log with its first failure.
+// fail makes the first failure of the log final.
 func (s *Store) fail(err error) {
 	s.mu.Lock()
 	first := s.cause == nil
@@ -330,7 +333,7 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// failure is what calls answer once the log has failed.
+// failure returns the error of all calls after the log has failed.
 func (s *Store) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -344,8 +347,8 @@ func (s *Store) failureLocked() error {
 	}
 }
 
-// alive returns why the log cannot be used, or nil. The caller holds s.mu.
-func (s *Store) alive() error {
+// usable returns an error if the log is closed or has failed. The caller holds s.mu.
+func (s *Store) usable() error {
 	switch {
 	case s.closing:
 		return noregret.Errorf(noregret.Usage, s.dir, "%w", ErrClosed)
@@ -355,7 +358,7 @@ func (s *Store) alive() error {
 	return nil
 }
 
-// reading runs f while Close is kept away.
+// reading runs f and keeps Close waiting meanwhile.
 func (s *Store) reading(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -363,7 +366,7 @@ func (s *Store) reading(ctx context.Context, f func() error) error {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	s.mu.Lock()
-	err := s.alive()
+	err := s.usable()
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -371,7 +374,7 @@ func (s *Store) reading(ctx context.Context, f func() error) error {
 	return s.guard(f)
 }
 
-// Stats implements [Log]. It works on a closed log, too.
+// Stats implements [Log]. It may be called after Close.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -386,8 +389,8 @@ func (s *Store) Stats() Stats {
 	return out
 }
 
-// Close implements [Log]. It returns the failure of a log that has failed. A second call does
-// nothing.
+// Close implements [Log]. It returns the failure of a log that has failed. A second call has no
+// effect.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closing {
@@ -399,7 +402,7 @@ func (s *Store) Close() error {
 	s.work.Broadcast()
 	s.mu.Unlock()
 	s.wait.Wait()
-	s.commitMu.Lock() // a Compact that runs
+	s.commitMu.Lock() // wait for a running Compact
 	defer s.commitMu.Unlock()
 	s.snapMu.Lock()
 	defer s.snapMu.Unlock()
@@ -409,14 +412,14 @@ func (s *Store) Close() error {
 	failed := s.cause != nil
 	s.mu.Unlock()
 	if !failed {
-		err := s.guard(func() error { return errors.Join(s.db.Close(), s.note.close(), s.lock.Close()) })
+		err := s.guard(func() error { return errors.Join(s.db.Close(), s.marks.close(), s.lock.Close()) })
 		if err != nil {
 			s.fail(err)
 			failed = true
 		}
 	}
 	if failed {
-		_ = s.fs.abandon() // the failure is the error to tell
+		_ = s.fs.abandon() // the failure is the error to return
 		return s.failure()
 	}
 	return nil

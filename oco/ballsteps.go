@@ -49,7 +49,7 @@ func newBallSteps(set convex.Set, from int) *ballSteps {
 		return nil
 	}
 	s := &ballSteps{ball: ball, most: mostFactors(d)}
-	if c := ball.Center(); maxAbs(c) != 0 {
+	if c := ball.Center(); vec.MaxAbs(c) != 0 {
 		s.center = c
 	}
 	return s

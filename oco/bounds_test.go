@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -56,5 +58,28 @@ func TestBoundIsANumber(t *testing.T) {
 				t.Errorf("vaw: %v, %v", b, err)
 			}
 		}
+	}
+}
+
+// TestSharpBound: in the middle of a box AdaGrad's sharp bound is 5/8 of the stated one, at a
+// corner the stated one; that of adaptive descent is D²/(2η_T) + ½Σ η_t‖g_t‖² with the reach of u
+// for D.
+func TestSharpBound(t *testing.T) {
+	box := must(convex.NewBox([]float64{-1, 0, 2}, []float64{1, 4, 2}))
+	l := must(NewAdaGrad(box, nil))
+	ogd := descent(box, nil, Adaptive(box.Diameter()*math.Sqrt2/2))
+	var q, spent float64
+	for _, g := range g4 {
+		_, _ = l.Update(g), ogd.Update(g)
+		q += vec.Dot(g, g)
+		spent += vec.Dot(g, g) * box.Diameter() * math.Sqrt2 / 2 / math.Sqrt(q)
+	}
+	middle, corner := []float64{0, 2, 2}, []float64{1, 0, 2}
+	near(t, "in the middle", must(l.SharpBound(middle)), bound(t, l, middle)*5/8)
+	near(t, "at a corner", must(l.SharpBound(corner)), bound(t, l, corner))
+	near(t, "adaptive descent", must(ogd.SharpBound(middle)),
+		5/(math.Sqrt2*box.Diameter())*math.Sqrt(q)+spent/2) // ‖(1, 2, 0)‖² = 5
+	if b, err := l.SharpBound([]float64{9, 0, 2}); err != nil || !math.IsInf(b, 1) {
+		t.Errorf("outside: %v, %v", b, err)
 	}
 }

@@ -126,6 +126,17 @@ func adaptiveDescents() []Entry {
 				return NewAdaGrad(box, nil)
 			},
 		},
+		{
+			Name: "adagrad-full", Kind: "convex", Bound: "√2·D·tr (Σ g_t·g_tᵀ)^(1/2)", Knows: "D, d ≤ 1024",
+			Cost:   "O(d³)",
+			Source: "Duchi, Hazan and Singer 2011",
+			Make: func(p Problem, _ map[string]float64) (Learner, error) {
+				if _, err := bounded(p); err != nil {
+					return nil, err
+				}
+				return NewFullMatrixAdaGrad(p.Set, nil)
+			},
+		},
 	}
 }
 

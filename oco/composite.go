@@ -57,7 +57,7 @@ func NewCompositeFTRL(set convex.Set, lipschitz, kappa float64) (*CompositeFTRL,
 	case *convex.Box:
 		l.lower, l.upper = sides(v)
 	case *convex.Ball:
-		if v.Norm() != convex.L2 || maxAbs(v.Center()) != 0 {
+		if v.Norm() != convex.L2 || vec.MaxAbs(v.Center()) != 0 {
 			return nil, noregret.BadInputf("set",
 				"%v: of balls only Euclidean ones around the origin have a closed form", set)
 		}

@@ -324,7 +324,7 @@ func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]floa
 			l.point[i] += float64(float64(inner*root) * v)
 		}
 	}
-	if !finite(maxAbs(l.point)) {
+	if !finite(vec.MaxAbs(l.point)) {
 		return noregret.BadInputf("gradient", "with points of norm %v the sums leave the range of float64",
 			vec.Norm2(st.X))
 	}
@@ -413,7 +413,7 @@ func (l *CurvatureFTRL) project() error {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 		return l.failed
 	}
-	if !(gap >= 0) || !finite(maxAbs(l.point)) {
+	if !(gap >= 0) || !finite(vec.MaxAbs(l.point)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T),
 			"the projection is not a number: the matrix is singular to rounding")
 		return l.failed

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -247,7 +248,7 @@ func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	} else {
 		lambda = before
 	}
-	s, e := sumOfSquares(l.gradient, maxAbs(l.gradient))
+	s, e := sumOfSquares(l.gradient, vec.MaxAbs(l.gradient))
 	if s != 0 {
 		st.Spent.add(math.Ldexp(s/lambda, 2*e)) // +Inf as long as nothing is strongly convex
 	}

@@ -92,10 +92,10 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 			denseUpTo)
 	case !(q.size <= most):
 		return noregret.BadInputf("loss", "its coefficients are of size %v: want at most %v", q.size, most)
-	case dense && !(maxAbs(m.sum.B)+2*q.size <= 1e150):
+	case dense && !(vec.MaxAbs(m.sum.B)+2*q.size <= 1e150):
 		return noregret.BadInputf("loss", "the sums of all losses' coefficients are of size %v: want at most 1e150 "+
-			"beside squared losses of predictions", maxAbs(m.sum.B)+2*q.size)
-	case !(m.sum.Rho+q.rho <= 1e300) || !((maxAbs(m.sum.B)+2*q.size)/c <= 1e300):
+			"beside squared losses of predictions", vec.MaxAbs(m.sum.B)+2*q.size)
+	case !(m.sum.Rho+q.rho <= 1e300) || !((vec.MaxAbs(m.sum.B)+2*q.size)/c <= 1e300):
 		return noregret.BadInputf("loss", "the sums of all losses' coefficients, over the regularizer's weight %v, "+
 			"leave "+
 			"the range of float64", c)
@@ -119,12 +119,12 @@ type magnitudes struct {
 func coefficients(f loss.Function) magnitudes {
 	switch f := f.(type) {
 	case *loss.Linear:
-		return magnitudes{quadratic: true, linear: true, size: maxAbs(f.C)}
+		return magnitudes{quadratic: true, linear: true, size: vec.MaxAbs(f.C)}
 	case *loss.SquaredDistance:
-		return magnitudes{quadratic: true, size: maxAbs(f.C), rho: 2}
+		return magnitudes{quadratic: true, size: vec.MaxAbs(f.C), rho: 2}
 	case *loss.Example:
 		_, ok := f.Loss.(loss.Squared)
-		z := maxAbs(f.Z)
+		z := vec.MaxAbs(f.Z)
 		return magnitudes{quadratic: ok, size: max(z*z, math.Abs(f.Y)*z), squares: vec.Dot(f.Z, f.Z)}
 	case *loss.Ridge:
 		q := coefficients(f.F)

@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // exponents are where float64 sums, squares and inverses change their nature.
@@ -67,7 +68,7 @@ func extremeRounds(t *testing.T, r *random.Source, c *contender, gs [][]float64,
 				return
 			}
 		}
-		if x := l.Predict(); !finite(maxAbs(x)) || !c.set.Contains(x, tolerance(c.set)) {
+		if x := l.Predict(); !finite(vec.MaxAbs(x)) || !c.set.Contains(x, tolerance(c.set)) {
 			t.Errorf("%s: after %v: the point %v is not finite, or not in the set", c.name, gs[:k+1], x)
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // Weight is a schedule of factors c_t of the regularizer in follow-the-regularized-leader: ψ_t =
@@ -186,7 +187,7 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 			l.lazy = lazyBox
 			l.lower, l.upper = sides(v)
 		case *convex.Ball:
-			if v.Norm() == convex.L2 && maxAbs(v.Center()) == 0 {
+			if v.Norm() == convex.L2 && vec.MaxAbs(v.Center()) == 0 {
 				l.lazy, l.radius = lazyBall, v.Radius()
 			}
 		}

@@ -273,7 +273,7 @@ func TestT6MirrorStep(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := .3 * (vec.Dot(g, x) - vec.Dot(g, u))
-			right := convex.KL(u, x) - convex.KL(u, l.Predict()) + .3*.3*maxAbs(g)*maxAbs(g)/2
+			right := convex.KL(u, x) - convex.KL(u, l.Predict()) + .3*.3*vec.MaxAbs(g)*vec.MaxAbs(g)/2
 			if left > right+1e-12 {
 				t.Fatalf("T.6: %v > %v", left, right)
 			}
@@ -381,7 +381,7 @@ func TestI11Cholesky(t *testing.T) {
 		want := gauss(s, b)
 		c.Solve(b)
 		for i := range b {
-			if math.Abs(b[i]-want[i]) > 1e-9*max(1, maxAbs(want)) {
+			if math.Abs(b[i]-want[i]) > 1e-9*max(1, vec.MaxAbs(want)) {
 				t.Fatalf("I.11: %v, want %v", b, want)
 			}
 		}
@@ -510,7 +510,7 @@ func TestE31LeadingEqualLosses(t *testing.T) {
 	if err := l.Update([]float64{1, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	if !finite(maxAbs(l.Predict())) {
+	if !finite(vec.MaxAbs(l.Predict())) {
 		t.Errorf("x = %v", l.Predict())
 	}
 }

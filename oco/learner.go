@@ -35,6 +35,14 @@ type Bounder interface {
 	Bound(u []float64) (float64, error)
 }
 
+// SharpBounder is a learner whose run says more than its theorem states: [SubgradientDescent],
+// [AdaGrad], [FullMatrixAdaGrad] and [OnlineNewtonStep].
+type SharpBounder interface {
+	Bounder
+	// SharpBound is a bound as Bound is, and never above it.
+	SharpBound(u []float64) (float64, error)
+}
+
 // Counter is a learner that knows the number of rounds it has finished. All learners of this
 // package do.
 type Counter interface{ Rounds() int }

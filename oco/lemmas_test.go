@@ -397,7 +397,7 @@ func TestI12RidgeShrunk(t *testing.T) {
 			}
 			want := gauss(s, b)
 			for i, x := range l.Predict() {
-				if math.Abs(x-want[i]) > 1e-8*(1+maxAbs(want)) {
+				if math.Abs(x-want[i]) > 1e-8*(1+vec.MaxAbs(want)) {
 					t.Fatalf("round %d: x = %v, want %v", k+1, l.Predict(), want)
 				}
 			}
@@ -461,7 +461,7 @@ func TestI15TwoSteps(t *testing.T) {
 					copy(want, next)
 				}
 				for i := range want {
-					if math.Abs(want[i]-next[i]) > 1e-9*(1+maxAbs(want)) {
+					if math.Abs(want[i]-next[i]) > 1e-9*(1+vec.MaxAbs(want)) {
 						t.Fatalf("%v: one step %v, two steps %v", reg, next, want)
 					}
 				}

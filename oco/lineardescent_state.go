@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // LinearDescentState is what a [LinearDescent] remembers, to be saved.
@@ -45,7 +46,7 @@ func (s *LinearDescentState) Check() error {
 		s.Scale, s.SumScale, s.Norm2, s.Omega, s.Bias, s.BiasSum, s.Mean2, s.Kappa, s.Nu, s.AccKappa, s.DotV, s.DotU,
 		s.DotAcc, s.BiasFeature, s.BiasSquares,
 	}} {
-		if !isFinite(v) {
+		if !vec.Finite(v) {
 			return fmt.Errorf("its weights are not finite")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a
@@ -61,7 +62,7 @@ func (l *LinearLeader) Update(g []float64) error {
 	for i, v := range l.state.Dual.Theta {
 		l.work[i] = g[i] - v
 	}
-	if maxAbs(l.work) != 0 {
+	if vec.MaxAbs(l.work) != 0 {
 		if _, err := l.set.Minimize(l.state.X, l.work); err != nil {
 			return err
 		}

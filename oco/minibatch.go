@@ -94,7 +94,7 @@ func (l *MiniBatch) UpdateSparse(g Sparse) error {
 
 // end ends the round whose sum with the rest of the batch is in mean.
 func (l *MiniBatch) end() error {
-	if !finite(maxAbs(l.mean)) {
+	if !finite(vec.MaxAbs(l.mean)) {
 		return noregret.BadInputf("gradient", "the sum of the batch leaves the range of float64")
 	}
 	if (l.state.T+1)%l.size != 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // MirrorDescent is online mirror descent (Nemirovsky and Yudin 1983; Beck and Teboulle 2003;
@@ -192,11 +193,11 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 		for i, v := range g {
 			l.next[i] -= eta.of(v)
 		}
-		if !finite(maxAbs(l.next)) {
+		if !finite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.reg.Argmax(l.next, l.next)
-		if !finite(maxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
+		if !finite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
 			return noregret.BadInputf("gradient",
 				"the step with η = %v ends on the boundary of the domain of %v; take a "+
 					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())

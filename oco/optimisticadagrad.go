@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // OptimisticAdaGrad is AdaGrad on a box that takes a guess h_t of the coming subgradient (Mohri and
@@ -129,7 +130,7 @@ func (l *OptimisticAdaGrad) Update(g []float64) error {
 		return err
 	}
 	x := l.Predict()
-	if max(largest, maxAbs(st.Hint)) > 1e100 {
+	if max(largest, vec.MaxAbs(st.Hint)) > 1e100 {
 		for i, v := range g {
 			if !finite(st.Center[i] + float64(length(st.Root[i], v-st.Hint[i])*(x[i]-l.start[i]))) {
 				return noregret.BadInputf(fmt.Sprintf("gradient[%d]", i),

@@ -6,6 +6,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // OptimisticMirrorDescent is mirror descent that takes a guess h_t of the coming subgradient
@@ -91,11 +92,11 @@ func (l *OptimisticMirrorDescent) step(dst, h []float64) bool {
 	for i, v := range h {
 		dst[i] -= float64(eta * v)
 	}
-	if !finite(maxAbs(dst)) {
+	if !finite(vec.MaxAbs(dst)) {
 		return false
 	}
 	l.base.reg.Argmax(dst, dst)
-	return finite(maxAbs(dst)) && l.base.reg.Map().Interior(dst)
+	return finite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
 }
 
 // ahead is η_t for a schedule that does not depend on the subgradients, false if it is none.
@@ -113,7 +114,7 @@ func (r Rate) ahead(t int) (float64, bool) {
 // Predict implements [Learner].
 func (l *OptimisticMirrorDescent) Predict() []float64 {
 	if !l.fresh {
-		if maxAbs(l.state.Hint) == 0 || !l.step(l.point, l.state.Hint) {
+		if vec.MaxAbs(l.state.Hint) == 0 || !l.step(l.point, l.state.Hint) {
 			copy(l.point, l.base.state.X)
 		}
 		l.fresh = true

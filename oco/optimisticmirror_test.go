@@ -19,7 +19,7 @@ func TestOptimisticMirrorWithoutHints(t *testing.T) {
 		for k := range xs {
 			nearVector(t, "x", xs[k], ys[k])
 		}
-		u := []float64{.2, .3, .5}
+		u := xs[2]
 		if b, c := bound(t, l, u), bound(t, plain, u); math.IsInf(b, 1) || math.Abs(b-c) > 1e-12 {
 			t.Errorf("bound %v, of mirror descent %v", b, c)
 		}

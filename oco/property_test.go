@@ -285,6 +285,13 @@ func run(t tester, r *random.Source, l Learner, a arena, rounds int) {
 		if err != nil || math.IsNaN(b) {
 			t.Fatalf("Bound(%v) = %v, %v", u, b, err)
 		}
+		if s, ok := l.(SharpBounder); ok {
+			sharp, err := s.SharpBound(u)
+			if err != nil || !(sharp <= b) {
+				t.Fatalf("SharpBound(%v) = %v, %v, above %v", u, sharp, err, b)
+			}
+			b = sharp
+		}
 		if regret := paid - best; regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
 			t.Fatalf("regret %v against %v is above the bound %v", regret, u, b)
 		}
@@ -511,7 +518,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 // scaleFree are the learners that claim it.
 var scaleFree = []string{
 	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad",
+	"linear-leader", "optimistic-adagrad", "adagrad-full",
 }
 
 func TestScaleFree(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // ProximalFTRL is follow-the-regularized-leader with regularizers centred at the points played
@@ -98,11 +99,11 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		c := st.Center[i] + float64(sigma*x)
 		l.next[i] = l.start[i] + eta.of(c-(st.Sum[i]+v))
 	}
-	if !finite(maxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
+	if !finite(vec.MaxAbs(l.next)) || !finite(st.Square.value()+float64(sigma*square)) {
 		return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 	}
 	l.set.Project(l.next, l.next)
-	if !finite(maxAbs(l.next)) {
+	if !finite(vec.MaxAbs(l.next)) {
 		return noregret.BadInputf("gradient", "the step with η = %v leaves the range in which %v projects", eta, l.set)
 	}
 	st.Square.add(sigma * square)

@@ -35,7 +35,7 @@ func TestR4Curvature(t *testing.T) {
 			x := append([]float64(nil), l.Predict()...)
 			want := gauss(s, b)
 			for i := range x {
-				if math.Abs(x[i]-want[i]) > 1e-8*max(1, maxAbs(want)) {
+				if math.Abs(x[i]-want[i]) > 1e-8*max(1, vec.MaxAbs(want)) {
 					t.Fatalf("x = %v, want %v", x, want)
 				}
 			}

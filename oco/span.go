@@ -72,7 +72,7 @@ const insideUpTo = 0x1p-48
 // Schmidt, and once more: "twice is enough", Kahan and Parlett), and returns the norm of what is
 // left out. v has finite values of at most 1e150. O(d·Rank).
 func (s *span) include(v []float64) (left float64) {
-	largest := maxAbs(v)
+	largest := vec.MaxAbs(v)
 	if largest == 0 || s.Rank == s.D {
 		return 0
 	}

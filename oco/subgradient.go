@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/snapshot"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // SubgradientDescent is projected online subgradient descent (Zinkevich 2003; Orabona 2019,
@@ -143,7 +144,7 @@ func (l *SubgradientDescent) update(g []float64, mu float64) error {
 				l.next[i] = x[i] - float64(eta*v)
 			}
 		}
-		if !finite(maxAbs(l.next)) {
+		if !finite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
 		l.set.Project(l.next, l.next)
@@ -207,6 +208,39 @@ func (l *SubgradientDescent) Bound(u []float64) (float64, error) {
 	default:
 		return orInf(float64(d*d/2*st.Rise.value()) + half), nil
 	}
+}
+
+// SharpBound implements [SharpBounder]: R²/(2η_T) + ½Σ η_t‖g_t‖² for decreasing rates, where R is
+// the largest distance of u to a point of the set, in place of its diameter, for boxes and
+// Euclidean balls.
+func (l *SubgradientDescent) SharpBound(u []float64) (float64, error) {
+	b, err := l.Bound(u)
+	if err != nil || math.IsInf(b, 1) || l.rate.anyClosedSet() {
+		return b, err
+	}
+	r := reach(l.set, u)
+	st := &l.state.Rate
+	return min(b, orInf(float64(r*r/2*st.Rise.value())+float64(st.Spent.value()/2))), nil
+}
+
+// reach is at least the largest distance of u to a point of the set.
+func reach(set convex.Set, u []float64) float64 {
+	d := set.Diameter()
+	switch v := set.(type) {
+	case *convex.Box:
+		var s float64
+		for i, x := range u {
+			lower, upper := v.Bounds(i)
+			t := max(upper-x, x-lower)
+			s += float64(t * t)
+		}
+		return min(d, math.Sqrt(s)*(1+0x1p-40))
+	case *convex.Ball:
+		if v.Norm().P() == 2 {
+			return min(d, (v.Radius()+math.Sqrt(distanceSquared(u, v.Center())))*(1+0x1p-40))
+		}
+	}
+	return d
 }
 
 // comparatorTolerance is by how much a comparator may miss the set.

@@ -180,7 +180,7 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 	z := l.state.Z
 	n := vec.Norm2(z)
 	if n == 0 {
-		if maxAbs(g) != 0 {
+		if vec.MaxAbs(g) != 0 {
 			return noregret.BadInputf("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
 				brief(g))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func finite(v float64) bool { return v-v == 0 }
@@ -18,7 +19,7 @@ func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	if len(v) != d {
 		return 0, noregret.BadInputf(name, "it has %d values, the learner's dimension is %d", len(v), d)
 	}
-	largest = maxAbs(v)
+	largest = vec.MaxAbs(v)
 	if !finite(largest) {
 		i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
 		return 0, noregret.BadInputf(fmt.Sprintf("%s[%d]", name, i), "%v: want a finite number", v[i])
@@ -28,28 +29,11 @@ func checkVector(name string, v []float64, d int) (largest float64, err error) {
 
 // checkFinite is checkVector for callers who need no largest value.
 func checkFinite(name string, v []float64, d int) error {
-	if len(v) == d && isFinite(v) {
+	if len(v) == d && vec.Finite(v) {
 		return nil
 	}
 	_, err := checkVector(name, v, d)
 	return err
-}
-
-// isFinite reports whether every value is finite.
-func isFinite(v []float64) bool {
-	var s0, s1, s2, s3 float64 // sums of zeros and NaN
-	n := len(v) &^ 3
-	for i := 0; i < n; i += 4 {
-		w := v[i : i+4 : i+4]
-		s0 += w[0] - w[0]
-		s1 += w[1] - w[1]
-		s2 += w[2] - w[2]
-		s3 += w[3] - w[3]
-	}
-	for _, x := range v[n:] {
-		s0 += x - x
-	}
-	return (s0+s1)+(s2+s3) == 0
 }
 
 // checkSparse is checkVector for a sparse vector.
@@ -64,33 +48,13 @@ func checkSparse(name string, g Sparse, d int) (largest float64, err error) {
 				"%d: want ascending unique indices below the dimension %d", i, d)
 		}
 	}
-	largest = maxAbs(g.Value)
+	largest = vec.MaxAbs(g.Value)
 	if !finite(largest) {
 		k := slices.IndexFunc(g.Value, func(x float64) bool { return !finite(x) })
 		return 0, noregret.BadInputf(fmt.Sprintf("%s.Value[%d]", name, k), "%v: want a finite number",
 			g.Value[k])
 	}
 	return largest, nil
-}
-
-// maxAbs is ‖v‖∞, and NaN or Inf if v is not finite.
-func maxAbs(v []float64) float64 {
-	// A maximum of bit patterns without their signs: integers order like the absolute values do,
-	// with Inf above the finite numbers and NaN above Inf.
-	const sign = 1 << 63
-	var m0, m1, m2, m3 uint64
-	n := len(v) &^ 3
-	for i := 0; i < n; i += 4 {
-		w := v[i : i+4 : i+4]
-		m0 = max(m0, math.Float64bits(w[0])&^sign)
-		m1 = max(m1, math.Float64bits(w[1])&^sign)
-		m2 = max(m2, math.Float64bits(w[2])&^sign)
-		m3 = max(m3, math.Float64bits(w[3])&^sign)
-	}
-	for _, x := range v[n:] {
-		m0 = max(m0, math.Float64bits(x)&^sign)
-	}
-	return math.Float64frombits(max(m0, m1, m2, m3))
 }
 
 // checkSquared is checkVector with ‖v‖² = s·2^(2e) in place of the largest value, in one pass over
@@ -233,7 +197,7 @@ func (k *sum) addProduct(a, b float64) { k.AddProduct(a, b) }
 func (k *sum) value() float64 { return k.Value() }
 
 // allFinite reports whether v has length d and only finite values.
-func allFinite(v []float64, d int) bool { return len(v) == d && finite(maxAbs(v)) }
+func allFinite(v []float64, d int) bool { return len(v) == d && finite(vec.MaxAbs(v)) }
 
 // squareOf is x² as s·2^(2e), for x ≥ 0.
 func squareOf(x float64) (s float64, e int) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // structSVM is the F₁ struct-SVM problem (Joachims 2005, "SVMperf") on fixed rows,
@@ -49,15 +50,7 @@ type cut struct {
 }
 
 // violation is delta - ⟨w, g⟩: the ξ that the cut asks for.
-func (c *cut) violation(w []float64) float64 { return c.delta - inner(w, c.g) }
-
-func inner(a, b []float64) float64 {
-	var sum float64
-	for i, v := range a {
-		sum += float64(v * b[i])
-	}
-	return sum
-}
+func (c *cut) violation(w []float64) float64 { return c.delta - vec.DotInOrder(w, c.g) }
 
 // f1Loss is Δ = 1 - F₁ with n₊ positives of which fn are missed, and fp false positives.
 func f1Loss(positives, fn, fp int) float64 {
@@ -148,10 +141,10 @@ func newCutQP(c float64, dim int) *cutQP {
 func (q *cutQP) add(c cut) {
 	row := make([]float64, len(q.cuts)+1)
 	for k := range q.cuts {
-		row[k] = inner(c.g, q.cuts[k].g)
+		row[k] = vec.DotInOrder(c.g, q.cuts[k].g)
 		q.gram[k] = append(q.gram[k], row[k])
 	}
-	row[len(q.cuts)] = inner(c.g, c.g)
+	row[len(q.cuts)] = vec.DotInOrder(c.g, c.g)
 	q.cuts, q.gram, q.alpha = append(q.cuts, c), append(q.gram, row), append(q.alpha, 0)
 }
 
@@ -210,14 +203,14 @@ func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float6
 		xi = max(xi, q.cuts[k].violation(w))
 		dual += float64(q.alpha[k] * q.cuts[k].delta)
 	}
-	half := float64(inner(w, w) / 2)
+	half := float64(vec.DotInOrder(w, w) / 2)
 	return w, xi, (half + float64(q.c*xi)) - (dual - half)
 }
 
 // slopes recomputes Δ_k - ⟨w, g_k⟩, ridding it of accumulated rounding.
 func (q *cutQP) slopes(dst []float64) {
 	for k := range q.cuts {
-		dst[k] = q.cuts[k].delta - inner(q.gram[k], q.alpha)
+		dst[k] = q.cuts[k].delta - vec.DotInOrder(q.gram[k], q.alpha)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 func smallRows(r *rand.Rand, n int) []classify.Example {
@@ -101,7 +102,7 @@ func TestCuttingPlanes(t *testing.T) {
 		w := append(append([]float64(nil), r.model.Weights...), r.model.Intercept)
 		objective := func(w []float64) float64 {
 			worst := s.mostViolated(w)
-			return inner(w, w)/2 + c*max(0, worst.violation(w))
+			return vec.DotInOrder(w, w)/2 + c*max(0, worst.violation(w))
 		}
 		// With the gap and the missed violation, the optimum is at most this far below.
 		slack := c * (1e-3 + 1.01e-4)
@@ -182,7 +183,8 @@ func TestMiniBatchSteps(t *testing.T) {
 }
 
 func TestRunStructSVM(t *testing.T) {
-	rows, now := 4000, time.Duration(0)
+	t.Parallel()
+	rows, now := testsize.Of(4000, 2000), time.Duration(0)
 	if os.Getenv("NOREGRET_FULL") != "" {
 		rows = 0
 	}

@@ -109,6 +109,7 @@ func TestAverageBeatsLastIterate(t *testing.T) {
 // Spec 2.6: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 runs the duals up; fed with
 // max(r, 0), the default, it does not.
 func TestGMeanDualTrap(t *testing.T) {
+	t.Parallel()
 	problem, err := newTale("g3")
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +188,7 @@ func TestReproductionsRefuse(t *testing.T) {
 
 // Spec 3.2: the paper's printed lines 7 and 18 fail where the classes are not equally large.
 func TestPrintedLinesFail(t *testing.T) {
+	testsize.NoRace(t)
 	problem, err := newTale("g3")
 	if err != nil {
 		t.Fatal(err)

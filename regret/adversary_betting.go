@@ -10,19 +10,19 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// BettingTrap is the adversary of unconstrained online linear optimization (L.6; Orabona 2019,
-// Theorems 5.11 and 5.12). The learner claims that its regret against 0 stays within ε(t),
-// nondecreasing, for subgradients of length at most 1. A point x_t longer than ε(t) − Σ_{i<t} ⟨g_i,
-// x_i⟩ refutes that: g_t = x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later
-// losses are 0). Otherwise the learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩,
-// and g_t = −c_t·e_1 with the coin of [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) =
+// BettingTrap is the adversary of unconstrained online linear optimization (Orabona 2019, Theorems
+// 5.11 and 5.12). The learner claims that its regret against 0 stays within ε(t), nondecreasing,
+// for subgradients of length at most 1. A point x_t longer than ε(t) − Σ_{i<t} ⟨g_i, x_i⟩ refutes
+// the claim: g_t = x_t/‖x_t‖ takes the regret above ε(t), and the game ends there (later losses are
+// 0). Otherwise the learner is a bettor with wealth w_{t−1} = ε(T) − Σ_{i<t} ⟨g_i, x_i⟩, and g_t =
+// −c_t·e_1 with the coin of [CoinAdversary] for β_t = x_{t,1}/w_{t−1}. With f(s) =
 // (ε(T)/√T)·exp(s²·ln 2/T), after T rounds
 //
 //	Regret_T(u*) ≥ f*(‖u*‖) + ε(T) at u* = f'(Σ c_t)·e_1,
 //
-// of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner that is cautious at 0 does better far away. A round
-// costs O(d + T); horizons from 1 to about 1000 are allowed, as ‖u*‖ may be 2^T. Losses are linear
-// on ℝ^d and have no best point: certificates compare with u*.
+// of order ‖u*‖·√(T·ln(‖u*‖T/ε)): no learner with small regret at 0 does better far from it. A
+// round costs O(d + T); horizons from 1 to about 1000 are allowed, as ‖u*‖ may be 2^T. The losses
+// are linear on ℝ^d and have no best point: certificates compare with u*.
 type BettingTrap struct {
 	linear
 	coin   *CoinAdversary
@@ -42,7 +42,7 @@ func NewBettingTrap(d, rounds int, claim func(t int) float64) (*BettingTrap, err
 		return nil, err
 	}
 	if claim == nil {
-		return nil, noregret.BadInputf("claim", "nil: want a function of the round")
+		return nil, noregret.BadInputf("claim", "nil: a function of the round is required")
 	}
 	coin, err := NewCoinAdversary(rounds)
 	if err != nil {
@@ -113,8 +113,8 @@ func (g *BettingTrap) Restart() {
 	g.restart()
 }
 
-// Refuted is the round in which the claim was refuted, and by how much its regret against 0 was
-// above the claim then; 0 if it was not.
+// Refuted returns the round in which the claim was refuted and the regret against 0 in excess of
+// the claim; 0 and 0 if it was not.
 func (g *BettingTrap) Refuted() (round int, excess float64) { return g.broken, g.excess }
 
 // Sum is Σ c_t, so far.
@@ -132,8 +132,8 @@ func (g *BettingTrap) Comparator() []float64 {
 }
 
 // Floor is f*(‖u*‖) + ε(T), the regret that the learner has against Comparator after the last
-// round. Once the claim is refuted it is the claim of that round, which the regret against 0 is
-// above.
+// round. Once the claim is refuted it is the claim of that round, which the regret against 0
+// exceeds.
 func (g *BettingTrap) Floor() float64 {
 	if g.broken > 0 {
 		return g.claim(g.broken)

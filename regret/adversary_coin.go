@@ -16,15 +16,15 @@ type Bettor interface {
 	Observe(c float64) error
 }
 
-// CoinAdversary chooses the outcomes of a coin against a bettor whose bets it sees (L.5; Orabona
-// 2019, Theorem 5.10). After k heads in all of T rounds the best constant fraction has made
-// 2^T·M(k) of each unit, M(k) = (k/T)^k·(1−k/T)^(T−k). With
+// CoinAdversary chooses the outcomes of a coin against a bettor whose bets it sees (Orabona 2019,
+// Theorem 5.10). After k heads in all of T rounds the best constant fraction has made 2^T·M(k) of
+// each unit, M(k) = (k/T)^k·(1−k/T)^(T−k). With
 //
 //	N_T(k) = M(k),   N_t(k) = N_{t+1}(k) + N_{t+1}(k+1),   c_t = +1 iff (1+β_t)/2 ≤ N_t(k+1)/N_{t−1}(k),
 //
 // the bettor ends with at most a C_T-th part of what the best constant fraction ends with, C_T =
-// N_0(0) = Σ C(T,k)·M(k) ≥ √T. Sums are made of logarithms: a round costs O(T), the memory is O(T),
-// and horizons from 1 to [MaxCoinRounds] are allowed.
+// N_0(0) = Σ C(T,k)·M(k) ≥ √T. Sums are computed from logarithms: a round costs O(T), the memory is
+// O(T), and horizons from 1 to [MaxCoinRounds] are allowed.
 type CoinAdversary struct {
 	rounds  int
 	logM    []float64 // ln M(k), the same bits at k and T−k
@@ -109,7 +109,7 @@ func (a *CoinAdversary) Sum() int { return a.sum }
 func (a *CoinAdversary) Rounds() int { return a.rounds }
 
 // LogBest is ln max_β Π (1 + β·c_t) over the T rounds: the best constant fraction's, of a wealth of
-// 1. In the middle of the game it is that of the rounds so far.
+// 1. Before the last round it covers the rounds so far.
 func (a *CoinAdversary) LogBest() float64 {
 	heads, n := float64(float64(a.t+a.sum)/2), float64(a.t)
 	best := float64(n * math.Ln2)
@@ -145,12 +145,12 @@ func (a *CoinAdversary) Next(beta float64) (float64, error) {
 	return -1, nil
 }
 
-// CoinResult is the end of a game of coins, in logarithms of a wealth that began with 1.
+// CoinResult is the outcome of a coin game. Wealth starts at 1 and is given by its logarithm.
 type CoinResult struct {
 	// Outcomes are c_1, ..., c_T.
 	Outcomes []float64
-	// LogWealth is the bettor's, −Inf if it bet all and lost; LogBest that of the best constant
-	// fraction in hindsight.
+	// LogWealth is the bettor's final log wealth, −Inf if it bet everything and lost; LogBest is
+	// that of the best constant fraction in hindsight.
 	LogWealth, LogBest float64
 	// LogConstant is ln C_T: LogWealth is at most LogBest − LogConstant (in expectation for a
 	// random coin, see [NewRandomCoin]).

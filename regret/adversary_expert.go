@@ -8,13 +8,13 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// ExpertTrap shows that deterministic choices among experts have linear regret (L.2; Orabona 2019,
-// section 6.8): it sees the choice i_t and lets that expert alone err, g_t = e_{i_t}. The player
-// pays T; the d experts share these losses, so that the best of them pays T/d at most.
+// ExpertTrap shows that deterministic choices among experts have linear regret (Orabona 2019,
+// section 6.8): it sees the choice i_t and charges that expert alone, g_t = e_{i_t}. The player
+// pays T; the d experts share these losses, so the best of them pays at most T/d.
 //
-// Points must be vertices of the simplex: make players choose with [NewDeterministic]. Players that
-// draw at random are refused, as this adversary may not see what they draw; against one that sees
-// the weights only, they have regret √(T·ln d/2).
+// Points must be vertices of the simplex: wrap players with [NewDeterministic]. Players that draw
+// at random are refused, because the adversary must not see the draw; against an adversary that
+// sees only their weights they have regret √(T·ln d/2).
 type ExpertTrap struct {
 	linear
 }
@@ -57,7 +57,7 @@ func (g *ExpertTrap) Next(x []float64) (loss.Function, error) {
 		}
 	}
 	if choice < 0 || choice == len(x) {
-		return nil, noregret.BadInputf("point", "it is not a vertex of the simplex: "+
+		return nil, noregret.BadInputf("point", "not a vertex of the simplex: "+
 			"this adversary sees the choice of one expert; NewDeterministic makes a player choose")
 	}
 	clear(g.f.C)
@@ -68,7 +68,7 @@ func (g *ExpertTrap) Next(x []float64) (loss.Function, error) {
 // Restart implements [Game].
 func (g *ExpertTrap) Restart() { g.restart() }
 
-// Floor is a regret that no player stays below: T − ⌊T/d⌋, at least T/2.
+// Floor is a lower bound on every player's regret: T − ⌊T/d⌋, at least T/2.
 func (g *ExpertTrap) Floor(rounds int) float64 {
 	return float64(rounds - rounds/len(g.f.C))
 }
@@ -84,10 +84,10 @@ type Deterministic struct {
 // NewDeterministic wraps a player on the simplex. A randomized one is refused.
 func NewDeterministic(player Player) (*Deterministic, error) {
 	if player == nil {
-		return nil, noregret.BadInputf("player", "nil: want a player")
+		return nil, noregret.BadInputf("player", "nil: a player is required")
 	}
 	if _, ok := player.(RandomizedPlayer); ok {
-		return nil, noregret.BadInputf("player", "%T: it draws at random: want a deterministic player", player)
+		return nil, noregret.BadInputf("player", "%T draws at random: a deterministic player is required", player)
 	}
 	return &Deterministic{player, make([]float64, player.Dim())}, nil
 }
@@ -95,7 +95,7 @@ func NewDeterministic(player Player) (*Deterministic, error) {
 // Dim implements [Player].
 func (p *Deterministic) Dim() int { return p.player.Dim() }
 
-// Choice is the number of the vertex.
+// Choice is the index of the vertex.
 func (p *Deterministic) Choice() int {
 	x, best := p.player.Predict(), 0
 	for i, v := range x {

@@ -6,11 +6,11 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// LeaderTrap is the game on which follow-the-leader fails (L.1; Orabona 2019, Example 2.10): on V =
-// [−1, 1] the losses z_t·x with z_1 = −½ and then z_t = 1 for even t, −1 for odd t. The leader of
-// the past is always the worst point of the coming round: follow-the-leader pays 1 in every round
-// but the first, while 0 pays nothing and the best point −½. It is oblivious, and learners of
-// regret √T are not hurt by it.
+// LeaderTrap is the game on which follow-the-leader fails (Orabona 2019, Example 2.10): on V = [−1,
+// 1] the losses z_t·x with z_1 = −½ and then z_t = 1 for even t, −1 for odd t. The leader of the
+// past is always the worst point of the coming round: follow-the-leader pays 1 in every round but
+// the first, while 0 pays nothing and the best point −½. It is oblivious and harmless to learners
+// with regret of order √T.
 type LeaderTrap struct {
 	linear
 	t int
@@ -49,17 +49,17 @@ func (g *LeaderTrap) Restart() {
 }
 
 // LeaderLoss is what follow-the-leader from x_1 = start pays in rounds ≥ 1 rounds: T − 1 − x_1/2.
-// It is a floor for that learner alone.
+// It is a lower bound for that learner only.
 func (g *LeaderTrap) LeaderLoss(rounds int, start float64) float64 {
 	return float64(rounds-1) - float64(start/2)
 }
 
 // DecreasingRate is the sequence on which exponentiated gradient with a decreasing rate has linear
-// regret when it is run as mirror descent (L.7; Orabona 2019, Remark 6.16): two experts, T/4 rounds
-// with the loss (0, 1) and then (1, 0). In the first part the weight of the second expert falls as
-// if the rate would stay large; with the small rates later it does not come back in time. Learners
-// that keep sums (AdaHedge, entropic follow-the-regularized-leader) recover at once. It is
-// oblivious, and gives no floor for others.
+// regret when it is run as mirror descent (Orabona 2019, Remark 6.16): two experts, T/4 rounds with
+// the loss (0, 1) and then (1, 0). In the first part the weight of the second expert falls at large
+// rates; the small rates of the second part are too slow to restore it. Learners that keep sums
+// (AdaHedge, entropic follow-the-regularized-leader) recover at once. It is oblivious and gives no
+// lower bound for other learners.
 type DecreasingRate struct {
 	linear
 	rounds, t int

@@ -9,15 +9,15 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Minimax is [Rademacher] without luck (L.4): knowing x_t, it takes the sign that keeps the
-// conditional expectation of the final regret from falling. With S' an independent walk of the
-// rounds to come,
+// Minimax derandomizes [Rademacher]: knowing x_t, it takes the sign for which the conditional
+// expectation of the final regret does not fall. With S' an independent walk over the remaining
+// rounds,
 //
 //	ε_t = +1 iff (2/D)·⟨z, x_t − m⟩ + E sign(S_{t−1} + S'_{T−t}) ≥ 0,
 //
 // so that every deterministic learner has regret at least (L·D/2)·E|S_T| on every run:
 // [Minimax.Floor]. In one dimension, and for balls, no adversary gets more from the learner of
-// [NewMinimaxPlayer]. A round costs O(d + √T): any horizon up to 2⁴⁰ will do.
+// [NewMinimaxPlayer]. A round costs O(d + √T); horizons up to 2⁴⁰ are allowed.
 type Minimax struct {
 	*segment
 	rounds int
@@ -67,7 +67,7 @@ func (g *Minimax) Restart() { g.restart() }
 // least that.
 func (g *Minimax) Floor() float64 { return g.lipschitz * g.diameter / 2 * walkMean(g.rounds) }
 
-// MinimaxPlayer is the learner that [Minimax] can do nothing against: x_t on the line through v and
+// MinimaxPlayer is the optimal learner against [Minimax]: x_t on the line through v and
 // w with ⟨z, x_t − m⟩ = −(D/2)·E sign(S_{t−1} + S'_{T−t}). Against losses ±L·z its regret after T
 // rounds is (L·D/2)·E|S_T| on every sequence.
 type MinimaxPlayer struct {

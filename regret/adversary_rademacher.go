@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// segment is what the games of signs share: losses ⟨±L·z, x⟩ with z the direction from w to v.
+// segment is the common part of the sign games: losses ⟨±L·z, x⟩ with z the direction from w to v.
 type segment struct {
 	linear
 	v, w, z, m []float64
@@ -23,8 +23,7 @@ type segment struct {
 	t          int
 }
 
-// ends are two points of a set as far apart as they can be in a direction that suits it; nil for a
-// set it does not know.
+// ends returns two opposite extreme points of a set, nil for an unknown kind of set.
 func ends(set convex.Set) (v, w []float64) {
 	d := set.Dim()
 	v, w = make([]float64, d), make([]float64, d)
@@ -49,7 +48,7 @@ func ends(set convex.Set) (v, w []float64) {
 
 func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, error) {
 	if set == nil {
-		return nil, noregret.BadInputf("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: a set is required")
 	}
 	if math.IsInf(set.Diameter(), 1) {
 		return nil, noregret.BadInputf("set", "%v is unbounded: this game is for bounded sets", set)
@@ -106,13 +105,13 @@ func newSegment(set convex.Set, v, w []float64, lipschitz float64) (*segment, er
 func (g *segment) Ends() (v, w []float64) { return slices.Clone(g.v), slices.Clone(g.w) }
 
 // Extreme reports whether v and w maximize and minimize ⟨z, ·⟩ over the set, so that one of them is
-// always best and the floor is exact, not only a floor.
+// always best and the floor is the exact expectation.
 func (g *segment) Extreme() bool { return g.extreme }
 
 // Sum is S_t, the sum of the signs so far.
 func (g *segment) Sum() int { return g.sum }
 
-// play makes the round's loss of the sign.
+// play returns the round's loss for the sign.
 func (g *segment) play(sign int) *loss.Linear {
 	g.t++
 	g.sum += sign
@@ -138,15 +137,15 @@ func (g *segment) restart() {
 }
 
 // Rademacher is the game of fair coins behind the lower bound √2·L·D·√T/4 of online linear
-// optimization (L.3; Orabona 2019, Theorem 5.1): losses g_t = L·ε_t·z with independent fair signs
-// ε_t and z the direction between two points v, w of the set that are D = ‖v − w‖ apart. Every
-// learner expects to lose nothing against their midpoint m, while the better of v and w gains: on
-// each sequence, with S_T = Σ ε_t,
+// optimization (Orabona 2019, Theorem 5.1): losses g_t = L·ε_t·z with independent fair signs ε_t
+// and z the direction between two points v, w of the set that are D = ‖v − w‖ apart. Every learner
+// has expected regret 0 against their midpoint m, while the better of v and w gains: on each
+// sequence, with S_T = Σ ε_t,
 //
 //	Regret_T = L·Σ ε_t·⟨z, x_t − m⟩ + (L·D/2)·|S_T|,
 //
-// and so E Regret_T = (L·D/2)·E|S_T|, exactly, for every algorithm (where v and w are extreme, see
-// Extreme; at least that for others). It is oblivious.
+// and so E Regret_T = (L·D/2)·E|S_T|, exactly, for every algorithm if v and w are extreme (see
+// Extreme), and at least that otherwise. It is oblivious.
 type Rademacher struct {
 	*segment
 	seed uint64

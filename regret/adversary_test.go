@@ -11,12 +11,13 @@ import (
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/experts"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
 
-func TestL1LeaderTrap(t *testing.T) {
+func TestLeaderTrap(t *testing.T) {
 	g := regret.NewLeaderTrap()
 	for _, start := range []float64{0, 1, -0.5} {
 		l := must(oco.NewLinearLeader(g.Set(), []float64{start}))
@@ -35,7 +36,7 @@ func TestL1LeaderTrap(t *testing.T) {
 	}
 }
 
-func TestL2ExpertTrap(t *testing.T) {
+func TestExpertTrap(t *testing.T) {
 	g := must(regret.NewExpertTrap(2))
 	hedge := must(oco.NewAdaHedge(2, 0))
 	c := play(t, must(regret.NewDeterministic(hedge)), g, 10)
@@ -74,8 +75,8 @@ func TestL2ExpertTrap(t *testing.T) {
 	}
 }
 
-// likeliest is the adversary of L.2 that sees the weights only: the expert of the largest weight
-// errs.
+// likeliest is the form of the expert trap that sees only the weights: the expert of the largest
+// weight errs.
 type likeliest struct {
 	regret.Game
 	f loss.Linear
@@ -96,7 +97,7 @@ func (g *likeliest) Next(x []float64) (loss.Function, error) {
 func (g *likeliest) Summary() regret.Summary { return g.s }
 func (g *likeliest) Restart()                { g.s.Reset() }
 
-func TestL2RefutedByRandomization(t *testing.T) {
+func TestExpertTrapAndRandomization(t *testing.T) {
 	const rounds, runs = 1000, 200
 	var sum, square float64
 	for seed := range uint64(runs) {
@@ -115,7 +116,7 @@ func TestL2RefutedByRandomization(t *testing.T) {
 	}
 }
 
-func TestL3Floor(t *testing.T) {
+func TestRademacherFloor(t *testing.T) {
 	set := must(convex.NewCenteredBall(2, 1))
 	g := must(regret.NewRademacher(set, nil, nil, 1, 1)) // D = 2, so that the floor is E|S_T|
 	for rounds, want := range map[int]float64{
@@ -168,7 +169,7 @@ func (g *signs) Next(x []float64) (loss.Function, error) {
 }
 func (g *signs) Restart() { g.t = 0; g.Rademacher.Restart() }
 
-func TestL3Example(t *testing.T) {
+func TestRademacherExample(t *testing.T) {
 	set := must(convex.NewCenteredBall(2, 1))
 	g := &signs{must(regret.NewRademacher(set, nil, nil, 1, 1)), "+-++-+-+", 0}
 	near(t, "regret", play(t, descent(set, oco.FixedHorizon(2, 1, 8)), g, 8).Regret, 3.4142135624)
@@ -190,8 +191,9 @@ func (g *watch) Next(x []float64) (loss.Function, error) {
 	return f, err
 }
 
-func TestL3IdentityAndMean(t *testing.T) {
-	const rounds, seeds, l = 40, 2000, 1.5
+func TestRademacherIdentityAndMean(t *testing.T) {
+	const rounds, l = 40, 1.5
+	seeds := testsize.Of(2000, 150)
 	for _, set := range []convex.Set{
 		must(convex.NewBall([]float64{1, 2}, 0.5)), must(convex.NewBox([]float64{-1, 0, 2}, []float64{0, 2, 2})),
 		must(convex.NewSimplex(3)),
@@ -226,11 +228,11 @@ func TestL3IdentityAndMean(t *testing.T) {
 					if math.Abs(c.Regret-want) > 1e-12*rounds {
 						t.Fatalf("seed %d: regret %v, by the identity %v", seed, c.Regret, want)
 					}
-					mean += c.Regret / seeds
-					square += c.Regret * c.Regret / seeds
+					mean += c.Regret / float64(seeds)
+					square += c.Regret * c.Regret / float64(seeds)
 					floor = g.Floor(rounds)
 				}
-				sd := math.Sqrt(max(square-mean*mean, 0) / seeds)
+				sd := math.Sqrt(max(square-mean*mean, 0) / float64(seeds))
 				if math.Abs(mean-floor) > 4*sd+1e-9 {
 					t.Errorf("mean regret %v ± %v, the exact expectation is %v", mean, sd, floor)
 				}
@@ -239,9 +241,9 @@ func TestL3IdentityAndMean(t *testing.T) {
 	}
 }
 
-// TestE21 shows that the book's constant √2/2 of exponentiated gradient cannot be: the floor is
-// above it.
-func TestE21(t *testing.T) {
+// TestConstantOfExponentiatedGradient shows that the book's constant √2/2 of exponentiated gradient
+// cannot be: the floor is above it.
+func TestConstantOfExponentiatedGradient(t *testing.T) {
 	for _, rounds := range []int{10, 100, 10000} {
 		set := must(convex.NewSimplex(2))
 		g := must(regret.NewRademacher(set, nil, nil, math.Sqrt2, 1)) // g = ε·(1, −1), L∞ = 1
@@ -265,7 +267,7 @@ func TestE21(t *testing.T) {
 	}
 }
 
-func TestL4Table(t *testing.T) {
+func TestMinimaxTable(t *testing.T) {
 	for _, row := range []struct {
 		rounds                   int
 		floor, s1, s7, s3, bound float64
@@ -300,7 +302,7 @@ func TestL4Table(t *testing.T) {
 	}
 }
 
-func TestL4Signs(t *testing.T) {
+func TestMinimaxSigns(t *testing.T) {
 	for _, rate := range []oco.Rate{oco.FixedHorizon(2, 1, 4), oco.Adaptive(math.Sqrt2)} {
 		g := must(regret.NewMinimax(interval(), nil, nil, 1, 4))
 		l := descent(interval(), rate)
@@ -318,7 +320,7 @@ func TestL4Signs(t *testing.T) {
 	}
 }
 
-func TestL4Player(t *testing.T) {
+func TestMinimaxPlayer(t *testing.T) {
 	r := random.New(1, "l4")
 	for _, set := range []convex.Set{
 		interval(), must(convex.NewBall([]float64{1, 2, 3}, 2)),
@@ -342,8 +344,8 @@ func TestL4Player(t *testing.T) {
 	}
 }
 
-// TestL4Long: 10^5 rounds, exact to rounding.
-func TestL4Long(t *testing.T) {
+// TestMinimaxLong: 10^5 rounds, exact to rounding.
+func TestMinimaxLong(t *testing.T) {
 	const rounds = 100000
 	p := must(regret.NewMinimaxPlayer(interval(), nil, nil, rounds))
 	m := must(regret.NewMinimax(interval(), nil, nil, 1, rounds))
@@ -393,7 +395,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-func TestL7DecreasingRate(t *testing.T) {
+func TestDecreasingRate(t *testing.T) {
 	for rounds, want := range map[int][3]float64{
 		400:  {168.9995331993, 5.8189832352, 33.3021844463},
 		1600: {733.6063452867, 5.8326300477, 66.6043688926},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -40,7 +41,7 @@ func bettors(rounds int) map[string]func(c []float64) float64 {
 	}
 }
 
-func TestL5Constants(t *testing.T) {
+func TestCoinConstants(t *testing.T) {
 	for rounds, want := range map[int]float64{4: 3.21875, 10: 4.6602156800, 21: 6.4315040834, 100: 13.2099606302} {
 		got := math.Exp(must(regret.NewCoinAdversary(rounds)).LogConstant())
 		if math.Abs(got-want) > 6e-11 {
@@ -54,7 +55,7 @@ func TestL5Constants(t *testing.T) {
 	}
 }
 
-func TestL5Examples(t *testing.T) {
+func TestCoinExamples(t *testing.T) {
 	for rounds, want := range map[int]float64{4: 4.375, 21: 256661.3552284} {
 		a := must(regret.NewCoinAdversary(rounds))
 		kt := func(c []float64) float64 { return sum(c) / float64(len(c)+1) } // β_t = Σ_{i<t} c_i/t
@@ -69,12 +70,12 @@ func TestL5Examples(t *testing.T) {
 	}
 }
 
-func TestL5Theorem(t *testing.T) {
+func TestCoinTheorem(t *testing.T) {
 	var all []int
 	for rounds := 1; rounds <= 60; rounds++ {
 		all = append(all, rounds)
 	}
-	for _, rounds := range append(all, 150, 299, 1500) {
+	for _, rounds := range append(all, 150, 299, testsize.Of(1500, 400)) {
 		a := must(regret.NewCoinAdversary(rounds))
 		for name, bet := range bettors(rounds) {
 			r := must(regret.PlayCoin(&bettor{bet: bet}, a))
@@ -90,25 +91,26 @@ func TestL5Theorem(t *testing.T) {
 	}
 }
 
-// TestL5Random: the wealth is 1/C_T of the best in expectation, for any bettor.
-func TestL5Random(t *testing.T) {
-	const rounds, seeds = 8, 4000
+// TestCoinRandom: the wealth is 1/C_T of the best in expectation, for any bettor.
+func TestCoinRandom(t *testing.T) {
+	const rounds = 8
+	seeds := testsize.Of(4000, 500)
 	for name, bet := range bettors(rounds) {
 		var mean, square, c float64
 		for seed := range uint64(seeds) {
 			r := must(regret.PlayCoin(&bettor{bet: bet}, must(regret.NewRandomCoin(rounds, seed))))
 			share := math.Exp(r.LogWealth - r.LogBest)
-			mean += share / seeds
-			square += share * share / seeds
+			mean += share / float64(seeds)
+			square += share * share / float64(seeds)
 			c = math.Exp(-r.LogConstant)
 		}
-		if sd := math.Sqrt((square - mean*mean) / seeds); math.Abs(mean-c) > 4*sd {
+		if sd := math.Sqrt((square - mean*mean) / float64(seeds)); math.Abs(mean-c) > 4*sd {
 			t.Errorf("%s: mean share %v ± %v, want %v", name, mean, sd, c)
 		}
 	}
 }
 
-func TestL6Betting(t *testing.T) {
+func TestBettingTrap(t *testing.T) {
 	g := must(regret.NewBettingTrap(1, 25, func(int) float64 { return 2.5 })) // ε = √T/2
 	l := must(oco.NewSubgradientDescent(g.Set(), nil, oco.FixedHorizon(1, 1, 25)))
 	c := play(t, l, g, 25)
@@ -128,7 +130,7 @@ func TestL6Betting(t *testing.T) {
 	near(t, "f*+ε at T=100, ε=‖u‖=1", regret.ConjugateOfWealth(1, 100, 1)+1, 20.1607715574)
 }
 
-func TestL6Floors(t *testing.T) {
+func TestTrapFloors(t *testing.T) {
 	r := random.New(2, "l6")
 	for _, d := range []int{1, 3} {
 		for _, rounds := range []int{1, 4, 25, 60, 200} {
@@ -160,16 +162,16 @@ func TestL6Floors(t *testing.T) {
 	}
 }
 
-// TestL6Long: numbers of the size 2^1000.
-func TestL6Long(t *testing.T) {
+// TestTrapLong: numbers of the size 2^1000.
+func TestTrapLong(t *testing.T) {
 	g, f, err := must(regret.FindGame("betting-trap")).New(regret.GameParams{Rounds: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{
-		"ogd-unbounded", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl",
-		"ftrl-proximal",
-	} {
+	names := []string{
+		"ogd-unbounded", "ftrl-proximal", "ftrl", "composite-ftrl", "mean-hint", "p-norm", "gradual-ftrl",
+	}
+	for _, name := range names[:testsize.Of(len(names), 2)] {
 		c := play(t, must(must(oco.Find(name)).New(problem(g.Set(), 1000, f), nil)), g, 1000)
 		trap := g.(*regret.BettingTrap)
 		round, _ := trap.Refuted()

@@ -7,7 +7,7 @@
 // the regret between them, the learner's bound and where the bound was tightest.
 //
 //	game, facts, err := entry.New(regret.GameParams{Rounds: 1000, Seed: 1}) // entry from FindGame("linear-ball")
-//	learner := ... // made for game.Set() and for what facts tell
+//	learner := ... // made for game.Set() and facts
 //	c, err := regret.Play(ctx, learner, game, 1000, regret.Options{})
 //	fmt.Println(c.Regret, "of at most", c.Bound)
 //
@@ -17,20 +17,20 @@
 // subgradients for linear losses, the sum of the targets for squared distances, the moment matrix
 // for least squares. Memory is then O(d) or O(d²) however many rounds there are, and sums are
 // compensated, so that the regret of ten million rounds is exact to the last digits. Games without
-// such a summary are played again from their seed while the comparator is sought ([Replay]).
+// such a summary are replayed from their seed to find the comparator ([Replay]).
 //
 // # Lower bounds
 //
 // The adversaries of the theory's lower bounds are games too. [ExpertTrap], [Rademacher], [Minimax]
 // and [BettingTrap] state the floor that they guarantee, [CoinAdversary] does so for bettors, and
-// [LeaderTrap] and [DecreasingRate] are the sequences on which one learner each fails. A learner
-// that stays below a floor is not a better learner but a broken referee, and a test says so.
+// [LeaderTrap] and [DecreasingRate] are the sequences on which one learner each fails. Tests hold
+// every learner to these floors: regret below one would be a defect of the referee.
 //
-// Items L.1 to L.7 are numbered as in section 11 of the project's specification of the book,
-// Orabona, "A Modern Introduction to Online Learning" (2019), chapters 1 to 7.
+// The theorems are those of the book, Orabona, "A Modern Introduction to Online Learning" (2019),
+// chapters 1 to 7.
 //
 // # Games by name
 //
 // [Games] lists all of them with their options, and [GameEntry.New] makes one together with
-// [Facts], what a learner may be told of it beforehand.
+// [Facts], what a learner may know of it before the first round.
 package regret

@@ -37,7 +37,7 @@ func ExamplePlay() {
 	// Output: floor 7.9589 ≤ regret 12.0000 ≤ bound 12.5000
 }
 
-// A game by name: what it tells of itself is what its learner is made from.
+// A game by name: its learner is made from its facts.
 func ExampleFindGame() {
 	entry, err := regret.FindGame("guess")
 	if err != nil {

@@ -20,11 +20,11 @@ type RandomizedPlayer interface {
 	Player
 	// Distribution is what the running round's vertex is drawn from.
 	Distribution() []float64
-	// Draw is the number of the vertex drawn, the same however often it is called in a round.
+	// Draw is the index of the vertex drawn, the same for all calls in a round.
 	Draw() int
 }
 
-// What players may have beyond that; the learners of package oco do.
+// Optional methods of players, which the learners of package oco have.
 type (
 	bounder interface {
 		Bound(u []float64) (float64, error)
@@ -43,35 +43,36 @@ type Game interface {
 	// Set is where points are played and compared.
 	Set() convex.Set
 	// Features are the features of the coming round for games that show them, nil for others. The
-	// call begins the round, and may be repeated in it.
+	// call begins the round and may be repeated within it.
 	Features() []float64
 	// Next is the loss of the round in which x was played. The function is good until the next
 	// call, or Restart.
 	Next(x []float64) (loss.Function, error)
-	// Summary holds what the best fixed point depends on; nil if the game must be replayed for it.
-	// The game does not add to it: the referee does.
+	// Summary holds what the best fixed point depends on; nil if the game must be replayed to find
+	// it. The referee, not the game, adds to it.
 	Summary() Summary
 	// Restart begins the game again with the same seed, and empties the Summary. An oblivious game
 	// then yields the same losses.
 	Restart()
 }
 
-// What games may have beyond that.
+// Optional methods of games.
 type (
-	// admitter is a game that not everybody may play.
+	// admitter is a game that refuses some players.
 	admitter interface{ Admit(p Player) error }
-	// comparing is a game that names a comparator where there is no best point.
+	// comparing is a game that names a comparator if there is no best point.
 	comparing interface{ Comparator() []float64 }
 )
 
-// Summary holds what the losses so far say about fixed points. Sums are compensated.
+// Summary holds the losses so far in a form that can be evaluated at any fixed point. Sums are
+// compensated.
 type Summary interface {
-	// Add takes a round's loss. It refuses a loss that it has no summary for.
+	// Add takes a round's loss. It returns an error for a loss of another kind.
 	Add(f loss.Function) error
 	// Loss is Σ l_t(u) over the losses so far.
 	Loss(u []float64) float64
 	// Best writes a point of the set with the least loss to dst and returns that loss and a
-	// certified gap: no point of the set has a loss below the difference. A loss of −Inf says that
+	// certified gap: no point of the set has a loss below the difference. A loss of −Inf means that
 	// there is no best point.
 	Best(dst []float64, set convex.Set) (least, gap float64, err error)
 	// Reset empties it.

@@ -11,7 +11,7 @@ import (
 )
 
 // Drift is played in the ball of a radius around the origin for squared distances ‖x − c_t‖² to a
-// target that goes round a circle in the first two coordinates, disturbed by noise. The losses are
+// target that moves around a circle in the first two coordinates, with noise. The losses are
 // 2-strongly convex and change slowly. Oblivious.
 type Drift struct {
 	set                   convex.Set
@@ -59,7 +59,7 @@ func (g *Drift) Features() []float64 { return nil }
 // Summary implements [Game], with a [DistanceSummary].
 func (g *Drift) Summary() Summary { return g.sum }
 
-// turn is the point of a circle after t of so many rounds a turn.
+// turn is the point of the unit circle after t rounds of the given period.
 func turn(t int, period float64) (cos, sin float64) {
 	u := float64(t) / period
 	u -= math.Floor(u)
@@ -163,7 +163,7 @@ func scale(v []float64, a float64) {
 // Set implements [Game].
 func (g *Gradual) Set() convex.Set { return g.set }
 
-// Features implements [Game]: they are not shown beforehand.
+// Features implements [Game]: they are not shown.
 func (g *Gradual) Features() []float64 { return nil }
 
 // Summary implements [Game], with a [SquareSummary].

@@ -37,7 +37,7 @@ type ExampleGame struct {
 // newExampleGame copies the examples, their features divided by a number.
 func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*ExampleGame, error) {
 	if len(examples) == 0 {
-		return nil, noregret.BadInputf("examples", "none: want at least one")
+		return nil, noregret.BadInputf("examples", "none: at least one is required")
 	}
 	d := len(examples[0].Z)
 	if err := checkDim(d, 1); err != nil {
@@ -47,7 +47,7 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 	block := make([]float64, 0, d*len(examples))
 	for i, e := range examples {
 		if len(e.Z) != d {
-			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "it has %d features, the first one has %d",
+			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%d features, but the first example has %d",
 				len(e.Z),
 				d)
 		}

@@ -67,7 +67,7 @@ type Noisy struct {
 // NewNoisy plays in the set.
 func NewNoisy(set convex.Set, o NoisyOptions, seed uint64) (*Noisy, error) {
 	if set == nil {
-		return nil, noregret.BadInputf("set", "nil: want a set")
+		return nil, noregret.BadInputf("set", "nil: a set is required")
 	}
 	if err := o.normalize(); err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ type WithoutL1 struct {
 // NewWithoutL1 wraps a learner whose own weight of ‖x‖₁ a round is lambda.
 func NewWithoutL1(player Player, lambda float64) (*WithoutL1, error) {
 	if player == nil {
-		return nil, noregret.BadInputf("player", "nil: want a player")
+		return nil, noregret.BadInputf("player", "nil: a player is required")
 	}
 	if !(lambda >= 0) || math.IsInf(lambda, 1) {
 		return nil, noregret.BadInputf("lambda", "%v: want a finite number, at least 0", lambda)

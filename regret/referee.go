@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Options say what [Play] measures.
+// Options control what [Play] measures.
 type Options struct {
 	// Comparator is the fixed point to compare with; nil is the best one in hindsight.
 	Comparator []float64
@@ -35,24 +35,24 @@ type Point struct {
 	Bound  float64 // +Inf for none
 }
 
-// Certificate is what a learner did beside what its theorem promised.
+// Certificate compares what a learner did with what its theorem promised.
 type Certificate struct {
 	Rounds int
 	// LearnerLoss is Σ l_t(x_t), ComparatorLoss Σ l_t(u).
 	LearnerLoss, ComparatorLoss float64
 	// Magnitude is Σ |l_t(x_t)|, the scale of LearnerLoss's rounding where losses cancel.
 	Magnitude float64
-	// Comparator is u: the one given, or the best fixed point in hindsight. Where the losses have
-	// no minimum it is the one that the game names, and nil if it names none: then ComparatorLoss
-	// is −Inf and Regret +Inf.
+	// Comparator is u: the one given, or the best fixed point in hindsight. If the losses have no
+	// minimum it is the one that the game names, or nil: then ComparatorLoss is −Inf and Regret
+	// +Inf.
 	Comparator []float64
 	// Gap certifies the comparator: no fixed point of the set has a loss below ComparatorLoss −
-	// Gap. It is 0 for one that was given, and +Inf for one that the game names.
+	// Gap. It is 0 for a given comparator and +Inf for one that the game names.
 	Gap float64
 	// Regret is LearnerLoss − ComparatorLoss. Unless the comparator was given, no fixed point has a
 	// regret above Regret + Gap.
 	Regret float64
-	// DynamicRegret is that against the moving comparators, NaN without.
+	// DynamicRegret is the regret against the moving comparators, NaN without them.
 	DynamicRegret float64
 	// Bound is the learner's guarantee against Comparator; +Inf if it gives none.
 	Bound float64
@@ -60,7 +60,7 @@ type Certificate struct {
 	Curve []Point
 }
 
-// Ratio is Regret/Bound, the part of the promised regret that was used; NaN if there is no bound.
+// Ratio is Regret/Bound, the share of the bound that was used; NaN if there is no bound.
 func (c *Certificate) Ratio() float64 {
 	if math.IsInf(c.Bound, 1) || c.Bound == 0 {
 		return math.NaN()
@@ -68,8 +68,8 @@ func (c *Certificate) Ratio() float64 {
 	return c.Regret / c.Bound
 }
 
-// Tightest is the checkpoint with the largest ratio of regret to bound, where the theorem was
-// nearest to being false; nil without a bound.
+// Tightest is the checkpoint with the largest ratio of regret to bound, where the bound was
+// tightest; nil without a bound.
 func (c *Certificate) Tightest() *Point {
 	var best *Point
 	for i := range c.Curve {
@@ -285,8 +285,8 @@ func (r *round) note(t int, o *Options) error {
 	return nil
 }
 
-// named is the comparator that the game names where there is no best point, and its loss; nil if it
-// names none.
+// named returns the comparator that the game names if there is no best point, and its loss; nil if
+// it names none.
 func (r *round) named(s Summary) (u []float64, value float64) {
 	g, ok := r.game.(comparing)
 	if !ok {

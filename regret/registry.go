@@ -16,15 +16,15 @@ type GameEntry struct {
 	Name, Help string
 	// Kind is "convex", or "experts" for games on the simplex.
 	Kind string
-	// Dim is the default dimension; FixedDim says that there is no other.
+	// Dim is the default dimension; FixedDim reports that it is the only one.
 	Dim      int
 	FixedDim bool
-	// NeedsRounds says that the horizon must be given.
+	// NeedsRounds reports that the horizon must be given.
 	NeedsRounds bool
-	// TakesExamples says what GameParams.Examples may hold: "" for none, "regression" for any
+	// TakesExamples is what GameParams.Examples may hold: "" for none, "regression" for any
 	// labels, "classification" for labels ±1.
 	TakesExamples string
-	// Options are what can be set, all with defaults.
+	// Options are the game's options, all with defaults.
 	Options []GameOption
 
 	// Make makes the game. Its parameters have been checked, p.Dim is the dimension to take unless
@@ -35,15 +35,14 @@ type GameEntry struct {
 // GameOption is a number that a game can be given.
 type GameOption struct {
 	Name string
-	// Default is its value where none is given; Low and High are the range of those that can be
-	// given.
+	// Default is the value if none is given; Low and High bound the values that can be given.
 	Default, Low, High float64
-	// Integer says that it has no fraction.
+	// Integer reports that it must be an integer.
 	Integer bool
 	Help    string
 }
 
-// GameParams are what a game is made of.
+// GameParams are the parameters of a game.
 type GameParams struct {
 	// Dim is the dimension, 0 for the game's default; examples bring their own.
 	Dim int
@@ -83,9 +82,9 @@ func linearFacts(lipschitz, inf float64) Facts {
 // factsOf are those of losses with the given properties, in a game without a floor.
 func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
 
-// New makes the game and says what is known of it. It refuses options that the game does not have
-// or that are out of range, a dimension other than the only one, and examples for games that take
-// none.
+// New makes the game and returns what is known of it. It returns an error for options that the game
+// does not have or that are out of range, for a dimension other than a fixed one, and for examples
+// if the game takes none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
 	err := named.CheckOptions(e.Name, p.Options, e.Options, func(o *GameOption) string {

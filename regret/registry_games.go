@@ -165,7 +165,7 @@ func newtonMu(alpha, lipschitz, diameter float64) float64 {
 	return min(alpha, 1/(lipschitz*diameter)) / 2
 }
 
-// examplesOf are those given, or synthetic ones.
+// examplesOf returns the given examples, or synthetic ones.
 func examplesOf(p GameParams, o func(string) float64, classification bool) ([]Example, error) {
 	if p.Examples != nil {
 		return p.Examples, nil
@@ -173,8 +173,8 @@ func examplesOf(p GameParams, o func(string) float64, classification bool) ([]Ex
 	return SyntheticExamples(p.Dim, int(o("examples")), classification, p.Seed)
 }
 
-// checkSpan returns an error where the [SquareSummary] of so many examples would take too much
-// memory; in rounds of them if there is a horizon.
+// checkSpan returns an error if the [SquareSummary] of the examples would take too much memory; of
+// the first ones only if there is a horizon.
 func checkSpan(examples []Example, rounds int) error {
 	if len(examples) == 0 || len(examples[0].Z) <= squareDense {
 		return nil

@@ -17,7 +17,7 @@ var signSets = []struct {
 	{"experts", "the simplex", "experts", 2, func(d int) (convex.Set, error) { return convex.NewSimplex(d) }},
 }
 
-// signGames are L.3 and L.4.
+// signGames are the entries of [Rademacher] and [Minimax].
 func signGames() []GameEntry {
 	var all []GameEntry
 	for _, s := range signSets {
@@ -75,7 +75,7 @@ func (g *segment) facts() Facts {
 	return linearFacts(g.lipschitz, g.lipschitz*largest)
 }
 
-// trapGames are L.1, L.2, L.6 and L.7.
+// trapGames are the entries of the other lower bounds.
 func trapGames() []GameEntry {
 	return []GameEntry{
 		{

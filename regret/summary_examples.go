@@ -10,9 +10,9 @@ import (
 )
 
 // ExampleSummary is the summary of an [ExampleGame] with losses that have no moments: the number of
-// rounds. As the game plays its examples in order, over and over, that says how often each was
-// played. The best point is sought by the method of [Replay] over the distinct examples, from the
-// best point found last, to a certified gap; the set must be bounded.
+// rounds. The game plays its examples in order, over and over, so this number determines how often
+// each was played. The best point is sought by the method of [Replay] over the distinct examples,
+// from the best point found last, to a certified gap; the set must be bounded.
 type ExampleSummary struct {
 	losses []*loss.Example
 	n      int

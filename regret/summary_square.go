@@ -32,10 +32,15 @@ type SquareSummary struct {
 
 // NewSquareSummary summarizes losses on ℝ^d, d from 1 to 2²⁴.
 func NewSquareSummary(d int) (*SquareSummary, error) {
+	return newSquareSummary(d, squareDense)
+}
+
+// newSquareSummary is [NewSquareSummary] with the dimension up to which there is a d×d matrix.
+func newSquareSummary(d, dense int) (*SquareSummary, error) {
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
 	}
-	if d > squareDense {
+	if d > dense {
 		return &SquareSummary{d: d, basis: newBasis(d)}, nil
 	}
 	return &SquareSummary{d: d, moments: newMoments(d)}, nil

@@ -2,14 +2,31 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/classify"
 )
 
 // algorithmsOptions are the flags of "noregret algorithms".
-type algorithmsOptions struct{ outputOptions }
+type algorithmsOptions struct {
+	outputOptions
+	task string
+}
+
+// taskNames are the values of --task, the default first; the others are names of [classify.Task].
+var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multilabel.String()}
+
+// taskOf is the task of a value of --task, 0 for two classes.
+func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
+
+// AddFlags implements options.
+func (o *algorithmsOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	f.Var(newChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
+}
 
 // newAlgorithmsCommand makes "noregret algorithms".
 func newAlgorithmsCommand(a *app) *cobra.Command {
@@ -19,9 +36,9 @@ func newAlgorithmsCommand(a *app) *cobra.Command {
 		Long: `List the algorithms that train and compare know, the project's own first: the name, whether the
 threshold is tuned by default, and what it does. With --json the output is a list of {name,
 tunes_threshold, description}.`,
-		Example: "  noregret algorithms",
+		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
 		Args:    noArgs,
-	}, &algorithmsOptions{})
+	}, &algorithmsOptions{task: taskNames[0]})
 }
 
 // Run implements options.
@@ -34,13 +51,22 @@ func (o *algorithmsOptions) Run(_ context.Context, a *app, _ []string) error {
 	var list []entry
 	t := table{left: map[int]bool{1: true, 2: true}}
 	t.add("algorithm", "threshold", "what it does")
-	for _, x := range classify.Algorithms() {
-		list = append(list, entry{x.Name, x.TunesThreshold, x.Description})
+	add := func(name string, tunes bool, description string) {
+		list = append(list, entry{name, tunes, description})
 		rule := "zero"
-		if x.TunesThreshold {
+		if tunes {
 			rule = "tuned"
 		}
-		t.add(x.Name, rule, x.Description)
+		t.add(name, rule, description)
+	}
+	if task := taskOf(o.task); task == 0 {
+		for _, x := range classify.Algorithms() {
+			add(x.Name, x.TunesThreshold, x.Description)
+		}
+	} else {
+		for _, x := range classify.MultiAlgorithms(task) {
+			add(x.Name, x.TunesThresholds(), x.Description)
+		}
 	}
 	if o.json {
 		return writeJSON(a.stdout, list)

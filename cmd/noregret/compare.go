@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/progress"
 )
 
 // compareOptions are the flags of "noregret compare".
@@ -28,6 +30,9 @@ type compareOptions struct {
 	against              string
 	plots                []string
 	json                 bool
+
+	flags  *pflag.FlagSet
+	choice measureChoice
 }
 
 const compareLong = `Train every algorithm on the same random splits of the data (70 % to train on, 30 % to test)
@@ -44,15 +49,18 @@ the differences to one of them (logistic, or --against), split by split, with it
 corrected for what the splits have in common (Nadeau and Bengio 2003); "above" and "below" say
 that 0 is outside the 95 % interval, by Student's t with one less degree of freedom than splits.
 
+Measures of all classes (macro_f1, macro_recall, ..., and gmean and the like for data of more than two
+labels without --positive) and, with --multilabel, of several labels compare the algorithms for these.
+
 ` + dataHelp
 
 // newCompareCommand makes "noregret compare".
 func newCompareCommand(a *app) *cobra.Command {
-	o := compareOptions{
+	o := &compareOptions{
 		data: newDataFlags(), measures: []string{"f1", "gmean", "qmean"}, splits: 5, share: 0.7,
 		seed: 1,
 	}
-	cmd := &cobra.Command{
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "compare --measures f1,gmean,qmean DATA...",
 		Short: "Compare all algorithms on random splits of a data set",
 		Long:  compareLong,
@@ -62,20 +70,15 @@ func newCompareCommand(a *app) *cobra.Command {
   noregret compare --measures f1 --algorithms stamp,plugin --splits 10 \
     --plot f1.svg --plot f1.png train.svm`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.splits == 0 { // 0 is the default in package classify
-				return outOfRange("--splits", o.splits, "at least 1")
-			}
-			if o.share == 0 {
-				return outOfRange("--train-share", o.share, "a share in (0, 1)")
-			}
-			if err := checkSettings(cmd, &o.fit); err != nil {
-				return err
-			}
-			return a.compare(cmd.Context(), o, args)
-		},
-	}
-	s := cmd.Flags()
+	}, o)
+	o.data.register(cmd)
+	o.data.registerPositive(cmd)
+	o.data.registerMultilabel(cmd)
+	return cmd
+}
+
+// AddFlags implements options. The flags of the data are added with the command.
+func (o *compareOptions) AddFlags(s *pflag.FlagSet) {
 	s.StringSliceVar(&o.measures, "measures", o.measures,
 		`measures to train for and to compare on (see "noregret measures")`)
 	s.StringSliceVar(&o.algorithms, "algorithms", o.algorithms,
@@ -83,23 +86,208 @@ func newCompareCommand(a *app) *cobra.Command {
 	s.IntVar(&o.splits, "splits", o.splits, "number of random splits")
 	s.Float64Var(&o.share, "train-share", o.share, "share of the rows to train on")
 	s.Uint64Var(&o.seed, "seed", o.seed, "seed of the splits and of the training")
-	registerSettings(cmd, &o.fit, "passes", "steps", "level-positives", "folds", "tune-steps")
+	registerSettings(s, &o.fit, "passes", "steps", "level-positives", "folds", "tune-steps")
 	s.StringVar(&o.against, "against", o.against,
 		"algorithm whose difference to all others is shown, split by split (default logistic when it is among them)")
 	s.StringArrayVar(&o.plots, "plot", o.plots, "write a picture to this file, .svg or .png; may be given more than "+
 		"once")
 	s.BoolVar(&o.json, "json", o.json, "print one JSON object")
-	o.data.register(cmd)
-	o.data.registerPositive(cmd)
-	return cmd
+	o.flags = s
+}
+
+// Validate implements options.
+func (o *compareOptions) Validate() (err error) {
+	if o.splits == 0 { // 0 is the default in package classify
+		return outOfRange("--splits", o.splits, "at least 1")
+	}
+	if o.share == 0 {
+		return outOfRange("--train-share", o.share, "a share in (0, 1)")
+	}
+	if err := checkSettings(o.flags, &o.fit); err != nil {
+		return err
+	}
+	if len(o.measures) == 0 {
+		return noregret.Errorf(noregret.Usage, "--measures", "at least one measure is required")
+	}
+	if o.choice, err = chooseMeasures("--measures", o.measures, o.data); err != nil {
+		return err
+	}
+	for i, name := range o.names() {
+		if slices.Contains(o.names()[:i], name) {
+			return noregret.Errorf(noregret.Usage, "--measures", "%s is given twice", name)
+		}
+	}
+	if err := o.checkAlgorithms(); err != nil {
+		return err
+	}
+	var errTwo error
+	if o.choice.two != nil {
+		opt := o.twoOptions()
+		if errTwo = opt.Validate(); errTwo == nil {
+			return nil
+		}
+	}
+	if o.choice.multi != nil {
+		opt := o.multiOptions()
+		if err := opt.Validate(o.choice.task); err == nil || errTwo == nil {
+			return err
+		}
+	}
+	return errTwo
+}
+
+// names are the names of the measures.
+func (o *compareOptions) names() []string {
+	var names []string
+	for _, m := range o.choice.two {
+		names = append(names, m.Name())
+	}
+	if o.choice.two == nil {
+		for _, m := range o.choice.multi {
+			names = append(names, m.Name())
+		}
+	}
+	return names
+}
+
+// checkAlgorithms checks --algorithms and --against, and sets the default of the latter.
+func (o *compareOptions) checkAlgorithms() error {
+	known := classify.AlgorithmNames()
+	if o.choice.two == nil {
+		known = nil
+	}
+	if o.choice.multi != nil {
+		for _, a := range classify.MultiAlgorithms(o.choice.task) {
+			known = append(known, a.Name)
+		}
+	}
+	switch {
+	case o.against == "":
+		o.against = "logistic"
+	case len(o.algorithms) > 0 && !slices.Contains(o.algorithms, o.against), !slices.Contains(known, o.against):
+		return noregret.Errorf(noregret.Usage, "--against", "%q is not one of the algorithms that are compared",
+			o.against)
+	}
+	for i, name := range o.algorithms {
+		if slices.Contains(o.algorithms[:i], name) {
+			return noregret.Errorf(noregret.Usage, "--algorithms", "%s is given twice", name)
+		}
+	}
+	return nil
+}
+
+func (o *compareOptions) twoOptions() classify.CompareOptions {
+	return classify.CompareOptions{
+		Measures: o.choice.two, Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed,
+		Clock: time.Now, Fit: o.fit,
+	}
+}
+
+func (o *compareOptions) multiOptions() classify.MultiCompareOptions {
+	return classify.MultiCompareOptions{
+		Measures: o.choice.multi, Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed,
+		Clock: time.Now, Fit: o.fit,
+	}
+}
+
+// Run implements options.
+func (o *compareOptions) Run(ctx context.Context, a *app, inputs []string) (err error) {
+	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
+		return err
+	}
+	set, err := o.data.loadSet(ctx, a, inputs, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	compare := o.compareTwo
+	if o.choice.severalLabels(set.Info()) {
+		compare = o.compareMulti
+	}
+	c, err := compare(ctx, a, set)
+	if err != nil {
+		return err
+	}
+	for _, w := range c.Warnings {
+		a.note("warning: %s", w)
+	}
+	if o.json {
+		err = writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o))
+	} else {
+		err = a.writeComparison(c, o.names(), o.against)
+	}
+	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+		err = errors.Join(err, plotComparison(path, c, o.names()))
+	}
+	return err
+}
+
+// compareTwo compares the algorithms for two classes.
+func (o *compareOptions) compareTwo(ctx context.Context, a *app, set *dataset.Set) (*classify.Comparison, error) {
+	data, err := o.data.twoClasses(a, set)
+	if err != nil {
+		return nil, err
+	}
+	opt := o.twoOptions()
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	p, err := a.compareProgress(&opt.Progress, &opt.Fit.Progress)
+	if err != nil {
+		return nil, err
+	}
+	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
+	c, err := classify.Compare(ctx, data, opt)
+	p.Finish()
+	return c, err
+}
+
+// compareMulti compares the algorithms for several classes or labels.
+func (o *compareOptions) compareMulti(ctx context.Context, a *app, set *dataset.Set) (*classify.Comparison, error) {
+	data, err := o.data.allLabels(a, set, o.choice.task)
+	if err != nil {
+		return nil, err
+	}
+	opt := o.multiOptions()
+	if err := opt.Validate(o.choice.task); err != nil {
+		return nil, err
+	}
+	p, err := a.compareProgress(&opt.Progress, &opt.Fit.Progress)
+	if err != nil {
+		return nil, err
+	}
+	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
+	c, err := classify.CompareMulti(ctx, data, opt)
+	p.Finish()
+	return c, err
+}
+
+// compareProgress makes the reporter of a comparison and the callbacks that feed it.
+func (a *app) compareProgress(fits *func(done, total int, algorithm, measure string), fit *func(classify.Progress)) (
+	*progress.Reporter, error,
+) {
+	p, err := a.progressOf("fits")
+	if err != nil {
+		return nil, err
+	}
+	*fits = func(done, _ int, algorithm, m string) {
+		p.Rename("compare " + algorithm + " " + m)
+		p.Metric("", math.NaN())
+		p.Update(int64(done))
+	}
+	*fit = func(now classify.Progress) {
+		p.Metric(now.Measure, now.Value)
+		p.Tick()
+	}
+	return p, nil
 }
 
 // comparisonJSON is the object that --json prints.
 type comparisonJSON struct {
 	Rows      int64         `json:"rows"`
 	Dim       int           `json:"dim"`
-	Positive  string        `json:"positive"`
-	Positives int64         `json:"positives"`
+	Positive  string        `json:"positive,omitempty"`
+	Positives int64         `json:"positives,omitempty"`
 	Splits    int           `json:"splits"`
 	Seed      uint64        `json:"seed"`
 	Cells     []compareCell `json:"cells"`
@@ -134,7 +322,7 @@ func over(c *classify.Comparison, x *classify.Cell, against string) *overOne {
 	if base == nil || base.Algorithm == x.Algorithm {
 		return nil
 	}
-	d, se := x.Over(base, c.Train.Rows(), c.Test.Rows())
+	d, se := x.Over(base, c.TrainRows, c.TestRows)
 	out := &overOne{Algorithm: against, Difference: number(d), StandardError: number(se), t: math.NaN()}
 	if n := len(x.Values); n > 1 {
 		out.t = distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
@@ -158,79 +346,7 @@ func (o *overOne) String() string {
 	return fmt.Sprintf("%+.4f ± %s%s", d, o.StandardError.String(), sign)
 }
 
-func (a *app) compare(ctx context.Context, o compareOptions, inputs []string) (err error) {
-	opt := classify.CompareOptions{
-		Algorithms: o.algorithms, Splits: o.splits, TrainShare: o.share, Seed: o.seed, Clock: time.Now,
-		Fit: o.fit,
-	}
-	for _, name := range o.measures {
-		m, err := measure.Parse(name)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(opt.Measures, func(x measure.Measure) bool { return x.Name() == m.Name() }) {
-			return noregret.Errorf(noregret.Usage, "--measures", "%s is given twice", m.Name())
-		}
-		opt.Measures = append(opt.Measures, m)
-	}
-	switch {
-	case o.against == "":
-		o.against = "logistic"
-	case len(o.algorithms) > 0 && !slices.Contains(o.algorithms, o.against),
-		!slices.Contains(classify.AlgorithmNames(), o.against):
-		return noregret.Errorf(noregret.Usage, "--against", "%q is not one of the algorithms that are compared",
-			o.against)
-	}
-	for i, name := range o.algorithms {
-		if slices.Contains(o.algorithms[:i], name) {
-			return noregret.Errorf(noregret.Usage, "--algorithms", "%s is given twice", name)
-		}
-	}
-	if err := opt.Validate(); err != nil {
-		return err
-	}
-	if err := checkPlots(o.plots, inputFiles(inputs)); err != nil {
-		return err
-	}
-	set, data, err := o.data.load(ctx, a, inputs)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, set.Close()) }()
-	p, err := a.progressOf("fits")
-	if err != nil {
-		return err
-	}
-	p.Start("compare", int64(opt.Splits)*int64(len(opt.Measures)*len(opt.Algorithms)))
-	opt.Progress = func(done, _ int, algorithm, m string) {
-		p.Rename("compare " + algorithm + " " + m)
-		p.Metric("", math.NaN())
-		p.Update(int64(done))
-	}
-	opt.Fit.Progress = func(now classify.Progress) {
-		p.Metric(now.Measure, now.Value)
-		p.Tick()
-	}
-	c, err := classify.Compare(ctx, data, opt)
-	p.Finish()
-	if err != nil {
-		return err
-	}
-	for _, w := range c.Warnings {
-		a.note("warning: %s", w)
-	}
-	if o.json {
-		err = writeJSON(a.stdout, comparisonOf(c, set.Info().Rows, set.Info().Dim, o))
-	} else {
-		err = a.writeComparison(c, opt.Measures, o.against)
-	}
-	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
-		err = errors.Join(err, plotComparison(path, c, opt.Measures))
-	}
-	return err
-}
-
-func comparisonOf(c *classify.Comparison, rows int64, dim int, o compareOptions) comparisonJSON {
+func comparisonOf(c *classify.Comparison, rows int64, dim int, o *compareOptions) comparisonJSON {
 	out := comparisonJSON{
 		Rows: rows, Dim: dim, Positive: c.Train.PositiveLabel, Positives: c.Train.Positives + c.Test.Positives,
 		Splits: c.Splits, Seed: o.seed, Warnings: c.Warnings,
@@ -249,17 +365,23 @@ func comparisonOf(c *classify.Comparison, rows int64, dim int, o compareOptions)
 }
 
 // writeComparison prints the table.
-func (a *app) writeComparison(c *classify.Comparison, measures []measure.Measure, against string) error {
-	fmt.Fprintf(a.stdout, "%d rows to train on (%d positive), %d to test (%d positive), %s\n\n",
-		c.Train.Rows(), c.Train.Positives, c.Test.Rows(), c.Test.Positives, count(c.Splits, "split", "splits"))
+func (a *app) writeComparison(c *classify.Comparison, measures []string, against string) error {
+	positive := func(x classify.Classes) string {
+		if x.Rows() == 0 { // several classes or labels
+			return ""
+		}
+		return fmt.Sprintf(" (%d positive)", x.Positives)
+	}
+	fmt.Fprintf(a.stdout, "%d rows to train on%s, %d to test%s, %s\n\n", c.TrainRows, positive(c.Train), c.TestRows,
+		positive(c.Test), count(c.Splits, "split", "splits"))
 	g := table{left: map[int]bool{1: true}}
 	g.add("measure", "algorithm", "mean", "", "spread", "over "+against, "seconds", "of plugin's", "examples/s",
 		"passes")
 	for _, m := range measures {
-		best := c.Best(m.Name(), func(string) bool { return true })
-		plugin := c.Best(m.Name(), func(a string) bool { return a == "plugin" })
+		best := c.Best(m, func(string) bool { return true })
+		plugin := c.Best(m, func(a string) bool { return a == "plugin" })
 		for _, x := range c.Cells {
-			if x.Measure != m.Name() {
+			if x.Measure != m {
 				continue
 			}
 			ratio := math.NaN()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -10,15 +11,18 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/picture"
 )
 
 // glyph is an algorithm's: the project's own are filled and warm, the baselines hollow and cool.
 func glyph(algorithm string) draw.GlyphStyle {
 	g := draw.GlyphStyle{Radius: vg.Points(4)}
-	for i, a := range classify.Algorithms() {
-		if a.Name != algorithm {
+	names := classify.AlgorithmNames()
+	if !slices.Contains(names, algorithm) { // of several classes alone: it takes the place of AMP
+		algorithm = names[2]
+	}
+	for i, name := range names {
+		if name != algorithm {
 			continue
 		}
 		if i < len(picture.Warm) {
@@ -93,7 +97,7 @@ func comparisonPanel(c *classify.Comparison, m string) (*plot.Plot, error) {
 }
 
 // plotComparison writes a picture with one panel a measure, atomically.
-func plotComparison(path string, c *classify.Comparison, measures []measure.Measure) error {
+func plotComparison(path string, c *classify.Comparison, measures []string) error {
 	const panelWidth, panelHeight = 6.5 * vg.Inch, 4.2 * vg.Inch
 	columns := min(2, len(measures))
 	rows := (len(measures) + columns - 1) / columns
@@ -103,7 +107,7 @@ func plotComparison(path string, c *classify.Comparison, measures []measure.Meas
 		plots[i] = make([]*plot.Plot, columns)
 	}
 	for i, m := range measures {
-		p, err := comparisonPanel(c, m.Name())
+		p, err := comparisonPanel(c, m)
 		if err != nil {
 			return err
 		}

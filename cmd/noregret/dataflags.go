@@ -25,7 +25,8 @@ type dataFlags struct {
 	maxBad                                                   int64
 	cachePath, tempDir                                       string
 
-	labelless bool // rows need no label
+	labelless  bool // rows need no label
+	multilabel bool // the label of a row is a list
 }
 
 func newDataFlags() *dataFlags {
@@ -87,6 +88,12 @@ func (f *dataFlags) registerPositive(cmd *cobra.Command) {
 		"label of the positive examples; all others are negative")
 }
 
+// registerMultilabel adds --multilabel.
+func (f *dataFlags) registerMultilabel(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.multilabel, "multilabel", f.multilabel,
+		"labels are lists separated by commas, such as 1,3; a row without a label has none of them")
+}
+
 // registerCache adds --cache.
 func (f *dataFlags) registerCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cachePath, "cache", f.cachePath, "also keep the data as a binary cache in this file")
@@ -111,7 +118,8 @@ func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema)
 		Unseen:      dataset.Unseen(f.unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
 		Header:      dataset.Header(f.header),
 		LabelColumn: f.label, WeightColumn: f.weight, Categorical: f.categorical, IgnoreColumns: f.ignore,
-		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless,
+		Missing: dataset.Missing(f.missing), LabelKey: f.labelKey, WeightKey: f.weightKey, AllowNoLabel: f.labelless ||
+			f.multilabel,
 		Workers: f.workers, TempDir: f.tempDir, CachePath: f.cachePath, Stdin: newCancelReader(ctx, a.stdin),
 	}
 }
@@ -123,17 +131,48 @@ func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset
 	if err != nil {
 		return nil, classify.Data{}, err
 	}
+	data, err := f.twoClasses(a, set)
+	if err != nil {
+		return nil, data, errors.Join(err, set.Close())
+	}
+	return set, data, nil
+}
+
+// twoClasses finds the positive label of a set and says what was decided by rule.
+func (f *dataFlags) twoClasses(a *app, set *dataset.Set) (classify.Data, error) {
 	info := set.Info()
 	class, err := info.Positive(f.positive)
+	if e, ok := errors.AsType[*noregret.Error](err); ok && f.positive == "" && len(info.Labels) > 2 {
+		hint := *e
+		hint.Message += ", or train for all of them (--measure macro_f1)"
+		err = &hint
+	}
 	if err != nil {
-		return nil, classify.Data{}, errors.Join(err, set.Close())
+		return classify.Data{}, err
 	}
 	a.decisions(f, info, class)
 	a.manyValues(info)
-	return set, classify.Data{Set: set, Positive: class}, nil
+	return classify.Data{Set: set, Positive: class}, nil
 }
 
-// loadSet is load without looking for the positive label.
+// allLabels is twoClasses for tasks of several classes or labels.
+func (f *dataFlags) allLabels(a *app, set *dataset.Set, task classify.Task) (classify.MultiData, error) {
+	data, err := classify.NewMultiData(set, task)
+	if err != nil {
+		return data, withPlace(err, set.Info().Inputs)
+	}
+	what := "classes"
+	if task == classify.Multilabel {
+		what = "labels"
+	}
+	a.note("there are %d %s: %s", len(data.Labels), what, listed(data.Labels))
+	info := set.Info()
+	a.readDecisions(f, info.Schema, indexReason(info.Schema))
+	a.manyValues(info)
+	return data, nil
+}
+
+// loadSet is load without looking at the labels.
 func (f *dataFlags) loadSet(ctx context.Context, a *app, inputs []string, schema *dataset.Schema) (*dataset.Set,
 	error,
 ) {
@@ -203,11 +242,15 @@ func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
 		}
 		a.note("the positive label is %q, %s (--positive says otherwise)", info.Labels[class].Name, why)
 	}
-	why := "no index 0 occurs"
+	a.readDecisions(f, s, indexReason(s))
+}
+
+// indexReason says why features are numbered from 0 or 1.
+func indexReason(s *dataset.Schema) string {
 	if s.Base == dataset.BaseZero {
-		why = "the index 0 occurs"
+		return "the index 0 occurs"
 	}
-	a.readDecisions(f, s, why)
+	return "no index 0 occurs"
 }
 
 // readDecisions says what was decided by rule about how the data are read; base says why the index

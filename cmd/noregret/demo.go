@@ -155,7 +155,7 @@ func (o *demoOptions) Run(ctx context.Context, a *app, _ []string) (err error) {
 	return d.run(ctx, s, l.Addr())
 }
 
-// demonstration is a demo that runs.
+// demonstration is a running demo.
 type demonstration struct {
 	*demoOptions
 	out    io.Writer

@@ -106,7 +106,8 @@ func (o *demoClassifierOptions) Run(ctx context.Context, a *app, _ []string) (er
 	return err
 }
 
-// refuseExisting refuses a directory that has one of the files that the demonstration would write.
+// refuseExisting returns an error if the directory has one of the files that the demonstration
+// writes.
 func refuseExisting(dir string, files ...string) error {
 	for _, run := range demoRuns {
 		files = append(files, demoModel(dir, run.algorithm, run.measure))
@@ -120,7 +121,7 @@ func refuseExisting(dir string, files ...string) error {
 	return nil
 }
 
-// demoModel is the path of a model of the demonstration.
+// demoModel returns the path of a model of the demonstration.
 func demoModel(dir, algorithm, measure string) string {
 	return filepath.Join(dir, algorithm+"-"+measure+".json")
 }
@@ -136,7 +137,7 @@ func (a *app) demoData(ctx context.Context, path string, rows int64, seed uint64
 	})
 }
 
-// demoModels trains every model on the one file and evaluates it on the other.
+// demoModels trains every model on one file and evaluates it on the other.
 func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint64) (out []*evaluation, err error) {
 	flags := newDataFlags()
 	flags.format, flags.label, flags.positive, flags.header = "csv", "label", "1", "yes"
@@ -172,7 +173,7 @@ func (a *app) demoModels(ctx context.Context, dir, train, test string, seed uint
 		if err != nil {
 			return nil, err
 		}
-		e := evaluateCommand{newLabels: string(dataset.UnseenError)}
+		e := evaluateOptions{newLabels: string(dataset.UnseenError)}
 		result2, err := e.measure(ctx, r, []string{test})
 		if err != nil {
 			return nil, err
@@ -219,7 +220,7 @@ func writeDemo(w io.Writer, results []*evaluation) error {
 	return err
 }
 
-// gap says in words how a compares with b.
+// gap describes how a compares with b.
 func gap(a, b float64) string {
 	switch d := a - b; {
 	case d > 0.0005:

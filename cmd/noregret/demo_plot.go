@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// draw draws what the mixtures brought in truth, version by version: recall beside that of the best
-// single setting and of the best mixture, documentary recall beside its limit, and the shares of
-// the arms that ever had a tenth.
+// draw plots the truth about the mixtures by version: recall beside that of the best single setting
+// and of the best mixture, documentary recall beside its limit, and the shares of the arms that
+// ever reached a tenth.
 func (d *demonstration) draw(path string) error {
 	end := float64(len(d.report.History))
 	single, _ := d.world.Single()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -15,8 +16,8 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// evaluateCommand is one call of "noregret evaluate".
-type evaluateCommand struct {
+// evaluateOptions are the flags of "noregret evaluate".
+type evaluateOptions struct {
 	data      *dataFlags
 	model     string
 	newLabels string
@@ -43,12 +44,19 @@ With --json the output is one object with a key per measure: f1, gmean, qmean, h
 min_tpr_tnr, jaccard, tpr, tnr, accuracy, balanced_accuracy, precision, mcc, kappa, f2 and f0.5
 (null where it is undefined), and n, positives, negatives, ignored_features, bad_lines, confusion
 {tp, fn, tn, fp}, threshold, positive_label, measure (what the model was trained for), algorithm.
-A measure of another name that the model was trained for is added under that name.`
+A measure of another name that the model was trained for is added under that name.
+
+A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean, qmean
+and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list of {label,
+weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task, measure, algorithm. A
+model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision, macro_recall,
+micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of row and label), n,
+per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the same at the end.`
 
 // newEvaluateCommand makes "noregret evaluate".
 func newEvaluateCommand(a *app) *cobra.Command {
-	e := &evaluateCommand{data: newDataFlags(), newLabels: "error"}
-	cmd := &cobra.Command{
+	o := &evaluateOptions{data: newDataFlags(), newLabels: "error"}
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "evaluate --model FILE DATA...",
 		Short: "Measure a model on labelled data",
 		Long:  evaluateLong,
@@ -57,17 +65,22 @@ func newEvaluateCommand(a *app) *cobra.Command {
   # One number for a script
   noregret evaluate --model f1.json --json test.svm | jq .f1`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), a, args) },
-	}
-	s := cmd.Flags()
-	registerModel(cmd, &e.model)
-	s.BoolVar(&e.json, "json", e.json, "print one JSON object")
-	s.Var(newChoice(&e.newLabels, "error", "negative"), "new-labels",
-		"labels that training did not have: refuse them, or count them as negative")
-	e.data.registerWithModel(cmd)
-	e.data.registerUnseen(cmd, dataset.UnseenIgnore)
+	}, o)
+	registerModel(cmd, &o.model)
+	o.data.registerWithModel(cmd)
+	o.data.registerUnseen(cmd, dataset.UnseenIgnore)
 	return cmd
 }
+
+// AddFlags implements options. The flags of data and model are added with the command.
+func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.Var(newChoice(&o.newLabels, "error", "negative"), "new-labels",
+		"labels that training did not have: refuse them, or count them as negative")
+}
+
+// Validate implements options.
+func (o *evaluateOptions) Validate() error { return nil }
 
 // evaluation is what a model did on data.
 type evaluation struct {
@@ -77,25 +90,29 @@ type evaluation struct {
 	positives int64
 }
 
-func (e *evaluateCommand) run(ctx context.Context, a *app, inputs []string) error {
-	r, err := newModelReader(a, e.data, e.model, "evaluate")
+// Run implements options.
+func (o *evaluateOptions) Run(ctx context.Context, a *app, inputs []string) error {
+	r, err := newModelReader(a, o.data, o.model, "evaluate")
 	if err != nil {
 		return err
 	}
-	out, err := e.measure(ctx, r, inputs)
+	if r.multi != nil {
+		return o.runMulti(ctx, r, inputs)
+	}
+	out, err := o.measure(ctx, r, inputs)
 	if err != nil {
 		return err
 	}
-	if e.json {
+	if o.json {
 		return out.writeJSON(a.stdout)
 	}
 	return out.write(a.stdout)
 }
 
 // measure goes through the data once.
-func (e *evaluateCommand) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
+func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
 	out := &evaluation{model: r.model}
-	labels := labelMap{model: r.model, others: e.newLabels == "negative"}
+	labels := labelMap{model: r.model, others: o.newLabels == "negative"}
 	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
 		if err := labels.learn(s); err != nil {
 			return err

@@ -56,7 +56,7 @@ func (o *reportOptions) Run(ctx context.Context, a *app, args []string) error {
 	return writeReport(a.stdout, report)
 }
 
-// writeReport prints a report for people.
+// writeReport prints a report as text.
 func writeReport(w io.Writer, r *policy.Report) error {
 	if _, err := fmt.Fprintf(w, "%s is %s, version %d, round %d\n\n", r.Name, r.State, r.Version, r.Round); err != nil {
 		return err
@@ -105,7 +105,7 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	return err
 }
 
-// interval is a mean with its confidence sequence.
+// interval writes a mean with its confidence sequence.
 func interval(mean, low, high *float64) string {
 	if mean == nil {
 		return "-"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -36,12 +38,13 @@ changed most.
 With --json the output is one object: measure, algorithm, labels, dim, intercept, threshold,
 options, data, training, warnings, and weights, a list of {feature, index, weight, influence};
 with --diff it is settings, a list of {name, a, b}, changed_weights, their number, and weights, a
-list of {feature, a, b, change}.`
+list of {feature, a, b, change}. Of a model of several classes or labels it has task, labels and, in
+the place of intercept, threshold and weights, models, a list of {label, intercept, threshold,
+weights}.`
 
 // newInspectCommand makes "noregret inspect".
 func newInspectCommand(a *app) *cobra.Command {
-	opt := inspectOptions{top: 20}
-	cmd := &cobra.Command{
+	return newCommand(a, &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show a model's weights, options and history",
 		Long:  inspectLong,
@@ -55,32 +58,48 @@ func newInspectCommand(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], opt) },
-	}
-	s := cmd.Flags()
-	s.IntVar(&opt.top, "top", opt.top, "number of weights to show, 0 for all")
-	s.BoolVar(&opt.json, "json", opt.json, "print one JSON object")
-	s.StringVar(&opt.diff, "diff", opt.diff, "another model file to compare with")
-	return cmd
+	}, &inspectOptions{top: 20})
 }
 
-func (a *app) inspect(path string, opt inspectOptions) error {
-	if opt.top < 0 {
-		return outOfRange("--top", opt.top, "at least 0")
+// AddFlags implements options.
+func (o *inspectOptions) AddFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.top, "top", o.top, "number of weights to show, 0 for all")
+	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.StringVar(&o.diff, "diff", o.diff, "another model file to compare with")
+}
+
+// Validate implements options.
+func (o *inspectOptions) Validate() error {
+	if o.top < 0 {
+		return outOfRange("--top", o.top, "at least 0")
 	}
-	m, err := loadModel(path)
+	return nil
+}
+
+// Run implements options.
+func (o *inspectOptions) Run(_ context.Context, a *app, args []string) error {
+	path := args[0]
+	c, err := loadModel(path)
 	if err != nil {
 		return err
 	}
-	if opt.diff != "" {
-		other, err := loadModel(opt.diff)
+	m, ok := c.(*classify.Model)
+	if o.diff != "" {
+		other, err := loadModel(o.diff)
 		if err != nil {
 			return err
 		}
-		return a.diff(m, other, path, opt)
+		b, both := other.(*classify.Model)
+		if !ok || !both {
+			return noregret.Errorf(noregret.Usage, "--diff", "it compares models of two classes")
+		}
+		return o.writeDiff(a.stdout, m, b, path)
 	}
-	weights := topWeights(m, opt.top)
-	if !opt.json {
+	if !ok {
+		return o.showMulti(a.stdout, c.(*classify.MultiModel), path)
+	}
+	weights := topWeights(m, o.top)
+	if !o.json {
 		return writeInspection(a.stdout, m, path, weights)
 	}
 	return writeOrdered(a.stdout,
@@ -89,7 +108,7 @@ func (a *app) inspect(path string, opt inspectOptions) error {
 		"training", m.Training, "warnings", m.Warnings, "weights", weights)
 }
 
-// weight is a feature's weight as inspect shows it.
+// weight is a feature's weight in the output of inspect.
 type weight struct {
 	Feature   string  `json:"feature"`
 	Index     uint32  `json:"index"`
@@ -97,8 +116,8 @@ type weight struct {
 	Influence number  `json:"influence"`
 }
 
-// topWeights lists the weights of most influence, or of the largest size where influence is
-// unknown; all for top 0.
+// topWeights lists the weights with the most influence, or the largest ones where the influence is
+// unknown; top 0 means all.
 func topWeights(m *classify.Model, top int) []weight {
 	spread := map[uint32]float64{}
 	if m.Scaling != nil {
@@ -139,22 +158,24 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 	if err := printModel(w, m, path); err != nil {
 		return err
 	}
-	options, err := settings(m)
-	if err != nil {
+	if err := writeSettings(w, m.Options); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nOptions")
-	g := table{left: map[int]bool{1: true}}
-	for _, s := range options {
-		g.add("  "+s.name, s.value)
-	}
-	if err := g.write(w); err != nil {
-		return err
-	}
-	if err := writeHistory(w, m); err != nil {
+	if err := writeHistory(w, m.Training); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nWeights (%d of %d that are not zero)\n", len(weights), len(m.Weights.Index))
+	if err := writeWeights(w, weights); err != nil {
+		return err
+	}
+	for _, s := range m.Warnings {
+		fmt.Fprintf(w, "\nWarning: %s\n", s)
+	}
+	return nil
+}
+
+// writeWeights prints weights with their influence.
+func writeWeights(w io.Writer, weights []weight) error {
 	t := table{}
 	t.add("  feature", "weight", "influence")
 	for _, x := range weights {
@@ -164,22 +185,16 @@ func writeInspection(w io.Writer, m *classify.Model, path string, weights []weig
 		}
 		t.add("  "+x.Feature, short(x.Weight), influence)
 	}
-	if err := t.write(w); err != nil {
-		return err
-	}
-	for _, s := range m.Warnings {
-		fmt.Fprintf(w, "\nWarning: %s\n", s)
-	}
-	return nil
+	return t.write(w)
 }
 
-func writeHistory(w io.Writer, m *classify.Model) error {
+func writeHistory(w io.Writer, training classify.ModelTraining) error {
 	fmt.Fprintln(w, "\nHistory (* is this model)")
 	g := table{}
 	g.add("  candidate", "examples", "progressive", "held out", "threshold", "level", "step scale")
-	for i, e := range m.Training.History {
+	for i, e := range training.History {
 		mark := "  "
-		if i == m.Training.Chosen {
+		if i == training.Chosen {
 			mark = "* "
 		}
 		g.add(mark+e.Candidate, strconv.FormatInt(e.Examples, 10), numberOf(e.Progressive).String(),
@@ -191,8 +206,19 @@ func writeHistory(w io.Writer, m *classify.Model) error {
 // setting is an option by its name in the model file.
 type setting struct{ name, value string }
 
-// settings lists the options of a model in the order of the file.
-func settings(m *classify.Model) ([]setting, error) { return flatten("", m.Options) }
+// writeSettings prints the options of a model in the order of the file.
+func writeSettings(w io.Writer, o classify.ModelOptions) error {
+	options, err := flatten("", o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nOptions")
+	g := table{left: map[int]bool{1: true}}
+	for _, s := range options {
+		g.add("  "+s.name, s.value)
+	}
+	return g.write(w)
+}
 
 // flatten lists the fields of v, as JSON writes them, with their paths.
 func flatten(path string, v any) ([]setting, error) {

@@ -82,7 +82,7 @@ func (o *replayOptions) Run(ctx context.Context, a *app, _ []string) error {
 	return err
 }
 
-// replay folds the log again, beside the live state.
+// replay folds the log again and compares the result with the live state.
 func (o *replayOptions) replay(ctx context.Context) (*replayed, error) {
 	var out replayed
 	fold := func(state *experiment.State, events iter.Seq2[eventlog.Record, error], upTo uint64) (err error) {
@@ -141,7 +141,7 @@ func begun(from uint64) string {
 	return fmt.Sprintf("the snapshot of position %d", from)
 }
 
-// lines reads exported events.
+// lines reads the events of an export.
 func lines(r io.Reader) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)

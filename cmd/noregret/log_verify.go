@@ -57,7 +57,7 @@ func (o *verifyOptions) Run(ctx context.Context, a *app, _ []string) error {
 	return r.Err()
 }
 
-// writeCheck prints what was found.
+// writeCheck prints the report as text.
 func writeCheck(w io.Writer, r *eventlog.Report) error {
 	if err := keyValues(w,
 		"events", fmt.Sprintf("%d to %d", r.Base+1, r.Last),

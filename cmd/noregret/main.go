@@ -1,11 +1,11 @@
 // Command noregret learns decisions from streams, with guarantees.
 //
-// Every subcommand is made in a file of its own by a function newXCommand(app); root.go
-// holds what they share: the streams, the flags common to all, the mapping of errors to
-// exit statuses. Run "noregret --help" for the manual.
+// Each subcommand has one file, in the form that command.go describes. root.go has what they share:
+// the streams, the common flags, and the mapping of errors to exit statuses. Run "noregret --help"
+// for the manual.
 //
-// The exit status is 0 for success, 1 for a failure, 2 for a call that cannot be meant and 3
-// for bad input.
+// The exit status is 0 for success, 1 for a failure, 2 for a usage error and 3 for bad
+// input.
 package main
 
 import (

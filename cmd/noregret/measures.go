@@ -2,15 +2,26 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 )
 
 // measuresOptions are the flags of "noregret measures".
-type measuresOptions struct{ outputOptions }
+type measuresOptions struct {
+	outputOptions
+	task string
+}
+
+// AddFlags implements options.
+func (o *measuresOptions) AddFlags(f *pflag.FlagSet) {
+	o.outputOptions.AddFlags(f)
+	f.Var(newChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
+}
 
 // newMeasuresCommand makes "noregret measures".
 func newMeasuresCommand(a *app) *cobra.Command {
@@ -19,11 +30,13 @@ func newMeasuresCommand(a *app) *cobra.Command {
 		Short: "List the measures",
 		Long: `List the measures by name: to which family each belongs and which algorithm trains for it by
 default. Names with parameters, as fbeta:B, are used with numbers: fbeta:1.5. A measure without an
-algorithm can be evaluated and not trained for. With --json the output is a list of {name, family,
+algorithm can be evaluated and not trained for. In the names of --task multiclass and multilabel M is
+the name of any measure of two classes: macro_jaccard is its mean over the classes or labels, and
+micro_jaccard that of all their counts together. With --json the output is a list of {name, family,
 algorithm}.`,
-		Example: "  noregret measures",
+		Example: "  noregret measures\n  noregret measures --task multilabel",
 		Args:    noArgs,
-	}, &measuresOptions{})
+	}, &measuresOptions{task: taskNames[0]})
 }
 
 // exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
@@ -42,6 +55,26 @@ func (o *measuresOptions) Run(_ context.Context, a *app, _ []string) error {
 	var list []entry
 	t := table{left: map[int]bool{1: true, 2: true}}
 	t.add("measure", "family", "default algorithm")
+	if task := taskOf(o.task); task != 0 {
+		for _, name := range measure.MultiNames(task == classify.Multilabel) {
+			e := entry{Name: name}
+			m, err := measure.ParseMulti(strings.Replace(name, "_M", "_f1", 1), task == classify.Multilabel)
+			if err != nil {
+				return err
+			}
+			if _, ok := m.Concave(); ok {
+				e.Family = "concave"
+			} else if _, ok := m.Averaged(); ok {
+				e.Family = "average"
+			}
+			if e.Algorithm, err = classify.DefaultMultiAlgorithm(task, m); err != nil {
+				return err
+			}
+			list = append(list, e)
+			t.add(e.Name, orDash(e.Family), e.Algorithm)
+		}
+		return o.print(a, list, &t)
+	}
 	for _, name := range measure.Names() {
 		e := entry{Name: name}
 		concrete := name
@@ -64,6 +97,11 @@ func (o *measuresOptions) Run(_ context.Context, a *app, _ []string) error {
 		list = append(list, e)
 		t.add(e.Name, orDash(e.Family), orDash(e.Algorithm))
 	}
+	return o.print(a, list, &t)
+}
+
+// print writes the list as a table or as JSON.
+func (o *measuresOptions) print(a *app, list any, t *table) error {
 	if o.json {
 		return writeJSON(a.stdout, list)
 	}

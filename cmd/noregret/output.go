@@ -19,7 +19,7 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// number is a float64 that is null in JSON when it is not finite.
+// number is a float64 that is null in JSON if it is not finite.
 type number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -30,7 +30,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// String is the number with four decimals, "-" when it is undefined.
+// String writes the number with four decimals, or "-" if it is not finite.
 func (n number) String() string {
 	if v := float64(n); v-v != 0 {
 		return "-"
@@ -38,8 +38,8 @@ func (n number) String() string {
 	return strconv.FormatFloat(float64(n), 'f', 4, 64)
 }
 
-// inUnitsOf writes numbers of the size that those given have: with four decimals where these tell
-// them, else with four digits.
+// inUnitsOf returns a function that writes numbers of the size of those given: with four decimals
+// if these can show them, else with four significant digits.
 func inUnitsOf(of ...scenario.Series) func(float64) string {
 	top := 0.0
 	for _, s := range of {
@@ -60,7 +60,7 @@ func inUnitsOf(of ...scenario.Series) func(float64) string {
 	}
 }
 
-// numberOf is the number that p points to, undefined for nil.
+// numberOf returns the number that p points to, or NaN for nil.
 func numberOf(p *float64) number {
 	if p == nil {
 		return number(math.NaN())
@@ -71,7 +71,7 @@ func numberOf(p *float64) number {
 // short writes a number with at most six significant digits.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// whole writes a count, or a sum of weights: whole numbers with all their digits.
+// whole writes a count or a sum of weights. Whole numbers keep all their digits.
 func whole(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -88,7 +88,7 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// writeJSON prints one JSON object, indented.
+// writeJSON prints an indented JSON value.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -96,11 +96,10 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// table is a table of text: its first column is left-aligned, as are those that hold words; the
-// others are right-aligned.
+// table is a table of text. The first column and those in left are aligned left, the others right.
 type table struct {
 	rows [][]string
-	left map[int]bool // columns aligned left besides the first
+	left map[int]bool
 }
 
 func (g *table) add(cells ...string) { g.rows = append(g.rows, cells) }
@@ -147,7 +146,7 @@ func keyValues(w io.Writer, pairs ...string) error {
 	return g.write(w)
 }
 
-// outOfRange is the usage error of a flag's value.
+// outOfRange returns the usage error for a flag's value.
 func outOfRange(flag string, value any, want string) error {
 	return noregret.Errorf(noregret.Usage, flag, "%v is out of range, want %s", fmt.Sprint(value), want)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/internal/atomicfile"
 )
 
-// stdName stands for standard input or standard output among file names.
+// stdName is the file name of standard input and standard output.
 const stdName = "-"
 
 // namedFile is a file and the flag that names it, "" for an argument.
@@ -24,7 +24,7 @@ func (f namedFile) what() string {
 	return "the file of " + f.flag
 }
 
-// inputFiles are the files that a command's arguments name.
+// inputFiles returns the files of a command's arguments.
 func inputFiles(paths []string) []namedFile {
 	var out []namedFile
 	for _, p := range paths {
@@ -33,8 +33,8 @@ func inputFiles(paths []string) []namedFile {
 	return out
 }
 
-// checkOutputs refuses, before any work is done, files to write that are inputs or given twice, and
-// then those that cannot be written. An empty path is an error; leave out what is not asked for.
+// checkOutputs returns an error, before any work is done, for an output file that is also an input,
+// is given twice, or cannot be written. An empty path is an error, too.
 func checkOutputs(outputs, inputs []namedFile) error {
 	for i, out := range outputs {
 		switch out.path {
@@ -65,7 +65,7 @@ func checkOutputs(outputs, inputs []namedFile) error {
 	return nil
 }
 
-// samePath reports whether two paths lead to one file, or would if it were there.
+// samePath reports whether two paths name one file, which need not exist.
 func samePath(a, b string) bool {
 	x, errx := os.Stat(a)
 	y, erry := os.Stat(b)
@@ -75,7 +75,7 @@ func samePath(a, b string) bool {
 	return errx != nil && erry != nil && settledPath(a) == settledPath(b)
 }
 
-// settledPath is the path of a file that need not be there, from the root and without links in its
+// settledPath returns the absolute path of a file that need not exist, without links in its
 // directory.
 func settledPath(path string) string {
 	abs, err := filepath.Abs(path)
@@ -89,7 +89,7 @@ func settledPath(path string) string {
 	return filepath.Join(dir, base)
 }
 
-// checkWritable finds out that a file cannot be written before the work whose result it is to hold.
+// checkWritable returns an error if a file cannot be written.
 func checkWritable(path string) error {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return noregret.Errorf(noregret.Internal, path, "the file cannot be written: it is a directory")
@@ -105,10 +105,10 @@ func checkWritable(path string) error {
 	return noregret.Errorf(noregret.Internal, path, "the file cannot be written: %w", err)
 }
 
-// loadModel is [classify.LoadModel] for a path from the command line.
-func loadModel(path string) (*classify.Model, error) {
+// loadModel is [classify.LoadClassifier] for a path from the command line.
+func loadModel(path string) (classify.Classifier, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return nil, noregret.BadInputf(path, "it is a directory; name a model file")
+		return nil, noregret.Errorf(noregret.BadInput, path, "it is a directory; name a model file")
 	}
-	return classify.LoadModel(path)
+	return classify.LoadClassifier(path)
 }

@@ -87,7 +87,7 @@ func (o *papersOptions) Run(ctx context.Context, a *app, _ []string) error {
 	return nil
 }
 
-// jsonCell adds what package papers leaves out of a cell's JSON.
+// jsonCell is a cell with the fields that its own JSON leaves out.
 type jsonCell struct {
 	papers.Cell
 	Stated number `json:"stated"`

@@ -68,7 +68,8 @@ func newPlayCommand(a *app) *cobra.Command {
   noregret play --learner adahedge,eg --game minimax-experts --rounds 500 --plot minimax.svg
 
   # Five step sizes, each in 20 runs
-  noregret play --learner ogd-fixed:eta=0.01..1:5,ogd-adaptive --game linear-ball --runs 20 --summary
+  noregret play --learner ogd-fixed:eta=0.01..1:5,ogd-adaptive --game linear-ball \
+    --runs 20 --summary
 
   # Online least squares on a data file
   noregret play --learner vaw:lambda=0.1 --game regression --rounds 4000 abalone.csv`,

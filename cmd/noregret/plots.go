@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/picture"
 )
 
-// checkPlots refuses pictures to write whose names are neither .svg nor .png, and what checkOutputs
-// refuses.
+// checkPlots returns an error for pictures whose names end neither in .svg nor in .png, and for
+// those that checkOutputs refuses.
 func checkPlots(paths []string, inputs []namedFile) error {
 	var plots []namedFile
 	for _, path := range paths {
@@ -26,7 +26,7 @@ func checkPlots(paths []string, inputs []namedFile) error {
 	return checkOutputs(plots, inputs)
 }
 
-// checkPlotName refuses names that are neither .svg nor .png.
+// checkPlotName returns an error for a name that ends neither in .svg nor in .png.
 func checkPlotName(path string) error {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".svg", ".png":

@@ -8,14 +8,15 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/atomicfile"
 )
 
-// predictCommand is one call of "noregret predict".
-type predictCommand struct {
+// predictOptions are the flags of "noregret predict".
+type predictOptions struct {
 	data   *dataFlags
 	model  string
 	output string
@@ -33,15 +34,21 @@ The label is that of the training data; where these had more than two, the posit
 and the positive one. It is positive when the score exceeds the model's threshold. With --json the
 lines are {"score":0.25,"label":"1"}.
 
+A model of several classes prints the largest score, less the threshold of its class, a tab, and the
+class; with --json {"label":"b","scores":{"a":-1.5,"b":0.25}}. A model of several labels prints the
+labels, separated by commas, in the order of the model, an empty line for none; with --json
+{"labels":["1","3"],"scores":{"1":0.5,"2":-2,"3":0.25}}. A label is predicted when its score, which
+is less its threshold, exceeds 0.
+
 Values of features that training did not have are ignored and their number is reported on
 standard error; --unseen error refuses them. A line that is skipped under --max-bad-lines has no
 line in the output. A file is written whole or not at all.`
 
 // newPredictCommand makes "noregret predict".
 func newPredictCommand(a *app) *cobra.Command {
-	p := &predictCommand{data: newDataFlags(), output: "-"}
-	p.data.labelless = true
-	cmd := &cobra.Command{
+	o := &predictOptions{data: newDataFlags(), output: "-"}
+	o.data.labelless = true
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "predict --model FILE DATA...",
 		Short: "Score and label examples with a model",
 		Long:  predictLong,
@@ -50,32 +57,42 @@ func newPredictCommand(a *app) *cobra.Command {
   # From a pipe to a file, as JSON lines
   zcat new.svm.gz | noregret predict --model f1.json --json --output out.jsonl -`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), a, args) },
-	}
-	s := cmd.Flags()
-	registerModel(cmd, &p.model)
-	s.StringVarP(&p.output, "output", "o", p.output, "file to write, - for standard output")
-	s.BoolVar(&p.json, "json", p.json, "print JSON lines")
-	p.data.registerWithModel(cmd)
-	p.data.registerUnseen(cmd, dataset.UnseenIgnore)
+	}, o)
+	registerModel(cmd, &o.model)
+	o.data.registerWithModel(cmd)
+	o.data.registerUnseen(cmd, dataset.UnseenIgnore)
 	return cmd
 }
 
-func (p *predictCommand) run(ctx context.Context, a *app, inputs []string) error {
-	if p.output != stdName {
-		if err := checkOutputs([]namedFile{{"--output", p.output}},
-			append(inputFiles(inputs), namedFile{"--model", p.model})); err != nil {
+// AddFlags implements options. The flags of data and model are added with the command.
+func (o *predictOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVarP(&o.output, "output", "o", o.output, "file to write, - for standard output")
+	f.BoolVar(&o.json, "json", o.json, "print JSON lines")
+}
+
+// Validate implements options.
+func (o *predictOptions) Validate() error { return nil }
+
+// Run implements options.
+func (o *predictOptions) Run(ctx context.Context, a *app, inputs []string) error {
+	if o.output != stdName {
+		if err := checkOutputs([]namedFile{{"--output", o.output}},
+			append(inputFiles(inputs), namedFile{"--model", o.model})); err != nil {
 			return err
 		}
 	}
-	r, err := newModelReader(a, p.data, p.model, "predict")
+	r, err := newModelReader(a, o.data, o.model, "predict")
 	if err != nil {
 		return err
 	}
-	if p.output == stdName {
-		return p.write(ctx, r, inputs, a.stdout)
+	write := o.write
+	if r.multi != nil {
+		write = o.writeMulti
 	}
-	return writeFile(p.output, func(w io.Writer) error { return p.write(ctx, r, inputs, w) })
+	if o.output == stdName {
+		return write(ctx, r, inputs, a.stdout)
+	}
+	return writeFile(o.output, func(w io.Writer) error { return write(ctx, r, inputs, w) })
 }
 
 // writeFile writes a file whole or not at all. An error of write keeps its code.
@@ -91,11 +108,11 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	return noregret.Errorf(noregret.Internal, path, "cannot write the file: %w", err)
 }
 
-func (p *predictCommand) write(ctx context.Context, r *modelReader, inputs []string, out io.Writer) error {
+func (o *predictOptions) write(ctx context.Context, r *modelReader, inputs []string, out io.Writer) error {
 	w := bufio.NewWriterSize(out, 64<<10)
-	positive, negative := p.tail(r.model.Labels.Positive), p.tail(r.model.NegativeName())
+	positive, negative := o.tail(r.model.Labels.Positive), o.tail(r.model.NegativeName())
 	head := ""
-	if p.json {
+	if o.json {
 		head = `{"score":`
 	}
 	var line []byte
@@ -124,8 +141,8 @@ func (p *predictCommand) write(ctx context.Context, r *modelReader, inputs []str
 }
 
 // tail is what follows the score in a line.
-func (p *predictCommand) tail(label string) string {
-	if !p.json {
+func (o *predictOptions) tail(label string) string {
+	if !o.json {
 		return "\t" + label + "\n"
 	}
 	quoted, err := json.Marshal(label)

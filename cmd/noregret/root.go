@@ -44,7 +44,7 @@ const rootExample = `  # The decision service with simulated users, in some seco
   # The manual of a command
   noregret train --help`
 
-// app is what the commands share: the streams and the flags common to all.
+// app holds what the commands share: the streams and the common flags.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -57,13 +57,13 @@ type app struct {
 // progress makes the progress reporter that --progress asks for. It writes to standard error.
 func (a *app) progress() (*progress.Reporter, error) { return a.progressOf("examples") }
 
-// progressOf is progress in another unit.
+// progressOf is progress for another unit.
 func (a *app) progressOf(unit string) (*progress.Reporter, error) {
 	return progress.New(a.stderr, progress.Options{Mode: progress.Mode(a.progressMode), Unit: unit})
 }
 
-// run is the whole command: it runs args (without the program's name) on the given streams and
-// returns the exit status. It neither reads nor changes anything global.
+// run runs the command with args (without the program's name) on the given streams and returns the
+// exit status. It neither reads nor changes global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.execute(ctx, newRootCommand(a), args)
@@ -84,8 +84,8 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) i
 	return noregret.CodeOf(err).ExitStatus()
 }
 
-// explain gives an error of the flag parser its code and says where the manual is, and gives an
-// interrupted run its sentence.
+// explain completes an error: one of the flag parser gets its code and the place of the manual,
+// that of an interrupted run one word.
 func (a *app) explain(ctx context.Context, cmd *cobra.Command, err error) error {
 	if _, coded := errors.AsType[*noregret.Error](err); !coded && !a.running {
 		err = noregret.Errorf(noregret.Usage, "", "%w", err)
@@ -153,7 +153,7 @@ func newRootCommand(a *app) *cobra.Command {
 	return root
 }
 
-// plainFlagError puts a sentence in the place of what package strconv says about a flag's value.
+// plainFlagError replaces the message of package strconv about a flag's value by a sentence.
 func plainFlagError(message string) string {
 	head, tail, found := strings.Cut(message, ": strconv.")
 	if !found {
@@ -173,7 +173,7 @@ func plainFlagError(message string) string {
 	return head + ": " + want
 }
 
-// markRunning makes every command under cmd note that its own code has begun.
+// markRunning makes every command below cmd record that its own code has begun.
 func markRunning(a *app, cmd *cobra.Command) {
 	if inner := cmd.RunE; inner != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -186,8 +186,7 @@ func markRunning(a *app, cmd *cobra.Command) {
 	}
 }
 
-// refuseUnknown is the root's check of its arguments: whatever stands where a
-// command should is not one.
+// refuseUnknown checks the root's arguments: an argument there is an unknown command.
 func refuseUnknown(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -199,7 +198,7 @@ func refuseUnknown(root *cobra.Command, args []string) error {
 	return noregret.Errorf(noregret.Usage, "", "unknown command %q%s", args[0], hint)
 }
 
-// newHelpCommand replaces cobra's own, which exits with status 0 for an unknown command.
+// newHelpCommand replaces cobra's help command, which exits with status 0 for an unknown command.
 func newHelpCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -227,8 +226,8 @@ type choice struct {
 	allowed []string
 }
 
-// newChoice returns a flag value that sets *value and allows the given words only. The
-// default is what *value holds already.
+// newChoice returns a flag value that sets *value and allows only the given words. The default is
+// the present value.
 func newChoice(value *string, allowed ...string) *choice {
 	return &choice{value: value, allowed: allowed}
 }

@@ -184,8 +184,8 @@ func (o *simulateOptions) scenario(name string) scenario.Options {
 	return out
 }
 
-// simulateScenario runs an algorithm in a scenario, with the table or the replay that the scenario
-// has of its own.
+// simulateScenario runs an algorithm in a scenario, and makes the table or the replay that only
+// this scenario has.
 func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, err error) {
 	switch opt.Scenario {
 	case "ranking":
@@ -200,7 +200,7 @@ func simulateScenario(ctx context.Context, opt scenario.Options) (s simulation, 
 	return s, err
 }
 
-// flagged names the flag in an error of package scenario about an option.
+// flagged puts the flag into an error of package scenario about an option.
 func flagged(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok || e.Code != noregret.Usage || e.Place == "scenario" || strings.HasPrefix(e.Place, "--") {
@@ -255,7 +255,7 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, args []string) error 
 	default:
 		err = a.writeSimulations(all)
 	}
-	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
 		err = errors.Join(err, plotSimulations(path, all))
 	}
 	return err

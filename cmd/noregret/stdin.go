@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// cancelReader reads from a stream that may never end, such as a pipe, and gives up when ctx ends.
-// A read that hangs then stays behind in its goroutine until the process ends.
+// cancelReader reads from a stream that may never end, such as a pipe, until ctx ends. A read that
+// hangs then stays in its goroutine until the process ends.
 type cancelReader struct {
 	ctx     context.Context
 	src     io.Reader
@@ -17,7 +17,7 @@ type cancelReader struct {
 	started bool
 }
 
-// piece is the outcome of one read.
+// piece is the result of one read.
 type piece struct {
 	buf []byte // all of the buffer
 	n   int

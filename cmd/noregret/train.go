@@ -9,15 +9,15 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 )
 
-// trainCommand is one call of "noregret train".
-type trainCommand struct {
+// trainOptions are the flags of "noregret train".
+type trainOptions struct {
 	data      *dataFlags
 	fit       *trainFlags
 	model     string
@@ -25,6 +25,9 @@ type trainCommand struct {
 	json      bool
 	stream    bool
 	saveEvery int64
+
+	opt      classify.Options // what the flags say, without the measure
+	measures measureChoice
 }
 
 const trainLong = `Train a linear classifier for a measure of rare positives and write it to a model file.
@@ -49,15 +52,24 @@ stamp, spade or one of the sgd-*. Name the positive label with --positive unless
 +1/-1 or 1/0. --save-every N writes the model after every N examples, once both classes have come
 up. From a pipe the rows are learned from as they come.
 
+Data of more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
+min, hmean, qmean and gmean without --positive) trains one linear model a class, and the largest
+score decides. With --multilabel the label of a row is a list such as 1,3 (in svmlight "1,3 2:0.5"),
+and macro_f1, micro_f1 and their like train one model a label. "noregret algorithms" and "noregret
+measures" list what there is for either; --folds, --threshold, --prior-positives, --all-epochs and
+--stream are for two classes.
+
 With --json the output is one object: algorithm, measure, value (the measure on held-out
 data, null without any), candidate, threshold, intercept, features, nonzero_weights, rows,
 positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model,
-warnings.`
+warnings. For several classes or labels it is task, algorithm, measure, value, candidate, features,
+rows, train_rows, holdout_rows, labels (a list of {label, train, holdout, intercept, threshold,
+nonzero_weights}), passes, digest, model, warnings.`
 
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *app) *cobra.Command {
-	t := &trainCommand{data: newDataFlags(), fit: newTrainFlags()}
-	cmd := &cobra.Command{
+	o := &trainOptions{data: newDataFlags(), fit: newTrainFlags()}
+	cmd := newCommand(a, &cobra.Command{
 		Use:   "train --measure M --model FILE DATA...",
 		Short: "Train a classifier for F1, G-mean, Q-mean and their like",
 		Long:  trainLong,
@@ -67,25 +79,32 @@ func newTrainCommand(a *app) *cobra.Command {
   # For G-mean, from a CSV file with a header; the digit 9 against all others
   noregret train --measure gmean --label digit --positive 9 --model nine.json train.csv.gz
 
+  # All ten digits, for the worst of their recalls; topics, several a text
+  noregret train --measure min --label digit --model digits.json train.csv.gz
+  noregret train --measure micro_f1 --multilabel --model topics.json topics.svm
+
   # From a pipe without end, hashed into 2^20 features, saved every 100,000 rows
   tail -f log.svm | noregret train --stream --measure f1 --bits 20 --positive 1 \
     --save-every 100000 --model live.json -`,
 		Args: wantData,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd, a, args) },
-	}
-	t.fit.register(cmd)
-	s := cmd.Flags()
-	s.StringVar(&t.model, "model", t.model, "file to write the model to")
-	s.StringVar(&t.valid, "valid", t.valid, "file of held-out data, instead of a part of DATA")
-	s.BoolVar(&t.json, "json", t.json, "print one JSON object")
-	s.BoolVar(&t.stream, "stream", t.stream, "one pass straight from the reader, nothing kept")
-	s.Int64Var(&t.saveEvery, "save-every", t.saveEvery,
-		"with --stream: write the model after every N examples, 0 for at the end only")
-	t.data.register(cmd)
-	t.data.registerPositive(cmd)
-	t.data.registerCache(cmd)
+	}, o)
+	o.data.register(cmd)
+	o.data.registerPositive(cmd)
+	o.data.registerMultilabel(cmd)
+	o.data.registerCache(cmd)
 	require(cmd, "measure", "model")
 	return cmd
+}
+
+// AddFlags implements options. The flags of the data are added with the command.
+func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
+	o.fit.AddFlags(f)
+	f.StringVar(&o.model, "model", o.model, "file to write the model to")
+	f.StringVar(&o.valid, "valid", o.valid, "file of held-out data, instead of a part of DATA")
+	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.BoolVar(&o.stream, "stream", o.stream, "one pass straight from the reader, nothing kept")
+	f.Int64Var(&o.saveEvery, "save-every", o.saveEvery,
+		"with --stream: write the model after every N examples, 0 for at the end only")
 }
 
 // require marks flags as required.
@@ -97,50 +116,107 @@ func require(cmd *cobra.Command, flags ...string) {
 	}
 }
 
-func (t *trainCommand) run(cmd *cobra.Command, a *app, inputs []string) error {
-	opt, err := t.fit.options(cmd)
-	if err != nil {
+// Validate implements options.
+func (o *trainOptions) Validate() (err error) {
+	if o.opt, err = o.fit.options(); err != nil {
 		return err
 	}
-	if opt.Measure, err = measure.Parse(t.fit.measure); err != nil {
+	o.measures, err = chooseMeasures("--measure", []string{o.fit.measure}, o.data)
+	if err != nil || !o.stream {
 		return err
 	}
-	if t.valid == stdName && slices.Contains(inputs, stdName) {
+	if o.measures.two == nil {
+		return noregret.Errorf(noregret.Usage, "--stream", "it trains two classes; %s is a measure of several",
+			o.fit.measure)
+	}
+	return nil
+}
+
+// Run implements options.
+func (o *trainOptions) Run(ctx context.Context, a *app, inputs []string) error {
+	if o.valid == stdName && slices.Contains(inputs, stdName) {
 		return noregret.Errorf(noregret.Usage, "--valid", "standard input is among DATA already: it can be read once")
 	}
-	outputs := []namedFile{{"--model", t.model}}
-	if t.data.cachePath != "" {
-		outputs = append(outputs, namedFile{"--cache", t.data.cachePath})
+	outputs := []namedFile{{"--model", o.model}}
+	if o.data.cachePath != "" {
+		outputs = append(outputs, namedFile{"--cache", o.data.cachePath})
 	}
-	if err := checkOutputs(outputs, append(inputFiles(inputs), namedFile{"--valid", t.valid})); err != nil {
+	if err := checkOutputs(outputs, append(inputFiles(inputs), namedFile{"--valid", o.valid})); err != nil {
 		return err
 	}
-	if t.stream {
-		return t.runStream(cmd, a, inputs, opt)
+	if o.stream {
+		return o.runStream(ctx, a, inputs)
 	}
-	if t.saveEvery != 0 {
+	if o.saveEvery != 0 {
 		return noregret.Errorf(noregret.Usage, "--save-every", "it needs --stream")
 	}
-	if err := opt.Validate(); err != nil {
+	if err := o.checkFit(); err != nil {
 		return err
 	}
-	return t.runPasses(cmd.Context(), a, inputs, opt)
+	return o.runPasses(ctx, a, inputs)
+}
+
+// checkFit checks the options of the training before the data are read, if either meaning of the
+// measure could be trained for.
+func (o *trainOptions) checkFit() error {
+	var err error
+	if o.measures.two != nil {
+		if err = o.twoOptions().Validate(); err == nil {
+			return nil
+		}
+	}
+	if o.measures.multi != nil {
+		if errMulti := o.multiOptions().Validate(o.measures.task); errMulti == nil || err == nil {
+			return errMulti
+		}
+	}
+	return err
+}
+
+func (o *trainOptions) twoOptions() classify.Options {
+	opt := o.opt
+	opt.Measure = o.measures.two[0]
+	return opt
+}
+
+func (o *trainOptions) multiOptions() classify.MultiOptions {
+	return classify.MultiOptions{Measure: o.measures.multi[0], Algorithm: o.opt.Algorithm, Fit: o.opt}
 }
 
 // runPasses is the training on kept data.
-func (t *trainCommand) runPasses(ctx context.Context, a *app, inputs []string, opt classify.Options) (err error) {
-	set, data, err := t.data.load(ctx, a, inputs)
+func (o *trainOptions) runPasses(ctx context.Context, a *app, inputs []string) (err error) {
+	set, err := o.data.loadSet(ctx, a, inputs, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	if t.valid != "" {
-		valid, err := t.loadValid(ctx, a, set.Info(), data.Positive)
+	if o.measures.severalLabels(set.Info()) {
+		return o.fitMulti(ctx, a, set)
+	}
+	return o.fitTwo(ctx, a, set)
+}
+
+// fitTwo trains a classifier of two classes.
+func (o *trainOptions) fitTwo(ctx context.Context, a *app, set *dataset.Set) error {
+	data, err := o.data.twoClasses(a, set)
+	if err != nil {
+		return err
+	}
+	opt := o.twoOptions()
+	if err := opt.Validate(); err != nil {
+		return err
+	}
+	if o.valid != "" {
+		valid, err := o.loadValid(ctx, a, set.Info())
 		if err != nil {
 			return err
 		}
-		defer func() { _ = valid.Set.Close() }() // only read
-		opt.Valid = &valid
+		defer func() { _ = valid.Close() }() // only read
+		class, err := valid.Info().Positive(set.Info().Labels[data.Positive].Name)
+		if err != nil {
+			return err
+		}
+		opt.Valid = &classify.Data{Set: valid, Positive: class}
 	}
 	p, err := a.progress()
 	if err != nil {
@@ -156,37 +232,29 @@ func (t *trainCommand) runPasses(ctx context.Context, a *app, inputs []string, o
 	if err != nil {
 		return err
 	}
-	return t.save(a, m)
+	return o.save(a, m)
 }
 
 // loadValid reads the data of --valid with the feature space of the training data.
-func (t *trainCommand) loadValid(ctx context.Context, a *app, info dataset.Info, positive int) (classify.Data, error) {
-	flags := *t.data
+func (o *trainOptions) loadValid(ctx context.Context, a *app, info dataset.Info) (*dataset.Set, error) {
+	flags := *o.data
 	flags.cachePath, flags.unseen, flags.format = "", string(dataset.UnseenIgnore), string(dataset.Auto)
 	flags.base, flags.bits = string(dataset.BaseAuto), 0
-	set, err := flags.loadSet(ctx, a, []string{t.valid}, info.Schema)
-	if err != nil {
-		return classify.Data{}, err
-	}
-	class, err := set.Info().Positive(info.Labels[positive].Name)
-	if err != nil {
-		return classify.Data{}, errors.Join(err, set.Close())
-	}
-	return classify.Data{Set: set, Positive: class}, nil
+	return flags.loadSet(ctx, a, []string{o.valid}, info.Schema)
 }
 
 // save writes the model file and then the summary.
-func (t *trainCommand) save(a *app, m *classify.Model) error {
-	if err := classify.SaveModel(t.model, m); err != nil {
+func (o *trainOptions) save(a *app, m *classify.Model) error {
+	if err := classify.SaveModel(o.model, m); err != nil {
 		return err
 	}
 	for _, w := range m.Warnings {
 		a.note("warning: %s", w)
 	}
-	if t.json {
-		return writeJSON(a.stdout, trainSummary(m, t.model))
+	if o.json {
+		return writeJSON(a.stdout, trainSummary(m, o.model))
 	}
-	return printModel(a.stdout, m, t.model)
+	return printModel(a.stdout, m, o.model)
 }
 
 // trainReport is the output of train --json.
@@ -264,8 +332,10 @@ func dataLine(m *classify.Model) string {
 	return fmt.Sprintf("%d rows, %d features, %d positives%s", m.Data.Rows, m.Dim(), n, share)
 }
 
-func chosenLine(m *classify.Model) string {
-	t := m.Training
+func chosenLine(m *classify.Model) string { return historyLine(m.Training) }
+
+// historyLine says which candidate was chosen.
+func historyLine(t classify.ModelTraining) string {
 	if len(t.History) == 1 {
 		return t.History[t.Chosen].Candidate + ", the only candidate"
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -17,8 +17,7 @@ import (
 
 // registerSettings adds the flags of the settings with the given names, or of all settings, which
 // change opt. A new setting in package classify is a flag of train without a change here.
-func registerSettings(cmd *cobra.Command, opt *classify.Options, names ...string) {
-	s := cmd.Flags()
+func registerSettings(s *pflag.FlagSet, opt *classify.Options, names ...string) {
 	for _, x := range classify.Settings() {
 		if len(names) > 0 && !slices.Contains(names, x.Name) {
 			continue
@@ -42,9 +41,9 @@ func registerSettings(cmd *cobra.Command, opt *classify.Options, names ...string
 
 // checkSettings refuses a setting out of its range before the data are read; the error names the
 // flag.
-func checkSettings(cmd *cobra.Command, opt *classify.Options) error {
+func checkSettings(flags *pflag.FlagSet, opt *classify.Options) error {
 	for _, x := range classify.Settings() {
-		if cmd.Flags().Lookup(x.Name) == nil {
+		if flags.Lookup(x.Name) == nil {
 			continue
 		}
 		if v, ok := x.InRange(opt); !ok {
@@ -58,25 +57,27 @@ func checkSettings(cmd *cobra.Command, opt *classify.Options) error {
 type trainFlags struct {
 	measure, algorithm, reward string
 	opt                        classify.Options
+
+	flags *pflag.FlagSet
 }
 
 func newTrainFlags() *trainFlags {
 	return &trainFlags{algorithm: "auto", reward: "hinge", opt: classify.Options{Seed: 1}.EnsureDefaults()}
 }
 
-// register adds the flags to a command that trains for one measure.
-func (f *trainFlags) register(cmd *cobra.Command) {
-	s := cmd.Flags()
+// AddFlags declares the flags of a command that trains for one measure.
+func (f *trainFlags) AddFlags(s *pflag.FlagSet) {
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm,
 		`algorithm (see "noregret algorithms"); auto is spade for concave measures, else stamp`)
 	s.StringVar(&f.reward, "reward", f.reward, "training reward: "+strings.Join(loss.RewardNames(), ", "))
-	registerSettings(cmd, &f.opt)
+	registerSettings(s, &f.opt)
+	f.flags = s
 }
 
 // options returns the options that the flags ask for, without the measure. The values are in range.
-func (f *trainFlags) options(cmd *cobra.Command) (o classify.Options, err error) {
-	if err := checkSettings(cmd, &f.opt); err != nil {
+func (f *trainFlags) options() (o classify.Options, err error) {
+	if err := checkSettings(f.flags, &f.opt); err != nil {
 		return o, err
 	}
 	o = f.opt
@@ -84,7 +85,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (o classify.Options, err error)
 		return o, err
 	}
 	o.Algorithm = f.algorithm
-	o.NoHoldout = o.Holdout == 0 && cmd.Flags().Changed("holdout")
+	o.NoHoldout = o.Holdout == 0 && f.flags.Changed("holdout")
 	return o, nil
 }
 

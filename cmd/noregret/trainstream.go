@@ -1,9 +1,8 @@
 package main
 
 import (
+	"context"
 	"errors"
-
-	"github.com/spf13/cobra"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -14,20 +13,20 @@ import (
 var streamExcludes = []string{"passes", "holdout", "valid", "tune-steps", "threshold", "cache", "temp-dir", "seed"}
 
 // runStream is train --stream.
-func (t *trainCommand) runStream(cmd *cobra.Command, a *app, inputs []string, fit classify.Options) (err error) {
+func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (err error) {
 	for _, f := range streamExcludes {
-		if cmd.Flags().Changed(f) {
+		if o.fit.flags.Changed(f) {
 			return noregret.Errorf(noregret.Usage, "--"+f,
 				"it has no meaning with --stream, which goes through the data once and keeps none")
 		}
 	}
-	if t.saveEvery < 0 {
-		return outOfRange("--save-every", t.saveEvery, "at least 0")
+	if o.saveEvery < 0 {
+		return outOfRange("--save-every", o.saveEvery, "at least 0")
 	}
 	opt := classify.StreamOptions{
-		Fit: fit, Positive: t.data.positive, SaveEvery: t.saveEvery,
-		Save:    func(m *classify.Model) error { return classify.SaveModel(t.model, m) },
-		Started: func(info dataset.Info) { t.streamDecisions(a, info) },
+		Fit: o.twoOptions(), Positive: o.data.positive, SaveEvery: o.saveEvery,
+		Save:    func(m *classify.Model) error { return classify.SaveModel(o.model, m) },
+		Started: func(info dataset.Info) { o.streamDecisions(a, info) },
 	}
 	if err := opt.Validate(); err != nil {
 		return withFlag(err)
@@ -37,8 +36,7 @@ func (t *trainCommand) runStream(cmd *cobra.Command, a *app, inputs []string, fi
 		return err
 	}
 	opt.Progress = fitProgress(p)
-	ctx := cmd.Context()
-	s, err := dataset.Open(ctx, inputs, t.data.options(ctx, a, nil))
+	s, err := dataset.Open(ctx, inputs, o.data.options(ctx, a, nil))
 	if err != nil {
 		return err
 	}
@@ -49,13 +47,13 @@ func (t *trainCommand) runStream(cmd *cobra.Command, a *app, inputs []string, fi
 		return withFlag(err)
 	}
 	a.skipped(s.Info())
-	return t.save(a, m)
+	return o.save(a, m)
 }
 
 // streamDecisions says what was decided by rule, once the first rows have come.
-func (t *trainCommand) streamDecisions(a *app, info dataset.Info) {
-	if t.data.positive == "" {
+func (o *trainOptions) streamDecisions(a *app, info dataset.Info) {
+	if o.data.positive == "" {
 		a.note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")
 	}
-	a.readDecisions(t.data, info.Schema, "as a stream cannot look ahead")
+	a.readDecisions(o.data, info.Schema, "as a stream cannot look ahead")
 }

@@ -12,26 +12,40 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// modelReader reads data with the feature space of a model, block by block.
+// modelReader reads data with the feature space of a model, block by block. The model is one of two
+// classes (model, with its classifier lin) or of several (multi, with joint).
 type modelReader struct {
-	model *classify.Model
-	lin   classify.Linear
-	data  *dataFlags
-	app   *app
-	task  string
+	model  *classify.Model
+	lin    classify.Linear
+	multi  *classify.MultiModel
+	joint  classify.MultiLinear
+	schema *dataset.Schema
+	data   *dataFlags
+	app    *app
+	task   string
 }
 
 // newModelReader loads the model of --model.
 func newModelReader(a *app, data *dataFlags, path, task string) (*modelReader, error) {
-	m, err := loadModel(path)
+	c, err := loadModel(path)
 	if err != nil {
 		return nil, err
 	}
-	return &modelReader{model: m, lin: m.Linear(), data: data, app: a, task: task}, nil
+	r := &modelReader{data: data, app: a, task: task}
+	switch m := c.(type) {
+	case *classify.Model:
+		r.model, r.lin, r.schema = m, m.Linear(), m.Schema
+	case *classify.MultiModel:
+		r.multi, r.joint, r.schema = m, m.Linear(), m.Schema
+		flags := *data
+		flags.multilabel = m.Task == classify.Multilabel
+		r.data = &flags
+	}
+	return r, nil
 }
 
-// each calls f for every block and returns what there was. It reports on standard error what was
-// skipped.
+// each calls f for every block and returns the description of the data. It reports skipped lines on
+// standard error.
 func (r *modelReader) each(ctx context.Context, inputs []string,
 	f func(s *dataset.Stream, b *dataset.Block) error,
 ) (info dataset.Info, err error) {
@@ -39,7 +53,7 @@ func (r *modelReader) each(ctx context.Context, inputs []string,
 	if err != nil {
 		return info, err
 	}
-	opt := r.data.options(ctx, r.app, r.model.Schema)
+	opt := r.data.options(ctx, r.app, r.schema)
 	opt.Progress = readProgress(p, r.task)
 	s, err := dataset.Open(ctx, inputs, opt)
 	if err != nil {
@@ -75,7 +89,7 @@ func registerModel(cmd *cobra.Command, path *string) {
 	require(cmd, "model")
 }
 
-// labelMap tells the labels of data that a model is applied to.
+// labelMap maps the labels of data to which a model is applied.
 type labelMap struct {
 	model   *classify.Model
 	others  bool   // labels that training did not have count as negative
@@ -83,7 +97,7 @@ type labelMap struct {
 	unknown []string
 }
 
-// learn takes over the labels that have come up since.
+// learn adds the labels that the data have shown since the last call.
 func (l *labelMap) learn(s *dataset.Stream) error {
 	labels := s.Info().Labels
 	for _, x := range labels[len(l.classes):] {
@@ -102,6 +116,44 @@ func (l *labelMap) learn(s *dataset.Stream) error {
 				x.Name, l.model.Labels.Positive, listed(l.model.Labels.Negatives))
 		}
 		l.unknown = append(l.unknown, x.Name)
+	}
+	return nil
+}
+
+// targetMap looks up the labels of data that a model of several classes or labels is applied to.
+type targetMap struct {
+	model   *classify.MultiModel
+	others  bool    // a label that training did not have is left out of lists
+	targets [][]int // by class number
+	unknown []string
+}
+
+// extend takes over the labels that have come up since the last call.
+func (m *targetMap) extend(s *dataset.Stream) error {
+	for _, x := range s.Info().Labels[len(m.targets):] {
+		places, unknown, err := m.model.Targets(x.Name)
+		if err != nil {
+			return withPlace(err, []string{s.LabelPlace(len(m.targets))})
+		}
+		if len(unknown) > 0 && !m.others {
+			hint := ""
+			if m.model.Task == classify.Multilabel {
+				hint = " (--new-labels negative leaves it out)"
+			}
+			return noregret.BadInputf(s.LabelPlace(len(m.targets)),
+				"the label %q did not occur in training; its labels were %s%s", unknown[0], listed(m.model.Labels),
+				hint)
+		}
+		m.targets = append(m.targets, places)
+		m.unknown = append(m.unknown, unknown...)
+	}
+	return nil
+}
+
+// of returns the labels of row i.
+func (m *targetMap) of(b *dataset.Block, i int) []int {
+	if c := b.Class[i]; c != dataset.NoClass {
+		return m.targets[c]
 	}
 	return nil
 }

@@ -17,10 +17,18 @@ func (t *Tridiagonal) Eigen(values, vectors, off []float64) bool {
 	for i := range n {
 		vectors[i*n+i] = 1
 	}
+	var norm float64
+	for i, v := range values {
+		norm = max(norm, math.Abs(v)+math.Abs(off[i]))
+	}
+	negligible := func(k int) bool {
+		e := math.Abs(off[k])
+		return e <= 0x1p-53*(math.Abs(values[k])+math.Abs(values[k+1])) || e <= 0x1p-60*norm
+	}
 	for l := range n {
 		for iteration := 0; ; iteration++ {
 			m := l
-			for m+1 < n && math.Abs(off[m]) > 0x1p-53*(math.Abs(values[m])+math.Abs(values[m+1])) {
+			for m+1 < n && !negligible(m) {
 				m++
 			}
 			if m == l {

@@ -12,16 +12,20 @@ import (
 // matrices.
 func TestEigen(t *testing.T) {
 	r := random.New(1, "eigen")
-	for _, n := range []int{1, 2, 3, 7, 40} {
+	for _, n := range []int{1, 2, 3, 7, 40, 50} {
 		kinds := map[string][]float64{
 			"definite": definite(r, n), "zero": make([]float64, n*n), "graded": make([]float64, n*n),
-			"rank one": make([]float64, n*n), "identity": make([]float64, n*n),
+			"rank one": make([]float64, n*n), "rank two": make([]float64, n*n), "identity": make([]float64, n*n),
 		}
-		x := normals(r, n)
+		x, y := normals(r, n), make([]float64, n)
+		for i := range y {
+			y[i] = 1 - 2*float64(i%2)
+		}
 		for i := range n {
 			kinds["identity"][i*n+i] = 3
 			for j := range n {
 				kinds["rank one"][i*n+j] = x[i] * x[j]
+				kinds["rank two"][i*n+j] = x[i]*x[j] + y[i]*y[j]
 				kinds["graded"][i*n+j] = kinds["definite"][i*n+j] * math.Pow(10, -float64(i+j)/3)
 			}
 		}

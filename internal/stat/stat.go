@@ -1,5 +1,5 @@
-// Package stat holds the quantiles, distribution functions and draws of the normal distribution and
-// of Student's t that several packages need. All results are the same on every machine.
+// Package stat holds the quantiles of Student's t and the draws from the normal distribution that
+// several packages need. All results are the same on every machine.
 package stat
 
 import (
@@ -8,9 +8,11 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// Student is the quantile of Student's t with n degrees of freedom that leaves out what z does of
-// the normal distribution, by Wallace's approximation: within a tenth from n = 3, and more than the
-// quantile below.
+// Student returns the quantile of Student's t with n degrees of freedom that has the same
+// probability above it as z has above it in the normal distribution, by Wallace's approximation
+// ("Bounds on normal approximations to Student's and the chi-square distributions", Annals of
+// Mathematical Statistics 30, 1959). For z from 2 to 3 it is within a tenth of the quantile for n ≥
+// 3, and above it for smaller n. It is +Inf for n ≤ 0.
 func Student(z, n float64) float64 {
 	if !(n > 0) {
 		return math.Inf(1)
@@ -26,8 +28,8 @@ func Student(z, n float64) float64 {
 	return math.Sqrt(float64(n * (portable.Exp(e) - 1)))
 }
 
-// Normal is a standard normal number by the polar method, the same on every machine; it uses two
-// uniform ones or more.
+// Normal returns a draw from the standard normal distribution by the polar method. It takes two
+// uniform numbers or more from r.
 func Normal(r interface{ Float64() float64 }) float64 {
 	for {
 		a, b := float64(2*r.Float64())-1, float64(2*r.Float64())-1

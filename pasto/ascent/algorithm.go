@@ -268,10 +268,10 @@ func (e *estimate) check() error {
 	s, n := &e.s, e.k*e.m
 	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k &&
 		check.Vector("sum", s.Sum, n) == nil && check.Finite(s.Scale)
-	if e.form.kind == kindDR {
+	if e.form.form == &formRobust {
 		ok = ok && len(s.Base) == n
 	}
-	if e.form.kind == kindWindow {
+	if e.form.form == &formWindow {
 		ok = ok && len(s.Ring) == int(e.form.param) && len(s.Count) == e.k
 		for i := range s.Ring {
 			r := &s.Ring[i]

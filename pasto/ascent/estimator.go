@@ -2,10 +2,8 @@ package ascent
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -25,55 +23,29 @@ import (
 //	Discounted*         lags by 1/ρ rounds        as above, 1/ρ rounds    drift
 //	WindowMeans(n)      lags by n rounds          σ²/n of the window      drift
 type Estimator struct {
-	kind     estimatorKind
+	form     *form
 	param    float64
 	baseline []float64
 }
 
-type estimatorKind int
+// form is what an estimator does in its own way.
+type form struct {
+	name string
+	// centred means that a baseline is allowed.
+	centred bool
+	// direct means that the sum holds V̂ itself.
+	direct bool
+	// check says what is allowed if the parameter is out of range; nil if there is none.
+	check func(param float64) string
+	// add takes in group i of a round, of the share ω of its sizes.
+	add func(e *estimate, r *roundOf, i int, omega, size float64)
+}
 
-const (
-	kindIPW estimatorKind = iota + 1
-	kindDR
-	kindClipped
-	kindIX
-	kindSNIPS
-	kindMeans
-	kindDiscountedIPW
-	kindDiscountedMeans
-	kindWindow
-)
-
-// IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t =
-// (n_0·U_0 + Σ_s Û_s)/(n_0 + t). With n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 =
-// 0 the plain mean of eq. (6) (erratum E5).
-func IPW() Estimator { return Estimator{kind: kindIPW} }
-
-// DoublyRobust averages m_k + 1{i_s = k}·(û_s − m_k)/p_{s,k}, where m_k is the arm's mean before
-// round s.
-func DoublyRobust() Estimator { return Estimator{kind: kindDR} }
-
-// Clipped is [IPW] with weights min(1/p, wmax).
-func Clipped(wmax float64) Estimator { return Estimator{kind: kindClipped, param: wmax} }
-
-// ImplicitExploration is [IPW] with weights 1/(p + zeta) (IX).
-func ImplicitExploration(zeta float64) Estimator { return Estimator{kind: kindIX, param: zeta} }
-
-// SelfNormalized is Σwû/Σw for each arm (SNIPS).
-func SelfNormalized() Estimator { return Estimator{kind: kindSNIPS} }
-
-// ArmMeans is the mean of the arm's groups, by size: no propensities at all.
-func ArmMeans() Estimator { return Estimator{kind: kindMeans} }
-
-// DiscountedIPW is V̂ ← (1−ρ)·V̂ + ρ·Û, a window of about 1/ρ rounds.
-func DiscountedIPW(rho float64) Estimator { return Estimator{kind: kindDiscountedIPW, param: rho} }
-
-// DiscountedMeans is [ArmMeans] where an observation counts (1−ρ)^age.
-func DiscountedMeans(rho float64) Estimator { return Estimator{kind: kindDiscountedMeans, param: rho} }
-
-// WindowMeans is [ArmMeans] over the last rounds. An arm that was not served in them keeps its last
-// mean. Memory is that of the window's observations.
-func WindowMeans(rounds int) Estimator { return Estimator{kind: kindWindow, param: float64(rounds)} }
+// roundOf is a round: the distribution that was served, and what it has shown.
+type roundOf struct {
+	p   []float64
+	obs []pasto.Observation
+}
 
 // Centred applies the importance weights to û − b, for the baseline's metrics b; for IPW, Clipped,
 // ImplicitExploration and DiscountedIPW. It is mandatory where |μ| is much larger than the
@@ -85,10 +57,10 @@ func (e Estimator) Centred(b []float64) Estimator {
 
 // String describes the estimator in one line.
 func (e Estimator) String() string {
-	name := [...]string{
-		"none", "ipw", "doubly-robust", "clipped", "ix", "snips", "arm-means", "discounted-ipw",
-		"discounted-means", "window-means",
-	}[e.kind]
+	if e.form == nil {
+		return "none"
+	}
+	name := e.form.name
 	if e.param != 0 {
 		name = fmt.Sprintf("%s(%v)", name, e.param)
 	}
@@ -99,43 +71,30 @@ func (e Estimator) String() string {
 }
 
 func (e Estimator) validate(metrics int) error {
-	switch e.kind {
-	case 0:
+	if e.form == nil {
 		return noregret.BadInputf("estimator", "the zero Estimator is none; make one with IPW, ArmMeans, ...")
-	case kindClipped:
-		if !(e.param >= 1) {
-			return noregret.BadInputf("estimator", "%v: want a largest weight of at least 1", e)
-		}
-	case kindIX:
-		if !(e.param >= 0) || math.IsInf(e.param, 1) {
-			return noregret.BadInputf("estimator", "%v: want a finite ζ, at least 0", e)
-		}
-	case kindDiscountedIPW, kindDiscountedMeans:
-		if !(e.param > 0 && e.param <= 1) {
-			return noregret.BadInputf("estimator", "%v: want ρ in (0, 1]", e)
-		}
-	case kindWindow:
-		if !(e.param >= 1 && e.param <= 1e9) {
-			return noregret.BadInputf("estimator", "%v: want a window of 1 to 1e9 rounds", e)
+	}
+	if e.form.check != nil {
+		if want := e.form.check(e.param); want != "" {
+			return noregret.BadInputf("estimator", "%v: want %s", e, want)
 		}
 	}
-	if e.baseline != nil {
-		switch e.kind {
-		case kindIPW, kindClipped, kindIX, kindDiscountedIPW:
-		default:
-			return noregret.BadInputf("estimator", "%v: a baseline is for importance-weighted sums", e)
-		}
-		return check.Vector("baseline", e.baseline, metrics)
+	if e.baseline == nil {
+		return nil
 	}
-	return nil
+	if !e.form.centred {
+		return noregret.BadInputf("estimator", "%v: a baseline is for importance-weighted sums", e)
+	}
+	return check.Vector("baseline", e.baseline, metrics)
 }
 
 // estimate is the state of V̂. In all forms V̂_k = Base_k + Scale_k·Sum_k, where Base is the
 // baseline or, for doubly robust, the arm means.
 type estimate struct {
-	form Estimator
-	k, m int
-	s    estimateState
+	form  Estimator
+	k, m  int
+	s     estimateState
+	round roundOf
 }
 
 type estimateState struct {
@@ -151,15 +110,6 @@ type estimateState struct {
 	Count  []int // window: groups of the arm inside it
 }
 
-type windowRound struct {
-	Arms   []int
-	Sizes  []float64
-	Values []float64
-}
-
-// leastScale is the scale below which it is folded into the sums.
-const leastScale = 1e-100
-
 // newEstimate starts at U_0 (nil: 0), which counts as n0 observations.
 func newEstimate(form Estimator, arms, metrics int, u0 *pasto.Table, n0 float64) *estimate {
 	e := &estimate{form: form, k: arms, m: metrics}
@@ -167,10 +117,10 @@ func newEstimate(form Estimator, arms, metrics int, u0 *pasto.Table, n0 float64)
 		N0: n0, Sum: make([]float64, arms*metrics), Weight: make([]float64, arms),
 		Last: make([]int, arms), Start: make([]int, arms), Scale: 1,
 	}
-	if form.kind == kindDR {
+	if form.form == &formRobust {
 		e.s.Base = make([]float64, arms*metrics)
 	}
-	if form.kind == kindWindow {
+	if form.form == &formWindow {
 		e.s.Ring = make([]windowRound, int(form.param))
 		e.s.Count = make([]int, arms)
 	}
@@ -188,7 +138,7 @@ func newEstimate(form Estimator, arms, metrics int, u0 *pasto.Table, n0 float64)
 func (e *estimate) start(k int, row []float64) {
 	e.s.Start[k], e.s.Last[k] = e.s.T, e.s.T
 	e.s.Weight[k] = e.s.N0
-	if e.form.kind == kindWindow {
+	if e.form.form == &formWindow {
 		e.s.Weight[k] = 0 // U_0 stands until the first observation
 	}
 	for m := range e.m {
@@ -196,13 +146,13 @@ func (e *estimate) start(k int, row []float64) {
 		if row != nil {
 			u = row[m]
 		}
-		switch i := k*e.m + m; e.form.kind {
-		case kindMeans, kindDiscountedMeans, kindSNIPS, kindWindow: // Sum holds V̂ itself
+		switch i := k*e.m + m; {
+		case e.form.form.direct:
 			e.s.Sum[i] = u
-		case kindDR: // V̂ = Base + Sum/(n_0 + t): U_0 is the first model
+		case e.form.form == &formRobust: // V̂ = Base + Sum/(n_0 + t): U_0 is the first model
 			e.s.Base[i] = u
 			e.s.Sum[i] = 0
-		case kindDiscountedIPW:
+		case e.form.form == &formDiscountedIPW:
 			e.s.Sum[i] = (u - e.base(m)) / e.s.Scale
 		default:
 			e.s.Sum[i] = float64(e.s.N0 * (u - e.base(m)))
@@ -219,10 +169,10 @@ func (e *estimate) base(m int) float64 {
 
 // scale is the factor of Sum for arm k.
 func (e *estimate) scale(k int) float64 {
-	switch e.form.kind {
-	case kindMeans, kindDiscountedMeans, kindSNIPS, kindWindow:
+	switch f := e.form.form; {
+	case f.direct:
 		return 1
-	case kindDiscountedIPW:
+	case f == &formDiscountedIPW:
 		return e.s.Scale
 	}
 	n := e.s.N0 + float64(e.s.T-e.s.Start[k])
@@ -297,173 +247,22 @@ func (e *estimate) scores(g, d []float64) {
 // groups).
 func (e *estimate) add(p []float64, obs []pasto.Observation, total float64) {
 	e.s.T++
-	switch e.form.kind {
-	case kindDiscountedIPW:
+	switch e.form.form {
+	case &formDiscountedIPW:
 		e.discount()
-	case kindWindow:
+	case &formWindow:
 		e.slide(obs)
 		return
 	}
+	e.round = roundOf{p, obs}
 	for i := range obs {
-		o := &obs[i]
-		omega := 1 / float64(len(obs))
-		size := 1.0
+		omega, size := 1/float64(len(obs)), 1.0
 		if total > 0 {
-			omega, size = o.Size/total, o.Size
+			omega, size = obs[i].Size/total, obs[i].Size
 		}
-		switch e.form.kind {
-		case kindMeans, kindDiscountedMeans:
-			e.blend(o, size)
-		case kindSNIPS:
-			e.blend(o, omega/p[o.Arm])
-		case kindDR:
-			e.robust(p, obs, i, omega, size)
-		default:
-			e.weigh(o, omega, p[o.Arm])
-		}
+		e.form.form.add(e, &e.round, i, omega, size)
 	}
-}
-
-// weigh adds ω·weight·(û − b) to the sum.
-func (e *estimate) weigh(o *pasto.Observation, omega, p float64) {
-	w := 1 / p
-	switch e.form.kind {
-	case kindClipped:
-		w = min(w, e.form.param)
-	case kindIX:
-		w = 1 / (p + e.form.param)
-	case kindDiscountedIPW:
-		w = float64(e.form.param/e.s.Scale) * w
-	}
-	w *= omega
-	row := e.s.Sum[o.Arm*e.m : (o.Arm+1)*e.m]
-	for m, v := range o.Metrics {
-		row[m] += float64(w * (v - e.base(m)))
-	}
-}
-
-// discount scales the sum by 1 − ρ.
-func (e *estimate) discount() {
-	e.s.Scale *= 1 - e.form.param
-	if e.s.Scale < leastScale { // fold the scale in before it underflows
-		for i := range e.s.Sum {
-			e.s.Sum[i] *= e.s.Scale
-		}
-		e.s.Scale = 1
-	}
-}
-
-// blend moves the arm's mean towards û with weight w.
-func (e *estimate) blend(o *pasto.Observation, w float64) {
-	k := o.Arm
-	n := e.s.Weight[k]
-	if e.form.kind == kindDiscountedMeans {
-		if age := e.s.T - e.s.Last[k]; age > 0 && n > 0 {
-			if e.form.param == 1 {
-				n = 0
-			} else {
-				n *= portable.Exp(float64(float64(age) * portable.Log1p(-e.form.param)))
-			}
-		}
-		e.s.Last[k] = e.s.T
-	}
-	n += w
-	e.s.Weight[k] = n
-	if n == 0 {
-		return
-	}
-	share := w / n
-	row := e.s.Sum[k*e.m : (k+1)*e.m]
-	for m, v := range o.Metrics {
-		row[m] += float64(share * (v - row[m]))
-	}
-}
-
-// robust adds ω·(û − m)/p with the model m of before the round, and moves m once the arm's last
-// group is in: V̂·(n_0+t) is m·(n_0+t) + Sum, so that a change of m by δ at round t takes δ·(n_0+t)
-// off the sum of all rounds up to t.
-func (e *estimate) robust(p []float64, obs []pasto.Observation, i int, omega, _ float64) {
-	o := &obs[i]
-	k := o.Arm
-	sum, base := e.s.Sum[k*e.m:(k+1)*e.m], e.s.Base[k*e.m:(k+1)*e.m]
-	w := omega / p[k]
-	for m, v := range o.Metrics {
-		sum[m] += float64(w * (v - base[m]))
-	}
-	for j := i + 1; j < len(obs); j++ {
-		if obs[j].Arm == k {
-			return
-		}
-	}
-	rounds := e.s.N0 + float64(e.s.T-e.s.Start[k])
-	for j := range obs {
-		if obs[j].Arm != k {
-			continue
-		}
-		size := 1.0
-		if obs[j].Size > 0 {
-			size = obs[j].Size
-		}
-		e.s.Weight[k] += size
-		share := size / e.s.Weight[k]
-		for m, v := range obs[j].Metrics {
-			step := float64(share * (v - base[m]))
-			base[m] += step
-			sum[m] -= float64(step * rounds)
-		}
-	}
-}
-
-// slide takes the oldest round out of the window and the new one in, and recomputes the means of
-// the arms of either.
-func (e *estimate) slide(obs []pasto.Observation) {
-	n := len(e.s.Ring)
-	slot := &e.s.Ring[(e.s.T-1)%n]
-	for i, k := range slot.Arms {
-		w := slot.Sizes[i]
-		e.s.Count[k]--
-		rest := e.s.Weight[k] - w
-		if e.s.Count[k] > 0 && rest > 0 {
-			row := e.s.Sum[k*e.m : (k+1)*e.m]
-			for m := range row {
-				row[m] -= float64(w / rest * (slot.Values[i*e.m+m] - row[m]))
-			}
-		} else {
-			rest = 0
-		}
-		e.s.Weight[k] = rest
-	}
-	slot.Arms, slot.Sizes, slot.Values = slot.Arms[:0], slot.Sizes[:0], slot.Values[:0]
-	for i := range obs {
-		o := &obs[i]
-		size := 1.0
-		if o.Size > 0 {
-			size = o.Size
-		}
-		slot.Arms = append(slot.Arms, o.Arm)
-		slot.Sizes = append(slot.Sizes, size)
-		slot.Values = append(slot.Values, o.Metrics...)
-		e.s.Count[o.Arm]++
-		e.blend(o, size)
-	}
-	if e.s.T%n == 0 {
-		e.refresh()
-	}
-}
-
-// refresh recomputes the window's means from its observations, so that rounding does not pile up.
-func (e *estimate) refresh() {
-	for k := range e.k {
-		if e.s.Count[k] > 0 {
-			e.s.Weight[k] = 0
-		}
-	}
-	for r := range e.s.Ring {
-		slot := &e.s.Ring[r]
-		for i, k := range slot.Arms {
-			e.blend(&pasto.Observation{Arm: k, Metrics: slot.Values[i*e.m : (i+1)*e.m]}, slot.Sizes[i])
-		}
-	}
+	e.round = roundOf{}
 }
 
 // grow adds an arm.

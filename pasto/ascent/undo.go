@@ -25,10 +25,10 @@ func (e *estimate) mark(u *undo, obs []pasto.Observation) {
 		u.arms = append(u.arms, obs[i].Arm)
 	}
 	u.scale, u.whole = s.Scale, false
-	switch e.form.kind {
-	case kindDiscountedIPW:
+	switch e.form.form {
+	case &formDiscountedIPW:
 		u.whole = s.Scale*(1-e.form.param) < leastScale
-	case kindWindow:
+	case &formWindow:
 		n := len(s.Ring)
 		u.slot.copy(&s.Ring[s.T%n])
 		u.arms = append(u.arms, u.slot.Arms...)
@@ -68,13 +68,7 @@ func (e *estimate) revert(u *undo) {
 			s.Count[k] = u.count[i]
 		}
 	}
-	if e.form.kind == kindWindow {
+	if e.form.form == &formWindow {
 		s.Ring[s.T%len(s.Ring)].copy(&u.slot)
 	}
-}
-
-// copy makes w what v is, in its own memory.
-func (w *windowRound) copy(v *windowRound) {
-	w.Arms, w.Sizes, w.Values = append(w.Arms[:0], v.Arms...), append(w.Sizes[:0], v.Sizes...),
-		append(w.Values[:0], v.Values...)
 }

@@ -4,13 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/changepoint"
 	"github.com/noregret/noregret/pasto"
 )
 
 // changed ends the round for the arms that were served in it, and reports whether one of them has
 // changed.
 func (l *Learner) changed(obs []pasto.Observation) bool {
-	found := l.trend()
+	found := l.cusum()
 	for i := range obs {
 		if k := obs[i].Arm; l.now[k] > 0 && !found {
 			found = l.segmentEnds(k) && l.options.ChangeThreshold >= 0 && l.differs(k)
@@ -20,7 +21,7 @@ func (l *Learner) changed(obs []pasto.Observation) bool {
 		if k := obs[i].Arm; l.now[k] > 0 {
 			l.now[k] = 0
 			if !found && l.segmentEnds(k) {
-				l.calm(k)
+				l.commitSegment(k)
 			}
 		}
 	}
@@ -37,14 +38,15 @@ func (l *Learner) segmentEnds(k int) bool {
 // deviations of the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes
 // w of the group and old of the mean. Such innovations have variance 1 and nothing to do with each
 // other, but for what groups of a round have in common.
-func (l *Learner) surprise(k, i int, d, both float64) {
+func (l *Learner) addInnovation(k, i int, d, both float64) {
 	s, j := &l.s, k*l.objective.Dim()+i
-	if !(s.CalmPool[i] > 0) || both == 0 {
+	if !(s.CommittedPool[i] > 0) || both == 0 {
 		return
 	}
-	noise := (s.PastSquares[j] + float64(poolWeight*(s.CalmPool[i]/s.CalmFreedom))) / (s.PastFreedom[k] + poolWeight)
+	noise := (s.PastSquares[j] + float64(poolWeight*(s.CommittedPool[i]/s.CommittedFreedom))) /
+		(s.PastFreedom[k] + poolWeight)
 	a := math.Sqrt(both / noise)
-	l.missed[i] += float64(d * a)
+	l.innovation[i] += float64(d * a)
 	l.part[i] += a
 	l.groups[i]++
 }
@@ -55,21 +57,21 @@ func (l *Learner) surprise(k, i int, d, both float64) {
 // alarm is at 4·Alarm, 24 rounds of more than 2 standard deviations in a row. Where the noise is
 // larger than it is taken to be, and each round has 2 with a random sign, it is less likely to come
 // than once in a million rounds.
-func (l *Learner) trend() bool {
+func (l *Learner) cusum() bool {
 	s, found := &l.s, false
 	for i, n := range l.groups {
 		if n == 0 || l.ignored[i] || l.options.ChangeThreshold < 0 {
 			continue
 		}
-		x := l.missed[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
+		x := l.innovation[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
 		x = min(max(x, -2), 2)
-		s.Rise[i], s.Fall[i] = max(s.Rise[i]+x-1, 0), max(s.Fall[i]-x-1, 0)
-		if s.Rise[i] == 0 && s.Fall[i] == 0 && l.tauFreedom() > 0 {
+		s.CusumUp[i], s.CusumDown[i] = changepoint.CUSUMStep(s.CusumUp[i], s.CusumDown[i], x, 1)
+		if s.CusumUp[i] == 0 && s.CusumDown[i] == 0 && l.tauFreedom() > 0 {
 			s.Steady[i] = l.tau(i)
 		}
-		found = found || max(s.Rise[i], s.Fall[i]) >= 4*l.options.ChangeThreshold
+		found = found || max(s.CusumUp[i], s.CusumDown[i]) >= 4*l.options.ChangeThreshold
 	}
-	clear(l.missed)
+	clear(l.innovation)
 	clear(l.part)
 	clear(l.groups)
 	return found
@@ -78,16 +80,17 @@ func (l *Learner) trend() bool {
 // calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half
 // of all, and again. The segment waits for the next: where a change within it was too little to be
 // found, it is soon. It is not taken where a change of all arms may be under way.
-func (l *Learner) calm(k int) {
+func (l *Learner) commitSegment(k int) {
 	s, m := &l.s, l.objective.Dim()
-	if max(slices.Max(s.Rise), slices.Max(s.Fall)) < l.options.ChangeThreshold || l.options.ChangeThreshold < 0 {
-		s.CalmFreedom += s.PastFreedom[k]
-		s.CalmSpread += s.PastSpread[k]
+	if max(slices.Max(s.CusumUp), slices.Max(s.CusumDown)) < l.options.ChangeThreshold ||
+		l.options.ChangeThreshold < 0 {
+		s.CommittedFreedom += s.PastFreedom[k]
+		s.CommittedSpread += s.PastSpread[k]
 		s.PastFreedom[k] = s.LastCount[k] - 1
 		s.PastSpread[k] = max(s.LastSize[k]-s.LastCluster[k]/s.LastSize[k], 0)
 		past, last := s.PastSquares[k*m:(k+1)*m], s.LastSquares[k*m:(k+1)*m]
 		for i, q := range past {
-			s.CalmPool[i] += q
+			s.CommittedPool[i] += q
 		}
 		copy(past, last)
 	}
@@ -165,39 +168,39 @@ func (l *Learner) skew(i int, z float64) float64 {
 // served again before it counts for more than one group, with the mean that it had, which its first
 // observation replaces. The noise is what it was within segments, and counts for a few groups; of
 // effects that groups of a round have in common nothing is known.
-func (l *Learner) forget() {
+func (l *Learner) reset() {
 	s, m := &l.s, l.objective.Dim()
-	if s.CalmFreedom == 0 { // early
+	if s.CommittedFreedom == 0 { // early
 		for k := range s.PastFreedom {
-			s.CalmFreedom += s.PastFreedom[k]
-			s.CalmSpread += s.PastSpread[k]
+			s.CommittedFreedom += s.PastFreedom[k]
+			s.CommittedSpread += s.PastSpread[k]
 			for i, q := range s.PastSquares[k*m : (k+1)*m] {
-				s.CalmPool[i] += q
+				s.CommittedPool[i] += q
 			}
 		}
 	}
-	if c := keptFreedom / s.CalmFreedom; c < 1 {
-		s.CalmFreedom *= c
-		s.CalmSpread *= c
-		for i := range s.CalmPool {
-			s.CalmPool[i] *= c
+	if c := keptFreedom / s.CommittedFreedom; c < 1 {
+		s.CommittedFreedom *= c
+		s.CommittedSpread *= c
+		for i := range s.CommittedPool {
+			s.CommittedPool[i] *= c
 		}
 	}
-	s.Freedom, s.Spread = s.CalmFreedom, s.CalmSpread
-	copy(s.Pool, s.CalmPool)
+	s.Freedom, s.Spread = s.CommittedFreedom, s.CommittedSpread
+	copy(s.Pool, s.CommittedPool)
 	for i, q := range s.Pool { // as if it were normal
 		if s.Bulge[i] = 0; s.Freedom > 0 {
 			s.Bulge[i] = min(float64(1.6*float64(q*math.Sqrt(float64(q/s.Freedom*(s.Spread/s.Freedom))))), mostThird)
 		}
 	}
-	clear(s.Rise) // Steady stays, until there is a new one
-	clear(s.Fall)
+	clear(s.CusumUp) // Steady stays, until there is a new one
+	clear(s.CusumDown)
 	clear(s.Shared)
 	clear(s.Inner)
 	s.Inners, s.Between = 0, 0
-	clear(s.Lone.Square)
-	clear(s.Lone.Product)
-	s.Pairs, s.Lone = 0, lone{Square: s.Lone.Square, Product: s.Lone.Product}
+	clear(s.SingleGroups.Square)
+	clear(s.SingleGroups.Product)
+	s.Pairs, s.SingleGroups = 0, singleGroups{Square: s.SingleGroups.Square, Product: s.SingleGroups.Product}
 	for k := range s.Size {
 		if s.Count[k] > 1 {
 			s.Size[k] /= s.Count[k]
@@ -211,5 +214,5 @@ func (l *Learner) forget() {
 		l.endSegment(k)
 		l.endBlock(k)
 	}
-	s.Fresh, s.Few, s.Kept = s.Live, 0, l.hard != nil
+	s.Unobserved, s.Underobserved, s.HoldsPrevious = s.Live, 0, l.hard != nil
 }

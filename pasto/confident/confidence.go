@@ -8,7 +8,7 @@ import (
 
 // take adds an observation to the arm's statistics. What is left of an arm from before a change
 // ends with the first observation after it.
-func (l *Learner) take(o *pasto.Observation) {
+func (l *Learner) addObservation(o *pasto.Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	s.count(k, -1)
 	defer s.count(k, 1)
@@ -46,7 +46,7 @@ func (l *Learner) take(o *pasto.Observation) {
 		d := v - mean[i]
 		mean[i] += float64(share * d)
 		q := float64(float64(d*d) * both)
-		l.surprise(k, i, d, both)
+		l.addInnovation(k, i, d, both)
 		c := min(float64(q*math.Sqrt(float64(w*q))), mostThird)
 		squares[i] += q
 		s.Pool[i] += q
@@ -78,7 +78,7 @@ func (l *Learner) spread(k int) float64 {
 // common adds a round to what is known of the effects that its groups have in common: for two
 // groups of different noise the product of what they miss their arms' means by has the common
 // variance as its mean. Arms without a mean have no part in it.
-func (l *Learner) common(obs []pasto.Observation) {
+func (l *Learner) addBetweenGroups(obs []pasto.Observation) {
 	s, m := &l.s, l.objective.Dim()
 	total, known := 0.0, 0
 	for i := range obs {
@@ -88,7 +88,7 @@ func (l *Learner) common(obs []pasto.Observation) {
 		}
 	}
 	if known == 1 && len(obs) == 1 {
-		l.alone(&obs[0])
+		l.addSingleGroup(&obs[0])
 	}
 	if known < 2 {
 		return
@@ -117,9 +117,9 @@ func (l *Learner) common(obs []pasto.Observation) {
 
 // alone adds a round of one group, of an arm that has a mean, to what is known of the effects of
 // rounds.
-func (l *Learner) alone(o *pasto.Observation) {
+func (l *Learner) addSingleGroup(o *pasto.Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
-	a, w, size := &s.Lone, unit(o), s.Size[k]
+	a, w, size := &s.SingleGroups, unit(o), s.Size[k]
 	kept := size / (size + w)
 	part := float64(kept * (1 + s.Cluster[k]/size/size))
 	a.Rounds++
@@ -136,24 +136,25 @@ func (l *Learner) alone(o *pasto.Observation) {
 	}
 }
 
-// lonely is what the scatter of τ² by lone groups was measured to lack of that of so many squares
-// of normal numbers.
-const lonely = 0.6
+// singleGroupEfficiency is what the scatter of τ² by lone groups was measured to lack of that of so
+// many squares of normal numbers.
+const singleGroupEfficiency = 0.6
 
 // known is the number of rounds that those of one group are worth for τ²: none where their sizes
 // are alike, as there 1/size does not tell σ² from τ², and where they differ by orders of magnitude
 // as many as the large ones are, (Σ size)²/Σ size².
-func (a *lone) known() float64 {
+func (a *singleGroups) effectiveRounds() float64 {
 	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
 	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
 		return 0
 	}
-	return float64(lonely * min(float64(a.Rounds*(apart/(apart+a.Part))), float64(a.Sized*(a.Sized/a.Heavy))))
+	return float64(singleGroupEfficiency * min(float64(a.Rounds*(apart/(apart+a.Part))),
+		float64(a.Sized*(a.Sized/a.Heavy))))
 }
 
 // inner adds what groups of one arm in one round differ by, which effects of the round have no part
 // in.
-func (l *Learner) inner(obs []pasto.Observation) {
+func (l *Learner) addWithinArm(obs []pasto.Observation) {
 	s, again := &l.s, false
 	for i := range obs {
 		k := obs[i].Arm
@@ -183,7 +184,7 @@ func (l *Learner) inner(obs []pasto.Observation) {
 func (l *Learner) byScatter() float64 {
 	s := &l.s
 	n := min(s.Inners*2/3, s.Between)
-	if !(s.Spread > 0) || n <= float64(4*(s.Pairs+s.Lone.known())) {
+	if !(s.Spread > 0) || n <= float64(4*(s.Pairs+s.SingleGroups.effectiveRounds())) {
 		return 0
 	}
 	return n
@@ -194,19 +195,19 @@ func (l *Learner) tauFreedom() float64 {
 	if n := l.byScatter(); n > 0 {
 		return n
 	}
-	return l.s.Pairs + l.s.Lone.known()
+	return l.s.Pairs + l.s.SingleGroups.effectiveRounds()
 }
 
 // tau is the variance τ² of what the groups of a round have in common in metric i: the mean product
 // of two groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ
 // part and Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
 func (l *Learner) tau(i int) float64 {
-	s, a := &l.s, &l.s.Lone
+	s, a := &l.s, &l.s.SingleGroups
 	if l.byScatter() > 0 {
 		return max(s.Pool[i]-float64(s.Freedom*(s.Inner[i]/s.Inners)), 0) / s.Spread
 	}
 	sum, n := s.Shared[i], s.Pairs
-	if known := a.known(); known > 0 {
+	if known := a.effectiveRounds(); known > 0 {
 		mean := a.Inverse / a.Rounds
 		sum += float64(known * ((float64(mean*a.Product[i]) - a.Square[i]) / (float64(mean*a.Sized) - a.Part)))
 		n += known

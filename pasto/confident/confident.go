@@ -112,36 +112,36 @@ type Options struct {
 // million 3·10⁹/(K·M) or 30, whichever is more, and the next goes on from what it found. Observe
 // allocates nothing once its buffers have grown.
 type Learner struct {
-	objective pasto.Objective
-	hard      *pasto.Goals // the objective, if it has hard guardrails
-	options   Options
-	sign      []float64 // of each metric's good direction
-	s         state
-	moved     *pasto.Table // V̂ ± se
-	solver    *optimum.Solver
-	usable    []bool
-	ignored   []bool    // metrics that are only watched
-	now       []float64 // size of each arm in the running round; 0 between rounds
-	before    []int     // of each arm, 1 + the index of its last group in the running round; 0 between rounds
-	sum, own  []float64 // of the round's deviations, and of their squares
-	missed    []float64 // of the round: Σ of what groups miss their arms' means by, in standard deviations
-	part      []float64 // of the round: of what is in common in that
-	groups    []float64 // of the round: the number of groups in that
-	p         []float64 // serving
-	caution   []float64 // of each metric
-	low, high []float64 // range of each metric
-	curve     []float64 // λ of each metric
-	taus      []float64 // of a solution: τ² of each metric
-	squared   []float64 // of a solution: K·M squared standard errors
-	ridge     []float64
-	down, up  []float64 // p⁻ and p⁺ before a solution
-	worse     []float64 // of surelyBetter
-	better    []float64
-	sampler   round.Sampler
-	text      string
-	intake    round.Checker
-	undo      undo
-	work      struct { // of hard guardrails
+	objective  pasto.Objective
+	hard       *pasto.Goals // the objective, if it has hard guardrails
+	options    Options
+	sign       []float64 // of each metric's good direction
+	s          state
+	moved      *pasto.Table // V̂ ± se
+	solver     *optimum.Solver
+	usable     []bool
+	ignored    []bool    // metrics that are only watched
+	now        []float64 // size of each arm in the running round; 0 between rounds
+	before     []int     // of each arm, 1 + the index of its last group in the running round; 0 between rounds
+	sum, own   []float64 // of the round's deviations, and of their squares
+	innovation []float64 // of the round: Σ of the groups' deviations from their arms' means, in standard deviations
+	part       []float64 // of the round: of what is in common in that
+	groups     []float64 // of the round: the number of groups in that
+	p          []float64 // serving
+	caution    []float64 // of each metric
+	low, high  []float64 // range of each metric
+	curve      []float64 // λ of each metric
+	taus       []float64 // of a solution: τ² of each metric
+	squared    []float64 // of a solution: K·M squared standard errors
+	ridge      []float64
+	down, up   []float64 // p⁻ and p⁺ before a solution
+	worse      []float64 // of surelyBetter
+	better     []float64
+	sampler    round.Sampler
+	text       string
+	checker    round.Checker
+	undo       undo
+	work       struct { // of hard guardrails
 		optimum.HardSolver
 		arms []int
 		part pasto.Table
@@ -235,7 +235,7 @@ func (l *Learner) workspace() {
 	l.before = make([]int, arms)
 	l.ridge, l.now = make([]float64, arms), make([]float64, arms)
 	l.sum, l.own = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim())
-	l.missed, l.part, l.groups = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()),
+	l.innovation, l.part, l.groups = make([]float64, l.objective.Dim()), make([]float64, l.objective.Dim()),
 		make([]float64, l.objective.Dim())
 	l.taus, l.squared = make([]float64, l.objective.Dim()), make([]float64, arms*l.objective.Dim())
 	l.ignored = make([]bool, l.objective.Dim())
@@ -284,16 +284,16 @@ func (l *Learner) Draw(r pasto.Rand, arms []int) {
 // Observe implements [pasto.Learner]. A gradient that is not finite, of a [pasto.Utility] or by
 // overflow, is an error too.
 func (l *Learner) Observe(obs []pasto.Observation) error {
-	obs, _, err := l.intake.Check(l.objective, obs, l.s.T+1, l.p, l.s.Active)
+	obs, _, err := l.checker.Check(l.objective, obs, l.s.T+1, l.p, l.s.Active)
 	if err != nil {
 		return err
 	}
 	l.mark(obs)
-	before, few := l.s.Fresh, l.s.Few
-	l.common(obs)
-	l.inner(obs)
+	before, few := l.s.Unobserved, l.s.Underobserved
+	l.addBetweenGroups(obs)
+	l.addWithinArm(obs)
 	for i := range obs {
-		l.take(&obs[i])
+		l.addObservation(&obs[i])
 	}
 	changed := l.changed(obs)
 	l.s.T++
@@ -302,12 +302,12 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 		l.s.Changes++
 		l.s.Clock, l.s.Next = 0, 0
 		l.markAll()
-		l.forget()
+		l.reset()
 	}
-	if l.s.Fresh == 0 {
-		l.s.Warm = true
+	if l.s.Unobserved == 0 {
+		l.s.AllObserved = true
 	}
-	solve := l.s.Clock >= l.s.Next || before > 0 && l.s.Fresh == 0
+	solve := l.s.Clock >= l.s.Next || before > 0 && l.s.Unobserved == 0
 	for i := range obs {
 		if k := obs[i].Arm; l.s.Count[k] >= 2*l.s.Solved[k] && l.s.Solved[k] >= 1 {
 			solve = true
@@ -320,7 +320,7 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 			return err
 		}
 	}
-	if solve || l.s.Fresh != before || l.s.Few != few {
+	if solve || l.s.Unobserved != before || l.s.Underobserved != few {
 		l.s.Mixed = l.s.Clock
 		l.mix()
 	}
@@ -347,7 +347,7 @@ func (l *Learner) RetireArm(k int) error {
 	}
 	s.Active[k] = false
 	s.Live--
-	fresh, few := s.Fresh, s.Few
+	fresh, few := s.Unobserved, s.Underobserved
 	s.count(k, -1)
 	up, down := slices.Clone(s.Up), slices.Clone(s.Down)
 	round.Drop(s.Up, k, s.Active)
@@ -355,7 +355,7 @@ func (l *Learner) RetireArm(k int) error {
 	if err := l.resolve(); err != nil {
 		s.Active[k], s.Up, s.Down = true, up, down
 		s.Live++
-		s.Fresh, s.Few = fresh, few
+		s.Unobserved, s.Underobserved = fresh, few
 		return err
 	}
 	l.mix()

@@ -16,7 +16,8 @@ import (
 // and the variances near the truth of 1, and at the end at most one in ten means is off by more
 // than two errors.
 func TestCoverageUnderChanges(t *testing.T) {
-	const runs, rounds = 30, 9000
+	const rounds = 9000
+	runs := testsize.Of(30, 8)
 	missed, means := 0, 0
 	for seed := range uint64(runs) {
 		l, err := New(pastotest.Goals(t, 5, false, 0), 2, Options{})

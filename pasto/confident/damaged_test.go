@@ -14,20 +14,30 @@ import (
 func TestConfidentDamaged(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	means := pastotest.Table(t, []float64{2, 0, 1}, []float64{-2, 2, 0})
+	var played []byte
 	learned := func() *Learner {
 		l, err := New(f, 3, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		pastotest.Play(t, l, means, 2, 50, 1, random.New(1, "damaged"))
+		if played == nil {
+			pastotest.Play(t, l, means, 2, 50, 1, random.New(1, "damaged"))
+			if played, err = l.MarshalBinary(); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		if err := l.UnmarshalBinary(played); err != nil {
+			t.Fatal(err)
+		}
 		return l
 	}
 	for name, damage := range map[string]func(s *state){
 		"live":             func(s *state) { s.Live = 2 },
 		"active":           func(s *state) { s.Active[1] = false },
 		"no arm":           func(s *state) { s.Live, s.Active = 0, make([]bool, 3) },
-		"fresh":            func(s *state) { s.Fresh = 1 },
-		"count":            func(s *state) { s.Count[0], s.Fresh = 0, 1 },
+		"fresh":            func(s *state) { s.Unobserved = 1 },
+		"count":            func(s *state) { s.Count[0], s.Unobserved = 0, 1 },
 		"negative count":   func(s *state) { s.Count[0] = -1 },
 		"freedom":          func(s *state) { s.Freedom = -1 },
 		"freedom NaN":      func(s *state) { s.Freedom = math.NaN() },
@@ -56,15 +66,15 @@ func TestConfidentDamaged(t *testing.T) {
 		"endless next":     func(s *state) { s.Next = math.MaxInt },
 		"endless rounds":   func(s *state) { s.T = math.MaxInt },
 		"changes":          func(s *state) { s.Changes = math.MaxInt },
-		"lone squares":     func(s *state) { s.Lone.Square = nil },
-		"lone products":    func(s *state) { s.Lone.Product = s.Lone.Product[1:] },
-		"lone product":     func(s *state) { s.Lone.Product[0] = -1 },
-		"lone square":      func(s *state) { s.Lone.Square[0] = math.NaN() },
-		"lone rounds":      func(s *state) { s.Lone.Rounds = math.NaN() },
-		"lone sums":        func(s *state) { s.Lone.Inverse = -1 },
-		"lone part":        func(s *state) { s.Lone.Part = math.Inf(1) },
-		"lone sized":       func(s *state) { s.Lone.Sized = -1 },
-		"lone heavy":       func(s *state) { s.Lone.Heavy = -1 },
+		"lone squares":     func(s *state) { s.SingleGroups.Square = nil },
+		"lone products":    func(s *state) { s.SingleGroups.Product = s.SingleGroups.Product[1:] },
+		"lone product":     func(s *state) { s.SingleGroups.Product[0] = -1 },
+		"lone square":      func(s *state) { s.SingleGroups.Square[0] = math.NaN() },
+		"lone rounds":      func(s *state) { s.SingleGroups.Rounds = math.NaN() },
+		"lone sums":        func(s *state) { s.SingleGroups.Inverse = -1 },
+		"lone part":        func(s *state) { s.SingleGroups.Part = math.Inf(1) },
+		"lone sized":       func(s *state) { s.SingleGroups.Sized = -1 },
+		"lone heavy":       func(s *state) { s.SingleGroups.Heavy = -1 },
 		"block too large":  func(s *state) { s.NewSize[0] = 2 * s.Size[0] },
 		"block's length":   func(s *state) { s.NewRounds[0] = s.Rounds[0] + 1 },
 		"half a round":     func(s *state) { s.NewRounds[0] = .5 },
@@ -74,7 +84,7 @@ func TestConfidentDamaged(t *testing.T) {
 		"small cluster":    func(s *state) { s.Cluster[0] = 1e-9 },
 		"many rounds":      func(s *state) { s.Rounds[0] = s.Count[0] + 1 },
 		"no freedom":       func(s *state) { s.Freedom = 0 },
-		"calm":             func(s *state) { s.CalmFreedom = math.NaN() },
+		"calm":             func(s *state) { s.CommittedFreedom = math.NaN() },
 		"third":            func(s *state) { s.Third[0] = -1 },
 		"bulge":            func(s *state) { s.Bulge = nil },
 		"another's length": func(s *state) { s.NewMean = s.NewMean[1:] },

@@ -55,7 +55,7 @@ func (l *Learner) ActiveArms() int { return l.s.Live }
 
 // Settled reports whether every active arm has been served since the start or the last change, and
 // the noise has an estimate.
-func (l *Learner) Settled() bool { return l.s.Fresh == 0 && l.s.Freedom > 0 }
+func (l *Learner) Settled() bool { return l.s.Unobserved == 0 && l.s.Freedom > 0 }
 
 // InfeasibleServed is [Learner.Infeasible] for arms that are samples of a continuum, such as the
 // nodes of package box, which share their noise: it ignores arms that have not been served, and

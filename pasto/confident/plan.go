@@ -21,15 +21,15 @@ func (l *Learner) resolve() error {
 		l.usable[k] = s.Active[k] && s.Count[k] > 0
 		some = some || l.usable[k]
 	}
-	if !some || l.hard != nil && l.blind() { // only new arms are left, or none can be said to be safe
+	if !some || l.hard != nil && l.commonNoiseUnknown() { // only new arms are left, or none can be said to be safe
 		return nil
 	}
 	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
 	l.solver.Usable = l.usable
-	l.miss()
+	l.computeStandardErrors()
 	err := l.cautious(s.Down)
 	if err == nil {
-		l.shift(false, 1)
+		l.applyConfidenceBounds(false, 1)
 		_, err = l.optimize(s.Up)
 	}
 	if err != nil {
@@ -41,9 +41,9 @@ func (l *Learner) resolve() error {
 	return nil
 }
 
-// roomSteps is the number of times that the range is halved in which the share of the caution of
-// hard guardrails lies that there is room for.
-const roomSteps = 6
+// bisectionSteps is the number of times that the range is halved in which the share of the caution
+// of hard guardrails lies that there is room for.
+const bisectionSteps = 6
 
 // cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes
 // as much of it as there is room for, and where none holds them by the estimates the least
@@ -55,7 +55,7 @@ const roomSteps = 6
 func (l *Learner) cautious(p []float64) error {
 	s := &l.s
 	solve := func(room float64) (feasible bool, err error) {
-		l.shift(true, room)
+		l.applyConfidenceBounds(true, room)
 		l.risk()
 		feasible, err = l.optimize(p)
 		l.solver.Ridge = nil
@@ -65,33 +65,33 @@ func (l *Learner) cautious(p []float64) error {
 	if err != nil {
 		return err
 	}
-	kept := s.Kept && l.hard != nil && l.mayHold(l.down)
+	kept := s.HoldsPrevious && l.hard != nil && l.mayHold(l.down)
 	switch {
-	case kept && s.Fresh+s.Few > 0:
+	case kept && s.Unobserved+s.Underobserved > 0:
 		copy(p, l.down)
 		return nil
 	case feasible:
-		s.Kept = false
+		s.HoldsPrevious = false
 		return nil
 	}
-	feasible, err = l.roomFor(solve)
+	feasible, err = l.maxFeasibleCaution(solve)
 	if err != nil {
 		return err
 	}
-	if s.Kept = kept && !(feasible && l.surelyBetter(p, l.down)); s.Kept {
+	if s.HoldsPrevious = kept && !(feasible && l.surelyBetter(p, l.down)); s.HoldsPrevious {
 		copy(p, l.down)
 	}
 	return nil
 }
 
-// roomFor solves with as much of the caution of hard guardrails as there is room for, and reports
-// whether there is any without it.
-func (l *Learner) roomFor(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
+// maxFeasibleCaution solves with as much of the caution of hard guardrails as there is room for,
+// and reports whether there is any without it.
+func (l *Learner) maxFeasibleCaution(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
 	if feasible, err := solve(0); err != nil || !feasible {
 		return false, err
 	}
 	low, high, at := 0.0, 1.0, 0.0
-	for range roomSteps {
+	for range bisectionSteps {
 		mid := (low + high) / 2
 		feasible, err := solve(mid)
 		if err != nil {
@@ -149,7 +149,7 @@ func (l *Learner) off(p []float64, i int, z float64) float64 {
 // hard guardrails take the share room, in the good direction. Where effects common to the groups of
 // a round have a part in an arm's errors, hard guardrails take the quantile of Student's t for c,
 // with as many degrees of freedom as the effects' variance is known with.
-func (l *Learner) shift(cautious bool, room float64) {
+func (l *Learner) applyConfidenceBounds(cautious bool, room float64) {
 	s, m, optimism := &l.s, l.objective.Dim(), l.optimism()
 	for k, ok := range l.usable {
 		if !ok {
@@ -167,7 +167,7 @@ func (l *Learner) shift(cautious bool, room float64) {
 			}
 			off := float64(z * math.Sqrt(l.squared[k*m+i]))
 			if !cautious {
-				off = max(off, l.byItself(k, i, z))
+				off = max(off, l.ownError(k, i, z))
 			}
 			l.moved.Arm(k)[i] = min(max(s.Mean[k*m+i]+float64(l.sign[i]*off), l.low[i]), l.high[i])
 		}
@@ -180,7 +180,7 @@ const noisier = 4
 // byItself is what z standard errors of arm k's mean in metric i are by its own scatter alone,
 // where that is far above the pooled: the quantile of Student's t for z, as a few groups tell
 // little of it. 0 elsewhere.
-func (l *Learner) byItself(k, i int, z float64) float64 {
+func (l *Learner) ownError(k, i int, z float64) float64 {
 	s := &l.s
 	free, own := s.Count[k]-1, s.Squares[k*l.objective.Dim()+i]
 	if !(free > 0) || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
@@ -190,7 +190,7 @@ func (l *Learner) byItself(k, i int, z float64) float64 {
 }
 
 // miss computes the squared standard errors of the usable arms' means, for shift and risk.
-func (l *Learner) miss() {
+func (l *Learner) computeStandardErrors() {
 	m := l.objective.Dim()
 	for i := range l.taus {
 		l.taus[i] = l.tau(i)
@@ -223,7 +223,7 @@ const mostCaution = 100
 // blind reports whether nothing is known of effects that groups of a round have in common and that
 // the means of some usable arm depend on: what is known of its noise says little of what it misses
 // its mean by.
-func (l *Learner) blind() bool {
+func (l *Learner) commonNoiseUnknown() bool {
 	if l.tauFreedom() > 0 {
 		return false
 	}
@@ -240,7 +240,7 @@ func (l *Learner) risk() {
 	if l.options.Shrink < 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
 		return
 	}
-	most := l.stakes()
+	most := l.objectiveRange()
 	for k, ok := range l.usable {
 		if !ok {
 			continue
@@ -255,7 +255,7 @@ func (l *Learner) risk() {
 }
 
 // stakes is the range of the objective's values at the usable arms' estimates.
-func (l *Learner) stakes() float64 {
+func (l *Learner) objectiveRange() float64 {
 	value := l.objective.Value
 	if l.hard != nil {
 		value = l.hard.Reward
@@ -343,14 +343,15 @@ func (l *Learner) mix() {
 	// the share of arms not served since the start or the last change: all at first, later by their
 	// number
 	unseen := 0.0
-	if s.Fresh > 0 {
+	if s.Unobserved > 0 {
 		unseen = 1
-		if s.Warm {
-			unseen = float64(s.Fresh) / float64(s.Live)
+		if s.AllObserved {
+			unseen = float64(s.Unobserved) / float64(s.Live)
 		}
 	}
 	rest := 1 - unseen
-	few := float64(rest * float64(0.5*(float64(s.Few)/float64(s.Live)))) // the share of arms of which little is known
+	// the share of arms of which little is known
+	few := float64(rest * float64(0.5*(float64(s.Underobserved)/float64(s.Live))))
 	rest -= few
 	each := float64(rest*eps) / float64(s.Live)
 	for k := range l.p {
@@ -360,9 +361,9 @@ func (l *Learner) mix() {
 		}
 		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
 		if s.Rounds[k] == 0 {
-			l.p[k] += unseen / float64(s.Fresh)
+			l.p[k] += unseen / float64(s.Unobserved)
 		} else if s.Count[k] < fewGroups {
-			l.p[k] += few / float64(s.Few)
+			l.p[k] += few / float64(s.Underobserved)
 		}
 	}
 	l.sampler.Reset()

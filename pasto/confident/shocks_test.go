@@ -210,7 +210,7 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 // first has; and it is learned.
 func TestHardOnFirstRounds(t *testing.T) {
 	const arms = 5
-	runs := testsize.Of(300, 20)
+	runs := testsize.Of(300, 8)
 	g := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true})
 	for _, c := range []struct {
 		name   string

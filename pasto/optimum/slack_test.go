@@ -188,7 +188,7 @@ func strange(r *random.Source, kind int) (*pasto.Goals, *pasto.Table, error) {
 // With one guardrail the optimum lies between those of the pairs without and with the slack. Where
 // arms are far outside a few programs are too ill-conditioned to say anything.
 func TestHardStrange(t *testing.T) {
-	seeds := testsize.Of(5000, 500)
+	seeds := testsize.Of(5000, 200)
 	found, infeasible := 0, 0
 	for kind := range 6 {
 		ill := 0

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -254,9 +255,10 @@ func TestInfeasibleRuns(t *testing.T) {
 // is, the optimum of a world that stands still is the same at all rounds, and the marks are those
 // of the gain, of the same runs.
 func TestPartlyInfeasible(t *testing.T) {
+	rounds := testsize.Of(300, 60)
 	r := run(t, Options{
-		Scenario: "b", Hard: true, Threshold: sigma(.9), Noise: sigma(.1), Runs: 30, Rounds: 300,
-		Seed: 1, Checkpoints: []int{30, 300},
+		Scenario: "b", Hard: true, Threshold: sigma(.9), Noise: sigma(.1), Runs: 30, Rounds: rounds,
+		Seed: 1, Checkpoints: []int{30, rounds},
 	})
 	if n := 30 - r.Infeasible.Runs; n < 2 || n > 28 || r.Best.Runs[0] != n || r.Distance.Runs[1] != n ||
 		r.Single.Runs[1] > n {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/noregret/noregret/internal/linalg"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 )
@@ -291,27 +292,8 @@ func leastSquares(dst, y []float64, d int, lists [][]int, weight func(row, col i
 				}
 			}
 		}
-		solveSPD(m, v, d)
+		linalg.SolveDefinite(m, v, d)
 		copy(dst[row*d:(row+1)*d], v)
-	}
-}
-
-// solveSPD solves m·x = v in place, by elimination without pivoting, for positive definite m.
-func solveSPD(m, v []float64, d int) {
-	for i := range d {
-		for r := i + 1; r < d; r++ {
-			q := m[r*d+i] / m[i*d+i]
-			for c := i; c < d; c++ {
-				m[r*d+c] -= float64(q * m[i*d+c])
-			}
-			v[r] -= float64(q * v[i])
-		}
-	}
-	for i := d - 1; i >= 0; i-- {
-		for c := i + 1; c < d; c++ {
-			v[i] -= float64(m[i*d+c] * v[c])
-		}
-		v[i] /= m[i*d+i]
 	}
 }
 

@@ -65,6 +65,11 @@ type ReplayResult struct {
 // distributed as if the learner had served it. The other half values the learned mixture and each
 // single arm, with intervals. Options used: Algorithm, Seed, Hard, Data.
 func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
+	return replayEmails(ctx, o, 400)
+}
+
+// replayEmails is ReplayEmails with this number of bootstrap resamples.
+func replayEmails(ctx context.Context, o Options, resamples int) (*ReplayResult, error) {
 	e, err := loadEmails(o.Data, o.Seed)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func ReplayEmails(ctx context.Context, o Options) (*ReplayResult, error) {
 		q[k] = 1
 		out.Policies = append(out.Policies, e.value(f, held, name, q))
 	}
-	e.bootstrap(f, held, out.Policies, random.New(o.Seed, "hillstrom bootstrap"))
+	e.bootstrap(f, held, out.Policies, resamples, random.New(o.Seed, "hillstrom bootstrap"))
 	return out, nil
 }
 
@@ -177,8 +182,7 @@ func (e *emails) value(f *pasto.Goals, rows []int, name string, q []float64) Pol
 
 // bootstrap fills in the intervals of the policies' objectives and leads; the first is the learned
 // one.
-func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, r *random.Source) {
-	const resamples = 400
+func (e *emails) bootstrap(f *pasto.Goals, rows []int, policies []Policy, resamples int, r *random.Source) {
 	var byArm [3][]int
 	for _, i := range rows {
 		byArm[e.rows[i].arm] = append(byArm[e.rows[i].arm], i)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
 )
@@ -27,7 +28,7 @@ func TestReplayHalves(t *testing.T) {
 			t.Fatalf("%d and %d customers, %d of %d in all: want two disjoint halves", len(train), len(held), n,
 				len(e.rows))
 		}
-		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1})
+		r, err := replayEmails(t.Context(), Options{Data: dir, Seed: 1}, testsize.Of(400, 10))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestWorkers(t *testing.T) {
 		text := func(workers int, seed uint64) string {
 			done := 0
 			r := run(t, Options{
-				Scenario: name, Runs: 7, Rounds: 300, Workers: workers, Seed: seed,
+				Scenario: name, Runs: 7, Rounds: testsize.Of(300, 60), Workers: workers, Seed: seed,
 				Progress: func(d, n int) {
 					if done++; d != done || n != 7 {
 						t.Errorf("progress %d of %d", d, n)

@@ -45,7 +45,7 @@ func (a *app) writeSimulations(all []simulation) error {
 	return nil
 }
 
-// played is what was asked for beside scenario and algorithm.
+// played describes the simulation besides its scenario and algorithm.
 func played(r *scenario.Result) string {
 	text := ""
 	if r.Noise > 0 {
@@ -66,7 +66,7 @@ func played(r *scenario.Result) string {
 	return text
 }
 
-// orNone is a mean over so many runs of those that hold the guardrails.
+// orNone writes a mean over the runs that hold the guardrails, and their number.
 func orNone(r *scenario.Result, v float64, runs int) string {
 	switch {
 	case runs == 0:
@@ -77,7 +77,8 @@ func orNone(r *scenario.Result, v float64, runs int) string {
 	return short(v)
 }
 
-// writeMarks says when the mean objective passes the marks for good, and what cannot be held.
+// writeMarks prints when the mean objective passes the marks for good, and the guardrails that no
+// mixture can hold.
 func (a *app) writeMarks(r *scenario.Result) {
 	held := ""
 	if r.Hard {
@@ -157,7 +158,7 @@ func (a *app) writeReplay(r *scenario.ReplayResult) error {
 	return g.write(a.stdout)
 }
 
-// between is an estimate with its interval.
+// between writes an estimate with its interval.
 func between(i scenario.Interval) string {
 	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Estimate, i.Low, i.High)
 }

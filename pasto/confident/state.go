@@ -7,29 +7,31 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// state is what a [Learner] knows. An active arm of Rounds 0 has not been served since
-// the start or the last change: it has Count 0 if it never was, else Count 1, and the mean and size
-// that it had.
+// state is the state of a [Learner]. An active arm with Rounds 0 has not been served since the
+// start or the last change. It has Count 0 if it was never served; else it has Count 1 and its
+// earlier mean and size.
+//
+// Tags keep the names that fields have in snapshots.
 type state struct {
-	T       int
-	Clock   int // rounds since the start or the last change
-	Next    int // the value of Clock at which to solve again
-	Mixed   int // the value of Clock when what is served was last computed
-	Warm    bool
-	Fresh   int  // active arms of Rounds 0
-	Few     int  // other active arms of fewer than fewGroups groups
-	Kept    bool // p⁻ is that of before a change
-	Changes int
-	Live    int
-	Active  []bool
-	Size    []float64 // K: Σ size
-	Count   []float64 // K: groups
-	Rounds  []float64 // K: in which the arm was served
-	Cluster []float64 // K: Σ over rounds of the square of the arm's size in the round
-	Mean    []float64 // K·M
-	Squares []float64 // K·M: Σ size·(û − mean)²
-	Third   []float64 // K·M: Σ size²·|û − mean|³, nearly
-	Solved  []float64 // K: Count at the last solution
+	T             int
+	Clock         int  // rounds since the start or the last change
+	Next          int  // the value of Clock at which to solve again
+	Mixed         int  // the value of Clock when Serving was last computed
+	AllObserved   bool `snapshot:"Warm"`  // every arm has been served at some time
+	Unobserved    int  `snapshot:"Fresh"` // active arms with Rounds 0
+	Underobserved int  `snapshot:"Few"`   // other active arms of fewer than fewGroups groups
+	HoldsPrevious bool `snapshot:"Kept"`  // p⁻ is the mixture from before a change
+	Changes       int
+	Live          int
+	Active        []bool
+	Size          []float64 // K: Σ size
+	Count         []float64 // K: groups
+	Rounds        []float64 // K: rounds that served the arm
+	Cluster       []float64 // K: Σ over rounds of the square of the arm's size in the round
+	Mean          []float64 // K·M
+	Squares       []float64 // K·M: Σ size·(û − mean)²
+	Third         []float64 // K·M: Σ size²·|û − mean|³, approximately
+	Solved        []float64 // K: Count at the last solution
 	// The recent block of rounds, in which changes are looked for.
 	NewSize    []float64
 	NewRounds  []float64
@@ -46,24 +48,25 @@ type state struct {
 	PastFreedom []float64
 	PastSpread  []float64
 	PastSquares []float64
-	// Over arms: the sums of Squares and Third, of Count − 1, and of Size − Cluster/Size; and the
-	// first, third and fourth of these within the segments before Past.
-	Pool        []float64 // M
-	Bulge       []float64 // M
-	Freedom     float64
-	Spread      float64
-	CalmPool    []float64 // M
-	CalmFreedom float64
-	CalmSpread  float64
-	// Whether all arms have changed: see trend.
-	Rise, Fall []float64 // M
-	Steady     []float64 // M: τ² when these were last 0
+	// Sums over arms of Squares, Third, Count − 1, and Size − Cluster/Size.
+	Pool    []float64 // M
+	Bulge   []float64 // M
+	Freedom float64
+	Spread  float64
+	// The sums of Squares, Count − 1 and Size − Cluster/Size within the segments before Past.
+	CommittedPool    []float64 `snapshot:"CalmPool"` // M
+	CommittedFreedom float64   `snapshot:"CalmFreedom"`
+	CommittedSpread  float64   `snapshot:"CalmSpread"`
+	// The sums of the test for a change of all arms: see cusum.
+	CusumUp   []float64 `snapshot:"Rise"` // M
+	CusumDown []float64 `snapshot:"Fall"` // M
+	Steady    []float64 // M: τ² when these were last 0
 	// What the groups of a round have in common.
-	Shared []float64 // M: Σ over rounds of products of two groups' deviations
-	Pairs  float64   // Σ of the weights of these
-	Lone   lone      // what rounds of one group know of it
-	// M: Σ over groups with one of the arm before them in their round of the squares of what they
-	// differ by
+	Shared       []float64    // M: Σ over rounds of products of two groups' deviations
+	Pairs        float64      // Σ of the weights of these
+	SingleGroups singleGroups `snapshot:"Lone"`
+	// M: Σ of the squared differences between a group and the group before it of the same arm and
+	// round
 	Inner    []float64
 	Inners   float64   // the number of these
 	Between  float64   // rounds that served an arm for at least the second time
@@ -73,9 +76,11 @@ type state struct {
 // newState is the state at the start.
 func newState(arms, m int) state {
 	s := state{
-		Pool: make([]float64, m), Bulge: make([]float64, m), CalmPool: make([]float64, m), Shared: make([]float64, m),
-		Rise: make([]float64, m), Fall: make([]float64, m), Steady: make([]float64, m), Inner: make([]float64, m),
-		Lone: lone{Square: make([]float64, m), Product: make([]float64, m)},
+		Pool: make([]float64, m), Bulge: make([]float64, m), CommittedPool: make([]float64, m),
+		Shared:  make([]float64, m),
+		CusumUp: make([]float64, m), CusumDown: make([]float64, m), Steady: make([]float64, m),
+		Inner:        make([]float64, m),
+		SingleGroups: singleGroups{Square: make([]float64, m), Product: make([]float64, m)},
 	}
 	for _, v := range s.each() {
 		*v = make([]float64, 0, arms)
@@ -95,7 +100,7 @@ func newState(arms, m int) state {
 // grow adds an arm never served, of share 0.
 func (s *state) grow(m int) {
 	s.Live++
-	s.Fresh++
+	s.Unobserved++
 	s.Active = append(s.Active, true)
 	one, row := []float64{0}, make([]float64, m)
 	for _, v := range s.each() {
@@ -108,13 +113,14 @@ func (s *state) grow(m int) {
 	s.Solved, s.Up, s.Down = append(s.Solved, 0), append(s.Up, 0), append(s.Down, 0)
 }
 
-// count adds n to the number that arm k, which is or was active, belongs to: Fresh, Few or none.
+// count adds n to the number that arm k, which is or was active, belongs to: Unobserved,
+// Underobserved or none.
 func (s *state) count(k, n int) {
 	switch {
 	case s.Rounds[k] == 0:
-		s.Fresh += n
+		s.Unobserved += n
 	case s.Count[k] < fewGroups:
-		s.Few += n
+		s.Underobserved += n
 	}
 }
 
@@ -135,15 +141,15 @@ func (s *state) rows() [7]*[]float64 {
 // metrics are such numbers of each metric.
 func (s *state) metrics() [10]*[]float64 {
 	return [...]*[]float64{
-		&s.Pool, &s.Bulge, &s.CalmPool, &s.Shared, &s.Rise, &s.Fall, &s.Steady, &s.Inner,
-		&s.Lone.Square, &s.Lone.Product,
+		&s.Pool, &s.Bulge, &s.CommittedPool, &s.Shared, &s.CusumUp, &s.CusumDown, &s.Steady, &s.Inner,
+		&s.SingleGroups.Square, &s.SingleGroups.Product,
 	}
 }
 
-// lone are sums over rounds that have one group, of an arm seen before. With d what the group
-// misses the arm's mean by and q = d²·S/(S + size), for the size S that the arm had, q is σ²/size +
-// τ²·part on average, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
-type lone struct {
+// singleGroups are sums over rounds of one group of an arm seen before. Let d be the deviation of
+// the group from the arm's mean and q = d²·S/(S + size), for the arm's earlier size S. The mean of
+// q is σ²/size + τ²·part, where part = (S + C/S)/(S + size) for the C = Σ size² of the arm.
+type singleGroups struct {
 	Rounds  float64
 	Inverse float64   // Σ 1/size
 	Part    float64   // Σ part
@@ -156,7 +162,7 @@ type lone struct {
 // fits reports whether s is a state of n arms and m metrics that a learner can be in.
 func (s *state) fits(n, m int) bool {
 	if n < 1 || len(s.Active) != n || !nonNegative(s.Solved, n) ||
-		!nonNegative([]float64{s.Freedom, s.Pairs, s.CalmFreedom, s.CalmSpread, s.Inners, s.Between}, 6) {
+		!nonNegative([]float64{s.Freedom, s.Pairs, s.CommittedFreedom, s.CommittedSpread, s.Inners, s.Between}, 6) {
 		return false
 	}
 	for _, v := range s.each() {
@@ -175,7 +181,7 @@ func (s *state) fits(n, m int) bool {
 			return false
 		}
 	}
-	a := &s.Lone
+	a := &s.SingleGroups
 	if !nonNegative([]float64{a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy}, 5) || a.Rounds > float64(s.T) {
 		return false
 	}
@@ -223,7 +229,8 @@ func (s *state) armsFit() bool {
 		}
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
-	return live > 0 && s.Live == live && s.Fresh == seen.Fresh && s.Few == seen.Few && check.Finite(s.Spread) &&
+	return live > 0 && s.Live == live && s.Unobserved == seen.Unobserved && s.Underobserved == seen.Underobserved &&
+		check.Finite(s.Spread) &&
 		s.Spread >= -float64(1e-6*size) && s.Freedom >= free-0.5
 }
 

@@ -45,7 +45,7 @@ func flattenRaw(path string, raw []byte) ([]setting, error) {
 	return out, nil
 }
 
-// compared is what inspect --diff looks at besides the weights.
+// compared is what inspect --diff compares besides the weights.
 type compared struct {
 	Measure   string                `json:"measure"`
 	Algorithm string                `json:"algorithm"`
@@ -69,14 +69,14 @@ func comparedOf(m *classify.Model) ([]setting, error) {
 	})
 }
 
-// settingChange is a setting that two models differ in.
+// settingChange is a setting in which two models differ.
 type settingChange struct {
 	Name string `json:"name"`
 	A    string `json:"a"`
 	B    string `json:"b"`
 }
 
-// weightChange is a feature whose weight two models differ in; 0 where a model does not have it.
+// weightChange is a feature whose weight differs between two models; a missing weight is 0.
 type weightChange struct {
 	Feature string  `json:"feature"`
 	A       float64 `json:"a"`
@@ -84,8 +84,8 @@ type weightChange struct {
 	Change  float64 `json:"change"`
 }
 
-// diff prints how model b differs from model m.
-func (a *app) diff(m, b *classify.Model, path string, opt inspectOptions) error {
+// writeDiff prints how model b differs from model m.
+func (o *inspectOptions) writeDiff(w io.Writer, m, b *classify.Model, path string) error {
 	left, err := comparedOf(m)
 	if err != nil {
 		return err
@@ -102,13 +102,13 @@ func (a *app) diff(m, b *classify.Model, path string, opt inspectOptions) error 
 	}
 	weights := weightChanges(m, b)
 	total := len(weights)
-	if opt.top > 0 && total > opt.top {
-		weights = weights[:opt.top]
+	if o.top > 0 && total > o.top {
+		weights = weights[:o.top]
 	}
-	if opt.json {
-		return writeOrdered(a.stdout, "settings", changes, "changed_weights", total, "weights", weights)
+	if o.json {
+		return writeOrdered(w, "settings", changes, "changed_weights", total, "weights", weights)
 	}
-	return writeDiff(a.stdout, path, opt.diff, changes, weights, total)
+	return writeDiff(w, path, o.diff, changes, weights, total)
 }
 
 // weightChanges lists the features, matched by name, whose weights differ, the largest change

@@ -16,15 +16,15 @@ import (
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
-// mostShares is the number of arms that a picture of a mixture shows, and leastShare the share at
-// the end from which on it does; the others are summed up, where there are more.
+// A picture of a mixture shows at most mostShares arms, and only those with at least leastShare at
+// the end. It shows the sum of the others.
 const (
 	mostShares = 8
 	leastShare = 0.005
 )
 
-// roundsAxis puts rounds on the axis: a logarithmic one, but where the rounds reported are even, as
-// they are where the means change.
+// roundsAxis puts rounds on the axis. The axis is logarithmic unless the rounds reported are evenly
+// spaced, as they are where the means change.
 func roundsAxis(p *plot.Plot, s simulation) {
 	p.X.Label.Text = "rounds"
 	p.X.Min, p.X.Max = 1, max(2, float64(s.Rounds))
@@ -33,11 +33,10 @@ func roundsAxis(p *plot.Plot, s simulation) {
 	}
 }
 
-// objectivePanel is the objective of the deployed mixtures against rounds, with bands from the
+// objectivePanel plots the objective of the deployed mixtures against rounds, with bands from the
 // lower to the upper quartile, and the best single arm and the optimum of each round, which move
-// where the means do. The axis goes up to the highest of these, and down to the lowest best single
-// arm and somewhat further, for algorithms that end there, but not to all bad beginnings: what is
-// below leaves the picture.
+// with the means. The axis reaches from somewhat below the lowest best single arm to the highest of
+// these: algorithms that end there are visible, while bad beginnings leave the picture.
 func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	first := all[0]
@@ -120,12 +119,12 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// farAway is where a line that leaves a picture is cut off, in multiples of what the picture shows.
+// farAway is where a line that leaves a picture is cut off, in multiples of the axis.
 const farAway = 1e3
 
-// legendRoom puts the legend at the top of a panel, inside its frame, and makes room for so many
-// lines of it above what is shown, so that it covers nothing; the axis has no ticks there. At most
-// half of the panel is given away.
+// legendRoom puts a legend of the given number of lines at the top of a panel, inside its frame,
+// and extends the axis above the data, without ticks, so that the legend covers nothing. It takes
+// at most half of the panel.
 func legendRoom(p *plot.Plot, lines int) {
 	const height, axis = 14, 300 // of a line of the legend, of a panel, in points
 	share, top := min(0.5, float64(lines*height)/axis), p.Y.Max
@@ -138,7 +137,7 @@ func legendRoom(p *plot.Plot, lines int) {
 	}
 }
 
-// bests are the optimum and the best single arm of each round reported.
+// bests returns the optimum and the best single arm of each round reported.
 func bests(s simulation) (best, single plotter.XYs) {
 	for j, t := range s.At {
 		best = append(best, plotter.XY{X: float64(t), Y: s.Best.Mean[j]})
@@ -155,10 +154,9 @@ func level(points plotter.XYs) plotter.XYs {
 	return points
 }
 
-// gainPanel is the relative gain against rounds: the ratio of mean gains as a line, the median
-// dashed; the legend says from where on the mean is above the best single arm, and the ratio 0.95
-// or more. The axis begins at -1, or at -4 where an algorithm ends below -1; what is below leaves
-// the picture.
+// gainPanel plots the relative gain against rounds: the ratio of mean gains as a line, the median
+// dashed. The legend names the rounds from which on the mean is above the best single arm and the
+// ratio at least 0.95. The axis begins at -1, or at -4 if an algorithm ends below -1.
 func gainPanel(all []simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "relative gain: 0 best single arm, 1 optimum"
@@ -204,7 +202,7 @@ func gainPanel(all []simulation) (*plot.Plot, error) {
 	return p, nil
 }
 
-// crossings is an algorithm's name with its crossing points.
+// crossings writes an algorithm's name with its crossing points.
 func crossings(s simulation) string {
 	from := func(round int) string {
 		if round == 0 {
@@ -215,8 +213,8 @@ func crossings(s simulation) string {
 	return fmt.Sprintf("%s: above 0 %s, 0.95 %s", s.Algorithm, from(s.Crossing.Single), from(s.Crossing.Optimum))
 }
 
-// mixturePanel is the mixture of one simulation over time: the arms with the largest shares at the
-// end, and all others together.
+// mixturePanel plots the mixture of one simulation against rounds: the arms with the largest shares
+// at the end, and all others together.
 func mixturePanel(s simulation) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "the mixture of " + s.Algorithm + " (" + s.Mixture.Of + ")"

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+)
+
+// evaluatedClasses and evaluatedLabels are the measures that evaluate reports of several classes
+// and of several labels, in the order of its output.
+var (
+	evaluatedClasses = []string{
+		"accuracy", "macro_f1", "macro_precision", "macro_recall", "min", "hmean", "qmean", "gmean",
+	}
+	evaluatedLabels = []string{
+		"macro_f1", "micro_f1", "macro_precision", "micro_precision", "macro_recall", "micro_recall",
+	}
+)
+
+// multiEvaluation is what a model of several classes or labels did on data.
+type multiEvaluation struct {
+	model     *classify.MultiModel
+	info      dataset.Info
+	confusion *classify.MultiConfusion
+}
+
+// runMulti evaluates a model of several classes or labels.
+func (o *evaluateOptions) runMulti(ctx context.Context, r *modelReader, inputs []string) error {
+	m := r.multi
+	if o.newLabels == "negative" && m.Task == classify.Multiclass {
+		return noregret.Errorf(noregret.Usage, "--new-labels", "a model of several classes has no negative class")
+	}
+	counter, err := classify.NewCounter(&r.joint)
+	if err != nil {
+		return err
+	}
+	targets := targetMap{model: m, others: o.newLabels == "negative"}
+	info, err := r.each(ctx, inputs, func(s *dataset.Stream, b *dataset.Block) error {
+		if err := targets.extend(s); err != nil {
+			return err
+		}
+		for i := range b.Len() {
+			index, value := b.Row(i)
+			counter.Add(index, value, targets.of(b, i), b.RowWeight(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if info.Rows == 0 {
+		return noregret.BadInputf(strings.Join(inputs, ", "), "there is not a single example in it")
+	}
+	if len(targets.unknown) > 0 {
+		r.app.note("labels that training did not have are left out: %s", listed(targets.unknown))
+	}
+	e := &multiEvaluation{model: m, info: info, confusion: counter.Confusion()}
+	if missing := e.missing(); len(missing) > 0 {
+		r.app.note("warning: no example has the class %s, so that measures of the recalls are undefined",
+			listed(missing))
+	}
+	if o.json {
+		return e.writeJSON(r.app.stdout)
+	}
+	return e.write(r.app.stdout)
+}
+
+// missing names the classes without examples.
+func (e *multiEvaluation) missing() []string {
+	if e.model.Task == classify.Multilabel {
+		return nil
+	}
+	var names []string
+	for k, r := range e.confusion.Classes.Recalls(nil) {
+		if r != r {
+			names = append(names, e.model.Labels[k])
+		}
+	}
+	return names
+}
+
+// values are the measures in order, that of the model added when it is not among them.
+func (e *multiEvaluation) values() (names []string, values []number, err error) {
+	labels := e.model.Task == classify.Multilabel
+	list := evaluatedClasses
+	if labels {
+		list = evaluatedLabels
+	}
+	trained, found := e.model.Measure, false
+	for _, name := range list {
+		m, err := measure.ParseMulti(name, labels)
+		if err != nil {
+			return nil, nil, err
+		}
+		found = found || m.Name() == trained
+		names, values = append(names, name), append(values, number(e.confusion.Value(m)))
+	}
+	if !found {
+		m, err := e.model.ParsedMeasure()
+		if err != nil {
+			return nil, nil, err
+		}
+		names, values = append(names, trained), append(values, number(e.confusion.Value(m)))
+	}
+	if labels {
+		c := e.confusion
+		pooled := c.Labels.Pooled()
+		wrong := (pooled.FN + pooled.FP) / (pooled.Positives() + pooled.Negatives())
+		names = append(names, "subset_accuracy", "hamming_loss")
+		values = append(values, number(c.Exact/c.Weight), number(wrong))
+	}
+	return names, values, nil
+}
+
+// oneLabel is what evaluate says of a class or label against all others.
+type oneLabel struct {
+	label     string
+	confusion measure.Confusion
+}
+
+func (e *multiEvaluation) labels() []oneLabel {
+	out := make([]oneLabel, len(e.model.Labels))
+	for k, l := range e.model.Labels {
+		out[k].label = l
+		if e.confusion.Labels != nil {
+			out[k].confusion = e.confusion.Labels[k]
+		} else {
+			out[k].confusion = e.confusion.Classes.OneVsRest(k)
+		}
+	}
+	return out
+}
+
+// rates are recall, precision and F₁.
+func (l oneLabel) rates() (recall, precision, f1 number) {
+	return number(measure.TPR().Value(l.confusion)), number(measure.Precision{}.Value(l.confusion)),
+		number(measure.FBeta{B: 1}.Value(l.confusion))
+}
+
+// classJSON and labelJSON are a class and a label in the output of --json.
+type classJSON struct {
+	Label     string  `json:"label"`
+	Weight    float64 `json:"weight"`
+	Predicted float64 `json:"predicted"`
+	Recall    number  `json:"recall"`
+	Precision number  `json:"precision"`
+	F1        number  `json:"f1"`
+}
+
+type labelJSON struct {
+	Label string `json:"label"`
+	measure.Confusion
+	Recall    number `json:"recall"`
+	Precision number `json:"precision"`
+	F1        number `json:"f1"`
+}
+
+func (e *multiEvaluation) writeJSON(w io.Writer) error {
+	names, values, err := e.values()
+	if err != nil {
+		return err
+	}
+	var pairs []any
+	for i := range names {
+		pairs = append(pairs, names[i], values[i])
+	}
+	pairs = append(pairs, "n", e.info.Rows, "labels", e.model.Labels)
+	if e.confusion.Labels != nil {
+		var list []labelJSON
+		for _, l := range e.labels() {
+			r, p, f := l.rates()
+			list = append(list, labelJSON{l.label, l.confusion, r, p, f})
+		}
+		pairs = append(pairs, "per_label", list)
+	} else {
+		var list []classJSON
+		for _, l := range e.labels() {
+			r, p, f := l.rates()
+			list = append(list, classJSON{l.label, l.confusion.Positives(), l.confusion.TP + l.confusion.FP, r, p, f})
+		}
+		pairs = append(pairs, "confusion", e.matrix(), "classes", list)
+	}
+	pairs = append(pairs, "ignored_features", e.info.IgnoredFeatures, "bad_lines", e.info.BadLines,
+		"task", e.model.Task.String(), "measure", e.model.Measure, "algorithm", e.model.Algorithm)
+	return writeOrdered(w, pairs...)
+}
+
+// matrix is the confusion matrix: a row for each true class.
+func (e *multiEvaluation) matrix() [][]float64 {
+	c := e.confusion.Classes
+	out := make([][]float64, c.Classes())
+	for k := range out {
+		for j := range c.Classes() {
+			out[k] = append(out[k], c.Count(k, j))
+		}
+	}
+	return out
+}
+
+// widestMatrix is the largest number of classes whose confusion matrix is printed as a table.
+const widestMatrix = 30
+
+func (e *multiEvaluation) write(w io.Writer) error {
+	if err := e.writeCounts(w); err != nil {
+		return err
+	}
+	t := table{}
+	t.add("")
+	names, values, err := e.values()
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		mark := ""
+		if m, err := measure.ParseMulti(name, e.confusion.Labels != nil); err == nil && m.Name() == e.model.Measure {
+			mark = "trained for"
+		}
+		t.add(name, values[i].String(), mark)
+	}
+	return t.write(w)
+}
+
+// writeCounts prints the confusion matrix and a line for each class or label.
+func (e *multiEvaluation) writeCounts(w io.Writer) error {
+	rows := count(int(e.info.Rows), "row", "rows")
+	t := table{}
+	if e.confusion.Labels != nil {
+		t.add(rows+", label", "has it", "predicted", "recall", "precision", "f1")
+	} else {
+		if len(e.model.Labels) <= widestMatrix {
+			matrix := table{}
+			head := []string{fmt.Sprintf("%s, labelled", rows)}
+			for _, l := range e.model.Labels {
+				head = append(head, "as "+l)
+			}
+			matrix.add(head...)
+			for k, counts := range e.matrix() {
+				line := []string{e.model.Labels[k]}
+				for _, v := range counts {
+					line = append(line, whole(v))
+				}
+				matrix.add(line...)
+			}
+			if err := matrix.write(w); err != nil {
+				return err
+			}
+			t.add("")
+		}
+		t.add("class", "rows", "predicted", "recall", "precision", "f1")
+	}
+	for _, l := range e.labels() {
+		r, p, f := l.rates()
+		t.add(l.label, whole(l.confusion.Positives()), whole(l.confusion.TP+l.confusion.FP), r.String(), p.String(),
+			f.String())
+	}
+	return t.write(w)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+)
+
+// measureChoice is what the names of measures can mean: measures of two classes, of several classes
+// or labels, or both, which the number of labels in the data then decides.
+type measureChoice struct {
+	two   []measure.Measure // nil if a name means none
+	multi []measure.Multi   // nil if a name means none
+	task  classify.Task     // of multi
+}
+
+// chooseMeasures looks up the names given to a flag.
+func chooseMeasures(flag string, names []string, data *dataFlags) (c measureChoice, err error) {
+	c.task = classify.Multiclass
+	if data.multilabel {
+		c.task = classify.Multilabel
+		if data.positive != "" {
+			return c, noregret.Errorf(noregret.Usage, "--positive",
+				"it is for two classes, --multilabel for several labels")
+		}
+	}
+	isTwo, isMulti := !data.multilabel, data.positive == ""
+	var errTwo, errMulti error
+	for _, name := range names {
+		m, err := measure.Parse(name)
+		if err != nil && errTwo == nil {
+			isTwo, errTwo = false, err
+		}
+		c.two = append(c.two, m)
+		multi, err := measure.ParseMulti(name, data.multilabel)
+		if err != nil && errMulti == nil {
+			isMulti, errMulti = false, err
+		}
+		c.multi = append(c.multi, multi)
+	}
+	switch {
+	case isTwo && !isMulti:
+		c.multi = nil
+	case isMulti && !isTwo:
+		c.two = nil
+	case isTwo:
+	case data.multilabel:
+		return c, errMulti
+	case data.positive != "" && errMulti == nil:
+		return c, noregret.Errorf(noregret.Usage, "--positive", "%s is a measure of all classes: leave the flag out",
+			strings.Join(names, ", "))
+	case len(names) > 1 && errTwo != nil && knownMeasures(names):
+		return c, noregret.Errorf(noregret.Usage, flag,
+			"%s are measures of two classes and of several: compare them apart", strings.Join(names, ", "))
+	case strings.HasPrefix(names[0], "macro_") || strings.HasPrefix(names[0], "micro_"):
+		return c, errMulti
+	default:
+		return c, errTwo
+	}
+	return c, nil
+}
+
+// knownMeasures reports whether each name means something.
+func knownMeasures(names []string) bool {
+	for _, name := range names {
+		_, errTwo := measure.Parse(name)
+		_, errMulti := measure.ParseMulti(name, false)
+		if errTwo != nil && errMulti != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// severalLabels decides between two classes and several by the labels of the data.
+func (c measureChoice) severalLabels(info dataset.Info) bool {
+	return c.two == nil || c.multi != nil && len(info.Labels) > 2
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
+)
+
+// withPlace gives an error of data that has no place the names of its inputs.
+func withPlace(err error, inputs []string) error {
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || e.Place != "" || e.Code != noregret.BadInput {
+		return err
+	}
+	placed := *e
+	placed.Place = strings.Join(inputs, ", ")
+	return &placed
+}
+
+// fitMulti trains a classifier of several classes or labels.
+func (o *trainOptions) fitMulti(ctx context.Context, a *app, set *dataset.Set) error {
+	opt := o.multiOptions()
+	if err := opt.Validate(o.measures.task); err != nil {
+		return err
+	}
+	data, err := o.data.allLabels(a, set, o.measures.task)
+	if err != nil {
+		return err
+	}
+	if o.measures.two != nil {
+		a.note("training for %s of all classes (--positive trains one of them against the others)", o.fit.measure)
+	}
+	if o.valid != "" {
+		valid, err := o.loadValid(ctx, a, set.Info())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = valid.Close() }() // only read
+		held, err := data.Of(valid)
+		if err != nil {
+			return withPlace(err, valid.Info().Inputs)
+		}
+		opt.Valid = &held
+	}
+	p, err := a.progress()
+	if err != nil {
+		return err
+	}
+	opt.Fit.Progress = fitProgress(p)
+	result, err := classify.FitMulti(ctx, data, opt)
+	p.Finish()
+	if err != nil {
+		return withPlace(err, set.Info().Inputs)
+	}
+	m, err := classify.NewMultiModel(result, opt, data)
+	if err != nil {
+		return err
+	}
+	if err := classify.SaveModel(o.model, m); err != nil {
+		return err
+	}
+	for _, w := range m.Warnings {
+		a.note("warning: %s", w)
+	}
+	if o.json {
+		return writeJSON(a.stdout, multiSummary(m, o.model))
+	}
+	return printMultiModel(a.stdout, m, o.model)
+}
+
+// labelReport is what train --json says of a class or label.
+type labelReport struct {
+	Label          string              `json:"label"`
+	Train          classify.LabelCount `json:"train"`
+	Holdout        classify.LabelCount `json:"holdout"`
+	Intercept      float64             `json:"intercept"`
+	Threshold      float64             `json:"threshold"`
+	NonzeroWeights int                 `json:"nonzero_weights"`
+}
+
+// multiReport is the output of train --json for several classes or labels.
+type multiReport struct {
+	Task        string        `json:"task"`
+	Algorithm   string        `json:"algorithm"`
+	Measure     string        `json:"measure"`
+	Value       number        `json:"value"`
+	Candidate   string        `json:"candidate"`
+	Features    int           `json:"features"`
+	Rows        int64         `json:"rows"`
+	TrainRows   int64         `json:"train_rows"`
+	HoldoutRows int64         `json:"holdout_rows"`
+	Labels      []labelReport `json:"labels"`
+	Passes      int           `json:"passes"`
+	Digest      string        `json:"digest"`
+	Model       string        `json:"model"`
+	Warnings    []string      `json:"warnings"`
+}
+
+func multiSummary(m *classify.MultiModel, path string) multiReport {
+	chosen := m.Training.History[m.Training.Chosen]
+	r := multiReport{
+		Task: m.Task.String(), Algorithm: m.Algorithm, Measure: m.Measure, Value: numberOf(chosen.Holdout),
+		Candidate: chosen.Candidate, Features: m.Dim(), Rows: m.Data.Rows, TrainRows: m.Data.TrainRows,
+		HoldoutRows: m.Data.HoldoutRows, Passes: m.Training.Passes, Digest: m.Data.Digest, Model: path,
+		Warnings: m.Warnings,
+	}
+	for k, l := range m.Models {
+		r.Labels = append(r.Labels, labelReport{
+			Label: m.Labels[k], Train: m.Data.Train[k], Holdout: m.Data.Holdout[k], Intercept: l.Intercept,
+			Threshold: l.Threshold, NonzeroWeights: len(l.Weights.Index),
+		})
+	}
+	return r
+}
+
+// printMultiModel prints the short table of a model and one line for each label.
+func printMultiModel(w io.Writer, m *classify.MultiModel, path string) error {
+	what := count(len(m.Labels), "class", "classes")
+	if m.Task == classify.Multilabel {
+		what = count(len(m.Labels), "label", "labels")
+	}
+	value := "not measured on held-out data"
+	if v, ok := m.HoldoutValue(); ok {
+		value = number(v).String() + " on held-out data"
+	}
+	if err := keyValues(w,
+		"model", path,
+		"data", fmt.Sprintf("%d rows, %s, %s", m.Data.Rows, count(m.Dim(), "feature", "features"), what),
+		"trained on", fmt.Sprintf("%d rows, %d held out", m.Data.TrainRows, m.Data.HoldoutRows),
+		"algorithm", m.Algorithm+", "+count(m.Training.Passes, "pass", "passes"),
+		"chosen", historyLine(m.Training),
+		m.Measure, value,
+	); err != nil {
+		return err
+	}
+	t := table{}
+	t.add("")
+	t.add("label", "rows", "held out", "threshold", "weights", "intercept")
+	for k, l := range m.Models {
+		t.add(m.Labels[k], strconv.FormatInt(m.Data.Train[k].Rows, 10), strconv.FormatInt(m.Data.Holdout[k].Rows, 10),
+			short(l.Threshold), strconv.Itoa(len(l.Weights.Index)), short(l.Intercept))
+	}
+	return t.write(w)
+}
