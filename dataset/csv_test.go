@@ -441,29 +441,6 @@ func TestCSVStrayQuote(t *testing.T) {
 	}
 }
 
-// A stream knows the line on which a label came up first.
-func TestLabelPlace(t *testing.T) {
-	path := writeFile(t, "a.csv", "a,y\n1,p\n\n2,q\nbad,r\n3,r\n")
-	for _, chunk := range []int{1, 1 << 20} {
-		s, err := Open(t.Context(), []string{path}, Options{MaxBadLines: 1, chunkBytes: chunk})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b Block
-		for err == nil {
-			err = s.Next(&b)
-		}
-		for class, want := range []string{path + ":2", path + ":4", path + ":6", path} {
-			if got := s.LabelPlace(class); got != want {
-				t.Errorf("class %d: got %s, want %s", class, got, want)
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A .tsv file is separated by tabs even if its first line has more commas.
 func TestTSV(t *testing.T) {
 	text := "a\ty, or z, or w\n1\tp\n2\tq\n"

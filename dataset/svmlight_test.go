@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -239,77 +238,6 @@ func TestHashingSumsCollisions(t *testing.T) {
 	}
 }
 
-// Pinned: a change of the hash would break every saved model that hashes.
-func TestHashIsPinned(t *testing.T) {
-	if got := [3]uint32{
-		hashIndex(0, 18), hashIndex(1, 18),
-		hashName([]byte("colour=red"), 18),
-	}; got != ([3]uint32{0x38882, 0x24428, 0x188c5}) {
-		t.Errorf("got %#v", got)
-	}
-}
-
-// Where the text is cut and how many goroutines parse must not show in anything.
-func TestWorkersAndChunksDoNotMatter(t *testing.T) {
-	path := writeFile(t, "a.svm", generated(3000))
-	one := Options{Workers: 1}
-	r, err := Open(context.Background(), []string{path}, one)
-	want := fingerprint(t, r, err)
-	for _, workers := range []int{1, 2, 5} {
-		for _, size := range []int{1, 100, 4096, 1 << 20} {
-			opt := Options{Workers: workers, chunkBytes: size}
-			r, err := Open(context.Background(), []string{path}, opt)
-			if got := fingerprint(t, r, err); got != want {
-				t.Errorf("%d workers, chunks of %d bytes: other blocks", workers, size)
-			}
-			if d := cmp.Diff(r.Info().Digest, load(t, Options{}, path).Info().Digest); d != "" {
-				t.Error(d)
-			}
-		}
-	}
-}
-
-func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		p    parser
-		plan *csvPlan
-		text string
-	}{
-		{
-			"svmlight", newSVMParser(mustOptions(t, Options{Base: BaseOne})), nil,
-			strings.Repeat("+1 1:0.25 2:1e-3 7:0.123456789012345678\n-1 3:-4\n", 500),
-		},
-		{
-			"hashed svmlight", newSVMParser(mustOptions(t, Options{Bits: 4})), nil,
-			strings.Repeat("+1 1:0.25 2:1e-3 7:0.5\n-1 3:-4\n", 500),
-		},
-		{
-			"numeric csv", newCSVParser(mustOptions(t, Options{}), nil),
-			&csvPlan{delim: ',', labeled: true, columns: []csvColumn{
-				{kind: Numeric},
-				{kind: Numeric, feature: 1},
-				{kind: LabelKind},
-			}},
-			strings.Repeat("1.5,-2,a\n0,3e5,b\n", 500),
-		},
-		{
-			"jsonl", newJSONParser(mustOptions(t, Options{}), nil), nil,
-			strings.Repeat(`{"label":1,"features":{"a":1,"b":"x","c":{"d":2.5}}}`+"\n", 500),
-		},
-	} {
-		ch := &chunk{file: "x", data: []byte(c.text), line: 1, plan: c.plan}
-		run := func() { ch.reset(); c.p.parse(ch) }
-		run()
-		if ch.rows.Len() < 500 || len(ch.bad) > 0 {
-			t.Fatalf("%s: %d rows, bad: %v", c.name, ch.rows.Len(), ch.bad)
-		}
-		if n := testing.AllocsPerRun(20, run); n != 0 {
-			t.Errorf("%s: %v allocations per %d rows", c.name, n, ch.rows.Len())
-		}
-	}
-}
-
 func mustOptions(t *testing.T, opt Options) *Options {
 	t.Helper()
 	opt, err := opt.withDefaults()
@@ -317,53 +245,6 @@ func mustOptions(t *testing.T, opt Options) *Options {
 		t.Fatal(err)
 	}
 	return &opt
-}
-
-func TestLineTooLong(t *testing.T) {
-	path := writeFile(t, "a.svm", "1 1:1\n1 "+strings.Repeat("1:1 ", 1000)+"\n")
-	_, err := readAll(Options{chunkBytes: 64, lineLimit: 1000, Format: SVMLight}, path)
-	want := path + ":2: the line is longer than 1000 bytes; is a quote left open, or is it not a text file?"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s, err := Open(ctx, []string{writeFile(t, "a.svm", generated(1000))}, Options{chunkBytes: 512})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b Block
-	cancel()
-	for err == nil {
-		err = s.Next(&b)
-	}
-	if err != context.Canceled {
-		t.Errorf("got %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Closing in the middle must end all goroutines, which TestMain checks.
-func TestCloseEarly(t *testing.T) {
-	s, err := Open(context.Background(), []string{writeFile(t, "a.svm", generated(2000))},
-		Options{chunkBytes: 512, Workers: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b Block
-	if err := s.Next(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Next(&b); err == nil || err == io.EOF {
-		t.Errorf("Next after Close: %v", err)
-	}
 }
 
 // generated makes svmlight text of n rows in the shape of ijcnn1.

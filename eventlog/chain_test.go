@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // meddle writes into the store of a log behind its back, as a restored backup or a bug would: whole
@@ -103,72 +102,5 @@ func TestBrokenChain(t *testing.T) {
 			!strings.HasPrefix(r.Findings[0].Problem, "position 9 follows") { // it comes to that first
 			t.Errorf("%s: check: %v, %+v, want %s", tc.name, err, r, tc.want)
 		}
-	}
-}
-
-// Of two whole records of one position that both follow the one before, the newer file's is taken.
-func TestSalvagePrefersTheNewer(t *testing.T) {
-	v := &salvage{pieces: map[uint64][]piece{}}
-	v.add(piece{link: link{1, 0, 11}, order: 4})
-	v.add(piece{link: link{2, 11, 21}, order: 4})
-	v.add(piece{link: link{2, 11, 22}, order: 7})
-	v.add(piece{link: link{2, 99, 23}, order: 9}) // follows another record
-	v.add(piece{link: link{3, 22, 33}, order: 5})
-	v.add(piece{link: link{5, 44, 55}, order: 5})
-	run, end := v.walk(mark{})
-	if len(run) != 3 || end != (mark{3, 33}) {
-		t.Errorf("%+v, %+v", run, end)
-	}
-	if got := v.beyond(3); len(got) != 1 || got[0] != (Range{5, 5}) {
-		t.Errorf("%+v", got)
-	}
-}
-
-// After the first change of the disk that failed, nothing is written any more, though the disk be
-// well again.
-func TestFailStopIsFinal(t *testing.T) {
-	noLeaks(t)
-	mem := vfs.NewMem()
-	told := 0
-	f := newFailStop(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSync && told == 0 {
-			return errorfs.ErrInjected
-		}
-		return nil
-	})), func(error) { told++ })
-	file, err := f.Create("a", vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.Write([]byte("before")); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Sync(); !errors.Is(err, errorfs.ErrInjected) {
-		t.Errorf("sync: %v", err)
-	}
-	_, write := file.Write([]byte("after"))
-	_, create := f.Create("b", vfs.WriteCategoryUnspecified)
-	_, reuse := f.ReuseForWrite("a", "b", vfs.WriteCategoryUnspecified)
-	_, readWrite := f.OpenReadWrite("b", vfs.WriteCategoryUnspecified)
-	_, syncTo := file.SyncTo(1)
-	_, writeAt := file.WriteAt([]byte("x"), 0)
-	for name, err := range map[string]error{
-		"write": write, "create": create, "reuse": reuse, "open": readWrite, "sync to": syncTo, "write at": writeAt,
-		"sync": file.Sync(), "sync data": file.SyncData(), "rename": f.Rename("a", "b"), "link": f.Link("a", "b"),
-		"mkdir": f.MkdirAll("d", 0o777), "remove": f.Remove("a"), "remove all": f.RemoveAll("a"),
-		"preallocate": file.Preallocate(0, 1),
-	} {
-		if !errors.Is(err, errorfs.ErrInjected) {
-			t.Errorf("%s: %v, want the first cause", name, err)
-		}
-	}
-	if err := f.abandon(); err != nil {
-		t.Error(err)
-	}
-	if _, err := file.Read(make([]byte, 1)); err == nil {
-		t.Error("a file that was abandoned can be read")
-	}
-	if names, _ := mem.List(""); told != 1 || len(names) != 1 {
-		t.Errorf("told %d times, files %q", told, names)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -187,111 +186,6 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A sound log is left alone, and checking changes nothing.
-func TestCheckSound(t *testing.T) {
-	noLeaks(t)
-	tr, _, _ := smallLog(t)
-	fs := tr.fs(t)
-	r, err := Check(t.Context(), fs, "log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := int64(0)
-	for i := uint64(6); i <= 24; i++ {
-		size += int64(recordSize(event(i)))
-	}
-	want := &Report{
-		Dir: "log", Base: 5, Last: 24, Acknowledged: 24, Bytes: size, Findings: []Finding{},
-		Snapshots: []SnapshotReport{{5, 7, ""}, {20, 8, ""}},
-	}
-	if !reflect.DeepEqual(r, want) || r.Err() != nil {
-		t.Errorf("got %+v, want %+v", r, want)
-	}
-	rep, err := Repair(t.Context(), fs, "log", RepairOptions{})
-	if err != nil || rep.Changed || rep.Kept != (Range{6, 24}) {
-		t.Errorf("repair: %v, %+v", err, rep)
-	}
-	if after := readTree(t, fs, "log"); !reflect.DeepEqual(tr, after) {
-		t.Error("check and repair of a sound log changed the files")
-	}
-}
-
-// A damaged snapshot is passed over where the events make it good, and an error where they do not.
-func TestDamagedSnapshots(t *testing.T) {
-	tr, _, _ := smallLog(t)
-	flip := func(tr tree, position uint64) tree {
-		name := "log/snapshots/" + snapshotFile(position)
-		bad := slices.Clone(tr[name])
-		bad[len(bad)-1] ^= 1
-		return tr.with(name, bad)
-	}
-	fs := flip(tr, 20).fs(t)
-	r, err := Check(t.Context(), fs, "log")
-	if err != nil || r.Damaged() || len(r.Findings) != 1 ||
-		!strings.Contains(r.Findings[0].Problem, "checksum is wrong") {
-		t.Errorf("check: %v, %+v", err, r)
-	}
-	s := open(t, fs)
-	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
-		t.Errorf("snapshot %d, %v; want the one before", snap.Position, err)
-	}
-	if err := s.Compact(t.Context(), 20); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("compacting up to a damaged snapshot: %v", err)
-	}
-	closeLog(t, s)
-	if r, err := Repair(t.Context(), fs, "log", RepairOptions{}); err != nil || len(r.SetAside) != 1 || r.Lost != 0 {
-		t.Errorf("repair: %v, %+v", err, r)
-	}
-	if r, err := Check(t.Context(), fs, "log"); err != nil || len(r.Findings) != 0 {
-		t.Errorf("check after repair: %v, %+v", err, r)
-	}
-	fs = flip(flip(tr, 20), 5).fs(t)
-	if r, err := Check(t.Context(), fs, "log"); err != nil || !r.Damaged() {
-		t.Errorf("check: %v, %+v", err, r)
-	}
-	s = open(t, fs)
-	if _, err := s.LatestSnapshot(t.Context()); !errors.Is(err, ErrDamaged) ||
-		!strings.Contains(err.Error(), "1 to 5 were compacted") {
-		t.Errorf("no whole snapshot: %v", err)
-	}
-	closeLog(t, s)
-}
-
-// A disk that cannot be read is no damage: nothing may be dropped for it.
-func TestReadFaultIsNoDamage(t *testing.T) {
-	tr, first, last := smallLog(t)
-	for _, kind := range []errorfs.OpKind{
-		errorfs.OpOpen, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpList,
-		errorfs.OpStat,
-	} {
-		for n := range int32(40) {
-			fs := tr.fs(t)
-			var left atomic.Int32 // calls before the one that fails
-			left.Store(n)
-			broken := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if op.Kind != kind {
-					return nil
-				}
-				if left.Add(-1) == -1 {
-					return errorfs.ErrInjected
-				}
-				return nil
-			}))
-			r, err := Repair(t.Context(), broken, "log", RepairOptions{AcceptLoss: 100})
-			if err == nil && (r.Changed || r.Before.Damaged()) || err != nil &&
-				(errors.Is(err, ErrDamaged) || noregret.CodeOf(err) != noregret.Internal) {
-				t.Errorf("%v %d: repair: %v, %+v", kind, n, err, r)
-			}
-			if left.Load() >= 0 { // the repair has fewer calls of this kind
-				break
-			}
-			if !holds(t, fmt.Sprint(kind, n), readTree(t, fs, "log"), first, last) {
-				t.Errorf("%v %d: the log is not what it was", kind, n)
-			}
-		}
-	}
-}
-
 // A repair that is cut by a crash at any change of the disk leaves a log that the next repair
 // mends.
 func TestCrashDuringRepair(t *testing.T) {
@@ -329,39 +223,36 @@ func TestCrashDuringRepair(t *testing.T) {
 	}
 }
 
-// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before
-// the base.
-func TestOldestSnapshot(t *testing.T) {
-	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
-	oldest := func(s *Store, want uint64) {
-		t.Helper()
-		if snap, err := s.OldestSnapshot(t.Context()); err != nil || snap.Position != want || want > 0 &&
-			len(snap.State) == 0 {
-			t.Errorf("snapshot %d with %d bytes, %v; want %d", snap.Position, len(snap.State), err, want)
-		}
-	}
-	s := open(t, tr.fs(t))
-	oldest(s, 5)
-	if err := s.Compact(t.Context(), 7); err != nil {
-		t.Fatal(err)
-	}
-	oldest(s, 20)
-	closeLog(t, s)
-	name := "log/snapshots/" + snapshotFile(5)
-	bad := slices.Clone(tr[name])
+// TestDamageInSeveralFiles: damage in a table, the write-ahead log, a snapshot and the manifest at
+// once is mended up to the first event that is gone, and counted.
+func TestDamageInSeveralFiles(t *testing.T) {
+	tr, _, _ := smallLog(t)
+	snapshot := "log/snapshots/" + snapshotFile(20)
+	bad := append([]byte{}, tr[snapshot]...)
 	bad[len(bad)-1] ^= 1
-	s = open(t, tr.with(name, bad).fs(t))
-	oldest(s, 20)
-	closeLog(t, s)
-	s = open(t, vfs.NewMem())
-	oldest(s, 0)
-	appendN(t, s, 6)
-	if err := s.SaveSnapshot(t.Context(), 3, []byte("state")); err != nil {
-		t.Fatal(err)
+	broken := without(flipped(t, flipped(t, tr, 15), 22), "MANIFEST").with(snapshot, bad)
+	fs := broken.fs(t)
+	r, err := Check(t.Context(), fs, "log")
+	if err != nil || !r.Damaged() || r.Last != 14 || fmt.Sprint(r.Readable) != fmt.Sprint([]Range{{16, 21}, {23, 24}}) {
+		t.Fatalf("check: %v, %+v", err, r)
 	}
-	oldest(s, 0)
+	if _, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 9}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("a repair that drops ten with leave for nine: %v", err)
+	}
+	rep, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 10})
+	if err != nil || rep.Kept != (Range{6, 14}) || rep.Lost != 10 || len(rep.SetAside) != 2 {
+		t.Fatalf("repair: %v, %+v", err, rep)
+	}
+	s := open(t, fs)
+	if got, err := readAll(s); err != nil || len(got) != 9 {
+		t.Errorf("%d events, %v", len(got), err)
+	}
+	if snap, err := s.LatestSnapshot(t.Context()); err != nil || snap.Position != 5 {
+		t.Errorf("snapshot %d, %v", snap.Position, err)
+	}
+	appendN(t, s, 3)
 	closeLog(t, s)
-	if _, err := s.OldestSnapshot(t.Context()); !errors.Is(err, ErrClosed) {
-		t.Errorf("closed: %v", err)
+	if r, err := Check(t.Context(), fs, "log"); err != nil || r.Damaged() {
+		t.Errorf("check after the repair: %v, %+v", err, r)
 	}
 }

@@ -22,23 +22,23 @@ func (x *live) clone() (*live, error) {
 		slices.Clone(x.cohorts)
 	last := *x.cohorts[len(x.cohorts)-1]
 	y.cohorts[len(y.cohorts)-1] = &last
-	b, err := x.maker.MarshalBinary()
+	b, err := x.learner.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	return &y, y.remake(b)
+	return &y, y.restoreLearner(b)
 }
 
-// remake makes the maker of a saved one.
-func (x *live) remake(saved []byte) error {
-	m, err := newMaker(x.def, len(x.Learn), x.fixedSplit())
+// restoreLearner makes the learner of a saved one.
+func (x *live) restoreLearner(saved []byte) error {
+	m, err := makeLearner(x.def, len(x.Learn), x.fixedSplit())
 	if err != nil {
 		return err
 	}
 	if err := m.UnmarshalBinary(saved); err != nil {
 		return err
 	}
-	x.maker = m
+	x.learner = m
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) {
-		err = x.teach()
+		err = x.rebuildLearner()
 	} else {
 		err = x.remakeArms(len(added), retired)
 	}
@@ -162,12 +162,12 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 // remakeArms tells the maker of arms that came at the end, and of those that went.
 func (x *live) remakeArms(added int, retired []int) error {
 	for range added {
-		if err := x.maker.AddArm(); err != nil {
+		if _, err := x.learner.AddArm(); err != nil {
 			return err
 		}
 	}
 	for _, k := range retired {
-		if err := x.maker.RetireArm(slices.Index(x.Learn, k)); err != nil {
+		if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		if err != nil {
 			return err
 		}
-		if err := x.maker.AddArm(); err != nil {
+		if _, err := x.learner.AddArm(); err != nil {
 			return err
 		}
 		x.push(policy.Arm{Name: p.Arm, Value: value}, false)
@@ -257,7 +257,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	case active < 2:
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
-	if err := x.maker.RetireArm(slices.Index(x.Learn, k)); err != nil {
+	if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
 		return err
 	}
 	x.Arms[k].Active = false
@@ -276,31 +276,6 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 		return nil, err
 	}
 	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
+	e.parsed = d
 	return []Event{e}, err
-}
-
-// Try applies events of one experiment to a copy of it and reports why they would be refused, or
-// nil.
-func (s *State) Try(name string, events []Event) error {
-	t := &State{
-		position: s.position, time: s.time, before: s.before, jumped: s.jumped, live: maps.Clone(s.live),
-		gone: maps.Clone(s.gone),
-	}
-	if x := s.live[name]; x != nil {
-		y, err := x.deepClone()
-		if err != nil {
-			return err
-		}
-		t.live[name] = y
-	}
-	for i, e := range events {
-		o, err := t.Apply(s.position+uint64(i)+1, e)
-		if err != nil {
-			return err
-		}
-		if o.Err != nil {
-			return o.Err
-		}
-	}
-	return nil
 }

@@ -44,7 +44,7 @@ func TestDefectStopsTheFold(t *testing.T) {
 	x := s.state.live["x"]
 	guards := x.def.Guardrails
 	x.def.Guardrails, x.Guards = nil, make([]guardState, 1) // a guardrail without its definition: watch panics
-	if err := s.state.Try("x", []Event{e}); err == nil || s.state.Broken() != nil {
+	if err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
 		t.Errorf("the event was not refused: %v", err)
 	}
 	if _, err := s.state.Apply(s.state.Position()+1, e); err == nil || s.state.Broken() == nil {
@@ -151,7 +151,7 @@ func TestLongRound(t *testing.T) {
 		for i := range 1100 {
 			x.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.def.Policy.Split["a1"] = 1 - x.def.Policy.Split["a0"]
-			if err := x.teach(); err != nil {
+			if err := x.rebuildLearner(); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.renew(s.now, "changed"); err != nil {

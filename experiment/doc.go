@@ -36,9 +36,8 @@
 //
 // # Learning
 //
-// When a version's window has closed, a [Maker] observes what each arm's units have shown, and the
-// next round serves its new mixture: of package pasto, or a fixed one. Other learners plug in as a
-// [Maker].
+// When a version's window has closed, the learner observes what each arm's units have shown, and
+// the next round serves its new mixture: of package pasto, or a fixed one.
 //
 // # Intervals
 //

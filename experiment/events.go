@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/strictjson"
 	"github.com/noregret/noregret/policy"
 )
@@ -17,6 +18,9 @@ type Event struct {
 	Kind    string
 	Time    int64 // nanoseconds since 1970
 	Payload []byte
+	// parsed is the definition in the payload of an event of [State.Plan], which is not parsed
+	// again; nil for all other events.
+	parsed *definition.Definition
 }
 
 // The kinds of events.
@@ -96,7 +100,7 @@ func NewEvent(kind string, time int64, payload any) (Event, error) {
 	if err != nil {
 		return Event{}, noregret.BadInputf(kind, "the event cannot be written: %w", err)
 	}
-	return Event{kind, time, b}, nil
+	return Event{Kind: kind, Time: time, Payload: b}, nil
 }
 
 // open reads a payload; unknown fields are refused.

@@ -12,6 +12,7 @@ import (
 // TestExtremes: a definition that is taken, however large or small its numbers, never defeats the
 // fold: its rounds close, the report and the policies can be made, and a second fold is the same.
 func TestExtremes(t *testing.T) {
+	t.Parallel()
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		of := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }

@@ -17,11 +17,12 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-func init() { testsize.Rapid(25) }
+func init() { testsize.Rapid(10) }
 
 // TestFold applies random events, sensible and not, to two experiments. The state never fails, its
 // counters add up, and a second fold with snapshots in between is the same bit for bit.
 func TestFold(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScenario(t)
 		definition := func(name string) string {
@@ -68,8 +69,8 @@ func TestFold(t *testing.T) {
 					"arm"))
 			case 11:
 				s.apply(Event{
-					rapid.SampledFrom([]string{"feedback", "nonsense", "definition"}).Draw(t, "bad"), s.now,
-					[]byte(`{"experiment":"one","x":1}`),
+					Kind: rapid.SampledFrom([]string{"feedback", "nonsense", "definition"}).Draw(t, "bad"), Time: s.now,
+					Payload: []byte(`{"experiment":"one","x":1}`),
 				})
 			case 12:
 				if rapid.IntRange(0, 5).Draw(t, "delete") == 0 {
@@ -101,6 +102,7 @@ func TestFold(t *testing.T) {
 
 // TestNoRoom: while too many versions wait, changes by hand are refused and change nothing.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .5}, "unit"))
 	full := func() {
@@ -185,7 +187,7 @@ func TestMemoryPerToken(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	const n = 200_000
+	n := testsize.Of(200_000, 20_000)
 	before := use()
 	p := s.state.Policy("x")
 	for i := 0; i < n; i += 1000 {
@@ -207,7 +209,7 @@ func TestMemoryPerToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	per := float64(use()-before) / n
+	per := float64(use()-before) / float64(n)
 	t.Logf("%.0f bytes a unit that waits, with 3 metrics", per)
 	if per > 140 {
 		t.Errorf("%.0f bytes a unit: docs/service.md says at most 140", per)

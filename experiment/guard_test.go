@@ -133,6 +133,7 @@ func TestHealthyGuardrailStays(t *testing.T) {
 // TestShrinkLetsArmsIn: an arm that nothing is known of keeps some traffic while the mixture is
 // shrunk, with a metric with a range by it, without one by an allowance; and the report says so.
 func TestShrinkLetsArmsIn(t *testing.T) {
+	t.Parallel()
 	for _, ranged := range []string{", range: [0, 1]", ""} {
 		s := newScenario(t)
 		s.run("apply\nname: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\ncontrol: {arm: c, share: " +

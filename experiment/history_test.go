@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
@@ -41,7 +42,13 @@ func TestMain(m *testing.M) {
 // has done before must not show in the bytes of a state. (It is a metamorphic test, like those of
 // pebble.)
 func TestProcessHistory(t *testing.T) {
-	input, err := json.Marshal(scenarioEvents(t))
+	t.Parallel()
+	events := scenarioEvents(t)
+	processes, least := testsize.Of(5, 3), testsize.Of(20, 4)
+	if testsize.Short() {
+		events = events[:len(events)/2]
+	}
+	input, err := json.Marshal(events)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +57,7 @@ func TestProcessHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	digests, compared := map[int]string{}, 0
-	for seed := range 5 {
+	for seed := range processes {
 		var out, stderr bytes.Buffer
 		c := exec.Command(self)
 		c.Env = append(os.Environ(), childVariable+"="+strconv.Itoa(seed))
@@ -72,7 +79,7 @@ func TestProcessHistory(t *testing.T) {
 			}
 		}
 	}
-	if compared < 20 {
+	if compared < least {
 		t.Errorf("only %d digests were compared", compared)
 	}
 }

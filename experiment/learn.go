@@ -60,8 +60,9 @@ func (x *live) controlStats() *armStats {
 	return &x.Arms[x.Control].Stats
 }
 
-// learn lets the maker observe a version, and returns how many of its units it could not use.
-func (x *live) learn(stats []armStats) (unlearned int64) {
+// closeLearningRound lets the learner observe a version, and returns how many of its units it could
+// not use.
+func (x *live) closeLearningRound(stats []armStats) (unlearned int64) {
 	if x.goals == nil {
 		return 0
 	}
@@ -72,7 +73,7 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 		}
 	}
 	var round []pasto.Observation
-	served := x.maker.Mixture()
+	served := x.learner.Serving()
 	for i, k := range x.Learn {
 		if k >= len(stats) || stats[k].Units == 0 {
 			continue
@@ -87,7 +88,7 @@ func (x *live) learn(stats []armStats) (unlearned int64) {
 	if len(round) == 0 {
 		return unlearned
 	}
-	if err := x.maker.Observe(round); err != nil {
+	if err := x.learner.Observe(round); err != nil {
 		for i := range round {
 			unlearned += int64(round[i].Size)
 		}
@@ -158,7 +159,7 @@ func (x *live) mature(c *cohort) {
 	}
 	if c.Learn {
 		x.remember(arms)
-		x.Unlearned += x.learn(arms)
+		x.Unlearned += x.closeLearningRound(arms)
 		return
 	}
 	for _, k := range x.Learn {

@@ -109,6 +109,7 @@ func TestUnlearnedOnce(t *testing.T) {
 // TestSourcesForgotten: a source is forgotten once all that its last report may have counted in has
 // closed; until then a report that comes again is a duplicate, and after it late.
 func TestSourcesForgotten(t *testing.T) {
+	t.Parallel()
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: " +
 		"y}]}\nround: {length: 1m}\nattribution_window: 1m")
@@ -184,6 +185,7 @@ func TestStalePolicies(t *testing.T) {
 // TestOpenVersionsBounded: short rounds in a long window do not pile up versions that wait, and the
 // memory of those that may is what docs/service.md says.
 func TestOpenVersionsBounded(t *testing.T) {
+	t.Parallel()
 	s := newScenario(t)
 	var arms strings.Builder
 	for k := range 100 {

@@ -71,7 +71,7 @@ type guardState struct {
 type live struct {
 	def     *definition.Definition
 	goals   *pasto.Goals // nil without an objective
-	maker   Maker
+	learner learner
 	policy  *policy.Policy
 	cohorts []*cohort // the oldest first; the last one runs
 	bounds  [][]armBound
@@ -126,8 +126,11 @@ const (
 	keepSources = 10_000
 )
 
+// versionCells bounds the versions that are kept times the arms. Tests lower it.
+var versionCells = 200_000
+
 // keepVersions is how many versions are kept; streams of links are half as long.
-func (x *live) keepVersions() int { return min(max(200_000/len(x.Arms), 64), 2048) }
+func (x *live) keepVersions() int { return min(max(versionCells/len(x.Arms), 64), 2048) }
 
 func (x *live) note(t int64, format string, args ...any) {
 	x.Notes = append(x.Notes, Note{t, noregret.BadInputf("", format, args...).Message})
@@ -155,7 +158,7 @@ func newLive(d *definition.Definition, version uint64, now int64) (*live, error)
 	x.Held = newArmStats(d)
 	x.Missing = make([]int64, len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
-	if err := x.teach(); err != nil {
+	if err := x.rebuildLearner(); err != nil {
 		return nil, err
 	}
 	x.Founders = len(x.Arms)
@@ -193,8 +196,8 @@ func (x *live) units() (n int64) {
 	return n
 }
 
-// teach makes a new maker for the definition, and lets it see the rounds that are kept.
-func (x *live) teach() error {
+// rebuildLearner makes a new learner for the definition, and lets it see the rounds that are kept.
+func (x *live) rebuildLearner() error {
 	d := x.def
 	x.goals = nil
 	if d.Objective != nil {
@@ -204,11 +207,11 @@ func (x *live) teach() error {
 		}
 		x.goals = g
 	}
-	m, err := newMaker(d, len(x.Learn), x.fixedSplit())
+	m, err := makeLearner(d, len(x.Learn), x.fixedSplit())
 	if err != nil {
 		return err
 	}
-	x.maker = m
+	x.learner = m
 	x.grow()
 	for i, k := range x.Learn {
 		if !x.Arms[k].Active && d.Policy.Kind != "fixed" {
@@ -218,7 +221,7 @@ func (x *live) teach() error {
 		}
 	}
 	for i := range x.Recent {
-		x.learn(x.Recent[i].Stats) // what it cannot use was counted when it was new
+		x.closeLearningRound(x.Recent[i].Stats) // what it cannot use was counted when it was new
 	}
 	return nil
 }
@@ -237,7 +240,7 @@ func (x *live) fixedSplit() []float64 {
 
 // grow takes in the points that a maker has chosen since.
 func (x *live) grow() {
-	b, ok := x.maker.(pointer)
+	b, ok := x.learner.(pointChooser)
 	if !ok {
 		return
 	}
@@ -245,7 +248,7 @@ func (x *live) grow() {
 	for i := len(x.Learn); i < b.Arms(); i++ {
 		x.push(point(names, i, b.Point(i)), false)
 	}
-	for i, p := range x.maker.Mixture() {
+	for i, p := range x.learner.Serving() {
 		x.Arms[x.Learn[i]].Active = p > 0
 	}
 }
@@ -263,7 +266,7 @@ func (x *live) mixture() []float64 {
 		fixed = x.def.Control.Share
 		p[x.Control] = fixed
 	}
-	made, active := x.maker.Mixture(), 0
+	made, active := x.learner.Serving(), 0
 	for i := range made {
 		if x.Arms[x.Learn[i]].Active {
 			active++

@@ -74,6 +74,7 @@ func (s *scenario) mixtureIs(what string, want map[string]float64) {
 // TestPausedShrink: a breach while the experiment is paused moves what is served towards the
 // control arm, and nothing else.
 func TestPausedShrink(t *testing.T) {
+	t.Parallel()
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
 	for k := 20; s.state.live["e"].Guards[0].State != policy.GuardBreached; k++ {
@@ -96,6 +97,7 @@ func TestPausedShrink(t *testing.T) {
 // TestPausedChange: a change of the definition while the experiment is paused changes of what is
 // served what it says, and nothing else.
 func TestPausedChange(t *testing.T) {
+	t.Parallel()
 	apply := func(s *scenario, changes ...string) {
 		t.Helper()
 		if out := s.run(strings.NewReplacer(changes...).Replace(pausedDefinition)); strings.Contains(out, "error") ||

@@ -25,6 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testd
 // After each the fold is repeated, and continued from a snapshot at every event. Run with -rewrite
 // to take what is printed for what is expected.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/scenario/*.txt")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d scenarios, %v", len(files), err)
@@ -282,11 +283,11 @@ func (s *scenario) define(body string, show func(Outcome), b *strings.Builder) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.state.Try(d.Name, events); err != nil {
-		fmt.Fprintf(b, "error: %v\n", err)
-		return
-	}
 	for _, e := range events {
+		if err := s.state.Try(d.Name, e); err != nil {
+			fmt.Fprintf(b, "error: %v\n", err)
+			return
+		}
 		fmt.Fprintf(b, "%s: ", e.Kind)
 		show(s.apply(e))
 	}

@@ -30,7 +30,7 @@ type savedExperiment struct {
 	Definition *definition.Definition `json:"definition"`
 	State      saved                  `json:"state"`
 	Cohorts    []*cohort              `json:"cohorts"`
-	Maker      []byte                 `json:"maker"`
+	Learner    []byte                 `json:"maker"`
 }
 
 // MarshalBinary writes the state as JSON, for a snapshot of the log (docs/formats/state.md).
@@ -55,13 +55,13 @@ func (s *State) Freeze() (*Frozen, error) {
 	f := &Frozen{saved: s.head()}
 	for _, name := range s.Names() {
 		x := s.live[name]
-		b, err := x.maker.MarshalBinary()
+		b, err := x.learner.MarshalBinary()
 		if err != nil {
 			return nil, err
 		}
 		y := x.copy()
 		f.saved.Experiments = append(f.saved.Experiments,
-			savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Maker: b})
+			savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Learner: b})
 	}
 	return f, nil
 }
@@ -169,7 +169,7 @@ func (e *savedExperiment) open() (*live, error) {
 			return nil, err
 		}
 	}
-	if err := x.remake(e.Maker); err != nil {
+	if err := x.restoreLearner(e.Learner); err != nil {
 		return nil, err
 	}
 	v := x.versionOf(x.Version)
@@ -216,7 +216,7 @@ func (x *live) copy() *live {
 
 // deepClone is a copy that shares nothing that changes, and lives on its own.
 func (x *live) deepClone() (*live, error) {
-	b, err := x.maker.MarshalBinary()
+	b, err := x.learner.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
@@ -226,5 +226,5 @@ func (x *live) deepClone() (*live, error) {
 			return nil, err
 		}
 	}
-	return y, y.remake(b)
+	return y, y.restoreLearner(b)
 }

@@ -21,6 +21,8 @@ type State struct {
 	live     map[string]*live
 	gone     map[string]uint64 // the last version of names that were deleted
 	broken   error             // the defect that an event has met
+	trial    *trial            // the event that Try has tried last, nil for none
+	scratch  bool              // the state is dropped if an event is refused
 }
 
 // NewState is the state before the first event.
@@ -91,7 +93,13 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 			"%d after %d: want events in order without a gap", position, s.position)
 	}
 	s.position = position
-	s.tell(e.Time)
+	s.advanceClock(e.Time)
+	if t := s.trial; t != nil {
+		s.trial = nil
+		if t.of(position, e) {
+			return s.adopt(t), nil
+		}
+	}
 	return s.dispatch(e), nil
 }
 
@@ -101,11 +109,11 @@ const (
 	leapBack = int64(time.Hour)
 )
 
-// tell takes an event's time. Time does not go back, with one exception: when it had leapt ahead by
-// more than a day, and within a day after that an event comes from between before the leap and now,
-// an hour ago or more, then the clock was wrong and has been set right. What happened meanwhile
-// counts as having happened now; windows that have closed stay closed.
-func (s *State) tell(now int64) {
+// advanceClock takes over an event's time. Time does not go back, with one exception: if it leapt
+// ahead by more than a day, and within a day after that an event comes that is later than the leap
+// began and an hour or more before now, then the clock was wrong and has been corrected. What
+// happened meanwhile counts as having happened now; windows that have closed stay closed.
+func (s *State) advanceClock(now int64) {
 	switch {
 	case s.before > 0 && now >= s.before && now <= s.time-leapBack:
 		text := "the clock went back by " + time.Duration(s.time-now).String() + ": it had been ahead"
@@ -183,6 +191,9 @@ func (s *State) with(name string, f func(x *live) Outcome) Outcome {
 // change applies an event that succeeds as a whole or changes nothing.
 func (s *State) change(name string, f func(x *live) error) Outcome {
 	return s.with(name, func(x *live) Outcome {
+		if s.scratch {
+			return Outcome{Err: f(x)}
+		}
 		y, err := x.clone()
 		if err == nil {
 			err = f(y)
@@ -201,10 +212,15 @@ func notThere(name string) error {
 
 func (s *State) define(e Event) Outcome {
 	var p DefinitionEvent
-	if err := e.open(&p); err != nil {
+	if e.parsed != nil {
+		p.Experiment = e.parsed.Name
+	} else if err := e.open(&p); err != nil {
 		return Outcome{Err: err}
 	}
-	d, err := definition.Parse(p.Experiment, p.Definition)
+	d, err := e.parsed, error(nil)
+	if d == nil {
+		d, err = definition.Parse(p.Experiment, p.Definition)
+	}
 	if err == nil && d.Name != p.Experiment {
 		err = noregret.BadInputf("name", "%q: the event is of %q", d.Name, p.Experiment)
 	}

@@ -9,6 +9,7 @@ import (
 // TestStateVersion1 opens a state whose learners encoding/gob has saved: it is the fold of the
 // scenarios' events, in the bytes of today.
 func TestStateVersion1(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/state1.json")
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ type adaHedgeState struct {
 
 // NewAdaHedge plays on the simplex of ℝ^d. Alpha 0 stands for √(ln d), or 1 for d = 1.
 func NewAdaHedge(d int, alpha float64) (*AdaHedge, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, 3*float64(d)); err != nil {
+		return nil, err
 	}
 	alpha2 := alpha * alpha
 	if alpha == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
@@ -101,6 +102,12 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 	l.state.Diagonal = lambda
 	if !spanned {
 		l.core = set
+		// The matrix and its factor, and those of the projection; the whole space and balls around
+		// the origin have no such matrices in high dimensions.
+		what := fmt.Sprintf("the matrix of dimension %d for a %T", d, set)
+		if err := memory.Check("set", what, 7*float64(d)*float64(d)); err != nil {
+			return nil, err
+		}
 		if err := l.workspace(d); err != nil {
 			return nil, err
 		}

@@ -49,8 +49,8 @@ type hedgeState struct {
 // NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be
 // nonnegative and sum to 1 within 1e-12; nil is uniform. A coordinate of prior 0 stays 0.
 func NewExponentiatedGradient(d int, prior []float64, eta float64) (*ExponentiatedGradient, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, 5*float64(d)); err != nil {
+		return nil, err
 	}
 	if err := positive("eta", eta); err != nil {
 		return nil, err

@@ -52,8 +52,8 @@ type ftrlProximalState struct {
 
 // NewFTRLProximal plays on ℝ^d.
 func NewFTRLProximal(d int, options FTRLProximalOptions) (*FTRLProximal, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, 5*float64(d)); err != nil {
+		return nil, err
 	}
 	if err := positive("A", options.A); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // FullMatrixAdaGrad is AdaGrad with a full matrix on a bounded set of dimension d ≤ 1,024 (Duchi,
 // Hazan and Singer 2011): with η = D/√2 for the diameter D,
 //
-//	G_t = Σ_{s≤t} g_s·g_sᵀ,   H_t = G_t^{1/2} + ε·(tr G_t^{1/2}/d)·I,   ε = 2^(−10),
+//	G_t = Σ_{s≤t} g_s·g_sᵀ,   H_t = (G_t + (ε²·tr G_t/d²)·I)^{1/2},   ε = 2^(−10),
 //	x_{t+1} = argmin_{x∈V} ‖x − (x_t − η·H_t⁻¹·g_t)‖_{H_t}.
 //
 // The multiple of the identity makes H_t regular; it is of the subgradients' own scale. Losses are
@@ -38,7 +38,7 @@ type FullMatrixAdaGrad struct {
 	space *convex.Mahalanobis
 	tri   *linalg.Tridiagonal
 
-	h, vectors, values, root []float64 // H_t; the eigenvectors of G_t, its eigenvalues and their roots
+	h, vectors, values, root []float64 // H_t; the eigenvectors and eigenvalues of G_t, those of H_t
 	off, work, next          []float64
 	failed                   error
 	text                     string
@@ -59,9 +59,15 @@ type fullMatrixState struct {
 // fullMatrixShare is ε.
 const fullMatrixShare = 0x1p-10
 
-// fullMatrixTolerance is the certified gap of the projections, relative to the size of the
-// objective.
-const fullMatrixTolerance = 1e-8
+// tolerance is the gap of the projections that is asked for, relative to the size of the objective:
+// less where a first-order method makes the steps.
+func (l *FullMatrixAdaGrad) tolerance() float64 {
+	switch l.set.(type) {
+	case *convex.Ball, *convex.Box, *convex.Simplex, *convex.CappedSimplex:
+		return 1e-12
+	}
+	return 1e-8
+}
 
 // NewFullMatrixAdaGrad plays in a bounded set of dimension up to 1,024 from start, nil for the
 // projection of the origin.
@@ -131,12 +137,11 @@ func (l *FullMatrixAdaGrad) Update(g []float64) error {
 		l.failed = err
 		return err
 	}
-	// H⁻¹g in the basis of the eigenvectors; work holds gᵀ's coordinates.
-	shift := float64(fullMatrixShare * st.Trace / (float64(len(g)) * (1 + fullMatrixShare)))
+	// H⁻¹g in the basis of the eigenvectors.
 	var spent float64
 	for k := range l.work {
 		c := vec.Dot(l.vectors[k*len(g):(k+1)*len(g)], l.next)
-		l.work[k] = c / (l.root[k] + shift)
+		l.work[k] = c / l.root[k]
 		spent += float64(c * l.work[k])
 	}
 	st.Spent.add(spent)
@@ -145,11 +150,11 @@ func (l *FullMatrixAdaGrad) Update(g []float64) error {
 		vec.AddScaled(l.next, -float64(l.eta*c), l.vectors[k*len(g):(k+1)*len(g)])
 	}
 	st.T++
-	return l.project(shift)
+	return l.project()
 }
 
 // project moves to the projection of next.
-func (l *FullMatrixAdaGrad) project(shift float64) error {
+func (l *FullMatrixAdaGrad) project() error {
 	st, d := &l.state, l.Dim()
 	if l.set.Contains(l.next, 0) {
 		copy(st.X, l.next)
@@ -162,10 +167,7 @@ func (l *FullMatrixAdaGrad) project(shift float64) error {
 			vec.AddScaled(l.h[i*d:(i+1)*d], float64(r*x), v)
 		}
 	}
-	for i := range d {
-		l.h[i*d+i] += shift
-	}
-	gap, err := l.space.Project(l.next, l.h, l.next, l.set, fullMatrixTolerance)
+	gap, err := l.space.Project(l.next, l.h, l.next, l.set, l.tolerance())
 	if err != nil && (noregret.CodeOf(err) != noregret.Diverged || !(gap < math.Inf(1))) ||
 		!finite(vec.MaxAbs(l.next)) {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %v", err)
@@ -176,20 +178,27 @@ func (l *FullMatrixAdaGrad) project(shift float64) error {
 	return nil
 }
 
-// factor makes the eigenvectors of G, the roots of its eigenvalues, and the trace of H.
+// factor makes the eigenvectors and eigenvalues of H, and its trace.
 func (l *FullMatrixAdaGrad) factor() error {
 	st := &l.state
 	l.tri.Factor(st.G, l.off)
 	if !l.tri.Eigen(l.values, l.vectors, l.off) {
 		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T+1), "the eigenvalues do not converge")
 	}
-	var trace sum
+	d := float64(l.Dim())
+	var all, trace sum
+	for _, v := range l.values {
+		all.add(max(v, 0))
+	}
+	least := float64(fullMatrixShare * fullMatrixShare * (all.value() / (d * d)))
 	for k, v := range l.values {
-		l.root[k] = math.Sqrt(max(v, 0))
+		l.root[k] = math.Sqrt(max(v, 0) + least)
 		trace.add(l.root[k])
 	}
-	// Rounding of an eigenvalue that is 0 must not let H shrink.
-	st.Trace = max(trace.value()*(1+fullMatrixShare), st.Trace)
+	st.Trace = max(trace.value(), st.Trace)
+	// By the rounding of the eigenvalues, d·2⁻⁵² of the largest, H may shrink by this in a round.
+	noise := float64(d*0x1p-52*l.values[0]) / math.Sqrt(least)
+	st.Slack.add(float64(l.reach * l.reach / 2 * noise))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret"
 
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
@@ -31,6 +32,10 @@ type HintExperts struct {
 func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64 }) (*HintExperts, error) {
 	if learner == nil || norm == nil {
 		return nil, noregret.BadInputf("learner", "nil: want a learner and a norm")
+	}
+	what := fmt.Sprintf("the hints of %d strategies in dimension %d", k, learner.Dim())
+	if err := memory.Check("strategies", what, float64(k)*float64(learner.Dim())); err != nil {
+		return nil, err
 	}
 	experts, err := NewAdaHedge(k, 0)
 	if err != nil {

@@ -2,8 +2,10 @@ package oco
 
 import (
 	"encoding"
+	"fmt"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -99,6 +101,14 @@ type LossLearner interface {
 
 // The magic line of this package's snapshots; the digit is their version.
 const snapshotMagic = "noregret-oco-2\n"
+
+// checkDim refuses a dimension below 1, and one in which that many numbers take too much memory.
+func checkDim(d int, numbers float64) error {
+	if d < 1 {
+		return noregret.BadInputf("dimension", "%d: want at least 1", d)
+	}
+	return memory.Check("dimension", fmt.Sprintf("dimension %d", d), numbers)
+}
 
 // checkMu refuses a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {

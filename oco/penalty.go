@@ -109,8 +109,8 @@ type PenalizedFTRL struct {
 
 // NewPenalizedFTRL plays on ℝ^d, with L = lipschitz > 0.
 func NewPenalizedFTRL(d int, lipschitz float64, r Penalty) (*PenalizedFTRL, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, 3*float64(d)); err != nil {
+		return nil, err
 	}
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package oco
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/convex"
@@ -164,5 +165,38 @@ func TestVAWOwnGradient(t *testing.T) {
 			continue
 		}
 		near(t, "bound at 0", bound(t, l, []float64{0, 0}), y*y/2*(1-1/(1+5*size*size)))
+	}
+}
+
+// TestMemoryIsStated: a dimension that takes more memory than a machine has is refused before
+// anything is allocated, with what it takes.
+func TestMemoryIsStated(t *testing.T) {
+	const wide = 60_000
+	most := int(min(int64(1)<<34, int64(math.MaxInt)))
+	cube := must(convex.NewCube(wide, -1, 1))
+	for name, make := range map[string]func() (Learner, error){
+		"ons on a cube":       func() (Learner, error) { return NewOnlineNewtonStep(cube, 1, 1) },
+		"curvature on a cube": func() (Learner, error) { return NewCurvatureFTRL(cube, 1) },
+		"ftrl-proximal": func() (Learner, error) {
+			return NewFTRLProximal(most, FTRLProximalOptions{A: 1, Beta: 1})
+		},
+		"adahedge":         func() (Learner, error) { return NewAdaHedge(most, 0) },
+		"scale-free hedge": func() (Learner, error) { return NewScaleFreeHedge(most, 0) },
+		"eg":               func() (Learner, error) { return NewExponentiatedGradient(most, nil, 1) },
+		"entropic ftrl":    func() (Learner, error) { return NewEntropicFTRL(most, 1, 0) },
+		"p-norm":           func() (Learner, error) { return NewPNorm(most, 1.5, 1) },
+		"vaw":              func() (Learner, error) { return NewVovkAzouryWarmuth(most, 1) },
+		"penalized ftrl":   func() (Learner, error) { return NewPenalizedFTRL(most, 1, L1Penalty(1)) },
+		"sketch": func() (Learner, error) {
+			return NewSketchedNewtonStep(space(1<<20), 1, 1, 1024)
+		},
+		"strategies": func() (Learner, error) {
+			return NewHintExperts(must(NewOptimisticFTRL(euclidean(space(1<<20)), SqrtWeight(1))), 1<<20, convex.L2)
+		},
+	} {
+		_, err := make()
+		if err == nil || !strings.Contains(err.Error(), "of memory") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

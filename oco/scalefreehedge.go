@@ -37,8 +37,8 @@ type scaleFreeState struct {
 // NewScaleFreeHedge plays on the simplex of ℝ^d. Alpha is at least 4; 0 stands for max(4,
 // 2^(−1/4)·√(ln d)).
 func NewScaleFreeHedge(d int, alpha float64) (*ScaleFreeHedge, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, 3*float64(d)); err != nil {
+		return nil, err
 	}
 	if alpha == 0 {
 		alpha = max(4, math.Sqrt(portable.Log(float64(d))/math.Sqrt2))

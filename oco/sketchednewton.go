@@ -7,6 +7,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/internal/vec"
 )
@@ -73,6 +74,10 @@ func NewSketchedNewtonStep(set convex.Set, mu, lambda float64, size int) (*Sketc
 		return nil, noregret.BadInputf("size", "%d: want 1 to %d directions", size, denseUpTo)
 	}
 	size = min(size, d)
+	what := fmt.Sprintf("a sketch of %d directions in dimension %d", size, d)
+	if err := memory.Check("size", what, float64(2*size+3)*float64(d)); err != nil {
+		return nil, err
+	}
 	l := &SketchedNewtonStep{set: set, mu: mu, lambda: lambda, m: size, next: make([]float64, d)}
 	l.state = sketchedState{X: make([]float64, d), Sketch: newSketch(d, size)}
 	n := l.state.Sketch.Size

@@ -53,13 +53,19 @@ type ridgeState struct {
 
 // NewVovkAzouryWarmuth plays on ℝ^d with regularization lambda > 0.
 func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
-	if d < 1 {
-		return nil, noregret.BadInputf("dimension", "%d: want at least 1", d)
+	if err := checkDim(d, vawNumbers(d)); err != nil {
+		return nil, err
 	}
 	if err := positive("lambda", lambda); err != nil {
 		return nil, err
 	}
 	return newVovkAzouryWarmuth(d, lambda, d > denseUpTo), nil
+}
+
+// vawNumbers is what the learner holds at first: a matrix up to dimension 1,024.
+func vawNumbers(d int) float64 {
+	n := float64(min(d, denseUpTo))
+	return float64(n*n) + 4*float64(d)
 }
 
 func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmuth {

@@ -69,8 +69,10 @@ func (a *experimentAPI) put(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, err
 		}
-		if err := state.Try(d.Name, events); err != nil {
-			return nil, web.Conflict(err)
+		for _, e := range events {
+			if err := state.Try(d.Name, e); err != nil {
+				return nil, web.Conflict(err)
+			}
 		}
 		return events, nil
 	}
@@ -154,7 +156,7 @@ func (a *experimentAPI) nameEvent(r *http.Request, kind, reason string) error {
 		if err != nil {
 			return nil, err
 		}
-		if err := state.Try(name, []experiment.Event{e}); err != nil {
+		if err := state.Try(name, e); err != nil {
 			return nil, web.Conflict(err)
 		}
 		return []experiment.Event{e}, nil

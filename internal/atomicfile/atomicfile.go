@@ -1,13 +1,14 @@
-// Package atomicfile writes files that are either whole or not there.
+// Package atomicfile writes files atomically: after a crash the target is the old file or the new
+// one.
 //
-// A file is written under a temporary name in the directory of its target, flushed with fsync,
-// renamed over the target, and the directory is flushed in turn, where the system can do that
-// (Windows and some file systems cannot). A process killed at any moment leaves the old file or the
-// new one, never a part; at worst a temporary file named .NAME.tmp* stays behind.
+// A file is written under a temporary name in the directory of its target, flushed with fsync and
+// renamed to the target. Then the directory is flushed, if the system supports that (Windows and
+// some file systems do not). A process killed at any moment leaves the old file or the new one,
+// never a part; at worst a temporary file named .NAME.tmp* remains.
 //
-// A target that is a symbolic link stays one: the file that it names is replaced. A target that is
-// there and is no regular file (a directory, a device such as /dev/stdout, a pipe) is refused. An
-// existing file keeps its permissions; a new one has mode 0666 before the umask.
+// If the target is a symbolic link, the file that it names is replaced. An existing target that is
+// not a regular file (a directory, a device such as /dev/stdout, a pipe) is an error. An existing
+// file keeps its permissions; a new one has mode 0666 before the umask.
 package atomicfile
 
 import (
@@ -23,10 +24,10 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Write calls write with a writer to a temporary file and renames that file to path when write has
-// returned nil. On an error the temporary file is removed and the file at path is untouched, with
-// one exception: when flushing the directory fails after the renaming, the new file is in place,
-// but a crash of the machine may undo that.
+// Write calls write with a writer to a temporary file and renames that file to path if write
+// returns nil. After an error the temporary file is removed and the file at path is unchanged, with
+// one exception: if flushing the directory fails after the renaming, the new file is in place, but
+// a crash of the machine may undo that.
 func Write(path string, write func(w io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func Create(path string) (*File, error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, noregret.Errorf(noregret.Usage, path, "it is %s, want a regular file or a new name",
+		return nil, noregret.Errorf(noregret.Usage, path, "the target is %s: it must be a regular file or a new name",
 			kind(st.Mode()))
 	default:
 		mode, exists = st.Mode().Perm(), true
@@ -85,8 +86,8 @@ func Create(path string) (*File, error) {
 	return out, nil
 }
 
-// follow resolves name as long as it is a symbolic link, as opening it for writing does: what the
-// last link names need not exist.
+// follow resolves symbolic links like opening a file for writing: the target of the last link need
+// not exist.
 func follow(name string) (string, error) {
 	const most = 40 // as Linux
 	path := name
@@ -103,16 +104,16 @@ func follow(name string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// Not filepath.Join or Dir: they would take x/.. away even where x is a link.
+			// Not filepath.Join or Dir: they would remove x/.. even if x is a link.
 			dir, _ := filepath.Split(path)
 			to = dir + to
 		}
 		path = to
 	}
-	return "", noregret.Errorf(noregret.Usage, name, "it leads through more than %d symbolic links", most)
+	return "", noregret.Errorf(noregret.Usage, name, "more than %d symbolic links", most)
 }
 
-// kind is a word for what is not a regular file.
+// kind names the kind of a file that is not regular.
 func kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -128,7 +129,7 @@ func kind(m fs.FileMode) string {
 	}
 }
 
-// temporary makes a new file beside target, of at most the given mode.
+// temporary creates a new file in the directory of target with at most the given mode.
 func temporary(target string, mode fs.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {
@@ -142,7 +143,7 @@ func temporary(target string, mode fs.FileMode) (*os.File, error) {
 }
 
 // Commit flushes the file, closes it, renames it to its target and flushes the directory. After an
-// error the target is as it was, unless it was this last step that failed.
+// error the target is unchanged unless this last step has failed.
 func (f *File) Commit() (err error) {
 	if f.done {
 		return os.ErrClosed
@@ -166,18 +167,18 @@ func (f *File) Commit() (err error) {
 	return syncDir(dir)
 }
 
-// Abort closes and removes the temporary file. After Commit it does nothing, so that it can be
+// Abort closes and removes the temporary file. After Commit it has no effect, so it can be
 // deferred.
 func (f *File) Abort() {
 	if f.done {
 		return
 	}
 	f.done = true
-	_ = f.Close() // already closed when Commit failed after closing
+	_ = f.Close() // closed already if Commit failed after closing
 	_ = os.Remove(f.Name())
 }
 
-// syncDir flushes a directory, "" being the current one, where that can be done.
+// syncDir flushes a directory ("" is the current one) if the system supports that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -187,7 +188,7 @@ func syncDir(dir string) error {
 	}
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // a directory that may be written but not read
+		return nil // the directory is writable but not readable
 	}
 	if err != nil {
 		return err
@@ -196,7 +197,7 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// flushed drops the errors by which a file system says that it cannot flush a directory.
+// flushed drops the errors of file systems that cannot flush directories.
 func flushed(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return nil

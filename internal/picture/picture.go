@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Colours that can be told apart: three warm ones, then the cool ones.
+// Distinguishable colours, warm and cool.
 var (
 	Warm = []color.Color{color.RGBA{200, 30, 30, 255}, color.RGBA{230, 110, 0, 255}, color.RGBA{170, 0, 110, 255}}
 	Cool = []color.Color{
@@ -27,8 +27,8 @@ var (
 	}
 )
 
-// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows have as many
-// plots as the first.
+// Write draws a table of plots, some of which may be nil, as "svg" or "png". All rows must have the
+// same number of plots.
 func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Length) error {
 	var canvas interface {
 		vg.CanvasSizer
@@ -54,7 +54,7 @@ func Write(w io.Writer, format string, plots [][]*plot.Plot, width, height vg.Le
 	return err
 }
 
-// Line is a line through points, thinner where it is dashed. Points that are not finite are an
+// Line returns a line through points; a dashed line is thinner. Points that are not finite are an
 // error.
 func Line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
@@ -68,15 +68,15 @@ func Line(points plotter.XYs, c color.Color, dashed bool) (*plotter.Line, error)
 	return l, nil
 }
 
-// Theme is the colours of a plot on a page.
+// Theme holds the colours of a plot on a page.
 type Theme struct {
 	// Ink is for text and axes, Faint for grids, Paper behind the plot.
 	Ink, Faint, Paper color.Color
-	// Lines are for what is drawn, in this order.
+	// Lines are the colours of the data, in this order.
 	Lines []color.Color
 }
 
-// Light and Dark are the themes of the pages; their papers are those of the style sheet.
+// Light and Dark are the themes of the pages; their backgrounds are those of the style sheet.
 var (
 	Light = Theme{
 		Ink: color.RGBA{28, 32, 38, 255}, Faint: color.RGBA{222, 226, 231, 255}, Paper: color.RGBA{255, 255, 255, 255},
@@ -100,10 +100,10 @@ var (
 	}
 )
 
-// Line is the i-th colour of the theme's lines; they begin again at the end.
+// Line returns the i-th colour of the theme's lines, repeating them cyclically.
 func (t Theme) Line(i int) color.Color { return t.Lines[i%len(t.Lines)] }
 
-// New is an empty plot in the theme: a sans-serif face, a grid, room for a legend at the top.
+// New returns an empty plot in the theme: a sans-serif face, a grid, and the legend at the top.
 func (t Theme) New(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y

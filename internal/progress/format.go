@@ -37,7 +37,7 @@ func (r *Reporter) drawLine(now time.Time) {
 		b = b[:1+width]
 	}
 	n := len(b)
-	for len(b) < r.lastLen { // wipe what a longer line left behind
+	for len(b) < r.lastLen { // overwrite the rest of a longer line
 		b = append(b, ' ')
 	}
 	r.lastLen, r.drawn, r.shown = n, now, true
@@ -45,7 +45,7 @@ func (r *Reporter) drawLine(now time.Time) {
 	r.writeBuf()
 }
 
-// flushRows prints the rows held back, if any.
+// flushRows prints the rows that are due.
 func (r *Reporter) flushRows() {
 	for _, h := range r.held[:r.nheld] {
 		r.printRow(h)
@@ -53,7 +53,7 @@ func (r *Reporter) flushRows() {
 	r.nheld = 0
 }
 
-// printRow prints a row, under its header when it is the first one or the metric has changed.
+// printRow prints a row, with a header if it is the first or the metric has changed.
 func (r *Reporter) printRow(h row) {
 	b := r.buf[:0]
 	if r.rows == 0 || r.last.metric != h.metric {
@@ -97,7 +97,7 @@ func percent(done, total int64) float64 {
 	return min(100, 100*float64(done)/float64(total))
 }
 
-// eta is the time left at the mean rate so far, "-" while nothing is known.
+// eta returns the remaining time at the mean rate so far, or "-" if it is unknown.
 func eta(done, total int64, elapsed time.Duration) string {
 	if done <= 0 || elapsed <= 0 {
 		return "-"
@@ -109,7 +109,7 @@ func eta(done, total int64, elapsed time.Duration) string {
 	return short(time.Duration(left * float64(time.Second)))
 }
 
-// short writes a time in its largest one or two units: 7s, 3m05s, 2h10m, 277h.
+// short formats a time in its largest one or two units: 7s, 3m05s, 2h10m, 277h.
 func short(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	switch {
@@ -124,7 +124,7 @@ func short(d time.Duration) string {
 	}
 }
 
-// appendCount writes a count with three digits: 0.25, 7, 950, 12.3k, 1.20M; "-" for NaN.
+// appendCount appends a count with three digits: 0.25, 7, 950, 12.3k, 1.20M; "-" for NaN.
 func appendCount(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -1,35 +1,34 @@
-// Package progress is the module's one progress reporter: what a person sees on standard
-// error while a long job runs.
+// Package progress is the module's only progress reporter: it shows a person on standard error that
+// a long job is running.
 //
-// A [Reporter] says nothing during the first two seconds, so that short jobs stay silent.
-// After that it takes one of two forms.
+// A [Reporter] is silent during the first two seconds, so that short jobs stay silent. After that
+// it has one of two forms.
 //
 // The line form, for terminals, is one line rewritten in place at most ten times a second:
 //
 //	train: 1234567 examples  45.2%  512k/s  ETA 3s  f1 0.7312
 //
-// The plain form, for logs and pipes, is Vowpal Wabbit's doubling table: a row when the count
-// of examples reaches 1, 2, 4, 8, ... and a last row at the end, so that a run of a billion
-// examples prints some thirty rows. Rows that fall due in the first two seconds are held
-// back and printed together when the two seconds are over, hence a table is
-// always whole:
+// The plain form, for logs and pipes, is Vowpal Wabbit's doubling table: a row when the count of
+// examples reaches 1, 2, 4, 8, ... and a last row at the end, so that a run of a billion examples
+// prints about thirty rows. Rows that are due in the first two seconds are printed together after
+// them, so a table is always complete:
 //
 //	train
 //	      f1   change      examples  pass  examples/s   done  elapsed      ETA
 //	  0.5000        -             1     1        1.00  12.5%       1s       7s
 //	  0.6667  +0.1667             2     1        1.00  25.0%       2s       6s
 //
-// The columns: the current value of the metric under its own name and its change since the row
-// above ("-" where there is none); the examples done so far over all passes; the
-// pass; the mean rate since the start; the part done, the time since the start and the
-// time left at the mean rate. The parts that need a total are "-" without one.
-// Vowpal Wabbit's "since last" column is the mean loss between two rows, which has no
-// meaning for F1 and its like; the change takes its place.
+// The columns are the current value of the metric under its own name and its change since the
+// previous row ("-" if there is none); the examples so far over all passes; the pass; the mean rate
+// since the start; the share of work done, the time since the start and the remaining time at the
+// mean rate. Columns that need a total are "-" without one. Vowpal Wabbit's column "since last" is
+// the mean loss between two rows, which has no meaning for F1 and similar measures; the change
+// replaces it.
 //
-// The reporter reads a clock that is handed in, never fails the job it reports on (after a
-// failed write it stays silent), and [Reporter.Update] costs a comparison or two on almost
-// every call and never allocates while nothing is printed. All methods of a nil *Reporter
-// do nothing. A Reporter is not safe for concurrent use.
+// The reporter reads the clock of its Options. It never fails the job (after a failed write it
+// stays silent). [Reporter.Update] costs one or two comparisons on almost every call and does not
+// allocate unless it prints. All methods of a nil *Reporter have no effect. A Reporter is not safe
+// for concurrent use.
 package progress
 
 import (
@@ -61,23 +60,23 @@ const (
 const (
 	delay       = 2 * time.Second        // silence at the start
 	redraw      = 100 * time.Millisecond // between two drawings of the line
-	maxStride   = 1 << 16                // most examples between two looks at the clock
+	maxStride   = 1 << 16                // most examples between two readings of the clock
 	maxHeldRows = 64                     // a row for every power of two in an int64
-	width       = 79                     // the longest line; longer ones would wrap and not be rewritten
+	width       = 79                     // longest line; a longer one would wrap and could not be rewritten
 )
 
 // Options configures a [Reporter]. The zero value is ready to use.
 type Options struct {
 	// Mode is the form; "" means [Auto].
 	Mode Mode
-	// Clock returns the time; nil means [time.Now]. It must not go backward.
+	// Clock returns the time and must not go backward; nil means [time.Now].
 	Clock func() time.Time
-	// Unit is what is counted, a plural; "" means "examples".
+	// Unit is the plural noun for what is counted; "" means "examples".
 	Unit string
 }
 
-// Reporter reports on one task at a time: Start, then Update and Metric as often as
-// wanted, then Finish; then perhaps the next Start. A nil *Reporter is silent.
+// Reporter reports on one task at a time: Start, then any number of calls of Update and Metric,
+// then Finish, then perhaps the next Start. A nil *Reporter is silent.
 type Reporter struct {
 	w     io.Writer
 	mode  Mode // Line, Plain or Quiet
@@ -93,13 +92,13 @@ type Reporter struct {
 	metric  string
 	value   float64
 
-	next      int64 // the count at which Update looks further
-	nextCheck int64 // the count at which it looks at the clock
+	next      int64 // the count at which Update calls look
+	nextCheck int64 // the count at which it reads the clock
 	nextRow   int64 // the count of the next row of the table
 	stride    int64
-	checked   time.Time // of the last look at the clock
+	checked   time.Time // the last reading of the clock
 
-	shown   bool // something of this task is on the writer
+	shown   bool // something of this task was written
 	drawn   time.Time
 	lastLen int
 	held    [maxHeldRows]row
@@ -110,7 +109,7 @@ type Reporter struct {
 	buf     []byte
 }
 
-// row is a row of the doubling table, as it was when it fell due.
+// row is a row of the doubling table with the state at the time when it was due.
 type row struct {
 	done    int64
 	pass    int
@@ -119,8 +118,8 @@ type row struct {
 	elapsed time.Duration
 }
 
-// New returns a reporter that writes to w. It returns a [noregret.Usage] error
-// when the mode is unknown or w is nil while the mode is not [Quiet].
+// New returns a reporter that writes to w. It returns a [noregret.Usage] error if the mode is
+// unknown, or if w is nil and the mode is not [Quiet].
 func New(w io.Writer, opt Options) (*Reporter, error) {
 	r := &Reporter{w: w, mode: opt.Mode, clock: opt.Clock, unit: opt.Unit, next: math.MaxInt64}
 	if r.unit == "" {
@@ -135,7 +134,7 @@ func New(w io.Writer, opt Options) (*Reporter, error) {
 	case Line, Plain, Quiet:
 	default:
 		return nil, noregret.Errorf(noregret.Usage, "progress",
-			"mode %q is unknown, want auto, line, plain or quiet", opt.Mode)
+			"unknown mode %q: it must be auto, line, plain or quiet", opt.Mode)
 	}
 	if w == nil && r.mode != Quiet {
 		return nil, noregret.Errorf(noregret.Usage, "progress", "mode %s needs a writer", r.mode)
@@ -146,8 +145,8 @@ func New(w io.Writer, opt Options) (*Reporter, error) {
 	return r, nil
 }
 
-// Start begins a task. The total is the number of examples that it will do over all
-// passes, or 0 (or less) when that is not known. A task still running is finished first.
+// Start begins a task. total is the number of examples over all passes, or 0 or less if it is
+// unknown. Start finishes a running task first.
 func (r *Reporter) Start(task string, total int64) {
 	if r == nil || r.mode == Quiet {
 		return
@@ -165,8 +164,8 @@ func (r *Reporter) Start(task string, total int64) {
 	r.next = 1
 }
 
-// Update says that done examples have been done since Start, over all passes. It is made
-// to be called after every example.
+// Update reports the number of examples done since Start, over all passes. It is cheap enough to be
+// called after every example.
 func (r *Reporter) Update(done int64) {
 	if r == nil {
 		return
@@ -177,8 +176,8 @@ func (r *Reporter) Update(done int64) {
 	}
 }
 
-// Metric says the current value of the metric that the task improves. It is shown with
-// the next drawing; calling it costs nothing. A NaN hides the metric.
+// Metric sets the current value of the metric that the task improves. The next line or row shows
+// it. A NaN hides the metric.
 func (r *Reporter) Metric(name string, value float64) {
 	if r == nil {
 		return
@@ -189,8 +188,8 @@ func (r *Reporter) Metric(name string, value float64) {
 	r.metric, r.value = name, value
 }
 
-// Tick draws the current state again if it is time, though the count has not grown: for tasks of
-// few, long steps. It reads the clock.
+// Tick redraws the line if it is due, even if the count has not changed. It is for tasks with few,
+// long steps. It reads the clock.
 func (r *Reporter) Tick() {
 	if r == nil || !r.running {
 		return
@@ -200,23 +199,23 @@ func (r *Reporter) Tick() {
 	}
 }
 
-// Rename gives the running task another name, for the part of it that begins.
+// Rename changes the name of the running task, for its next part.
 func (r *Reporter) Rename(task string) {
 	if r != nil {
 		r.task = task
 	}
 }
 
-// Pass says that pass number n, counted from 1, has begun. Start sets it to 1.
+// Pass sets the number of the current pass, counted from 1. Start sets it to 1.
 func (r *Reporter) Pass(n int) {
 	if r != nil {
 		r.pass = n
 	}
 }
 
-// Finish ends the task. If anything of it was shown, the last state is drawn and the line
-// is closed; a task that took less than two seconds leaves no trace. A second Finish
-// does nothing, so that it can be deferred.
+// Finish ends the task. If anything of it was shown, Finish draws the last state and ends the line;
+// a task of less than two seconds prints nothing. A second Finish has no effect, so it can be
+// deferred.
 func (r *Reporter) Finish() {
 	if r == nil || !r.running {
 		return
@@ -236,7 +235,7 @@ func (r *Reporter) Finish() {
 	r.running, r.next = false, math.MaxInt64
 }
 
-// look is the slow part of Update: a row is due or the clock is to be read.
+// look is the slow part of Update: it reads the clock and records a row that is due.
 func (r *Reporter) look() {
 	if !r.running {
 		r.next = math.MaxInt64
@@ -267,11 +266,11 @@ func (r *Reporter) look() {
 	r.next = min(r.nextCheck, r.nextRow)
 }
 
-// adapt sets how many examples pass until the next look at the clock, aiming at 5 to
-// 50 milliseconds.
+// adapt sets the number of examples until the next reading of the clock, aiming at 5 to 50
+// milliseconds.
 func (r *Reporter) adapt(now time.Time) {
 	if r.done < r.nextCheck {
-		return // a row was due, not the clock
+		return // a row was due, not a reading of the clock
 	}
 	switch gap := now.Sub(r.checked); {
 	case gap < 5*time.Millisecond && r.stride < maxStride:

@@ -221,7 +221,7 @@ func TestNewRefuses(t *testing.T) {
 		mode Mode
 		want string
 	}{
-		{io.Discard, "loud", `progress: mode "loud" is unknown, want auto, line, plain or quiet`},
+		{io.Discard, "loud", `progress: unknown mode "loud": it must be auto, line, plain or quiet`},
 		{nil, Plain, "progress: mode plain needs a writer"},
 	} {
 		_, err := New(tc.w, Options{Mode: tc.mode})

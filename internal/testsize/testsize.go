@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Short reports whether tests run in their short form: with -short, or under the race detector.
+// Short reports whether tests run in their short form: with -short or under the race detector.
 func Short() bool { return race || testing.Short() }
 
-// Of is full, or short in the short form.
+// Of returns short in the short form and full otherwise.
 func Of(full, short int) int {
 	if Short() {
 		return short
@@ -17,9 +17,9 @@ func Of(full, short int) int {
 	return full
 }
 
-// Rapid sets the number of checks of a property under the race detector, for the whole package,
-// unless the flag -rapid.checks says otherwise. Call it in a test file's init, before flags are
-// parsed. (With -short, rapid makes a fifth of its checks by itself.)
+// Rapid sets the number of checks per property under the race detector for the whole package,
+// unless the flag -rapid.checks overrides it. Call it in a test file's init, before flags are
+// parsed. (With -short, rapid itself makes only a fifth of its checks.)
 func Rapid(checks int) {
 	if race {
 		if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
@@ -28,8 +28,8 @@ func Rapid(checks int) {
 	}
 }
 
-// NoRace skips a test under the race detector: one whose code other tests run there, and which
-// would take minutes. `make montecarlo` runs it, and so does .ci/run.
+// NoRace skips a test under the race detector. It is for slow tests of code that other tests run
+// there. `make montecarlo` and so .ci/run run them.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if race {

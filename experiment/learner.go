@@ -16,30 +16,35 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Maker makes the mixture of the arms that a policy may choose among. Its arms are numbered on
-// their own: the control arm with its fixed share is not among them. A Maker is deterministic: no
-// clock, no randomness of its own.
-type Maker interface {
-	// Mixture is the distribution to serve, over all arms, retired ones with 0. Do not write to it.
-	Mixture() []float64
-	// Observe ends a round with what each arm's units have shown: an observation for each arm with
-	// data, Size units each. What breaks a rule is refused and changes nothing.
+// learner computes the mixture of the arms that a policy may choose among. Its arms are numbered on
+// their own, without the control arm if that has a fixed share. A learner is deterministic: it has
+// no clock and no global randomness. Every [pasto.Roster] is one.
+type learner interface {
+	// Serving returns the distribution to serve over all arms; retired arms have 0. The caller must
+	// not write to it.
+	Serving() []float64
+	// Observe ends a round with an observation for each arm with data, of Size units each. An
+	// observation that breaks a rule is an error and changes nothing.
 	Observe(round []pasto.Observation) error
-	// AddArm adds an arm at the end, RetireArm takes one out for good.
-	AddArm() error
+	// AddArm adds an arm at the end and returns its index. RetireArm retires an arm for good.
+	AddArm() (int, error)
 	RetireArm(k int) error
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
 
-// pointer is a Maker that chooses its arms itself, as points of a box.
-type pointer interface {
+// pointChooser is a learner that chooses its arms itself, as points of a box.
+type pointChooser interface {
 	Arms() int
 	Point(k int) []float64
 }
 
-// newMaker makes the maker of a definition for so many arms; split are the fixed policy's shares.
-func newMaker(d *definition.Definition, arms int, split []float64) (Maker, error) {
+// makeLearner is newLearner. Tests replace it to count the learners that are made.
+var makeLearner = newLearner
+
+// newLearner makes the learner of a definition for a number of arms; split holds the shares of a
+// fixed policy.
+func newLearner(d *definition.Definition, arms int, split []float64) (learner, error) {
 	if d.Policy.Kind == "fixed" {
 		return &fixed{split}, nil
 	}
@@ -49,86 +54,47 @@ func newMaker(d *definition.Definition, arms int, split []float64) (Maker, error
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
-		c, err := box.New(f, low, high,
-			box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
-		if err != nil {
-			return nil, err
-		}
-		return &boxed{learned{Learner: c}, c}, nil
+		l, err := box.New(f, low, high, box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
+		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {
-		c, err := confident.New(f, arms, confident.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return &learned{c, c.AddArm, c.RetireArm}, nil
+		return confident.New(f, arms, confident.Options{})
 	}
 	o := ascent.PracticalOptions(arms)
 	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
 		o.Estimator = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	a, err := ascent.New(f, arms, o)
-	if err != nil {
-		return nil, err
-	}
-	return &learned{a, a.AddArm, a.RetireArm}, nil
+	return ascent.New(f, arms, o)
 }
 
-// learned is a learner of package pasto.
-type learned struct {
-	pasto.Learner
-	add    func() (int, error)
-	retire func(k int) error
-}
+// boxed is a learner that chooses points of a box. Arms cannot be added or retired by hand.
+type boxed struct{ *box.Learner }
 
-// Mixture implements [Maker].
-func (l *learned) Mixture() []float64 { return l.Serving() }
+var errBoxed = noregret.BadInputf("arm", "the points of a box are chosen by the policy")
 
-// AddArm implements [Maker].
-func (l *learned) AddArm() error {
-	_, err := l.add()
-	return err
-}
+// AddArm implements [learner].
+func (boxed) AddArm() (int, error) { return 0, errBoxed }
 
-// RetireArm implements [Maker].
-func (l *learned) RetireArm(k int) error { return l.retire(k) }
-
-// boxed is a learner that chooses points of a box.
-type boxed struct {
-	learned
-	c *box.Learner
-}
-
-// Point is where arm k is.
-func (b *boxed) Point(k int) []float64 { return b.c.Point(k) }
-
-// AddArm implements [Maker].
-func (b *boxed) AddArm() error {
-	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
-}
-
-// RetireArm implements [Maker].
-func (b *boxed) RetireArm(int) error {
-	return noregret.BadInputf("arm", "the points of a box are chosen by the policy")
-}
+// RetireArm implements [learner].
+func (boxed) RetireArm(int) error { return errBoxed }
 
 // fixed is a mixture that never changes by itself.
 type fixed struct{ p []float64 }
 
-// Mixture implements [Maker].
-func (f *fixed) Mixture() []float64 { return f.p }
+// Serving implements [learner].
+func (f *fixed) Serving() []float64 { return f.p }
 
-// Observe implements [Maker].
+// Observe implements [learner].
 func (f *fixed) Observe([]pasto.Observation) error { return nil }
 
-// AddArm implements [Maker].
-func (f *fixed) AddArm() error {
+// AddArm implements [learner].
+func (f *fixed) AddArm() (int, error) {
 	f.p = append(slices.Clone(f.p), 0)
-	return nil
+	return len(f.p) - 1, nil
 }
 
-// RetireArm implements [Maker]: what the arm had goes to the others in proportion, or, where it had
-// everything, to the newest of the others.
+// RetireArm implements [learner]: the arm's share goes to the other arms in proportion, or to the
+// newest of them if the arm had everything.
 func (f *fixed) RetireArm(k int) error {
 	if k < 0 || k >= len(f.p) || len(f.p) < 2 {
 		return noregret.BadInputf("arm", "%d is unknown, or the only one", k)
@@ -150,10 +116,10 @@ func (f *fixed) RetireArm(k int) error {
 	return nil
 }
 
-// MarshalBinary implements [Maker].
+// MarshalBinary implements [learner].
 func (f *fixed) MarshalBinary() ([]byte, error) { return f64s(f.p).MarshalJSON() }
 
-// UnmarshalBinary implements [Maker].
+// UnmarshalBinary implements [learner].
 func (f *fixed) UnmarshalBinary(b []byte) error {
 	var p f64s
 	if err := p.UnmarshalJSON(b); err != nil {
@@ -166,8 +132,8 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// vector is what the objective sees of an arm: its goals' means and its guardrails' slack. Control
-// is nil without a control group. Ok is false where something is not known.
+// goalVector writes what the objective sees of an arm: the means of its goals and the slack of its
+// guardrails. Control is nil without a control group. It returns false if something is unknown.
 func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {
@@ -187,8 +153,8 @@ func goalVector(dst []float64, d *definition.Definition, a, control *armStats) b
 	return true
 }
 
-// slack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper one,
-// with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
+// guardSlack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper
+// one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
 func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
 	limit, up, relative, _ := g.Limit()
 	m := d.MetricIndex(g.Metric)

@@ -225,55 +225,6 @@ func TestCloseFinishesAppends(t *testing.T) {
 	closeLog(t, s)
 }
 
-// Tail waits for more, several at once, and ends with its context or with the log.
-func TestTail(t *testing.T) {
-	noLeaks(t)
-	s := open(t, vfs.NewMem())
-	appendN(t, s, 3)
-	ctx, cancel := context.WithCancel(t.Context())
-	const readers = 4
-	got := make(chan uint64, 100*readers)
-	ends := make(chan error, readers+1)
-	tail := func(ctx context.Context, from uint64) {
-		for r, err := range s.Tail(ctx, from) {
-			if err != nil {
-				ends <- err
-				return
-			}
-			if !sameEvent(r) {
-				t.Errorf("%+v", r)
-			}
-			got <- r.Position
-		}
-		ends <- nil
-	}
-	for i := range readers {
-		go tail(ctx, uint64(i+1))
-	}
-	for range 3 + 2 + 1 { // what is there already, from 1, 2, 3 and 4
-		<-got
-	}
-	for n := uint64(4); n < 50; n++ {
-		appendN(t, s, 1)
-		for range readers {
-			if p := <-got; p != n {
-				t.Fatalf("position %d, want %d", p, n)
-			}
-		}
-	}
-	cancel()
-	for range readers {
-		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
-		}
-	}
-	go tail(context.Background(), 50)
-	closeLog(t, s)
-	if err := <-ends; !errors.Is(err, ErrClosed) {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
 // A failed write or flush is the end: the failed append and all that wait or come later answer with
 // the cause.
 func TestFailurePoisons(t *testing.T) {
@@ -328,5 +279,67 @@ func TestFailurePoisons(t *testing.T) {
 			}
 			closeLog(t, s)
 		})
+	}
+}
+
+// syncFaults fails the flushes of the disk from the n-th on.
+type syncFaults struct{ left atomic.Int64 }
+
+func (f *syncFaults) String() string { return "sync" }
+
+func (f *syncFaults) MaybeError(op errorfs.Op) error {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		if f.left.Add(-1) < 0 {
+			return errorfs.ErrInjected
+		}
+	}
+	return nil
+}
+
+// TestFailedSync: an append whose flush failed is never acknowledged, the log takes nothing more
+// until it is opened again, and then has everything that was acknowledged, though the disk kept
+// nothing that was not flushed.
+func TestFailedSync(t *testing.T) {
+	for n := range int64(12) {
+		mem := vfs.NewCrashableMem()
+		f := &syncFaults{}
+		f.left.Store(1 << 40)
+		s, err := Open(errorfs.Wrap(mem, f), "log", smallOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendN(t, s, 3)
+		f.left.Store(n)
+		acknowledged := uint64(3)
+		for {
+			_, last, err := s.Append(t.Context(), event(acknowledged+1))
+			if err != nil {
+				if !errors.Is(err, ErrFailed) || !errors.Is(err, errorfs.ErrInjected) {
+					t.Fatalf("flush %d: %v", n, err)
+				}
+				break
+			}
+			acknowledged = last
+		}
+		if acknowledged != 3+uint64(n) {
+			t.Errorf("flush %d failed, and %d appends were acknowledged", n, acknowledged)
+		}
+		f.left.Store(1 << 40) // the disk is well again: the log that has failed is not
+		if _, _, err := s.Append(t.Context(), event(1)); !errors.Is(err, ErrFailed) {
+			t.Errorf("flush %d: an append after the failure: %v", n, err)
+		}
+		if err := s.SaveSnapshot(t.Context(), 2, nil); !errors.Is(err, ErrFailed) {
+			t.Errorf("flush %d: a snapshot after the failure: %v", n, err)
+		}
+		clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: seeded(uint64(n))})
+		closeOrAbandon(s)
+		s = mustOpen(t, clone)
+		got, err := readAll(s)
+		if err != nil || uint64(len(got)) < acknowledged {
+			t.Errorf("flush %d: %d events, %v, but %d were acknowledged", n, len(got), err, acknowledged)
+		}
+		appendN(t, s, 2)
+		closeLog(t, s)
 	}
 }

@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestShuffleIsAPermutation(t *testing.T) {
+	const n = 20_000
+	mem := build(t, n, 2000)
+	file := onFile(t, mem, defaultWindow)
+	small := onFile(t, mem, 100<<10)
+	smallMem := build(t, n, 2000)
+	smallMem.window = 100 << 10
+	seen := map[string]bool{}
+	for _, pass := range []int{0, 1} {
+		for _, seed := range []uint64{1, 2} {
+			for _, pair := range [][2]*Set{{mem, file}, {smallMem, small}} {
+				r, err := pair[0].Shuffle(seed, pass)
+				a, classes := ids(t, r, err)
+				r, err = pair[1].Shuffle(seed, pass)
+				b, _ := ids(t, r, err)
+				if !slices.Equal(a, b) {
+					t.Fatalf("seed %d, pass %d: memory and file give other orders", seed, pass)
+				}
+				key := fmt.Sprint(a[:50])
+				if seen[key] {
+					t.Errorf("seed %d, pass %d: the order came before", seed, pass)
+				}
+				seen[key] = true
+				for i, id := range a {
+					if (id < 2000) != (classes[i] == 0) {
+						t.Fatal("a class has left its row")
+					}
+				}
+				slices.Sort(a)
+				for i, id := range a {
+					if i != id {
+						t.Fatalf("row %d is missing or there twice", i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A set sorted by label that fits one window must come out mixed: in every tenth
+// of the order the positives are binomial(2000, 1/10); 5 standard deviations are 67.
+func TestShuffleMixesSortedLabels(t *testing.T) {
+	r, err := build(t, 20_000, 2000).Shuffle(3, 0)
+	_, classes := ids(t, r, err)
+	for part := range 10 {
+		n := 0
+		for _, c := range classes[part*2000 : (part+1)*2000] {
+			if c == 0 {
+				n++
+			}
+		}
+		if n < 133 || n > 267 {
+			t.Errorf("%d of 2000 positives in part %d", n, part)
+		}
+	}
+}
+
+// Every row must be as likely at every place: chi-squared over the place of each of 6 rows
+// in 6000 shuffles, 25 degrees of freedom, limit at 1e-6.
+func TestShuffleIsUniform(t *testing.T) {
+	s := build(t, 6, 3)
+	var count [6][6]float64
+	for pass := range 6000 {
+		r, err := s.Shuffle(9, pass)
+		rows, _ := ids(t, r, err)
+		for place, id := range rows {
+			count[id][place]++
+		}
+	}
+	chi := 0.0
+	for _, row := range count {
+		for _, n := range row {
+			chi += (n - 1000) * (n - 1000) / 1000
+		}
+	}
+	if chi > 70 {
+		t.Errorf("chi-squared %.1f: %v", chi, count)
+	}
+}

@@ -1,0 +1,58 @@
+package eventlog
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// After the first change of the disk that failed, nothing is written any more, though the disk be
+// well again.
+func TestFailStopIsFinal(t *testing.T) {
+	noLeaks(t)
+	mem := vfs.NewMem()
+	told := 0
+	f := newFailStop(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileSync && told == 0 {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})), func(error) { told++ })
+	file, err := f.Create("a", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write([]byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Sync(); !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("sync: %v", err)
+	}
+	_, write := file.Write([]byte("after"))
+	_, create := f.Create("b", vfs.WriteCategoryUnspecified)
+	_, reuse := f.ReuseForWrite("a", "b", vfs.WriteCategoryUnspecified)
+	_, readWrite := f.OpenReadWrite("b", vfs.WriteCategoryUnspecified)
+	_, syncTo := file.SyncTo(1)
+	_, writeAt := file.WriteAt([]byte("x"), 0)
+	for name, err := range map[string]error{
+		"write": write, "create": create, "reuse": reuse, "open": readWrite, "sync to": syncTo, "write at": writeAt,
+		"sync": file.Sync(), "sync data": file.SyncData(), "rename": f.Rename("a", "b"), "link": f.Link("a", "b"),
+		"mkdir": f.MkdirAll("d", 0o777), "remove": f.Remove("a"), "remove all": f.RemoveAll("a"),
+		"preallocate": file.Preallocate(0, 1),
+	} {
+		if !errors.Is(err, errorfs.ErrInjected) {
+			t.Errorf("%s: %v, want the first cause", name, err)
+		}
+	}
+	if err := f.abandon(); err != nil {
+		t.Error(err)
+	}
+	if _, err := file.Read(make([]byte, 1)); err == nil {
+		t.Error("a file that was abandoned can be read")
+	}
+	if names, _ := mem.List(""); told != 1 || len(names) != 1 {
+		t.Errorf("told %d times, files %q", told, names)
+	}
+}

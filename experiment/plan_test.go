@@ -1,0 +1,109 @@
+package experiment
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/experiment/definition"
+)
+
+// TestTryLeavesOthers: a change that is tried and applied after the clock has leapt ahead is noted
+// once in every experiment, so that the state is the fold of its events.
+func TestTryLeavesOthers(t *testing.T) {
+	const text = "arms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: " +
+		"[{metric: m}]}"
+	s := newScenario(t)
+	s.run("apply\nname: one\n" + text)
+	s.run("apply\nname: two\n" + text)
+	s.run("wait 48h")
+	s.run("apply\nname: two\n" + text + "\ndescription: changed")
+	r, err := s.state.Report("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaps := 0
+	for _, n := range r.Notes {
+		if strings.Contains(n.Text, "time went ahead") {
+			leaps++
+		}
+	}
+	if leaps != 1 {
+		t.Errorf("one leap of the clock is noted %d times", leaps)
+	}
+	s.checkEvery()
+}
+
+// TestPlanOnce: an event that is planned, tried and applied is parsed by nobody but who read the
+// definition, and makes a new experiment's learner once.
+func TestPlanOnce(t *testing.T) {
+	made := 0
+	makeLearner = func(d *definition.Definition, arms int, split []float64) (learner, error) {
+		made++
+		return newLearner(d, arms, split)
+	}
+	defer func() { makeLearner = newLearner }()
+	const text = "name: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\n" +
+		"objective: {goals: [{metric: m}]}\n"
+	s, position := NewState(), uint64(0)
+	for _, c := range []struct {
+		text string
+		most int
+	}{
+		{text, 1},
+		{text + "description: changed", 1}, // the copy's
+		{text + "drift: {kind: discount, rate: 0.1}", 2},               // the copy's and the new one
+		{text + "drift: {kind: discount, rate: 0.1}\nhold_back: 0", 0}, // no change
+	} {
+		made = 0
+		d, err := definition.Parse("d", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made != 0 {
+			t.Errorf("parsing a definition has made %d learners", made)
+		}
+		events, err := s.Plan(d, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			payload := bytes.Clone(e.Payload)
+			clear(e.Payload) // whoever parsed it would find no JSON
+			if err := s.Try("x", e); err != nil {
+				t.Fatal(err)
+			}
+			position++
+			if o, err := s.Apply(position, e); err != nil || o.Err != nil {
+				t.Fatal(err, o.Err)
+			}
+			copy(e.Payload, payload)
+		}
+		if made > c.most {
+			t.Errorf("%q: %d learners, want at most %d", c.text, made, c.most)
+		}
+	}
+}
+
+// TestTrialIsForgotten: what was tried counts for nothing when another event comes first.
+func TestTrialIsForgotten(t *testing.T) {
+	const text = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
+		"{goals: [{metric: m}]}\n"
+	s := newScenario(t)
+	s.run(text)
+	pause, err := NewEvent(KindPause, s.now, NameEvent{Experiment: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.state.Try("x", pause); err != nil {
+		t.Fatal(err)
+	}
+	s.run("arm.add c 3")
+	if o := s.apply(pause); o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	if n := len(s.state.Policy("x").Arms); n != 3 {
+		t.Errorf("%d arms, want 3", n)
+	}
+	s.checkEvery()
+}

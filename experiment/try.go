@@ -1,0 +1,65 @@
+package experiment
+
+import "github.com/noregret/noregret"
+
+// trial is an event that was tried, with its result. If the next event that is applied is the very
+// same, the result is taken over instead of being computed again.
+type trial struct {
+	event   Event
+	state   *State // the experiment alone, after the event
+	name    string
+	outcome Outcome
+}
+
+// of reports whether an event at a position is the one that was tried.
+func (t *trial) of(position uint64, e Event) bool {
+	return position == t.state.position && e.Kind == t.event.Kind && e.Time == t.event.Time &&
+		e.parsed == t.event.parsed && len(e.Payload) == len(t.event.Payload) && len(e.Payload) > 0 &&
+		&e.Payload[0] == &t.event.Payload[0]
+}
+
+// adopt takes over what an event has done to its experiment. The clock has been advanced.
+func (s *State) adopt(t *trial) Outcome {
+	if x := t.state.live[t.name]; x != nil {
+		s.live[t.name] = x
+	} else {
+		delete(s.live, t.name)
+	}
+	if last, ok := t.state.gone[t.name]; ok {
+		s.gone[t.name] = last
+	}
+	return t.outcome
+}
+
+// Try applies an event of an experiment to a copy of it and returns the error with which Apply
+// would refuse it, or nil. If the same event is applied next, unchanged, it takes over the result:
+// so a host that tries an event before it appends it to the log computes it once.
+func (s *State) Try(name string, e Event) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	t := NewState()
+	t.position, t.time, t.before, t.jumped, t.scratch = s.position, s.time, s.before, s.jumped, true
+	if last, ok := s.gone[name]; ok {
+		t.gone[name] = last
+	}
+	if x := s.live[name]; x != nil {
+		y, err := x.deepClone()
+		if err != nil {
+			return err
+		}
+		t.live[name] = y
+	}
+	o, err := t.Apply(s.position+1, e)
+	if err != nil {
+		return err
+	}
+	if o.Err != nil {
+		return o.Err
+	}
+	if o.Experiment != name {
+		return noregret.BadInputf("experiment", "%q: the event is of %q", name, o.Experiment)
+	}
+	s.trial = &trial{e, t, name, o}
+	return nil
+}
