@@ -21,8 +21,17 @@
 // be larger than memory: memory is O(number of features) and the scores of the held-out examples, a
 // million at most unless asked for more.
 //
+// # Several classes and several labels
+//
+// [FitMulti] does the same job for data of several classes or of several labels a row
+// ([NewMultiData]), for measures of the class recalls and for macro and micro averages
+// ([measure.Multi]). [MultiAlgorithms] lists its algorithms, [CompareMulti] compares them, and
+// [MultiModel] is their file format. The learners behind it are [MulticlassSPADE], [OneVsRest],
+// [MacroSTAMP] and [MicroSTAMP].
+//
 // # Learning on a stream
 //
+// [FitStream] trains a model in one pass over a stream.
 // [SPADE], [STAMP] and [SGD] are online learners ([Learner]): they see one example at a time and
 // keep O(d) numbers. The first examples are held back until the scales of the features are known
 // (see [Scaling], [Config.BurnIn]); after that an update costs O(number of non-zeros) and allocates

@@ -109,8 +109,7 @@ func TestDefaultsOnRawUnits(t *testing.T) {
 	}
 }
 
-// Data sorted by label, which ruins unshuffled passes (spec 6.1), do no harm: every pass is
-// shuffled.
+// Data sorted by label ruin unshuffled passes but do no harm to Fit, which shuffles every pass.
 func TestSortedDataAreShuffled(t *testing.T) {
 	xs := stream(35, 5000)
 	test := asData(t, stream(36, 5000))
@@ -154,7 +153,7 @@ func TestSortedDataAreShuffled(t *testing.T) {
 	}
 }
 
-// The last iterate is worse than the average (spec 2.5), and STAMP without held-out data says so.
+// The last iterate is worse than the average, and STAMP warns when nothing is held out.
 func TestAverageAndWarnings(t *testing.T) {
 	r, err := Fit(context.Background(), asData(t, stream(37, 2000)),
 		Options{Measure: measure.FBeta{B: 1}, NoHoldout: true})

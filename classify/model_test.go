@@ -64,7 +64,7 @@ func trained(t testing.TB, opt Options) *Model {
 	return m
 }
 
-func written(t testing.TB, m *Model) []byte {
+func written(t testing.TB, m Classifier) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteModel(&b, m); err != nil {
@@ -366,13 +366,16 @@ func TestFeatureName(t *testing.T) {
 }
 
 // pageExample is the model file in docs/formats/model.md.
-func pageExample(t testing.TB) string {
+func pageExample(t testing.TB, version int) string {
 	t.Helper()
 	page, err := os.ReadFile("../docs/formats/model.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "```json\n")
+	rest := string(page)
+	for range version {
+		_, rest, _ = strings.Cut(rest, "```json\n")
+	}
 	example, _, ok := strings.Cut(rest, "```")
 	if !ok {
 		t.Fatal("the page has no example")
@@ -382,7 +385,7 @@ func pageExample(t testing.TB) string {
 
 // The example of the format's page loads, is what would be written, and the page names every field.
 func TestModelPage(t *testing.T) {
-	example := pageExample(t)
+	example := pageExample(t, 1)
 	m, err := ReadModel(strings.NewReader(example), "model.md")
 	if err != nil {
 		t.Fatal(err)
@@ -417,17 +420,18 @@ func TestModelPage(t *testing.T) {
 // the same.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
-	f.Add([]byte(pageExample(f)))
+	f.Add([]byte(pageExample(f, 1)))
+	f.Add([]byte(pageExample(f, 2)))
 	f.Add([]byte(`{"format":"noregret-model","version":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := ReadModel(bytes.NewReader(text), "fuzz.json")
+		m, err := ReadClassifier(bytes.NewReader(text), "fuzz.json")
 		if err != nil {
 			if noregret.CodeOf(err) != noregret.BadInput {
 				t.Fatalf("error %v of code %s", err, noregret.CodeOf(err))
 			}
 			return
 		}
-		again, err := ReadModel(bytes.NewReader(written(t, m)), "fuzz.json")
+		again, err := ReadClassifier(bytes.NewReader(written(t, m)), "fuzz.json")
 		if err != nil || !reflect.DeepEqual(again, m) {
 			t.Fatalf("read %+v, then %+v, %v", m, again, err)
 		}

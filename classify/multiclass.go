@@ -173,7 +173,7 @@ func (opt MulticlassConfig) check() (MulticlassConfig, error) {
 
 // start freezes the step sizes.
 func (s *MulticlassSPADE) start() {
-	s.freeze()
+	s.freezeScales()
 	c := float64(s.opt.Classes)
 	var inverse, all float64
 	for _, w := range s.weights {
@@ -215,14 +215,14 @@ func (s *MulticlassSPADE) Observe(x ClassExample) error {
 	}
 	x.Index, x.Value = row.Index, row.Value
 	if !s.front.ready {
-		return s.hold(x)
+		return s.holdBack(x)
 	}
 	return s.learn(x)
 }
 
-// hold keeps an example of the burn-in and starts when there are enough: the largest number, or a
-// fifth of it with five of each class.
-func (s *MulticlassSPADE) hold(x ClassExample) error {
+// holdBack keeps an example of the burn-in and starts when there are enough: the largest number, or
+// a fifth of it with five of each class.
+func (s *MulticlassSPADE) holdBack(x ClassExample) error {
 	if s.front.moments != nil {
 		s.front.moments.observe(x.Index, x.Value, x.Weight)
 	}
@@ -262,7 +262,7 @@ func (s *MulticlassSPADE) release() error {
 
 // learn takes one valid example of positive weight.
 func (s *MulticlassSPADE) learn(x ClassExample) error {
-	s.admit(x.Index, x.Value, x.Weight)
+	s.followFeatures(x.Index, x.Value, x.Weight)
 	s.count(x)
 	s.front.t++
 	if err := s.dots(x.Index, x.Value); err != nil {

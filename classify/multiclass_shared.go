@@ -29,8 +29,8 @@ func newOutputs(cfg Config, n int) (*outputs, error) {
 	return o, nil
 }
 
-// freeze fixes scaling and mean square from what was observed, as online.start does.
-func (o *outputs) freeze() {
+// freezeScales fixes scaling and mean square from what was observed, as online.start does.
+func (o *outputs) freezeScales() {
 	f := o.front
 	s := f.cfg.Scaling
 	if s == nil {
@@ -60,9 +60,9 @@ func (o *outputs) replay(f func() error) error {
 	return f()
 }
 
-// admit makes room for the row's features and follows the scales of the sparse ones, as
-// online.follow does.
-func (o *outputs) admit(index []uint32, value []float32, weight float64) {
+// followFeatures grows the models to the row's features and follows the scales of the sparse ones,
+// as online.follow does.
+func (o *outputs) followFeatures(index []uint32, value []float32, weight float64) {
 	if n := len(index); n > 0 && int(index[n-1]) >= o.lins[0].Dim() {
 		for _, l := range o.lins {
 			l.Grow(int(index[n-1]) + 1)

@@ -70,7 +70,7 @@ func newMicroSTAMP(opt MultilabelConfig) (*MicroSTAMP, error) {
 
 func (s *MicroSTAMP) start() {
 	f := s.front
-	s.freeze()
+	s.freezeScales()
 	f.freezeShare()
 	s.core.begin()
 }
@@ -92,13 +92,13 @@ func (s *MicroSTAMP) Observe(x LabelsExample) error {
 	}
 	x.Index, x.Value = row.Index, row.Value
 	if !s.front.ready {
-		return s.hold(x)
+		return s.holdBack(x)
 	}
 	return s.learn(x)
 }
 
-// hold keeps an example of the burn-in and starts when there are enough.
-func (s *MicroSTAMP) hold(x LabelsExample) error {
+// holdBack keeps an example of the burn-in and starts when there are enough.
+func (s *MicroSTAMP) holdBack(x LabelsExample) error {
 	f := s.front
 	s.buffer = append(s.buffer, LabelsExample{
 		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Labels: slices.Clone(x.Labels), Weight: x.Weight,
@@ -148,7 +148,7 @@ func (s *MicroSTAMP) release() error {
 
 // learn takes one valid, marked example of positive weight.
 func (s *MicroSTAMP) learn(x LabelsExample) error {
-	s.admit(x.Index, x.Value, x.Weight)
+	s.followFeatures(x.Index, x.Value, x.Weight)
 	s.count(x.Weight)
 	c := s.core
 	if s.front.cfg.Positives == 0 {

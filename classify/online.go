@@ -135,7 +135,7 @@ func (o *online) Observe(x Example) error {
 		return nil
 	}
 	if !o.ready {
-		return o.hold(x)
+		return o.holdBack(x)
 	}
 	return o.learn(x)
 }
@@ -218,8 +218,8 @@ func (o *online) sort(x Example, bad func(int, string, ...any) (Example, error))
 	return x, nil
 }
 
-// hold keeps an example of the burn-in and starts when there are enough.
-func (o *online) hold(x Example) error {
+// holdBack keeps an example of the burn-in and starts when there are enough.
+func (o *online) holdBack(x Example) error {
 	o.buffer = append(o.buffer, Example{
 		Index: slices.Clone(x.Index), Value: slices.Clone(x.Value), Positive: x.Positive, Weight: x.Weight,
 	})
@@ -417,9 +417,9 @@ func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta,
 	return o.checkState(o.lin.Bias())
 }
 
-// judge counts the prediction made before a step and refuses to go on with a state whose numbers
-// mean nothing any more.
-func (o *online) judge(z float64, positive bool, weight float64) error {
+// countPrediction counts the prediction made before a step and refuses to go on with a state whose
+// numbers mean nothing any more.
+func (o *online) countPrediction(z float64, positive bool, weight float64) error {
 	o.progressive.Add(positive, z > 0, weight)
 	return o.checkState(z)
 }

@@ -33,7 +33,7 @@ func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
 	return population, balanced
 }
 
-// Spec 9: θ from the prior, class shares from the stream. A model trained on a balanced subsample
+// θ comes from the prior and class shares from the stream. A model trained on a balanced subsample
 // with the prior is level with one trained on the whole, for every algorithm that looks at θ;
 // without the prior it is not.
 func TestPriorPositives(t *testing.T) {

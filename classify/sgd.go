@@ -93,7 +93,7 @@ func (o *online) weightedStep(index []uint32, value []float32, positive bool, we
 	d := o.lin.Products(index, value)
 	z := o.lin.Score(d)
 	o.t++
-	if err := o.judge(z, positive, weight); err != nil {
+	if err := o.countPrediction(z, positive, weight); err != nil {
 		return err
 	}
 	m, k := z, kPos

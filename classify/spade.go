@@ -127,7 +127,7 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 	d := s.lin.Products(index, value)
 	z := s.lin.Score(d)
 	s.t++
-	if err := s.judge(z, positive, weight); err != nil {
+	if err := s.countPrediction(z, positive, weight); err != nil {
 		return err
 	}
 	q, other := s.shares()

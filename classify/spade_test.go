@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// traceStream is the stream of spec spade-stamp 8.3.
+// traceStream is a stream of five examples for a computation by hand.
 var traceStream = []Example{
 	{[]uint32{0, 1}, []float32{1, 2}, false, 1},
 	{[]uint32{0, 1}, []float32{2, .5}, true, 1},
@@ -23,7 +23,8 @@ func traceConfig(m measure.Concave) SPADEConfig {
 	}
 }
 
-// Spec 8.3: scores, weights and duals of five steps. It fails with the paper's printed sign of ∇Ψ*,
+// The scores, weights and duals of five steps of algorithm 1 of Narasimhan, Kar and Jain (2015),
+// computed by hand. It fails with the paper's printed sign of ∇Ψ*,
 // with the dual updated by post-update scores, and with an average taken after the update.
 func TestSPADETrace(t *testing.T) {
 	const tol = 6e-9 // float32 features: .2 and .4 are not exact

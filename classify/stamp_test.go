@@ -136,7 +136,7 @@ func newSTAMP(t *testing.T, opt STAMPConfig) *STAMP {
 	return l
 }
 
-// Spec spade-stamp 8.2: STAMP on F1 and on Jaccard, same stream, take the same path; levels are
+// STAMP on F1 and on Jaccard, same stream, take the same path; levels are
 // related by F = 2J/(1+J). It fails without the normalisation of the weights.
 func TestSTAMPF1AndJaccardTakeTheSamePath(t *testing.T) {
 	xs := stream(21, 20_000)
@@ -158,7 +158,8 @@ func TestSTAMPF1AndJaccardTakeTheSamePath(t *testing.T) {
 	}
 }
 
-// Spec 3.2: weights at F1, θ = 19, v = 0.4, normalised by their root mean square.
+// The weights of algorithm 3 of Narasimhan, Kar and Jain (2015) at F1, θ = 19, v = 0.4, normalised
+// by their root mean square.
 func TestNormalizedWeights(t *testing.T) {
 	k := measure.FBeta{B: 1}.Coefficients(19)
 	kp, kn := k.Weights(0.4)
@@ -167,7 +168,7 @@ func TestNormalizedWeights(t *testing.T) {
 	near(t, "k₋", kn, .7559289460, 6e-11)
 }
 
-// Spec 3.2 (i)–(ii): the level is the measure itself, computed with θ from the population, not the
+// The level is the measure itself, computed with θ from the population, not the
 // printed 2v₊/(2+v₊-v₋), which is right for θ = 1 only: TP=30 FN=20 FP=40 TN=910 gives 0.5, not
 // 0.7307692308.
 func TestLevelFromCounts(t *testing.T) {
@@ -254,8 +255,8 @@ func TestTruncatedStage(t *testing.T) {
 	}
 }
 
-// Levels come from 0/1 predictions: a hinge-reward level of the same classifier is far too low
-// (spec 3.3).
+// Levels come from 0/1 predictions: a hinge-reward level of the same classifier is far too
+// low.
 func TestLevelIsNotFromHingeRewards(t *testing.T) {
 	l := newSTAMP(t, STAMPConfig{Config: Config{Dim: 13}, Measure: measure.FBeta{B: 1}})
 	xs := stream(23, 30_000)

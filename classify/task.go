@@ -212,7 +212,7 @@ func (t *task) consider(c candidate, i int) {
 	}
 	better := true
 	if t.valid != nil {
-		value := t.judge(&c.entry, t.scores[i])
+		value := t.holdoutValue(&c.entry, t.scores[i])
 		c.entry.Holdout = &value
 		if value > t.runBest {
 			t.runBest, t.stale = value, -1
@@ -229,8 +229,9 @@ func (t *task) consider(c candidate, i int) {
 	}
 }
 
-// judge is the held-out measure of the scores at 0 or at the tuned threshold, which it puts in e.
-func (t *task) judge(e *Entry, scores []Scored) float64 {
+// holdoutValue is the held-out measure of the scores at 0 or at the tuned threshold, which it puts
+// in e.
+func (t *task) holdoutValue(e *Entry, scores []Scored) float64 {
 	if t.negatives != 1 {
 		for i := range scores {
 			if !scores[i].Positive {

@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// makeCache writes the cache of a small set of every kind of thing: weights, missing labels, names.
+// makeCache writes the cache of a small set with weights, missing labels and names.
 func makeCache(t testing.TB) (path string, set *Set) {
 	t.Helper()
 	text := "a,c,w,y\n1,red,1,p\n0,blue,2.5,q\n3,,1,\n"
@@ -81,7 +81,7 @@ func readCacheFile(path string) error {
 	return err
 }
 
-// A change of any single byte, and any cut, must be found.
+// Any changed byte and any truncation must be found.
 func TestCacheCorruptionIsFound(t *testing.T) {
 	path, _ := makeCache(t)
 	good, err := os.ReadFile(path)
@@ -209,7 +209,7 @@ func TestBlockRoundTrip(t *testing.T) {
 	})
 }
 
-// mendChecksums makes the checksums of a cache right where the sizes allow it.
+// mendChecksums corrects the checksums of a cache if the sizes allow it.
 func mendChecksums(data []byte) {
 	le := binary.LittleEndian
 	sum := func(lo, hi, at int) { le.PutUint32(data[at:], crc32.Checksum(data[lo:hi], castagnoli)) }
@@ -233,7 +233,7 @@ func mendChecksums(data []byte) {
 	sum(trail, trail+28, trail+28)
 }
 
-// A file with right checksums and wrong rows must be refused as well.
+// A file with correct checksums and invalid rows must be rejected as well.
 func TestCacheRulesBehindTheChecksums(t *testing.T) {
 	for _, c := range []struct {
 		block Block
@@ -282,8 +282,7 @@ func TestCacheRulesBehindTheChecksums(t *testing.T) {
 	}
 }
 
-// A footer whose labels do not add up, or could not come from data, is refused before a row is
-// read.
+// A footer whose labels do not add up or are impossible is rejected before a row is read.
 func TestCacheFooterRules(t *testing.T) {
 	for _, c := range []struct {
 		labels  []Label

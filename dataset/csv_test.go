@@ -318,7 +318,7 @@ func TestCSVSchemaMatchesByName(t *testing.T) {
 	}
 }
 
-// Options beside a schema may repeat what the model does, or say what it cannot know; they cannot
+// With a schema, options may repeat those of the model or state what it does not record, but not
 // contradict it.
 func TestCSVSchemaAndOptions(t *testing.T) {
 	schema := load(t, Options{WeightColumn: "w"},

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// fuzzText reads any bytes as a format: no panic, no fault but of the data, good blocks, and the
-// same whether parsed whole by one goroutine or in small pieces by three.
+// fuzzText reads any bytes as a format: no panic, only errors about the data, valid blocks, and the
+// same result from one goroutine with one piece as from three with small pieces.
 func fuzzText(t *testing.T, data []byte, opt Options) {
 	path := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(path, data, 0o666); err != nil {

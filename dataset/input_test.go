@@ -37,7 +37,7 @@ func packed(t testing.TB, text string) map[string]string {
 	return map[string]string{"plain": text, "gzip": g.String(), "zstd": z.String()}
 }
 
-// The name says nothing: content decides, for files and for standard input.
+// The content decides, not the name, for files and for standard input.
 func TestCompressionByContent(t *testing.T) {
 	text := generated(500)
 	want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))

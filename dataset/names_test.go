@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// names must number as a map does, and truncate must bring back the state of before.
+// names must number like a map, and truncate must restore the earlier state.
 func TestNamesIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d names

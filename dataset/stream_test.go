@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A stream hands out the rows of a pipe as they come: the writer below waits for them before it
-// writes on.
+// A stream delivers the rows of a pipe as they arrive: the writer below waits for them before it
+// continues.
 func TestLivePipe(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -100,7 +100,7 @@ func TestLivePipe(t *testing.T) {
 	}
 }
 
-// A stream knows the line on which a label came up first.
+// A stream knows the line on which a label occurs first.
 func TestLabelPlace(t *testing.T) {
 	path := writeFile(t, "a.csv", "a,y\n1,p\n\n2,q\nbad,r\n3,r\n")
 	for _, chunk := range []int{1, 1 << 20} {
@@ -123,7 +123,7 @@ func TestLabelPlace(t *testing.T) {
 	}
 }
 
-// Where the text is cut and how many goroutines parse must not show in anything.
+// The division of the text and the number of goroutines must not affect the result.
 func TestWorkersAndChunksDoNotMatter(t *testing.T) {
 	path := writeFile(t, "a.svm", generated(3000))
 	one := Options{Workers: 1}

@@ -24,7 +24,7 @@ func meddle(t *testing.T, fs FS, change func(b *pebble.Batch) error) {
 	}
 }
 
-// Whole records that do not follow each other are found and named by the reader and by the check.
+// The reader and the check find intact records that do not follow each other.
 func TestBrokenChain(t *testing.T) {
 	noLeaks(t)
 	encode := func(position uint64, payload string, previous uint32) []byte {

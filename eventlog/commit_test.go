@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// gate counts the flushes of the write-ahead log, and holds them while it is shut.
+// gate counts the flushes of the write-ahead log and blocks them while it is shut.
 type gate struct {
 	mu      sync.Mutex
 	opened  *sync.Cond
@@ -60,7 +60,7 @@ func (g *gate) set(shut bool) {
 	g.opened.Broadcast()
 }
 
-// await returns when a flush stands at the gate.
+// await returns when a flush waits at the gate.
 func (g *gate) await() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,14 +69,14 @@ func (g *gate) await() {
 	}
 }
 
-// until spins until a condition holds that only other goroutines can bring about.
+// until spins until other goroutines have made a condition true.
 func until(s *Store, holds func(Stats) bool) {
 	for !holds(s.Stats()) {
 		yieldCPU()
 	}
 }
 
-// While one flush is under way, the appends that come share the next one.
+// Appends that arrive during a flush share the next one.
 func TestAppendsShareFlushes(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -123,8 +123,8 @@ func TestAppendsShareFlushes(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A full queue holds further appends back; a context that ends takes back what is not on its way,
-// and nothing else.
+// A full queue blocks further appends. A context that ends removes events that are not being
+// written yet, and no others.
 func TestBackPressure(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -166,7 +166,7 @@ func TestBackPressure(t *testing.T) {
 	if st := s.Stats(); st.Last != 7 || st.Groups < 4 {
 		t.Errorf("%+v, want 7 events in groups of at most 2", st)
 	}
-	// In the queue behind a group that is on its way: taken back.
+	// Queued behind a group that is being written: removed.
 	g.set(true)
 	go func() { _, _, err := s.Append(context.Background(), big); errs <- err }()
 	g.await()
@@ -187,7 +187,7 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// Close lets the appends that wait finish, and answers those that come later.
+// Close completes waiting appends and rejects later ones.
 func TestCloseFinishesAppends(t *testing.T) {
 	noLeaks(t)
 	g := newGate()
@@ -225,8 +225,8 @@ func TestCloseFinishesAppends(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A failed write or flush is the end: the failed append and all that wait or come later answer with
-// the cause.
+// A failed write or flush is final: the failed append and all waiting and later ones return its
+// cause.
 func TestFailurePoisons(t *testing.T) {
 	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpFileWriteAt} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
@@ -297,9 +297,8 @@ func (f *syncFaults) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// TestFailedSync: an append whose flush failed is never acknowledged, the log takes nothing more
-// until it is opened again, and then has everything that was acknowledged, though the disk kept
-// nothing that was not flushed.
+// An append whose flush failed is never acknowledged. The log accepts no more events until it is
+// opened again; then it has all acknowledged events, even if the disk kept only flushed data.
 func TestFailedSync(t *testing.T) {
 	for n := range int64(12) {
 		mem := vfs.NewCrashableMem()

@@ -12,10 +12,10 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// holds checks that a log opened from tr is either refused as damaged, or says nothing wrong: every
-// event it yields is the one that was appended, and the end is either the real one or an error. It
-// returns whether all was there.
-func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
+// checkDetected checks that a log opened from tr either reports damage or is correct: every event
+// it yields is the one that was appended, and it ends at the true end or with an error. It reports
+// whether everything was intact.
+func checkDetected(t *testing.T, what string, tr tree, first, last uint64) (whole bool) {
 	t.Helper()
 	s, err := Open(tr.fs(t), "log", Options{})
 	if err != nil {
@@ -46,9 +46,9 @@ func holds(t *testing.T, what string, tr tree, first, last uint64) (whole bool) 
 	return err == nil && serr == nil
 }
 
-// mends checks that Check says what opening and reading said, and that Repair mends what it names
-// and counts it right.
-func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
+// checkRepaired checks that Check agrees with opening and reading, and that Repair repairs the
+// damage and counts the losses correctly.
+func checkRepaired(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	t.Helper()
 	fs := tr.fs(t)
 	report, err := Check(t.Context(), fs, "log")
@@ -102,9 +102,8 @@ func mends(t *testing.T, what string, tr tree, whole bool, last uint64) {
 	}
 }
 
-// step is the distance between the states that the tests of damage look at: 1 in the long form, so
-// that each byte is damaged, and short else. Under the race detector, which slows these tests down
-// tenfold, it is three times as large.
+// step returns the distance between the damaged bytes that a test tries: 1 in the long form, else
+// short. Under the race detector, which slows these tests down tenfold, it is three times as large.
 func step(short int) int {
 	if full() {
 		return 1
@@ -112,13 +111,12 @@ func step(short int) int {
 	return testsize.Of(short, 3*short+2)
 }
 
-// unusedMark is whether a byte of the mark file lies between its two notes.
+// unusedMark reports whether a byte of the mark file lies between its two slots.
 func unusedMark(name string, i int) bool {
 	return path.Base(name) == markFileName && i >= markBytes+20 && i < markSlot-20
 }
 
-// Every byte of every file of a small log is flipped in turn: what is damaged is detected, or harms
-// nothing.
+// A flipped bit in any byte of any file of a small log is detected or harmless.
 func TestEveryByteFlip(t *testing.T) {
 	tr, first, last := smallLog(t)
 	flips, found := 0, 0
@@ -130,8 +128,8 @@ func TestEveryByteFlip(t *testing.T) {
 			bad := slices.Clone(tr[name])
 			bad[i] ^= byte(1 << (i % 8))
 			broken, what := tr.with(name, bad), fmt.Sprintf("%s byte %d", name, i)
-			whole := holds(t, what, broken, first, last)
-			mends(t, what, broken, whole, last)
+			whole := checkDetected(t, what, broken, first, last)
+			checkRepaired(t, what, broken, whole, last)
 			if flips++; !whole {
 				found++
 			}
@@ -140,7 +138,7 @@ func TestEveryByteFlip(t *testing.T) {
 	t.Logf("%d flips, %d of them did damage, all of these detected", flips, found)
 }
 
-// Every file is cut at every length, or taken away.
+// A file truncated to any length or removed is detected or harmless.
 func TestEveryTruncation(t *testing.T) {
 	tr, first, last := smallLog(t)
 	cuts, found := 0, 0
@@ -154,8 +152,8 @@ func TestEveryTruncation(t *testing.T) {
 				short = append([]byte{}, tr[name][:n]...)
 			}
 			broken, what := tr.with(name, short), fmt.Sprintf("%s cut to %d", name, n)
-			whole := holds(t, what, broken, first, last)
-			mends(t, what, broken, whole, last)
+			whole := checkDetected(t, what, broken, first, last)
+			checkRepaired(t, what, broken, whole, last)
 			if cuts++; !whole {
 				found++
 			}

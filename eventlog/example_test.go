@@ -158,6 +158,6 @@ func ExampleRepair() {
 	// Output:
 	// <nil>
 	// true log: the log is damaged: it ends at position 0, but 3 was acknowledged: the positions 1 to 3 are missing
-	// log: the repair would drop 3 acknowledged events, 1 to 3, and may drop 0: nothing was changed
+	// log: the repair would drop 3 acknowledged events, 1 to 3, but only 0 are allowed: nothing was changed
 	// 3 [events.damaged-1] <nil>
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// After the first change of the disk that failed, nothing is written any more, though the disk be
-// well again.
+// After the first failed change of the disk nothing is written any more, even if the disk recovers.
 func TestFailStopIsFinal(t *testing.T) {
 	noLeaks(t)
 	mem := vfs.NewMem()

@@ -84,7 +84,7 @@ func TestExportImport(t *testing.T) {
 	closeLog(t, s)
 }
 
-// Lines that are refused, and the events before them that are not.
+// Invalid lines are rejected; the events before them are imported.
 func TestImportRefusals(t *testing.T) {
 	good := `{"position":1,"kind":"k","time":0,"payload":{}}` + "\n"
 	for _, tc := range []struct{ text, want string }{
@@ -138,7 +138,7 @@ func TestImportRefusals(t *testing.T) {
 	}
 }
 
-// memoryLog is a Log of which Import needs two methods.
+// memoryLog implements the two methods of Log that Import needs.
 type memoryLog struct {
 	Log
 	events []Event
@@ -162,7 +162,7 @@ func (m *memoryLog) all() iter.Seq2[Record, error] {
 	}
 }
 
-// Whatever is imported is exported again so that a second import gives the same.
+// An import, exported and imported again, gives the same events.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"position":1,"kind":"k","time":0,"payload":{"a":[1,"x"]}}` + "\n" +
 		`{"position":2,"kind":"b","time":-5,"base64":"AAEC"}`))
@@ -188,7 +188,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// errorReader checks that the errors of the reader beneath an import are told with their line.
+// Errors of the underlying reader of an import carry the line.
 type errorReader struct{}
 
 var errBroken = errors.New("broken pipe")

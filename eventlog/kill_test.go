@@ -16,7 +16,7 @@ import (
 
 const killDir = "NOREGRET_EVENTLOG_KILL_DIR"
 
-// TestMain makes the test binary the process that TestKill kills.
+// TestMain runs the process that TestKill kills, which is the test binary itself.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killDir); dir != "" {
 		fmt.Fprintln(os.Stderr, appendUntilKilled(dir))
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendUntilKilled appends from four goroutines, now and then takes a snapshot and compacts, and
-// prints the last position of each append that was acknowledged.
+// appendUntilKilled appends from four goroutines, sometimes takes a snapshot and compacts, and
+// prints the positions of each acknowledged append.
 func appendUntilKilled(dir string) error {
 	s, err := Open(nil, dir, smallOptions())
 	if err != nil {
@@ -71,10 +71,10 @@ func appendUntilKilled(dir string) error {
 	return <-errs
 }
 
-// acknowledged is what the process said of an append before it was killed.
+// acknowledged is an append that the process reported before it was killed.
 type acknowledged struct{ first, last, writer, batch uint64 }
 
-// killAfter runs the process on the log in dir and kills it after so many appends.
+// killAfter runs the process on the log in dir and kills it after limit appends.
 func killAfter(t *testing.T, dir string, limit int) (acks []acknowledged) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -105,7 +105,7 @@ func killAfter(t *testing.T, dir string, limit int) (acks []acknowledged) {
 	return acks
 }
 
-// wholeBatches reads the log, and finds no batch torn.
+// wholeBatches reads the log and checks that no batch is torn.
 func wholeBatches(t *testing.T, s *Store) map[uint64]string {
 	t.Helper()
 	records, err := readAll(s)
@@ -131,8 +131,8 @@ func wholeBatches(t *testing.T, s *Store) map[uint64]string {
 	return got
 }
 
-// A process is killed with SIGKILL at random moments, again and again on the same log: what it had
-// acknowledged is there, in its place, and no batch is torn.
+// A process is killed with SIGKILL at random moments, repeatedly on the same log. All acknowledged
+// events are at their positions, and no batch is torn.
 func TestKill(t *testing.T) {
 	kills := 6
 	if full() {

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// refusal is a call that must be refused, and how.
+// refusal is a call that must fail with a given error.
 type refusal struct {
 	name string
 	err  error
@@ -19,7 +19,7 @@ type refusal struct {
 	want string
 }
 
-// foreignFiles makes a file, and a directory that holds something else than a log.
+// foreignFiles creates a file and a directory with a foreign file.
 func foreignFiles(t *testing.T, fs FS) {
 	t.Helper()
 	if err := writeFile(fs, "/", "file", nil); err != nil {
@@ -33,7 +33,7 @@ func foreignFiles(t *testing.T, fs FS) {
 	}
 }
 
-// callRefusals are those of a log that has the events 5 to 10 and a snapshot at 6.
+// callRefusals returns the failing calls for a log with the events 5 to 10 and a snapshot at 6.
 func callRefusals(ctx context.Context, s *Store) []refusal {
 	add := func(events ...Event) error { _, _, err := s.Append(ctx, events...); return err }
 	read := func(from uint64) error {
@@ -145,7 +145,7 @@ func optionRefusals(fs FS) []refusal {
 	}
 }
 
-// Every refusal says what was found and what is allowed, and changes nothing.
+// Every error states the value and what is allowed, and the failed call changes nothing.
 func TestRefusals(t *testing.T) {
 	noLeaks(t)
 	ctx := context.Background()

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// TestLostMark: without the mark file a log that was cut looks whole, so its loss is damage:
-// opening and Check say so, and a repair writes a new one and says what cannot be known.
+// Without the mark file a truncated log looks intact, so its loss counts as damage: Open and Check
+// report it, and a repair writes a new mark and reports that losses are unknown.
 func TestLostMark(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	cut := without(tr, markFileName)
@@ -53,7 +53,7 @@ func TestLostMark(t *testing.T) {
 			t.Errorf("%s: check after the repair: %v, %+v", what, err, r)
 		}
 	}
-	// A crash in the making of a log leaves no mark and no events: that is nothing lost.
+	// A crash during the creation of a log leaves no mark and no events, so nothing is lost.
 	fs := vfs.NewMem()
 	closeLog(t, open(t, fs))
 	if err := fs.Remove("log/" + markFileName); err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// model is what the log must look like: all events ever appended, and how far they are certain.
+// model is the expected state of the log: all events ever appended, and how many are certain.
 type model struct {
 	events []Event // events[i] is at position i+1
-	sure   int     // so many are acknowledged
-	groups []int   // ends of the appended batches, so that a torn one is seen
+	sure   int     // number of acknowledged events
+	groups []int   // ends of the appended batches, to detect torn ones
 	base   uint64
-	// A Compact that failed may have been done.
+	// The base of a failed Compact, which may have taken effect.
 	maybeBase uint64
 	snapshots map[uint64]string // saved for certain
 	maybeSnap map[uint64]string
@@ -34,8 +34,8 @@ func newModel() *model {
 	return &model{snapshots: map[uint64]string{}, maybeSnap: map[uint64]string{}}
 }
 
-// settle holds a freshly opened log against the model, and makes what was uncertain certain.
-func (m *model) settle(s *Store) error {
+// reconcile compares a freshly opened log with the model and resolves what was uncertain.
+func (m *model) reconcile(s *Store) error {
 	st := s.Stats()
 	if st.Last < uint64(m.sure) || st.Last > uint64(len(m.events)) {
 		return fmt.Errorf("it ends at %d, want %d (acknowledged) to %d (tried)", st.Last, m.sure, len(m.events))
@@ -79,7 +79,7 @@ func (m *model) settle(s *Store) error {
 	return m.compare(s, m.base+1)
 }
 
-// compare reads the log from a position and holds it against the model.
+// compare reads the log from a position and compares it with the model.
 func (m *model) compare(s *Store, from uint64) error {
 	next := from
 	for r, err := range s.Read(context.Background(), from) {
@@ -117,13 +117,13 @@ func (m *model) batch(rng *rand.Rand) []Event {
 	return out
 }
 
-// smallOptions make pebble change its files often.
+// smallOptions make pebble replace its files often.
 func smallOptions() Options {
 	return Options{MaxEventBytes: 50_000, GroupBytes: 64_000, FlushBytes: 256_000, KeepSnapshots: 2}
 }
 
-// faults fails the n-th change of the disk from when it is armed, and, like a disk that has died,
-// every later one or only that one.
+// faults fails the n-th change of the disk after it is armed: only that one or, like a dead disk,
+// all later ones as well.
 type faults struct {
 	left   atomic.Int64 // 0: not armed
 	forced bool
@@ -149,7 +149,7 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 
 func (f *faults) String() string { return "faults" }
 
-// player plays a random history against the model.
+// player runs a random history against the model.
 type player struct {
 	*testing.T
 	seed     uint64
@@ -172,7 +172,7 @@ func (p *player) fatal(format string, args ...any) {
 	p.Fatalf("seed %d after %s: %s", p.seed, strings.Join(p.trace, " "), fmt.Sprintf(format, args...))
 }
 
-// crash leaves the log as a kill or a power loss would, and opens what is left.
+// crash simulates a kill or a power loss and opens the remaining log.
 func (p *player) crash() {
 	p.clones++
 	clone := p.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[p.rng.IntN(3)], RNG: p.rng})
@@ -187,12 +187,12 @@ func (p *player) open(when string) {
 	if p.log, err = Open(errorfs.Wrap(p.mem, p.faults), "log", smallOptions()); err != nil {
 		p.fatal("open %s: %v", when, err)
 	}
-	if err := p.model.settle(p.log); err != nil {
+	if err := p.model.reconcile(p.log); err != nil {
 		p.fatal("%s: %v", when, err)
 	}
 }
 
-// step does one thing, and reports whether the log has failed.
+// step takes one random action and reports whether the log has failed.
 func (p *player) step() (failed bool) {
 	switch op := p.rng.IntN(100); {
 	case op < 55:
@@ -287,8 +287,8 @@ func (p *player) compact() (failed bool) {
 	return false
 }
 
-// history plays one random history against the model and returns how many crash clones and faults
-// it had.
+// history runs one random history against the model and returns its numbers of crash clones and
+// faults.
 func history(t *testing.T, seed uint64, steps int) (clones, injected int) {
 	p := &player{T: t, seed: seed, rng: seeded(seed), mem: vfs.NewCrashableMem(), model: newModel(), faults: &faults{}}
 	p.log = mustOpen(t, errorfs.Wrap(p.mem, p.faults))
@@ -325,8 +325,9 @@ func mustOpen(t testing.TB, fs FS) *Store {
 	return s
 }
 
-// Random histories against the model: no acknowledged event is lost, none is there twice, the order
-// is kept, what was not acknowledged is there whole or not at all. A failure names its seed.
+// Random histories against the model: acknowledged events are neither lost nor repeated nor
+// reordered, and batches that were not acknowledged are in the log as a whole or not at all. A
+// failure names its seed.
 func TestHistories(t *testing.T) {
 	n := testsize.Of(40, 12)
 	if full() {

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Tail waits for more, several at once, and ends with its context or with the log.
+// Several readers with Tail wait for more events and end with their context or with the log.
 func TestTail(t *testing.T) {
 	noLeaks(t)
 	s := open(t, vfs.NewMem())

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A record is whole or refused with a reason, and what is whole is encoded to the same bytes again.
+// Decoding returns a record or a reason, and an intact record is encoded to the same bytes again.
 func FuzzRecord(f *testing.F) {
 	for _, p := range payloads[:4] {
 		e := Event{Kind: "k", Time: -1, Payload: []byte(p)}

@@ -102,7 +102,7 @@ func (in *inspector) repair(ctx context.Context, o RepairOptions) (*RepairReport
 	out.Lost = in.lost(run, end)
 	if out.Lost > o.AcceptLoss {
 		return out, noregret.Errorf(noregret.Usage, in.dir,
-			"the repair would drop %d acknowledged events, %d to %d, and may drop %d: nothing was changed",
+			"the repair would drop %d acknowledged events, %d to %d, but only %d are allowed: nothing was changed",
 			out.Lost, end.position+1, end.position+out.Lost, o.AcceptLoss)
 	}
 	if err := in.replace(ctx, out, base, end, run); err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// flipped is a tree in which a bit of the payload of the event at a position is flipped wherever it
-// stands.
+// flipped returns tr with a flipped bit in every copy of the payload of the event at a position.
 func flipped(t *testing.T, tr tree, position uint64) tree {
 	t.Helper()
 	found := false
@@ -34,7 +33,7 @@ func flipped(t *testing.T, tr tree, position uint64) tree {
 	return tr
 }
 
-// without takes the files away whose name begins or ends so.
+// without returns tr without the files whose name begins or ends with part.
 func without(tr tree, part string) tree {
 	for _, name := range tr.names() {
 		if base := path.Base(name); strings.HasPrefix(base, part) || strings.HasSuffix(base, part) {
@@ -44,7 +43,7 @@ func without(tr tree, part string) tree {
 	return tr
 }
 
-// What Check says and Repair keeps, to the position.
+// Check and Repair are exact to the position.
 func TestRepair(t *testing.T) {
 	tr, _, _ := smallLog(t) // 6 to 24: 6-10 in a table, 11-18 in another, 19-24 in the write-ahead log
 	for _, tc := range []struct {
@@ -132,7 +131,7 @@ func TestRepair(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			fs := tc.broken.fs(t)
 			if _, err := Open(fs, "log", Options{}); !errors.Is(err, ErrDamaged) {
-				// A damaged event in the middle is not found by opening, but by reading.
+				// Opening does not find a damaged event in the middle, reading does.
 				s := open(t, fs)
 				if _, err := readAll(s); !errors.Is(err, ErrDamaged) {
 					t.Errorf("open and read: %v", err)
@@ -145,11 +144,11 @@ func TestRepair(t *testing.T) {
 				o := tc.options
 				o.AcceptLoss--
 				r, err := Repair(t.Context(), fs, "log", o)
-				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, and may drop %d", tc.lost,
+				want := fmt.Sprintf("would drop %d acknowledged events, %d to %d, but only %d are allowed", tc.lost,
 					tc.kept.Last+1, tc.kept.Last+tc.lost, tc.lost-1)
 				if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(fmt.Sprint(err), want) ||
 					r.Lost != tc.lost || r.Changed {
-					t.Errorf("repair with too little leave: %v, want %q", err, want)
+					t.Errorf("repair with too small an AcceptLoss: %v, want %q", err, want)
 				}
 				if after := readTree(t, fs, "log"); !reflect.DeepEqual(without(before, lockName),
 					without(after, lockName)) {
@@ -186,8 +185,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A repair that is cut by a crash at any change of the disk leaves a log that the next repair
-// mends.
+// After a crash at any change of the disk during a repair, a second repair succeeds.
 func TestCrashDuringRepair(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	broken := flipped(t, tr, 15)
@@ -223,8 +221,8 @@ func TestCrashDuringRepair(t *testing.T) {
 	}
 }
 
-// TestDamageInSeveralFiles: damage in a table, the write-ahead log, a snapshot and the manifest at
-// once is mended up to the first event that is gone, and counted.
+// Damage in a table, the write-ahead log, a snapshot and the manifest at the same time is repaired
+// up to the first lost event, and the losses are counted.
 func TestDamageInSeveralFiles(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	snapshot := "log/snapshots/" + snapshotFile(20)
@@ -237,7 +235,7 @@ func TestDamageInSeveralFiles(t *testing.T) {
 		t.Fatalf("check: %v, %+v", err, r)
 	}
 	if _, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 9}); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("a repair that drops ten with leave for nine: %v", err)
+		t.Errorf("a repair that drops ten where nine are allowed: %v", err)
 	}
 	rep, err := Repair(t.Context(), fs, "log", RepairOptions{AcceptLoss: 10})
 	if err != nil || rep.Kept != (Range{6, 14}) || rep.Lost != 10 || len(rep.SetAside) != 2 {

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// Of two whole records of one position that both follow the one before, the newer file's is taken.
+// Of two intact records of one position that follow the previous one, that of the newer file is
+// taken.
 func TestSalvagePrefersTheNewer(t *testing.T) {
 	v := &salvage{pieces: map[uint64][]piece{}}
 	v.add(piece{link: link{1, 0, 11}, order: 4})

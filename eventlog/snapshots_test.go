@@ -14,8 +14,7 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestCompactUnderReaders: readers that run while the log is compacted see the events, or that they
-// were compacted away, and never a damaged log.
+// Readers that run during a compaction see the events or ErrCompacted, and never a damaged log.
 func TestCompactUnderReaders(t *testing.T) {
 	noLeaks(t)
 	fs := vfs.NewMem()
@@ -69,7 +68,8 @@ func TestCompactUnderReaders(t *testing.T) {
 	closeLog(t, s)
 }
 
-// A damaged snapshot is passed over where the events make it good, and an error where they do not.
+// A damaged snapshot is skipped if the log has the events that it covers, and is an error
+// otherwise.
 func TestDamagedSnapshots(t *testing.T) {
 	tr, _, _ := smallLog(t)
 	flip := func(tr tree, position uint64) tree {
@@ -110,8 +110,8 @@ func TestDamagedSnapshots(t *testing.T) {
 	closeLog(t, s)
 }
 
-// TestOldestSnapshot: none while all events are there; else the oldest that is whole and not before
-// the base.
+// OldestSnapshot returns none if the log has all events, and else the oldest intact one that is not
+// before the base.
 func TestOldestSnapshot(t *testing.T) {
 	tr, _, _ := smallLog(t) // snapshots at 5 and 20, compacted up to 5
 	oldest := func(s *Store, want uint64) {

@@ -65,7 +65,7 @@ func (tr tree) fs(t testing.TB) *vfs.MemFS {
 	return fs
 }
 
-// with is the tree with one file changed, or taken away where data is nil.
+// with returns the tree with one file changed, or removed if data is nil.
 func (tr tree) with(name string, data []byte) tree {
 	out := maps.Clone(tr)
 	if out[name] = data; data == nil {
@@ -76,7 +76,7 @@ func (tr tree) with(name string, data []byte) tree {
 
 func (tr tree) names() []string { return slices.Sorted(maps.Keys(tr)) }
 
-// event is the event that the tests append at a position.
+// event returns the event that the tests append at a position.
 func event(i uint64) Event {
 	return Event{Kind: "test", Time: int64(i * 10), Payload: fmt.Appendf(nil, `{"event":%d}`, i)}
 }
@@ -111,7 +111,7 @@ func appendN(t testing.TB, s *Store, n int) {
 	}
 }
 
-// readAll reads from the first event on: whole records, and the error that ended it.
+// readAll returns all records from the first on, and the error that ended the reading.
 func readAll(s *Store) (out []Record, err error) {
 	for r, err := range s.Read(context.Background(), s.Stats().First) {
 		if err != nil {
@@ -122,8 +122,8 @@ func readAll(s *Store) (out []Record, err error) {
 	return out, nil
 }
 
-// smallLog is a log of 24 events in two tables and a write-ahead log, compacted to 5, with
-// snapshots at 5 and 20.
+// smallLog returns the files of a log of 24 events in two tables and a write-ahead log, compacted
+// to 5, with snapshots at 5 and 20.
 func smallLog(t testing.TB) (files tree, first, last uint64) {
 	t.Helper()
 	ctx := context.Background()
@@ -147,5 +147,5 @@ func smallLog(t testing.TB) (files tree, first, last uint64) {
 	return readTree(t, fs, "log"), 6, 24
 }
 
-// full is whether the long form of the tests was asked for.
+// full reports whether NOREGRET_FULL asks for the long form of the tests.
 func full() bool { return os.Getenv("NOREGRET_FULL") == "1" }

@@ -87,7 +87,7 @@ func (l *AdaFTRL) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaFTRL) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 			l.state.Dual.Mass+largest, next)
 	}
 	l.state.Lambda.add(delta / l.alpha2)
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

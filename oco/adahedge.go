@@ -84,18 +84,18 @@ func (l *AdaHedge) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *AdaHedge) Update(g []float64) error {
-	largest, delta, err := l.admit(g)
+	largest, delta, err := l.check(g)
 	if err != nil {
 		return err
 	}
-	l.take(g, largest, delta)
+	l.accept(g, largest, delta)
 	return nil
 }
 
-// admit checks a subgradient and returns its largest absolute value and what λ grows by. It changes
+// check checks a subgradient and returns its largest absolute value and what λ grows by. It changes
 // nothing.
-func (l *AdaHedge) admit(g []float64) (largest, delta float64, err error) {
-	if largest, err = l.state.Dual.admit(g); err != nil {
+func (l *AdaHedge) check(g []float64) (largest, delta float64, err error) {
+	if largest, err = l.state.Dual.check(g); err != nil {
 		return 0, 0, err
 	}
 	delta = mixabilityGap(l.Predict(), g, l.state.Dual.Theta, l.Lambda()) / l.alpha2
@@ -105,12 +105,12 @@ func (l *AdaHedge) admit(g []float64) (largest, delta float64, err error) {
 	return largest, delta, nil
 }
 
-// take ends the round with what admit has passed.
-func (l *AdaHedge) take(g []float64, largest, delta float64) {
+// accept ends the round with a subgradient that check has passed.
+func (l *AdaHedge) accept(g []float64, largest, delta float64) {
 	st := &l.state
 	st.Lambda.add(delta)
 	st.Q.addScalar(largest)
-	st.Dual.take(g, largest)
+	st.Dual.subtract(g, largest)
 	l.fresh = false
 }
 

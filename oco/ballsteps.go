@@ -76,7 +76,7 @@ func (s *ballSteps) add(base *ballBase, u []float64) {
 		return
 	}
 	if base.Count == s.most {
-		s.forget(base)
+		s.reset(base)
 		return
 	}
 	base.Factors = append(base.Factors[:base.Count*len(u)], u...)
@@ -86,8 +86,8 @@ func (s *ballSteps) add(base *ballBase, u []float64) {
 	base.Count++
 }
 
-// forget makes the next projection reduce the matrix anew.
-func (s *ballSteps) forget(base *ballBase) {
+// reset makes the next projection reduce the matrix anew.
+func (s *ballSteps) reset(base *ballBase) {
 	base.S, base.Factors, base.Count = base.S[:0], base.Factors[:0], 0
 	s.valid = false
 }

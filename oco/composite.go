@@ -118,10 +118,10 @@ func (l *CompositeFTRL) Predict() []float64 {
 	return l.point
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ, or θ over the
+// checkRange refuses a subgradient of largest absolute value m that could take θ, or θ over the
 // regularizer's weight, out of the range of float64.
-func (l *CompositeFTRL) room(m float64) error {
-	if err := l.state.Dual.room(m); err != nil {
+func (l *CompositeFTRL) checkRange(m float64) error {
+	if err := l.state.Dual.checkRange(m); err != nil {
 		return err
 	}
 	weight := l.lipschitz * math.Sqrt(float64(l.state.Dual.T+1))
@@ -140,10 +140,10 @@ func (l *CompositeFTRL) Update(g []float64) error {
 		return err
 	}
 	norm := math.Ldexp(math.Sqrt(s), e) // at least the largest value
-	if err := l.room(norm); err != nil {
+	if err := l.checkRange(norm); err != nil {
 		return err
 	}
-	l.state.Dual.take(g, norm)
+	l.state.Dual.subtract(g, norm)
 	l.spend(s, e)
 	return nil
 }
@@ -154,11 +154,11 @@ func (l *CompositeFTRL) UpdateSparse(g Sparse) error {
 	if err != nil {
 		return err
 	}
-	if err := l.room(largest); err != nil {
+	if err := l.checkRange(largest); err != nil {
 		return err
 	}
 	s, e := sumOfSquares(g.Value, largest)
-	l.state.Dual.takeSparse(g, largest)
+	l.state.Dual.subtractSparse(g, largest)
 	l.spend(s, e)
 	return nil
 }

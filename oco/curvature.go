@@ -136,7 +136,7 @@ func (l *CurvatureFTRL) workspace(c int) error {
 // grow gives the matrices the room that the span needs, and the set its dimension there.
 func (l *CurvatureFTRL) grow() error {
 	st := &l.state
-	n, c := len(st.B), st.Span.room(st.Span.Rank)
+	n, c := len(st.B), st.Span.capacity(st.Span.Rank)
 	if c != n {
 		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(st.Diagonal))}
 		st.S = extended(st.S, n, c, st.Diagonal)
@@ -408,7 +408,7 @@ func (l *CurvatureFTRL) project() error {
 				st.Gap = gap
 				return nil
 			}
-			l.balls.forget(st.Ball)
+			l.balls.reset(st.Ball)
 			if !known {
 				break
 			}

@@ -16,9 +16,9 @@ type dualSum struct {
 	Mass  float64
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ out of the range of
-// float64.
-func (s *dualSum) room(m float64) error {
+// checkRange refuses a subgradient of largest absolute value m that could take θ out of the range
+// of float64.
+func (s *dualSum) checkRange(m float64) error {
 	if s.Mass+m > math.MaxFloat64/4 {
 		return noregret.BadInputf("gradient",
 			"the sum of the subgradients' norms is %v: it leaves the range of float64",
@@ -27,24 +27,24 @@ func (s *dualSum) room(m float64) error {
 	return nil
 }
 
-// admit checks a subgradient, that there is room for it too, and returns its largest absolute
+// check checks a subgradient, that there is room for it too, and returns its largest absolute
 // value.
-func (s *dualSum) admit(g []float64) (largest float64, err error) {
+func (s *dualSum) check(g []float64) (largest float64, err error) {
 	if largest, err = checkVector("gradient", g, len(s.Theta)); err != nil {
 		return 0, err
 	}
-	return largest, s.room(largest)
+	return largest, s.checkRange(largest)
 }
 
-// take subtracts g, which has been checked.
-func (s *dualSum) take(g []float64, m float64) {
+// subtract subtracts g, which has been checked.
+func (s *dualSum) subtract(g []float64, m float64) {
 	floats.AddScaled(s.Theta, -1, g) // the product is exact: the same bits on every machine
 	s.Mass += m
 	s.T++
 }
 
-// takeSparse is take for a sparse g.
-func (s *dualSum) takeSparse(g Sparse, m float64) {
+// subtractSparse is subtract for a sparse g.
+func (s *dualSum) subtractSparse(g Sparse, m float64) {
 	for k, i := range g.Index {
 		s.Theta[i] -= g.Value[k]
 	}

@@ -141,7 +141,7 @@ func init() {
 // lossStore copies losses into memory that it allocates a block at a time. Blocks double from one
 // loss to 256, so that a round allocates nothing in most rounds and a short run little in all.
 type lossStore struct {
-	kept      int
+	count     int
 	linears   []loss.Linear
 	distances []loss.SquaredDistance
 	examples  []loss.Example
@@ -151,7 +151,7 @@ type lossStore struct {
 // largestBlock is the largest number of losses that are allocated at once.
 const largestBlock = 256
 
-func take[T any](block *[]T, n, of int) []T {
+func carve[T any](block *[]T, n, of int) []T {
 	if len(*block) < n {
 		*block = make([]T, n*of)
 	}
@@ -161,28 +161,28 @@ func take[T any](block *[]T, n, of int) []T {
 }
 
 func (k *lossStore) vector(v []float64) []float64 {
-	out := take(&k.values, len(v), k.block())
+	out := carve(&k.values, len(v), k.block())
 	copy(out, v)
 	return out
 }
 
-func (k *lossStore) block() int { return min(k.kept+1, largestBlock) }
+func (k *lossStore) block() int { return min(k.count+1, largestBlock) }
 
 // keep returns a copy of a loss of package loss that shares nothing with it, and any other loss as
 // it is.
 func (k *lossStore) keep(f loss.Function) loss.Function {
-	k.kept++
+	k.count++
 	switch f := f.(type) {
 	case *loss.Linear:
-		out := &take(&k.linears, 1, k.block())[0]
+		out := &carve(&k.linears, 1, k.block())[0]
 		out.C = k.vector(f.C)
 		return out
 	case *loss.SquaredDistance:
-		out := &take(&k.distances, 1, k.block())[0]
+		out := &carve(&k.distances, 1, k.block())[0]
 		out.C = k.vector(f.C)
 		return out
 	case *loss.Example:
-		out := &take(&k.examples, 1, k.block())[0]
+		out := &carve(&k.examples, 1, k.block())[0]
 		*out = *f
 		out.Z = k.vector(f.Z)
 		return out

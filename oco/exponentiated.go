@@ -116,7 +116,7 @@ func (l *ExponentiatedGradient) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *ExponentiatedGradient) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *ExponentiatedGradient) Update(g []float64) error {
 		st.Negative = st.Negative || v < 0
 	}
 	st.Local.add(local)
-	st.Dual.take(g, largest)
+	st.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

@@ -76,10 +76,10 @@ func (w Weight) rises(t int) error {
 	return nil
 }
 
-// room refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of the
-// range of float64. On balls ‖θ‖² is needed too.
-func (w Weight) room(s *dualSum, m float64) error {
-	if err := s.room(m); err != nil {
+// checkRange refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of
+// the range of float64. On balls ‖θ‖² is needed too.
+func (w Weight) checkRange(s *dualSum, m float64) error {
+	if err := s.checkRange(m); err != nil {
 		return err
 	}
 	if err := w.rises(s.T + 1); err != nil {
@@ -271,7 +271,7 @@ func (l *FTRL) Update(g []float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.weight.room(&l.state.Dual, size); err != nil {
+	if err := l.weight.checkRange(&l.state.Dual, size); err != nil {
 		return err
 	}
 	c := l.weight.at(l.state.Dual.T + 1)
@@ -285,7 +285,7 @@ func (l *FTRL) Update(g []float64) error {
 		}
 		l.state.Local.add(local / c)
 	}
-	l.state.Dual.take(g, size)
+	l.state.Dual.subtract(g, size)
 	if l.kind() == lazyBall {
 		l.state.Norm2 = sum{}
 		for _, v := range l.state.Dual.Theta {
@@ -303,7 +303,7 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 	if err != nil {
 		return err
 	}
-	if err := l.weight.room(&l.state.Dual, largest); err != nil {
+	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	if _, ok := l.dual.(*convex.Lp); !ok { // zeros matter to it
@@ -334,7 +334,7 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 		}
 		l.state.Local.add(local / c)
 	}
-	l.state.Dual.takeSparse(g, largest)
+	l.state.Dual.subtractSparse(g, largest)
 	l.state.Spent.add(math.Ldexp(s/c, 2*e))
 	l.fresh = false
 	return nil

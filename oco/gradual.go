@@ -145,7 +145,7 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	if err := checkFinite("previous", previous, l.Dim()); err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	if err := l.state.Dual.checkRange(largest); err != nil {
 		return err
 	}
 	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
@@ -171,7 +171,7 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	st.Lambda = lambda
 	copy(st.LastX, x)
 	copy(st.Last, g)
-	st.Dual.take(g, largest)
+	st.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

@@ -124,7 +124,7 @@ func (l *HintExperts) Update(g []float64) error {
 		theta = slices.Clone(before.Dual.Theta)
 		l.experts.rescale(2 * (l.scale - scale))
 	}
-	largest, delta, err := l.experts.admit(l.losses)
+	largest, delta, err := l.experts.check(l.losses)
 	if err == nil {
 		err = l.learner.Update(g)
 	}
@@ -137,7 +137,7 @@ func (l *HintExperts) Update(g []float64) error {
 	}
 	l.scale = scale
 	l.given = false
-	l.experts.take(l.losses, largest, delta)
+	l.experts.accept(l.losses, largest, delta)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (l *LinearLeader) Predict() []float64 { return l.state.X }
 
 // Update implements [Learner].
 func (l *LinearLeader) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (l *LinearLeader) Update(g []float64) error {
 			return err
 		}
 	}
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (l *OptimisticFTRL) Hint(g []float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.weight.room(&l.state.Dual, largest); err != nil {
+	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	copy(l.state.Hint, g)
@@ -88,11 +88,11 @@ func (l *OptimisticFTRL) Predict() []float64 {
 // Update implements [Learner]. It also takes back the hint: the next round's is 0 until Hint is
 // called.
 func (l *OptimisticFTRL) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
-	if err := l.weight.room(&l.state.Dual, largest); err != nil {
+	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
 		return err
 	}
 	for i, v := range g {
@@ -100,7 +100,7 @@ func (l *OptimisticFTRL) Update(g []float64) error {
 	}
 	s, e := squareOf(l.dual.Of(l.work))
 	l.state.Spent.add(math.Ldexp(s/l.weight.at(l.state.Dual.T+1), 2*e))
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	clear(l.state.Hint)
 	l.fresh = false
 	return nil

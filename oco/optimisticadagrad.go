@@ -82,7 +82,7 @@ func (l *OptimisticAdaGrad) Hint(h []float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.state.Dual.room(largest); err != nil {
+	if err := l.state.Dual.checkRange(largest); err != nil {
 		return err
 	}
 	copy(l.state.Hint, h)
@@ -125,7 +125,7 @@ func (l *OptimisticAdaGrad) coordinate(i int) float64 {
 // called.
 func (l *OptimisticAdaGrad) Update(g []float64) error {
 	st := &l.state
-	largest, err := st.Dual.admit(g)
+	largest, err := st.Dual.check(g)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (l *OptimisticAdaGrad) Update(g []float64) error {
 		st.Center[i] += float64((next - st.Root[i]) * (x[i] - l.start[i]))
 		st.Root[i] = next
 	}
-	st.Dual.take(g, largest)
+	st.Dual.subtract(g, largest)
 	clear(st.Hint)
 	l.fresh = false
 	return nil

@@ -163,7 +163,7 @@ func (l *PenalizedFTRL) Update(g []float64) error {
 		return err
 	}
 	norm := math.Ldexp(math.Sqrt(s), e) // at least the largest value
-	if err := l.state.Dual.room(norm); err != nil {
+	if err := l.state.Dual.checkRange(norm); err != nil {
 		return err
 	}
 	c := l.weight(l.state.Dual.T + 1)
@@ -172,7 +172,7 @@ func (l *PenalizedFTRL) Update(g []float64) error {
 			"the sum of the subgradients' norms over the regularizer's weight is %v: "+
 				"it leaves the range of float64", q)
 	}
-	l.state.Dual.take(g, norm)
+	l.state.Dual.subtract(g, norm)
 	l.state.Spent.add(math.Ldexp(s/c, 2*e))
 	l.fresh = false
 	return nil

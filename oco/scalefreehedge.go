@@ -79,12 +79,12 @@ func (l *ScaleFreeHedge) Predict() []float64 {
 
 // Update implements [Learner].
 func (l *ScaleFreeHedge) Update(g []float64) error {
-	largest, err := l.state.Dual.admit(g)
+	largest, err := l.state.Dual.check(g)
 	if err != nil {
 		return err
 	}
 	l.state.Q.addScalar(largest)
-	l.state.Dual.take(g, largest)
+	l.state.Dual.subtract(g, largest)
 	l.fresh = false
 	return nil
 }

@@ -50,14 +50,14 @@ func (o *outside) cost(u float64) float64 {
 
 func (o *outside) valid() bool { return o.Linear.value() >= 0 && o.Quadratic.value() >= 0 }
 
-// firstRoom is the number of coordinates that there is room for at first.
-const firstRoom = 16
+// firstCapacity is the initial capacity of matrices, in coordinates.
+const firstCapacity = 16
 
 func newSpan(d int) *span { return &span{D: d, work: make([]float64, d)} }
 
-// room is the number of coordinates that matrices for n vectors are to have.
-func (s *span) room(n int) int {
-	c := min(firstRoom, s.D)
+// capacity is the number of coordinates that matrices for n vectors have.
+func (s *span) capacity(n int) int {
+	c := min(firstCapacity, s.D)
 	for c < n {
 		c = min(2*c, s.D)
 	}
@@ -125,7 +125,7 @@ func (s *span) point(dst, c []float64) {
 // check refuses a restored basis that does not fit dimension d and coordinates in number c, and
 // readies it.
 func (s *span) check(d, c int) error {
-	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.room(s.Rank) || !allFinite(s.Q, s.Rank*d) {
+	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.capacity(s.Rank) || !allFinite(s.Q, s.Rank*d) {
 		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)
 	}
 	s.work = make([]float64, d)

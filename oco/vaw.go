@@ -85,7 +85,7 @@ func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmut
 // grow gives the matrix and the vectors the room that the span needs.
 func (l *VovkAzouryWarmuth) grow() {
 	st := &l.state
-	n, c := len(st.B), st.Span.room(st.Span.Rank)
+	n, c := len(st.B), st.Span.capacity(st.Span.Rank)
 	if c != n {
 		st.Factor = linalg.Cholesky{D: c, R: extended(st.Factor.R, n, c, math.Sqrt(l.lambda))}
 		st.B = lengthened(st.B, c)

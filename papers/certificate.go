@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// certificateRow is a row of the spec's table 8.4: the duality gap after 1, 5, 25 and 100 passes,
+// certificateRow is a row of the reference table of duality gaps: after 1, 5, 25 and 100 passes,
 // and Ψ_A of the last model.
 type certificateRow struct {
 	problem string
@@ -30,15 +30,15 @@ var certificateRows = []certificateRow{
 
 var certificatePasses = [4]int{1, 5, 25, 100}
 
-// RunCertificates re-runs the spec's duality-gap certificates of SPADE (8.4): logistic reward,
-// default steps, known p, seed 100, on the training set. The gap bounds how far the surrogate
-// measure is from the best possible; it must never be negative. Columns beyond the given number of
-// passes are left out. It fails with an error of code usage for fewer passes than one.
+// RunCertificates re-runs the duality-gap certificates of SPADE: logistic reward, default steps,
+// known p, seed 100, on the training set. The gap bounds how far the surrogate measure is from the
+// best possible; it must never be negative. Columns beyond the given number of passes are left out.
+// Fewer passes than one are an error of code usage.
 func RunCertificates(ctx context.Context, passes int) (Table, error) {
 	if passes < 1 {
 		return Table{}, noregret.Errorf(noregret.Usage, "", "number of passes is %d, want at least 1", passes)
 	}
-	out := Table{Title: "SPADE's duality gap on its training set, logistic reward [spec 8.4]"}
+	out := Table{Title: "SPADE's duality gap on its training set, logistic reward [reference]"}
 	for _, p := range certificatePasses {
 		if p <= passes {
 			out.Columns = append(out.Columns, fmt.Sprintf("gap, pass %d", p))

@@ -11,9 +11,9 @@ import (
 
 // printedF1 is F₁ with the level and the weights of the paper's algorithm 3 as printed: line 18, v
 // = 2P/(2 + P - N) (its sums read as averages), and line 7, weights 1 - v/2 and v/2 for rewards
-// divided by p and 1 - p. They are right at equally large classes only; the table shows what comes
-// of them elsewhere (spec 3.2). P and N are the rates in the stage, not sums divided by p and 1 - p
-// of all rows, which is steadier.
+// divided by p and 1 - p. They are right only for classes of equal size; the table shows their
+// effect elsewhere. P and N are the rates in the stage, not sums divided by p and 1 - p of all
+// rows, which is steadier.
 type printedF1 struct{ measure.FBeta }
 
 // Name implements [measure.Measure].
@@ -24,8 +24,8 @@ func (printedF1) Coefficients(theta float64) measure.Coefficients {
 	return measure.Coefficients{A: [3]float64{0, 2, 0}, B: [3]float64{2, 1, -1}, Theta: theta}
 }
 
-// The passes of each hinge model of the cost grid, for which the spec states neither seeds nor
-// spread, and the most runs: they take as long as all the rest.
+// The passes of each hinge model of the cost grid, whose reference has neither seeds nor spread,
+// and the largest number of runs: they take as long as everything else together.
 const (
 	costGridPasses = 10
 	costGridRuns   = 3

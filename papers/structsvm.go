@@ -14,7 +14,7 @@ import (
 //	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,   Δ = 1 - F₁(y, ȳ),
 //
 // with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline
-// for comparisons only. All rows weigh the same.
+// for comparisons only. All rows have the same weight.
 type structSVM struct {
 	rows     []classify.Example
 	pos, neg []int // the rows of each class; sorted by score as a side effect of mostViolated
@@ -49,7 +49,7 @@ type cut struct {
 	flippedPos, flippedNeg int
 }
 
-// violation is delta - ⟨w, g⟩: the ξ that the cut asks for.
+// violation is delta - ⟨w, g⟩, the ξ that the cut requires.
 func (c *cut) violation(w []float64) float64 { return c.delta - vec.DotInOrder(w, c.g) }
 
 // f1Loss is Δ = 1 - F₁ with n₊ positives of which fn are missed, and fp false positives.
@@ -164,8 +164,8 @@ func (q *cutQP) weights() []float64 {
 
 // solve moves mass between the best cut and the worst one that has any (pairwise Frank–Wolfe),
 // exactly along each pair, until the duality gap, primal minus dual value, is at most tolerance. It
-// returns the primal point, ξ and the gap, computed afresh from α: a certificate whatever the
-// solver did. At most limit moves.
+// returns the primal point, ξ and the gap, computed afresh from α: a certificate independent of the
+// solver. It makes at most limit moves.
 func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float64) {
 	slope := make([]float64, len(q.cuts)) // Δ_k - ⟨w, g_k⟩
 	for move := 0; ; move++ {
@@ -207,7 +207,7 @@ func (q *cutQP) solve(tolerance float64, limit int) (w []float64, xi, gap float6
 	return w, xi, (half + float64(q.c*xi)) - (dual - half)
 }
 
-// slopes recomputes Δ_k - ⟨w, g_k⟩, ridding it of accumulated rounding.
+// slopes recomputes Δ_k - ⟨w, g_k⟩ to remove accumulated rounding.
 func (q *cutQP) slopes(dst []float64) {
 	for k := range q.cuts {
 		dst[k] = q.cuts[k].delta - vec.DotInOrder(q.gram[k], q.alpha)
@@ -223,8 +223,8 @@ type trained struct {
 	converged          bool
 }
 
-// cuttingPlanes is baseline B5: it adds the most violated labeling's cut until that violates by at
-// most ξ + 1e-3, or for at most limit passes. Each pass is one for the scores; the cut touches the
+// cuttingPlanes is baseline B5: it adds the cut of the most violated labeling until its violation
+// is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut reads the
 // flipped rows again.
 func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
@@ -252,11 +252,11 @@ func linearModel(w []float64) classify.Linear {
 	return classify.Linear{Weights: slices.Clone(w[:d]), Intercept: w[d]}
 }
 
-// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from what the
-// later paper says of it: one pass, a buffer of examples held in memory, and for the e-th buffer
-// one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩
-// of the buffer, with averaging. A buffer without positives, whose F₁ says nothing, is skipped, as
-// is a last one that is not full. There is no projection.
+// miniBatch is baseline B6, a reconstruction of 1PMB (Kar, Narasimhan and Jain 2014) from its
+// description in the later paper: one pass, a buffer of examples held in memory, and for the e-th
+// buffer one subgradient step of size η/√e on the struct-SVM hinge max_ȳ Δ(ȳ) - (1/n)Σ(y_i -
+// ȳ_i)⟨w, x_i⟩ of the buffer, with averaging. A buffer without positives, whose F₁ is not
+// informative, is skipped, as is an incomplete last one. There is no projection.
 func miniBatch(rows []classify.Example, dim, buffer int, eta float64) trained {
 	w, sum := make([]float64, dim+1), make([]float64, dim+1)
 	s := newStructSVM(nil, dim)

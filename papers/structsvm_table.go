@@ -19,7 +19,7 @@ type StructSVMOptions struct {
 	Problem string
 	// Rows is the number of training rows, at least 500; 0 is the problem's own (20,000 for g1).
 	Rows int
-	// Clock, if not nil, tells the time since some fixed moment; the table then has a column of
+	// Clock, if not nil, returns the time since a fixed moment; the table then has a column of
 	// seconds.
 	Clock func() time.Duration
 	// Passes caps the passes of the cutting-plane method for each C; 0 means 300.
@@ -32,8 +32,8 @@ type StructSVMOptions struct {
 // of ⌈10/p⌉ and ⌈40/p⌉ rows and η in {1, 10, 100, 1000}, with the plug-in logistic model for
 // reference. Every method's parameters and threshold are chosen on the validation set. Columns:
 // test F₁; passes over the training data of the chosen run (and epochs for STAMP); seconds of all
-// runs of the method, scoring included, when there is a clock. The baselines are for comparisons
-// only; nothing of them is in the library. The paper prints no numbers to compare with.
+// runs of the method, scoring included, if there is a clock. The baselines are for comparisons
+// only; the library does not contain them. The paper prints no numbers to compare with.
 //
 // On the full problems the struct SVM collapses: its QP proves that no w gets ½‖w‖² + Cξ below
 // 0.999·C, and w = 0 has C. The labeling that gives up all positives (Δ = 1) and takes every
@@ -103,7 +103,7 @@ func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	return out, nil
 }
 
-// shorten keeps the first rows of the training set: the generator draws them in order.
+// shorten keeps only the first rows of the training set.
 func (t *tale) shorten(n int) error {
 	if n >= len(t.rows) {
 		return nil

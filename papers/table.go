@@ -7,27 +7,27 @@ import (
 	"text/tabwriter"
 )
 
-// Cell is one number of a [Table] with the number that it is compared with.
+// Cell is one number of a [Table] with its reference value.
 type Cell struct {
-	// Mean and SD are measured here, over Runs runs.
+	// Mean and SD are the mean and standard deviation measured here, over Runs runs.
 	Mean float64 `json:"mean"`
 	SD   float64 `json:"sd"`
 	Runs int     `json:"runs"`
-	// Stated is the source's number, NaN (null in JSON) where it states none, and StatedSD its
-	// spread, 0 where it states none.
+	// Stated is the reference value and StatedSD its standard deviation; NaN (null in JSON) and 0
+	// if there is none.
 	Stated   float64 `json:"-"`
 	StatedSD float64 `json:"stated_sd"`
-	// Loose marks a cell that no tolerance holds for: the source itself calls it unstable, or it is
-	// a single run at few positives of which the source does not say enough.
+	// Loose marks a cell without a tolerance: the source calls it unstable, or it is a single run
+	// with few positives that the source does not describe fully.
 	Loose bool `json:"loose"`
 }
 
-// unstatedTolerance bounds the part of our own spread in a tolerance.
+// unstatedTolerance bounds a tolerance that is derived from SD.
 const unstatedTolerance = 0.02
 
-// Tolerance is how far Mean may lie from Stated: 0.003 or, where that is more, two standard
-// deviations of the source. Where the source states none they are ours, but no more than 0.02: an
-// implementation must not pass by being noisy.
+// Tolerance is the allowed distance of Mean from Stated: 0.003 or two standard deviations of the
+// reference, whichever is larger. If the reference has no standard deviation, SD stands in for it
+// and the tolerance is at most 0.02, so that no implementation passes by being noisy.
 func (c Cell) Tolerance() float64 {
 	if c.StatedSD > 0 {
 		return max(0.003, 2*c.StatedSD)

@@ -15,8 +15,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// tale is one synthetic problem of "A Tale of Two Classes" (spec 8.5): training, validation and
-// test set.
+// tale is one synthetic problem in the setting of "A Tale of Two Classes" (Narasimhan, Kar and Jain
+// 2015): training, validation and test set.
 type tale struct {
 	name               string
 	train, valid, test classify.Data
@@ -95,7 +95,8 @@ func draw(g *synth.Generator, n int) ([]classify.Example, *dataset.Set, error) {
 	return rows, set, err
 }
 
-// config is the spec's setting: hinge unless said, known p, raw features, constant feature 1.
+// config is the setting of the reference: hinge reward by default, known p, raw features, constant
+// feature 1.
 func (t *tale) config(reward loss.Reward) classify.Config {
 	return classify.Config{
 		Dim: 10, Reward: reward, Positives: t.p, Scaling: classify.Identity(10), MeanSquare: t.meanSquare,
@@ -133,7 +134,7 @@ func (t *tale) value(ctx context.Context, m classify.Linear, of measure.Measure)
 	return of.Value(c), err
 }
 
-// Tale are the tables of the spec's section 8.5.
+// Tale holds the tables of [RunTale].
 type Tale struct {
 	// SPADE has the rows of the SPADE table, columns "G1 qmean", ...; STAMP those of the STAMP
 	// table.
@@ -142,7 +143,8 @@ type Tale struct {
 
 var taleMeasures = []measure.Concave{measure.QMean{}, measure.Min{}, measure.HMean{}, measure.GMean{}}
 
-// stated holds the spec's SPADE table, by row, G1 then G3 then G4, each Q, Min, H, G.
+// stated holds the reference values of the SPADE table, by row, G1 then G3 then G4, each Q, Min, H,
+// G.
 var stated = map[string][12]float64{
 	"logistic, threshold 0": {
 		.5243, .3272, .4922, .5699, .4256, .1877, .3160, .4330, .3561, .0893, .1640,
@@ -178,8 +180,7 @@ var stated = map[string][12]float64{
 	},
 }
 
-// statedSD holds the spreads that the spec states: a row of its table, and in its text those of Min
-// on G4. Others are 0.
+// statedSD holds the standard deviations that are known of them. Others are 0.
 var statedSD = map[string][12]float64{
 	"SPADE default, 1 pass":    {9: .015},
 	"SPADE default, 25 passes": {.0002, .0003, .0001, .0002, .0003, .0008, .0002, .0002, .0006, .0028, .0008, .0004},
@@ -187,10 +188,9 @@ var statedSD = map[string][12]float64{
 	"SPADE 1/√t, 25 passes":    {9: .03},
 }
 
-// spadeTable measures the SPADE table. The spec's fixed-dual row has no number of passes; 25 is
-// meant.
+// spadeTable measures the SPADE table.
 func spadeTable(ctx context.Context, tales []*tale, runs int, step func()) (Table, error) {
-	out := Table{Title: "SPADE on G1, G3, G4: test measure, mean ± sd over seeds [spec 8.5]"}
+	out := Table{Title: "SPADE on G1, G3, G4: test measure, mean ± sd over seeds [reference]"}
 	cells := map[string][]Cell{}
 	put := func(row string, x []float64, col int) {
 		mean, sd := summarize(x)
@@ -296,7 +296,8 @@ const (
 	printedLines = "printed lines 7 and 18, as averages"
 )
 
-// statedSTAMP holds the spec's STAMP table for F1: mean and spread on G1, G3, G4.
+// statedSTAMP holds the reference values of the STAMP table for F1: mean and standard deviation on
+// G1, G3, G4.
 var statedSTAMP = map[string][3][2]float64{
 	"logistic, threshold 0":           {{.4452, 0}, {.3092, 0}, {.1640, 0}},
 	"plug-in logistic":                {{.5131, 0}, {.4429, 0}, {.3556, 0}},
@@ -332,7 +333,7 @@ var stampVariants = []stampVariant{
 }
 
 func stampTable(ctx context.Context, tales []*tale, runs int, step func()) (Table, error) {
-	out := Table{Title: "STAMP for F1 on G1, G3, G4: test F1, mean ± sd over seeds [spec 8.5]"}
+	out := Table{Title: "STAMP for F1 on G1, G3, G4: test F1, mean ± sd over seeds [reference]"}
 	cells := map[string][]Cell{}
 	put := func(row string, x []float64, name string) {
 		mean, sd := summarize(x)
@@ -409,7 +410,7 @@ func (t *tale) stamp(ctx context.Context, v stampVariant, seed uint64) (float64,
 	if err != nil {
 		return 0, err
 	}
-	// As in the spec's runs a truncated last model stage is kept.
+	// As in the reference, a truncated last model stage is kept.
 	points := append(l.Checkpoints(), classify.Checkpoint{Model: l.Current()})
 	if !v.best {
 		points = points[len(points)-1:]
@@ -425,7 +426,7 @@ func (t *tale) stamp(ctx context.Context, v stampVariant, seed uint64) (float64,
 	return t.value(ctx, model, f1)
 }
 
-// Progress is told how many of the runs of a reproduction are done; it may be nil.
+// Progress is called with the number of finished runs of a reproduction; it may be nil.
 type Progress func(done, total int)
 
 // step returns a function that counts one run as done.
@@ -439,10 +440,10 @@ func (p Progress) step(total int) func() {
 	}
 }
 
-// RunTale re-runs the spec's synthetic check of SPADE and STAMP (8.5) on the named problems (g1,
-// g3, g4) with the given number of runs each (the spec has 5). About five seconds a run and problem
-// on one core. It fails with an error of code usage for a problem that is unknown or named twice,
-// and for fewer runs than one.
+// RunTale re-runs the synthetic check of SPADE and STAMP on the named problems (g1, g3, g4) with
+// the given number of runs each (5 for the reference). It takes about five seconds a run and
+// problem on one core. A problem that is unknown or named twice and fewer runs than one are errors
+// of code usage.
 func RunTale(ctx context.Context, problems []string, runs int, progress Progress) (Tale, error) {
 	if len(problems) == 0 {
 		return Tale{}, noregret.Errorf(noregret.Usage, "", "no problem is named; there are g1, g3, g4")

@@ -12,9 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// Spec spade-stamp 8.5, acceptance: every mean within max(.003, 2 sd), except those marked unusable
-// and one of the cost grid. NOREGRET_FULL=1 (make papers) runs the whole table; the short form is
-// G3 with two runs.
+// TestTale holds every mean to within max(.003, 2 sd) of its reference, except those marked loose.
+// NOREGRET_FULL=1 (make papers) runs the whole table; the short form is G3 with two runs.
 func TestTale(t *testing.T) {
 	testsize.NoRace(t)
 	problems, runs := []string{"g3"}, 2
@@ -34,7 +33,7 @@ func TestTale(t *testing.T) {
 		for _, row := range table.Rows {
 			for i, c := range row.Cells {
 				if !c.Agrees() {
-					t.Errorf("%s, %s: %.4f ± %.4f, the spec has %.4f ± %.4f", row.Name, table.Columns[i], c.Mean, c.SD,
+					t.Errorf("%s, %s: %.4f ± %.4f, want %.4f ± %.4f", row.Name, table.Columns[i], c.Mean, c.SD,
 						c.Stated, c.StatedSD)
 				}
 			}
@@ -42,7 +41,7 @@ func TestTale(t *testing.T) {
 	}
 }
 
-// Spec 8.4: the gap is never negative, and equals the printed one to its six digits.
+// TestCertificates: the gap is never negative and equals the reference to its six digits.
 func TestCertificates(t *testing.T) {
 	testsize.NoRace(t)
 	passes := 5
@@ -64,14 +63,14 @@ func TestCertificates(t *testing.T) {
 				t.Errorf("%s, %s: the gap is %g, below 0", row.Name, table.Columns[i], c.Mean)
 			}
 			if d := c.Mean - c.Stated; d > 2e-6 || d < -2e-6 {
-				t.Errorf("%s, %s: %.6f, the spec has %.6f", row.Name, table.Columns[i], c.Mean, c.Stated)
+				t.Errorf("%s, %s: %.6f, want %.6f", row.Name, table.Columns[i], c.Mean, c.Stated)
 			}
 		}
 	}
 }
 
-// Spec 2.5: Min on G3 with η = 1/√t. The average iterate is better than the last one and far
-// steadier.
+// TestAverageBeatsLastIterate: for Min on G3 with η = 1/√t the average iterate is better than the
+// last one and varies far less.
 func TestAverageBeatsLastIterate(t *testing.T) {
 	testsize.NoRace(t)
 	problem, err := newTale("g3")
@@ -99,15 +98,16 @@ func TestAverageBeatsLastIterate(t *testing.T) {
 	}
 	avg, avgSD := summarize(values[classify.AverageAll])
 	last, lastSD := summarize(values[classify.AverageNone])
-	t.Logf("average %.4f ± %.4f, last %.4f ± %.4f (spec, 25 passes: .773 ± .001 and .737 ± .030)", avg, avgSD, last,
+	t.Logf("average %.4f ± %.4f, last %.4f ± %.4f (reference, 25 passes: .773 ± .001 and .737 ± .030)", avg, avgSD,
+		last,
 		lastSD)
 	if avg < last+0.01 || avgSD > lastSD/2 {
 		t.Error("the average is not clearly better and steadier than the last iterate")
 	}
 }
 
-// Spec 2.6: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 runs the duals up; fed with
-// max(r, 0), the default, it does not.
+// TestGMeanDualTrap: G-mean with hinge rewards fed to the dual and η₀ = 1 on G3 drives the duals
+// up; fed with max(r, 0), the default, it does not.
 func TestGMeanDualTrap(t *testing.T) {
 	t.Parallel()
 	problem, err := newTale("g3")
@@ -139,8 +139,8 @@ func TestGMeanDualTrap(t *testing.T) {
 	}
 }
 
-// The tolerance is the source's: our own spread widens it only where the source states none, and
-// only so far.
+// TestTolerance: the measured spread widens a tolerance only if there is no reference spread, and
+// only up to a limit.
 func TestTolerance(t *testing.T) {
 	for _, tc := range []struct {
 		c    Cell
@@ -186,7 +186,7 @@ func TestReproductionsRefuse(t *testing.T) {
 	}
 }
 
-// Spec 3.2: the paper's printed lines 7 and 18 fail where the classes are not equally large.
+// TestPrintedLinesFail: the paper's printed lines 7 and 18 fail for classes of unequal size.
 func TestPrintedLinesFail(t *testing.T) {
 	testsize.NoRace(t)
 	problem, err := newTale("g3")
@@ -204,7 +204,7 @@ func TestPrintedLinesFail(t *testing.T) {
 	}
 	if printed, right := values[printedLines], values["STAMP, last epoch, threshold 0"]; !(printed < 0.25 &&
 		right > 0.4) {
-		t.Errorf("F1 is %.4f with the printed lines and %.4f with the general ones; the spec has .2066 and .4466",
+		t.Errorf("F1 is %.4f with the printed lines and %.4f with the general ones; want about .2066 and .4466",
 			printed, right)
 	}
 }

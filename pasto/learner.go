@@ -57,7 +57,7 @@ type Learner interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Roster is a learner whose arms come and go mid-run (spec 10.5): all of [catalogue.Algorithms]
+// Roster is a learner whose arms come and go mid-run: all of [catalogue.Algorithms]
 // are.
 type Roster interface {
 	Learner

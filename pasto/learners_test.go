@@ -88,7 +88,7 @@ func TestObjectives(t *testing.T) {
 	pastotest.Near(t, "value", f.Value([]float64{1, 2, .1, 0, 99}), -3*.04-5*.04, 1e-12)
 	v := make([]float64, 5)
 	pastotest.Near(t, "violations", f.Violations(v, []float64{1, 2, .1, 0, 99}), .4, 1e-12)
-	// Errata E1 and E2: a value at the threshold is no violation; the whole truncated value is
+	// A value at the threshold is no violation; the whole truncated value is
 	// squared, and lowers f.
 	pastotest.Near(t, "at the threshold", f.Value([]float64{0, 0, .3, -.2, 0}), 0, 0)
 	if h := pastotest.Goals(t, 5, true, 0); h.Value([]float64{1, 0}) != 1 ||

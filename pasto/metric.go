@@ -89,7 +89,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 // Metric describes one number that is measured for every group of units: data, so that a definition
 // can be read from a file. The value of an arm is its mean per unit; a ratio such as clicks per
 // impression is not linear in the mixture and must be given as numerator − c·denominator with
-// threshold 0 (spec 10.7).
+// threshold 0.
 type Metric struct {
 	// Name is unique among the metrics of an objective.
 	Name string `json:"name"`
@@ -105,7 +105,7 @@ type Metric struct {
 	Threshold float64 `json:"threshold,omitempty"`
 	// Relative makes the guardrail one against a concurrent control group: the objective then sees
 	// the contrast y − (1 + Threshold)·y_control, which the learner forms of each observation and
-	// its Control, and the threshold is 0 (spec 10.6, 10.7).
+	// its Control, and the threshold is 0.
 	Relative bool `json:"relative,omitempty"`
 	// Lambda is the price λ > 0 of the squared violation; 0 means 5, as in all of the paper's
 	// experiments.

@@ -27,7 +27,7 @@ func (g *Goals) Harden(take func(*Metric) bool) *Goals {
 	return newGoals(metrics, g.soft)
 }
 
-// Objective is a concave function f of the metric means θ = μp of a mixture p (spec 1.2). It is a
+// Objective is a concave function f of the metric means θ = μp of a mixture p. It is a
 // pure function; the methods may be called concurrently unless a type says otherwise.
 type Objective interface {
 	// Dim is M, the number of metrics.
@@ -43,15 +43,15 @@ type Objective interface {
 	Validate() error
 }
 
-// Goals is the objective made of metrics: (L), (Q) and (P) of spec 1.2, with softness b > 0 also
-// (S), and the hard form (H) for guardrails that are Hard:
+// Goals is the objective made of metrics: a weighted sum or, with softness b > 0, a soft minimum of
+// the primary metrics, and guardrails with a price or hard:
 //
 //	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²   or
 //	f(θ) = −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
 // where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
-// violation: the square is of the truncated value (erratum E2). A value exactly at c is no
-// violation (erratum E1). With hard guardrails f = −Inf where one of them is passed by more than
+// violation: the square is of the truncated value. A value exactly at c is no
+// violation. With hard guardrails f = −Inf where one of them is passed by more than
 // its slack ([Metric.Slack]); soft ones keep their penalty beside them. Value and Gradient cost
 // O(M).
 type Goals struct {
@@ -216,7 +216,7 @@ func (g *Goals) Violations(dst, theta []float64) float64 {
 }
 
 // Constants implements [Objective]: L_f = max(2·max λ_j, b·max w²) and G_f = √(‖w‖² + Σ(2λ_j·v_j)²)
-// with the largest violations v_j on the box (spec 1.2; for the soft form max w replaces ‖w‖).
+// with the largest violations v_j on the box (for the soft form max w replaces ‖w‖).
 func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	weights, squares, largest := 0.0, 0.0, 0.0
 	for i := range g.metrics {

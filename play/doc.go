@@ -1,8 +1,33 @@
-// Package play brings learners and games together by name: it knows which learner can play which
-// game, gives each learner what the game may tell it, runs the referee and collects the
+// Package play brings learners and games together by name. It finds out which learner can play
+// which game, makes each learner from what is known of the game, runs the referee and collects the
 // certificates.
 //
-// A learner or a game is named with options after colons, as in "ftrl-proximal:a=0.5:l1=0.1" or
-// "linear-ball:dim=20". [ParseSpec] reads that; [Run] plays; [Learners] and [Games] list what there
-// is.
+//	results, err := play.Run(ctx, play.Options{
+//		Learners: []string{"ogd-fixed:eta=0.01..1:5", "ogd-adaptive"}, Game: "linear-ball:radius=2",
+//		Rounds: 10000, Seed: 1, Runs: 20,
+//	})
+//	for _, s := range play.Summarize(results) {
+//		fmt.Println(s.Learner, s.Regret.Mean, s.Regret.StandardError)
+//	}
+//
+// # Names
+//
+// A learner or a game is named with options after colons, as in "ftrl-proximal:a=0.5:l1=0.1"
+// ([ParseSpec]). A learner's option may be a range, as in "ogd-fixed:eta=0.01..1:5", which stands
+// for a learner with each of five values ([ParseSweep]). [Learners] lists the learners with the
+// games that they fit; regret.Games lists the games. A learner of expert advice has a randomized
+// form, named "randomized-eg" after eg.
+//
+// # Runs
+//
+// In run r every learner plays the game made from the seed Seed + r, with its own copy of it, so
+// that learners can be compared run by run. Results do not depend on the number of workers.
+// [Summarize] takes the runs of each learner together: means, standard errors and the largest share
+// of the bound that was used.
+//
+// # Learners and games of one's own
+//
+// Anything with the three methods of oco.Learner can be a learner, and anything that implements
+// regret.Game a game. Put their constructors into an oco.Entry and a regret.GameEntry, hand these
+// to [Run] in [Options], and name them like the others; the example of Run shows both.
 package play

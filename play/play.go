@@ -11,11 +11,11 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// Options say who plays what.
+// Options are the learners, the game and the runs of [Run].
 type Options struct {
-	// Learners are the learners, each a name with options or a sweep, as [ParseSweep] reads it.
+	// Learners name the learners: each is a name with options or a sweep, as [ParseSweep] reads it.
 	Learners []string
-	// Game is the game, a name with options as [ParseSpec] reads it.
+	// Game names the game, with options as [ParseSpec] reads it.
 	Game string
 	// LearnerEntries and GameEntries are learners and games of the caller's own, which Learners and
 	// Game may name like those of the catalogues. Their names must be new.
@@ -27,17 +27,17 @@ type Options struct {
 	Seed uint64
 	// Runs is the number of runs of every learner, at least 1.
 	Runs int
-	// Dim is the dimension of games that have one to choose, 0 for the game's own.
+	// Dim is the dimension, 0 for the game's default. A game of fixed dimension accepts no other.
 	Dim int
-	// Examples are the data of games that play them; nil for the game's own.
+	// Examples are the data of games that take data; nil for the game's own.
 	Examples []regret.Example
 	// Checkpoints is the number of points of each curve, see [regret.Options].
 	Checkpoints int
 	// Workers is the number of games played at once, 0 for one a processor. Results do not depend
 	// on it.
 	Workers int
-	// Progress, if not nil, is called with the rounds played so far by all and the mean loss of the
-	// learner that reports. Calls do not overlap.
+	// Progress, if not nil, is called with the number of rounds played so far by all learners
+	// together, and with the name and mean loss of the learner that reports. Calls do not overlap.
 	Progress func(rounds int64, learner string, meanLoss float64)
 }
 
@@ -46,15 +46,16 @@ type Result struct {
 	// Learner and Game are the names with their options, and Seed is the seed of the run.
 	Learner, Game string
 	Seed          uint64
-	// Floor is the regret that the game's adversary is sure to cause, NaN if it is none.
+	// Floor is the regret that the game's adversary guarantees, see [regret.Facts]; NaN if there is
+	// none.
 	Floor float64
 	*regret.Certificate
 }
 
 // Run plays every learner in every run, each in a game of its own from the same seed, and returns
 // the results run by run, in the order of the learners. All names and options are checked before
-// the first round, with code usage for a learner that the game does not fit; a game is made when
-// its turn comes, so that no more than Workers are in memory.
+// the first round; a learner that does not fit the game is an error of code usage. Games are made
+// one at a time for each worker, so that no more than Workers are in memory.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	c, specs, err := prepare(&o)
 	if err != nil {
@@ -88,7 +89,7 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 					o.Progress(done, name, meanLoss)
 				})
 				if errs[i] != nil {
-					cancel() // the others need not go on
+					cancel() // stop the others
 				}
 			}
 		})
@@ -138,7 +139,8 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 	return c, specs, nil
 }
 
-// firstError is the error of the first match that failed by itself, not because another did.
+// firstError is the error of the first match that failed for a reason of its own, rather than
+// because another one failed.
 func firstError(errs []error) error {
 	var cancelled error
 	for _, err := range errs {

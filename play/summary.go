@@ -15,7 +15,7 @@ type Estimate struct {
 	StandardError float64
 }
 
-// Summary is what one learner did over all its runs.
+// Summary is the outcome of one learner over all its runs.
 type Summary struct {
 	Learner, Game string
 	// Rounds is the number of rounds of each run, Runs the number of runs and Seed the first seed.
@@ -24,15 +24,14 @@ type Summary struct {
 	// Loss, Regret and Bound are the means of the certificates' numbers. A mean of Bound is +Inf if
 	// the learner gave none in one of the runs.
 	Loss, Regret, Bound Estimate
-	// WorstRatio is the largest ratio of regret to bound in a run, and WorstSeed the first run's in
-	// which it was reached; NaN and 0 if no run has a ratio.
+	// WorstRatio is the largest ratio of regret to bound in a run, and WorstSeed the seed of the
+	// first run that attained it; NaN and 0 if no run has a ratio.
 	WorstRatio float64
 	WorstSeed  uint64
 	// Exceeded is the number of runs with a regret above their bound, see
 	// [regret.Certificate.Holds].
 	Exceeded int
-	// Floor is the mean of the regrets that the game's adversary was sure to cause, NaN if it is
-	// none.
+	// Floor is the mean of the results' Floor, NaN if the game guarantees none.
 	Floor float64
 }
 

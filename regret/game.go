@@ -62,6 +62,11 @@ type (
 	admitter interface{ Admit(p Player) error }
 	// comparing is a game that names a comparator if there is no best point.
 	comparing interface{ Comparator() []float64 }
+	// sparseGame is a game that knows the non-zeros of the subgradient at x of the loss that Next
+	// returned last, if there are few.
+	sparseGame interface {
+		sparseSubgradient(x []float64) (g loss.Sparse, ok bool)
+	}
 )
 
 // Summary holds the losses so far in a form that can be evaluated at any fixed point. Sums are

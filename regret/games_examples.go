@@ -25,6 +25,7 @@ type Example struct {
 type ExampleGame struct {
 	set    convex.Set
 	losses []*loss.Example
+	sparse []*loss.SparseExample // the same loss where few features are not 0, else nil
 	show   bool
 	sum    Summary
 	t      int
@@ -43,8 +44,12 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 	if err := checkDim(d, 1); err != nil {
 		return nil, err
 	}
-	g := &ExampleGame{losses: make([]*loss.Example, len(examples)), least: math.Inf(1)}
+	g := &ExampleGame{
+		losses: make([]*loss.Example, len(examples)), sparse: make([]*loss.SparseExample, len(examples)),
+		least: math.Inf(1),
+	}
 	block := make([]float64, 0, d*len(examples))
+	origin := make([]float64, d)
 	for i, e := range examples {
 		if len(e.Z) != d {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%d features, but the first example has %d",
@@ -59,6 +64,12 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%w", err)
 		}
 		g.losses[i] = f
+		if z := nonZeros(f.Z); sparseShare*len(z.Index) <= d {
+			if g.sparse[i], err = loss.NewSparseExample(d, z, e.Y, phi); err != nil {
+				return nil, err
+			}
+			g.sparse[i].SparseSubgradient(origin) // allocates now rather than in a round
+		}
 		n := vec.Norm2(f.Z)
 		if !(n <= 1e100) || math.Abs(e.Y) > 1e100 {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i),
@@ -70,6 +81,19 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 		}
 	}
 	return g, nil
+}
+
+// sparseShare is how many times as many features a sparse example has as non-zeros.
+const sparseShare = 4
+
+// nonZeros returns the non-zeros of a vector.
+func nonZeros(v []float64) (z loss.Sparse) {
+	for i, x := range v {
+		if x != 0 {
+			z.Index, z.Value = append(z.Index, uint32(i)), append(z.Value, x)
+		}
+	}
+	return z
 }
 
 // NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each
@@ -141,6 +165,15 @@ func (g *ExampleGame) Next(x []float64) (loss.Function, error) {
 	}
 	g.t++
 	return f, nil
+}
+
+// sparseSubgradient implements sparseGame, for examples with few features that are not 0.
+func (g *ExampleGame) sparseSubgradient(x []float64) (c loss.Sparse, ok bool) {
+	f := g.sparse[(g.t-1)%len(g.sparse)]
+	if f == nil {
+		return loss.Sparse{}, false
+	}
+	return f.SparseSubgradient(x)
 }
 
 // Restart implements [Game].

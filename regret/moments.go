@@ -1,5 +1,7 @@
 package regret
 
+import "github.com/noregret/noregret/loss"
+
 // moments are Σzzᵀ, Σyz and Σy² of squared losses ½(⟨z, x⟩ − y)², n values to a z.
 type moments struct {
 	n      int
@@ -29,6 +31,18 @@ func (m *moments) add(z []float64, y float64) {
 			k++
 		}
 		m.vector[i].addProduct(y, v)
+	}
+	m.square.addProduct(y, y)
+}
+
+// addSparse is add for a z with few non-zeros, whose indices are below n.
+func (m *moments) addSparse(z loss.Sparse, y float64) {
+	for a, i := range z.Index {
+		row := int(i) * (int(i) + 1) / 2
+		for b, j := range z.Index[:a+1] {
+			m.matrix[row+int(j)].addProduct(z.Value[a], z.Value[b])
+		}
+		m.vector[i].addProduct(y, z.Value[a])
 	}
 	m.square.addProduct(y, y)
 }

@@ -244,14 +244,26 @@ func (r *round) update(f loss.Function, x []float64) error {
 		}
 	}
 	if p, ok := r.player.(sparsePlayer); ok {
-		if s, ok := f.(loss.SparseFunction); ok {
-			if g, ok := s.SparseSubgradient(x); ok {
-				return p.UpdateSparse(g)
-			}
+		if g, ok := r.sparseSubgradient(f, x); ok {
+			return p.UpdateSparse(g)
 		}
 	}
 	f.Subgradient(r.g, x)
 	return r.player.Update(r.g)
+}
+
+// sparseSubgradient returns the subgradient of the round's loss as its non-zeros, if the loss or
+// the game knows that they are few.
+func (r *round) sparseSubgradient(f loss.Function, x []float64) (g loss.Sparse, ok bool) {
+	if s, sparse := f.(loss.SparseFunction); sparse {
+		if g, ok = s.SparseSubgradient(x); ok {
+			return g, true
+		}
+	}
+	if s, sparse := r.game.(sparseGame); sparse {
+		return s.sparseSubgradient(x)
+	}
+	return g, false
 }
 
 // note adds a point to the curve.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
@@ -63,6 +64,64 @@ func TestSparseSubgradients(t *testing.T) {
 		full := must(regret.NewNoisy(c.set, regret.NoisyOptions{Bias: .1}, 3))
 		if play(t, sparse, full, rounds); sparse.dense != rounds {
 			t.Errorf("%s: %d dense subgradients in a dense game", name, sparse.dense)
+		}
+	}
+}
+
+// TestSparseExamples: rows of a data set with few non-zeros reach the learner as sparse
+// subgradients, others as dense ones, and the certificate is that of dense ones, bit for bit.
+func TestSparseExamples(t *testing.T) {
+	const d, rounds = 24, 90
+	r := random.New(6, "sparse examples")
+	rows := make([]regret.Example, 30)
+	for k := range rows {
+		rows[k] = regret.Example{Z: make([]float64, d), Y: 2*r.Float64() - 1}
+		few := 3
+		if k%3 == 0 {
+			few = 12
+		}
+		for range few {
+			rows[k].Z[r.IntN(d)] = 2*r.Float64() - 1
+		}
+	}
+	game := must(regret.NewRegression(rows, 0))
+	options := oco.FTRLProximalOptions{A: 1, Beta: 1}
+	sparse := &counting{SparseLearner: must(oco.NewFTRLProximal(d, options))}
+	a := play(t, sparse, game, rounds)
+	b := play(t, dense{must(oco.NewFTRLProximal(d, options))}, game, rounds)
+	if a.LearnerLoss != b.LearnerLoss || a.Regret != b.Regret || a.Bound != b.Bound {
+		t.Errorf("sparse %+v, dense %+v", a, b)
+	}
+	if sparse.sparse < rounds*2/3 || sparse.dense < rounds/4 || sparse.nonZeros > 4*sparse.sparse {
+		t.Errorf("%d dense and %d sparse subgradients with %d non-zeros", sparse.dense, sparse.sparse, sparse.nonZeros)
+	}
+}
+
+// TestSparseSquares: a summary of sparse squared losses is that of the same losses written out, bit
+// for bit.
+func TestSparseSquares(t *testing.T) {
+	const d = 12
+	for name, make := range map[string]func(int) (*regret.SquareSummary, error){
+		"dense": regret.NewSquareSummary, "spanned": regret.NewSpannedSquareSummary,
+	} {
+		a, b := must(make(d)), must(make(d))
+		for k := range uint32(20) {
+			z := loss.Sparse{Index: []uint32{k % 5, 5 + k%7}, Value: []float64{1 / float64(k+1), float64(k) - 3}}
+			f := must(loss.NewSparseExample(d, z, float64(k%3), loss.Squared{}))
+			must(0, a.Add(f))
+			must(0, b.Add(f.Dense()))
+		}
+		u, v := [d]float64{}, [d]float64{}
+		ball := must(convex.NewCenteredBall(d, .1))
+		la, ga, err := a.Best(u[:], ball)
+		lb, gb, err2 := b.Best(v[:], ball)
+		if err != nil || err2 != nil || la != lb || ga != gb || u != v {
+			t.Errorf("%s: sparse %v, %v, %v; dense %v, %v, %v", name, la, ga, err, lb, gb, err2)
+		}
+		wrong := must(loss.NewSparseExample(d+1, loss.Sparse{}, 1, loss.Squared{}))
+		hinge := must(loss.NewSparseExample(d, loss.Sparse{}, 1, loss.HingeLoss{}))
+		if a.Add(wrong) == nil || a.Add(hinge) == nil || a.Add(must(loss.NewSquaredDistance(u[:]))) == nil {
+			t.Errorf("%s: takes other losses", name)
 		}
 	}
 }

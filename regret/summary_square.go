@@ -27,7 +27,7 @@ type SquareSummary struct {
 	basis   *basis // nil up to squareDense, where the coordinates are those of ℝ^d
 	moments moments
 	solver  *squareSolver
-	z       []float64 // coordinates; work
+	z, full []float64 // coordinates and features; work
 }
 
 // NewSquareSummary summarizes losses on ℝ^d, d from 1 to 2²⁴.
@@ -46,25 +46,52 @@ func newSquareSummary(d, dense int) (*SquareSummary, error) {
 	return &SquareSummary{d: d, moments: newMoments(d)}, nil
 }
 
-// Add implements [Summary], for [loss.Example] with [loss.Squared].
+// Add implements [Summary], for [loss.Example] and [loss.SparseExample] with [loss.Squared]. A
+// sparse one takes time quadratic in its non-zeros up to dimension 1,024.
 func (s *SquareSummary) Add(f loss.Function) error {
-	e, ok := f.(*loss.Example)
-	if !ok || len(e.Z) != s.d {
+	var phi loss.Scalar
+	var y float64
+	switch f := f.(type) {
+	case *loss.Example:
+		phi, y = f.Loss, f.Y
+	case *loss.SparseExample:
+		phi, y = f.Loss, f.Y
+	}
+	if _, ok := phi.(loss.Squared); !ok || f.Dim() != s.d {
 		return wrongLoss("squared losses of one dimension", f)
 	}
-	if _, ok := e.Loss.(loss.Squared); !ok {
-		return wrongLoss("squared losses", f)
-	}
-	z := e.Z
 	if s.basis != nil {
+		z := s.features(f)
 		if err := s.basis.include(z); err != nil {
 			return err
 		}
 		s.moments.grow(len(s.basis.rows))
-		z = s.coordinates(z)
+		s.moments.add(s.coordinates(z), y)
+		return nil
 	}
-	s.moments.add(z, e.Y)
+	switch f := f.(type) {
+	case *loss.Example:
+		s.moments.add(f.Z, y)
+	case *loss.SparseExample:
+		s.moments.addSparse(f.Z, y)
+	}
 	return nil
+}
+
+// features returns those of an example, all of them, valid until the next call.
+func (s *SquareSummary) features(f loss.Function) []float64 {
+	sparse, ok := f.(*loss.SparseExample)
+	if !ok {
+		return f.(*loss.Example).Z
+	}
+	if s.full == nil {
+		s.full = make([]float64, s.d)
+	}
+	clear(s.full)
+	for k, i := range sparse.Z.Index {
+		s.full[i] = sparse.Z.Value[k]
+	}
+	return s.full
 }
 
 // coordinates are those of v in the basis, valid until the next call.

@@ -18,7 +18,7 @@ func best(k Coefficients, v float64, candidates [][2]float64) (float64, float64)
 	return candidates[at][0], candidates[at][1]
 }
 
-// Spec spade-stamp 8.2: AMP on five candidates, θ = 19.
+// AMP (algorithm 2 of Narasimhan, Kar and Jain 2015) on five candidates, θ = 19.
 func TestAlternateOnCandidates(t *testing.T) {
 	candidates := [][2]float64{{1, 0}, {.9, .7}, {.7, .95}, {.5, .99}, {.3, .998}}
 	for _, tc := range []struct {

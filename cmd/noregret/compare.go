@@ -49,8 +49,9 @@ the differences to one of them (logistic, or --against), split by split, with it
 corrected for what the splits have in common (Nadeau and Bengio 2003); "above" and "below" say
 that 0 is outside the 95 % interval, by Student's t with one less degree of freedom than splits.
 
-Measures of all classes (macro_f1, macro_recall, ..., and gmean and the like for data of more than two
-labels without --positive) and, with --multilabel, of several labels compare the algorithms for these.
+Measures of all classes (macro_f1, macro_recall, ..., and gmean and the like for data of more than
+two labels without --positive) and, with --multilabel, of several labels compare the algorithms
+for these.
 
 ` + dataHelp
 

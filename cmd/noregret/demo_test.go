@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -80,23 +79,13 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// built is the command as users build it, without the race detector: a whole demo takes minutes
-// with it, and the other tests run the same code under it.
-func built(t *testing.T) string {
-	t.Helper()
-	command := filepath.Join(t.TempDir(), "noregret")
-	if out, err := exec.Command("go", "build", "-o", command, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
-	return command
-}
-
 // TestDemoLearns: with other seeds, too, what is served in the end holds the guardrail and passes
 // the best single setting, in truth.
 func TestDemoLearns(t *testing.T) {
 	if testsize.Short() {
 		t.Skip("whole demonstrations; README.md's is always checked")
 	}
+	t.Parallel()
 	command := built(t)
 	for _, seed := range []string{"2", "4"} {
 		out, err := exec.Command(command, "demo", "--seed", seed).CombinedOutput()

@@ -46,12 +46,13 @@ min_tpr_tnr, jaccard, tpr, tnr, accuracy, balanced_accuracy, precision, mcc, kap
 {tp, fn, tn, fp}, threshold, positive_label, measure (what the model was trained for), algorithm.
 A measure of another name that the model was trained for is added under that name.
 
-A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean, qmean
-and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list of {label,
-weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task, measure, algorithm. A
-model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision, macro_recall,
-micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of row and label), n,
-per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the same at the end.`
+A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean,
+qmean and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list
+of {label, weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task, measure,
+algorithm. A model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision,
+macro_recall, micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of
+row and label), n, per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the
+same at the end.`
 
 // newEvaluateCommand makes "noregret evaluate".
 func newEvaluateCommand(a *app) *cobra.Command {

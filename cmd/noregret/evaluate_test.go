@@ -15,6 +15,7 @@ import (
 // What evaluate reports is what predict's lines and the labels in the file say, by the textbook
 // formulas.
 func TestEvaluateAgreesWithPredict(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := rowsOf(t, 3000, 1001)
 	train, model := filepath.Join(dir, "train.svm"), filepath.Join(dir, "m.json")

@@ -35,13 +35,13 @@ learner's loss, the loss of the best fixed point in hindsight, the regret betwee
 learner's bound on it and the part of the bound that was used; "tight" is the round at which
 that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
 on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
-is missing only where the theory gives none. "floor" is the regret that no learner escapes, for the
-lower bounds of the theory that promise one beforehand.
+is missing only where the theory gives none. "floor" is the regret that the game's adversary
+guarantees against every learner, for the lower bounds of the theory that state one in advance.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
 "noregret learners" and "noregret games" list them. The games regression and classification
-play the rows of DATA, in order and again from the start, and examples made from the seed
-without.
+play the rows of DATA in order, over and over; without DATA they play examples made from the
+seed.
 
 A learner's option may be a range, FROM..TO:N: the learner plays with each of N values, both ends
 among them, in geometric progression. So ogd-fixed:eta=0.01..1:5 is five learners.

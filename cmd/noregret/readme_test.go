@@ -12,6 +12,7 @@ import (
 
 // The README shows what the demonstrations print, to the letter but for the port, and the picture.
 func TestREADMEShowsTheDemos(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

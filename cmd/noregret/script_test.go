@@ -1,17 +1,54 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(cleaned{m}, map[string]func(){
 		"noregret": func() { os.Exit(mainStatus()) },
 	})
+}
+
+// cleaned runs the tests and removes the command that they have built.
+type cleaned struct{ *testing.M }
+
+func (m cleaned) Run() int {
+	defer func() { _ = os.RemoveAll(builtDir) }()
+	return m.M.Run()
+}
+
+// builtDir is the directory of the built command, "" before it is built.
+var builtDir string
+
+// buildCommand builds the command once for all tests.
+var buildCommand = sync.OnceValues(func() (command string, err error) {
+	if builtDir, err = os.MkdirTemp("", "noregret-built-"); err != nil {
+		return "", err
+	}
+	command = filepath.Join(builtDir, "noregret")
+	if out, err := exec.Command("go", "build", "-o", command, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return command, nil
+})
+
+// built returns the command as users build it, without the race detector: a whole demo takes
+// minutes with it, and the other tests run the same code under it.
+func built(t *testing.T) string {
+	t.Helper()
+	command, err := buildCommand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command
 }
 
 // TestScripts runs the scenarios in testdata/script. Each is a readable text: commands, what
@@ -24,6 +61,7 @@ func TestMain(m *testing.M) {
 // "plain", noregret is the command as it is built without the race detector, for what takes minutes
 // with it and has tests of its own under it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	path := filepath.Dir(built(t)) + string(filepath.ListSeparator)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -64,7 +64,7 @@ func TheoremOptions(g float64, rounds int) Options {
 	return Options{Estimator: IPW(), Pseudocount: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
 }
 
-// PracticalOptions are the specification's rule for production (9.5): discounted arm means with ρ =
+// PracticalOptions are a rule for production: discounted arm means with ρ =
 // 0.001, exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution
 // averaged over a window.
 func PracticalOptions(arms int) Options {
@@ -74,7 +74,7 @@ func PracticalOptions(arms int) Options {
 	}
 }
 
-// Algorithm is Algorithm 1 of the paper (spec 4.1), by the name "paper" with [PaperOptions]:
+// Algorithm is Algorithm 1 of the paper, by the name "paper" with [PaperOptions]:
 //
 //	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
 //	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
@@ -210,7 +210,7 @@ func (a *Algorithm) Estimate() *pasto.Table {
 func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
 
 // AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and
-// a clock of its own, and returns its index (spec 10.5).
+// a clock of its own, and returns its index.
 func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := check.Vector("u0", u0, a.v.m); err != nil {

@@ -21,7 +21,7 @@ func newAlgorithm(t testing.TB, f pasto.Objective, arms int, o Options) *Algorit
 	return a
 }
 
-// Spec T1: the trace of Algorithm 1 on the toy, all columns.
+// The trace of Algorithm 1 on the toy, all columns.
 func TestTrace(t *testing.T) {
 	a := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, PaperOptions(2))
 	rows := []struct {
@@ -70,7 +70,7 @@ func TestTrace(t *testing.T) {
 	pastotest.Near(t, "p̄_2", a.Deployed()[1], 0.6449400596, 1e-10)
 }
 
-// Spec T2: an arm drawn twice has twice the weight.
+// An arm drawn twice has twice the weight.
 func TestParallelQueries(t *testing.T) {
 	e := newEstimate(IPW(), 3, 1, nil, 0)
 	e.add([]float64{.5, .3, .2}, []pasto.Observation{
@@ -167,7 +167,7 @@ func TestUnbiasedByEnumeration(t *testing.T) {
 			}
 		})
 	}
-	// Errata: the weight 1/p with an overwritten column, or division by the count, is biased; so is
+	// The weight 1/p with an overwritten column, or division by the count, is biased; so is
 	// restarting the index.
 	wrong := 0.0
 	for a := range 3 {
@@ -246,7 +246,7 @@ func TestEstimatorsAndSnapshots(t *testing.T) {
 	}
 }
 
-// The closed form of V̂ is the recursion of line 5, and the printed eq. (6) is not (erratum E5).
+// The closed form of V̂ is the recursion of line 5, and the printed eq. (6) is not.
 func TestRecursion(t *testing.T) {
 	u0 := pastotest.Table(t, []float64{3, -1}, []float64{.5, 2})
 	e := newEstimate(IPW(), 2, 2, u0, 1)
@@ -361,7 +361,7 @@ func TestTheory(t *testing.T) {
 	pastotest.Near(t, "rate", math.Log(b(100000)/b(6250))/math.Log(16), -.25, .04)
 }
 
-// Errata: a retired arm leaves the rest as it was; an added one has share 1/(K+1) and its own
+// A retired arm leaves the rest as it was; an added one has share 1/(K+1) and its own
 // clock.
 func TestArmsComeAndGo(t *testing.T) {
 	for _, form := range []Estimator{IPW(), ArmMeans(), DoublyRobust(), WindowMeans(30)} {

@@ -42,8 +42,8 @@ func TheoremConstant(arms int, c Constants) (float64, error) {
 }
 
 // Bound is the right-hand side C/√T of Theorem 1 for the rounds so far, on max_p f(μp) − E
-// f(μp̄_T), for fixed means and [TheoremOptions]. The printed proof does not give this rate (spec
-// 5.1): see [SupportedBound] for what its argument supports. +Inf before the first round.
+// f(μp̄_T), for fixed means and [TheoremOptions]. The printed proof does not give this rate: see
+// [SupportedBound] for what its argument supports. +Inf before the first round.
 func (a *Algorithm) Bound(c Constants) (float64, error) {
 	v, err := TheoremConstant(a.s.Live, c)
 	if err != nil {
@@ -69,7 +69,7 @@ type Supported struct {
 }
 
 // SupportedBound is the bound on max_p (1/T)·Σ_t f(V_t p) − (1/T)·Σ_t E f(V_t p_t), V_t =
-// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended (spec 5.1), for IPW
+// (1/t)·Σ_{s≤t} μ_s, that the argument of Theorems 1 and 2 supports once mended, for IPW
 // with n_0 = 0 and means that may change; with fixed means V_t = μ, and it bounds max_p f(μp) − E
 // f(μp̄_T) too:
 //

@@ -133,8 +133,8 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// The mended bound is the formula of spec 5.1, summed here as it stands there, and for one round by
-// hand; the printed one is C/√T for the rounds so far.
+// The mended bound is the formula of [SupportedBound], summed here term by term, and for one round
+// by hand; the printed one is C/√T for the rounds so far.
 func TestBoundValue(t *testing.T) {
 	value := func(b Supported) float64 {
 		v, err := SupportedBound(b)

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// Spec T7: with a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q
-// = 1 and Q = 10, and its variance is that of spec 3.2, (1/Q)·[(σ² + μ²)/p − μ²].
+// With a fixed p, the mean of Û over 10⁵ rounds is within five standard errors of μ, for Q
+// = 1 and Q = 10, and its variance is (1/Q)·[(σ² + μ²)/p − μ²].
 func TestImportanceWeightsStatistically(t *testing.T) {
 	mu := pastotest.Table(t, []float64{1, -2, .5})
 	p := []float64{.6, .3, .1}
@@ -59,7 +59,7 @@ func TestImportanceWeightsStatistically(t *testing.T) {
 	}
 }
 
-// Erratum E8, part (i): the proofs bound 1/p_k by 1/ε, but it reaches K/ε.
+// The paper's proofs bound 1/p_k by 1/ε, but it reaches K/ε.
 func TestErratumMissingArms(t *testing.T) {
 	o := PaperOptions(4)
 	o.Exploration, o.Step = Constant(.2), Constant(1000)
@@ -72,8 +72,7 @@ func TestErratumMissingArms(t *testing.T) {
 	}
 }
 
-// A constant added to all scores changes nothing, and the step clip binds where it should (spec
-// 4.4).
+// A constant added to all scores changes nothing, and the step clip binds where it should.
 func TestMirrorStep(t *testing.T) {
 	p := func(clip float64, g ...float64) []float64 {
 		m, err := newMirror(3, nil, Constant(0), 0, pasto.IID, 0)

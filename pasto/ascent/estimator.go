@@ -8,7 +8,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// Estimator is a form of V̂, the running estimate of μ (spec 3). With w = ω_q·1{i_q = k}/p_{t,k}
+// Estimator is a form of V̂, the running estimate of μ. With w = ω_q·1{i_q = k}/p_{t,k}
 // the importance weight of group q, Û_t has column k = Σ_q w·û_q and E[Û_t] = μ for any p_t > 0: an
 // arm drawn twice has twice the weight. Make one with the functions below.
 //

@@ -6,7 +6,7 @@ import (
 
 // IPW is the importance-weighted average of the paper (eq. 5, line 5 of Algorithm 1): V̂_t =
 // (n_0·U_0 + Σ_s Û_s)/(n_0 + t). With n_0 = 1 it is V̂_t = t/(t+1)·V̂_{t−1} + Û_t/(t+1), with n_0 =
-// 0 the plain mean of eq. (6) (erratum E5).
+// 0 the plain mean of eq. (6).
 func IPW() Estimator { return Estimator{form: &formIPW} }
 
 var formIPW = form{name: "ipw", centred: true, add: addIPW}

@@ -132,7 +132,7 @@ func (c *mirror) mix() {
 }
 
 // step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip
-// over the active arms, if clip > 0 (spec 4.4), and adds p_t and π_t to the averages. On error
+// over the active arms, if clip > 0, and adds p_t and π_t to the averages. On error
 // nothing has changed.
 func (c *mirror) step(g []float64, gamma, clip float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
@@ -206,7 +206,7 @@ func (c *mirror) retire(k int) error {
 	return c.rebase(c.hedge.Predict())
 }
 
-// add puts in an arm with share π = 1/(K+1), for K active ones before (spec 10.5: log-weight ln(Σ_j
+// add puts in an arm with share π = 1/(K+1), for K active ones before (log-weight ln(Σ_j
 // w_j/K)).
 func (c *mirror) add() error {
 	k := float64(c.s.Live)

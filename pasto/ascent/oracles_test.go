@@ -18,7 +18,7 @@ type iterates interface {
 	AverageExploit() []float64
 }
 
-// Spec T6: p_k ≥ ε_t/K in every round, for the arms of the time, with equality where π_k is
+// p_k ≥ ε_t/K in every round, for the arms of the time, with equality where π_k is
 // nothing: steps are so large that they drive all but one arm there. Shares sum to 1.
 func TestExplorationInEveryRound(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
@@ -87,7 +87,7 @@ func TestExplorationInEveryRound(t *testing.T) {
 	}
 }
 
-// Spec T6: x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
+// x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
 // optimum is the same mixture and c times the value.
 func TestScaling(t *testing.T) {
 	const c = 3

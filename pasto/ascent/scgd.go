@@ -27,7 +27,7 @@ type SCGDOptions struct {
 }
 
 // SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the
-// paper's baseline by the name "s-scgd" (spec 4.3): with the exploration and the mirror step of
+// paper's baseline by the name "s-scgd": with the exploration and the mirror step of
 // Algorithm 1,
 //
 //	y_t = (1−β_t)·y_{t−1} + β_t·Û_t·p_t,   g_t = Û_tᵀ∇f(y_t),   w ← w·exp(α_t·g_t).

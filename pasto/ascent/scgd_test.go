@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// scgdByHand is the recursion of spec 4.3 with the matrix Û_t written out, for metrics x and y and
+// scgdByHand is the recursion of [SCGD] with the matrix Û_t written out, for metrics x and y and
 // the objective f = x − 0.5·(min(0, y − 0.2))².
 type scgdByHand struct {
 	lw, pi, p []float64 // log-weights; π_t and p_t of the running round
@@ -55,7 +55,7 @@ func (h *scgdByHand) observe(obs []pasto.Observation, omega []float64, alpha, be
 	}
 }
 
-// S-SCGD is the recursion of spec 4.3, round by round: with the steps of the cited work's basic
+// S-SCGD is its recursion, round by round: with the steps of the cited work's basic
 // method, which are the default, and with those of its accelerated one; with equal groups, one or
 // more, and unequal ones.
 func TestTraceSCGD(t *testing.T) {

@@ -44,7 +44,7 @@ func InverseRoot(scale, shift float64) Schedule {
 }
 
 // TheoremExploration is ε_t = G/√t, at most 3/4: the proof needs 1/(1−ε) ≤ 1 + 4ε, which holds up
-// to there (spec 5; the proofs have √(t+1) in places, erratum E6).
+// to there (the proofs have √(t+1) in places).
 func TheoremExploration(g float64) Schedule {
 	return Schedule{fmt.Sprintf("theorem-exploration(%v)", g), func(t int) float64 {
 		return min(0.75, g/math.Sqrt(float64(t)))

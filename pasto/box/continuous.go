@@ -29,7 +29,7 @@ type Options struct {
 	Learner confident.Options
 }
 
-// Learner looks for a mixture of points of a box, PASTO-C (spec 6): column generation on top of
+// Learner looks for a mixture of points of a box, PASTO-C: column generation on top of
 // the default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are
 // enough; which, is learned. Every so many rounds it
 //

@@ -79,7 +79,7 @@ func Algorithms() []Entry {
 			},
 		},
 		{
-			Name: "practical", Doc: "Algorithm 1 with the specification's rule for production: discounted arm means, " +
+			Name: "practical", Doc: "Algorithm 1 with a rule for production: discounted arm means, " +
 				"exploration floor, step clip, windowed average",
 			New: func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 				o := ascent.PracticalOptions(max(arms, 1))

@@ -28,8 +28,8 @@ type iterates interface {
 	AverageExploit() []float64
 }
 
-// Each [ascent.Deploy] is the iterate that it says: after the trace of spec T1 by its numbers, and
-// for S-SCGD, and for every algorithm of the catalogue that has iterates, by what was served.
+// Each [ascent.Deploy] is the iterate that it says: after the trace of TestTrace by its numbers,
+// and for S-SCGD, and for every algorithm of the catalogue that has iterates, by what was served.
 func TestShip(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	trace := []pasto.Observation{
@@ -94,8 +94,8 @@ func checkShip(t *testing.T, name string, l iterates, ship ascent.Deploy) {
 	}
 }
 
-// The constants of the options that have names: of the paper's experiments (spec 4.1), of Theorem
-// 1, and of the rule for production (spec 9.5: discounted arm means with ρ of 0.0005 to 0.002,
+// The constants of the options that have names: of the paper's experiments, of Theorem
+// 1, and of the rule for production (discounted arm means with ρ of 0.0005 to 0.002,
 // ε_min = 0.1, κ = 0.1).
 func TestNamedOptions(t *testing.T) {
 	paper := ascent.Options{

@@ -52,8 +52,8 @@ type Options struct {
 //
 // every metric moved in its good direction. It serves (1−ε_t)·(α_t·p⁺ + (1−α_t)·p⁻) + ε_t/K with
 // α_t = min(½, 5·t^−⅓), once all arms are known a little, and deploys p⁻. There is no step size and
-// no importance weight: the first is what makes Algorithm 1 slow, the second what makes it unstable
-// (spec 9.2); so there is no mirror step either, and nothing here is built on oco. Optimism brings
+// no importance weight: the first is what makes Algorithm 1 slow, the second what makes it
+// unstable; so there is no mirror step either, and nothing here is built on oco. Optimism brings
 // data to the arms that could matter, so that no arm freezes on a bad first sample, and caution
 // keeps an arm that was lucky in few samples from being deployed (the winner's curse). The result
 // does not depend on the units of the metrics.

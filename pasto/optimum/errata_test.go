@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Erratum E3: the relative gain is signed; with the printed absolute value a loss would look like a
+// The relative gain is signed; with the printed absolute value a loss would look like a
 // gain.
 func TestErratumSign(t *testing.T) {
 	mu := pastotest.Toy(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind (spec 2.4): for
+// MaximizeHard is [Maximize] with every guardrail of g hard, whatever its own kind: for
 // a weighted sum a linear program, whose support has at most m + 1 arms for m guardrails.
 func MaximizeHard(g *pasto.Goals, means *pasto.Table) (*Optimum, error) {
 	if err := means.CheckFor(g); err != nil {

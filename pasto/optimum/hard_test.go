@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is spec 1.3:
+// Each guardrail keeps its own kind: the first is hard and the second soft. The oracle is
 // as a soft one with a large price λ a hard guardrail of price ν is worth ν²/(4λ) more.
 func TestGuardrailsKeepTheirKind(t *testing.T) {
 	m := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})

@@ -49,7 +49,7 @@ func (o *Optimum) Support() []int {
 	return s
 }
 
-// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index (spec 2.1).
+// BestSingle is the deterministic solution argmax_k f(μe_k), ties to the lowest index.
 // With hard guardrails that no arm holds it is an error of code bad_input, which says so. O(K·M).
 func BestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64, err error) {
 	if err := means.CheckFor(f); err != nil {
@@ -109,7 +109,7 @@ type Options struct {
 }
 
 // Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact
-// line search (spec 2.3). Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
+// line search. Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
 // concave. The support has at most M + 1 arms. An iteration is O(M) on the support, and O(K·M) when
 // it takes in another arm.
 //
@@ -250,9 +250,9 @@ func gapOf(f pasto.Objective, means *pasto.Table, p []float64) float64 {
 	return top - mean
 }
 
-// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory;
-// spec 2.2, 2.3): while there are more, it takes a null vector z of [μ; 1] on the support and moves
-// along it until an atom is 0. O(M³) for each atom removed.
+// ReduceSupport moves p, in place, to one of at most M + 1 atoms with the same μp (Carathéodory):
+// while there are more, it takes a null vector z of [μ; 1] on the support and moves along it until
+// an atom is 0. O(M³) for each atom removed.
 func ReduceSupport(means *pasto.Table, p []float64) {
 	var r reducer
 	r.reduce(means, p)

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Spec T3: the toy's optima by hand, F(q) = 2q − λ(4q−2)².
+// The toy's optima by hand, F(q) = 2q − λ(4q−2)².
 func TestToyOptima(t *testing.T) {
 	m := pastotest.Toy(t)
 	arm, v, err := BestSingle(pastotest.Goals(t, 5, false, 0), m)
@@ -40,7 +40,7 @@ func TestToyOptima(t *testing.T) {
 	pastotest.Near(t, "gap", o.Gap, 0, 1e-12)
 }
 
-// Spec T4: four arms, two guardrails, the LP, its duals and the soft form for four prices.
+// Four arms, two guardrails, the LP, its duals and the soft form for four prices.
 func TestFourArms(t *testing.T) {
 	m := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
 	o, err := MaximizeHard(pastotest.Goals(t, 5, true, .2, .1), m)
@@ -81,7 +81,7 @@ func TestFourArms(t *testing.T) {
 	}
 }
 
-// Spec T5: the reproducible random instances.
+// The reproducible random instances.
 func TestRandomInstances(t *testing.T) {
 	for _, c := range []struct {
 		seed            uint64

@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Spec 2.2 and 7: a thousand random instances (B), others than the specification's. The shares of
+// A thousand random instances (B), others than the reference's. The shares of
 // optima with one, two and three atoms (none has more), that of optima which are a single arm, and
 // the means of the best single arm, the optimum and the gap are its, within four standard errors of
 // the difference of two samples.
@@ -59,7 +59,7 @@ func TestRandomInstancesStatistically(t *testing.T) {
 	}
 }
 
-// Spec 1.1 and T6: for a linear objective mixing gains nothing, F(p*) = F(p_S).
+// For a linear objective mixing gains nothing, F(p*) = F(p_S).
 func TestLinearGainsNothing(t *testing.T) {
 	f := pastotest.One(t, pasto.Metric{Name: "a", Weight: 2}, pasto.Metric{Name: "b", Weight: .5},
 		pasto.Metric{Name: "c", Direction: pasto.Down})

@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// pairs is the optimum of a metric x to raise under x's guardrail y ≥ c, by all arms and pairs
-// (spec 2.4), −Inf where no mixture holds it.
+// pairs is the optimum of a metric x to raise under x's guardrail y ≥ c, by all arms and pairs,
+// −Inf where no mixture holds it.
 func pairs(m *pasto.Table, c float64) float64 {
 	best := math.Inf(-1)
 	for i := range m.Arms() {

@@ -14,8 +14,8 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// numbers are those of a line of the spec, NaN where it has "–", each with half a unit of its last
-// digit.
+// numbers are those of a line of the reference, NaN where it has "–", each with half a unit of its
+// last digit.
 func numbers(line string) (values, rounding []float64) {
 	for f := range strings.FieldsSeq(line) {
 		v, err := strconv.ParseFloat(f, 64)
@@ -31,10 +31,10 @@ func numbers(line string) (values, rounding []float64) {
 	return values, rounding
 }
 
-// near compares the means of a curve of so many runs with numbers of the spec from low to high, of
-// so many runs too: each may be off by four standard errors of the difference of two such means,
-// and by the rounding of what is printed. The scatter of the spec's runs is taken to be that of
-// ours.
+// near compares the means of a curve of so many runs with numbers of the reference from low to
+// high, of so many runs too: each may be off by four standard errors of the difference of two such
+// means, and by the rounding of what is printed. The scatter of the reference's runs is taken to be
+// that of ours.
 func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string) {
 	t.Helper()
 	from, rounding := numbers(low)
@@ -42,11 +42,11 @@ func near(t *testing.T, name string, c *Curve, ours, spec int, low, high string)
 	for i, v := range c.Mean {
 		se := c.SD[i] * math.Sqrt(1/float64(ours)+1/float64(spec))
 		if v < from[i]-4*se-rounding[i] || v > to[i]+4*se+rounding[i] {
-			t.Errorf("%s: %.3f, the spec has %v to %v, %.1f standard errors apart", name, v, from[i], to[i],
+			t.Errorf("%s: %.3f, the reference has %v to %v, %.1f standard errors apart", name, v, from[i], to[i],
 				max(from[i]-v, v-to[i])/se)
 		}
 	}
-	t.Logf("%-34s ours %.3f, spec %s", name, c.Mean, strings.Join(slices.Compact([]string{low, high}), " to "))
+	t.Logf("%-34s ours %.3f, reference %s", name, c.Mean, strings.Join(slices.Compact([]string{low, high}), " to "))
 }
 
 // look begins Algorithm 1 with one noisy look at each arm as U_0, made from the first random
@@ -132,7 +132,7 @@ func table94(t *testing.T, runs int, at []int, column int) {
 	}
 }
 
-// The catalogue has the forms of the specification's tables: its algorithms learn the same, run by
+// The catalogue has the forms of the tables of docs/pasto.md: its algorithms learn the same, run by
 // run.
 func TestCatalogueIsTheTables(t *testing.T) {
 	for name, change := range map[string]func(o *ascent.Options){
@@ -232,12 +232,12 @@ func (l *optimist) Observe(obs []pasto.Observation) error {
 
 func (l *optimist) Deployed() []float64 { return plugged(l.f, l.raised()) }
 
-// What spec 9.3 says below its table: the average of the exploit distributions recovers what a
+// What the reference says below table 9.3: the average of the exploit distributions recovers what a
 // constant exploration costs, and the plug-in optimum of arm means (γ=0.01, ε=1/√(t+10)) is good
 // with noise of 1, better with optimism of a standard error, and much worse than the best single
-// arm with noise of 5: the winner's curse. The spec does not say where its optimism is. In what is
-// deployed alone it gives R = −11 at 10³, in the gradient alone 0.86, in both 0.39 ± 0.10, which
-// fits the spec's 0.58.
+// arm with noise of 5: the winner's curse. The reference does not say where its optimism is. In
+// what is deployed alone it gives R = −11 at 10³, in the gradient alone 0.86, in both 0.39 ± 0.10,
+// which fits the reference's 0.58.
 func TestTable93Text(t *testing.T) {
 	onlyFull(t)
 	plug := func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {

@@ -44,7 +44,7 @@ func rows(t *pasto.Table) [][]float64 {
 	return out
 }
 
-// Scenarios a, a-drift and a-swap are those of spec 7 (A) and 9.5: arms, noise, groups, runs, the
+// Scenarios a, a-drift and a-swap are those of the reference: arms, noise, groups, runs, the
 // means before and after the change, and the two optima of each (T3, 9.5). Standard deviation 5 is
 // one reading of the paper's noise, √5 the other (E4), which drift is measured with.
 func TestToysArePinned(t *testing.T) {
@@ -143,10 +143,11 @@ func scatter(t *testing.T, name string, w world, sigma float64) {
 	}
 }
 
-// Scenario b is that of spec 7 (B): 100 arms, three metrics uniform on [−1, 1], two thresholds of
-// 0.5, ten groups, 1,000 runs with means of their own; over 300 instances the best single arm, the
-// optimum, the gap and the share of instances without any are the spec's of its own 1,000, within
-// four standard errors of the difference. In b-drift a random half of the arms is drawn anew.
+// Scenario b is that of the reference: 100 arms, three metrics uniform on [−1, 1], two thresholds
+// of 0.5, ten groups, 1,000 runs with means of their own; over 300 instances the best single arm,
+// the optimum, the gap and the share of instances without any are the reference's of its own 1,000,
+// within four standard errors of the difference. In b-drift a random half of the arms is drawn
+// anew.
 func TestRandomIsPinned(t *testing.T) {
 	const n = 300
 	var single, best, gap, none, values Curve

@@ -26,7 +26,7 @@ func interval(mean, variance float64) Interval {
 type Policy struct {
 	Name  string    `json:"name"`
 	Share []float64 `json:"share"`
-	// Means weighs the arms' means, HorvitzThompson the customers by q/p (spec 10.4), for each
+	// Means weighs the arms' means, HorvitzThompson the customers by q/p, for each
 	// metric.
 	Means           []Interval `json:"means"`
 	HorvitzThompson []Interval `json:"horvitz_thompson"`

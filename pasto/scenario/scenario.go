@@ -93,7 +93,7 @@ type Result struct {
 	At []int `json:"at"`
 	// Objective is F(p) of what is scored, Iterate, under the true means of the round, over runs.
 	Objective Curve `json:"objective"`
-	// Gain is the spec's R_t and median r_t.
+	// Gain holds the relative gain R_t and the median ratio r_t.
 	Gain Gain `json:"gain"`
 	// Single is F_S and Best is F* of the round, over the runs that have them.
 	Single Single `json:"single"`

@@ -85,8 +85,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The paper's column of spec table 9.1 (200 runs here; 1,000 with NOREGRET_FULL=1), within four
-// Monte-Carlo errors of the difference: variance 5 read as in E4.
+// The paper's column of table 9.1 of docs/pasto.md (200 runs here; 1,000 with NOREGRET_FULL=1),
+// within four Monte-Carlo errors of the difference.
 func TestPaperOnToy(t *testing.T) {
 	runs := 200
 	if full() {
@@ -162,7 +162,7 @@ func TestDefaultFloors(t *testing.T) {
 	}
 }
 
-// The printed algorithm is unstable for many arms and noise (spec 9.2), the default is not.
+// The printed algorithm is unstable for many arms and noise, the default is not.
 func TestPaperIsUnstable(t *testing.T) {
 	testsize.NoRace(t)
 	o := Options{
@@ -320,7 +320,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Skewed starts of spec 9.4: the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
+// Skewed starts: the paper's algorithm recovers, to 0.977 to 0.999 at 10⁴.
 func TestSkewedStart(t *testing.T) {
 	for _, start := range []float64{.02, .98} {
 		r := run(t, Options{

@@ -96,7 +96,7 @@ func toyGoals(o *Options) *pasto.Goals {
 	return o.goals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}})
 }
 
-// toy is scenario (A) of spec 7.
+// toy is scenario a, the paper's example of two arms.
 func toy(after *pasto.Table) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		w := &synthetic{goals: toyGoals(o), before: mustTable([]float64{2, 0}, []float64{-2, 2}), q: 1, sigma: *o.Noise}
@@ -130,8 +130,8 @@ func toySwapSpec() Spec {
 	}
 }
 
-// randomWorld is scenario (B) of spec 7, with fresh means for each run; with drift a random half of
-// the arms is drawn anew half-way.
+// randomWorld is scenario b, the paper's random instances, with fresh means for each run; with
+// drift a random half of the arms is drawn anew half-way.
 func randomWorld(drift bool) func(o *Options) (func(int) (world, error), []string, string, error) {
 	return func(o *Options) (func(int) (world, error), []string, string, error) {
 		goals := o.goals([]pasto.Metric{

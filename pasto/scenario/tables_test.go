@@ -57,8 +57,8 @@ func TestTable91(t *testing.T) {
 		},
 	} {
 		r := run(t, Options{Algorithm: "paper", Noise: &c.sigma, Runs: 1000, Rounds: 100_000, Seed: 1, Checkpoints: at})
-		t.Logf("σ=%.3f\n at       %v\n p̄  spec  %.3f\n    ours  %.3f\n q25 spec %.3f\n    ours  %.3f\n q50 spec "+
-			"%.3f\n    ours  %.3f\n q75 spec %.3f\n    ours  %.3f\n p_t spec %.3f\n    ours  %.3f",
+		t.Logf("σ=%.3f\n at       %v\n p̄  ref.  %.3f\n    ours  %.3f\n q25 ref. %.3f\n    ours  %.3f\n q50 ref. "+
+			"%.3f\n    ours  %.3f\n q75 ref. %.3f\n    ours  %.3f\n p_t ref. %.3f\n    ours  %.3f",
 			c.sigma, at, c.average, r.Objective.Mean, c.q25, r.Objective.Q25, c.q50, r.Objective.Median, c.q75,
 			r.Objective.Q75, c.last, r.Serving.Objective.Mean)
 		for i := range at {
@@ -68,7 +68,7 @@ func TestTable91(t *testing.T) {
 			}{{&r.Objective, c.average[i]}, {&r.Serving.Objective, c.last[i]}} {
 				se := x.curve.SD[i] * math.Sqrt(2.0/1000)
 				if d := math.Abs(x.curve.Mean[i] - x.want); d > 4*se+.0006 {
-					t.Errorf("σ=%v t=%d: %.3f, the spec has %.3f, %.1f standard errors apart", c.sigma, at[i],
+					t.Errorf("σ=%v t=%d: %.3f, the reference has %.3f, %.1f standard errors apart", c.sigma, at[i],
 						x.curve.Mean[i], x.want, d/se)
 				}
 			}
@@ -83,7 +83,8 @@ func TestTable91(t *testing.T) {
 				// the three.
 				slope := 4 * max(r.Objective.Q75[i]-r.Objective.Median[i], r.Objective.Median[i]-r.Objective.Q25[i])
 				if d := math.Abs(x.ours - x.spec); d > 4*slope*math.Sqrt(x.quantile*(1-x.quantile)*2/1000)+.0006 {
-					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the spec has %.3f", c.sigma, at[i], x.quantile, x.ours,
+					t.Errorf("σ=%v t=%d: quantile %v is %.3f, the reference has %.3f", c.sigma, at[i], x.quantile,
+						x.ours,
 						x.spec)
 				}
 			}
@@ -91,10 +92,10 @@ func TestTable91(t *testing.T) {
 	}
 }
 
-// The crossings that the spec states below table 9.1, on every round up to 2,000: with variance 5
-// the mean never falls below the best single arm, with standard deviation 5 it is negative for t =
-// 4 ... 275 (p̄) and 2 ... 1382 (p_t). The spec has no errors of these rounds, hence the wide
-// limits by hand.
+// The crossings that the reference states below table 9.1, on every round up to 2,000: with
+// variance 5 the mean never falls below the best single arm, with standard deviation 5 it is
+// negative for t = 4 ... 275 (p̄) and 2 ... 1382 (p_t). The reference has no errors of these
+// rounds, hence the wide limits by hand.
 func TestCrossings91(t *testing.T) {
 	onlyFull(t)
 	var at []int
@@ -118,8 +119,8 @@ func TestCrossings91(t *testing.T) {
 		}
 		a, b := negative(r.Objective.Mean)
 		x, y := negative(r.Serving.Objective.Mean)
-		t.Logf("σ=%.3f: mean F(p̄) below 0 for t = %d ... %d (spec %v ... %v), least %.3f; F(p_t) for %d ... %d "+
-			"(spec %v ... %v), least %.3f",
+		t.Logf("σ=%.3f: mean F(p̄) below 0 for t = %d ... %d (reference %v ... %v), least %.3f; F(p_t) for %d ... %d "+
+			"(reference %v ... %v), least %.3f",
 			c.sigma, a, b, c.first, c.last, slices.Min(r.Objective.Mean), x, y, c.servedFirst, c.servedLast,
 			slices.Min(r.Serving.Objective.Mean))
 		if c.sigma < 3 && b+y > 0 || c.sigma > 3 &&
@@ -129,9 +130,9 @@ func TestCrossings91(t *testing.T) {
 	}
 }
 
-// S-SCGD beside, of the end of spec 9.1: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four
+// S-SCGD beside, of the reference: variance 5, mean F(p̄) at 10³, 10⁴, 10⁵ for its four
 // steps; and the skewed starts of 9.4, 0.977 to 0.999 at 10⁴, of variance 5 only: with standard
-// deviation 5 the spec has no number. 1,000 runs.
+// deviation 5 the reference has no number. 1,000 runs.
 func TestRest91(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -150,10 +151,10 @@ func TestRest91(t *testing.T) {
 				return ascent.NewSCGD(f, arms, ascent.SCGDOptions{Step: c.step})
 			},
 		})
-		t.Logf("s-scgd %v: ours %.3f, spec %.2f", c.step, r.Objective.Mean, c.want)
+		t.Logf("s-scgd %v: ours %.3f, reference %.2f", c.step, r.Objective.Mean, c.want)
 		for i, want := range c.want {
 			if se := r.Objective.SD[i] * math.Sqrt(2.0/1000); math.Abs(r.Objective.Mean[i]-want) > 4*se+.005 {
-				t.Errorf("%v at %d: %.3f, the spec has %.2f", c.step, r.At[i], r.Objective.Mean[i], want)
+				t.Errorf("%v at %d: %.3f, the reference has %.2f", c.step, r.At[i], r.Objective.Mean[i], want)
 			}
 		}
 	}
@@ -165,17 +166,18 @@ func TestRest91(t *testing.T) {
 			})
 			t.Logf("σ=%.3f, π_1 = %v: p̄ %.3f, quartiles %.3f, %.3f, %.3f, p_t %.3f", s, start, r.Objective.Mean,
 				r.Objective.Q25, r.Objective.Median, r.Objective.Q75, r.Serving.Objective.Mean)
-			if s < 3 { // the spec has a range for both starts, not which is which, of the 1,000 runs of its table 9.4
+			// The reference has a range for both starts, of the 1,000 runs of its table 9.4.
+			if s < 3 {
 				near(t, fmt.Sprintf("start %v", start), &r.Objective, 1000, 1000, "– – – – 0.977", "– – – – 0.999")
 			}
 		}
 	}
 }
 
-// gains prints R of p̄ and of p_t with its standard error beside the spec's, and compares: R is a
-// ratio of means over instances, of which ours are others than the spec's, so that a cell may be
-// off by four standard errors of the difference of two such ratios, and by the rounding of what is
-// printed.
+// gains prints R of p̄ and of p_t with its standard error beside the reference's, and compares: R
+// is a ratio of means over instances, of which ours are others than the reference's, so that a cell
+// may be off by four standard errors of the difference of two such ratios, and by the rounding of
+// what is printed.
 func gains(t *testing.T, name string, r *Result, spec int, average, last []float64) {
 	t.Helper()
 	line := fmt.Sprintf("%-34s", name)
@@ -186,7 +188,8 @@ func gains(t *testing.T, name string, r *Result, spec int, average, last []float
 			cell(b.Error[i]), cell(average[i]), cell(last[i]))
 		for _, x := range [][3]float64{{a.Ratio[i], a.Error[i], average[i]}, {b.Ratio[i], b.Error[i], last[i]}} {
 			if d := math.Abs(x[0] - x[2]); x[2] == x[2] && d > 4*more*x[1]+printed(x[2]) {
-				t.Errorf("%s at %d: %.2f, the spec has %.2f, %.1f standard errors apart", name, r.At[i], x[0], x[2],
+				t.Errorf("%s at %d: %.2f, the reference has %.2f, %.1f standard errors apart", name, r.At[i], x[0],
+					x[2],
 					d/x[1]/more)
 			}
 		}
@@ -194,7 +197,7 @@ func gains(t *testing.T, name string, r *Result, spec int, average, last []float
 	t.Log(line)
 }
 
-// printed is half a unit of the last digit of a number of the spec.
+// printed is half a unit of the last digit of a number of the reference.
 func printed(v float64) float64 {
 	unit := 0.01
 	for unit < 1 && math.Abs(v/unit/10-math.Round(v/unit/10)) < 1e-9 {
@@ -231,9 +234,9 @@ func outcomes(t *testing.T, o Options) ([]outcome, *Result) {
 	return out, summarize(&o, out)
 }
 
-// medians compares the median r of p̄ with the spec's, of so many instances, by the order
-// statistics around ours: the share of our ratios that are below the spec's median is ½ but for
-// four standard errors of the difference of two such shares.
+// medians compares the median r of p̄ with the reference's, of so many instances, by the order
+// statistics around ours: the share of our ratios that are below the reference's median is ½ but
+// for four standard errors of the difference of two such shares.
 func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 	t.Helper()
 	values, rounding := numbers(want)
@@ -247,7 +250,7 @@ func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 		slices.Sort(ratios)
 		by := 4 * .5 * math.Sqrt(1/float64(len(ratios))+1/float64(spec))
 		low, high := quantile(ratios, .5-by), quantile(ratios, .5+by)
-		t.Logf("median r of p̄ at %d: %.2f [%.2f, %.2f], spec %v", r.At[i], r.Gain.Median[i], low, high, values[i])
+		t.Logf("median r of p̄ at %d: %.2f [%.2f, %.2f], reference %v", r.At[i], r.Gain.Median[i], low, high, values[i])
 		if r.Gain.Median[i] != quantile(ratios, .5) || values[i] < low-rounding[i] || values[i] > high+rounding[i] {
 			t.Errorf("median r at %d: %v, want one from %v to %v and the result's %v", r.At[i], values[i], low, high,
 				r.Gain.Median[i])
@@ -350,7 +353,7 @@ func TestTable93Default(t *testing.T) {
 	}
 }
 
-// row93 is a row of spec table 9.3, of at least so many instances.
+// row93 is a row of table 9.3 of docs/pasto.md, of at least so many instances.
 type row93 struct {
 	name          string
 	sigma         float64
