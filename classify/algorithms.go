@@ -74,7 +74,7 @@ var algorithms = []Algorithm{
 		Name: "stamp", Description: "STAMP: stochastic alternating maximization of a pseudo-linear measure, model " +
 			"and threshold chosen on held-out data",
 		TunesThreshold: true, trains: isRatio, wants: wantsRatio, online: true, selects: true,
-		// Data that are nearly separable want longer steps than others: two scales are tried.
+		// Nearly separable data need longer steps than others, so two scales are tried.
 		adaptive: adaptiveRule{preferred: true, crossFits: true, positives: 30_000, scales: []float64{1, 3}},
 		learner:  newFittedSTAMP, run: runSTAMP,
 	},
@@ -250,7 +250,7 @@ func runSTAMP(t *task) error {
 			continue
 		}
 		level := c.Level
-		e := Entry{
+		e := HistoryEntry{
 			Candidate: fmt.Sprintf("epoch %d", i+1),
 			Examples:  min(examples, int64(t.result.Passes)*t.classes.Rows()), Level: &level,
 		}
@@ -316,7 +316,7 @@ func runAMP(t *task) error {
 			}
 			if t.valid != nil || value > best { // without held-out data: the better of the last two
 				best = value
-				_, err = t.propose(model, Entry{
+				_, err = t.propose(model, HistoryEntry{
 					Candidate: fmt.Sprintf("iteration %d", i), Examples: t.steps, Level: &level,
 					Progressive: t.value(counts),
 				})
@@ -338,7 +338,7 @@ func (t *task) batchLogistic(kPos, kNeg float64) error {
 	if err != nil {
 		return err
 	}
-	e := Entry{Candidate: fmt.Sprintf("iteration %d", r.iterations), Examples: t.steps}
+	e := HistoryEntry{Candidate: fmt.Sprintf("iteration %d", r.iterations), Examples: t.steps}
 	_, err = t.proposeAll([]candidate{{model: model, entry: e, key: "optimum"}})
 	return err
 }
@@ -366,7 +366,7 @@ func runCostSearch(t *task) error {
 			return err
 		}
 		level := c
-		if _, err := t.propose(l.Model(), Entry{
+		if _, err := t.propose(l.Model(), HistoryEntry{
 			Candidate: fmt.Sprintf("weight %.2f", c), Examples: t.steps, Level: &level,
 			Progressive: t.value(l.Progressive()),
 		}); err != nil {

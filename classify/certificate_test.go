@@ -16,6 +16,7 @@ import (
 // model is infinitely far away, nor for a dual point that asks for one class alone, nor where the
 // search for the maximum has not converged.
 func TestUpperBoundHolds(t *testing.T) {
+	t.Parallel()
 	two := []Example{{[]uint32{0}, []float32{1}, true, 1}, {[]uint32{0}, []float32{-1}, false, 1}}
 	src := random.New(5, "test")
 	for name, xs := range map[string][]Example{"separable": two, "mixed": stream(61, 400)} {

@@ -16,6 +16,7 @@ import (
 // What an algorithm reaches for a measure does not depend on the other measures of the comparison,
 // nor on their order.
 func TestCompareMeasuresApart(t *testing.T) {
+	t.Parallel()
 	data := asData(t, stream(43, testsize.Of(1200, 600)))
 	measures := []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}}
 	var sharing []string

@@ -36,7 +36,7 @@
 // keep O(d) numbers. The first examples are held back until the scales of the features are known
 // (see [Scaling], [Config.BurnIn]); after that an update costs O(number of non-zeros) and allocates
 // nothing. A learner has no clock, no goroutine and no randomness; its state can be saved and
-// restored, and continuing is bit-identical. They want examples in random order: data sorted by
+// restored, and continuing is bit-identical. Examples must come in random order: data sorted by
 // label must be shuffled first, with a buffer of at least 50/p examples.
 //
 // # Guarantees and their limits

@@ -17,8 +17,8 @@ type Progress struct {
 	Value     float64 // progressive or held-out, NaN when unknown
 }
 
-// Entry is one line of a training history: a candidate model and what it was worth.
-type Entry struct {
+// HistoryEntry is one line of a training history: a candidate model and what it was worth.
+type HistoryEntry struct {
 	// Candidate says which model it is: "pass 3", "epoch 5", "level 0.35", "iteration 41".
 	Candidate string `json:"candidate"`
 	// Examples is the number of steps taken when it was made.
@@ -45,7 +45,7 @@ type Result struct {
 	// Chosen is the place in History of the model.
 	Chosen int
 	// History lists the candidates in the order in which they were made.
-	History []Entry
+	History []HistoryEntry
 	// Folds is the number of folds; 1 without cross-fitting.
 	Folds int
 	// Train and Holdout are the sizes of the classes in the two parts; with folds Train is all

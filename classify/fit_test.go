@@ -41,7 +41,8 @@ func asData(t testing.TB, xs []Example) Data {
 // Every algorithm, for a measure of each family that it can train for: well above plain logistic's
 // starting point, twice the same.
 func TestFitEveryAlgorithm(t *testing.T) {
-	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, 4000))
+	t.Parallel()
+	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, testsize.Of(4000, 2000)))
 	ctx := context.Background()
 	for _, alg := range Algorithms() {
 		for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}, measure.Kappa{}, measure.Min{}} {
@@ -83,6 +84,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 // Without tuning, on columns from 1e-6 to 1e6, SPADE and STAMP are level with the batch baselines;
 // without standardisation they are not.
 func TestDefaultsOnRawUnits(t *testing.T) {
+	t.Parallel()
 	testsize.NoRace(t)
 	train, test := asData(t, stream(33, 6000)), asData(t, stream(34, 6000))
 	ctx := context.Background()
@@ -155,6 +157,7 @@ func TestSortedDataAreShuffled(t *testing.T) {
 
 // The last iterate is worse than the average, and STAMP warns when nothing is held out.
 func TestAverageAndWarnings(t *testing.T) {
+	t.Parallel()
 	r, err := Fit(context.Background(), asData(t, stream(37, 2000)),
 		Options{Measure: measure.FBeta{B: 1}, NoHoldout: true})
 	if err != nil {
@@ -338,6 +341,7 @@ func TestTuneThresholdAdjacentScores(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	rows := int64(testsize.Of(3000, 800))
 	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},

@@ -216,7 +216,7 @@ func (f *streamFit) model() (*Model, error) {
 	result := &Result{
 		Model: lin, Algorithm: f.fit.alg.Name, Train: train, Passes: 1, Schedule: f.fit.learner.Steps,
 		StepScale: f.fit.learner.StepScale,
-		History: []Entry{{
+		History: []HistoryEntry{{
 			Candidate: fmt.Sprintf("row %d", f.rows), Examples: f.rows, Progressive: &value,
 			StepScale: f.fit.learner.StepScale,
 		}},
@@ -237,7 +237,7 @@ type streamLabels struct {
 	names    []string
 }
 
-// extend takes over the labels that have come up since the last call.
+// extend adds the labels that the stream has shown since the last call.
 func (l *streamLabels) extend(labels []dataset.Label) error {
 	for _, x := range labels[len(l.classes):] {
 		positive := x.Name == "1"

@@ -57,7 +57,7 @@ type pool struct {
 
 // slot is what the folds' candidates of one name and step scale come to.
 type slot struct {
-	entry  Entry
+	entry  HistoryEntry
 	model  Linear    // sum
 	level  float64   // sum
 	scores []float64 // of the pool's examples
@@ -257,7 +257,7 @@ func newFoldProgress(to func(Progress), k int) *foldProgress {
 	return &foldProgress{to: to, folds: make([]struct{ before, now int64 }, k)}
 }
 
-// of is the callback of fold j, nil when nobody listens.
+// of returns the callback of fold j, nil without a listener.
 func (p *foldProgress) of(j int) func(Progress) {
 	if p.to == nil {
 		return nil

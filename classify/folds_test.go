@@ -73,7 +73,7 @@ func TestCrossFitByHand(t *testing.T) {
 }
 
 // trainedCandidate trains on one fold alone and returns the candidate of the name and step scale.
-func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want Entry) Linear {
+func trainedCandidate(t *testing.T, train, part Data, opt Options, whole *Result, want HistoryEntry) Linear {
 	t.Helper()
 	opt.Folds, opt.Valid, opt.Config.Scaling = 1, &part, whole.Scaling
 	r, err := opt.resolve()

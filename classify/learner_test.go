@@ -130,6 +130,7 @@ func TestLearnersLearn(t *testing.T) {
 // A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at
 // its end, later.
 func TestRestoreContinues(t *testing.T) {
+	t.Parallel()
 	xs := stream(3, 3000)
 	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {
 		eachLearner(t, c, func(t *testing.T, build func() Learner) {
@@ -281,6 +282,7 @@ func TestRowForms(t *testing.T) {
 // The unit of a column does not matter: scaling columns by powers of two, which is exact in
 // floating point, changes no score at all.
 func TestUnitsDoNotMatter(t *testing.T) {
+	t.Parallel()
 	xs := stream(7, testsize.Of(3000, 1500))
 	probe := stream(8, 50)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/optimize"
 	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/oco"
 )
 
@@ -137,7 +138,7 @@ func (p *logisticProblem) solve(start []float64, maxIterations int, precision fl
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
-	tolerance := precision * max(1, maxAbs(p.grad))
+	tolerance := precision * max(1, vec.MaxAbs(p.grad))
 	settings := &gonum.Settings{
 		GradientThreshold: tolerance,
 		MajorIterations:   maxIterations,
@@ -156,16 +157,8 @@ func (p *logisticProblem) solve(start []float64, maxIterations int, precision fl
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
-	g := maxAbs(p.grad)
+	g := vec.MaxAbs(p.grad)
 	return lbfgsResult{
 		w: res.X, iterations: res.MajorIterations, passes: p.passes, gradient: g, converged: g <= tolerance,
 	}, nil
-}
-
-func maxAbs(x []float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		m = max(m, math.Abs(v))
-	}
-	return m
 }

@@ -112,10 +112,10 @@ type ModelClasses struct {
 
 // ModelTraining is the history of a training.
 type ModelTraining struct {
-	Passes  int     `json:"passes"`  // passes over the training part, those for statistics not counted
-	Folds   int     `json:"folds"`   // of the cross-fitting; 1 without
-	History []Entry `json:"history"` // the candidates in the order in which they were made
-	Chosen  int     `json:"chosen"`  // the place in History of this model
+	Passes  int            `json:"passes"`  // passes over the training part, those for statistics not counted
+	Folds   int            `json:"folds"`   // of the cross-fitting; 1 without
+	History []HistoryEntry `json:"history"` // the candidates in the order in which they were made
+	Chosen  int            `json:"chosen"`  // the place in History of this model
 }
 
 // NewModel puts together the model of a result of [Fit] for the options and the data that it had.
@@ -177,8 +177,8 @@ func sparseWeights(weights []float64) (SparseVector, error) {
 }
 
 // finiteEntries copies a history with null in the place of values that are not finite.
-func finiteEntries(history []Entry) []Entry {
-	out := make([]Entry, len(history))
+func finiteEntries(history []HistoryEntry) []HistoryEntry {
+	out := make([]HistoryEntry, len(history))
 	for i, e := range history {
 		e.Progressive, e.Level, e.Holdout = finite(e.Progressive), finite(e.Level), finite(e.Holdout)
 		out[i] = e
@@ -186,7 +186,7 @@ func finiteEntries(history []Entry) []Entry {
 	return out
 }
 
-// finite returns a copy of v, nil when there is no number in it.
+// finite returns a copy of v, nil if v is nil or not finite.
 func finite(v *float64) *float64 {
 	if v == nil || *v-*v != 0 {
 		return nil

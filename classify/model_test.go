@@ -156,7 +156,7 @@ func handMade() *Model {
 			Reward: "smoothed-hinge:0.5", Patience: 5, Averaging: "all",
 		},
 		Data: ModelData{Digest: "sha256:" + strings.Repeat("0a", 32), Rows: math.MaxInt64},
-		Training: ModelTraining{Folds: 1, History: []Entry{
+		Training: ModelTraining{Folds: 1, History: []HistoryEntry{
 			{Candidate: "epoch 1", Level: &level, StepScale: 1},
 		}},
 		Warnings: []string{"a & b"},
@@ -176,6 +176,7 @@ func TestModelExtremeNumbers(t *testing.T) {
 
 // Changing any byte of the file must either be noticed or change nothing: checked for every byte.
 func TestModelEveryByteCounts(t *testing.T) {
+	t.Parallel()
 	want := handMade()
 	text := written(t, want)
 	kinds := testsize.Of(3, 1) // of changes at a byte
@@ -322,7 +323,7 @@ func TestNewModelRefuses(t *testing.T) {
 	}
 	undefined := math.NaN()
 	vague := *r
-	vague.History = []Entry{{Candidate: "pass 1", Holdout: &undefined}}
+	vague.History = []HistoryEntry{{Candidate: "pass 1", Holdout: &undefined}}
 	m, err := NewModel(&vague, opt, info, 1)
 	if err != nil {
 		t.Fatal(err)

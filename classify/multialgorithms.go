@@ -337,7 +337,7 @@ func runLogistics(t *multiTask) error {
 		}
 		t.report(int64(k+1), int64(len(models)), math.NaN())
 	}
-	e := Entry{Candidate: "optimum", Examples: t.steps, StepScale: t.config.StepScale}
+	e := HistoryEntry{Candidate: "optimum", Examples: t.steps, StepScale: t.config.StepScale}
 	if t.alg.selects && t.valid != nil {
 		rows, err := t.heldOut()
 		if err != nil {

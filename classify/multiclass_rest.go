@@ -85,7 +85,7 @@ func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
 	return MulticlassLinear{Classes: m.Labels}, err
 }
 
-// checkClasses refuses examples that a model of so many classes cannot be measured on.
+// checkClasses returns an error for rows that cannot be evaluated with the given number of classes.
 func checkClasses(rows []ClassExample, classes int) error {
 	if len(rows) == 0 {
 		return noregret.BadInputf("", "there are no examples to measure a model on, want at least one")

@@ -79,8 +79,7 @@ func (o *outputs) followFeatures(index []uint32, value []float32, weight float64
 	})
 }
 
-// dots fills d and z for the row and refuses to go on with a state whose numbers mean nothing any
-// more.
+// dots fills d and z for the row. It returns an error once the learner has diverged.
 func (o *outputs) dots(index []uint32, value []float32) error {
 	for k, l := range o.lins {
 		o.d[k] = l.Products(index, value)

@@ -150,6 +150,7 @@ func threeClasses(seed uint64, n int) []ClassExample {
 // On an imbalanced problem of three classes the moving dual beats the fixed one on the recall of
 // the worst class, and its training reaches equal mean rewards where the dual mass is.
 func TestMulticlassSPADEBeatsFixedDualOnMin(t *testing.T) {
+	t.Parallel()
 	test := threeClasses(12, testsize.Of(40_000, 10_000))
 	seeds := uint64(testsize.Of(3, 1))
 	var value [2]float64
@@ -434,6 +435,7 @@ func TestMulticlassAllocations(t *testing.T) {
 // One against the rest with thresholds gives a better macro-F₁ than with threshold 0, and equals L
 // independent learners by construction.
 func TestOneVsRest(t *testing.T) {
+	t.Parallel()
 	s,
 		err := NewOneVsRest(OneVsRestConfig{
 		STAMPConfig: STAMPConfig{Measure: measure.FBeta{B: 1}}, Classes: 3,

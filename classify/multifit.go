@@ -22,7 +22,7 @@ type MultiOptions struct {
 	// Growth, AllowDegenerate, Patience and Progress. Those that have no meaning here (Folds,
 	// Threshold, PriorPositives, AllEpochs, Valid) must be zero.
 	Fit Options
-	// Valid, if not nil, is held-out data given apart, for the same labels ([MultiData.Of]).
+	// Valid, if not nil, is separate held-out data for the same labels ([MultiData.Of]).
 	Valid *MultiData
 }
 
@@ -36,7 +36,7 @@ type MultiResult struct {
 	Chosen int
 	// History lists the candidates in the order in which they were made. Their thresholds are 0:
 	// models have thresholds of their own.
-	History []Entry
+	History []HistoryEntry
 	// Train and Holdout count the rows of each label in the two parts, TrainRows and HoldoutRows
 	// all rows.
 	Train, Holdout         []LabelCount
@@ -295,7 +295,7 @@ func (t *multiTask) prepare() error {
 // half a row, so that labels without examples have a share too.
 func (t *multiTask) shares() []float64 {
 	total := t.train.Set.Info().Weight
-	half := 0.5 * t.config.MeanWeight
+	half := float64(0.5 * t.config.MeanWeight)
 	out := make([]float64, len(t.counts))
 	for k, c := range t.counts {
 		out[k] = min(max(c.Weight, half), max(total-half, half)) / max(total, 2*half)
@@ -353,8 +353,8 @@ func (t *multiTask) report(done, total int64, value float64) {
 }
 
 // entry is the history's line of a learner's candidate.
-func (t *multiTask) entry(name string, l multiLearner) Entry {
-	e := Entry{Candidate: name, Examples: t.steps, StepScale: t.config.StepScale}
+func (t *multiTask) entry(name string, l multiLearner) HistoryEntry {
+	e := HistoryEntry{Candidate: name, Examples: t.steps, StepScale: t.config.StepScale}
 	if c := l.progressive(); c != nil {
 		v := c.presentValue(t.opt.Measure)
 		e.Progressive = finite(&v)
@@ -363,7 +363,7 @@ func (t *multiTask) entry(name string, l multiLearner) Entry {
 }
 
 // propose offers candidate models. It reports whether the algorithm should go on.
-func (t *multiTask) propose(models []Linear, e Entry) (goOn bool, err error) {
+func (t *multiTask) propose(models []Linear, e HistoryEntry) (goOn bool, err error) {
 	better := true
 	if t.valid != nil {
 		m := &MultiLinear{Task: t.data.Task, Models: models}

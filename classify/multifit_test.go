@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // multiSet makes a set of rows with the labels that name gives.
@@ -116,20 +117,21 @@ func TestMultiData(t *testing.T) {
 // Every algorithm, for every measure that it can train for: well above the constant classifier on
 // fresh data, twice the same, and the model file keeps it.
 func TestFitMulti(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		task        Task
 		train, test MultiData
 		measures    map[string]float64
 	}{
 		{
-			Multiclass, classSet(t, 1, 3000), classSet(t, 2, 3000),
+			Multiclass, classSet(t, 1, testsize.Of(3000, 2000)), classSet(t, 2, 2000),
 			map[string]float64{
 				"min": 0.5, "gmean": 0.58, "qmean": 0.58, "hmean": 0.58, "macro_recall": 0.6, "macro_f1": 0.49,
 				"accuracy": 0.8,
 			},
 		},
 		{
-			Multilabel, labelSet(t, 1, 3000), labelSet(t, 2, 3000),
+			Multilabel, labelSet(t, 1, testsize.Of(3000, 1500)), labelSet(t, 2, 2000),
 			map[string]float64{"macro_f1": 0.55, "micro_f1": 0.55, "macro_jaccard": 0.35},
 		},
 	} {
@@ -142,7 +144,7 @@ func TestFitMulti(t *testing.T) {
 				if !a.Trains(m) {
 					continue
 				}
-				opt := MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: 5, Seed: 3}}
+				opt := MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: testsize.Of(5, 3), Seed: 3}}
 				r, err := FitMulti(t.Context(), tc.train, opt)
 				if err != nil {
 					t.Fatalf("%s %s: %v", a.Name, name, err)

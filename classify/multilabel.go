@@ -30,8 +30,8 @@ const (
 	MacroAverage LabelAverage = iota
 	// MicroAverage is the measure on the counts pooled over the labels, itself pseudo-linear.
 	MicroAverage
-	// InstanceAverage is the mean of the measure over the examples. It is no function of the counts
-	// of any classifier, and [NewMultilabel] refuses it.
+	// InstanceAverage is the mean of the measure over the examples. It is not a function of
+	// the counts of a classifier, and [NewMultilabel] refuses it.
 	InstanceAverage
 )
 
@@ -178,7 +178,7 @@ func (s *MacroSTAMP) Observe(x LabelsExample) error {
 	if err := s.checker.mark(x.Labels, s.labels[0].rows); err != nil {
 		return err
 	}
-	// All learners check alike; the first does it before any of them learns.
+	// All learners make the same checks; the first makes them before any learns.
 	row, err := s.labels[0].check(Example{Index: x.Index, Value: x.Value, Weight: x.Weight})
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func hasLabel(labels []int, k int) bool {
 	return false
 }
 
-// checkLabels refuses examples that a model of so many labels cannot be measured on.
+// checkLabels returns an error for rows that cannot be evaluated with the given number of labels.
 func checkLabels(rows []LabelsExample, labels int) error {
 	front := &online{}
 	c := labelChecker{marks: make([]bool, labels)}

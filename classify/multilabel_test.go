@@ -70,6 +70,7 @@ func bits(models []Linear) string {
 // With one label the micro average is STAMP, bit for bit: models, levels, counts and checkpoints,
 // with burn-in and without.
 func TestMicroOfOneLabelIsSTAMP(t *testing.T) {
+	t.Parallel()
 	rows := labelRows(1, 20_000, 1)
 	for _, cfg := range []Config{
 		{},
@@ -244,6 +245,7 @@ func TestMicroModelStepIsDenseForm(t *testing.T) {
 // Micro-F of the chosen model beats that of labels trained for the macro average, on the micro
 // measure, and Choose's value is that on the examples it was given.
 func TestMultilabelChoose(t *testing.T) {
+	t.Parallel()
 	const labels = 4
 	train, valid, test := labelRows(5, testsize.Of(40_000, 10_000), labels), labelRows(6, 8000, labels),
 		labelRows(7, testsize.Of(20_000, 8000), labels)

@@ -13,7 +13,7 @@ import (
 
 // Learner learns a linear classifier one example at a time. A learner is deterministic: the same
 // examples in the same order give the same model, bit for bit. It is not safe for concurrent use.
-// Observe costs O(nnz) time, with adaptive steps what there are centred columns too, and after the
+// Observe costs O(nnz) time, with adaptive steps also O(number of centred columns), and after the
 // first examples allocates nothing.
 type Learner interface {
 	// Observe learns from one example. A bad one (an index out of range or repeated, a value or
@@ -41,7 +41,7 @@ type Learner interface {
 	Seen() (positives, negatives float64)
 }
 
-// stepper is what tells the learners apart: one step on one example.
+// stepper is the part in which learners differ: one step on one example.
 type stepper interface {
 	// begin is called once when the scales are known, before the first step.
 	begin()
@@ -49,7 +49,7 @@ type stepper interface {
 	step(index []uint32, value []float32, positive bool, weight float64) error
 }
 
-// online is the part that all learners share: validation, burn-in, class counts, step scale.
+// online is what all learners share: validation, burn-in, class counts, step scale.
 type online struct {
 	cfg  Config
 	lin  *oco.LinearDescent
@@ -82,14 +82,14 @@ func newOnline(cfg Config, algo stepper) *online {
 	return o
 }
 
-// open starts the learner at once when there is nothing to be learned in a burn-in.
+// open starts the learner at once if no burn-in is needed.
 func (o *online) open() {
 	if o.moments == nil {
 		o.start()
 	}
 }
 
-// start freezes the scales and lets the learner begin.
+// start freezes the scales and starts the learner.
 func (o *online) start() {
 	s := o.cfg.Scaling
 	if s == nil {
@@ -151,7 +151,7 @@ func (o *online) rowWeight() float64 {
 // maxWeight is the largest example weight: sums of weights and their squares stay finite.
 const maxWeight = 1e100
 
-// trusted returns Observe without its checks, for rows of a data set, which are known to be good.
+// trusted returns Observe without its checks, for rows of a data set, which has made them.
 // During the burn-in it is Observe itself.
 func (o *online) trusted() func(Example) error {
 	if !o.ready {
@@ -342,8 +342,8 @@ func (o *online) Progressive() measure.Confusion { return o.progressive }
 // Seen implements [Learner].
 func (o *online) Seen() (positives, negatives float64) { return o.pos, o.neg }
 
-// shares are the shares of the two classes, known or running. Each is computed of its own, since 1
-// - p may round to 0.
+// shares are the shares of the two classes, known or running. Each is computed separately,
+// since 1 - p may round to 0.
 func (o *online) shares() (p, n float64) {
 	if p = o.cfg.Positives; p > 0 {
 		return p, 1 - p
@@ -417,15 +417,14 @@ func (o *online) ascend(index []uint32, value []float32, d oco.RowProducts, eta,
 	return o.checkState(o.lin.Bias())
 }
 
-// countPrediction counts the prediction made before a step and refuses to go on with a state whose
-// numbers mean nothing any more.
+// countPrediction counts the prediction made before a step. It returns an error once the learner
+// has diverged.
 func (o *online) countPrediction(z float64, positive bool, weight float64) error {
 	o.progressive.Add(positive, z > 0, weight)
 	return o.checkState(z)
 }
 
-// checkState refuses to go on when z or the weights have left the range in which they mean
-// anything.
+// checkState returns an error if the score z or the weights are out of range.
 func (o *online) checkState(z float64) error {
 	if o.lin.Diverged(z) {
 		return noregret.Errorf(noregret.Diverged, fmt.Sprintf("step %d", o.t),

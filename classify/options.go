@@ -33,7 +33,7 @@ type Options struct {
 	// Holdout is the share of the examples held out to choose the model and its threshold, in (0,
 	// 1); 0 is the algorithm's default: 0.1 where it needs one, else none.
 	Holdout float64
-	// Valid, if not nil, is held-out data given apart; then nothing is held out of the training
+	// Valid, if not nil, is separate held-out data; then nothing is held out of the training
 	// data.
 	Valid *Data
 	// NoHoldout holds nothing out, whatever the algorithm's default.
@@ -44,7 +44,7 @@ type Options struct {
 	// on the scores that every example gets from the model that has not seen it. All examples
 	// train, and all judge. 1 is one held-out part. 0 is 5 for STAMP with adaptive steps and a
 	// tuned threshold when there are fewer than 2,000 positives, at most half a million examples
-	// and 2¹⁷ features, and nothing else is said on what to hold out; else 1. With few positives
+	// and 2¹⁷ features, and no other option says what to hold out; else 1. With few positives
 	// the noise of a small held-out part is what a model loses most by. Folds are trained in
 	// parallel; the result is the same for any number of cores.
 	Folds int

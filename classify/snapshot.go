@@ -90,7 +90,7 @@ func (s *Scaling) digest() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// saveFront refuses a learner that has failed: its numbers mean nothing any more.
+// saveFront returns an error for a learner that has failed, whose state is useless.
 func (o *online) saveFront() (frontState, error) {
 	s := frontState{
 		Pos: o.pos, Neg: o.neg, Rows: o.rows, Skipped: o.skipped, T: o.t, MeanSquare: o.meanSquare, Share: o.share,
@@ -133,7 +133,7 @@ func (o *online) save() (learnerState, error) {
 	return learnerState{Front: front, Linear: o.lin.State(), Buffer: o.buffer, Seen: o.progressive}, err
 }
 
-// restore takes over a checked state.
+// restore sets the learner to a checked state.
 func (o *online) restore(s *learnerState) {
 	o.restoreFront(&s.Front)
 	o.lin, o.buffer, o.progressive = restored(s.Linear), s.Buffer, s.Seen
@@ -231,7 +231,7 @@ func (s *STAMP) saveStages() stampState {
 	}
 }
 
-// restoreStages takes over what saveStages saved, after begin.
+// restoreStages restores what saveStages saved, after begin.
 func (s *STAMP) restoreStages(a *stampState) {
 	s.level, s.kPos, s.kNeg, s.coef = a.Level, a.KPos, a.KNeg, a.Coef
 	s.stage, s.done, s.levelStage, s.counts = a.Stage, a.Done, a.LevelStage, a.Counts
@@ -288,7 +288,7 @@ func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
 	return st, checkModels(models, n)
 }
 
-// restoreSTAMP takes over a checked state.
+// restoreSTAMP sets the learner to a checked state.
 func (s *STAMP) restoreSTAMP(st *learnerState) {
 	a := st.STAMP
 	s.level = a.Level

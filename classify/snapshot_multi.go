@@ -34,7 +34,7 @@ func (o *outputs) save() (outputsState, error) {
 	return s, err
 }
 
-// restore takes over a checked state.
+// restore sets the learner to a checked state.
 func (o *outputs) restore(s *outputsState) {
 	o.front.restoreFront(&s.Front)
 	for k := range o.lins {

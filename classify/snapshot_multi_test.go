@@ -85,6 +85,7 @@ func manyRows(seed uint64, n int) (rows []Example, classes []int) {
 // A snapshot of each of them, taken anywhere, continues bit for bit, also over a learner that is
 // somewhere else.
 func TestManyRestoreContinues(t *testing.T) {
+	t.Parallel()
 	rows, classes := manyRows(8, 420)
 	others, otherClasses := manyRows(9, 300)
 	for _, c := range []Config{

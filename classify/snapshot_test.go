@@ -25,6 +25,7 @@ func mustMarshal(t *testing.T, l encoding.BinaryMarshaler) []byte {
 // Every single-bit flip of a snapshot, every cut and every addition is refused, and leaves the
 // learner as it was.
 func TestDamagedSnapshotsAreRefused(t *testing.T) {
+	t.Parallel()
 	eachLearner(t, Config{BurnIn: 60}, func(t *testing.T, build func() Learner) {
 		for _, n := range []int{20, 400} {
 			a := build()
@@ -239,6 +240,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 // Restoring continues bit for bit from any example of a short run, in every state of a stage, also
 // over a learner that is somewhere else.
 func TestRestoreContinuesFromAnywhere(t *testing.T) {
+	t.Parallel()
 	xs := stream(8, 420)
 	for _, c := range []Config{
 		{BurnIn: 50},

@@ -131,7 +131,7 @@ func (s *STAMP) begin() {
 }
 
 // maxStage bounds the examples of a stage, and maxCheckpoints the number of models kept: with a
-// growth of 1 there is no end of them.
+// growth of 1 their number is unbounded.
 const (
 	maxStage       = 1 << 30
 	maxCheckpoints = 64

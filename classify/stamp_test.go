@@ -49,6 +49,7 @@ func TestLevelPositives(t *testing.T) {
 // TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step
 // scales, and ends level stages early. The model file says so.
 func TestDefaultSteps(t *testing.T) {
+	t.Parallel()
 	train := modelData(t)
 	f1 := measure.FBeta{B: 1}
 	for _, tc := range []struct {

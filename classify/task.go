@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 )
 
-// task is one run of Fit: the data, what is known of them, and the best candidate so far.
+// task is one run of Fit: the data, their statistics, and the best candidate so far.
 type task struct {
 	ctx     context.Context
 	opt     resolved
@@ -161,14 +161,14 @@ func (t *task) prepare() error {
 // candidate is a model offered for the choice.
 type candidate struct {
 	model Linear
-	entry Entry
+	entry HistoryEntry
 	// key, where it is not "", is the name by which the candidates of several folds are the same,
 	// in the place of the entry's.
 	key string
 }
 
 // propose offers a candidate model. It reports whether the algorithm should go on.
-func (t *task) propose(m Linear, e Entry) (goOn bool, err error) {
+func (t *task) propose(m Linear, e HistoryEntry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
 
@@ -231,7 +231,7 @@ func (t *task) consider(c candidate, i int) {
 
 // holdoutValue is the held-out measure of the scores at 0 or at the tuned threshold, which it puts
 // in e.
-func (t *task) holdoutValue(e *Entry, scores []Scored) float64 {
+func (t *task) holdoutValue(e *HistoryEntry, scores []Scored) float64 {
 	if t.negatives != 1 {
 		for i := range scores {
 			if !scores[i].Positive {
@@ -310,7 +310,7 @@ func (t *task) perPass(l Learner) error {
 		if t.valid == nil && pass < t.passes {
 			return true, nil
 		}
-		return t.propose(l.Model(), Entry{
+		return t.propose(l.Model(), HistoryEntry{
 			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(),
 			Progressive: t.value(l.Progressive()),
 		})

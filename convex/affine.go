@@ -11,7 +11,7 @@ import (
 )
 
 // Affine is the affine subspace {x : Ax = b}, kept as Qx = b' with orthonormal rows Q. An equation
-// is understood up to its rounding, (d+4)·2⁻⁵² of |b'_k| + ‖x‖₂.
+// holds up to its rounding, (d+4)·2⁻⁵² of |b'_k| + ‖x‖₂.
 type Affine struct {
 	d     int
 	rows  [][]float64 // of Q
@@ -67,7 +67,7 @@ func NewAffine(a mat.Matrix, b []float64) (*Affine, error) {
 		if left <= 1e-10 {
 			if math.Abs(right) > float64(1e-9*scale) {
 				return nil, noregret.BadInputf(what,
-					"row %d contradicts the rows before it: the rest of its equation is 0 = %v", i, right)
+					"row %d contradicts the rows before it: what is left of its equation is 0 = %v", i, right)
 			}
 			continue
 		}
@@ -87,8 +87,8 @@ func (s *Affine) Dim() int { return s.d }
 // Rank is the number of independent equations.
 func (s *Affine) Rank() int { return len(s.rows) }
 
-// Project writes v − Qᵀ(Qv − b'), row by row, twice, so that rounding from a distant v is taken
-// back. O(kd).
+// Project writes v − Qᵀ(Qv − b'), row by row, and repeats it to correct the rounding for a distant
+// v. O(kd).
 func (s *Affine) Project(dst, v []float64) {
 	copy(dst, v)
 	for range 3 {

@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Ball is the ball {x : ‖x − x0‖_p ≤ r} of an lp norm (spec V.2 for p = 2).
+// Ball is the ball {x : ‖x − x0‖_p ≤ r} of an lp norm.
 type Ball struct {
 	d      int
 	center []float64 // nil for the origin
@@ -84,8 +85,8 @@ func (b *Ball) at(i int) float64 {
 // Project implements [Set]. p = 2: x0 + (v−x0)·r/‖v−x0‖; p = ∞: clipping; p = 1: soft thresholding
 // at the level found as for [Simplex]; any other p: the multiplier λ of x_i + λ·sgn(x_i)|x_i|^{p−1}
 // = v_i by a safeguarded Newton method to full precision, with an inner one for each coordinate.
-// The result has norm at most r as computed by [Lp.Of]: rounding is taken back by shrinking. O(d)
-// each pass: 2 for 2 and ∞, at most 66 for 1, up to some hundreds for the others.
+// The result is shrunk until its norm, as [Lp.Of] computes it, is at most r. O(d) per pass: 2
+// passes for p = 2 and ∞, at most 66 for p = 1, up to some hundreds for other p.
 func (b *Ball) Project(dst, v []float64) {
 	n := b.norm.distance(v, b.center)
 	if n <= b.radius {
@@ -119,7 +120,7 @@ func (b *Ball) Project(dst, v []float64) {
 }
 
 func (b *Ball) projectL1(dst, v []float64) {
-	if b.center != nil { // from here on v is only needed relative to the center
+	if b.center != nil { // the rest needs v relative to the center only
 		for i, x := range v {
 			dst[i] = x - b.center[i]
 		}
@@ -157,10 +158,10 @@ func (b *Ball) projectLp(dst, v []float64) {
 	m := vec.MaxDistance(v, b.center)
 	sum := 0.0
 	for i, x := range v {
-		sum += pow(math.Abs(x-b.at(i))/m, q)
+		sum += portable.Pow(math.Abs(x-b.at(i))/m, q)
 	}
 	// x ≤ (a/λ)^{1/(p−1)}, so Σx^p ≤ Σ(a/λ)^q, which is 1 at λ = ‖a‖_q.
-	lo, hi := 0.0, m/b.radius*pow(sum, 1/q)*(1+1e-12)
+	lo, hi := 0.0, m/b.radius*portable.Pow(sum, 1/q)*(1+1e-12)
 	lambda := hi / 2
 	for range 200 {
 		f, slope := -1.0, 0.0
@@ -170,7 +171,7 @@ func (b *Ball) projectLp(dst, v []float64) {
 				continue
 			}
 			y := lpRoot(a, lambda, p)
-			yp := pow(y, p)
+			yp := portable.Pow(y, p)
 			f += yp
 			// dy/dλ = −y^{p−1}/(1 + λ(p−1)y^{p−2}), times p·y^{p−1}, both multiplied by y²
 			slope -= float64(p*float64(yp*yp)) / (float64(y*y) + float64(float64(lambda*(p-1))*yp))
@@ -211,9 +212,9 @@ func lpRoot(a, lambda, p float64) float64 {
 	if p < 2 {
 		e, u, w = 1/(p-1), lambda, 1
 	}
-	z := min(a/u, pow(a/w, 1/e))
+	z := min(a/u, portable.Pow(a/w, 1/e))
 	for range 100 {
-		t := float64(w * pow(z, e-1))
+		t := float64(w * portable.Pow(z, e-1))
 		next := float64(z*(a+float64(float64((e-1)*t)*z))) / (float64(u*z) + float64(float64(e*t)*z))
 		if !(next < z) {
 			break
@@ -221,14 +222,14 @@ func lpRoot(a, lambda, p float64) float64 {
 		z = next
 	}
 	if p < 2 {
-		return pow(z, e)
+		return portable.Pow(z, e)
 	}
 	return z
 }
 
 // Minimize returns x0 − r·∇‖c‖*: for p = 2 that is x0 − r·c/‖c‖, for p = 1 one vertex, that of the
 // lowest index among the largest |c_i|, for p = ∞ the corner x0 − r·sgn(c), with -r where c_i = 0.
-// At c = 0 it is the center, but for p = ∞ the lowest corner. O(d).
+// At c = 0 it is the center, or for p = ∞ the lowest corner. O(d).
 func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 	n := b.norm
 	sum, m := 0.0, vec.MaxDistance(c, nil)
@@ -265,12 +266,12 @@ func (b *Ball) Minimize(dst, c []float64) (float64, error) {
 		// r_i = |c_i|/m, direction sgn(c_i)·r_i^{q−1}/(Σr^q)^{1/p}
 		total := 0.0
 		for _, ci := range c {
-			total += pow(math.Abs(ci)/m, n.q)
+			total += portable.Pow(math.Abs(ci)/m, n.q)
 		}
-		scale := b.radius / pow(total, 1/n.p)
-		sum -= float64(b.radius * float64(m*pow(total, 1/n.q)))
+		scale := b.radius / portable.Pow(total, 1/n.p)
+		sum -= float64(b.radius * float64(m*portable.Pow(total, 1/n.q)))
 		for i, ci := range c {
-			dst[i] = b.at(i) - math.Copysign(float64(scale*pow(math.Abs(ci)/m, n.q-1)), ci)
+			dst[i] = b.at(i) - math.Copysign(float64(scale*portable.Pow(math.Abs(ci)/m, n.q-1)), ci)
 		}
 	}
 	b.shrink(dst)
@@ -287,7 +288,7 @@ func (b *Ball) Contains(x []float64, tol float64) bool {
 func (b *Ball) Diameter() float64 {
 	r := 2 * b.radius
 	if b.norm.p > 2 {
-		r = float64(r * pow(float64(b.d), 0.5-1/b.norm.p))
+		r = float64(r * portable.Pow(float64(b.d), 0.5-1/b.norm.p))
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Box is the box {x : a ≤ x ≤ b}, whose sides may be infinite (spec V.B).
+// Box is the box {x : a ≤ x ≤ b}, whose sides may be infinite.
 type Box struct {
 	lower, upper []float64
 	diameter     float64
@@ -41,7 +41,7 @@ func NewBox(lower, upper []float64) (*Box, error) {
 	return newBox(slices.Clone(lower), slices.Clone(upper)), nil
 }
 
-// newBox takes the slices as they are.
+// newBox keeps the slices and does not check them.
 func newBox(lower, upper []float64) *Box {
 	b := &Box{lower: lower, upper: upper, bounded: true}
 	for i := range lower {
@@ -56,9 +56,9 @@ func newBox(lower, upper []float64) *Box {
 	return b
 }
 
-// NewOpenBox makes the box lower < x < upper. Among float64s an open side is the closed one a unit
-// in the last place further in ([math.Nextafter]), and so it is stored; an infinite side stays. A
-// box with only some open sides is made by moving those sides and [NewBox].
+// NewOpenBox makes the box lower < x < upper. An open side is stored as the next float64 inside it
+// ([math.Nextafter]); an infinite side is unchanged. For a box with only some open sides, move
+// those sides and call [NewBox].
 func NewOpenBox(lower, upper []float64) (*Box, error) {
 	b, err := NewBox(lower, upper)
 	if err != nil {

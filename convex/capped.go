@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum is
-// understood up to the rounding of d additions, (d+4)·2⁻⁵² of Σmax(|l_i|, |u_i|).
+// CappedSimplex is {l ≤ x ≤ u : Σx = s}: a box cut by the plane of a given sum. The sum
+// holds up to the rounding of d additions, (d+4)·2⁻⁵² of Σmax(|l_i|, |u_i|).
 type CappedSimplex struct {
 	lower, upper []float64 // all finite
 	sum          float64
@@ -65,7 +65,7 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 			"the sum is %v and the lower sides sum to %v, want the sum at least that", sum, least)
 	}
 	most := 0.0
-	for i, l := range c.lower { // no coordinate can be more than this above its lower side
+	for i, l := range c.lower { // no coordinate can exceed its lower side by more
 		c.upper[i] = min(c.upper[i], l+c.spare)
 		most += c.upper[i]
 		c.scale += max(math.Abs(l), math.Abs(c.upper[i]))
@@ -80,14 +80,14 @@ func NewBoundedSimplex(lower, upper []float64, sum float64) (*CappedSimplex, err
 }
 
 // diameterBound fills |x−y| from the widest coordinate down: no coordinate differs by more than its
-// width, and the positive and the negative differences both sum to at most room.
-func (c *CappedSimplex) diameterBound(room float64) float64 {
+// width, and the positive and the negative differences each sum to at most spare.
+func (c *CappedSimplex) diameterBound(spare float64) float64 {
 	widths := make([]float64, len(c.lower))
 	for i := range widths {
-		widths[i] = min(c.upper[i]-c.lower[i], room)
+		widths[i] = min(c.upper[i]-c.lower[i], spare)
 	}
 	slices.SortFunc(widths, func(a, b float64) int { return cmp.Compare(b, a) })
-	left := 2 * room
+	left := 2 * spare
 	for i, w := range widths {
 		widths[i] = min(w, left)
 		left -= widths[i]
@@ -106,8 +106,9 @@ func (c *CappedSimplex) Sum() float64 { return c.sum }
 
 // Project writes clip(v − τ, l, u) with the τ for which it sums to s, found without sorting and
 // without scratch by Newton's method with a bracket on that decreasing, piecewise linear function:
-// at most 100 passes (10 to 30 are usual). Where v is large beside the sides, at most 220 more find
-// τ beside one of the v_i, so that the accuracy is that of the sides and not of v. O(d).
+// usually 10 to 30 passes, at most 100. Where v is large compared with the sides, at most 220 more
+// passes find τ relative to one of the v_i, so that the result is as accurate as the sides are.
+// O(d) per pass.
 func (c *CappedSimplex) Project(dst, v []float64) {
 	if c.Contains(v, 0) {
 		copy(dst, v)
@@ -161,8 +162,7 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	below, above := bisect(lo, hi, func(x float64) bool { v, _ := f(x, 0); return v >= 0 })
 	best := math.Inf(1)
 	for _, at := range [2]float64{below, above} {
-		// Breakpoints lie beside the two, so that a float64 is fine enough for the root seen from
-		// one of them.
+		// Breakpoints lie beside the two, so a float64 resolves the root relative to one of them.
 		t, next := bisect(-math.MaxFloat64, math.MaxFloat64, func(x float64) bool { v, _ := f(at, x); return v >= 0 })
 		for _, t := range [2]float64{t, next} {
 			t = polish(at, t, f)
@@ -174,9 +174,9 @@ func refined(lo, hi, guess, small float64, f func(base, tau float64) (value, slo
 	return base, tau
 }
 
-// bisect returns neighbouring float64s in [lo, hi] at the first of which holds is true, for a
-// condition that is true up to some place and lo at least: at most 64 steps, as it halves the bits.
-// They are equal if it is true at hi.
+// bisect returns neighbouring float64s in [lo, hi]: the last at which holds is true and the first
+// at which it is false, for a condition that is true at lo and changes once. They are equal if it
+// is true at hi. It bisects the bits: at most 64 steps.
 func bisect(lo, hi float64, holds func(x float64) bool) (below, above float64) {
 	if holds(hi) {
 		return hi, hi
@@ -227,7 +227,7 @@ func newton(lo, hi, tau, base, small float64, f func(base, tau float64) (value, 
 	return tau
 }
 
-// polish takes two last Newton steps, each kept only if it helps.
+// polish takes up to two more Newton steps and keeps each only if it reduces the error.
 func polish(base, tau float64, f func(base, tau float64) (value, slope float64)) float64 {
 	v, slope := f(base, tau)
 	for range 2 {
@@ -298,7 +298,7 @@ func (c *CappedSimplex) fill(cost []float64, level float64) float64 {
 	return sum
 }
 
-// orderedBits maps float64s to integers of the same order, 0 and -0 to the same one.
+// orderedBits maps float64s to integers of the same order, 0 and -0 to the same integer.
 func orderedBits(x float64) int64 {
 	b := int64(math.Float64bits(x))
 	if b < 0 {
@@ -330,8 +330,8 @@ func (c *CappedSimplex) Contains(x []float64, tol float64) bool {
 	return math.Abs(sum-c.sum) <= float64(tol*c.spare)+float64(slack(len(x))*c.scale)
 }
 
-// Diameter is exact where the spare sum s − Σl is an even number of equal caps or all of one, and
-// an upper bound in general.
+// Diameter is an upper bound. It is exact where s − Σl is an even number of equal caps or fits into
+// one of them.
 func (c *CappedSimplex) Diameter() float64 { return c.diameter }
 
 // Moved implements [Mover]: the moved capped simplex.

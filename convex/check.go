@@ -13,7 +13,7 @@ import (
 	"github.com/noregret/noregret/internal/memory"
 )
 
-// maxDim is the largest dimension: some way below where sums of dimensions overflow.
+// maxDim is the largest dimension. Sums of a few dimensions do not overflow.
 const maxDim = min(1<<40, math.MaxInt/4)
 
 func checkDim(what string, d int) error {
@@ -24,7 +24,7 @@ func checkDim(what string, d int) error {
 	return nil
 }
 
-// checkMemory is checkDim for what allocates that many numbers.
+// checkMemory is checkDim for an object that allocates the given number of float64s.
 func checkMemory(what string, d int, numbers float64) error {
 	if err := checkDim(what, d); err != nil {
 		return err
@@ -55,8 +55,8 @@ func checkLen(what, field string, got, want int) error {
 	return nil
 }
 
-// formatVector writes all of a short vector, one number of a constant one and a digest of a long
-// one.
+// formatVector writes a short vector in full, a constant vector as one number, and a long vector as
+// a digest.
 func formatVector(x []float64) string {
 	constant := true
 	for _, v := range x {

@@ -7,10 +7,11 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// NegativeEntropy is ψ(x) = Σ x_i ln x_i on x ≥ 0, with 0 ln 0 = 0 (spec P.H): gradient 1 + ln x_i,
-// inverse e^{θ_i−1}, conjugate Σe^{θ_i−1}, divergence Σ x_i ln(x_i/y_i) − x_i + y_i, which is the
+// NegativeEntropy is ψ(x) = Σ x_i ln x_i on x ≥ 0, with 0 ln 0 = 0: gradient 1 + ln x_i, inverse
+// e^{θ_i−1}, conjugate Σe^{θ_i−1}, divergence Σ x_i ln(x_i/y_i) − x_i + y_i, which is the
 // Kullback–Leibler divergence when both sums are 1. It is not strongly convex on the orthant; on
-// the simplex {Σx = s} it is 1/s-strongly convex in L1 (L 6.15). Each operation is O(d).
+// the simplex {Σx = s} it is 1/s-strongly convex in L1 (Orabona 2019, Lemma 6.15). Each operation
+// is O(d).
 type NegativeEntropy struct{ d int }
 
 // NewNegativeEntropy makes Σ x ln x on the orthant of ℝ^d.
@@ -34,7 +35,7 @@ func entropyValue(x []float64, shift float64) float64 {
 		if v < 0 {
 			return math.Inf(1)
 		}
-		sum += xlogx(v) - float64(shift*v)
+		sum += portable.XLogX(v) - float64(shift*v)
 	}
 	return sum
 }
@@ -134,7 +135,7 @@ func (e *NegativeEntropy) restrict(s Set) (pair, error) {
 	out, err := restrictEntropy(s, 1)
 	if sx, ok := s.(*Simplex); ok && err == nil {
 		out.conjugate = func(theta []float64) float64 { // s·LSE(θ) − s ln s
-			return float64(sx.s*LogSumExp(theta)) - xlogx(sx.s)
+			return float64(sx.s*LogSumExp(theta)) - portable.XLogX(sx.s)
 		}
 	}
 	return out, err

@@ -13,15 +13,15 @@ import (
 // which two are usual.
 func (c *CappedSimplex) entropyArgmax(dst, theta []float64) {
 	_, top := vec.ArgMax(theta)
-	nu := c.entropyMultiplier(theta, top)
-	if f, _ := c.entropyExcess(theta, top, nu); math.Abs(f) <= float64(slack(len(theta))*c.scale) {
+	nu, excess := c.entropyMultiplier(theta, top)
+	if math.Abs(excess) <= float64(slack(len(theta))*c.scale) {
 		c.entropyPoint(dst, theta, top, nu, 1)
 		return
 	}
 	base, below, above := c.farMultiplier(theta, top)
 	least, nu, grow := math.Inf(1), below, 1.0
 	for _, at := range [2]float64{below, above} {
-		// Scaling the coordinates between their sides takes back the rounding of ν.
+		// Scaling the coordinates between their sides corrects the rounding of ν.
 		f, free := c.entropyExcess(theta, base, at)
 		q := 1.0
 		if free > 0 {
@@ -58,16 +58,16 @@ func (c *CappedSimplex) entropyRest(theta []float64, base, nu, grow float64) flo
 	return math.Abs(sum - c.sum)
 }
 
-// entropyMultiplier is ν − top by Newton's method on ν ↦ ln of the free part, kept in a bracket, or
-// some other number where that does not get there in 100 passes.
-func (c *CappedSimplex) entropyMultiplier(theta []float64, top float64) float64 {
+// entropyMultiplier returns ν − top by Newton's method on ν ↦ ln of the free part, kept in a
+// bracket, and the excess of the sum there, which is large if 100 passes did not suffice.
+func (c *CappedSimplex) entropyMultiplier(theta []float64, top float64) (nu, excess float64) {
 	lo, hi := math.Inf(-1), math.Inf(1)
-	nu := LogSumExp(theta) - top - portable.Log(c.sum)
+	nu = LogSumExp(theta) - top - portable.Log(c.sum)
 	step := 1.0
 	for range 100 {
 		f, free := c.entropyExcess(theta, top, nu)
 		if math.Abs(f) <= float64(eps*c.sum) {
-			break
+			return nu, f
 		}
 		if f > 0 {
 			lo = nu
@@ -91,11 +91,12 @@ func (c *CappedSimplex) entropyMultiplier(theta []float64, top float64) float64 
 			}
 		}
 		if next == nu || hi-lo <= float64(eps*math.Abs(nu)) || step > 1e5 {
-			break
+			return nu, f
 		}
 		nu = next
 	}
-	return nu
+	excess, _ = c.entropyExcess(theta, top, nu)
+	return nu, excess
 }
 
 // farMultiplier finds ν as base + below or base + above, neighbouring float64s between which the

@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// UnnormalizedEntropy is ψ(x) = Σ(x_i ln x_i − x_i) on x ≥ 0 (spec P.H+): gradient ln x_i, inverse
+// UnnormalizedEntropy is ψ(x) = Σ(x_i ln x_i − x_i) on x ≥ 0: gradient ln x_i, inverse
 // e^{θ_i}, conjugate Σe^{θ_i}, divergence [KL]. It differs from [NegativeEntropy] by a linear term,
 // so they have one divergence. Each operation is O(d).
 type UnnormalizedEntropy struct{ d int }
@@ -68,7 +68,7 @@ func (e *UnnormalizedEntropy) restrict(s Set) (pair, error) {
 	out, err := restrictEntropy(s, 0)
 	if sx, ok := s.(*Simplex); ok && err == nil {
 		out.conjugate = func(theta []float64) float64 { // s·LSE(θ) − s ln s + s
-			return float64(sx.s*LogSumExp(theta)) - xlogx(sx.s) + sx.s
+			return float64(sx.s*LogSumExp(theta)) - portable.XLogX(sx.s) + sx.s
 		}
 	}
 	return out, err

@@ -168,7 +168,7 @@ func ExampleRestrict() {
 	fmt.Println(err)
 	// Output:
 	// [0.2187 0.4630 0.3182] -1.0986 1 l1
-	// restrict: the pair of negative-entropy(3) and l2-ball(3, 0, 1) is not known, want one of these sets: Space, Simplex, CappedSimplex and Box with upper sides above 0 (and lower bounds at least 0 for CappedSimplex), Product of these
+	// restrict: negative-entropy(3) has no exact oracle on l2-ball(3, 0, 1), want one of these sets: Space, Simplex, CappedSimplex and Box with upper sides above 0 (and lower bounds at least 0 for CappedSimplex), Product of these
 }
 
 func ExampleNewPNorm() {

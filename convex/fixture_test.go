@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/convex"
 )
 
-// The checks at the end of section 2.
-func TestSection2(t *testing.T) {
+// TestSmallCases compares projections, minima and a KL projection with values computed by hand.
+func TestSmallCases(t *testing.T) {
 	s := must(convex.NewSimplex(3))
 	x := make([]float64, 3)
 	for _, tc := range []struct{ v, want []float64 }{
@@ -21,15 +21,15 @@ func TestSection2(t *testing.T) {
 	}
 	value, err := s.Minimize(x, []float64{.5, 0, .5})
 	if err != nil || value != 0 || x[1] != 1 {
-		t.Errorf("LMO on V.S: %v at %v (%v)", value, x, err)
+		t.Errorf("minimum on the simplex: %v at %v (%v)", value, x, err)
 	}
-	// N.0: the best point of G4 on the unit ball has -.7071067812.
+	// The minimum of ⟨c, ·⟩ on the unit ball is −‖c‖.
 	value, err = must(convex.NewCenteredBall(3, 1)).Minimize(x, []float64{.5, 0, .5})
 	if err != nil {
 		t.Error(err)
 	}
-	near(t, "N.0", value, -.7071067812, 1e-10)
-	// KL projection of y > 0 onto V.S is y/Σy: the argmax at ∇ψ(y).
+	near(t, "minimum on the ball", value, -.7071067812, 1e-10)
+	// KL projection of y > 0 onto the simplex is y/Σy: the argmax at ∇ψ(y).
 	m := must(convex.NewNegativeEntropy(3))
 	reg := must(convex.Restrict(m, s))
 	m.Gradient(x, []float64{1, 2, 5})
@@ -37,8 +37,8 @@ func TestSection2(t *testing.T) {
 	nearAll(t, "KL projection", x, []float64{.125, .25, .625}, 1e-15)
 }
 
-// Iterates of chapters 6 and 7 that are one argmax: N.7 and N.11 (Hedge), N.8 (p-norm), N.9 and
-// N.10 (lazy projection).
+// TestArgmaxFixtures compares iterates of Hedge, of the p-norm algorithm and of lazily projected
+// gradient descent that are one argmax with values computed independently.
 func TestArgmaxFixtures(t *testing.T) {
 	simplex := must(convex.Restrict(must(convex.NewNegativeEntropy(3)), must(convex.NewSimplex(3))))
 	pnorm := must(convex.Restrict(must(convex.NewPNorm(3, 1.5)), must(convex.NewSpace(3))))
@@ -50,12 +50,12 @@ func TestArgmaxFixtures(t *testing.T) {
 		theta []float64
 		want  []float64
 	}{
-		{"N.7 x_2", simplex, []float64{-.5, .25, -.125}, []float64{.2187230696, .4630367420, .3182401884}},
-		{"N.7 x_5", simplex, []float64{-.25, 0, -.25}, []float64{.3045043424, .3909913152, .3045043424}},
-		{"N.8 x_2", pnorm, []float64{-.25, .125, -.0625}, []float64{-.2392722756, .0598180689, -.0149545172}},
-		{"N.8 x_5", pnorm, []float64{-.125, 0, -.125}, []float64{-.0992125657, 0, -.0992125657}},
-		{"N.8 q=2ln3", nearL1, []float64{-.125, 0, -.125}, []float64{-.1174598191, 0, -.1174598191}},
-		{"N.9 x_5", ball, []float64{-.5, 0, -.5}, []float64{-.3535533906, 0, -.3535533906}},
+		{"Hedge x_2", simplex, []float64{-.5, .25, -.125}, []float64{.2187230696, .4630367420, .3182401884}},
+		{"Hedge x_5", simplex, []float64{-.25, 0, -.25}, []float64{.3045043424, .3909913152, .3045043424}},
+		{"p-norm x_2", pnorm, []float64{-.25, .125, -.0625}, []float64{-.2392722756, .0598180689, -.0149545172}},
+		{"p-norm x_5", pnorm, []float64{-.125, 0, -.125}, []float64{-.0992125657, 0, -.0992125657}},
+		{"p-norm with q = 2 ln 3", nearL1, []float64{-.125, 0, -.125}, []float64{-.1174598191, 0, -.1174598191}},
+		{"lazy projection x_5", ball, []float64{-.5, 0, -.5}, []float64{-.3535533906, 0, -.3535533906}},
 	} {
 		x := make([]float64, 3)
 		tc.reg.Argmax(x, tc.theta)

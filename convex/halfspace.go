@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Halfspace is {x : ⟨a, x⟩ ≤ b}. The product is understood up to its rounding, (d+4)·2⁻⁵² of |b| +
+// Halfspace is {x : ⟨a, x⟩ ≤ b}. The inequality holds up to its rounding, (d+4)·2⁻⁵² of |b| +
 // Σ|a_i x_i|.
 type Halfspace struct {
 	a      []float64
@@ -17,8 +17,8 @@ type Halfspace struct {
 	square float64 // ‖a‖²
 }
 
-// NewHalfspace makes {x : ⟨a, x⟩ ≤ b} for a finite a that is not 0 (and neither tiny nor huge: ‖a‖²
-// is within 1e±200) and a finite b. a is copied.
+// NewHalfspace makes {x : ⟨a, x⟩ ≤ b} for a finite a with 1e-100 < ‖a‖ < 1e100 and a finite b. a is
+// copied.
 func NewHalfspace(a []float64, b float64) (*Halfspace, error) {
 	const what = "halfspace"
 	if err := checkDim(what, len(a)); err != nil {
@@ -55,7 +55,7 @@ func (h *Halfspace) excess(x []float64) (v, scale float64) {
 // Project writes v − a·max(⟨a,v⟩−b, 0)/‖a‖². O(d), two passes.
 func (h *Halfspace) Project(dst, v []float64) {
 	copy(dst, v)
-	for pass := range 3 { // the later passes take back, either way, what v far away costs in rounding
+	for pass := range 3 { // the later passes correct the rounding for a distant v, in either direction
 		e, scale := h.excess(dst)
 		if e <= float64(slack(len(v))*scale) && (pass == 0 || -e <= float64(slack(len(v))*scale)) {
 			return
@@ -74,7 +74,7 @@ func (h *Halfspace) boundary(dst []float64) {
 	}
 }
 
-// Minimize has a minimum for c = −t·a, t ≥ 0, only (up to rounding): b·⟨a,c⟩/‖a‖² at the boundary's
+// Minimize has a minimum only for c = −t·a, t ≥ 0 (up to rounding): b·⟨a,c⟩/‖a‖² at the boundary's
 // point nearest to 0. For c = 0 it returns the point of the set nearest to 0. O(d).
 func (h *Halfspace) Minimize(dst, c []float64) (float64, error) {
 	if !h.Attains(c) {

@@ -9,8 +9,8 @@ import (
 )
 
 // Mahalanobis is a workspace for projections in the norm ‖·‖_S of a matrix that changes from call
-// to call, as the online Newton step needs them. It is reused without allocating after the first
-// call for a kind of set, and is not safe for concurrent use.
+// to call, as the online Newton step needs them. It allocates only on the first call for a kind of
+// set, and is not safe for concurrent use.
 //
 // The solvers, all finite or certified:
 //
@@ -72,13 +72,13 @@ func (m *Mahalanobis) Project(dst, s, c []float64, set Set, tol float64) (gap fl
 // Argmax writes argmin_{x∈V} ½xᵀSx − ⟨θ,x⟩ to dst: the projection of S⁻¹θ, without forming
 // that point. dst may be theta.
 //
-// It returns a certificate: with p = Sx − θ, gap = ⟨p,x⟩ − min_{v∈V}⟨p,v⟩ bounds the distance
-// of the objective from its minimum, so ½‖x−x*‖_S² ≤ gap. (On an unbounded set, what of p has no
-// minimum is taken as r and adds ½rᵀS⁻¹r.) The call succeeds when gap ≤ tol·(½xᵀSx +
-// |⟨θ,x⟩|); 1e-10 is reached with ease, rounding sets in near 1e-15 times the condition of S.
+// It returns a certificate: with p = Sx − θ, gap = ⟨p,x⟩ − min_{v∈V}⟨p,v⟩ bounds the distance of
+// the objective from its minimum, so ½‖x−x*‖_S² ≤ gap. (On an unbounded set, the part r of p that
+// has no minimum is left out and adds ½rᵀS⁻¹r.) The call succeeds when gap ≤ tol·(½xᵀSx +
+// |⟨θ,x⟩|). A tol of 1e-10 is safe; rounding limits it to some 1e-15 times the condition of S.
 //
 // Errors: BadInput for wrong lengths, for an S that is not finite or not positive definite, and for
-// an unbounded set of another package; then dst is as it was. Diverged when tol was not reached:
+// an unbounded set of another package; dst is then unchanged. Diverged when tol was not reached:
 // dst then holds the best point found.
 func (m *Mahalanobis) Argmax(dst, s, theta []float64, set Set, tol float64) (gap float64, err error) {
 	if err := m.check(s, theta, set); err != nil {
@@ -326,7 +326,7 @@ func (m *Mahalanobis) affine(a *Affine) {
 		}
 	}
 	if !linalg.Factorize(m.face[:k*k], k) {
-		return // the certificate will tell
+		return // the certificate will be large
 	}
 	for range 2 {
 		u := m.z[:k]
@@ -392,7 +392,7 @@ func (m *Mahalanobis) gradient() {
 	}
 }
 
-// coordinateDescent minimizes exactly in each coordinate in turn and keeps p.
+// coordinateDescent minimizes exactly in each coordinate in turn and updates p.
 func (m *Mahalanobis) coordinateDescent(b sided) {
 	for i := range m.x {
 		l, u := b.Bounds(i)
@@ -479,15 +479,15 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	step, hit := 1.0, -1
 	for a, i := range m.free {
 		l, u := b.Bounds(i)
-		room := math.Inf(1)
+		longest := math.Inf(1)
 		switch {
 		case z[a] > 0:
-			room = (u - m.x[i]) / z[a]
+			longest = (u - m.x[i]) / z[a]
 		case z[a] < 0:
-			room = (l - m.x[i]) / z[a]
+			longest = (l - m.x[i]) / z[a]
 		}
-		if room < step {
-			step, hit = room, a
+		if longest < step {
+			step, hit = longest, a
 		}
 	}
 	for a, i := range m.free {
@@ -504,8 +504,8 @@ func (m *Mahalanobis) faceStep(b sided, sum bool) bool {
 	return hit < 0
 }
 
-// restoreSum takes back what the rounding of a long step has changed in the sum, at the coordinate
-// that is furthest from its sides. Projecting the point would move all coordinates off their sides.
+// restoreSum corrects the sum for the rounding of a long step, at the coordinate that is furthest
+// from its sides. Projecting the point would move all coordinates off their sides.
 func (m *Mahalanobis) restoreSum(set Set, b sided) {
 	var want float64
 	switch set := set.(type) {

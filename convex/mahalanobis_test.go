@@ -103,8 +103,9 @@ func TestMahalanobisSpecialCases(t *testing.T) {
 	}
 }
 
-// N.15: the online Newton step on G4 with λ = 1, μ = ½, on ℝ³ and on the ball of radius ¼.
-func TestFixtureN15(t *testing.T) {
+// TestOnlineNewtonStep plays four rounds of the online Newton step with λ = 1, μ = ½, on ℝ³ and on
+// the ball of radius ¼, and compares with values computed independently.
+func TestOnlineNewtonStep(t *testing.T) {
 	g4 := [][]float64{{1, -.5, .25}, {-.75, 1, .5}, {.5, .5, -1}, {-.25, -1, .75}}
 	for _, tc := range []struct {
 		set  convex.Set

@@ -162,7 +162,7 @@ func TestDivergence(t *testing.T) {
 	})
 }
 
-// Pinsker on the simplex: KL ≥ ½‖x−y‖₁², and its known values (section 4).
+// TestKL holds KL to Pinsker's inequality on the simplex, KL ≥ ½‖x−y‖₁², and to known values.
 func TestKL(t *testing.T) {
 	x, y := []float64{.5, .3, .2}, []float64{.2, .2, .6}
 	near(t, "KL(x;y)", convex.KL(x, y), 0.3600624406, 1e-10)
@@ -214,9 +214,9 @@ func TestDomains(t *testing.T) {
 	near(t, "0 ln 0", must(convex.NewNegativeEntropy(2)).Value([]float64{0, 1}), 0, 0)
 }
 
-// E15: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here against a supremum
-// by search.
-func TestErratumE15(t *testing.T) {
+// TestConjugateOfExp: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here
+// against a supremum by search.
+func TestConjugateOfExp(t *testing.T) {
 	m := must(convex.NewUnnormalizedEntropy(1)) // its value is the conjugate of e^x, as its conjugate is e^θ
 	for _, theta := range []float64{0, 0.2, 1, 2.5} {
 		best := math.Inf(-1)
@@ -231,9 +231,9 @@ func TestErratumE15(t *testing.T) {
 	near(t, "e^1", m.Conjugate([]float64{1}), math.E, 1e-15)
 }
 
-// E20: on the unit ball the conjugate of ½‖x‖² is ½‖θ‖² up to 1 and ‖θ‖−½ beyond; the printed
-// minimum of the two is -½ at 0.
-func TestErratumE20(t *testing.T) {
+// TestConjugateOnBall: on the unit ball the conjugate of ½‖x‖² is ½‖θ‖² up to 1 and ‖θ‖−½ beyond,
+// not the minimum of the two, which is -½ at 0.
+func TestConjugateOnBall(t *testing.T) {
 	reg := must(convex.Restrict(must(convex.NewQuadratic(2)), must(convex.NewCenteredBall(2, 1))))
 	near(t, "at 0", reg.Conjugate([]float64{0, 0}), 0, 0)
 	near(t, "inside", reg.Conjugate([]float64{0.3, 0.4}), 0.125, 1e-15)
@@ -242,8 +242,8 @@ func TestErratumE20(t *testing.T) {
 	near(t, "radius 2", reg.Conjugate([]float64{3, 4}), 2*5-2, 1e-15)
 }
 
-// E22: the factor of the gradient is ‖x‖_p^{2−p}. The dual maps of section 4.
-func TestErratumE22(t *testing.T) {
+// TestDualMaps: the factor of the gradient of ½‖x‖_p² is ‖x‖_p^{2−p}.
+func TestDualMaps(t *testing.T) {
 	m := must(convex.NewPNorm(2, 1.5))
 	y := make([]float64, 2)
 	m.Gradient(y, []float64{1, 2})
@@ -257,7 +257,8 @@ func TestErratumE22(t *testing.T) {
 	nearAll(t, "huge", []float64{y[0] / 1e200, y[1] / 1e200}, []float64{1.5643723389, -2.2123565783}, 1e-10)
 }
 
-// Values of section 4.4 of the specification of chapters 8 to 10.
+// TestTsallisValues compares values with ones computed independently, and the limit q → 1 with the
+// negative entropy.
 func TestTsallisValues(t *testing.T) {
 	x := []float64{.2, .3, .5}
 	for q, want := range map[float64]float64{.5: -1.404085868, .9: -1.091939818, .999: -1.030249843} {

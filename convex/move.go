@@ -4,8 +4,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Mover is a set that knows its own images under scaling and shifting. Every set of this package
-// does.
+// Mover is a set that can be scaled and shifted. Every set of this package implements it.
 type Mover interface {
 	Set
 	// Moved is {c·x + x0 : x ∈ V}. The arguments are valid: c is finite and positive, x0 has length

@@ -12,7 +12,7 @@ import (
 // [LInf]; the zero value is not a norm.
 type Lp struct{ p, q float64 } // q is the exponent of the dual, 1/p + 1/q = 1
 
-// The norms that everybody uses.
+// The norms of exponents 1, 2 and ∞.
 var (
 	L1   = &Lp{1, math.Inf(1)}
 	L2   = &Lp{2, 2}
@@ -68,9 +68,9 @@ func (n *Lp) distance(x, y []float64) float64 {
 		if y != nil {
 			v -= y[i]
 		}
-		sum += pow(math.Abs(v)/m, n.p)
+		sum += portable.Pow(math.Abs(v)/m, n.p)
 	}
-	return float64(m * pow(sum, 1/n.p))
+	return float64(m * portable.Pow(sum, 1/n.p))
 }
 
 // Dual is the norm of exponent p/(p−1): L2 is its own dual, L1 and L∞ are each other's.
@@ -88,8 +88,8 @@ func (n *Lp) Dual() Norm {
 }
 
 // Regularity is the λ for which ½‖·‖² is λ-strongly convex with respect to this norm: p−1 for 1 < p
-// ≤ 2 (L 6.17), and 0, for none, elsewhere. For gradients that are bounded in L∞ use the norm of
-// [NearL1] in place of L1.
+// ≤ 2 (Orabona 2019, Lemma 6.17), and 0, for none, elsewhere. For gradients that are bounded in L∞
+// use the norm of [NearL1] in place of L1.
 func (n *Lp) Regularity() float64 {
 	if n.p > 1 && n.p <= 2 {
 		return n.p - 1
@@ -105,7 +105,7 @@ func (n *Lp) String() string {
 	return "l" + formatFloat(n.p)
 }
 
-// Regular is a norm whose half square has a known constant of strong convexity.
+// Regular is a norm whose half square has a constant of strong convexity.
 type Regular interface {
 	Norm
 	// Regularity is the λ ≥ 0 for which ½‖·‖² is λ-strongly convex with respect to the norm, 0 when
@@ -113,9 +113,9 @@ type Regular interface {
 	Regularity() float64
 }
 
-// NearL1 is the exponent that stands in for 1 in dimension d: p with the dual q = 2 ln d (6.7), so
-// that ‖·‖_q ≤ √e·‖·‖∞ while ½‖·‖_p² is 1/(2 ln d − 1)-strongly convex. For d ≤ 2, where 2 ln d <
-// 2, it is 2.
+// NearL1 is the exponent that stands in for 1 in dimension d: p with the dual q = 2 ln d (Orabona
+// 2019, section 6.7), so that ‖·‖_q ≤ √e·‖·‖∞ while ½‖·‖_p² is 1/(2 ln d − 1)-strongly convex. For
+// d ≤ 2, where 2 ln d < 2, it is 2.
 func NearL1(d int) float64 {
 	if d <= 2 {
 		return 2
@@ -124,8 +124,8 @@ func NearL1(d int) float64 {
 	return q / (q - 1)
 }
 
-// dualMap writes the gradient of ½‖x‖_q² at θ, ‖θ‖_q^{2−q}·sgn(θ_j)·|θ_j|^{q−1}, in the safe form
-// of section 4. dst may be theta.
+// dualMap writes the gradient of ½‖x‖_q² at θ, ‖θ‖_q^{2−q}·sgn(θ_j)·|θ_j|^{q−1}, with the largest
+// modulus taken out, so that nothing overflows. dst may be theta.
 func dualMap(dst, theta []float64, q float64) {
 	m := vec.MaxDistance(theta, nil)
 	if m == 0 {
@@ -134,10 +134,10 @@ func dualMap(dst, theta []float64, q float64) {
 	}
 	sum := 0.0
 	for _, t := range theta {
-		sum += pow(math.Abs(t)/m, q)
+		sum += portable.Pow(math.Abs(t)/m, q)
 	}
-	factor := float64(m * pow(sum, 2/q-1))
+	factor := float64(m * portable.Pow(sum, 2/q-1))
 	for i, t := range theta {
-		dst[i] = math.Copysign(float64(factor*pow(math.Abs(t)/m, q-1)), t)
+		dst[i] = math.Copysign(float64(factor*portable.Pow(math.Abs(t)/m, q-1)), t)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // MatrixNorm is the Mahalanobis norm ‖x‖_A = √(xᵀAx) of a symmetric positive definite A, for
-// vectors of A's dimension only (Rem 7.19).
+// vectors of A's dimension only.
 type MatrixNorm struct {
 	n       int
 	f       []float64 // ‖x‖ = ‖Fx‖₂, row-major, F triangular

@@ -13,7 +13,7 @@ import (
 type Certified interface {
 	Regularizer
 	// ArgmaxGap is Argmax with its certificate: the objective ⟨θ, x⟩ − ψ(x) at dst is within gap of
-	// its maximum, and ½λ‖dst−x*‖² ≤ gap. +Inf stands for no certificate at all.
+	// its maximum, and ½λ‖dst−x*‖² ≤ gap. It is +Inf if there is no certificate.
 	ArgmaxGap(dst, theta []float64) (gap float64)
 }
 
@@ -23,7 +23,7 @@ const (
 	numericPasses    = 10_000
 	numericFirst     = 300 // passes before a diagonal metric is tried, where the set allows it
 	numericHistory   = 8   // function values that the line search looks back at
-	numericIdle      = 200 // passes without a better gap once values have no digits left
+	numericIdle      = 200 // passes without a better gap once values differ by rounding only
 )
 
 // numeric maximizes ⟨θ, x⟩ − ψ(x) over a bounded set by the spectral projected gradient method
@@ -73,8 +73,8 @@ func newNumeric(what string, m MirrorMap, s Set) (*numeric, error) {
 	return n, nil
 }
 
-// findStart takes the point nearest to 0 or, where that is on the boundary of the domain, a mean of
-// extreme points of the set: two for each axis, or for the first 1,000.
+// findStart uses the point nearest to 0 or, where that is on the boundary of the domain, the mean
+// of two extreme points of the set for each axis (of the first 1,000).
 func (n *numeric) findStart(interior func([]float64) bool) bool {
 	inside := func() bool { return interior(n.start) && vec.IsFinite(n.value(n.start)) }
 	n.set.Project(n.start, n.start)
@@ -193,7 +193,7 @@ func (n *numeric) descend(w *numericWork, theta []float64, f, size float64, diag
 		}
 		noise := float64(8 * eps * size)
 		slope := n.direction(w, length, diagonal)
-		// Once values cannot tell points apart any more, gradients alone lead further for a while.
+		// Where values differ by rounding only, gradients alone still make progress for a while.
 		if slope >= -noise {
 			if idle++; idle > numericIdle {
 				return
@@ -248,7 +248,7 @@ func (n *numeric) search(w *numericWork, theta []float64, f, slope float64, hist
 			t = 0.99
 			continue
 		}
-		// The least point of the parabola through what is known, within a tenth and a half.
+		// The minimizer of the parabola through both values and the slope, within 0.1 to 0.5 of t.
 		bend := v - f - float64(t*slope)
 		shorter := 0.5 * t
 		if finite && bend > 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1 (spec P.p): gradient
-// sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q², inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q} (the
-// exponents printed in 6.7 are wrong, E22), and ψ is (p−1)-strongly convex in Lp (L 6.17). Each
+// PNorm is ψ(x) = ½‖x‖_p² on ℝ^d, 1 < p ≤ 2, with 1/p + 1/q = 1: gradient
+// sgn(x_j)|x_j|^{p−1}‖x‖_p^{2−p}, conjugate ½‖θ‖_q², inverse sgn(θ_j)|θ_j|^{q−1}‖θ‖_q^{2−q},
+// and ψ is (p−1)-strongly convex in Lp (Orabona 2019, Lemma 6.17). Each
 // operation is O(d).
 type PNorm struct {
 	d    int
@@ -118,14 +118,14 @@ func (m *PNorm) Divergence(x, y []float64) float64 {
 	for i, v := range x {
 		w := math.Abs(y[i]) / b
 		if delta := (v - y[i]) / y[i]; math.Abs(delta) < 0.25 {
-			excess += float64(pow(w, p) * expm1(float64(p*portable.Log1p(delta))))
+			excess += float64(portable.Pow(w, p) * portable.Expm1(float64(p*portable.Log1p(delta))))
 		} else {
-			excess += pow(math.Abs(v)/b, p) - pow(w, p)
+			excess += portable.Pow(math.Abs(v)/b, p) - portable.Pow(w, p)
 		}
 	}
 	rho := -1.0 // a/b − 1
 	if excess > -1 {
-		rho = expm1(portable.Log1p(excess) / p)
+		rho = portable.Expm1(portable.Log1p(excess) / p)
 	}
 	if !(rho > -1) {
 		return float64(0.5*b) * b
@@ -134,13 +134,13 @@ func (m *PNorm) Divergence(x, y []float64) float64 {
 	for i, v := range x {
 		w := math.Abs(y[i]) / b
 		if delta := (v - y[i]) / y[i]; math.Abs(delta) < 0.25 && math.Abs(rho) < 0.1 {
-			gap += float64(pow(w, p) * binomialGap((delta-rho)/(1+rho), p))
+			gap += float64(portable.Pow(w, p) * binomialGap((delta-rho)/(1+rho), p))
 			continue
 		}
 		u := float64(v/b) / (1 + rho)
-		term := pow(math.Abs(u), p)/p + pow(w, p)/q
+		term := portable.Pow(math.Abs(u), p)/p + portable.Pow(w, p)/q
 		if y[i] != 0 {
-			term -= float64(math.Copysign(pow(w, p-1), y[i]) * u)
+			term -= float64(math.Copysign(portable.Pow(w, p-1), y[i]) * u)
 		}
 		gap += max(term, 0)
 	}

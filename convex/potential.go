@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Potential is a strictly convex function of which only values and gradients are known. [NewMap]
-// makes a [MirrorMap] of it. Every [MirrorMap] is a Potential.
+// Potential is a strictly convex function given by its values and gradients. [NewMap] makes a
+// [MirrorMap] of it. Every [MirrorMap] is a Potential.
 type Potential interface {
 	// Dim is d, at least 1.
 	Dim() int
@@ -23,7 +23,7 @@ type Potential interface {
 }
 
 // NewMap makes a mirror map of a function that is λ-strongly convex in the norm on its domain, λ ≥
-// 0 (a nil norm is [L2]). On a bounded set [Restrict] needs no more. On ℝ^d it needs λ > 0 and a
+// 0 (a nil norm is [L2]). For a bounded set λ = 0 is enough. On ℝ^d it needs λ > 0 and a
 // norm that is no less than l2, such as [Lp] with p ≤ 2; without these, Inverse and Conjugate are
 // NaN.
 //
@@ -62,7 +62,7 @@ func NewMap(p Potential, lambda float64, norm Norm) (MirrorMap, error) {
 	return m, nil
 }
 
-// convexityInL2 is the strong convexity in l2 that follows from λ in a norm, or 0 if none is known.
+// convexityInL2 is the strong convexity in l2 that follows from λ in a norm, or 0 if none follows.
 func convexityInL2(lambda float64, norm Norm) float64 {
 	if lp, ok := norm.(*Lp); ok && lp.p <= 2 {
 		return lambda
@@ -75,7 +75,7 @@ type potentialMap struct {
 	Potential
 	lambda float64
 	norm   Norm
-	free   *numeric  // on ℝ^d; nil if it is not known to have a maximum there
+	free   *numeric  // on ℝ^d; nil if a maximum there is not certain
 	pool   sync.Pool // of *[]float64
 }
 
@@ -137,7 +137,7 @@ func (m *potentialMap) Interior(x []float64) bool {
 	return vec.Finite(*g)
 }
 
-// restrictNumeric is the oracle of a map of which this package knows values and gradients only.
+// restrictNumeric is the oracle of a map by its values and gradients.
 func restrictNumeric(m MirrorMap, s Set) (pair, *numeric, error) {
 	const what = "restrict"
 	out := pair{}
@@ -156,7 +156,7 @@ func restrictNumeric(m MirrorMap, s Set) (pair, *numeric, error) {
 	}
 	if math.IsInf(s.Diameter(), 1) {
 		return pair{}, nil, noregret.BadInputf(what,
-			"the set %s is unbounded, want Space or a bounded set for a map that this package does not know", s)
+			"the set %s is unbounded, want Space or a bounded set for a map of another package", s)
 	}
 	n, err := newNumeric(what, m, s)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// The proximal maps Prox_f(v) = argmin_x f(x) + ½‖x−v‖² (Rem 7.14; the one of a set's indicator is
-// its [Set.Project]). dst may be v, k ≥ 0, and each is O(d), exact and free of allocation.
+// The proximal maps Prox_f(v) = argmin_x f(x) + ½‖x−v‖² (Moreau 1965; the one of a set's indicator
+// is its [Set.Project]). dst may be v, k ≥ 0, and each is O(d), exact and free of allocation.
 
 // SoftThreshold is sgn(v)·max(|v|−k, 0), the proximal map of k|x|.
 func SoftThreshold(v, k float64) float64 {

@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Quadratic is ψ(x) = ½‖x‖₂² on ℝ^d (spec P.2): gradient and inverse are the identity, the
+// Quadratic is ψ(x) = ½‖x‖₂² on ℝ^d: gradient and inverse are the identity, the
 // conjugate is ½‖θ‖², the divergence ½‖x−y‖², and ψ is 1-strongly convex in L2. Each operation is
 // O(d).
 type Quadratic struct{ d int }

@@ -115,7 +115,7 @@ func (q *DiagonalQuadratic) restrict(s Set) (pair, error) {
 	return out, nil
 }
 
-// hasDiagonalArgmax reports whether [diagonalArgmax] knows a set.
+// hasDiagonalArgmax reports whether [diagonalArgmax] supports a set.
 func hasDiagonalArgmax(s Set) bool {
 	switch s := s.(type) {
 	case *Box, *Simplex, *CappedSimplex:
@@ -165,7 +165,7 @@ func halfspaceArgmax(dst, theta, a []float64, s *Halfspace, square float64) {
 	for i, t := range theta {
 		dst[i] = t / a[i]
 	}
-	for pass := range 3 { // the later passes take back rounding, as in Halfspace.Project
+	for pass := range 3 { // the later passes correct rounding, as in Halfspace.Project
 		e, scale := s.excess(dst)
 		if e <= float64(slack(len(dst))*scale) && (pass == 0 || -e <= float64(slack(len(dst))*scale)) {
 			return

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MatrixQuadratic is ψ(x) = ½xᵀSx on ℝ^d for a symmetric positive definite S (spec P.S): gradient
+// MatrixQuadratic is ψ(x) = ½xᵀSx on ℝ^d for a symmetric positive definite S: gradient
 // Sx, inverse S⁻¹θ, conjugate ½θᵀS⁻¹θ, divergence ½(x−y)ᵀS(x−y), 1-strongly convex in the norm
 // ‖·‖_S. Each operation is O(d²), by the Cholesky factor made at construction.
 type MatrixQuadratic struct {

@@ -130,8 +130,9 @@ func pairKinds() []pairKind {
 	return out
 }
 
-// For every pair: the argmax is a member and no member is better (Theorem 2.8), the conjugate is
-// attained and no member exceeds it, ψ is λ-strongly convex between members, L 5.8.
+// TestRegularizers checks for every pair that the argmax is a member and no member is better
+// (Orabona 2019, Theorem 2.8), that the conjugate is attained and no member exceeds it, that ψ is
+// λ-strongly convex between members, and the conjugate of aψ + b (Lemma 5.8).
 func TestRegularizers(t *testing.T) {
 	t.Run("l1 product", func(t *testing.T) { // two simplices of sum 1 and 2: λ = 1/(1+2)
 		p := must(convex.NewProduct(must(convex.NewSimplex(2)), must(convex.NewScaledSimplex(2, 2))))
@@ -198,7 +199,7 @@ func TestRegularizers(t *testing.T) {
 					t.Fatalf("%s: B(v;x) = %v < %v/2·%v²", reg, b, lambda, l)
 				}
 			}
-			// L 5.8: (aψ+b)*(θ) = aψ*(θ/a) − b, attained at ∇ψ*(θ/a)
+			// Orabona 2019, Lemma 5.8: (aψ+b)*(θ) = aψ*(θ/a) − b, attained at ∇ψ*(θ/a)
 			a, b := 0.5+r.Float64(), r.NormFloat64()
 			quotient := make([]float64, d)
 			for i := range theta {
@@ -217,8 +218,8 @@ func TestRegularizers(t *testing.T) {
 	}
 }
 
-// A separable regularizer on a product is the sum of its parts; here P.H on a simplex against
-// softmax and LSE, and P.2V against ½‖θ‖²−½dist².
+// TestRegularizerForms compares with closed forms: the entropy on a simplex with softmax and LSE,
+// and ½‖x‖² on a ball with ½‖θ‖²−½dist².
 func TestRegularizerForms(t *testing.T) {
 	theta := []float64{0.3, -1, 2}
 	x := make([]float64, 3)
@@ -229,7 +230,7 @@ func TestRegularizerForms(t *testing.T) {
 	near(t, "LSE", reg.Conjugate(theta), math.Log(sum), 1e-15)
 	near(t, "min", reg.Min(), -math.Log(3), 1e-15)
 	if l, n := reg.StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
-		t.Errorf("strong convexity %v in %s, want 1 in l1 (L 6.15)", l, n)
+		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)
 	}
 	if !math.IsInf(reg.Value([]float64{0.5, 0.5, 0.5}), 1) {
 		t.Error("a finite value off the simplex")
@@ -238,9 +239,9 @@ func TestRegularizerForms(t *testing.T) {
 	reg = must(convex.Restrict(must(convex.NewQuadratic(3)), ball))
 	reg.Argmax(x, theta)
 	dist := vec.Norm2(sub(x, theta))
-	near(t, "P.2V", reg.Conjugate(theta), 0.5*vec.Dot(theta, theta)-0.5*dist*dist, 1e-14)
-	// Table of 4.4: the step of INF with q = ½ has x_i = (Λ+ηG_i)^{−2}; Λ after 4 rounds and the
-	// weights.
+	near(t, "½‖θ‖²−½dist²", reg.Conjugate(theta), 0.5*vec.Dot(theta, theta)-0.5*dist*dist, 1e-14)
+	// The step of INF (Audibert and Bubeck 2009) with q = ½ has x_i = (Λ+ηG_i)^{−2}; the weights
+	// after 4 rounds.
 	for q, want := range map[float64][]float64{
 		.5:   {0.07086744405, 0.5972669428, 0.3318656132},
 		.75:  {0.07092493083, 0.5771502033, 0.3519248659},
@@ -280,10 +281,10 @@ func TestRestrictRefuses(t *testing.T) {
 			must(convex.NewNegativeEntropy(2)), must(convex.NewCenteredBall(2, 1)),
 			"want one of these sets: Space, Simplex",
 		},
-		{must(convex.NewNegativeEntropy(2)), must(convex.NewCube(2, -1, 0)), "not known"},
+		{must(convex.NewNegativeEntropy(2)), must(convex.NewCube(2, -1, 0)), "has no exact oracle on"},
 		{
 			must(convex.NewNegativeEntropy(2)),
-			must(convex.NewShifted(must(convex.NewSimplex(2)), []float64{-.1, 0})), "not known",
+			must(convex.NewShifted(must(convex.NewSimplex(2)), []float64{-.1, 0})), "has no exact oracle on",
 		},
 		{must(convex.NewPNorm(2, 1.5)), box, "Space, a centered Ball"},
 		{must(convex.NewPNorm(2, 1.5)), must(convex.NewCenteredBall(2, 1)), "Space, a centered Ball"},

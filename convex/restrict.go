@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// pair is what a map knows about itself on one set.
+// pair is the oracle of a map on a set, with its constants there.
 type pair struct {
 	argmax    func(dst, theta []float64)
 	conjugate func(theta []float64) float64 // nil: formed from the argmax
@@ -17,14 +17,14 @@ type pair struct {
 	norm      Norm
 }
 
-// errPair is returned by restrict for a set that the map does not know.
-var errPair = errors.New("pair not known")
+// errPair is returned by restrict for a set on which the map has no exact oracle.
+var errPair = errors.New("no exact oracle")
 
 // restrictable is a map with oracles for some sets.
 type restrictable interface {
 	MirrorMap
 	restrict(s Set) (pair, error)
-	pairs() string // the sets it knows, for the error message
+	pairs() string // the sets it has oracles for, for the error message
 }
 
 // separable is a map that is a sum over coordinates, so that it splits over a [Product].
@@ -53,9 +53,9 @@ type restricted struct {
 //     lower bounds ≥ 0, and [Box];
 //   - [PNorm] with [Space] and a centered [Ball] of its own norm;
 //   - [Tsallis] and [LogBarrier] with [Simplex] and a [Box] with finite upper sides;
-//   - every map but PNorm and MatrixQuadratic with a [Product] whose factors are known to it.
+//   - every map but PNorm and MatrixQuadratic with a [Product] whose factors are in its list.
 //
-// Any other set is an error that names those known for the map. The methods of the result cost what
+// Any other set is an error that lists those of the map. The methods of the result cost what
 // the projection of that kind costs. Conjugate keeps a pool of vectors of length d where it has no
 // closed form.
 //
@@ -63,7 +63,7 @@ type restricted struct {
 // any bounded set; on [Space] it has its own Inverse. It uses values and gradients only. A pass
 // costs one of each, a Project and a Minimize; from 5 to 50 passes are usual for maps with a
 // Lipschitz gradient and some 400 where the maximizer is at the boundary of the domain, as with an
-// entropy, at most 20,000. The result is a [Certified] regularizer that tells the gap to the
+// entropy, at most 20,000. The result is a [Certified] regularizer, which states the gap to the
 // maximum. It is at most 1e-10·(|ψ(x)| + |⟨θ, x⟩|), and a thousandth of that in most cases, for
 // maps with a Lipschitz gradient of condition up to some 1e4, and for maps that are sums over
 // coordinates on [Simplex], [CappedSimplex], [Box], Euclidean [Ball] and products of these even
@@ -105,13 +105,13 @@ func Restrict(m MirrorMap, s Set) (Regularizer, error) {
 
 // findPair returns the oracle for a map and a set; n is not nil if it is numeric.
 func findPair(m MirrorMap, s Set) (p pair, n *numeric, err error) {
-	known, ok := m.(restrictable)
+	exact, ok := m.(restrictable)
 	if !ok {
 		return restrictNumeric(m, s)
 	}
-	if p, err = restrictAny(known, s); errors.Is(err, errPair) {
-		err = noregret.BadInputf("restrict", "the pair of %s and %s is not known, want one of these sets: %s",
-			m, s, known.pairs())
+	if p, err = restrictAny(exact, s); errors.Is(err, errPair) {
+		err = noregret.BadInputf("restrict", "%s has no exact oracle on %s, want one of these sets: %s",
+			m, s, exact.pairs())
 	}
 	return p, nil, err
 }

@@ -18,14 +18,14 @@ type Set interface {
 	// the set is its own projection, bit for bit.
 	Project(dst, v []float64)
 	// Minimize writes a minimizer of ⟨c, x⟩ over V to dst and returns the minimum. Ties go to the
-	// lowest index. Where there is no minimum it returns [ErrUnbounded] and leaves dst as it was.
+	// lowest index. Where there is no minimum it returns [ErrUnbounded] and leaves dst unchanged.
 	Minimize(dst, c []float64) (float64, error)
 	// Contains reports whether x is within tol of the set: a constraint may be violated by tol
 	// times the size of the set (a radius, a width, a sum), but for tol > 0 by no less than the
 	// rounding of its numbers. An x that is not finite is in no set.
 	Contains(x []float64, tol float64) bool
 	// Diameter is the Euclidean diameter sup ‖x−y‖₂ over V, +Inf for an unbounded set. Sets
-	// for which it is hard to compute return an upper bound and say so.
+	// for which it is hard to compute return an upper bound; their comment says so.
 	Diameter() float64
 	// String describes the set in one line, all parameters included: two sets with equal
 	// text are the same set. It is part of learners' snapshots.
@@ -92,7 +92,7 @@ type Regularizer interface {
 }
 
 // allowance is by how much a constraint may be violated in a set of a size, whose numbers have a
-// modulus of up to that given: a set that is small and far from 0 is not the less strict for it.
+// modulus up to the given one. A small set that is far from 0 is as strict as one near 0.
 func allowance(tol, size, modulus float64) float64 {
 	if tol == 0 {
 		return 0

@@ -12,7 +12,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Proposition 2.11 and Theorem 2.8 for every set.
+// TestProjection checks for every set that the projection is a member and no member is nearer
+// (Orabona 2019, Proposition 2.11 and Theorem 2.8).
 func TestProjection(t *testing.T) {
 	for _, kind := range setKinds {
 		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
@@ -266,7 +267,7 @@ func TestStringsDiffer(t *testing.T) {
 	}
 }
 
-// sortedSimplex is the sorting algorithm of the specification's row V.S.
+// sortedSimplex is the projection by sorting (Held, Wolfe and Crowder 1974).
 func sortedSimplex(v []float64, s float64) []float64 {
 	u := slices.Clone(v)
 	slices.Sort(u)

@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Simplex is the simplex {x ≥ 0 : Σx = s}, the probability simplex for s = 1 (spec V.S). The sum is
-// understood up to the rounding of d additions, (d+4)·2⁻⁵² of s.
+// Simplex is the simplex {x ≥ 0 : Σx = s}, the probability simplex for s = 1. The sum
+// holds up to the rounding of d additions, (d+4)·2⁻⁵² of s.
 type Simplex struct {
 	d int
 	s float64
@@ -50,7 +50,7 @@ func (s *Simplex) Project(dst, v []float64) {
 }
 
 // ProjectOnSimplex writes the projection of v on {x ≥ 0 : Σx = sum}, sum > 0, to dst, for callers
-// that have no [Simplex] at hand. A point of the simplex may come back with other last bits. dst
+// that have no [Simplex]. A point of the simplex may change in its last bits. dst
 // may be v.
 func ProjectOnSimplex(dst, v []float64, sum float64) {
 	top, tau := simplexThreshold(v, sum, false)

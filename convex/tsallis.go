@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (chapter 10, 4.4 of the specification):
+// Tsallis is ψ(x) = (1 − Σx_i^q)/(1−q) on x ≥ 0, 0 < q < 1 (Tsallis 1988):
 // gradient −q·x_i^{q−1}/(1−q), inverse (−(1−q)θ_i/q)^{−1/(1−q)} for θ < 0, conjugate Σx_i^q −
 // 1/(1−q) at that x and +Inf where a θ_i > 0. For q → 1 it tends to the negative entropy on the
 // probability simplex. The Hessian is diag(q·x^{q−2}): on the simplex {Σx = s} it is
@@ -48,7 +48,7 @@ func (m *Tsallis) Value(x []float64) float64 {
 		}
 		mass -= v
 		if v > 0 {
-			sum -= float64(v * expm1(float64(-r*portable.Log(v))))
+			sum -= float64(v * portable.Expm1(float64(-r*portable.Log(v))))
 		}
 	}
 	return (mass + sum) / r
@@ -58,7 +58,7 @@ func (m *Tsallis) Value(x []float64) float64 {
 func (m *Tsallis) Gradient(dst, x []float64) {
 	f := -m.q / (1 - m.q)
 	for i, v := range x {
-		dst[i] = float64(f * pow(v, m.q-1))
+		dst[i] = float64(f * portable.Pow(v, m.q-1))
 	}
 }
 
@@ -73,7 +73,7 @@ func (m *Tsallis) inverse(t float64) float64 {
 	if t >= 0 {
 		return math.Inf(1)
 	}
-	return pow(float64(-t*(1-m.q))/m.q, -1/(1-m.q))
+	return portable.Pow(float64(-t*(1-m.q))/m.q, -1/(1-m.q))
 }
 
 // Conjugate implements [MirrorMap].
@@ -83,7 +83,7 @@ func (m *Tsallis) Conjugate(theta []float64) float64 {
 		if t >= 0 {
 			return math.Inf(1)
 		}
-		sum += pow(float64(-t*(1-m.q))/m.q, -m.q/(1-m.q))
+		sum += portable.Pow(float64(-t*(1-m.q))/m.q, -m.q/(1-m.q))
 	}
 	return sum - 1/(1-m.q)
 }
@@ -104,9 +104,10 @@ func (m *Tsallis) Divergence(x, y []float64) float64 {
 			return math.Inf(1)
 		}
 		if s := (v - w) / w; math.Abs(s) < 0.25 {
-			sum -= float64(float64(pow(w, q)*(q/(1-q))) * binomialGap(s, q))
+			sum -= float64(float64(portable.Pow(w, q)*(q/(1-q))) * binomialGap(s, q))
 		} else {
-			sum += ((pow(w, q) - pow(v, q)) + float64(q*float64(pow(w, q-1)*(v-w)))) / (1 - q)
+			sum += ((portable.Pow(w, q) - portable.Pow(v, q)) + float64(q*float64(portable.Pow(w, q-1)*(v-w)))) /
+				(1 - q)
 		}
 	}
 	return sum
@@ -132,7 +133,7 @@ func (m *Tsallis) restrict(s Set) (pair, error) {
 	case *Simplex:
 		return pair{
 			argmax: func(dst, theta []float64) { m.simplexArgmax(dst, theta, s.s) },
-			lambda: float64(m.q * pow(s.s, m.q-2)), norm: L1,
+			lambda: float64(m.q * portable.Pow(s.s, m.q-2)), norm: L1,
 		}, nil
 	case *Box:
 		top, err := barrierBox(s)
@@ -142,7 +143,7 @@ func (m *Tsallis) restrict(s Set) (pair, error) {
 					dst[i] = clip(m.inverse(t), s.lower[i], s.upper[i])
 				}
 			},
-			lambda: float64(m.q * pow(top, m.q-2)), norm: L2,
+			lambda: float64(m.q * portable.Pow(top, m.q-2)), norm: L2,
 		}, err
 	}
 	return pair{}, errPair
@@ -166,8 +167,8 @@ func barrierBox(b *Box) (float64, error) {
 func (m *Tsallis) simplexArgmax(dst, theta []float64, s float64) {
 	r := 1 - m.q
 	_, top := vec.ArgMax(theta)
-	f := float64(pow(s, r) * (r / m.q))
-	most := expm1(float64(r * portable.Log(float64(len(theta)))))
+	f := float64(portable.Pow(s, r) * (r / m.q))
+	most := portable.Expm1(float64(r * portable.Log(float64(len(theta)))))
 	stop := max(1e-15, float64(float64(len(theta))*1e-16))
 	v := 0.0
 	for range 60 {
@@ -181,7 +182,7 @@ func (m *Tsallis) simplexArgmax(dst, theta []float64, s float64) {
 		if total-1 <= stop {
 			break
 		}
-		next := min(most, v+float64(total/weighted*expm1(float64(r*portable.Log(total)))))
+		next := min(most, v+float64(total/weighted*portable.Expm1(float64(r*portable.Log(total)))))
 		if next == v {
 			break
 		}

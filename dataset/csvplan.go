@@ -42,7 +42,7 @@ type csvPlanner struct {
 // it.
 var errPlanLater = errors.New("more of the file is needed")
 
-// setColumns sets the columns to those of a schema.
+// setColumns fixes the columns and assigns features to the numeric ones.
 func (p *csvPlanner) setColumns(columns []Column, header bool, features []string) {
 	p.columns, p.header = columns, header
 	p.numeric = map[string]uint32{}

@@ -29,7 +29,7 @@ type textSource struct {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// open makes in the current input. It skips a byte order mark and, in CSV, plans the columns.
+// open sets the current input to in. It skips a byte order mark and, in CSV, plans the columns.
 func (s *textSource) open(in *input) error {
 	s.cur, s.line, s.ended = in, 1, false
 	s.carry, s.quote = s.carry[:0], quoteState{}

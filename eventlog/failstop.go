@@ -13,7 +13,7 @@ import (
 var errAbandoned = errors.New("the log was closed after a failure")
 
 // failStop is the file system that the log writes through. The first change of the disk that fails
-// stops it: from then on every change fails with that first cause, whoever asks for it. So nothing
+// stops it: from then on every change by any caller fails with that first cause. So nothing
 // that comes after a lost write can become durable.
 //
 // It has two views. The log's own code gets the errors. pebble does not: where pebble cannot write

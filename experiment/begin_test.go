@@ -19,7 +19,8 @@ func FuzzBegin(f *testing.F) {
 		  "drift":{"kind":"discount","rate":0.01},"exploration_floor":1,"hold_back":0.5}`,
 		`{"name":"x","arms":{"grid":{"w":[1,2],"v":["a","b"]}},"metrics":[{"name":"m"}],
 		  "objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":1e15,"hard":true}]}`,
-		`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}}}`,
+		`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],
+		  "policy":{"kind":"fixed","split":{"a":1}}}`,
 		`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},
 		  "drift":{"kind":"window","rounds":100000}}`,
 	} {

@@ -26,8 +26,8 @@ func TestLongLife(t *testing.T) {
 		"\nmetrics: [{name: y}]\npolicy: {kind: fixed, split: {a0: 0.5, a1: 0.3, a2: 0.2}}\nstickiness: unit\nround: " +
 		"{length: 1m}\nattribution_window: 1m")
 	x := s.state.live["long"]
-	if x.keepVersions() != 200 {
-		t.Fatalf("%d versions of %d arms are kept", x.keepVersions(), n)
+	if keepVersions(len(x.Arms)) != 200 {
+		t.Fatalf("%d versions of %d arms are kept", keepVersions(len(x.Arms)), n)
 	}
 	s.decide("u")
 	token := s.tokens["u"]

@@ -11,37 +11,6 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// clone copies what a change may change. The original must not be used for anything after the copy
-// has been.
-func (x *live) clone() (*live, error) {
-	y := *x
-	y.Arms, y.Learn, y.Guards = slices.Clone(x.Arms), slices.Clone(x.Learn), slices.Clone(x.Guards)
-	y.Ratio.Streams, y.Ratio.Seen, y.Ratio.Expected = slices.Clone(x.Ratio.Streams), slices.Clone(x.Ratio.Seen),
-		slices.Clone(x.Ratio.Expected)
-	y.Versions, y.Notes, y.Recent, y.cohorts = slices.Clone(x.Versions), slices.Clone(x.Notes), slices.Clone(x.Recent),
-		slices.Clone(x.cohorts)
-	last := *x.cohorts[len(x.cohorts)-1]
-	y.cohorts[len(y.cohorts)-1] = &last
-	b, err := x.learner.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return &y, y.restoreLearner(b)
-}
-
-// restoreLearner makes the learner of a saved one.
-func (x *live) restoreLearner(saved []byte) error {
-	m, err := makeLearner(x.def, len(x.Learn), x.fixedSplit())
-	if err != nil {
-		return err
-	}
-	if err := m.UnmarshalBinary(saved); err != nil {
-		return err
-	}
-	x.learner = m
-	return nil
-}
-
 func withReason(what, reason string) string {
 	if reason != "" {
 		return what + ": " + reason
@@ -49,23 +18,23 @@ func withReason(what, reason string) string {
 	return what
 }
 
-func (x *live) pause(now int64, reason string) error {
+func (x *experimentState) pause(now int64, reason string) error {
 	if x.Status != policy.Running {
 		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	x.Status = policy.Paused
 	x.note(now, "%s", withReason("paused", reason))
-	return x.renewWith(now, "paused", x.served())
+	return x.renewWith(now, "paused", x.served(len(x.Arms)))
 }
 
-func (x *live) resume(now int64, reason string) error {
+func (x *experimentState) resume(now int64, reason string) error {
 	if x.Status == policy.Running {
 		return noregret.BadInputf("state", "it is running already")
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	x.Status = policy.Running
@@ -74,7 +43,7 @@ func (x *live) resume(now int64, reason string) error {
 	return x.renew(now, "resumed")
 }
 
-func (x *live) rollback(now int64, what, reason string) error {
+func (x *experimentState) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
 		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
 	}
@@ -118,8 +87,8 @@ func sameJSON(a, b any) bool {
 // redefine takes a new definition of the running experiment, arms that come and go with it, as one
 // change and one policy version: units then move once, and no more of them than they must. What
 // changes what has been observed, or who gets what, is refused.
-func (x *live) redefine(d *definition.Definition, now int64) error {
-	if err := x.room(); err != nil {
+func (x *experimentState) redefine(d *definition.Definition, now int64) error {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	old, new := frozenFields(x.def), frozenFields(d)
@@ -148,9 +117,9 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) {
-		err = x.rebuildLearner()
+		err = x.rebuildLearner(&x.roster)
 	} else {
-		err = x.remakeArms(len(added), retired)
+		err = x.remakeArms(&x.roster, len(added), retired)
 	}
 	if err != nil {
 		return err
@@ -159,66 +128,12 @@ func (x *live) redefine(d *definition.Definition, now int64) error {
 	return x.renewChanged(now, "changed", before, len(added), retired)
 }
 
-// remakeArms tells the maker of arms that came at the end, and of those that went.
-func (x *live) remakeArms(added int, retired []int) error {
-	for range added {
-		if _, err := x.learner.AddArm(); err != nil {
-			return err
-		}
-	}
-	for _, k := range retired {
-		if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// armChanges are the arms that a definition adds, and the indices of those that it leaves out.
-func (x *live) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
-	arms, err := d.NamedArms()
-	if err != nil {
-		return nil, nil, err
-	}
-	have := make(map[string]int, len(x.Arms))
-	for k := range x.Arms {
-		have[x.Arms[k].Name] = k
-	}
-	wanted := make(map[string]bool, len(arms))
-	for _, a := range arms {
-		wanted[a.Name] = true
-		k, ok := have[a.Name]
-		switch {
-		case !ok:
-			added = append(added, a)
-		case !x.Arms[k].Active:
-			return nil, nil, noregret.BadInputf("arms",
-				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
-		case !definition.SameValue(x.Arms[k].Value, a.Value):
-			return nil, nil, noregret.BadInputf("arms",
-				"%q has another value: an arm is what it was, give the new value a new name",
-				a.Name)
-		}
-	}
-	if n := len(x.Arms) + len(added); n > 2*definition.MaxArms {
-		return nil, nil, noregret.BadInputf("arms",
-			"there would have been %d arms in all, more than %d: make a new experiment", n,
-			2*definition.MaxArms)
-	}
-	for k := range x.Arms {
-		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
-			retired = append(retired, k)
-		}
-	}
-	return added, retired, nil
-}
-
 // changeArm adds or retires an arm.
-func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
+func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	if x.def.Arms.Box != nil {
 		return noregret.BadInputf("arm", "the arms are points of a box, which the policy chooses")
 	}
-	if err := x.room(); err != nil {
+	if err := x.checkCapacity(); err != nil {
 		return err
 	}
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
@@ -244,7 +159,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 		return x.renewChanged(now, "arm added", x.def, 1, nil)
 	}
 	active := 0
-	for _, i := range x.Learn {
+	for _, i := range x.LearnedArms {
 		if x.Arms[i].Active {
 			active++
 		}
@@ -257,7 +172,7 @@ func (x *live) changeArm(kind string, p *ArmEvent, now int64) error {
 	case active < 2:
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
-	if err := x.learner.RetireArm(slices.Index(x.Learn, k)); err != nil {
+	if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
 		return err
 	}
 	x.Arms[k].Active = false

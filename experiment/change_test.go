@@ -151,7 +151,7 @@ func TestLongRound(t *testing.T) {
 		for i := range 1100 {
 			x.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.def.Policy.Split["a1"] = 1 - x.def.Policy.Split["a0"]
-			if err := x.rebuildLearner(); err != nil {
+			if err := x.rebuildLearner(&x.roster); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.renew(s.now, "changed"); err != nil {
@@ -159,7 +159,7 @@ func TestLongRound(t *testing.T) {
 			}
 		}
 		p := s.state.Policy("x")
-		if len(p.Links) > x.keepVersions()/2 || x.First < x.Versions[0].Version {
+		if len(p.Links) > keepVersions(len(x.Arms))/2 || x.First < x.Versions[0].Version {
 			t.Errorf("%s: %d links, a stream from version %d, versions kept from %d", stickiness, len(p.Links), x.First,
 				x.Versions[0].Version)
 		}

@@ -22,10 +22,10 @@ func (s *State) PolicyAt(name string, n uint64) (*policy.Policy, error) {
 	if v == nil || v.State != policy.RolledBack && v.First < x.Versions[0].Version {
 		return nil, notKept(name, n, x)
 	}
-	return x.policyOf(v)
+	return x.policyOf(&x.roster, v)
 }
 
-func notKept(name string, n uint64, x *live) error {
+func notKept(name string, n uint64, x *experimentState) error {
 	first := x.Versions[0]
 	if first.State != policy.RolledBack && first.First < first.Version { // its stream began before
 		if i := slices.IndexFunc(x.Versions, func(v *version) bool {

@@ -2,10 +2,10 @@ package experiment
 
 import "github.com/noregret/noregret/policy"
 
-func (x *live) health() policy.Health {
+func (x *experimentState) health() policy.Health {
 	h := policy.Health{
 		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
-		Unlearned: x.Unlearned, DuplicateValues: x.Again, Exposures: x.Exposures,
+		Unlearned: x.Unlearned, DuplicateValues: x.DuplicateValues, Exposures: x.Exposures,
 	}
 	h.SampleRatio.Mismatch, h.SampleRatio.P = x.Ratio.mismatch()
 	if h.SampleRatio.Mismatch {
@@ -32,37 +32,12 @@ func (x *live) health() policy.Health {
 		h.Problems = append(h.Problems, "orphan feedback: many values are of units whose exposure was not reported")
 	}
 	h.Open = x.open()
-	h.Problems = append(h.Problems, x.shrunk()...)
+	h.Problems = append(h.Problems, x.shrunk(&x.roster, x.running().Mixture)...)
 	if len(x.cohorts) >= x.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their "+
 			"attribution window, the most that may; a round of a larger part of the window, or a longer one, would not")
 	}
 	return h
-}
-
-// open is the number of units that wait for feedback.
-func (x *live) open() (n int64) {
-	for _, c := range x.cohorts {
-		n += int64(c.rows())
-	}
-	return n
-}
-
-// shrunk says for which guardrails the mixture is being shrunk, and which arms have no bound yet.
-func (x *live) shrunk() (problems []string) {
-	p := x.cohorts[len(x.cohorts)-1].Mixture
-	for i := range x.Guards {
-		if !x.Guards[i].Shrinking {
-			continue
-		}
-		text := "guardrail " + x.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
-		for at, k := range x.slack(&x.def.Guardrails[i], p, nil).open {
-			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] +
-				x.Arms[k].Name
-		}
-		problems = append(problems, text)
-	}
-	return problems
 }
 
 // Vitals are the few numbers of an experiment that a monitoring system asks for all the time.

@@ -11,7 +11,7 @@ import (
 )
 
 // ratioLive is an experiment for its ratio test: versions with mixtures of their own.
-func ratioLive(t testing.TB, stickiness string) *live {
+func ratioLive(t testing.TB, stickiness string) *experimentState {
 	d,
 		err := definition.Parse("x",
 		[]byte(
@@ -19,23 +19,23 @@ func ratioLive(t testing.TB, stickiness string) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &live{def: d}
+	return &experimentState{roster: roster{def: d}}
 }
 
 // begin begins a version in a stream; the ones before stay open for two more.
-func (x *live) beginRatio(mixture []float64, stream uint64) *cohort {
+func (x *experimentState) beginRatio(mixture []float64, stream uint64) *cohort {
 	x.Version++
 	c := newCohort(x.def, x.Version, 1, mixture)
 	x.Ratio.begin(c, stream)
 	x.cohorts = append(x.cohorts, c)
 	if len(x.cohorts) > 2 {
-		x.Ratio.mature(x, x.cohorts[0])
+		x.Ratio.mature(x.def.Stickiness, x.cohorts, x.cohorts[0])
 		x.cohorts = x.cohorts[1:]
 	}
 	return c
 }
 
-func (x *live) addRatio(c *cohort, arm int, n int64) {
+func (x *experimentState) addRatio(c *cohort, arm int, n int64) {
 	x.Ratio.add(c, arm, n)
 	c.Stats[arm].Units += n
 }
@@ -63,7 +63,7 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 			c = x.beginRatio(mixtures[i/(n/len(mixtures))], x.Version+1)
 		}
 		x.addRatio(c, pick(rng, c.Mixture, tilt), 1)
-		x.Ratio.settle(x)
+		x.Ratio.settle(x.def.Stickiness, x.cohorts)
 	}
 	return &x.Ratio
 }

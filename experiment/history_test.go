@@ -175,7 +175,7 @@ func saveUnrelated(which int) error {
 	var l encoding.BinaryMarshaler
 	switch which {
 	case 0:
-		l, err = confident.New(goals, 3, confident.Options{})
+		l, err = confident.New(goals, 3, confident.DefaultOptions())
 	case 1:
 		l, err = ascent.New(goals, 3, ascent.PracticalOptions(3))
 	case 2:

@@ -58,7 +58,7 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {
-		return confident.New(f, arms, confident.Options{})
+		return confident.New(f, arms, confident.DefaultOptions())
 	}
 	o := ascent.PracticalOptions(arms)
 	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
@@ -130,53 +130,6 @@ func (f *fixed) UnmarshalBinary(b []byte) error {
 	}
 	f.p = p
 	return nil
-}
-
-// goalVector writes what the objective sees of an arm: the means of its goals and the slack of its
-// guardrails. Control is nil without a control group. It returns false if something is unknown.
-func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
-	n := len(d.Objective.Goals)
-	for i, g := range d.Objective.Goals {
-		s := &a.Metrics[d.MetricIndex(g.Metric)]
-		if s.N == 0 {
-			return false
-		}
-		dst[i] = s.Mean
-	}
-	for i := range d.Guardrails {
-		z, ok := guardSlack(d, &d.Guardrails[i], a, control)
-		if !ok {
-			return false
-		}
-		dst[n+i] = z
-	}
-	return true
-}
-
-// guardSlack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper
-// one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
-func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
-	limit, up, relative, _ := g.Limit()
-	m := d.MetricIndex(g.Metric)
-	if r := d.RatioIndex(m); r >= 0 {
-		p := &a.Pairs[r]
-		s := p.Contrast(limit)
-		z, ok = s.Mean, p.N > 0
-	} else {
-		s := &a.Metrics[m]
-		ok = s.N > 0
-		if relative {
-			if control == nil || control.Metrics[m].N == 0 {
-				return 0, false
-			}
-			limit = ofControl(control.Metrics[m].Mean, limit)
-		}
-		z = s.Mean - limit
-	}
-	if !up {
-		z = -z
-	}
-	return z, ok
 }
 
 // point is the arm of a point of the box.

@@ -9,7 +9,9 @@ import (
 
 // renewChanged makes the version after a change of the definition or of the arms. While the
 // experiment is paused, what it serves stays, but for what the change itself says.
-func (x *live) renewChanged(now int64, cause string, before *definition.Definition, added int, retired []int) error {
+func (x *experimentState) renewChanged(now int64, cause string, before *definition.Definition, added int,
+	retired []int,
+) error {
 	switch {
 	case x.Status != policy.Paused:
 		return x.renew(now, cause)
@@ -21,12 +23,12 @@ func (x *live) renewChanged(now int64, cause string, before *definition.Definiti
 		before.ControlShare() != x.def.ControlShare():
 		return x.renewPaused(now, cause, x.carried(before, retired))
 	}
-	return x.renewWith(now, cause, x.served())
+	return x.renewWith(now, cause, x.served(len(x.Arms)))
 }
 
 // renewPaused is renew for a mixture of a paused experiment, shrunk where guardrails ask for it.
-func (x *live) renewPaused(now int64, cause string, p []float64) error {
-	x.shrink(p)
+func (x *experimentState) renewPaused(now int64, cause string, p []float64) error {
+	x.guards.shrink(&x.roster, p)
 	normalize(p)
 	split, err := policy.NewSplit(p)
 	if err != nil {
@@ -40,10 +42,10 @@ func (x *live) renewPaused(now int64, cause string, p []float64) error {
 // arm's c, for v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f
 // and u are replaced; what v gave to arms that go goes to the others in proportion. An arm that has
 // come has no part in v before the experiment is resumed.
-func (x *live) carried(before *definition.Definition, retired []int) []float64 {
-	p := x.served().Shares()
+func (x *experimentState) carried(before *definition.Definition, retired []int) []float64 {
+	p := x.served(len(x.Arms)).Shares()
 	mass, had, has := 0.0, 0, 0
-	for _, k := range x.Learn {
+	for _, k := range x.LearnedArms {
 		mass += p[k]
 		if p[k] > 0 {
 			had++
@@ -57,7 +59,7 @@ func (x *live) carried(before *definition.Definition, retired []int) []float64 {
 	}
 	f, next, learned := before.ExplorationFloor, x.def.ExplorationFloor, 0.0
 	v := make([]float64, len(p))
-	for _, k := range x.Learn {
+	for _, k := range x.LearnedArms {
 		if p[k] > 0 && f < 1 && !slices.Contains(retired, k) {
 			v[k] = max(p[k]/mass-f/float64(had), 0)
 			learned += v[k]
@@ -65,7 +67,7 @@ func (x *live) carried(before *definition.Definition, retired []int) []float64 {
 	}
 	mass *= (1 - x.def.ControlShare()) / (1 - before.ControlShare())
 	rest := 1.0
-	for _, k := range x.Learn {
+	for _, k := range x.LearnedArms {
 		even := 0.0
 		if x.Arms[k].Active {
 			even = 1 / float64(has)

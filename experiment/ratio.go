@@ -85,10 +85,10 @@ func (r *ratioTest) begin(c *cohort, first uint64) {
 
 // weight is that of a version in its stream. Rounds have streams of their own, mostly of one
 // version.
-func (x *live) ratioWeight(index int64) float64 {
+func ratioWeight(stickiness string, index int64) float64 {
 	i := float64(index)
 	switch {
-	case x.def.Stickiness == "unit":
+	case stickiness == "unit":
 		return 1 / float64(i*(i+1))
 	case index == 1:
 		return 0.99
@@ -97,8 +97,8 @@ func (x *live) ratioWeight(index int64) float64 {
 }
 
 // ratioRest is the weight of versions that have not begun, after so many.
-func (x *live) ratioRest(versions int64) float64 {
-	if x.def.Stickiness == "unit" {
+func ratioRest(stickiness string, versions int64) float64 {
+	if stickiness == "unit" {
 		return 1 / float64(versions+1)
 	}
 	return 0.01 / float64(versions)
@@ -119,7 +119,7 @@ func (r *ratioTest) add(c *cohort, arm int, n int64) {
 }
 
 // settle looks at the evidence when an event is over.
-func (r *ratioTest) settle(x *live) {
+func (r *ratioTest) settle(stickiness string, cohorts []*cohort) {
 	if !r.Fresh {
 		return
 	}
@@ -127,7 +127,7 @@ func (r *ratioTest) settle(x *live) {
 	for i := range r.Streams {
 		r.Streams[i].fresh = false
 	}
-	for _, c := range x.cohorts {
+	for _, c := range cohorts {
 		if c.Test.fresh == 0 {
 			continue
 		}
@@ -145,13 +145,13 @@ func (r *ratioTest) settle(x *live) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
 		if s.fresh {
-			s.Log = portable.Log(x.ratioRest(s.Versions))
+			s.Log = portable.Log(ratioRest(stickiness, s.Versions))
 			if s.Closed != nil {
 				s.Log = confseq.LogSum(s.Log, *s.Closed)
 			}
-			for _, c := range x.cohorts {
+			for _, c := range cohorts {
 				if c.Test.First == s.First {
-					s.Log = confseq.LogSum(s.Log, portable.Log(x.ratioWeight(c.Test.Index))+c.Test.LogE)
+					s.Log = confseq.LogSum(s.Log, portable.Log(ratioWeight(stickiness, c.Test.Index))+c.Test.LogE)
 				}
 			}
 		}
@@ -161,20 +161,20 @@ func (r *ratioTest) settle(x *live) {
 }
 
 // mature takes out a version of which no more units can come.
-func (r *ratioTest) mature(x *live, c *cohort) {
+func (r *ratioTest) mature(stickiness string, cohorts []*cohort, c *cohort) {
 	for i := range r.Streams {
 		s := &r.Streams[i]
 		if s.First != c.Test.First {
 			continue
 		}
-		v := portable.Log(x.ratioWeight(c.Test.Index)) + c.Test.LogE
+		v := portable.Log(ratioWeight(stickiness, c.Test.Index)) + c.Test.LogE
 		if s.Closed != nil {
 			v = confseq.LogSum(v, *s.Closed)
 		}
 		s.Closed = &v
 	}
 	for len(r.Streams) > 1 {
-		for _, o := range x.cohorts {
+		for _, o := range cohorts {
 			if o != c && o.Test.First == r.Streams[0].First {
 				return
 			}

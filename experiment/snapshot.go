@@ -16,19 +16,19 @@ import (
 // stateFormat is the version of a saved state.
 const stateFormat = "noregret state 1"
 
-type savedState struct {
-	Format      string            `json:"format"`
-	Position    uint64            `json:"position"`
-	Time        int64             `json:"time"`
-	Before      int64             `json:"before"`
-	Jumped      int64             `json:"jumped"`
-	Gone        []source          `json:"gone"` // names that were deleted, with their last version
-	Experiments []savedExperiment `json:"experiments"`
+type persistedState struct {
+	Format      string                `json:"format"`
+	Position    uint64                `json:"position"`
+	Time        int64                 `json:"time"`
+	Before      int64                 `json:"before"`
+	Jumped      int64                 `json:"jumped"`
+	Gone        []source              `json:"gone"` // names that were deleted, with their last version
+	Experiments []persistedExperiment `json:"experiments"`
 }
 
-type savedExperiment struct {
+type persistedExperiment struct {
 	Definition *definition.Definition `json:"definition"`
-	State      saved                  `json:"state"`
+	State      *experimentState       `json:"state"`
 	Cohorts    []*cohort              `json:"cohorts"`
 	Learner    []byte                 `json:"maker"`
 }
@@ -45,7 +45,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 
 // Frozen is a copy of a state that does not change any more: what a host writes to the disk while
 // the state goes on.
-type Frozen struct{ saved savedState }
+type Frozen struct{ saved persistedState }
 
 // Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
 func (s *State) Freeze() (*Frozen, error) {
@@ -61,7 +61,7 @@ func (s *State) Freeze() (*Frozen, error) {
 		}
 		y := x.copy()
 		f.saved.Experiments = append(f.saved.Experiments,
-			savedExperiment{Definition: y.def, State: y.saved, Cohorts: y.cohorts, Learner: b})
+			persistedExperiment{Definition: y.def, State: y, Cohorts: y.cohorts, Learner: b})
 	}
 	return f, nil
 }
@@ -94,10 +94,10 @@ func (s *State) Digest() (string, error) {
 }
 
 // head is the saved state without its experiments.
-func (s *State) head() savedState {
-	out := savedState{
+func (s *State) head() persistedState {
+	out := persistedState{
 		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
-		Gone: []source{}, Experiments: []savedExperiment{},
+		Gone: []source{}, Experiments: []persistedExperiment{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, source{Name: name, Last: s.gone[name]})
@@ -108,7 +108,7 @@ func (s *State) head() savedState {
 // UnmarshalBinary reads a saved state. It refuses one that is damaged or of another format; the
 // state is then unchanged.
 func (s *State) UnmarshalBinary(data []byte) error {
-	var in savedState
+	var in persistedState
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
@@ -134,14 +134,16 @@ func (s *State) UnmarshalBinary(data []byte) error {
 }
 
 // open makes a live experiment of a saved one.
-func (e *savedExperiment) open() (*live, error) {
-	if e.Definition == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 || len(e.State.Versions) == 0 {
+func (e *persistedExperiment) open() (*experimentState, error) {
+	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
+		len(e.State.Versions) == 0 {
 		return nil, noregret.BadInputf("snapshot", "an experiment without definition, arms or versions")
 	}
 	if err := e.Definition.Validate(); err != nil {
 		return nil, noregret.BadInputf("snapshot", "%w", err)
 	}
-	x := &live{def: e.Definition, cohorts: e.Cohorts, saved: e.State}
+	x := e.State
+	x.def, x.cohorts = e.Definition, e.Cohorts
 	if x.def.Objective != nil {
 		g, err := x.def.Goals()
 		if err != nil {
@@ -151,14 +153,14 @@ func (e *savedExperiment) open() (*live, error) {
 	}
 	m, r := len(x.def.Metrics), len(x.def.Ratios())
 	fits := x.Control >= -1 && x.Control < len(x.Arms) && len(x.Guards) == len(x.def.Guardrails) && len(x.Missing) == m
-	stats := []*armStats{&x.Held}
+	stats := []*armStats{&x.Holdout}
 	for k := range x.Arms {
 		stats = append(stats, &x.Arms[k].Stats)
 	}
 	for _, s := range stats {
 		fits = fits && len(s.Metrics) == m && len(s.Pairs) == r
 	}
-	for _, k := range x.Learn {
+	for _, k := range x.LearnedArms {
 		fits = fits && k >= 0 && k < len(x.Arms)
 	}
 	if !fits {
@@ -169,7 +171,7 @@ func (e *savedExperiment) open() (*live, error) {
 			return nil, err
 		}
 	}
-	if err := x.restoreLearner(e.Learner); err != nil {
+	if err := x.restoreLearner(&x.roster, e.Learner); err != nil {
 		return nil, err
 	}
 	v := x.versionOf(x.Version)
@@ -177,54 +179,6 @@ func (e *savedExperiment) open() (*live, error) {
 		return nil, noregret.BadInputf("snapshot", "version %d of experiment %q is missing", x.Version, x.def.Name)
 	}
 	var err error
-	x.policy, err = x.policyOf(v)
+	x.policy, err = x.policyOf(&x.roster, v)
 	return x, err
-}
-
-// copy copies all that changes and is saved; maker, policy and indices of rows are the original's.
-func (x *live) copy() *live {
-	y := *x
-	y.Arms = slices.Clone(x.Arms)
-	for k := range y.Arms {
-		y.Arms[k].Stats = x.Arms[k].Stats.clone()
-	}
-	y.Held = x.Held.clone()
-	y.Learn, y.Guards, y.Missing, y.Sources, y.Notes = slices.Clone(x.Learn), slices.Clone(x.Guards),
-		slices.Clone(x.Missing), slices.Clone(x.Sources), slices.Clone(x.Notes)
-	y.Versions = make([]*version, len(x.Versions))
-	for i, v := range x.Versions {
-		w := *v
-		w.Observed = slices.Clone(v.Observed)
-		y.Versions[i] = &w
-	}
-	y.Recent = make([]roundStats, len(x.Recent))
-	for i := range x.Recent {
-		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
-	}
-	y.Ratio.Seen, y.Ratio.Expected, y.Ratio.Streams = slices.Clone(x.Ratio.Seen), slices.Clone(x.Ratio.Expected),
-		slices.Clone(x.Ratio.Streams)
-	y.cohorts = make([]*cohort, len(x.cohorts))
-	for i, c := range x.cohorts {
-		d := *c
-		d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
-		d.Unit, d.Slot, d.Mask, d.Values = slices.Clone(c.Unit), slices.Clone(c.Slot), slices.Clone(c.Mask),
-			slices.Clone(c.Values)
-		y.cohorts[i] = &d
-	}
-	return &y
-}
-
-// deepClone is a copy that shares nothing that changes, and lives on its own.
-func (x *live) deepClone() (*live, error) {
-	b, err := x.learner.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	y := x.copy()
-	for _, c := range y.cohorts {
-		if err := c.restore(y.def); err != nil {
-			return nil, err
-		}
-	}
-	return y, y.restoreLearner(b)
 }

@@ -18,7 +18,7 @@ type State struct {
 	time     int64
 	before   int64 // the time before it leapt ahead, 0 when it has not of late
 	jumped   int64 // the time right after
-	live     map[string]*live
+	live     map[string]*experimentState
 	gone     map[string]uint64 // the last version of names that were deleted
 	broken   error             // the defect that an event has met
 	trial    *trial            // the event that Try has tried last, nil for none
@@ -26,7 +26,7 @@ type State struct {
 }
 
 // NewState is the state before the first event.
-func NewState() *State { return &State{live: map[string]*live{}, gone: map[string]uint64{}} }
+func NewState() *State { return &State{live: map[string]*experimentState{}, gone: map[string]uint64{}} }
 
 // Position is that of the last event applied.
 func (s *State) Position() uint64 { return s.position }
@@ -149,19 +149,23 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.with(p.Experiment, func(x *live) Outcome { return x.unitsEvent(e.Kind, &p, s.time) })
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return x.unitsEvent(&x.roster, x.policy, e.Kind, &p, s.time)
+		})
 	case KindAggregate:
 		var p policy.Aggregate
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.with(p.Experiment, func(x *live) Outcome { return x.aggregate(&p, s.time) })
+		return s.with(p.Experiment, func(x *experimentState) Outcome {
+			return x.aggregate(&x.roster, x.policy, &p, s.time)
+		})
 	case KindAddArm, KindRetireArm:
 		var p ArmEvent
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.change(p.Experiment, func(x *live) error { return x.changeArm(e.Kind, &p, s.time) })
+		return s.change(p.Experiment, func(x *experimentState) error { return x.changeArm(e.Kind, &p, s.time) })
 	case KindDelete, KindRound, KindClock, KindPause, KindResume, KindRollback:
 		var p NameEvent
 		if err := e.open(&p); err != nil {
@@ -174,7 +178,7 @@ func (s *State) dispatch(e Event) Outcome {
 }
 
 // with applies an event to an experiment that is there.
-func (s *State) with(name string, f func(x *live) Outcome) Outcome {
+func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x := s.live[name]
 	if x == nil {
 		return Outcome{Experiment: name, Err: notThere(name)}
@@ -182,19 +186,19 @@ func (s *State) with(name string, f func(x *live) Outcome) Outcome {
 	before := x.Version
 	x.advance(s.time)
 	o := f(x)
-	x.Ratio.settle(x)
-	x.watch(s.time)
+	x.Ratio.settle(x.def.Stickiness, x.cohorts)
+	x.evaluateGuardrails(s.time)
 	o.Experiment, o.Renewed = name, x.Version != before
 	return o
 }
 
 // change applies an event that succeeds as a whole or changes nothing.
-func (s *State) change(name string, f func(x *live) error) Outcome {
-	return s.with(name, func(x *live) Outcome {
+func (s *State) change(name string, f func(x *experimentState) error) Outcome {
+	return s.with(name, func(x *experimentState) Outcome {
 		if s.scratch {
 			return Outcome{Err: f(x)}
 		}
-		y, err := x.clone()
+		y, err := x.fork()
 		if err == nil {
 			err = f(y)
 		}
@@ -228,9 +232,9 @@ func (s *State) define(e Event) Outcome {
 		return Outcome{Experiment: p.Experiment, Err: err}
 	}
 	if s.live[d.Name] != nil {
-		return s.change(d.Name, func(x *live) error { return x.redefine(d, s.time) })
+		return s.change(d.Name, func(x *experimentState) error { return x.redefine(d, s.time) })
 	}
-	x, err := newLive(d, s.gone[d.Name], s.time)
+	x, err := newExperiment(d, s.gone[d.Name], s.time)
 	if err != nil {
 		return Outcome{Experiment: d.Name, Err: err}
 	}
@@ -248,7 +252,7 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 		delete(s.live, p.Experiment)
 		return Outcome{Experiment: p.Experiment, Renewed: true}
 	}
-	return s.with(p.Experiment, func(x *live) Outcome {
+	return s.with(p.Experiment, func(x *experimentState) Outcome {
 		switch kind {
 		case KindRound:
 			return Outcome{Err: x.closeRound(s.time)}

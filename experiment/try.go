@@ -44,7 +44,7 @@ func (s *State) Try(name string, e Event) error {
 		t.gone[name] = last
 	}
 	if x := s.live[name]; x != nil {
-		y, err := x.deepClone()
+		y, err := x.fork()
 		if err != nil {
 			return err
 		}

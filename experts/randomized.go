@@ -203,7 +203,7 @@ func (r *Randomized) Bound(u []float64) (float64, error) {
 // HighProbabilityBound is Bound(u) + (High − Low)·√(2T·ln(1/δ)): with probability at least 1 −
 // delta, delta in (0, 1), the regret against a u fixed beforehand, or against every u at once where
 // Bound holds for the learner on every sequence, is within it (Azuma's inequality for the
-// differences g_{t,i_t} − ⟨g_t, x_t⟩, of which the sum does not depend on u).
+// differences g_{t,i_t} − ⟨g_t, x_t⟩, whose sum does not depend on u).
 func (r *Randomized) HighProbabilityBound(u []float64, delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return 0, noregret.BadInputf("delta", "%v: want a number above 0 and below 1", delta)

@@ -13,7 +13,7 @@ type Example struct {
 	Z    []float64
 	Y    float64
 	Loss Scalar
-	norm float64 // ‖z‖₂, or 0 if it is not known yet
+	norm float64 // ‖z‖₂, or 0 if it is not computed yet
 }
 
 // NewExample returns φ(⟨z, ·⟩, y). It keeps z. A literal with the same fields is the same loss, but
@@ -98,7 +98,7 @@ type SparseExample struct {
 	Y    float64
 	Loss Scalar
 
-	norm  float64   // ‖z‖₂, or 0 if it is not known yet
+	norm  float64   // ‖z‖₂, or 0 if it is not computed yet
 	slope []float64 // the values of the last sparse subgradient
 }
 
@@ -125,7 +125,7 @@ func checkSparse(place string, z Sparse, d int) error {
 		return noregret.BadInputf("dimension", "%d: want at least 1", d)
 	}
 	if len(z.Index) != len(z.Value) {
-		return noregret.BadInputf(place, "it has %d indices and %d values: want as many of each",
+		return noregret.BadInputf(place, "it has %d indices and %d values: want equal numbers",
 			len(z.Index), len(z.Value))
 	}
 	for k, i := range z.Index {

@@ -8,9 +8,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Function is a convex function f on ℝ^d (or on a convex part of it): the loss of one round.
-// Implement it to play with losses of your own; nothing else is asked of them. Methods trust their
-// arguments (length d, finite) and do not allocate.
+// Function is a convex function f on ℝ^d, or on a convex subset: the loss of one round. Implement
+// it to play with your own losses. Methods trust their arguments (length d, finite) and do not
+// allocate.
 type Function interface {
 	// Dim is d.
 	Dim() int
@@ -20,16 +20,16 @@ type Function interface {
 	Subgradient(dst, x []float64)
 }
 
-// Curvature is what is known of a [Function] beyond its values, in the Euclidean norm. All
-// functions of this package know it.
+// Curvature holds constants of a [Function] in the Euclidean norm. All functions of this package
+// implement it.
 type Curvature interface {
-	// Lipschitz is the least known L with ‖g‖₂ ≤ L for the subgradients g at points of norm at most
-	// radius ≥ 0, which may be +Inf.
+	// Lipschitz is an L, as small as possible, with ‖g‖₂ ≤ L for the subgradients g at points of
+	// norm at most radius ≥ 0, which may be +Inf.
 	Lipschitz(radius float64) float64
-	// Smoothness is the least known M for which the gradient is M-Lipschitz on ℝ^d; +Inf if there
-	// is none.
+	// Smoothness is an M, as small as possible, for which the gradient is M-Lipschitz on ℝ^d; +Inf
+	// if there is none.
 	Smoothness() float64
-	// StrongConvexity is the largest known μ ≥ 0 with f(y) ≥ f(x) + ⟨g, y−x⟩ + (μ/2)‖y−x‖².
+	// StrongConvexity is a μ ≥ 0, as large as possible, with f(y) ≥ f(x) + ⟨g, y−x⟩ + (μ/2)‖y−x‖².
 	StrongConvexity() float64
 }
 
@@ -38,7 +38,7 @@ type Curvature interface {
 type Scalar interface {
 	// Name is the loss's name as [ParseScalar] reads it.
 	Name() string
-	// CheckLabel refuses a label outside the loss's domain.
+	// CheckLabel returns an error for a label outside the loss's domain.
 	CheckLabel(y float64) error
 	// Value is φ(p, y).
 	Value(p, y float64) float64
@@ -87,7 +87,7 @@ type Quantile struct {
 }
 
 // LogLoss is φ = −y·ln p − (1−y)·ln(1−p) for a probability p ∈ [0, 1] and y ∈ {0, 1}; +Inf outside,
-// and for p = 0 or 1 when y is sure of the other. It is 1-exp-concave, and 1-strongly convex. For y
+// and for p = 1 − y. It is 1-exp-concave, and 1-strongly convex. For y
 // = 1, φ* = −1 − ln(−s) for s ≤ −1 and s above; for y = 0, φ* = s − 1 − ln s for s ≥ 1 and 0 below.
 type LogLoss struct{}
 

@@ -103,7 +103,8 @@ func TestConstantsAreAttained(t *testing.T) {
 	}
 }
 
-func TestKinks(t *testing.T) { // section 3: the subgradient at a kink is fixed
+// TestKinks: the subgradient at a kink is the one that the type states.
+func TestKinks(t *testing.T) {
 	for _, c := range []struct {
 		s       Scalar
 		p, y, g float64
@@ -134,7 +135,7 @@ func TestLogisticIsStable(t *testing.T) {
 	}
 }
 
-// TestLogisticExpConcavity is E/[+] of section 3: e^(−U) is the exact constant for |p| ≤ U, twice
+// TestLogisticExpConcavity: e^(−U) is the exact constant of exp-concavity for |p| ≤ U, twice
 // as large is too much.
 func TestLogisticExpConcavity(t *testing.T) {
 	for _, u := range []float64{.5, 1, 2} {
@@ -176,7 +177,7 @@ func functions(t *rapid.T, d int) []Function {
 	all = append(all, must(NewWeighted(all[0], 2.5)), must(NewWeighted(all[len(all)-1], 0)))
 	return append(all, must(NewRidge(all[0], .5)), must(NewRidge(all[1], 0)),
 		must(NewMax(all[1], all[2], all[len(all)-1])), must(NewComposite(all[4], .3)),
-		// Example 4.4's |x| + x² and a linear part
+		// |x| + x² and a linear part
 		must(NewComposite(must(NewRidge(must(NewLinear(draw("c"))), 2)), 1)))
 }
 

@@ -26,7 +26,7 @@ func rewards(t testing.TB) []loss.Reward {
 	return out
 }
 
-// Spec spade-stamp 2.1, the printed values.
+// TestLogisticValues compares with values computed independently.
 func TestLogisticValues(t *testing.T) {
 	for _, tc := range []struct{ m, r, d float64 }{
 		{0.5, .3160514859, .5446760506},

@@ -16,14 +16,6 @@ func within(cond bool, v float64) float64 {
 	return math.Inf(1)
 }
 
-// xLogX is x·ln x with 0·ln 0 = 0.
-func xLogX(x float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return x * portable.Log(x)
-}
-
 // Name implements [Scalar].
 func (Squared) Name() string { return "squared" }
 
@@ -169,7 +161,7 @@ func (LogisticLoss) Conjugate(s, y float64) float64 {
 	if q < 0 || q > 1 {
 		return math.Inf(1)
 	}
-	return float64(xLogX(q)) + float64(xLogX(1-q))
+	return float64(portable.XLogX(q)) + float64(portable.XLogX(1-q))
 }
 
 // Name implements [Scalar].
@@ -275,7 +267,8 @@ func (LogLoss) Derivative(p, y float64) float64 {
 	return 1 / (1 - p)
 }
 
-// Lipschitz implements [Scalar]: probabilities may come as near to 0 and 1 as they please.
+// Lipschitz implements [Scalar]. The slope is unbounded near p = 0 for y = 1 and near p = 1 for y =
+// 0.
 func (LogLoss) Lipschitz(radius, y float64) float64 {
 	if y == 0 && radius < 1 {
 		return 1 / (1 - radius)

@@ -11,7 +11,7 @@ import (
 
 func checkFinite(place string, v []float64) error {
 	if len(v) == 0 {
-		return noregret.BadInputf(place, "it has no values: want at least one")
+		return noregret.BadInputf(place, "it has no values, want at least one")
 	}
 	for i, x := range v {
 		if x-x != 0 {
@@ -231,8 +231,8 @@ func (f *Max) StrongConvexity() float64 {
 	return mu
 }
 
-// Composite is f(x) + λ‖x‖₁. Learners for composite losses take the two parts apart and never
-// linearize the l1 part; as a [Function] its subgradient is that of f plus λ·sign(x), 0 at the
+// Composite is f(x) + λ‖x‖₁. Learners for composite losses treat the two parts separately and never
+// linearize the l1 part. As a [Function] its subgradient is that of f plus λ·sign(x), 0 at the
 // kinks.
 type Composite struct {
 	F      Function

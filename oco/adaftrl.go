@@ -20,8 +20,8 @@ import (
 // losses, any-time, scale-free. δ_t is computed as λ_t times the divergence from the next point to
 // this one plus the pull of the set, both nonnegative, and not as a difference of large numbers.
 //
-// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. Alpha² is best near the range of ψ on V. A round
-// costs two mirror maps; memory is O(d).
+// Guarantee (Bound): (ψ(u) − min ψ + α²)·λ_{T+1}. The best alpha² is near the range of ψ on V. A
+// round costs two mirror maps; memory is O(d).
 type AdaFTRL struct {
 	reg    convex.Regularizer
 	alpha2 float64

@@ -24,11 +24,11 @@ import (
 // [SubgradientDescent] with the adaptive rate on the same box. A round costs O(nnz) time; memory is
 // O(d). Dense rounds use AVX where there is one, with the same bits.
 type AdaGrad struct {
-	box                *convex.Box
 	lower, upper, rate []float64 // rate is √2·D_i/2
 	text               string
 	state              adagradState
 	vectors            bool // adagradStep may be used: every Exp is 0
+	box                *convex.Box
 }
 
 // adagradState holds the sums of squares as Q_i·2^(2·Exp_i). Exp_i stays 0 for subgradients of

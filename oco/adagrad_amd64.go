@@ -6,8 +6,9 @@ import "golang.org/x/sys/cpu"
 var hasAdagradStep = cpu.X86.HasAVX
 
 // adagradStep is AdaGrad.step for the first n coordinates, n rounded down to a multiple of 4, and
-// returns how many it did: it ends before four of which one leaves the range of plain squares.
-// AVX's root and quotient are rounded as IEEE 754 says, so the bits are those of the Go code.
+// returns how many it did: it stops before a group of four in which a square leaves the plain
+// range. AVX's root and quotient are rounded as IEEE 754 says, so the bits are those of the Go
+// code.
 //
 //go:noescape
 func adagradStep(n int, v, q, x, rate, lower, upper *float64) int

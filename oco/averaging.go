@@ -7,8 +7,8 @@ import "github.com/noregret/noregret"
 //
 //	x̄_T = Σ α_t·x_t/Σ α_t,   E[F(x̄_T)] − F(u) ≤ E[Regret_T(u)]/Σ α_t,
 //
-// for independent samples of a convex F. The points are those before each update; the one after the
-// last is not among them. The regret, and Bound, are of the weighted losses. A round costs O(d)
+// for independent samples of a convex F. The average is over the points before each update, without
+// the one after the last. The regret and Bound are those of the weighted losses. A round costs O(d)
 // more than the learner's.
 type Averaging struct{ *weighted }
 

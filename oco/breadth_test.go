@@ -557,7 +557,7 @@ func TestRegretBoundBreadth(t *testing.T) {
 	})
 }
 
-// TestRegretBoundBreadthLong plays every learner at the sizes of the specification, up to d = 50
+// TestRegretBoundBreadthLong plays every learner at large sizes, up to d = 50
 // and T = 5,000 at once.
 func TestRegretBoundBreadthLong(t *testing.T) {
 	testsize.NoRace(t)

@@ -29,8 +29,8 @@ type Entry struct {
 	Name string
 	// Kind is the kind of its game: "convex" or "experts", which is the simplex.
 	Kind string
-	// Bound is the order of its guarantee, Knows what it must be told, and Cost the time of a
-	// round.
+	// Bound is the order of its guarantee, Knows the quantities it requires, and Cost the time of
+	// a round.
 	Bound, Knows, Cost string
 	// Options are what can be set, all with defaults.
 	Options []Option

@@ -264,8 +264,7 @@ func regularized() []Entry {
 	}
 }
 
-// scaleFreeLeaders are those of them that adapt to the scale of the losses, which nobody has to
-// know.
+// scaleFreeLeaders are the regularized leaders that adapt to the scale of the losses.
 func scaleFreeLeaders() []Entry {
 	return []Entry{
 		{
@@ -311,8 +310,7 @@ func scaleFreeLeaders() []Entry {
 	}
 }
 
-// composites are the learners that follow the regularized leader with more than a linear loss a
-// round.
+// composites are the regularized leaders with more than a linear loss in each round.
 func composites() []Entry {
 	return []Entry{
 		{

@@ -22,8 +22,8 @@ import (
 //
 //	x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ + (λ/2)‖x‖² + ½Σ_{i<t} ‖x − x_i‖²_{A_i}.
 //
-// The factors a_k of A_t come with the subgradient through UpdateFactors; Update takes a loss of
-// which no curvature is known. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are
+// The factors a_k of A_t come with the subgradient through UpdateFactors; Update takes a loss
+// without known curvature. With the one factor √μ·g_t it is [OnlineNewtonStep]. Projections are
 // in the norm of S and certified (see [convex.Mahalanobis]).
 //
 // Guarantee (Bound): (λ/2)‖u‖² + ½Σ ‖g_t‖²_{S_t⁻¹} ((7.7)), and what inexact projections may cost,
@@ -123,7 +123,7 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 	return l, l.grow()
 }
 
-// workspace makes room for vectors of c coordinates.
+// workspace allocates the scratch vectors of c coordinates.
 func (l *CurvatureFTRL) workspace(c int) error {
 	space, err := convex.NewMahalanobis(c)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *CurvatureFTRL) workspace(c int) error {
 	return nil
 }
 
-// grow gives the matrices the room that the span needs, and the set its dimension there.
+// grow gives the matrices the capacity that the span needs, and the set that dimension.
 func (l *CurvatureFTRL) grow() error {
 	st := &l.state
 	n, c := len(st.B), st.Span.capacity(st.Span.Rank)
@@ -159,7 +159,7 @@ func (l *CurvatureFTRL) grow() error {
 	return err
 }
 
-// setBalls makes what projects on balls of dimension from and above.
+// setBalls makes the solver for balls, if the dimension is at least from.
 func (l *CurvatureFTRL) setBalls(from int) {
 	l.ballsFrom = from
 	l.balls = nil
@@ -183,15 +183,15 @@ func (l *CurvatureFTRL) Predict() []float64 { return l.played }
 // Gap is the certificate of the last projection: the objective is within it of its minimum.
 func (l *CurvatureFTRL) Gap() float64 { return l.state.Gap }
 
-// Update implements [Learner], for a loss of which no curvature is known.
+// Update implements [Learner], for a loss without known curvature.
 func (l *CurvatureFTRL) Update(g []float64) error { return l.UpdateFactors(g) }
 
 // curvatureLimit bounds subgradients and factors: S holds their squares.
 const curvatureLimit = 1e100
 
 // UpdateFactors ends the round with a subgradient and the factors of A_t. Values of 1e100 and above
-// are refused, as S holds their squares. An error of code diverged, for a projection that cannot be
-// computed, ends the learner's use.
+// are refused, as S holds their squares. If a projection cannot be computed, UpdateFactors returns
+// an error of code diverged, and so does every later call.
 func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 	if l.failed != nil {
 		return l.failed
@@ -415,7 +415,7 @@ func (l *CurvatureFTRL) project() error {
 		}
 	}
 	gap, err := l.space.ArgmaxFactored(l.point, st.S, st.Factor.R, st.B, l.core, curvatureTolerance)
-	// else the point is the best found, and the gap says how good
+	// On Diverged the point is the best one found; its gap enters the bound.
 	if err != nil && noregret.CodeOf(err) != noregret.Diverged {
 		l.failed = noregret.Errorf(noregret.Diverged, fmt.Sprintf("round %d", st.T), "no projection: %w", err)
 		return l.failed
@@ -437,7 +437,7 @@ func (l *CurvatureFTRL) Bound(u []float64) (float64, error) {
 	return orInf(float64(l.lambda/2*vec.Dot(u, u)) + float64(l.state.Spent.value()/2) + l.extra(u)), nil
 }
 
-// extra is what inexact projections and the span may cost.
+// extra bounds the cost of inexact projections and of rounding in the span.
 func (l *CurvatureFTRL) extra(u []float64) float64 {
 	return l.state.Slack.value() + l.state.Outside.cost(vec.Norm2(u))
 }

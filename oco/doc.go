@@ -24,15 +24,22 @@
 // [SqrtWeight], or [FTRLProximal] for sparse features and sparse models. Curved losses allow regret
 // of order ln T: [SubgradientDescent] with [StronglyConvex], [OnlineNewtonStep] for exp-concave
 // losses, [VovkAzouryWarmuth] for least squares. [OptimisticFTRL], [MeanHint] and [GradualFTRL]
-// gain from predictable subgradients. [Learners] lists all of them, with what each must know and
-// what it costs.
+// gain from predictable subgradients, as do [OptimisticMirrorDescent] and [OptimisticAdaGrad].
+// [Learners] lists all of them with their requirements and costs.
+//
+// # Reductions
+//
+// Wrappers change the game around a learner: [Linearized] takes whole losses, [Averaging] and
+// [Anytime] turn regret into risk, [MiniBatch] keeps a point for several rounds, [Importance]
+// weighs rounds, [Doubling] removes the need for a horizon, [Split] plays each coordinate by
+// itself. They pass hints, features and sparse subgradients on.
 //
 // Formulas and theorem numbers are those of Orabona, "A Modern Introduction to Online Learning"
-// (2019), chapters 2 to 7, with the corrections listed in the project's specification.
+// (2019), chapters 2 to 7; doc comments say where a constant of the book is corrected.
 //
 // # Rules that hold for all
 //
 // Learners are deterministic and allocate nothing per round. Numbers that are not finite and
 // vectors of the wrong length are refused before anything changes. A snapshot continues bit for
-// bit. Scale-free learners stay so from 1e-300 to 1e300.
+// bit. Scale-free learners are scale-free from 1e-300 to 1e300.
 package oco

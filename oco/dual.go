@@ -27,8 +27,8 @@ func (s *dualSum) checkRange(m float64) error {
 	return nil
 }
 
-// check checks a subgradient, that there is room for it too, and returns its largest absolute
-// value.
+// check returns the largest absolute value of a subgradient, or an error if it is malformed or
+// takes θ out of range.
 func (s *dualSum) check(g []float64) (largest float64, err error) {
 	if largest, err = checkVector("gradient", g, len(s.Theta)); err != nil {
 		return 0, err

@@ -12,9 +12,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Minimizer is what [ExactFTRL] is told of its problem: the set, the regularizers, and how to
-// minimize. It sums up the losses so far. [QuadraticMinimizer] is one, in memory that does not
-// grow; [ListMinimizer] keeps losses of any kind.
+// Minimizer defines the problem of [ExactFTRL]: the set, the regularizers and the minimization. It
+// accumulates the losses. [QuadraticMinimizer] takes constant memory; [ListMinimizer] keeps losses
+// of any kind.
 type Minimizer interface {
 	// Set is V, where points and comparators live.
 	Set() convex.Set
@@ -158,7 +158,7 @@ func (l *ExactFTRL) Update(g []float64) error {
 	return l.UpdateLoss(&l.linear)
 }
 
-// copied is a copy of the hint, a linear one in memory that is used again.
+// copied is a copy of the hint. Linear hints share one buffer.
 func (l *ExactFTRL) copied(h loss.Function) loss.Function {
 	f, ok := h.(*loss.Linear)
 	if !ok {
@@ -172,7 +172,8 @@ func (l *ExactFTRL) copied(h loss.Function) loss.Function {
 }
 
 // UpdateLoss implements [LossLearner]. A loss that the minimizer does not take is replaced by its
-// subgradient. An error of code diverged, of a minimizer that fails, ends the learner's use.
+// subgradient. If the minimizer fails, UpdateLoss returns an error of code diverged, and so does
+// every later call.
 func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	if l.failed != nil {
 		return l.failed

@@ -139,7 +139,7 @@ func init() {
 }
 
 // lossStore copies losses into memory that it allocates a block at a time. Blocks double from one
-// loss to 256, so that a round allocates nothing in most rounds and a short run little in all.
+// loss to 256, so that most rounds allocate nothing and a short run allocates little.
 type lossStore struct {
 	count     int
 	linears   []loss.Linear

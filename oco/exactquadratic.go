@@ -107,7 +107,7 @@ func (m *QuadraticMinimizer) Takes(t int, f loss.Function) error {
 	return nil
 }
 
-// magnitudes are what the coefficients of a loss come to.
+// magnitudes are the sizes of a loss's coefficients.
 type magnitudes struct {
 	quadratic bool
 	linear    bool
@@ -224,8 +224,8 @@ func (q *quadratics) add(f loss.Function) {
 	}
 }
 
-// symmetric reports whether a matrix, or none, is symmetric with squares on its diagonal that no
-// other value beside them exceeds, as sums of squares are.
+// symmetric reports whether a matrix, which may be empty, is symmetric and satisfies the
+// Cauchy-Schwarz inequality |a_ij|² ≤ a_ii·a_jj, as sums of squares do.
 func symmetric(a []float64, d int) bool {
 	for i := range len(a) / max(d, 1) {
 		for j := range i + 1 {

@@ -25,7 +25,7 @@ import (
 // ‖g_t‖∞ may be replaced by half the range max g − min g, as a constant added to g_t changes no
 // point; for g ≥ 0 also KL(u; x_1)/η + (η/2)·Σ_t Σ_j g_{t,j}²·x_{t,j} (local norms, section 6.6).
 // With ‖g‖∞ ≤ L and η = √(2·ln d/(L²T)) that is √2·L·√(T·ln d), for losses in [0, 1] and
-// η = √(8·ln d/T) it is √(T·ln d/2) (the book's constants are mended here).
+// η = √(8·ln d/T) it is √(T·ln d/2) (the book's constants are corrected here).
 //
 // A round costs O(d) time; memory is O(d).
 type ExponentiatedGradient struct {

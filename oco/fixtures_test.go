@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The fixtures of the specification's section 12. N.k in a test's name is the item there. Decimals
-// are printed to ten digits.
+// Runs on small data whose points and bounds were computed by an independent program in double
+// precision, to ten digits. Nk in a test's name numbers the run.
 
 func TestN1FollowTheLeaderGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))

@@ -239,8 +239,8 @@ func (l *FTRL) At(i int) float64 {
 	return x
 }
 
-// kind is how points are evaluated: on a ball as on any set once ‖θ‖² might leave the range of
-// float64.
+// kind is how points are evaluated. Once ‖θ‖² might leave the range of float64, a ball is treated
+// like any other set.
 func (l *FTRL) kind() lazyKind {
 	if l.lazy == lazyBall && l.state.Dual.Mass > 1e150 {
 		return notLazy
@@ -248,7 +248,7 @@ func (l *FTRL) kind() lazyKind {
 	return l.lazy
 }
 
-// shrink is the factor of the projection on a ball.
+// shrink is the factor by which the projection on the ball scales.
 func (l *FTRL) shrink() float64 {
 	n := math.Sqrt(max(l.state.Norm2.value(), 0)) * (1 / l.weight.at(l.state.Dual.T+1))
 	if n > l.radius {

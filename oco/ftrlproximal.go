@@ -15,7 +15,7 @@ import (
 //	x_i = 0 for |z_i| ≤ l1, else −(z_i − sgn(z_i)·l1)/((β + √n_i)/A + l2),
 //	σ = (√(n_i + g_i²) − √n_i)/A,   z_i ← z_i + g_i − σ·x_i,   n_i ← n_i + g_i².
 //
-// It plays on ℝ^d from 0. Its l1 weight is l1 in total, that of [CompositeFTRL] grows with the
+// It plays on ℝ^d from 0. Its l1 weight is l1 in total; that of [CompositeFTRL] grows with the
 // rounds.
 //
 // Guarantee (Bound), from Lemma 7.15 applied to each coordinate: l1·‖u‖₁ + ½(β/A + l2)·‖u‖² +
@@ -86,11 +86,14 @@ func (l *FTRLProximal) At(i int) float64 { return l.at(i, l.root(i)) }
 
 // root is √n_i.
 func (l *FTRLProximal) root(i int) float64 {
-	r := math.Sqrt(l.state.N[i])
-	if l.state.Exp != nil {
-		r = math.Ldexp(r, int(l.state.Exp[i]))
+	if l.state.Exp == nil {
+		return math.Sqrt(l.state.N[i])
 	}
-	return r
+	return l.scaledRoot(i)
+}
+
+func (l *FTRLProximal) scaledRoot(i int) float64 {
+	return math.Ldexp(math.Sqrt(l.state.N[i]), int(l.state.Exp[i]))
 }
 
 func (l *FTRLProximal) at(i int, root float64) float64 {
@@ -105,7 +108,7 @@ func (l *FTRLProximal) at(i int, root float64) float64 {
 func (l *FTRLProximal) Predict() []float64 {
 	if !l.fresh {
 		for i := range l.point {
-			l.point[i] = l.At(i)
+			l.point[i] = l.at(i, l.root(i))
 		}
 		l.fresh = true
 	}

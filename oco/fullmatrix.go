@@ -108,8 +108,8 @@ func (l *FullMatrixAdaGrad) Rounds() int { return l.state.T }
 // Predict implements [Learner].
 func (l *FullMatrixAdaGrad) Predict() []float64 { return l.state.X }
 
-// Update implements [Learner]. An error of code diverged, for a projection that cannot be computed,
-// ends the learner's use.
+// Update implements [Learner]. If a projection cannot be computed, Update returns an error of code
+// diverged, and so does every later call.
 func (l *FullMatrixAdaGrad) Update(g []float64) error {
 	if l.failed != nil {
 		return l.failed

@@ -22,7 +22,8 @@ import (
 //
 // Guarantee (Bound): λ_T·(ψ(u) − min ψ) − λ_1·(ψ(x_1) − min ψ) + ‖∇l_1(x_1)‖*²/λ_1 + Σ_{t≥2}
 // (2/λ_t)·v_t, at most λ_T·ψ(u) + L/2 + 4√(Σ v_t): independent of T for equal losses (the book's
-// constants are mended here). A round costs O(d), two gradients and a mirror map; memory is O(d).
+// constants are corrected here). A round costs O(d), two gradients and a mirror map; memory is
+// O(d).
 type GradualFTRL struct {
 	reg      convex.Regularizer
 	base     float64 // max(8M², 4L²)
@@ -176,7 +177,7 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	return nil
 }
 
-// squareOver is n²/c, in the form that overflows only where the result does.
+// squareOver is n²/c. It overflows only if the result does.
 func squareOver(n, c float64) float64 {
 	if n > 0x1p480 {
 		return n / c * n

@@ -92,7 +92,7 @@ func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 // Predict implements [Learner].
 func (l *HintExperts) Predict() []float64 { return l.learner.Predict() }
 
-// Update implements [Learner]. Without Hints in this round all strategies are taken to have said 0.
+// Update implements [Learner]. Without Hints in this round all hints count as 0.
 func (l *HintExperts) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err

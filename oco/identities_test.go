@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The exact identities of the specification's section 12 (I.k) and the lemmas of section 5 (T.k),
-// on random data.
+// Exact identities between learners (Ik in a test's name) and lemmas of the theory (Tk), on random
+// data.
 
 // same plays two learners on one sequence of linear losses and compares their points.
 func same(t *rapid.T, what string, a, b Learner, gs [][]float64, tolerance float64) {

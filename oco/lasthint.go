@@ -35,7 +35,7 @@ func (l *LastHint) Update(g []float64) error {
 	if err := l.base.Update(g); err != nil {
 		return err
 	}
-	// A hint that has no room beside the sum is left out: the next round then has none.
+	// A hint that is out of range beside the sum is dropped: the next round then has none.
 	if l.base.Hint(g) != nil {
 		clear(l.base.state.Hint)
 	}

@@ -13,11 +13,11 @@ import (
 
 // MeanLeader is follow-the-leader for squared distances l_t(x) = ‖x − y_t‖₂² on ℝ^d or on a set
 // (Orabona 2019, Theorem 1.2 and Example 7.18): the point is the mean of the y so far, projected.
-// In one dimension it plays the number-guessing game. Its start is not defined by the past; it is
-// given.
+// In one dimension it plays the number-guessing game. Its start is a parameter, because no
+// past defines it.
 //
-// The losses are known to be squared distances, so that a subgradient tells them: y = x − g/2.
-// UpdateTarget takes y itself.
+// As the losses are squared distances, a subgradient determines them: y = x − g/2. UpdateTarget
+// takes y itself.
 //
 // Guarantee (Bound): Σ ‖g_t‖²/(4t), at most 4L²(1 + ln T) for ‖y_t‖, ‖x_1‖ ≤ L, and 4 + 4·ln T on
 // [0, 1] (Corollary 7.17). It is the descent of [SubgradientDescent] with rate 1/(2t). A round

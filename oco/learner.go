@@ -10,10 +10,10 @@ import (
 )
 
 // Learner plays online convex optimization: round after round it names a point, then takes a
-// subgradient of the round's loss at that point. A learner is deterministic, has no clock, no
-// randomness and no goroutine, and allocates nothing per round (memory that grows, of [ExactFTRL]
-// with a [ListMinimizer] and of second-order learners above dimension 1,024, grows a block at a
-// time). It is not safe for concurrent use.
+// subgradient of the round's loss at that point. A learner is deterministic: it has no clock,
+// randomness or goroutine. It allocates nothing per round, except that memory grows a block at a
+// time in [ExactFTRL] with a [ListMinimizer] and in second-order learners above dimension 1,024. It
+// is not safe for concurrent use.
 type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
@@ -21,9 +21,9 @@ type Learner interface {
 	// hint or features given for this one), not on how often it is called. The slice belongs to the
 	// learner: read it, do not write to it, and copy it to keep it beyond the next Update.
 	Predict() []float64
-	// Update ends the round with a subgradient g of its loss at Predict(). A g of the wrong length
-	// or with a value that is not finite is refused with an error of code bad_input that names the
-	// place, and leaves the learner as it was, in the same round.
+	// Update ends the round with a subgradient g of its loss at Predict(). If g has the
+	// wrong length or a value that is not finite, Update returns an error of code bad_input that
+	// names the place, and the learner stays in the same round, unchanged.
 	Update(g []float64) error
 }
 
@@ -31,14 +31,14 @@ type Learner interface {
 type Bounder interface {
 	// Bound is the right-hand side of the learner's theorem for the rounds seen so far: an upper
 	// bound on Σ ⟨g_t, x_t − u⟩, and so on the regret Σ l_t(x_t) − l_t(u), as long as the theorem's
-	// assumptions (in the learner's doc comment) hold. It is +Inf where the theorem says nothing of
-	// u, for instance for a u outside the set. An error is returned for a u of the wrong length or
-	// not finite.
+	// assumptions (in the learner's doc comment) hold. It is +Inf where the theorem does not cover
+	// u, for instance if u is outside the set. Bound returns an error if u has the wrong length or
+	// is not finite.
 	Bound(u []float64) (float64, error)
 }
 
-// SharpBounder is a learner whose run says more than its theorem states: [SubgradientDescent],
-// [AdaGrad], [FullMatrixAdaGrad] and [OnlineNewtonStep].
+// SharpBounder is a learner with a second bound that depends on more of the run:
+// [SubgradientDescent], [AdaGrad], [FullMatrixAdaGrad] and [OnlineNewtonStep].
 type SharpBounder interface {
 	Bounder
 	// SharpBound is a bound as Bound is, and never above it.
@@ -49,9 +49,10 @@ type SharpBounder interface {
 // package do.
 type Counter interface{ Rounds() int }
 
-// Snapshotter is a learner whose state can be saved and restored: all of this package, but wrappers
-// of learners that are none. Restore into a learner made with the same options; another's snapshot,
-// or a damaged one, is refused and changes nothing. Continuing after a restore is bit-identical.
+// Snapshotter is a learner whose state can be saved and restored: every learner of this package,
+// and every wrapper of one. Restore into a learner made with the same options. The snapshot of
+// another learner, or a damaged one, is refused and changes nothing. Continuing after a restore is
+// bit-identical.
 type Snapshotter interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -102,7 +103,7 @@ type LossLearner interface {
 // The magic line of this package's snapshots; the digit is their version.
 const snapshotMagic = "noregret-oco-2\n"
 
-// checkDim refuses a dimension below 1, and one in which that many numbers take too much memory.
+// checkDim returns an error if d is below 1 or if that many numbers take too much memory.
 func checkDim(d int, numbers float64) error {
 	if d < 1 {
 		return noregret.BadInputf("dimension", "%d: want at least 1", d)

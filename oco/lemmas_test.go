@@ -13,8 +13,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// The lemmas T.k of the specification's section 5 and the identities I.k of section 12 that
-// identities_test.go has not.
+// More lemmas (Tk) and identities (Ik), see identities_test.go.
 
 // TestT1BeTheLeader: Σ l_t(x*_t) ≤ Σ l_t(x*_T) for minimizers x*_t of Σ_{i≤t} l_i: for any
 // functions on a finite set, and for the leaders of this package, whose x_{t+1} is x*_t.

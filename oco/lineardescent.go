@@ -272,7 +272,7 @@ func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c f
 //
 // (Duchi, Hazan and Singer 2010; see [AdaGrad]). It does not depend on the size of c and not on a
 // column's unit, and rare columns learn as fast as frequent ones. There is no ball: use it with a
-// radius of +Inf. It costs O(nnz) and what there are centred coordinates, which move in every row.
+// radius of +Inf. It costs O(nnz) plus the number of centred coordinates, which move in every row.
 // A g_i below 1e-150 counts as 0; one above 1e150 ends the descent, see Diverged.
 func (l *LinearDescent) AdaptiveStep(index []uint32, value []float32, c, rate float64) {
 	if l.squares == nil {

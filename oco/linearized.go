@@ -48,7 +48,8 @@ func (l *Linearized) UpdateCurved(g []float64, mu float64) error {
 	return forwardCurved(l.Learner, g, mu)
 }
 
-// UpdateSparse implements [SparseLearner]. It costs O(d) for a learner that is none.
+// UpdateSparse implements [SparseLearner]. It costs O(d) if the learner inside is no
+// SparseLearner.
 func (l *Linearized) UpdateSparse(g Sparse) error { return forwardSparse(l.Learner, g, l.g) }
 
 // At implements [SparseLearner].

@@ -12,7 +12,7 @@ import (
 )
 
 // LinearLeader is follow-the-leader on linear losses, x_t = argmin_{x∈V} Σ_{i<t} ⟨g_i, x⟩ over a
-// bounded set; it stays where it is while the sum is 0. It is here to be beaten: its regret can be
+// bounded set; it stays where it is while the sum is 0. It is a baseline: its regret can be
 // T (Orabona 2019, Example 2.10), and Bound is +Inf. A round costs O(d) and a linear minimization;
 // memory is O(d).
 type LinearLeader struct {

@@ -15,8 +15,8 @@ import (
 //	x_t = argmin_{x∈V} ⟨h_t, x⟩ + B_ψ(x; y_t)/η_t,   y_{t+1} = argmin_{y∈V} ⟨g_t, y⟩ + B_ψ(y; y_t)/η_t.
 //
 // It plays x_t; y_t moves by true subgradients only. Without hints it is [MirrorDescent]. The rate
-// of a round is used before its subgradient is known, so that [Adaptive] and [StronglyConvex] are
-// no rates for it.
+// of a round is used before its subgradient is known, so [Adaptive] and [StronglyConvex] are not
+// allowed.
 //
 // Guarantee (Bound), for ψ λ-strongly convex in ‖·‖ on V: constant rates: B_ψ(u; y_1)/η +
 // (η/2λ)·Σ‖g_t − h_t‖*²; others, with D ≥ B_ψ(u; y_t) for all t: D·(1/η_1 + Σ_{t≥2} (1/η_t −
@@ -99,7 +99,8 @@ func (l *OptimisticMirrorDescent) step(dst, h []float64) bool {
 	return finite(vec.MaxAbs(dst)) && l.base.reg.Map().Interior(dst)
 }
 
-// ahead is η_t for a schedule that does not depend on the subgradients, false if it is none.
+// ahead is η_t of a schedule that does not depend on the subgradients. It reports false if that is
+// no valid step size.
 func (r Rate) ahead(t int) (float64, bool) {
 	eta := r.a
 	switch r.kind {

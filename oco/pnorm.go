@@ -39,8 +39,8 @@ func NewPNorm(d int, p, eta float64) (*FTRL, error) {
 // NewPNormTuned is [NewPNorm] with q = 2·ln d (2 for d < 3) and the rate for the given number of
 // rounds, for ‖g_t‖∞ ≤ lipschitz and comparators with ‖u‖₁ near alpha: regret at most ½(‖u‖₁²/α +
 // α)·L·√T·√(q−1)·d^{1/q}, for d ≥ 3 at most ½(‖u‖₁²/α + α)·L·√T·√(2e·ln d), nearly that of
-// exponentiated gradient, without a simplex. An update after the last round is an error, as the
-// bound is void from there on.
+// exponentiated gradient, without a simplex. An update after the last round is an error, because
+// the bound no longer holds.
 func NewPNormTuned(d int, lipschitz, alpha float64, rounds int) (*FTRL, error) {
 	if err := positive("lipschitz", lipschitz); err != nil {
 		return nil, err

@@ -332,7 +332,7 @@ func TestRegretBound(t *testing.T) {
 	})
 }
 
-// TestRegretBoundLong is TestRegretBound up to the sizes of the specification, for a few games.
+// TestRegretBoundLong is TestRegretBound for longer runs, in a few games.
 func TestRegretBoundLong(t *testing.T) {
 	testsize.NoRace(t)
 	if testing.Short() {

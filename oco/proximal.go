@@ -18,7 +18,7 @@ import (
 //	σ_t = 1/η_t − 1/η_{t−1},   x_{t+1} = Π_V(−η_t·Σ_{i≤t} (g_i − σ_i·x_i)),
 //
 // with any nonincreasing [Rate]; η_t may depend on g_t. On ℝ^d it equals [SubgradientDescent] with
-// the same rate; on other sets it remembers sums, that one points.
+// the same rate; on other sets this learner remembers sums and that one points.
 //
 // Guarantee (Bound): ½Σ σ_t‖u − x_t‖² + ½Σ η_t‖g_t‖², at most D²/(2η_T) + ½Σ η_t‖g_t‖² (Lemma
 // 7.15). A round costs O(d) and a projection; memory is O(d).

@@ -36,7 +36,7 @@ func Constant(eta float64) Rate {
 // FixedHorizon is η_t = scale/(lipschitz·√rounds), for subgradients of norm at most lipschitz. With
 // scale = D, the set's diameter, it is the rate of Orabona (2019), (2.1), of regret D·L·√T; with V
 // = ℝ^d and scale = α it is that of section 5.2.2, ½L(‖u‖²/α + α)√T. An update after the last round
-// is an error, as the bound is void from there on.
+// is an error, because the bound no longer holds.
 func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	return Rate{
 		kind: constantRate, a: ratio(scale, lipschitz*math.Sqrt(float64(rounds))), horizon: rounds,
@@ -44,7 +44,7 @@ func FixedHorizon(scale, lipschitz float64, rounds int) Rate {
 	}
 }
 
-// ratio is a/b for positive a and b, and NaN, which is no step size, for others.
+// ratio is a/b for positive a and b, and otherwise NaN, which validate rejects.
 func ratio(a, b float64) float64 {
 	if !(a > 0) || !(b > 0) {
 		return math.NaN()
@@ -61,8 +61,8 @@ func InverseSqrt(scale, lipschitz float64) Rate {
 	}
 }
 
-// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i with μ_i = mu, or what UpdateCurved is given, for strongly
-// convex losses: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9). In
+// StronglyConvex is η_t = 1/Σ_{i≤t} μ_i for strongly convex losses, with μ_i = mu or the argument
+// of UpdateCurved: regret ½Σ η_t‖g_t‖² (Orabona 2019, Theorem 4.7 and Corollary 4.9). In
 // [MirrorDescent] mu is the strong convexity relative to ψ.
 func StronglyConvex(mu float64) Rate {
 	return Rate{kind: stronglyConvexRate, a: mu, name: fmt.Sprintf("strongly-convex(%v)", mu)}

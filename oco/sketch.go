@@ -128,7 +128,8 @@ func (s *sketch) orthonormalize() {
 	}
 }
 
-// check refuses a restored sketch that is none for dimension d and m directions, and readies it.
+// check returns an error if a restored sketch does not fit dimension d and m directions. It makes
+// the scratch memory.
 func (s *sketch) check(d, m int) error {
 	if s == nil || s.Basis.D != d || s.M != m || s.Size != min(2*m, d) || len(s.C) != s.Size*s.Size ||
 		s.Basis.Rank < 0 || s.Basis.Rank > s.Size || !allFinite(s.Basis.Q, s.Basis.Rank*d) ||

@@ -107,7 +107,8 @@ func (l *SketchedNewtonStep) Predict() []float64 { return l.state.X }
 func (l *SketchedNewtonStep) Removed() float64 { return l.state.Sketch.Removed.value() }
 
 // Update implements [Learner]. Values of 1e100 and above are refused, as the matrix holds their
-// squares. An error of code diverged, for a step that cannot be computed, ends the learner's use.
+// squares. If a step cannot be computed, Update returns an error of code diverged, and so does
+// every later call.
 func (l *SketchedNewtonStep) Update(g []float64) error {
 	if l.failed != nil {
 		return l.failed

@@ -16,8 +16,8 @@ const denseUpTo = 1024
 // the origin or all of ℝ^d) plays in the span of its subgradients, so its matrices may be written
 // in this basis: r×r numbers and r·d for the basis, r ≤ min(d, T), in place of d×d.
 //
-// Matrices have room for more coordinates than there are vectors; where there are none yet they are
-// a multiple of the identity, as they are for every direction not seen.
+// Matrices have a larger capacity than the number of vectors. In the unused coordinates they are a
+// multiple of the identity, as in every direction not yet seen.
 type span struct {
 	D, Rank int
 	Q       []float64 // Rank rows of D values
@@ -33,7 +33,7 @@ type outside struct {
 	Quadratic sum // times ‖u‖²
 }
 
-// cost is what comparators of norm u may gain.
+// cost bounds the gain of comparators of norm u.
 func (o *outside) cost(u float64) float64 {
 	if u == 0 {
 		return 0
@@ -122,8 +122,8 @@ func (s *span) point(dst, c []float64) {
 	}
 }
 
-// check refuses a restored basis that does not fit dimension d and coordinates in number c, and
-// readies it.
+// check returns an error if a restored basis does not fit dimension d and c coordinates. It makes
+// the scratch memory.
 func (s *span) check(d, c int) error {
 	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.capacity(s.Rank) || !allFinite(s.Q, s.Rank*d) {
 		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)

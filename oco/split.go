@@ -59,9 +59,9 @@ func (l *Split) Predict() []float64 {
 }
 
 // Update implements [Learner]. A subgradient that is not finite or of the wrong length changes
-// nothing. Where a learner refuses its coordinate for a reason of its own (a horizon, the range of
-// float64) after others have moved, the split is at an end: that error is returned from then on,
-// until a snapshot is restored.
+// nothing. If a learner refuses its coordinate for a reason of its own (a horizon, the range of
+// float64) after others have moved, Update returns that error from then on, until a snapshot is
+// restored.
 func (l *Split) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (l *Split) Features(z []float64) error {
 	return l.each(z, forwardFeatures)
 }
 
-// each hands each learner its coordinate of v. As for Update, an error after the first coordinate
-// ends the split's use.
+// each hands each learner its coordinate of v. An error after the first coordinate is returned by
+// every later call.
 func (l *Split) each(v []float64, f func(Learner, []float64) error) error {
 	if l.failed != nil {
 		return l.failed

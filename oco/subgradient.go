@@ -115,7 +115,7 @@ func (l *SubgradientDescent) At(i int) float64 { return l.state.X[i] }
 // Update implements [Learner].
 func (l *SubgradientDescent) Update(g []float64) error { return l.update(g, -1) }
 
-// UpdateCurved implements [Curved]; rates other than [StronglyConvex] take no notice of mu.
+// UpdateCurved implements [Curved]; rates other than [StronglyConvex] ignore mu.
 func (l *SubgradientDescent) UpdateCurved(g []float64, mu float64) error {
 	if err := checkMu(mu); err != nil {
 		return err
@@ -243,11 +243,12 @@ func reach(set convex.Set, u []float64) float64 {
 	return d
 }
 
-// comparatorTolerance is by how much a comparator may miss the set.
+// comparatorTolerance is the distance from the set, relative to its size, at which a comparator
+// still counts as inside.
 const comparatorTolerance = 1e-9
 
-// comparator refuses a comparator of the wrong length or not finite, and reports whether it is in
-// the set.
+// comparator reports whether u is in the set. It returns an error if u has the wrong length or is
+// not finite.
 func comparator(u []float64, set convex.Set) (inside bool, err error) {
 	if err := checkFinite("comparator", u, set.Dim()); err != nil {
 		return false, err

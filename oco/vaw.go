@@ -82,7 +82,7 @@ func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmut
 	return l
 }
 
-// grow gives the matrix and the vectors the room that the span needs.
+// grow gives the matrix and the vectors the capacity that the span needs.
 func (l *VovkAzouryWarmuth) grow() {
 	st := &l.state
 	n, c := len(st.B), st.Span.capacity(st.Span.Rank)
@@ -101,8 +101,7 @@ func (l *VovkAzouryWarmuth) Dim() int { return l.d }
 // Rounds implements [Counter].
 func (l *VovkAzouryWarmuth) Rounds() int { return l.state.T }
 
-// Features implements [FeatureLearner]. Features of a round cannot be changed: a second call before
-// the round's end is an error.
+// Features implements [FeatureLearner]. A second call before the end of the round is an error.
 func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	largest, err := checkVector("features", z, l.Dim())
 	if err != nil {

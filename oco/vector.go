@@ -27,7 +27,7 @@ func checkVector(name string, v []float64, d int) (largest float64, err error) {
 	return largest, nil
 }
 
-// checkFinite is checkVector for callers who need no largest value.
+// checkFinite is checkVector without the largest value.
 func checkFinite(name string, v []float64, d int) error {
 	if len(v) == d && vec.Finite(v) {
 		return nil
@@ -136,8 +136,7 @@ func distanceSquared(a, b []float64) float64 {
 
 // squares is a sum of squares Q with a power of two kept apart, Q = Sum·2^(2·Exp), so that it
 // neither overflows nor underflows and is exactly homogeneous under scaling by powers of two:
-// scale-free algorithms stay scale-free for values from 1e-300 to 1e300 (BLAS nrm2 has the same end
-// in view).
+// scale-free algorithms stay scale-free for values from 1e-300 to 1e300 (as in BLAS nrm2).
 type squares struct {
 	Sum, Comp float64 // Kahan-compensated
 	Exp       int
@@ -209,8 +208,8 @@ func squareOf(x float64) (s float64, e int) {
 	return float64(x * x), e
 }
 
-// orInf is v, or +Inf for a bound whose parts have left the range of float64: no bound at all is
-// always true.
+// orInf is v, or +Inf if v is NaN because parts of a bound have left the range of float64. +Inf is
+// always a valid bound.
 func orInf(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)

@@ -212,7 +212,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 }
 
-// TestZeroGradients: nothing moves, nothing is lost (the edge cases of section 12).
+// TestZeroGradients: on zero subgradients no learner moves, and bounds are nonnegative.
 func TestZeroGradients(t *testing.T) {
 	forEach(random.New(9, "zero"), 3, 20, "gaussian", func(e Entry, a arena, l Learner) {
 		if a.problem.Features {

@@ -3,10 +3,12 @@ package play
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/memory"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -54,8 +56,9 @@ type Result struct {
 
 // Run plays every learner in every run, each in a game of its own from the same seed, and returns
 // the results run by run, in the order of the learners. All names and options are checked before
-// the first round; a learner that does not fit the game is an error of code usage. Games are made
-// one at a time for each worker, so that no more than Workers are in memory.
+// the first round; a learner that does not fit the game is an error of code usage, and results that
+// need more than 8 GiB of memory are one of code bad_input. Games are made one at a time for each
+// worker, so that no more than Workers are in memory.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	c, specs, err := prepare(&o)
 	if err != nil {
@@ -135,6 +138,12 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 		if _, err := c.player(spec, s, o); err != nil {
 			return nil, nil, err
 		}
+	}
+	// A result has some 30 numbers, four for each point of its curve, and the comparator.
+	size := 30 + 4*float64(min(o.Checkpoints, o.Rounds)) + float64(s.game.Set().Dim())
+	results := float64(o.Runs) * float64(len(specs))
+	if err := memory.Check("runs", fmt.Sprintf("a list of %.0f results", results), size*results); err != nil {
+		return nil, nil, err
 	}
 	return c, specs, nil
 }

@@ -80,6 +80,7 @@ func TestRefusals(t *testing.T) {
 		"no learners":        func(o *Options) { o.Learners = nil },
 		"no rounds":          func(o *Options) { o.Rounds = 0 },
 		"no runs":            func(o *Options) { o.Runs = 0 },
+		"runs beyond memory": func(o *Options) { o.Runs = math.MaxInt },
 		"unknown learner":    func(o *Options) { o.Learners = []string{"adagrad", "nobody"} },
 		"unknown game":       func(o *Options) { o.Game = "chess" },
 		"wrong set":          func(o *Options) { o.Game = "linear-ball" },

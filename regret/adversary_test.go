@@ -176,13 +176,13 @@ func TestRademacherExample(t *testing.T) {
 }
 
 // watch records Σ ε_t ⟨z, x_t − m⟩ of a game of signs.
-type watch struct {
+type rademacherIdentity struct {
 	*regret.Rademacher
 	z, m []float64
 	sum  float64
 }
 
-func (g *watch) Next(x []float64) (loss.Function, error) {
+func (g *rademacherIdentity) Next(x []float64) (loss.Function, error) {
 	before := g.Sum()
 	f, err := g.Rademacher.Next(x)
 	for i := range x {
@@ -209,7 +209,7 @@ func TestRademacherIdentityAndMean(t *testing.T) {
 			t.Run(fmt.Sprintf("%s on %v", name, set), func(t *testing.T) {
 				var mean, square, floor float64
 				for seed := range uint64(seeds) {
-					g := &watch{Rademacher: must(regret.NewRademacher(set, nil, nil, l, seed))}
+					g := &rademacherIdentity{Rademacher: must(regret.NewRademacher(set, nil, nil, l, seed))}
 					v, w := g.Ends()
 					d := 0.0
 					for i := range v {

@@ -53,8 +53,7 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 	for i, e := range examples {
 		if len(e.Z) != d {
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%d features, but the first example has %d",
-				len(e.Z),
-				d)
+				len(e.Z), d)
 		}
 		for _, v := range e.Z {
 			block = append(block, v/divisor)
@@ -64,7 +63,7 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 			return nil, noregret.BadInputf(fmt.Sprintf("examples[%d]", i), "%w", err)
 		}
 		g.losses[i] = f
-		if z := nonZeros(f.Z); sparseShare*len(z.Index) <= d {
+		if z, few := nonZeros(f.Z); few {
 			if g.sparse[i], err = loss.NewSparseExample(d, z, e.Y, phi); err != nil {
 				return nil, err
 			}
@@ -83,17 +82,24 @@ func newExampleGame(examples []Example, divisor float64, phi loss.Scalar) (*Exam
 	return g, nil
 }
 
-// sparseShare is how many times as many features a sparse example has as non-zeros.
-const sparseShare = 4
-
-// nonZeros returns the non-zeros of a vector.
-func nonZeros(v []float64) (z loss.Sparse) {
+// nonZeros returns the non-zeros of a vector if they are at most a quarter of it.
+func nonZeros(v []float64) (z loss.Sparse, few bool) {
+	n := 0
+	for _, x := range v {
+		if x != 0 {
+			n++
+		}
+	}
+	if 4*n > len(v) {
+		return z, false
+	}
+	z = loss.Sparse{Index: make([]uint32, 0, n), Value: make([]float64, 0, n)}
 	for i, x := range v {
 		if x != 0 {
 			z.Index, z.Value = append(z.Index, uint32(i)), append(z.Value, x)
 		}
 	}
-	return z
+	return z, true
 }
 
 // NewRegression plays for squared losses ½(⟨z_t, x⟩ − y_t)² with the features shown before each

@@ -100,17 +100,7 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"unit":`...)
-		b = appendString(b, u)
-		b = append(b, `,"arm":`...)
-		b = append(b, e.armNames[d.Arm]...)
-		b = append(b, `,"value":`...)
-		b = append(b, d.Value...)
-		b = append(b, `,"propensity":`...)
-		b = strconv.AppendFloat(b, d.Propensity, 'g', -1, 64)
-		b = append(b, `,"version":`...)
-		b = strconv.AppendUint(b, d.Version, 10)
-		b = append(b, `,"token":"`...)
+		b = e.appendDecision(b, u, &d)
 		t := policy.Token{
 			Experiment: name, Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: now,
@@ -132,6 +122,21 @@ func (a *decisionAPI) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	e.counts.decisions.Add(float64(len(in.Units)))
 	return web.WriteBytes(w, http.StatusOK, "application/json", b)
+}
+
+// appendDecision appends the JSON of a decision up to its token.
+func (e *entry) appendDecision(b []byte, unit string, d *policy.Assignment) []byte {
+	b = append(b, `{"unit":`...)
+	b = appendString(b, unit)
+	b = append(b, `,"arm":`...)
+	b = append(b, e.armNames[d.Arm]...)
+	b = append(b, `,"value":`...)
+	b = append(b, d.Value...)
+	b = append(b, `,"propensity":`...)
+	b = strconv.AppendFloat(b, d.Propensity, 'g', -1, 64)
+	b = append(b, `,"version":`...)
+	b = strconv.AppendUint(b, d.Version, 10)
+	return append(b, `,"token":"`...)
 }
 
 // checkCount returns an error for no units or items, and for too many.

@@ -49,21 +49,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())
 	best, single := bests(first)
-	low, high := math.Inf(1), math.Inf(-1)
-	for j, v := range best {
-		if w := v.Y; w == w {
-			low, high = min(low, w), max(high, w)
-		}
-		if w := single[j].Y; w == w {
-			low, high = min(low, w), max(high, w)
-		}
-	}
-	for _, s := range all {
-		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
-		if math.IsInf(low, 1) { // nothing holds the guardrails
-			low = slices.Min(s.Objective.Mean)
-		}
-	}
+	low, high := objectiveRange(all, best, single)
 	span := max(high-low, 0.1*math.Abs(high), 1e-9)
 	floor := low - span
 	for _, s := range all {
@@ -73,30 +59,9 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 		return plotter.XY{X: float64(first.At[j]), Y: max(v, floor-farAway*span)}
 	}
 	for i, s := range all {
-		c := playColours[i%len(playColours)]
-		var mean, band plotter.XYs
-		for j := range s.At {
-			mean = append(mean, at(j, s.Objective.Mean[j]))
-			band = append(band, at(j, s.Objective.Q75[j]))
-		}
-		for j := len(s.At) - 1; j >= 0; j-- {
-			band = append(band, at(j, s.Objective.Q25[j]))
-		}
-		if len(s.At) > 1 {
-			poly, err := plotter.NewPolygon(band)
-			if err != nil {
-				return nil, err
-			}
-			r, g, b, _ := c.RGBA()
-			poly.Color, poly.LineStyle.Width = color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 50}, 0
-			p.Add(poly)
-		}
-		l, err := picture.Line(level(mean), c, false)
-		if err != nil {
+		if err := addObjective(p, s, playColours[i%len(playColours)], at); err != nil {
 			return nil, err
 		}
-		p.Add(l)
-		p.Legend.Add(s.Algorithm, l)
 	}
 	for _, h := range []struct {
 		name   string
@@ -117,6 +82,56 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p.Y.Min, p.Y.Max = floor, high+0.05*span
 	legendRoom(p, len(all)+2)
 	return p, nil
+}
+
+// objectiveRange returns the lowest best single arm or optimum, and the highest value of all lines.
+// If nothing holds the guardrails, the lowest value is that of the means.
+func objectiveRange(all []simulation, best, single plotter.XYs) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for j, v := range best {
+		if w := v.Y; w == w {
+			low, high = min(low, w), max(high, w)
+		}
+		if w := single[j].Y; w == w {
+			low, high = min(low, w), max(high, w)
+		}
+	}
+	for _, s := range all {
+		high = max(high, slices.Max(s.Objective.Q75), slices.Max(s.Objective.Mean))
+		if math.IsInf(low, 1) { // nothing holds the guardrails
+			low = slices.Min(s.Objective.Mean)
+		}
+	}
+	return low, high
+}
+
+// addObjective adds the mean of a simulation and the band of its quartiles to a panel; at places a
+// value of a reported round.
+func addObjective(p *plot.Plot, s simulation, c color.Color, at func(j int, v float64) plotter.XY) error {
+	var mean, band plotter.XYs
+	for j := range s.At {
+		mean = append(mean, at(j, s.Objective.Mean[j]))
+		band = append(band, at(j, s.Objective.Q75[j]))
+	}
+	for j := len(s.At) - 1; j >= 0; j-- {
+		band = append(band, at(j, s.Objective.Q25[j]))
+	}
+	if len(s.At) > 1 {
+		poly, err := plotter.NewPolygon(band)
+		if err != nil {
+			return err
+		}
+		r, g, b, _ := c.RGBA()
+		poly.Color, poly.LineStyle.Width = color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 50}, 0
+		p.Add(poly)
+	}
+	l, err := picture.Line(level(mean), c, false)
+	if err != nil {
+		return err
+	}
+	p.Add(l)
+	p.Legend.Add(s.Algorithm, l)
+	return nil
 }
 
 // farAway is where a line that leaves a picture is cut off, in multiples of the axis.

@@ -128,7 +128,7 @@ type targetMap struct {
 	unknown []string
 }
 
-// extend takes over the labels that have come up since the last call.
+// extend adds the labels that the data have shown since the last call.
 func (m *targetMap) extend(s *dataset.Stream) error {
 	for _, x := range s.Info().Labels[len(m.targets):] {
 		places, unknown, err := m.model.Targets(x.Name)

@@ -4,7 +4,7 @@ import "math"
 
 // SolveAugmented solves Ax = b for the row-major n×(n+1) matrix [A b], by Gauss–Jordan elimination
 // with partial pivoting, and writes x to dst. The matrix is overwritten. It reports whether every
-// pivot had a modulus of at least tiny; if not, dst is as it was. n³ operations.
+// pivot had a modulus of at least tiny; if not, dst is unchanged. n³ operations.
 func SolveAugmented(dst, a []float64, n int, tiny float64) bool {
 	w := n + 1
 	for i := range n {
@@ -89,8 +89,8 @@ func NullVector(dst, a []float64, rows, cols int, order []int, tiny float64) boo
 }
 
 // SolveDefinite overwrites v with A⁻¹v for a row-major n×n matrix A that is symmetric and positive
-// definite, by elimination without pivoting. A is overwritten. (2/3)n³ operations; [Factorize] is
-// the way to solve more than one system.
+// definite, by elimination without pivoting. A is overwritten. (2/3)n³ operations; Use [Factorize]
+// to solve more than one system.
 func SolveDefinite(a, v []float64, n int) {
 	for i := range n {
 		for r := i + 1; r < n; r++ {

@@ -15,7 +15,7 @@ type Tridiagonal struct {
 	diag, off []float64
 }
 
-// NewTridiagonal makes the room for a matrix of dimension n: n² + 3n numbers. Call Factor next.
+// NewTridiagonal allocates n² + 3n numbers for a matrix of dimension n. Call Factor next.
 func NewTridiagonal(n int) *Tridiagonal {
 	return &Tridiagonal{n, make([]float64, n*n), make([]float64, n), make([]float64, n), make([]float64, n)}
 }

@@ -1,8 +1,7 @@
-// Package memory refuses what would take all of a machine's memory before it is allocated.
+// Package memory limits what a single object may allocate.
 //
-// A dimension that is a number on a command line becomes d or d² numbers. Go ends the process when
-// the machine has not got them, so constructors ask here first and return an error that states what
-// is needed.
+// A dimension on a command line can mean d² numbers. When the machine lacks that memory, Go ends
+// the process. Constructors call [Check] first and return an error that states the memory needed.
 package memory
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Limit is the most memory that one set, learner or game may ask for: 8 GiB. It is the same on
-// every machine, so that what is refused is the same, too.
+// Limit is the most memory that one set, learner or game may allocate: 8 GiB. It is the same on
+// every machine, so that the same input is refused everywhere.
 const Limit = 1 << 33
 
-// Check returns an error of code bad_input at the place if that many float64s exceed [Limit]. What
-// needs them is part of the message, for instance "dimension 60000". The number is a float64 as it
-// may be beyond an int.
+// Check returns an error of code bad_input at the place if that many float64s exceed [Limit]. The
+// message begins with what, for instance "dimension 60000". The number is a float64 because it may
+// exceed an int.
 func Check(place, what string, numbers float64) error {
 	if bytes := 8 * numbers; !(bytes <= Limit) {
 		return noregret.BadInputf(place, "%s needs %s of memory, want at most %s", what, Format(bytes), Format(Limit))

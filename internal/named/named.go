@@ -1,5 +1,5 @@
-// Package named finds things that users call by name (learners, games, ...) and says what there is
-// when there is no such thing.
+// Package named looks up learners, games and other entries by the name that a user gives. Its
+// errors list the valid names.
 package named
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Find returns the entry of a name, or an error of code usage whose place is the kind and which
-// lists the names.
+// Find returns the entry with the given name. For an unknown name it returns an error of code usage
+// whose place is the kind and whose message lists the names.
 func Find[T any](kind, name string, all []T, nameOf func(*T) string) (*T, error) {
 	names := make([]string, len(all))
 	for i := range all {
@@ -21,8 +21,8 @@ func Find[T any](kind, name string, all []T, nameOf func(*T) string) (*T, error)
 	return nil, noregret.Errorf(noregret.Usage, kind, "%q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// CheckOptions refuses the first option, by name, that the owner does not have, with an error of
-// code usage, and hands the others to check in the order of their names.
+// CheckOptions calls check for the given options in the order of their names. It returns an error
+// of code usage for an option that the owner does not have.
 func CheckOptions[T any](owner string, given map[string]float64, all []T, nameOf func(*T) string,
 	check func(o *T, v float64) error,
 ) error {

@@ -3,9 +3,10 @@ package optimize
 import (
 	"errors"
 	"math"
-	"slices"
 
 	gonum "gonum.org/v1/gonum/optimize"
+
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // lbfgsMemory is the number of past steps that define the inverse Hessian.
@@ -105,7 +106,7 @@ func (m *LBFGS) iterate() (gonum.Status, error) {
 	if !m.evaluate() {
 		return gonum.NotTerminated, nil
 	}
-	if !isFinite(m.task.F) || slices.ContainsFunc(m.task.Gradient, func(g float64) bool { return !isFinite(g) }) {
+	if !vec.IsFinite(m.task.F) || !vec.Finite(m.task.Gradient) {
 		return gonum.Failure, errStart
 	}
 	for {
@@ -113,7 +114,7 @@ func (m *LBFGS) iterate() (gonum.Status, error) {
 		if !m.ask(gonum.MajorIteration) {
 			return gonum.NotTerminated, nil
 		}
-		if maxAbs(m.grad) == 0 {
+		if vec.MaxAbs(m.grad) == 0 {
 			return gonum.GradientThreshold, nil
 		}
 		found, goOn := m.advance()
@@ -154,7 +155,7 @@ func (m *LBFGS) remember() {
 		c.y[i] = m.task.Gradient[i] - m.grad[i]
 	}
 	m.spare = correction{}
-	if sy := dotOf(c.s, c.y); sy > 0x1p-52*dotOf(c.y, c.y) {
+	if sy := vec.DotInOrder(c.s, c.y); sy > 0x1p-52*vec.DotInOrder(c.y, c.y) {
 		c.rho = 1 / sy
 		m.steps = append(m.steps, c)
 	} else {
@@ -168,21 +169,21 @@ func (m *LBFGS) direct() (step float64) {
 		m.dir[i] = -g
 	}
 	if len(m.steps) == 0 {
-		return 1 / math.Sqrt(dotOf(m.grad, m.grad))
+		return 1 / math.Sqrt(vec.DotInOrder(m.grad, m.grad))
 	}
 	for k := len(m.steps) - 1; k >= 0; k-- {
 		c := &m.steps[k]
-		c.alpha = c.rho * dotOf(c.s, m.dir)
-		addTo(m.dir, -c.alpha, c.y)
+		c.alpha = c.rho * vec.DotInOrder(c.s, m.dir)
+		vec.AddScaled(m.dir, -c.alpha, c.y)
 	}
 	last := &m.steps[len(m.steps)-1]
-	gamma := 1 / (last.rho * dotOf(last.y, last.y))
+	gamma := 1 / (last.rho * vec.DotInOrder(last.y, last.y))
 	for i := range m.dir {
 		m.dir[i] *= gamma
 	}
 	for k := range m.steps {
 		c := &m.steps[k]
-		addTo(m.dir, c.alpha-float64(c.rho*dotOf(c.y, m.dir)), c.s)
+		vec.AddScaled(m.dir, c.alpha-float64(c.rho*vec.DotInOrder(c.y, m.dir)), c.s)
 	}
 	return 1
 }
@@ -191,8 +192,8 @@ func (m *LBFGS) direct() (step float64) {
 // found one and whether the driver wants to continue.
 func (m *LBFGS) advance() (found, goOn bool) {
 	step := m.direct()
-	slope := dotOf(m.grad, m.dir)
-	if !(slope < 0) || !isFinite(slope) || !isFinite(step) {
+	slope := vec.DotInOrder(m.grad, m.dir)
+	if !(slope < 0) || !vec.IsFinite(slope) || !vec.IsFinite(step) {
 		return false, true
 	}
 	search := newLineSearch(m.f, slope, step)
@@ -203,7 +204,7 @@ func (m *LBFGS) advance() (found, goOn bool) {
 		if !m.evaluate() {
 			return false, false
 		}
-		if search.judge(m.task.F, dotOf(m.task.Gradient, m.dir)) {
+		if search.judge(m.task.F, vec.DotInOrder(m.task.Gradient, m.dir)) {
 			return true, true
 		}
 		if search.trials >= mostTrials {
@@ -225,31 +226,4 @@ func (m *LBFGS) moveTo(step float64) (moved bool) {
 		moved = moved || next != x
 	}
 	return moved
-}
-
-// dotOf is the inner product, summed in the order of the coordinates.
-func dotOf(a, b []float64) float64 {
-	sum := 0.0
-	for i, x := range a {
-		sum += float64(x * b[i])
-	}
-	return sum
-}
-
-// addTo adds c·b to a.
-func addTo(a []float64, c float64, b []float64) {
-	for i, x := range b {
-		a[i] += float64(c * x)
-	}
-}
-
-func isFinite(x float64) bool { return x-x == 0 }
-
-// maxAbs returns the largest absolute coordinate.
-func maxAbs(x []float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		m = max(m, math.Abs(v))
-	}
-	return m
 }

@@ -1,6 +1,10 @@
 package optimize
 
-import "math"
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/vec"
+)
 
 // The constants of the strong Wolfe conditions, φ(s) ≤ φ(0) + c₁sφ'(0) and |φ'(s)| ≤ c₂|φ'(0)|, as
 // Nocedal and Wright recommend them for quasi-Newton methods.
@@ -47,7 +51,7 @@ func newLineSearch(f, slope, step float64) *lineSearch {
 func (l *lineSearch) judge(f, slope float64) bool {
 	l.trials++
 	at := trial{l.step, f, slope}
-	if !isFinite(f) || !isFinite(slope) { // beyond where the function can be computed
+	if !vec.IsFinite(f) || !vec.IsFinite(slope) { // beyond where the function can be computed
 		l.bracket(l.low, trial{at.s, math.Inf(1), 0})
 		return false
 	}
@@ -89,7 +93,7 @@ func (l *lineSearch) bracket(low, high trial) {
 	middle := low.s + float64(0.5*span)
 	l.step = middle
 	if width <= float64(l.widths[0]*2/3) && !math.IsInf(high.f, 0) {
-		if next := cubicMinimum(low, high); isFinite(next) {
+		if next := cubicMinimum(low, high); vec.IsFinite(next) {
 			a, b := low.s+float64(margin*span), high.s-float64(margin*span)
 			l.step = min(max(next, min(a, b)), max(a, b))
 		}

@@ -1,12 +1,11 @@
-// Package portable holds elementary functions that give the same bits on every
-// architecture.
+// Package portable holds elementary functions that give the same bits on every architecture.
 //
-// Those of package math do not: they are assembly on some machines and, in Go, an x*y + z
-// may be fused into one rounding (it is on arm64, ppc64 and s390x). An explicit
-// conversion float64(x*y) forbids the fusion, so each product here carries one, as
-// does each product in the code of learners that promise the same model everywhere.
-// math.Sqrt, Frexp and Ldexp are exact or correctly rounded everywhere. Accuracy is
-// within a few units in the last place of math's, checked by the tests.
+// Those of package math do not: some machines have them in assembly, and a compiler may fuse x*y +
+// z into one rounding (on arm64, ppc64 and s390x it does). An explicit conversion float64(x*y)
+// forbids the fusion. Each product that is added here carries one, as does the code of learners
+// that promise the same model everywhere. math.Sqrt, Frexp and Ldexp are exact or correctly rounded
+// on every machine. The results are within a few units in the last place of math's; the tests check
+// this.
 package portable
 
 import "math"
@@ -99,6 +98,53 @@ func Exp(x float64) float64 {
 		return sum * math.Float64frombits(uint64(n+1023)<<52) // exact
 	}
 	return math.Ldexp(sum, int(k))
+}
+
+// Pow is x^y for x ≥ 0, with a relative error of about (1 + |y·ln x|)·1e-16.
+func Pow(x, y float64) float64 {
+	switch {
+	case y == 0 || x == 1:
+		return 1
+	case y == 1:
+		return x
+	case y == 2:
+		return float64(x * x)
+	case y == 0.5:
+		return math.Sqrt(x)
+	case y == -1:
+		return 1 / x
+	case x == 0:
+		if y < 0 {
+			return math.Inf(1)
+		}
+		return 0
+	case math.IsInf(x, 1):
+		if y < 0 {
+			return 0
+		}
+		return x
+	}
+	return Exp(float64(y * Log(x)))
+}
+
+// Expm1 is e^x − 1, accurate for small x.
+func Expm1(x float64) float64 {
+	if math.Abs(x) > 0.35 {
+		return Exp(x) - 1
+	}
+	sum := 1.0
+	for n := 16; n >= 2; n-- { // x·(1 + x/2·(1 + x/3·(...)))
+		sum = 1 + float64(x*sum)/float64(n)
+	}
+	return float64(x * sum)
+}
+
+// XLogX is x·ln x with 0·ln 0 = 0, for x ≥ 0.
+func XLogX(x float64) float64 {
+	if x == 0 || math.IsInf(x, 1) {
+		return x
+	}
+	return float64(x * Log(x))
 }
 
 // Turn returns the cosine and the sine of 2π·u for u in [0, 1). The reduction to an

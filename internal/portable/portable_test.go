@@ -68,6 +68,43 @@ func TestLogEnds(t *testing.T) {
 	}
 }
 
+// TestPowers compares with math, and the limits at 0, 1 and infinity with their definition.
+func TestPowers(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ x, y, want float64 }{
+		{0, 0, 1},
+		{0, 2, 0},
+		{0, -2, inf},
+		{0, 0.3, 0},
+		{inf, 2, inf},
+		{inf, -2, 0},
+		{inf, 0, 1},
+		{1, 77, 1},
+		{7, 1, 7},
+	} {
+		if got := Pow(c.x, c.y); got != c.want {
+			t.Errorf("Pow(%v, %v) = %v, want %v", c.x, c.y, got, c.want)
+		}
+	}
+	if XLogX(0) != 0 || XLogX(1) != 0 || XLogX(inf) != inf || Expm1(0) != 0 || Expm1(-800) != -1 {
+		t.Error("XLogX and Expm1 at the ends:", XLogX(0), XLogX(1), XLogX(inf), Expm1(0), Expm1(-800))
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		x, y := math.Exp(3*r.NormFloat64()), 3*r.NormFloat64()
+		if got, want := Pow(x, y), math.Pow(x, y); math.Abs(got-want) > (2+math.Abs(y*math.Log(x)))*3e-16*want {
+			t.Fatalf("Pow(%v, %v) = %v, want %v", x, y, got, want)
+		}
+		small := y * math.Pow(10, -6*r.Float64())
+		if got, want := Expm1(small), math.Expm1(small); math.Abs(got-want) > 1e-15*math.Abs(want) {
+			t.Fatalf("Expm1(%v) = %v, want %v", small, got, want)
+		}
+		if got, want := XLogX(x), x*math.Log(x); math.Abs(got-want) > 1e-15*math.Abs(want)+1e-16 {
+			t.Fatalf("XLogX(%v) = %v, want %v", x, got, want)
+		}
+	}
+}
+
 func BenchmarkLog(b *testing.B) {
 	x := 0.0
 	for b.Loop() {

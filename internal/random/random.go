@@ -51,7 +51,7 @@ func (s *Source) UnmarshalBinary(data []byte) error {
 
 // SplitMix64 is the generator of Steele, Lea and Flood (2014): x += 0x9E3779B97F4A7C15, then
 // two xor-shift-multiply rounds. Its value is the state x. It implements [rand.Source]
-// and serves where a spec names it (the synthetic data sets) and to spread seeds.
+// and serves the synthetic data sets, whose definition names it, and to spread seeds.
 type SplitMix64 uint64
 
 // Uint64 implements [rand.Source].

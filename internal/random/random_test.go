@@ -2,7 +2,7 @@ package random
 
 import "testing"
 
-// Spec spade-stamp 8.5: the first three outputs for seed 0.
+// The first three outputs for seed 0, from the reference implementation of Steele, Lea and Flood.
 func TestSplitMix64(t *testing.T) {
 	s := SplitMix64(0)
 	for i, want := range []uint64{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f} {

@@ -110,11 +110,12 @@ func TestScaling(t *testing.T) {
 			pastotest.Near(t, "p", b.Serving()[k], a.Serving()[k], 1e-12)
 		}
 	}
-	p, err := optimum.Maximize(f, pastotest.Toy(t), optimum.Options{})
+	p, err := optimum.Maximize(f, pastotest.Toy(t), optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}), optimum.Options{})
+	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}),
+		optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

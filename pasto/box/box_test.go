@@ -40,7 +40,7 @@ func (b *hardBox) brute(f *pasto.Goals) (*optimum.Optimum, error) {
 		}
 		fine.Arm(k)[0], fine.Arm(k)[1] = b.world(x)
 	}
-	return optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6})
+	return optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6, Iterations: 200_000})
 }
 
 func hardBoxes() []hardBox {

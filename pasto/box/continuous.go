@@ -25,7 +25,7 @@ type Options struct {
 	// Tolerance ends the search when no candidate promises more, in units of the objective, and
 	// hard guardrails are held; 0 means never.
 	Tolerance float64
-	// Learner are the options of the learner on the nodes.
+	// Learner are the options of the learner on the nodes; the zero value is its DefaultOptions.
 	Learner confident.Options
 }
 
@@ -110,6 +110,9 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 			"%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least "+
 				"1, a "+
 				"tolerance of at least 0", o)
+	}
+	if o.Learner == (confident.Options{}) {
+		o.Learner = confident.DefaultOptions()
 	}
 	l, err := confident.New(f, o.Nodes, o.Learner)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestContinuous(t *testing.T) {
 			copy(fine.Arm(i*101+j), []float64{a, b})
 		}
 	}
-	best, err := optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6})
+	best, err := optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6, Iterations: 200_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ func TestNil(t *testing.T) {
 	mu := pastotest.Toy(t)
 	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {
 		_, _, e1 := optimum.BestSingle(f, mu)
-		_, e2 := optimum.Maximize(f, mu, optimum.Options{})
-		_, e3 := confident.New(f, 2, confident.Options{})
+		_, e2 := optimum.Maximize(f, mu, optimum.DefaultOptions())
+		_, e3 := confident.New(f, 2, confident.DefaultOptions())
 		_, e4 := New(f, []float64{0}, []float64{1}, Options{})
 		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
 		for _, err := range []error{e1, e2, e3, e4, e5} {
@@ -35,7 +35,7 @@ func TestNil(t *testing.T) {
 	pastotest.Same(t, err, "means: none: want a table")
 	big := pastotest.Toy(t)
 	big.Arm(1)[0] = 1e200
-	_, err = optimum.Maximize(f, big, optimum.Options{})
+	_, err = optimum.Maximize(f, big, optimum.DefaultOptions())
 	pastotest.Same(t, err, "means[0][1]: 1e+200: want a finite number, of size at most 1e+100")
 }
 

@@ -50,11 +50,13 @@ func Algorithms() []Entry {
 			return confident.New(f, arms, o)
 		}
 	}
+	floor := confident.DefaultOptions()
+	floor.Floor = 0.05
 	return []Entry{
 		{Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, " +
-			"changes detected", New: mixture(confident.Options{})},
+			"changes detected", New: mixture(confident.DefaultOptions())},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
-			"that may become good unseen", New: mixture(confident.Options{Floor: 0.05})},
+			"that may become good unseen", New: mixture(floor)},
 		{
 			Name: "paper", Doc: "Algorithm 1 with the settings of the paper's experiments, average of what was served",
 			New: algorithm1(func(*ascent.Options, int, int) {}),

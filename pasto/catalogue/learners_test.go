@@ -134,7 +134,7 @@ func TestRefusedProblems(t *testing.T) {
 			t.Errorf("%s: one arm is legal: %v", e.Name, err)
 		}
 	}
-	if _, err := optimum.Maximize(f, pastotest.Table(t, []float64{1}), optimum.Options{}); err == nil {
+	if _, err := optimum.Maximize(f, pastotest.Table(t, []float64{1}), optimum.DefaultOptions()); err == nil {
 		t.Error("a table of other metrics is taken")
 	}
 }

@@ -209,13 +209,13 @@ func TestUtilityNotFinite(t *testing.T) {
 	_, _, err := optimum.BestSingle(pastotest.Cliff(), mu)
 	pastotest.Same(t, err,
 		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
-	_, err = optimum.Maximize(pastotest.Cliff(), mu, optimum.Options{})
+	_, err = optimum.Maximize(pastotest.Cliff(), mu, optimum.DefaultOptions())
 	pastotest.Same(t, err,
 		`objective: utility "log": it is NaN at arm 0, θ = [-3]: want a finite number, or -Inf where θ is forbidden`)
 	half := &pasto.Utility{Name: "half", Metrics: 1, U: func(x []float64) float64 {
 		return x[0]
 	}, DU: func(d, _ []float64) { d[0] = math.NaN() }}
-	_, err = optimum.Maximize(half, mu, optimum.Options{})
+	_, err = optimum.Maximize(half, mu, optimum.DefaultOptions())
 	pastotest.Same(t, err,
 		`objective: utility "half": its gradient at θ = [1] has component 0 = NaN: want finite numbers`)
 }
@@ -241,9 +241,9 @@ func TestSnapshotObjective(t *testing.T) {
 	}
 	u, v := pastotest.Cliff(), pastotest.Cliff()
 	v.Name = "another"
-	l, _ := confident.New(u, 2, confident.Options{})
+	l, _ := confident.New(u, 2, confident.DefaultOptions())
 	data, _ := l.MarshalBinary()
-	other, _ := confident.New(v, 2, confident.Options{})
+	other, _ := confident.New(v, 2, confident.DefaultOptions())
 	if err := other.UnmarshalBinary(data); err == nil {
 		t.Error("restored under another utility")
 	}
@@ -282,7 +282,7 @@ func TestRelativeObservations(t *testing.T) {
 			t.Errorf("%s: a refused round counts", e.Name)
 		}
 	}
-	l, _ := confident.New(f, 2, confident.Options{})
+	l, _ := confident.New(f, 2, confident.DefaultOptions())
 	r := random.New(1, "test")
 	arms := make([]int, 2)
 	for range 200 {

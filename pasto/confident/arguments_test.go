@@ -4,13 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
 // An option of 0 is its default, and a negative one none.
-func TestZeroAndNegativeOptions(t *testing.T) {
+func TestZeroOptions(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	learn := func(o Options) *Learner {
 		l, err := New(f, 2, o)
@@ -20,14 +21,14 @@ func TestZeroAndNegativeOptions(t *testing.T) {
 		pastotest.Play(t, l, pastotest.Toy(t), 2, 200, 1, random.New(1, "zero"))
 		return l
 	}
-	zero := learn(Options{})
-	said := learn(Options{Optimism: 2, Caution: .5, HardCaution: 2, Explore: 5, Shrink: 2, ChangeThreshold: 6})
-	if zero.String() != said.String() || zero.Deployed()[0] != said.Deployed()[0] {
-		t.Errorf("%s is not %s", zero, said)
+	if _, err := New(f, 2, Options{}); noregret.CodeOf(err) != noregret.BadInput {
+		t.Errorf("the zero options are taken: %v", err)
 	}
-	none := learn(Options{Caution: -1, Shrink: -1})
+	o := DefaultOptions()
+	o.Caution, o.Shrink = 0, 0
+	none := learn(o)
 	means, _ := none.Estimate()
-	best, err := optimum.Maximize(f, means, optimum.Options{})
+	best, err := optimum.Maximize(f, means, optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

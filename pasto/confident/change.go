@@ -14,7 +14,7 @@ func (l *Learner) changed(obs []pasto.Observation) bool {
 	found := l.cusum()
 	for i := range obs {
 		if k := obs[i].Arm; l.now[k] > 0 && !found {
-			found = l.segmentEnds(k) && l.options.ChangeThreshold >= 0 && l.differs(k)
+			found = l.segmentEnds(k) && l.options.ChangeThreshold > 0 && l.differs(k)
 		}
 	}
 	for i := range obs {
@@ -60,7 +60,7 @@ func (l *Learner) addInnovation(k, i int, d, both float64) {
 func (l *Learner) cusum() bool {
 	s, found := &l.s, false
 	for i, n := range l.groups {
-		if n == 0 || l.ignored[i] || l.options.ChangeThreshold < 0 {
+		if n == 0 || l.ignored[i] || l.options.ChangeThreshold == 0 {
 			continue
 		}
 		x := l.innovation[i] / math.Sqrt(n+float64(s.Steady[i]*float64(l.part[i]*l.part[i])))
@@ -83,7 +83,7 @@ func (l *Learner) cusum() bool {
 func (l *Learner) commitSegment(k int) {
 	s, m := &l.s, l.objective.Dim()
 	if max(slices.Max(s.CusumUp), slices.Max(s.CusumDown)) < l.options.ChangeThreshold ||
-		l.options.ChangeThreshold < 0 {
+		l.options.ChangeThreshold == 0 {
 		s.CommittedFreedom += s.PastFreedom[k]
 		s.CommittedSpread += s.PastSpread[k]
 		s.PastFreedom[k] = s.LastCount[k] - 1

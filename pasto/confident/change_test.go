@@ -31,7 +31,7 @@ func TestJumpOfAllArms(t *testing.T) {
 		for _, groups := range []int{1, 10} {
 			wrong := 0
 			for seed := range uint64(seeds) {
-				l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 3, Options{})
+				l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 3, DefaultOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func rareRun(t *testing.T, g *pasto.Goals, rates []float64, units, rounds int, s
 	each func(n int, l *Learner),
 ) *Learner {
 	t.Helper()
-	l, err := New(g, len(rates), Options{})
+	l, err := New(g, len(rates), DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRareGuardrail(t *testing.T) {
 	at := []int{100, 300, 1000, 3000}
 	broken := make([]int, len(at))
 	for seed := range uint64(runs) {
-		l, err := New(g, 2, Options{})
+		l, err := New(g, 2, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,8 @@ func TestRareGuardrail(t *testing.T) {
 // does.
 func TestReportDoesNotRestart(t *testing.T) {
 	for _, role := range []pasto.Role{pasto.Report, pasto.Primary} {
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "clock", Role: role}), 2, Options{})
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "clock", Role: role}), 2,
+			DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +205,7 @@ func TestAlarmOfSkewedMetrics(t *testing.T) {
 	} {
 		changes := 0
 		for seed := range uint64(runs) {
-			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, Options{})
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +224,7 @@ func TestAlarmOfSkewedMetrics(t *testing.T) {
 	}
 	found := 0
 	for seed := range uint64(runs) {
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 1, Options{})
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 1, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestNoiseAfterChange(t *testing.T) {
 	const arms, groups, effect = 5, 10, .5
 	for _, jump := range []float64{3, 20, -1e4, 1e9} {
 		for _, at := range []int{200, 207, 500} {
-			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, Options{})
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +293,7 @@ func TestNoiseAfterChange(t *testing.T) {
 		l,
 			err := New(pastotest.One(t, pasto.Metric{Name: "x"},
 			pasto.Metric{Name: "y", Role: pasto.Guardrail, Threshold: -1, Hard: true}),
-			1, Options{})
+			1, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +316,7 @@ func TestNoiseAfterChange(t *testing.T) {
 // What is found and kept does not depend on the order of a round's observations.
 func TestOrderOfObservations(t *testing.T) {
 	play := func(turn int) (*Learner, int) {
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, Options{})
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 4, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,7 +359,7 @@ func TestOrderOfObservations(t *testing.T) {
 func TestSizesApart(t *testing.T) {
 	testsize.NoRace(t)
 	for seed := range uint64(testsize.Of(300, 30)) {
-		l, err := New(pastotest.Goals(t, 5, false, 0), 3, Options{})
+		l, err := New(pastotest.Goals(t, 5, false, 0), 3, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +405,7 @@ func TestHardSoftMinUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := New(g, 2, Options{})
+		l, err := New(g, 2, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,34 +13,64 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// Options are the parameters of [New]; the zero value is what was measured and
-// what the name "default" stands for.
+// Options are the parameters of [New]. Start from [DefaultOptions]; in each of them 0 means none.
 type Options struct {
-	// In each option 0 means the default, and negative none where that makes sense.
-	//
-	// Optimism z and Caution c are in standard errors; 0 means 2 and 0.5, negative none.
-	// HardCaution is the c of hard guardrails, 0 means 2, negative none. z is that of the first 100
-	// rounds, and grows by a sixteenth of itself in each power of ten after them.
-	Optimism, Caution, HardCaution float64
-	// Explore is the share of the optimistic mixture in what is served, min(½, Explore/t^⅓); 0
-	// means 5, negative none.
+	// Optimism z is how many standard errors estimates move up for the optimistic mixture in the
+	// first 100 rounds. It grows by a sixteenth of itself in each power of ten after them.
+	Optimism float64
+	// Caution c is how many standard errors estimates move down for the cautious mixture, and
+	// HardCaution replaces it for hard guardrails.
+	Caution, HardCaution float64
+	// Explore scales the share of the optimistic mixture in what is served, min(½, Explore/t^⅓).
 	Explore float64
-	// Shrink prices what is not known about a mixture to deploy, 0 means 2, negative not at all:
-	// Shrink·Σ_k p_k²·Σ_i λ_i·se_ki² is taken off, which is what a guardrail's squared penalty λ_i
-	// grows by on average when the arms' means miss by their standard errors (for Shrink = 1,
-	// beyond the threshold). It spreads the mixture while little is known, and vanishes as 1/n; of
-	// one arm it is at most the range of f over the arms' estimates. For a [pasto.Utility] λ is
-	// Smooth/2. Objectives with a hard guardrail have their caution instead.
+	// Shrink scales the price of uncertainty in a mixture to deploy: Shrink·Σ_k p_k²·Σ_i λ_i·se_ki²
+	// is subtracted, which for Shrink = 1 is the average growth of a guardrail's squared penalty
+	// λ_i, beyond the threshold, when the arms' means miss by their standard errors. It spreads the
+	// mixture while little is known, and vanishes as 1/n. For one arm it is at most the range of f
+	// over the arms' estimates. For a [pasto.Utility] λ is Smooth/2. Objectives with a hard
+	// guardrail have their caution instead.
 	Shrink float64
-	// Floor is a lower bound on the share ε_t spread over all arms, 0.1/√(t+10) otherwise. Above 0
-	// it finds arms that were bad and became good while nobody looked, at its cost in what is
-	// served; Deployed is without it.
+	// Floor is a lower bound on the share ε_t that is spread over all arms, 0.1/√(t+10) otherwise.
+	// A floor finds arms that were bad and became good unobserved, at its cost in what is served;
+	// Deployed is without it.
 	Floor float64
-	// Alarm is the number of standard errors at which an arm's metrics count as changed; 0 means 6,
-	// negative none.
+	// ChangeThreshold is the number of standard errors at which an arm's metrics count as changed;
+	// 0 looks for no changes.
 	ChangeThreshold float64
-	// Scheme is how Draw draws; Systematic unless IID is set.
+	// IID makes Draw sample arms independently instead of systematically.
 	IID bool
+}
+
+// DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
+func DefaultOptions() Options {
+	return Options{Optimism: 2, Caution: 0.5, HardCaution: 2, Explore: 5, Shrink: 2, ChangeThreshold: 6}
+}
+
+// validate returns an error if an option is out of range.
+func (o *Options) validate() error {
+	if *o == (Options{}) {
+		return noregret.BadInputf("options", "the zero value neither explores nor is cautious: start from "+
+			"DefaultOptions")
+	}
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{
+		{"optimism", o.Optimism},
+		{"caution", o.Caution},
+		{"hard caution", o.HardCaution},
+		{"explore", o.Explore},
+		{"shrink", o.Shrink},
+		{"change threshold", o.ChangeThreshold},
+	} {
+		if !(v.v >= 0) || !check.Finite(v.v) {
+			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
+		}
+	}
+	if !(o.Floor >= 0 && o.Floor <= 1) {
+		return noregret.BadInputf("floor", "%v: want a share from 0 to 1", o.Floor)
+	}
+	return nil
 }
 
 // Learner is the learner of the name "default". It keeps each arm's mean V̂_k and standard error
@@ -87,7 +117,7 @@ type Options struct {
 // known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
 // ([pasto.Report]) begin nothing anew. A season that all arms have in common, of a hundred rounds
 // or more and as large as the noise of a group, counts as change after change: contrasts with a
-// control group have none, and Alarm < 0 looks for no changes.
+// control group have none, and ChangeThreshold = 0 looks for no changes.
 //
 // Hard guardrails are constraints of both problems, with a caution of their own, larger, so that
 // what is deployed seldom breaks them (see the package comment); soft ones beside them keep their
@@ -172,48 +202,17 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
 		hard = g
 	}
-	for _, v := range []struct {
-		name string
-		v    *float64
-		def  float64
-	}{
-		{"optimism", &o.Optimism, 2},
-		{"caution", &o.Caution, 0.5},
-		{"hard caution", &o.HardCaution, 2},
-		{"explore", &o.Explore, 5},
-	} {
-		if *v.v == 0 {
-			*v.v = v.def
-		}
-		if !check.Finite(*v.v) {
-			return nil, noregret.BadInputf(v.name, "%v: want a finite number; 0 is the default of %v, negative none",
-				*v.v,
-				v.def)
-		}
-	}
-	if o.Shrink == 0 {
-		o.Shrink = 2
-	}
-	if !check.Finite(o.Shrink) {
-		return nil, noregret.BadInputf("shrink", "%v: want a finite number", o.Shrink)
-	}
-	if o.ChangeThreshold == 0 {
-		o.ChangeThreshold = 6
-	}
-	if !check.Finite(o.ChangeThreshold) {
-		return nil, noregret.BadInputf("alarm", "%v: want a finite number", o.ChangeThreshold)
-	}
-	if !(o.Floor >= 0 && o.Floor <= 1) {
-		return nil, noregret.BadInputf("floor", "%v: want a share from 0 to 1", o.Floor)
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	l := &Learner{objective: f, options: o, hard: hard}
 	m := f.Dim()
 	l.s = newState(arms, m)
 	l.sign, l.caution = make([]float64, m), make([]float64, m)
 	for i := range l.sign {
-		l.sign[i], l.caution[i] = 1, max(o.Caution, 0)
+		l.sign[i], l.caution[i] = 1, o.Caution
 		if hard != nil && hard.Metrics()[i].Hard {
-			l.caution[i] = max(o.HardCaution, 0)
+			l.caution[i] = o.HardCaution
 		}
 		if d, ok := f.(pasto.Directed); ok {
 			l.sign[i] = d.Sign(i)

@@ -20,7 +20,7 @@ func TestCoverageUnderChanges(t *testing.T) {
 	runs := testsize.Of(30, 8)
 	missed, means := 0, 0
 	for seed := range uint64(runs) {
-		l, err := New(pastotest.Goals(t, 5, false, 0), 2, Options{})
+		l, err := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestCoverageUnderChanges(t *testing.T) {
 // An arm that is all there is starts anew with its own noise, without the jump: what a block that
 // straddles it has of it is gone after a thousand rounds.
 func TestRestartAlone(t *testing.T) {
-	l, err := New(pastotest.Goals(t, 5, false, 0), 1, Options{})
+	l, err := New(pastotest.Goals(t, 5, false, 0), 1, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestInfeasibleSureUnderShocks(t *testing.T) {
 	for _, room := range []float64{.2, -1} {
 		sure := make([]int, len(at))
 		for seed := range uint64(runs) {
-			l, err := New(f, 5, Options{})
+			l, err := New(f, 5, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestLoneGroupsOfUnequalSizes(t *testing.T) {
 		for _, rounds := range []int{50, 300, 1000} {
 			missed, changed := 0, 0
 			for seed := range uint64(runs) {
-				l, err := New(pastotest.Goals(t, 5, false, 0), arms, Options{})
+				l, err := New(pastotest.Goals(t, 5, false, 0), arms, DefaultOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -202,7 +202,7 @@ func TestLoneGroupsKnowTheirWorth(t *testing.T) {
 		for _, rounds := range []int{50, 300} {
 			sum, squares, known := 0.0, 0.0, 0.0
 			for seed := range uint64(runs) {
-				l, err := New(pastotest.Goals(t, 5, false, 0), 3, Options{})
+				l, err := New(pastotest.Goals(t, 5, false, 0), 3, DefaultOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -238,7 +238,7 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 	g := pastotest.One(t, pasto.Metric{Name: "rate", Role: pasto.Guardrail, Threshold: .001}, pasto.Metric{Name: "x"})
 	sure := 0
 	for seed := range uint64(runs) {
-		l, err := New(g, 3, Options{})
+		l, err := New(g, 3, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 		sure, known := 0, 0
 		for seed := range uint64(runs) {
 			for _, y := range []float64{.1, -1} {
-				l, err := New(g, 10, Options{})
+				l, err := New(g, 10, DefaultOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -306,7 +306,7 @@ func TestInfeasibleSureTooSoon(t *testing.T) {
 		}
 	}
 
-	l, err := New(pastotest.Goals(t, 5, false, 3), 2, Options{})
+	l, err := New(pastotest.Goals(t, 5, false, 3), 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestConfidentDamaged(t *testing.T) {
 	means := pastotest.Table(t, []float64{2, 0, 1}, []float64{-2, 2, 0})
 	var played []byte
 	learned := func() *Learner {
-		l, err := New(f, 3, Options{})
+		l, err := New(f, 3, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestConfidentDamaged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	l, err := New(f, 3, Options{})
+	l, err := New(f, 3, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

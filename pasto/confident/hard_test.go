@@ -39,7 +39,7 @@ func TestHardAllocatesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := New(f, 20, Options{})
+			l, err := New(f, 20, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}

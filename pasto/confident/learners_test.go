@@ -70,7 +70,7 @@ func TestRefusedOptions(t *testing.T) {
 // arms.
 func TestConfident(t *testing.T) {
 	mu := pastotest.Toy(t)
-	l, err := New(pastotest.Goals(t, 5, false, 0), 2, Options{})
+	l, err := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestConfident(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := New(pastotest.Goals(t, 5, false, 0), 2, Options{})
-	b, _ := New(scaled, 2, Options{})
+	a, _ := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
+	b, _ := New(scaled, 2, DefaultOptions())
 	r, s := random.New(3, "test"), random.New(3, "test")
 	noise := random.New(4, "test")
 	arms := make([]int, 2)
@@ -122,7 +122,7 @@ func TestConfident(t *testing.T) {
 		t.Error(err, a.Serving())
 	}
 	data, _ := a.MarshalBinary()
-	b, _ = New(pastotest.Goals(t, 5, false, 0), 2, Options{})
+	b, _ = New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
 	if err := b.UnmarshalBinary(data); err != nil || b.Arms() != 3 {
 		t.Error("arms are lost", err)
 	}
@@ -142,7 +142,7 @@ func TestConfident(t *testing.T) {
 // Unchanged means raise no alarm in 200,000 observations of heavy noise; a change of half a
 // standard deviation does, soon.
 func TestConfidentAlarm(t *testing.T) {
-	l, _ := New(pastotest.Goals(t, 5, false, 0), 2, Options{})
+	l, _ := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
 	r := random.New(1, "test")
 	pastotest.Play(t, l, pastotest.Toy(t), 4, 50_000, 5, r)
 	if l.Changes() != 0 {
@@ -176,7 +176,7 @@ func TestConfidentHard(t *testing.T) {
 		runs := testsize.Of(60, 20)
 		broken, mean := 0, 0.0
 		for seed := range uint64(runs) {
-			l, err := New(c.f, c.mu.Arms(), Options{})
+			l, err := New(c.f, c.mu.Arms(), DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +202,7 @@ func TestConfidentHard(t *testing.T) {
 	broken := 0
 	for seed := range uint64(20) {
 		mu, _ := instance.Uniform(100, 3, seed)
-		l, err := New(many, 100, Options{})
+		l, err := New(many, 100, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,14 +225,14 @@ func TestConfidentHard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := optimum.Maximize(f, mu, optimum.Options{})
-	l, _ := New(f, 4, Options{})
+	want, _ := optimum.Maximize(f, mu, optimum.DefaultOptions())
+	l, _ := New(f, 4, DefaultOptions())
 	pastotest.Play(t, l, mu, 4, 1000, .01, random.New(1, "test"))
 	for k, w := range want.Mixture {
 		pastotest.Near(t, "share", l.Deployed()[k], w, .01)
 	}
 	// Guardrails that nothing can hold: the least violation.
-	l, _ = New(pastotest.Goals(t, 5, true, 9), 2, Options{})
+	l, _ = New(pastotest.Goals(t, 5, true, 9), 2, DefaultOptions())
 	pastotest.Play(t, l, pastotest.Toy(t), 2, 100, .1, random.New(1, "test"))
 	if l.Deployed()[1] < .99 {
 		t.Errorf("%v", l.Deployed())

@@ -209,7 +209,7 @@ func (l *Learner) computeStandardErrors() {
 // by a sixteenth of itself in each power of ten above 100, so that no arm stays out for good for
 // what its first groups were.
 func (l *Learner) optimism() float64 {
-	z := max(l.options.Optimism, 0)
+	z := l.options.Optimism
 	if t := float64(l.s.Clock); t > 100 {
 		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
 	}
@@ -237,7 +237,7 @@ func (l *Learner) commonNoiseUnknown() bool {
 
 // risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².
 func (l *Learner) risk() {
-	if l.options.Shrink < 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
+	if l.options.Shrink == 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
 		return
 	}
 	most := l.objectiveRange()
@@ -338,7 +338,7 @@ func (l *Learner) program(p []float64) (feasible bool) {
 func (l *Learner) mix() {
 	s := &l.s
 	t := float64(s.Mixed + 1)
-	alpha := min(0.5, float64(max(l.options.Explore, 0)*portable.Exp(-portable.Log(t)/3)))
+	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
 	// the share of arms not served since the start or the last change: all at first, later by their
 	// number

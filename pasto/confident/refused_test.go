@@ -12,11 +12,11 @@ import (
 // solver, hard or soft, and by the default while it learns.
 func TestInfeasibleReported(t *testing.T) {
 	const want = `guardrails: infeasible: no mixture holds the guardrails; the least total violation is 1 ("a" by 1)`
-	_, err := optimum.Maximize(pastotest.Goals(t, 5, true, 3), pastotest.Toy(t), optimum.Options{})
+	_, err := optimum.Maximize(pastotest.Goals(t, 5, true, 3), pastotest.Toy(t), optimum.DefaultOptions())
 	pastotest.Same(t, err, want)
 	pastotest.Same(t, optimum.CheckFeasible(pastotest.Goals(t, 5, false, 3), pastotest.Toy(t)), want)
 	for _, hard := range []bool{false, true} {
-		l, err := New(pastotest.Goals(t, 5, hard, 3), 2, Options{})
+		l, err := New(pastotest.Goals(t, 5, hard, 3), 2, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestInfeasibleReported(t *testing.T) {
 		pastotest.Near(t, "least violation", least.Violation, 1, .1)
 		pastotest.Near(t, "arm of least violation", least.Mixture[1], 1, 1e-9)
 		pastotest.Near(t, "deployed", l.Deployed()[1], 1, .05)
-		l, _ = New(pastotest.Goals(t, 5, hard, 1), 2, Options{})
+		l, _ = New(pastotest.Goals(t, 5, hard, 1), 2, DefaultOptions())
 		pastotest.Play(t, l, pastotest.Toy(t), 2, 2000, 1, random.New(1, "test"))
 		if least, sure := l.Infeasible(); least != nil || sure {
 			t.Errorf("hard %v: a guardrail that can be held is reported: %v", hard, least)

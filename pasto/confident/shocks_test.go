@@ -65,11 +65,11 @@ func playCrowd(t *testing.T, c crowd, seed uint64, at []int) crowdOutcome {
 	for k := range arms {
 		truth.Arm(k)[1] -= .8 * control
 	}
-	best, err := optimum.Maximize(g, truth, optimum.Options{})
+	best, err := optimum.Maximize(g, truth, optimum.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(g, arms, Options{})
+	l, err := New(g, arms, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestStandardErrorsWithCommonEffects(t *testing.T) {
 		var square, sum float64
 		for seed := range seeds {
 			g, r := pastotest.Goals(t, 5, false, 0), random.New(uint64(seed), "errors")
-			l, err := New(g, arms, Options{ChangeThreshold: -1})
+			l, err := New(g, arms, noChanges())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestHardOnFirstRounds(t *testing.T) {
 	} {
 		broken, x := make([]int, len(c.at)), 0.0
 		for seed := range uint64(runs) {
-			l, err := New(g, arms, Options{})
+			l, err := New(g, arms, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestStandardErrorsOfUnequalArms(t *testing.T) {
 	var square, sum float64
 	for seed := range uint64(seeds) {
 		r := random.New(seed, "unequal")
-		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, Options{ChangeThreshold: -1})
+		l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), arms, noChanges())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,4 +308,11 @@ func TestStandardErrorsOfUnequalArms(t *testing.T) {
 	if math.Abs(sum-1) > 4*se+.1 {
 		t.Errorf("mean square %.3f ± %.3f, want 1", sum, se)
 	}
+}
+
+// noChanges are the default options without a test for changes.
+func noChanges() Options {
+	o := DefaultOptions()
+	o.ChangeThreshold = 0
+	return o
 }

@@ -17,7 +17,7 @@ func TestSlackLearner(t *testing.T) {
 		Name: "y", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: .3, Hard: true,
 		Slack: .05,
 	})
-	l, err := New(g, 2, Options{})
+	l, err := New(g, 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestFarOutsideLearner(t *testing.T) {
 	g := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true})
 	x, y := []float64{2, 0, -1}, []float64{-2, 2, 0}
 	for seed := range uint64(5) {
-		l, err := New(g, 3, Options{})
+		l, err := New(g, 3, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

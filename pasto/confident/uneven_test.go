@@ -64,7 +64,7 @@ func TestOneNoisyArm(t *testing.T) {
 			runs, value := testsize.Of(10, 2), 0.0
 			for seed := range uint64(runs) {
 				g := pastotest.Goals(t, 5, false, 0)
-				l, err := New(g, 3, Options{})
+				l, err := New(g, 3, DefaultOptions())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestOneNoisyArm(t *testing.T) {
 // An arm of which only a constant has been seen, with what rounding makes of it, has the pooled
 // noise: it may have rare events like the others.
 func TestConstantIsNotNoiseless(t *testing.T) {
-	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, Options{})
+	l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestNoisyArmIsNotFrozen(t *testing.T) {
 	}{{3, 1, 1, 3, .1, .05}, {20, 1, 1, 3, .3, .07}, {6, 10, 1, 10, .1, .05}, {6, 1, 1, 3, 0, .1}} {
 		runs, wrong := testsize.Of(60, 8), 0
 		for seed := range uint64(runs) {
-			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, Options{})
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), c.arms, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestLargeNoise(t *testing.T) {
 	truth, value, runs := pastotest.Table(t, []float64{2, 0, -1}, []float64{-2, 2, 0}), 0.0, testsize.Of(10, 4)
 	for seed := range uint64(runs) {
 		g := pastotest.Goals(t, 5, false, 0)
-		l, err := New(g, 3, Options{})
+		l, err := New(g, 3, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 			l,
 				err := New(pastotest.One(t, pasto.Metric{Name: "x"},
 				pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true}), 5,
-				Options{})
+				DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestKeptYieldsToSurelyBetter(t *testing.T) {
 		l,
 			err := New(pastotest.One(t, pasto.Metric{Name: "x"},
 			pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: true}), 3,
-			Options{})
+			DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,9 @@ func TestKeptYieldsToSurelyBetter(t *testing.T) {
 
 // Optimism is z in the first 100 rounds, and z/16 more in each power of ten.
 func TestOptimismGrows(t *testing.T) {
-	l, err := New(pastotest.Goals(t, 5, false, 0), 2, Options{Optimism: 3})
+	o := DefaultOptions()
+	o.Optimism = 3
+	l, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +273,7 @@ func TestOptimismGrows(t *testing.T) {
 // arms.
 func TestRiskIsBoundedByStakes(t *testing.T) {
 	g := pastotest.Goals(t, 5, false, 0)
-	l, err := New(g, 3, Options{})
+	l, err := New(g, 3, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +301,7 @@ func TestRestoredServesTheSame(t *testing.T) {
 	for _, c := range [][2]int{{20, 1}, {100, 1}, {100, 3}, {100, 10}} {
 		g := pastotest.Goals(t, 5, false, 0)
 		fresh := func() *Learner {
-			l, err := New(g, c[0], Options{})
+			l, err := New(g, c[0], DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +333,7 @@ func TestRestoredServesTheSame(t *testing.T) {
 
 // Values whose squares are next to nothing have standard errors all the same.
 func TestTiniestScatter(t *testing.T) {
-	l, err := New(pastotest.Goals(t, 5, false, 0), 2, Options{})
+	l, err := New(pastotest.Goals(t, 5, false, 0), 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +356,7 @@ func TestOutagesAreNoChange(t *testing.T) {
 	for _, groups := range []int{1, 10, 20} {
 		found := 0
 		for seed := range uint64(runs) {
-			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, Options{})
+			l, err := New(pastotest.One(t, pasto.Metric{Name: "x"}), 2, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -383,7 +385,7 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 		U:  func(x []float64) float64 { return math.Sqrt(x[0] + .01) },
 		DU: func(d, x []float64) { d[0] = .5 / math.Sqrt(x[0]+.01) },
 	}
-	l, err := New(root, 2, Options{})
+	l, err := New(root, 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +425,7 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 			t.Errorf("%v %v: %v", u.Lower, u.Upper, err)
 		}
 	}
-	share, err := New(pastotest.One(t, pasto.Metric{Name: "share", Upper: 1}), 2, Options{})
+	share, err := New(pastotest.One(t, pasto.Metric{Name: "share", Upper: 1}), 2, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func BenchmarkMaximize(b *testing.B) {
 			mu, _ := instance.Uniform(k, 3, 7)
 			f := pastotest.Goals(b, 5, false, .5, .5)
 			for b.Loop() {
-				o, err := Maximize(f, mu, Options{})
+				o, err := Maximize(f, mu, DefaultOptions())
 				if err != nil || o.Gap > 1e-8 {
 					b.Fatal(err, o.Gap)
 				}

@@ -15,17 +15,17 @@ func ExampleMaximize() {
 	soft, _ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}, 0)
 	arm, value, _ := optimum.BestSingle(soft, means)
 	fmt.Printf("best single: arm %d, %.4f\n", arm, value)
-	o, _ := optimum.Maximize(soft, means, optimum.Options{})
+	o, _ := optimum.Maximize(soft, means, optimum.DefaultOptions())
 	fmt.Printf("mixture: %.4f, %.4f, gap below 1e-9: %v\n", o.Mixture, o.Value, o.Gap < 1e-9)
 
 	hard, _ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Hard: true}}, 0)
-	o, _ = optimum.Maximize(hard, means, optimum.Options{})
+	o, _ = optimum.Maximize(hard, means, optimum.DefaultOptions())
 	fmt.Printf("hard: %.4f, %.4f, price of the guardrail %.2f\n", o.Mixture, o.Value, o.Prices[1])
 
 	tooHigh,
 		_ := pasto.NewGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Threshold: 3, Hard: true}},
 		0)
-	_, err := optimum.Maximize(tooHigh, means, optimum.Options{})
+	_, err := optimum.Maximize(tooHigh, means, optimum.DefaultOptions())
 	if least, ok := errors.AsType[*optimum.Infeasible](err); ok {
 		fmt.Println(least)
 	}

@@ -18,7 +18,7 @@ func MaximizeHard(g *pasto.Goals, means *pasto.Table) (*Optimum, error) {
 	if err := means.CheckFor(g); err != nil {
 		return nil, err
 	}
-	return Maximize(allHard(g), means, Options{})
+	return Maximize(allHard(g), means, DefaultOptions())
 }
 
 // allHard is g with every guardrail hard.

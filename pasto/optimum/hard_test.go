@@ -27,12 +27,12 @@ func TestGuardrailsKeepTheirKind(t *testing.T) {
 		return g
 	}
 	for _, soft := range []float64{0, 2} {
-		o, err := Maximize(metrics(true, 0, soft), m, Options{})
+		o, err := Maximize(metrics(true, 0, soft), m, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
 		const lambda = 5e5
-		want, err := Maximize(metrics(false, lambda, soft), m, Options{Tolerance: 1e-8})
+		want, err := Maximize(metrics(false, lambda, soft), m, Options{Tolerance: 1e-8, Iterations: 200_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,8 @@ func TestHardUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Maximize(f, pastotest.Table(t, []float64{1, 0}, []float64{2e9, 1e9}, []float64{1e-6, 3e-6}), Options{})
+	o, err := Maximize(f, pastotest.Table(t, []float64{1, 0}, []float64{2e9, 1e9}, []float64{1e-6, 3e-6}),
+		DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestHardUnits(t *testing.T) {
 					{Name: "y", Role: pasto.Guardrail, Threshold: c, Hard: true, Slack: 1e-12 * unit},
 				}, 0)
 				m := pastotest.Table(t, rows[0], rows[1])
-				o, err := Maximize(f, m, Options{})
+				o, err := Maximize(f, m, DefaultOptions())
 				if err != nil {
 					if _, ok := errors.AsType[*Infeasible](err); !ok {
 						t.Fatal(err)
@@ -101,12 +102,12 @@ func TestHardUnits(t *testing.T) {
 
 // Soft guardrails that no mixture can hold: the optimum says so, with the least violation.
 func TestInfeasibleSoft(t *testing.T) {
-	o, err := Maximize(pastotest.Goals(t, 5, false, 3), pastotest.Toy(t), Options{})
+	o, err := Maximize(pastotest.Goals(t, 5, false, 3), pastotest.Toy(t), DefaultOptions())
 	if err != nil || o.Infeasible == nil {
 		t.Fatal(o, err)
 	}
 	pastotest.Near(t, "least violation", o.Infeasible.Violation, 1, 1e-12)
-	if o, _ := Maximize(pastotest.Goals(t, 5, false, 0), pastotest.Toy(t), Options{}); o.Infeasible != nil {
+	if o, _ := Maximize(pastotest.Goals(t, 5, false, 0), pastotest.Toy(t), DefaultOptions()); o.Infeasible != nil {
 		t.Error(o.Infeasible)
 	}
 	// Of two guardrails the violations are added in the metrics' units: (c − y)₊ of 100·(1−q) and
@@ -117,7 +118,7 @@ func TestInfeasibleSoft(t *testing.T) {
 		{Name: "a", Role: pasto.Guardrail, Threshold: 100},
 		{Name: "b", Role: pasto.Guardrail, Threshold: 1},
 	}, 0)
-	o, err = Maximize(f, pastotest.Table(t, []float64{0, 0}, []float64{100, 0}, []float64{0, 1}), Options{})
+	o, err = Maximize(f, pastotest.Table(t, []float64{0, 0}, []float64{100, 0}, []float64{0, 1}), DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,15 +98,18 @@ func bestSingle(f pasto.Objective, means *pasto.Table) (arm int, value float64) 
 	return arm, value
 }
 
-// Options are those of [Maximize]; the zero value is usual.
+// Options are the parameters of [Maximize]. Start from [DefaultOptions].
 type Options struct {
-	// Tolerance is that of the gap; 0 means 1e-9.
+	// Tolerance > 0 is that of the gap.
 	Tolerance float64
-	// Iterations is the most passes over all arms there may be; 0 means 200,000. Between them there
-	// are at most 500 times as many steps, and 2,000,000, each O(M²) on the support. The gap
-	// reached is returned in any case.
+	// Iterations ≥ 1 bounds the passes over all arms. Between them there are at most 500 times as
+	// many steps, and 2,000,000, each O(M²) on the support. The gap reached is returned in any
+	// case.
 	Iterations int
 }
+
+// DefaultOptions are a tolerance of 1e-9 and 200,000 iterations.
+func DefaultOptions() Options { return Options{Tolerance: 1e-9, Iterations: 200_000} }
 
 // Maximize is the probabilistic solution argmax_p f(μp) by pairwise Frank–Wolfe steps with exact
 // line search. Its Gap = max_k g_k − ⟨g, p⟩ with g = μᵀ∇f(μp) certifies it, as f is
@@ -126,12 +129,6 @@ type Options struct {
 func Maximize(f pasto.Objective, means *pasto.Table, o Options) (*Optimum, error) {
 	if err := means.CheckFor(f); err != nil {
 		return nil, err
-	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-9
-	}
-	if o.Iterations == 0 {
-		o.Iterations = 200_000
 	}
 	if !(o.Tolerance > 0) || o.Iterations < 1 {
 		return nil, noregret.BadInputf("solver", "tolerance %v and %d iterations: want both above 0", o.Tolerance,

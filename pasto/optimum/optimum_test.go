@@ -20,7 +20,7 @@ func TestToyOptima(t *testing.T) {
 		t.Errorf("arm 1 alone is %v, want -18", v)
 	}
 	for _, lambda := range []float64{1, 5, 50} {
-		o, err := Maximize(pastotest.Goals(t, lambda, false, 0), m, Options{})
+		o, err := Maximize(pastotest.Goals(t, lambda, false, 0), m, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestFourArms(t *testing.T) {
 		5: 0.4166204986, 50: 0.3874515235, 500: 0.3845346260,
 		5000: 0.3842429363,
 	} {
-		s, err := Maximize(pastotest.Goals(t, lambda, false, .2, .1), m, Options{})
+		s, err := Maximize(pastotest.Goals(t, lambda, false, .2, .1), m, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestRandomInstances(t *testing.T) {
 			t.Errorf("seed %d: best single is %d, want %d", c.seed, arm, c.arm)
 		}
 		pastotest.Near(t, "single", v, c.single, 1e-10)
-		o, err := Maximize(f, m, Options{Tolerance: 1e-11})
+		o, err := Maximize(f, m, Options{Tolerance: 1e-11, Iterations: 200_000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestRandomInstancesStatistically(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Maximize(f, m, Options{Tolerance: 1e-10})
+		o, err := Maximize(f, m, Options{Tolerance: 1e-10, Iterations: 200_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestLinearGainsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Maximize(f, m, Options{})
+		o, err := Maximize(f, m, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func TestSlackIsRoom(t *testing.T) {
 			if err := CheckFeasible(g, m); err != nil {
 				t.Error(err)
 			}
-			o, err := Maximize(g, m, Options{})
+			o, err := Maximize(g, m, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestFarOutside(t *testing.T) {
 			{[]float64{10, 0, -far}, []float64{-1, 1, 0}, 5},
 		} {
 			m := pastotest.Table(t, c.x, c.y)
-			o, err := Maximize(g, m, Options{})
+			o, err := Maximize(g, m, DefaultOptions())
 			feasible := CheckFeasible(g, m)
 			if far > 1e15 && err != nil && infeasibleOf(err) == nil {
 				continue // ill-conditioned, and it says so
@@ -198,7 +198,7 @@ func TestHardStrange(t *testing.T) {
 				t.Fatal(err)
 			}
 			where := fmt.Sprintf("kind %d, seed %d", kind, seed)
-			o, err := Maximize(g, m, Options{})
+			o, err := Maximize(g, m, DefaultOptions())
 			check := CheckFeasible(g, m)
 			if err != nil && infeasibleOf(err) == nil || check != nil && infeasibleOf(check) == nil {
 				if ill++; kind < 3 {

@@ -24,7 +24,7 @@ func TestMaximizeUnits(t *testing.T) {
 			if used > 2000 || w.passes > 2001 || w.corrections > 600_000 {
 				t.Errorf("s = %v: %d iterations, %d passes, %d corrections", c, used, w.passes, w.corrections)
 			}
-			o, err := Maximize(f, means, Options{})
+			o, err := Maximize(f, means, DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -159,7 +159,7 @@ type plugIn struct {
 func (l *plugIn) Deployed() []float64 { return plugged(l.f, l.Estimate()) }
 
 func plugged(f pasto.Objective, v *pasto.Table) []float64 {
-	best, err := optimum.Maximize(f, v, optimum.Options{})
+	best, err := optimum.Maximize(f, v, optimum.DefaultOptions())
 	if err != nil {
 		panic(err) // finite means and soft guardrails
 	}

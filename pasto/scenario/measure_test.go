@@ -50,6 +50,20 @@ func TestMeasure(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Hard = n == 6
+			d := confident.DefaultOptions()
+			for _, v := range [][2]*float64{
+				{&c.Optimism, &d.Optimism},
+				{&c.Caution, &d.Caution},
+				{&c.Explore, &d.Explore},
+				{&c.Shrink, &d.Shrink},
+				{&c.ChangeThreshold, &d.ChangeThreshold},
+				{&c.HardCaution, &d.HardCaution},
+			} { // 0 is the default, and a negative number none
+				if *v[0] == 0 {
+					*v[0] = *v[1]
+				}
+				*v[0] = max(*v[0], 0)
+			}
 			var mu sync.Mutex
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
 				l, err := confident.New(f, arms, c)

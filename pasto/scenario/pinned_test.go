@@ -94,7 +94,7 @@ func TestToysArePinned(t *testing.T) {
 			if diff := cmp.Diff(want, rows(mu)); diff != "" {
 				t.Errorf("%s: means: %s", c.name, diff)
 			}
-			best, err := optimum.Maximize(w.objective(), mu, optimum.Options{})
+			best, err := optimum.Maximize(w.objective(), mu, optimum.DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}

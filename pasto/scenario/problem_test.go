@@ -48,7 +48,7 @@ func TestProblem(t *testing.T) {
 		`"noise"`, `"control": "b", "noise"`).Replace(shop)
 	r = run(t, Options{Scenario: write(t, relative), Seed: 1})
 	want, err := optimum.Maximize(mustGoals([]pasto.Metric{{Name: "x"}, {Name: "y", Role: pasto.Guardrail}}),
-		mustTable([]float64{2, 0}, []float64{-3.8, .2}), optimum.Options{})
+		mustTable([]float64{2, 0}, []float64{-3.8, .2}), optimum.DefaultOptions())
 	if err != nil || math.Abs(float64(r.Optimum)-want.Value) > 1e-9 {
 		t.Errorf("optimum %v, want %v (%v)", r.Optimum, want, err)
 	}

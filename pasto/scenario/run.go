@@ -270,7 +270,7 @@ func newTruth(ctx context.Context, f *pasto.Goals, means *pasto.Table) (*truth, 
 		}
 		t.single = math.NaN() // no arm holds the hard guardrails
 	}
-	best, err := optimum.Maximize(f, means, optimum.Options{})
+	best, err := optimum.Maximize(f, means, optimum.DefaultOptions())
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func oneArm(f pasto.Objective, means *pasto.Table) ([]float64, error) {
 
 // optimum is the best mixture, certified.
 func (x *ranked) optimum(f *pasto.Goals, means *pasto.Table) (*optimum.Optimum, error) {
-	opt, err := optimum.Maximize(f, means, optimum.Options{})
+	opt, err := optimum.Maximize(f, means, optimum.DefaultOptions())
 	if err != nil {
 		return nil, err
 	}

@@ -15,12 +15,9 @@ import (
 // mostArms is the number of arms in a picture of a mixture; it shows the sum of the others.
 const mostArms = 7
 
-// mixturePicture plots the mixture against the versions as a stack: the arms with the greatest
-// shares now, and all others together.
-func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
-	p := theme.New("Mixture", "policy version", "share")
-	end := versions(p, r)
-	p.Y.Min, p.Y.Max = 0, 1
+// armsByShare lists the arms of all versions, those with the greatest shares first. The present
+// share counts four times as much as the mean share of the versions.
+func armsByShare(r *policy.Report) []string {
 	var names []string
 	weight := map[string]float64{}
 	for i := range r.History {
@@ -37,6 +34,16 @@ func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b))
 	})
+	return names
+}
+
+// mixturePicture plots the mixture against the versions as a stack: the arms with the greatest
+// shares now, and all others together.
+func mixturePicture(theme frame, r *policy.Report) (*plot.Plot, error) {
+	p := theme.New("Mixture", "policy version", "share")
+	end := versions(p, r)
+	p.Y.Min, p.Y.Max = 0, 1
+	names := armsByShare(r)
 	shown := names[:min(len(names), mostArms)]
 	if len(names) == mostArms+1 {
 		shown = names

@@ -222,7 +222,7 @@ func TestNegativeControl(t *testing.T) {
 // TestAlphaIsSpentOnce: the arms' parts of alpha never sum to more, however many arms come.
 func TestAlphaIsSpentOnce(t *testing.T) {
 	for founders := 1; founders < 2000; founders += 333 {
-		x, sum := &live{saved: saved{Founders: founders}}, 0.0
+		x, sum := &experimentState{roster: roster{InitialArms: founders}}, 0.0
 		for k := range 10_000 {
 			sum += x.armAlpha(&definition.Guardrail{Alpha: .05}, k)
 		}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestLists: the lists of algorithms and measures are JSON with names that are not repeated, and
+// have a line for each of them as text.
+func TestLists(t *testing.T) {
+	for _, command := range []string{"algorithms", "measures"} {
+		var list []struct{ Name string }
+		if err := json.Unmarshal([]byte(printed(t, command, "--json")), &list); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, e := range list {
+			if e.Name == "" || seen[e.Name] {
+				t.Errorf("%s: the name %q is empty or repeated", command, e.Name)
+			}
+			seen[e.Name] = true
+		}
+		lines := 0
+		for _, c := range printed(t, command) {
+			if c == '\n' {
+				lines++
+			}
+		}
+		if len(list) == 0 || lines != len(list)+1 {
+			t.Errorf("%s: %d lines for %d names and a header", command, lines, len(list))
+		}
+	}
+}

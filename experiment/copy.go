@@ -1,0 +1,81 @@
+package experiment
+
+import "slices"
+
+// copy returns a copy of everything that changes and is persisted. The learner, the policy and the
+// cohorts' indices are the original's: what is frozen for a snapshot needs no others.
+func (x *experimentState) copy() *experimentState {
+	y := *x
+	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
+	y.guards, y.joiner = x.guards.copy(), x.joiner.copy()
+	y.Notes = slices.Clone(x.Notes)
+	return &y
+}
+
+// fork returns a copy that shares nothing that changes, and can go on by itself.
+func (x *experimentState) fork() (*experimentState, error) {
+	b, err := x.learner.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	y := x.copy()
+	for _, c := range y.cohorts {
+		if err := c.restore(y.def); err != nil {
+			return nil, err
+		}
+	}
+	return y, y.restoreLearner(&y.roster, b)
+}
+
+func (x *roster) copy() roster {
+	y := *x
+	y.Arms = slices.Clone(x.Arms)
+	for k := range y.Arms {
+		y.Arms[k].Stats = x.Arms[k].Stats.clone()
+	}
+	y.Holdout, y.LearnedArms = x.Holdout.clone(), slices.Clone(x.LearnedArms)
+	return y
+}
+
+func (x *rounds) copy() rounds {
+	y := *x
+	y.Versions = make([]*version, len(x.Versions))
+	for i, v := range x.Versions {
+		w := *v
+		w.Observed = slices.Clone(v.Observed)
+		y.Versions[i] = &w
+	}
+	return y
+}
+
+func (x *learning) copy() learning {
+	y := *x
+	y.Recent = make([]roundStats, len(x.Recent))
+	for i := range x.Recent {
+		y.Recent[i].Stats = cloneStats(x.Recent[i].Stats)
+	}
+	return y
+}
+
+// copy leaves out the bounds, which are computed again.
+func (x *guards) copy() guards { return guards{Guards: slices.Clone(x.Guards)} }
+
+func (j *joiner) copy() joiner {
+	k := *j
+	k.Missing, k.Sources = slices.Clone(j.Missing), slices.Clone(j.Sources)
+	k.Ratio.Seen, k.Ratio.Expected = slices.Clone(j.Ratio.Seen), slices.Clone(j.Ratio.Expected)
+	k.Ratio.Streams = slices.Clone(j.Ratio.Streams)
+	k.cohorts = make([]*cohort, len(j.cohorts))
+	for i, c := range j.cohorts {
+		k.cohorts[i] = c.copy()
+	}
+	return k
+}
+
+func (c *cohort) copy() *cohort {
+	d := *c
+	d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
+	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
+	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)
+	return &d
+}

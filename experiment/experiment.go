@@ -1,0 +1,180 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/policy"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// Note is something that happened, for people.
+type Note struct {
+	Time int64  `json:"time"` // nanoseconds since 1970
+	Text string `json:"text"`
+}
+
+// experimentState is the state of one experiment. Its parts know their own state alone; those that
+// count or judge arms are handed the roster. Exported fields are persisted (docs/formats/state.md);
+// cohorts and the learner's snapshot are persisted beside them.
+type experimentState struct {
+	Created int64         `json:"created"`
+	Status  policy.Status `json:"status"`
+	roster
+	rounds
+	learning
+	guards
+	joiner
+	Notes []Note `json:"notes"`
+}
+
+// Bounds on what is kept.
+const (
+	keepNotes   = 200
+	keepRecent  = 64
+	keepSources = 10_000
+)
+
+func (x *experimentState) note(t int64, format string, args ...any) {
+	x.Notes = append(x.Notes, Note{t, noregret.BadInputf("", format, args...).Message})
+	if len(x.Notes) > keepNotes {
+		x.Notes = slices.Clone(x.Notes[len(x.Notes)-keepNotes:])
+	}
+}
+
+// newExperiment begins an experiment. The version is the last one that the name has had.
+func newExperiment(d *definition.Definition, version uint64, now int64) (*experimentState, error) {
+	x := &experimentState{
+		Created: now, Status: policy.Running, roster: roster{def: d, Control: -1},
+		rounds: rounds{Version: version, Round: 1, RoundStart: now},
+	}
+	arms, err := d.Expand()
+	if err != nil {
+		return nil, err
+	}
+	if c := d.Control; c != nil && c.Value != nil {
+		arms = slices.Insert(arms, 0, policy.Arm{Name: c.Arm, Value: c.Value})
+	}
+	for _, a := range arms {
+		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
+	}
+	x.Holdout = newArmStats(d)
+	x.Missing = make([]int64, len(d.Metrics))
+	x.Guards = newGuards(len(d.Guardrails), now)
+	if err := x.rebuildLearner(&x.roster); err != nil {
+		return nil, err
+	}
+	x.InitialArms = len(x.Arms)
+	x.note(now, "created")
+	return x, x.renew(now, "created")
+}
+
+// mixture is what is to be served: the maker's distribution with the exploration floor, beside the
+// control arm's fixed share, shrunk where guardrails ask for it.
+func (x *experimentState) mixture() []float64 {
+	p := make([]float64, len(x.Arms))
+	if x.Status == policy.RolledBack {
+		p[x.Control] = 1
+		return p
+	}
+	fixed := 0.0
+	if x.def.Policy.Kind != "fixed" && x.Control >= 0 {
+		fixed = x.def.Control.Share
+		p[x.Control] = fixed
+	}
+	made, active := x.learner.Serving(), 0
+	for i := range made {
+		if x.Arms[x.LearnedArms[i]].Active {
+			active++
+		}
+	}
+	floor := x.def.ExplorationFloor
+	for i, v := range made {
+		if x.Arms[x.LearnedArms[i]].Active {
+			p[x.LearnedArms[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
+		}
+	}
+	x.guards.shrink(&x.roster, p)
+	normalize(p)
+	return p
+}
+
+// normalize makes shares sum to 1.
+func normalize(p []float64) {
+	total := 0.0
+	for _, v := range p {
+		total += v
+	}
+	for k := range p {
+		p[k] /= total
+	}
+}
+
+// Bounds on the versions that wait for their window: each costs statistics for every arm.
+const (
+	leastOpen, mostOpen = 16, 1024
+	openCells           = 200_000
+)
+
+// checkCapacity returns an error, for changes by hand, while too many versions wait for their
+// windows.
+func (x *experimentState) checkCapacity() error {
+	if n := 2 * x.maxOpen(); len(x.cohorts) >= n {
+		return noregret.BadInputf("version", "%d versions wait for their attribution window, which is the most that "+
+			"may: try again "+
+			"when some have closed", n)
+	}
+	return nil
+}
+
+// roundOver reports whether the round has what it needs to end.
+func (x *experimentState) roundOver(now int64) bool {
+	return x.Status != policy.Paused && now-x.RoundStart >= int64(x.def.Round.Length) &&
+		x.RoundSeen >= x.def.Round.MinUnits
+}
+
+// aged reports whether the running version is to end without its round: while the experiment is
+// paused, or too few units come, the rows of those that came must not wait for ever.
+func (x *experimentState) aged(now int64) bool {
+	c := x.running()
+	if now-c.Begun < int64(max(x.def.Round.Length, x.def.AttributionWindow)) {
+		return false
+	}
+	return c.used() || slices.ContainsFunc(x.Sources, func(s source) bool { return s.Version == c.Version })
+}
+
+// due reports whether the round, or the running version, may close.
+func (x *experimentState) due(now int64) bool {
+	return len(x.cohorts) < x.maxOpen() && (x.roundOver(now) || x.aged(now))
+}
+
+// closeRound ends the round: the next version serves what was learned. A version that has only aged
+// is followed by one that serves the same.
+func (x *experimentState) closeRound(now int64) error {
+	if !x.due(now) {
+		return noregret.BadInputf("round", "round %d has lasted %v with %d units: want %v and %d", x.Round,
+			time.Duration(now-x.RoundStart), x.RoundSeen,
+			time.Duration(x.def.Round.Length), x.def.Round.MinUnits)
+	}
+	if !x.roundOver(now) {
+		return x.renewWith(now, "aged", x.served(len(x.Arms)))
+	}
+	x.Round++
+	x.RoundStart, x.RoundSeen = now, 0
+	return x.renew(now, "round")
+}
+
+// rewind takes back times that a clock gave that was ahead.
+func (x *experimentState) rewind(now int64) {
+	x.RoundStart = min(x.RoundStart, now)
+	for _, c := range x.cohorts {
+		c.Begun, c.Sealed = min(c.Begun, now), min(c.Sealed, now)
+	}
+}
+
+func inf() float64 { return math.Inf(1) }

@@ -1,0 +1,211 @@
+package experiment
+
+import (
+	"slices"
+
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/pasto"
+)
+
+// learning is the learner and what it has learned from.
+type learning struct {
+	learner   learner
+	Recent    []roundStats `json:"recent"`
+	Unlearned int64        `json:"unlearned"` // units that could not be learned from
+}
+
+// roundStats are a matured version's statistics, kept to teach a new learner when the definition
+// changes.
+type roundStats struct {
+	Stats []armStats `json:"stats"` // by arm
+}
+
+// closeLearningRound lets the learner observe a version, and returns how many of its units it could
+// not use.
+func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned int64) {
+	if r.goals == nil {
+		return 0
+	}
+	var control *armStats
+	if r.Control >= 0 && r.Control < len(stats) {
+		if control = &stats[r.Control]; control.Units == 0 {
+			control = r.controlStats() // none in this round: all rounds'
+		}
+	}
+	var round []pasto.Observation
+	served := x.learner.Serving()
+	for i, k := range r.LearnedArms {
+		if k >= len(stats) || stats[k].Units == 0 {
+			continue
+		}
+		dst := make([]float64, r.goals.Dim())
+		if !r.Arms[k].Active || i >= len(served) || !(served[i] > 0) || !goalVector(dst, r.def, &stats[k], control) {
+			unlearned += stats[k].Units
+			continue
+		}
+		round = append(round, pasto.Observation{Arm: i, Metrics: dst, Size: float64(stats[k].Units)})
+	}
+	if len(round) == 0 {
+		return unlearned
+	}
+	if err := x.learner.Observe(round); err != nil {
+		for i := range round {
+			unlearned += int64(round[i].Size)
+		}
+		return unlearned
+	}
+	x.grow(r)
+	return unlearned
+}
+
+// advance lets the cohorts whose window has closed mature, and forgets sources whose last report
+// was before every version that is open: a report of theirs that came again would be late as a
+// whole.
+func (x *experimentState) advance(now int64) {
+	n := len(x.cohorts)
+	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
+		x.mature(x.cohorts[0])
+		x.cohorts = x.cohorts[1:]
+	}
+	if len(x.cohorts) < n {
+		x.Sources = slices.DeleteFunc(x.Sources, func(s source) bool { return s.Version < x.cohorts[0].Version })
+	}
+}
+
+func (x *experimentState) mature(c *cohort) {
+	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
+	m := c.mature(x.def, func(slot, metric int, v float64) {
+		x.count(c, slot, metric, v)
+	}, func(slot, ratio int, a, b float64) {
+		c.Stats[slot].Pairs[ratio].Add(a, b)
+		x.stats(c, slot).Pairs[ratio].Add(a, b)
+	})
+	for slot := range c.Later {
+		c.Stats[slot].merge(&c.Later[slot])
+		x.stats(c, slot).merge(&c.Later[slot])
+	}
+	x.Orphans += m.Orphans
+	x.Matured += m.Units
+	for i, n := range m.Missing {
+		x.Missing[i] += n
+	}
+	arms := c.Stats[:len(c.Mixture)]
+	if v := x.versionOf(c.Version); v != nil {
+		all := newArmStats(x.def)
+		for k := range arms {
+			all.merge(&arms[k])
+		}
+		v.Seen = all.Units
+		for i := range v.Observed {
+			if n, mean := all.of(x.def, i); n > 0 {
+				v.Observed[i] = &mean
+			}
+		}
+	}
+	if c.Learn {
+		x.remember(x.def, arms)
+		x.Unlearned += x.closeLearningRound(&x.roster, arms)
+		return
+	}
+	for _, k := range x.LearnedArms {
+		if k < len(arms) && x.goals != nil {
+			x.Unlearned += arms[k].Units
+		}
+	}
+}
+
+// remember keeps a matured version's statistics; the two oldest are merged where there are too
+// many.
+func (x *learning) remember(d *definition.Definition, arms []armStats) {
+	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
+	keep := keepRecent
+	if d.Drift.Kind == "window" {
+		if n := int(d.Drift.Rounds); len(x.Recent) > min(n, keep) {
+			x.Recent = slices.Clone(x.Recent[1:])
+		}
+		return
+	}
+	if len(x.Recent) > keep {
+		a, b := &x.Recent[0], &x.Recent[1]
+		for len(a.Stats) < len(b.Stats) {
+			a.Stats = append(a.Stats, newArmStats(d))
+		}
+		for k := range b.Stats {
+			a.Stats[k].merge(&b.Stats[k])
+		}
+		x.Recent = slices.Delete(x.Recent, 1, 2)
+	}
+}
+
+// rebuildLearner makes a new learner for the definition, and lets it see the rounds that are kept.
+func (x *learning) rebuildLearner(r *roster) error {
+	d := r.def
+	r.goals = nil
+	if d.Objective != nil {
+		g, err := d.Goals()
+		if err != nil {
+			return err
+		}
+		r.goals = g
+	}
+	m, err := makeLearner(d, len(r.LearnedArms), r.fixedSplit())
+	if err != nil {
+		return err
+	}
+	x.learner = m
+	x.grow(r)
+	for i, k := range r.LearnedArms {
+		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
+			if err := m.RetireArm(i); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range x.Recent {
+		x.closeLearningRound(r, x.Recent[i].Stats) // what it cannot use was counted when it was new
+	}
+	return nil
+}
+
+// restoreLearner makes the learner of a saved one.
+func (x *learning) restoreLearner(r *roster, saved []byte) error {
+	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
+	if err != nil {
+		return err
+	}
+	if err := m.UnmarshalBinary(saved); err != nil {
+		return err
+	}
+	x.learner = m
+	return nil
+}
+
+// remakeArms tells the maker of arms that came at the end, and of those that went.
+func (x *learning) remakeArms(r *roster, added int, retired []int) error {
+	for range added {
+		if _, err := x.learner.AddArm(); err != nil {
+			return err
+		}
+	}
+	for _, k := range retired {
+		if err := x.learner.RetireArm(slices.Index(r.LearnedArms, k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow takes in the points that a maker has chosen since.
+func (x *learning) grow(r *roster) {
+	b, ok := x.learner.(pointChooser)
+	if !ok {
+		return
+	}
+	names, _, _ := r.def.Sides()
+	for i := len(r.LearnedArms); i < b.Arms(); i++ {
+		r.push(point(names, i, b.Point(i)), false)
+	}
+	for i, p := range x.learner.Serving() {
+		r.Arms[r.LearnedArms[i]].Active = p > 0
+	}
+}

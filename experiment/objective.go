@@ -1,0 +1,47 @@
+package experiment
+
+// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share
+// has none.
+func (x *roster) value(p []float64) (v float64, ok bool) {
+	means, known := x.means()
+	return x.valueBy(p, means, known)
+}
+
+// valueBy is value for means at hand.
+func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
+	if means == nil {
+		return 0, false
+	}
+	theta, total := make([]float64, x.goals.Dim()), 0.0
+	for k, w := range p {
+		if w > 0 && known[k] {
+			total += w
+		}
+	}
+	if !(total > 0.9) { // too much of it is unknown
+		return 0, false
+	}
+	for k, w := range p {
+		if w > 0 && known[k] {
+			for i, u := range means[k] {
+				theta[i] += float64(w / total * u)
+			}
+		}
+	}
+	v = x.goals.Value(theta)
+	return v, finite(v)
+}
+
+// means are what the objective sees of each arm, by all that was ever observed; nil without an
+// objective.
+func (x *roster) means() (means [][]float64, known []bool) {
+	if x.goals == nil {
+		return nil, nil
+	}
+	for k := range x.Arms {
+		dst := make([]float64, x.goals.Dim())
+		known = append(known, goalVector(dst, x.def, &x.Arms[k].Stats, x.controlStats()))
+		means = append(means, dst)
+	}
+	return means, known
+}

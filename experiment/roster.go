@@ -1,0 +1,255 @@
+package experiment
+
+import (
+	"math"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/confseq"
+	"github.com/noregret/noregret/experiment/definition"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/policy"
+)
+
+// roster is the definition, the arms and their statistics.
+type roster struct {
+	def         *definition.Definition
+	goals       *pasto.Goals // nil without an objective
+	Arms        []armState   `json:"arms"`
+	Holdout     armStats     `json:"held"`
+	LearnedArms []int        `json:"learn"` // the learner's arms, as indices of Arms
+	Control     int          `json:"control"`
+	InitialArms int          `json:"founders"` // the number of arms that it began with
+}
+
+// armState is an arm, retired ones too: indices never change.
+type armState struct {
+	policy.Arm
+	Active bool     `json:"active"`
+	Stats  armStats `json:"stats"`
+	Since  int64    `json:"since"` // units of all arms when it was added
+}
+
+// push adds an arm. Which one is the control is said by the caller, once: a later arm never is,
+// whatever its name.
+func (x *roster) push(a policy.Arm, control bool) {
+	k := len(x.Arms)
+	x.Arms = append(x.Arms, armState{Arm: a, Active: true, Stats: newArmStats(x.def), Since: x.units()})
+	if control {
+		x.Control = k
+		if x.def.Policy.Kind != "fixed" {
+			return
+		}
+	}
+	x.LearnedArms = append(x.LearnedArms, k)
+}
+
+// units are all that were exposed and not held back.
+func (x *roster) units() (n int64) {
+	for i := range x.Arms {
+		n += x.Arms[i].Stats.Units
+	}
+	return n
+}
+
+// fixedSplit are the shares of a fixed policy, by arm; retired arms have none.
+func (x *roster) fixedSplit() []float64 {
+	p := make([]float64, len(x.LearnedArms))
+	if x.def.Policy.Kind != "fixed" {
+		return p
+	}
+	for i, k := range x.LearnedArms {
+		p[i] = x.def.Policy.Split[x.Arms[k].Name]
+	}
+	return p
+}
+
+// armChanges are the arms that a definition adds, and the indices of those that it leaves out.
+func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
+	arms, err := d.NamedArms()
+	if err != nil {
+		return nil, nil, err
+	}
+	have := make(map[string]int, len(x.Arms))
+	for k := range x.Arms {
+		have[x.Arms[k].Name] = k
+	}
+	wanted := make(map[string]bool, len(arms))
+	for _, a := range arms {
+		wanted[a.Name] = true
+		k, ok := have[a.Name]
+		switch {
+		case !ok:
+			added = append(added, a)
+		case !x.Arms[k].Active:
+			return nil, nil, noregret.BadInputf("arms",
+				"%q was retired: an arm does not come back, give a new one a new name", a.Name)
+		case !definition.SameValue(x.Arms[k].Value, a.Value):
+			return nil, nil, noregret.BadInputf("arms",
+				"%q has another value: an arm is what it was, give the new value a new name",
+				a.Name)
+		}
+	}
+	if n := len(x.Arms) + len(added); n > 2*definition.MaxArms {
+		return nil, nil, noregret.BadInputf("arms",
+			"there would have been %d arms in all, more than %d: make a new experiment", n,
+			2*definition.MaxArms)
+	}
+	for k := range x.Arms {
+		if box := d.Arms.Box != nil && k != x.Control; x.Arms[k].Active && !box && !wanted[x.Arms[k].Name] {
+			retired = append(retired, k)
+		}
+	}
+	return added, retired, nil
+}
+
+func (x *roster) controlStats() *armStats {
+	if x.Control < 0 {
+		return nil
+	}
+	return &x.Arms[x.Control].Stats
+}
+
+// stats are the whole-life statistics that a slot of a cohort counts in.
+func (x *roster) stats(c *cohort, slot int) *armStats {
+	if slot == len(c.Mixture) {
+		return &x.Holdout
+	}
+	return &x.Arms[slot].Stats
+}
+
+// count adds a value of an exposed unit.
+func (x *roster) count(c *cohort, slot, metric int, v float64) {
+	// Values are in range, so that the sums cannot leave that of float64.
+	_ = c.Stats[slot].Metrics[metric].Add(v)
+	_ = x.stats(c, slot).Metrics[metric].Add(v)
+}
+
+func (x *roster) lowest(metric int) float64 {
+	if m := &x.def.Metrics[metric]; m.Range != nil {
+		return m.Range[0]
+	} else if m.Kind == "count" {
+		return 0
+	}
+	return math.Inf(-1)
+}
+
+func (x *roster) highest(metric int) float64 {
+	if m := &x.def.Metrics[metric]; m.Range != nil {
+		return m.Range[1]
+	}
+	return inf()
+}
+
+// span is where an observation of what a guardrail looks at lies: the metric's range, or for a
+// ratio that of x − c·y. Infinite ends are of metrics without a range.
+func (x *roster) span(metric int, limit float64) (least, most float64) {
+	r := x.def.RatioIndex(metric)
+	if r < 0 {
+		return x.lowest(metric), x.highest(metric)
+	}
+	parts := x.def.Ratios()[r]
+	ys := [2]float64{-float64(limit * x.lowest(parts.Denominator)), -float64(limit * x.highest(parts.Denominator))}
+	least, most = x.lowest(parts.Numerator)+min(ys[0], ys[1]), x.highest(parts.Numerator)+max(ys[0], ys[1])
+	if math.IsNaN(least) || math.IsNaN(most) { // 0·∞: a limit of 0
+		return x.lowest(parts.Numerator), x.highest(parts.Numerator)
+	}
+	return least, most
+}
+
+// sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
+// ratio.
+func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
+	if r := x.def.RatioIndex(metric); r >= 0 {
+		return a.Pairs[r].Contrast(limit)
+	}
+	return a.Metrics[metric]
+}
+
+// denominator is the mean of a ratio's denominator in the served mixture.
+func (x *roster) denominator(ratio int, mixture []float64) float64 {
+	sum := 0.0
+	for k, p := range mixture {
+		sum += float64(p * x.Arms[k].Stats.Pairs[ratio].Y)
+	}
+	return sum
+}
+
+// shares is a mixture by name; arms without a share that are retired are left out.
+func (x *roster) shares(p []float64) map[string]float64 {
+	out := make(map[string]float64, len(p))
+	for k, v := range p {
+		if v > 0 || x.Arms[k].Active {
+			out[x.Arms[k].Name] = v
+		}
+	}
+	return out
+}
+
+func (x *roster) armReport(a *armStats) policy.ArmReport {
+	const alpha = 0.05
+	r := policy.ArmReport{N: a.Units, Metrics: map[string]policy.MetricReport{}}
+	for i := range x.def.Metrics {
+		var m policy.MetricReport
+		if j := x.def.RatioIndex(i); j >= 0 {
+			parts := x.def.Ratios()[j]
+			ratio, low, high, ok := a.Pairs[j].IntervalWithin(alpha,
+				[2]float64{x.lowest(parts.Numerator), x.highest(parts.Numerator)},
+				[2]float64{x.lowest(parts.Denominator), x.highest(parts.Denominator)})
+			if m.N = a.Pairs[j].N; ok {
+				m.Mean, m.Low, m.High = known(ratio), known(low), known(high)
+			}
+		} else if s := &a.Metrics[i]; s.N > 0 {
+			low, high := s.Interval(alpha, x.lowest(i), x.highest(i))
+			m = policy.MetricReport{Mean: known(s.Mean), Low: known(low), High: known(high), N: s.N}
+		}
+		r.Metrics[x.def.Metrics[i].Name] = m
+	}
+	return r
+}
+
+// guardSlack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper
+// one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
+func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
+	limit, up, relative, _ := g.Limit()
+	m := d.MetricIndex(g.Metric)
+	if r := d.RatioIndex(m); r >= 0 {
+		p := &a.Pairs[r]
+		s := p.Contrast(limit)
+		z, ok = s.Mean, p.N > 0
+	} else {
+		s := &a.Metrics[m]
+		ok = s.N > 0
+		if relative {
+			if control == nil || control.Metrics[m].N == 0 {
+				return 0, false
+			}
+			limit = ofControl(control.Metrics[m].Mean, limit)
+		}
+		z = s.Mean - limit
+	}
+	if !up {
+		z = -z
+	}
+	return z, ok
+}
+
+// goalVector writes what the objective sees of an arm: the means of its goals and the slack of its
+// guardrails. Control is nil without a control group. It returns false if something is unknown.
+func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
+	n := len(d.Objective.Goals)
+	for i, g := range d.Objective.Goals {
+		s := &a.Metrics[d.MetricIndex(g.Metric)]
+		if s.N == 0 {
+			return false
+		}
+		dst[i] = s.Mean
+	}
+	for i := range d.Guardrails {
+		z, ok := guardSlack(d, &d.Guardrails[i], a, control)
+		if !ok {
+			return false
+		}
+		dst[n+i] = z
+	}
+	return true
+}

@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+)
+
+// shrinkAllowance is the share that arms without any bound keep together while the mixture is
+// shrunk: with none they would never get one.
+const shrinkAllowance = 0.02
+
+// shrunk says for which guardrails the mixture is being shrunk, and which arms have no bound yet.
+func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
+	for i := range x.Guards {
+		if !x.Guards[i].Shrinking {
+			continue
+		}
+		text := "guardrail " + r.def.Guardrails[i].Metric + ": the mixture is shrunk towards the control arm"
+		for at, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
+			text += []string{"; too new for a bound, with a 50th of the units together: ", ", "}[min(at, 1)] +
+				r.Arms[k].Name
+		}
+		problems = append(problems, text)
+	}
+	return problems
+}
+
+// shrink moves p towards the control arm so far that the lower bounds of the guardrails that are
+// being shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack
+// y (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
+// Arms whose metric has no range, and which are too new for a bound, are left out of that and get
+// at most a 50th of the units, until they have one.
+func (x *guards) shrink(r *roster, p []float64) {
+	open := x.openArms(r, p)
+	rest, aside := p, 0.0
+	if len(open) > 0 {
+		rest = slices.Clone(p)
+		for _, k := range open {
+			aside += rest[k]
+			rest[k] = 0
+		}
+		for k := range rest {
+			if rest[k] /= 1 - aside; !(aside < 1) {
+				rest[k] = 0
+			}
+		}
+		if !(aside < 1) {
+			rest[r.Control] = 1
+		}
+	}
+	rho := x.shrinkage(r, rest, len(open) > 0)
+	if rho == 1 && len(open) == 0 {
+		return
+	}
+	keep := min(aside, shrinkAllowance)
+	for k := range p {
+		q := float64(rho * rest[k])
+		if k == r.Control {
+			q += 1 - rho
+		}
+		q = float64(q * (1 - keep))
+		if aside > 0 && slices.Contains(open, k) {
+			q += float64(p[k] * (keep / aside))
+		}
+		rest[k] = q
+	}
+	copy(p, rest)
+}
+
+// openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk
+// for.
+func (x *guards) openArms(r *roster, p []float64) (open []int) {
+	for i := range x.Guards {
+		if x.Guards[i].Shrinking {
+			for _, k := range r.slack(&r.def.Guardrails[i], p, nil).open {
+				if !slices.Contains(open, k) {
+					open = append(open, k)
+				}
+			}
+		}
+	}
+	return open
+}
+
+// shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more,
+// unless some arms were left out of the mixture.
+func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
+	rho := 1.0
+	for i := range x.Guards {
+		if !x.Guards[i].Shrinking {
+			continue
+		}
+		g := &r.def.Guardrails[i]
+		b := r.slack(g, p, x.cachedBounds(r, i))
+		if math.IsNaN(b.estimate) {
+			continue
+		}
+		if b.low >= 0 {
+			x.Guards[i].Shrinking = partly
+			continue
+		}
+		e := make([]float64, len(p))
+		e[r.Control] = 1
+		safe := r.slack(g, e, x.cachedBounds(r, i)).estimate
+		if !(safe > 0) {
+			rho = 0
+			continue
+		}
+		rho = min(rho, safe/(safe-b.low))
+	}
+	return rho
+}
