@@ -1,5 +1,5 @@
 // Package experiment is the pure core of the decision service: what an experiment is, who gets
-// which arm, what is known of the arms, and what is served next. It has no I/O, no clock and no
+// which arm, what the arms have shown, and what is served next. It has no I/O, no clock and no
 // randomness of its own.
 //
 // # State

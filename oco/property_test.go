@@ -16,7 +16,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// arena is a game for the property tests: what the learner is told, and how a round's loss comes
+// arena is a game for the property tests: what the learner knows, and how a round's loss comes
 // about.
 type arena struct {
 	name    string

@@ -42,10 +42,10 @@ type Options struct {
 	Reporter client.ReporterOptions
 	// Grace is how long [Provider.Shutdown] may take to send what waits: default 10 s.
 	Grace time.Duration
-	// Failed is told what could not be tracked, as OpenFeature's Track returns nothing: an unknown
-	// unit, a metric that none of its experiments has, a full queue; and, with an empty unit, what
-	// the service refused later or what was given up. It may be nil, and is called by several
-	// goroutines.
+	// Failed is called with what could not be tracked, as OpenFeature's Track returns nothing: an
+	// unknown unit, a metric that none of its experiments has, a full queue; and, with an empty
+	// unit, what the service refused later or what was given up. It may be nil, and is called by
+	// several goroutines.
 	Failed func(unit, event string, err error)
 }
 

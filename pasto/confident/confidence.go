@@ -75,8 +75,8 @@ func (l *Learner) spread(k int) float64 {
 	return max(l.s.Size[k]-l.s.Cluster[k]/l.s.Size[k], 0)
 }
 
-// common adds a round to what is known of the effects that its groups have in common: for two
-// groups of different noise the product of what they miss their arms' means by has the common
+// addBetweenGroups adds a round to the estimate of the effects that its groups have in common: for
+// two groups of different noise the product of what they miss their arms' means by has the common
 // variance as its mean. Arms without a mean have no part in it.
 func (l *Learner) addBetweenGroups(obs []pasto.Observation) {
 	s, m := &l.s, l.objective.Dim()
@@ -115,8 +115,8 @@ func (l *Learner) addBetweenGroups(obs []pasto.Observation) {
 	s.Pairs += 1 - each
 }
 
-// alone adds a round of one group, of an arm that has a mean, to what is known of the effects of
-// rounds.
+// addSingleGroup adds a round of one group, of an arm that has a mean, to the estimate of the
+// effects of rounds.
 func (l *Learner) addSingleGroup(o *pasto.Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	a, w, size := &s.SingleGroups, unit(o), s.Size[k]

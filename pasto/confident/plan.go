@@ -220,9 +220,9 @@ func (l *Learner) optimism() float64 {
 // known.
 const mostCaution = 100
 
-// blind reports whether nothing is known of effects that groups of a round have in common and that
-// the means of some usable arm depend on: what is known of its noise says little of what it misses
-// its mean by.
+// commonNoiseUnknown reports whether nothing is known of effects that groups of a round have in
+// common and that the means of some usable arm depend on: the estimate of its noise then says
+// little about the error of its mean.
 func (l *Learner) commonNoiseUnknown() bool {
 	if l.tauFreedom() > 0 {
 		return false
