@@ -152,5 +152,5 @@ func FindGame(name string) (*GameEntry, error) {
 // Games lists the games that can be made by name: games of play, then the adversaries of the lower
 // bounds.
 func Games() []GameEntry {
-	return slices.Concat(simpleGames(), exampleGames(), signGames(), trapGames())
+	return slices.Concat(simpleGames(), smoothGames(), exampleGames(), signGames(), trapGames())
 }
