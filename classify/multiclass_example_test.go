@@ -1,10 +1,12 @@
 package classify_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 )
 
 // Three classes in a row, the last one rare: the worst recall is what counts.
@@ -92,4 +94,61 @@ func ExampleNewMultilabel() {
 	// micro-F₁ 1.00
 	// [true false]
 	// the measure averaged over examples is no function of the confusion counts and cannot be trained for; use the macro or the micro average
+}
+
+// Three classes, one of them rare: trained for the worst recall, and for accuracy beside it.
+func ExampleFitMulti() {
+	b, err := dataset.NewBuilder(2, "common", "usual", "rare")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range 1200 {
+		class, x, y := 0, float32(i%11)/10, float32(i%7)/6
+		switch {
+		case i%40 == 7:
+			class, x = 2, x+0.9
+		case i%3 == 1:
+			class, y = 1, y+1.2
+		}
+		if err := b.Add([]uint32{0, 1}, []float32{x, y}, class, 1); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := classify.NewMultiData(set, classify.Multiclass)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, name := range []string{"min", "accuracy"} {
+		m, err := measure.ParseMulti(name, false)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		r, err := classify.FitMulti(context.Background(), data, classify.MultiOptions{Measure: m})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		c, err := classify.EvaluateMulti(context.Background(), data, &r.Model)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%-8s by %-8s", name, r.Algorithm)
+		for k, recall := range c.Classes.Recalls(nil) {
+			fmt.Printf("  %s %.2f", data.Labels[k], recall)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// min      by spade     common 0.91  rare 0.93  usual 1.00
+	// accuracy by logistic  common 1.00  rare 0.77  usual 1.00
 }

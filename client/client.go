@@ -25,7 +25,7 @@ type Options struct {
 	Token string
 	// HTTP makes the requests; nil is a client of its own with a time limit of 30 s for each.
 	HTTP *http.Client
-	// Attempts is how often a request that can be repeated is sent before its failure is returned:
+	// Attempts is how often a request that can be repeated is sent before its error is returned:
 	// default 4.
 	Attempts int
 	// Pause is the first one between attempts, doubled each time, with a random half: default 100

@@ -26,13 +26,13 @@ type LocalOptions struct {
 	Every time.Duration
 	// Wait is how long one poll for a new policy waits: default 30 s, at most 1 m.
 	Wait time.Duration
-	// Renewed is called with each new policy after the first, by the Local's goroutine and
-	// may be nil.
+	// Renewed is called with each new policy after the first. It is called by the Local's goroutine
+	// and may be nil.
 	Renewed func(p *policy.Policy)
-	// Done is called with the outcome of each report of sums, by the Local's goroutine and
-	// may be nil.
+	// Done is called with the result of each report of sums. It is called by the Local's goroutine
+	// and may be nil.
 	Done func(sums policy.Aggregate, result policy.FeedbackResult, err error)
-	// Waiting is called with each failure to send them that will be retried, by the
+	// Waiting is called with each error in sending them that is waited for. It is called by the
 	// Local's goroutine and may be nil.
 	Waiting func(err error)
 }
@@ -203,7 +203,7 @@ func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 func checkMetric(p *policy.Policy, name string, v float64) error {
 	i := slices.IndexFunc(p.Metrics, func(m policy.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
 	if i < 0 {
-		return noregret.BadInputf("metrics."+name, "not a metric of %q", p.Experiment)
+		return noregret.BadInputf("metrics."+name, "it is no metric of %q", p.Experiment)
 	}
 	m := &p.Metrics[i]
 	low, high := -1e15, 1e15

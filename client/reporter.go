@@ -21,11 +21,11 @@ type ReporterOptions struct {
 	Every time.Duration
 	// Queue bounds the items that wait; who reports more waits, too: default ten batches.
 	Queue int
-	// Done is called with the outcome of each batch: the items, exposures or feedback, and the
+	// Done is called with the result of each batch: the items, exposures or feedback, and the
 	// result or the error with which they were given up. It is called by the Reporter's goroutine
 	// and may be nil.
 	Done func(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error)
-	// Waiting is called with each failure that will be retried: the service is away, or refuses the
+	// Waiting is called with each error that is waited for: the service is away, or refuses the
 	// access token. It is called by the Reporter's goroutine and may be nil.
 	Waiting func(err error)
 }

@@ -129,6 +129,15 @@ func TestForeignMaps(t *testing.T) {
 		t.Errorf("the gap is %v", gap)
 	}
 	nearAll(t, "softmax", x, want, 1e-6)
+	// Strong convexity on the simplex only: what holds on ℝ^d does not matter.
+	own := must(convex.NewMap(must(convex.NewNegativeEntropy(3)), 1, convex.L1))
+	if l, n := must(convex.Restrict(own, simplex)).StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
+		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)
+	}
+	barrier := must(convex.NewMap(must(convex.NewLogBarrier(3)), 1, convex.L1)) // has no minimum on ℝ³
+	if l, _ := must(convex.Restrict(barrier, simplex)).StrongConvexity(); l != 1 {
+		t.Errorf("strong convexity %v, want 1", l)
+	}
 	// On ℝ^d the map's own inverse is exact.
 	quadratic := foreign{must(convex.NewDiagonalQuadratic([]float64{1, 2, 4}))}
 	free := must(convex.Restrict(quadratic, must(convex.NewSpace(3))))

@@ -22,10 +22,10 @@ type Potential interface {
 	String() string
 }
 
-// NewMap makes a mirror map of a function that is λ-strongly convex in the norm on its domain, λ ≥
-// 0 (a nil norm is [L2]). For a bounded set λ = 0 is enough. On ℝ^d it needs λ > 0 and a
-// norm that is no less than l2, such as [Lp] with p ≤ 2; without these, Inverse and Conjugate are
-// NaN.
+// NewMap makes a mirror map of a function that is λ-strongly convex in the norm, λ ≥ 0 (a nil norm
+// is [L2]), on the sets that it will be restricted to. For a bounded set λ = 0 is enough. ℝ^d needs
+// λ > 0 on all of it and a norm that is no less than l2, such as [Lp] with p ≤ 2. Without these, or
+// where no maximum is found there, Inverse and Conjugate are NaN and [Restrict] refuses [Space].
 //
 // Argmax, Inverse and Conjugate are numeric; see [Restrict] for their accuracy and cost. Divergence
 // is formed from values and, for points near each other, from gradients: it is exact to some 1e-8
@@ -55,8 +55,9 @@ func NewMap(p Potential, lambda float64, norm Norm) (MirrorMap, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.free, err = newNumeric(what, m, space); err != nil {
-			return nil, err
+		// A function that is strongly convex on some sets only may have no minimum on ℝ^d.
+		if free, err := newNumeric(what, m, space); err == nil {
+			m.free = free
 		}
 	}
 	return m, nil

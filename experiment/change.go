@@ -55,7 +55,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	return x.renew(now, what)
 }
 
-// frozen are the fields that a running experiment keeps, by what they are compared as.
+// frozenFields are the fields that a running experiment keeps, by what they are compared as.
 func frozenFields(d *definition.Definition) map[string]any {
 	control := ""
 	if d.Control != nil {
@@ -73,7 +73,7 @@ func frozenFields(d *definition.Definition) map[string]any {
 	return frozen
 }
 
-// learning is what a maker is made of: another one is taught anew.
+// learningFields are the fields that a learner is made of. A change of them makes a new learner.
 func learningFields(d *definition.Definition) any {
 	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
 }

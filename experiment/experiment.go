@@ -74,7 +74,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	return x, x.renew(now, "created")
 }
 
-// mixture is what is to be served: the maker's distribution with the exploration floor, beside the
+// mixture returns the distribution to serve: the learner's with the exploration floor, beside the
 // control arm's fixed share, shrunk where guardrails ask for it.
 func (x *experimentState) mixture() []float64 {
 	p := make([]float64, len(x.Arms))

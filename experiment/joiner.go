@@ -218,7 +218,7 @@ func (x *roster) matures(c *cohort) int64 {
 	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
-// maxOpen is how many versions may wait at once before rounds wait, too: so many that their
+// maxOpen is the number of versions that may wait at once before rounds wait, too, such that their
 // statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
 func (x *roster) maxOpen() int {
 	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))

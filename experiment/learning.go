@@ -180,7 +180,7 @@ func (x *learning) restoreLearner(r *roster, saved []byte) error {
 	return nil
 }
 
-// remakeArms tells the maker of arms that came at the end, and of those that went.
+// remakeArms adds arms at the end of the learner's, and retires some.
 func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 	for range added {
 		if _, err := x.learner.AddArm(); err != nil {
@@ -195,7 +195,7 @@ func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 	return nil
 }
 
-// grow takes in the points that a maker has chosen since.
+// grow adds the points that the learner has chosen since to the arms.
 func (x *learning) grow(r *roster) {
 	b, ok := x.learner.(pointChooser)
 	if !ok {

@@ -6,8 +6,7 @@ import (
 )
 
 // ratioTest is a sequential test of the sample ratio: whether units are exposed to the arms as the
-// policy decided. It may be looked at all the time, and the mixture may change (specification 10.10
-// asks the same of a fixed number of looks).
+// policy decided. It may be looked at all the time, and the mixture may change.
 //
 // Of each policy version it keeps the evidence E: the probability of the counts by arm when the
 // shares are Dirichlet, over that when they are the policy's p (Lindon and Malek 2022). The
@@ -96,7 +95,7 @@ func ratioWeight(stickiness string, index int64) float64 {
 	return 0.01 / float64(i*(i-1))
 }
 
-// ratioRest is the weight of versions that have not begun, after so many.
+// ratioRest is the weight of the versions that have not begun, after the given number.
 func ratioRest(stickiness string, versions int64) float64 {
 	if stickiness == "unit" {
 		return 1 / float64(versions+1)

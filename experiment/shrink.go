@@ -27,7 +27,7 @@ func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
 
 // shrink moves p towards the control arm so far that the lower bounds of the guardrails that are
 // being shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack
-// y (specification 10.8), the least ρ of all; 0 where the control does not hold the limit itself.
+// y, the least ρ of all; 0 where the control does not hold the limit itself.
 // Arms whose metric has no range, and which are too new for a bound, are left out of that and get
 // at most a 50th of the units, until they have one.
 func (x *guards) shrink(r *roster, p []float64) {

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// armStats summarizes the units of an arm, or of a part of its traffic.
+// armStats are the statistics of an arm, or of a part of its traffic.
 type armStats struct {
 	Units   int64              `json:"units"`
 	Metrics []confseq.Sequence `json:"metrics"` // by metric; those of ratios stay empty

@@ -175,7 +175,7 @@ func TestRademacherExample(t *testing.T) {
 	near(t, "regret", play(t, descent(set, oco.FixedHorizon(2, 1, 8)), g, 8).Regret, 3.4142135624)
 }
 
-// watch records Σ ε_t ⟨z, x_t − m⟩ of a game of signs.
+// rademacherIdentity records Σ ε_t ⟨z, x_t − m⟩ of a game of signs.
 type rademacherIdentity struct {
 	*regret.Rademacher
 	z, m []float64

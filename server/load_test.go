@@ -69,7 +69,8 @@ func loaded(b *testing.B) (*server.Server, *client.Client, string) {
 	return s, c, url
 }
 
-// hammer sends requests from so many connections for a time, and returns their durations, sorted.
+// hammer sends requests over the given number of connections for a time and returns their sorted
+// durations.
 func hammer(b *testing.B, connections int, during time.Duration,
 	send func(h *http.Client, i int) error,
 ) []time.Duration {

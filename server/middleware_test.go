@@ -83,7 +83,7 @@ func TestAccess(t *testing.T) {
 	}
 	w.token = ""
 	w.get(200, nil, "POST", "/v1/experiments/toy/decide", `{"units": ["a"]}`, "X-API-Key", "0123456789abcdef-app")
-	// A broken file changes nothing and is reported once, a good one takes effect.
+	// A bad file changes nothing and is logged once, a good one takes effect.
 	write("tokens: [{name: app}]")
 	for range 3 {
 		if err := w.server.ReloadTokens(); err == nil || strings.Contains(err.Error(), "0123456789abcdef") {

@@ -55,7 +55,7 @@ func (o *evaluateOptions) runMulti(ctx context.Context, r *modelReader, inputs [
 		return err
 	}
 	if info.Rows == 0 {
-		return noregret.BadInputf(strings.Join(inputs, ", "), "it has no examples")
+		return noregret.BadInputf(strings.Join(inputs, ", "), "no examples")
 	}
 	if len(targets.unknown) > 0 {
 		r.app.note("labels that training did not have are left out: %s", listed(targets.unknown))
