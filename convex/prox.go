@@ -13,9 +13,9 @@ import (
 func SoftThreshold(v, k float64) float64 {
 	switch {
 	case v > k:
-		return v - k
+		return v - float64(k)
 	case v < -k:
-		return v + k
+		return v + float64(k)
 	}
 	return 0
 }

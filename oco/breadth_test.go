@@ -219,9 +219,11 @@ func contenders(r *random.Source, d, n int) []contender {
 			return must(NewGradualFTRL(euclidean(set), 0, L))
 		}})
 		if bounded {
-			add(contender{name: "adagrad-full", set: set, make: func() Learner {
-				return must(NewFullMatrixAdaGrad(set, start))
-			}})
+			if d <= 12 { // a round costs d³
+				add(contender{name: "adagrad-full", set: set, make: func() Learner {
+					return must(NewFullMatrixAdaGrad(set, start))
+				}})
+			}
 			add(contender{name: "linear-leader", set: set, make: func() Learner {
 				return must(NewLinearLeader(set, start))
 			}})

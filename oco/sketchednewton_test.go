@@ -120,7 +120,7 @@ func TestSketchedNewtonExact(t *testing.T) {
 // directions: memory does not grow, and the regret is within the bound and the bound within its
 // a-priori form.
 func TestSketchedNewtonWide(t *testing.T) {
-	const d, m, mu, rounds = 3000, 4, .5, 150
+	const d, m, mu, rounds = 1500, 4, .5, 100
 	set := must(convex.NewCenteredBall(d, 1))
 	l := must(NewSketchedNewtonStep(set, mu, 1, m))
 	r := random.New(3, "wide")

@@ -183,6 +183,7 @@ func TestMiniBatchSteps(t *testing.T) {
 }
 
 func TestRunStructSVM(t *testing.T) {
+	testsize.NoRace(t)
 	t.Parallel()
 	rows, now := testsize.Of(4000, 2000), time.Duration(0)
 	if os.Getenv("NOREGRET_FULL") != "" {
@@ -213,6 +214,9 @@ func TestRunStructSVM(t *testing.T) {
 	if passes[3] != 1 || passes[2] < 2 || passes[2] > 300 {
 		t.Errorf("passes %v", passes)
 	}
+}
+
+func TestRunStructSVMRefuses(t *testing.T) {
 	for _, bad := range []StructSVMOptions{{Rows: 10}, {Passes: -1}, {Problem: "g2"}} {
 		if _, err := RunStructSVM(context.Background(), bad); noregret.CodeOf(err) != noregret.Usage {
 			t.Errorf("%+v: %v", bad, err)

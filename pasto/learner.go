@@ -13,7 +13,7 @@ type Rand interface {
 	Float64() float64
 }
 
-// Observation is what one group of units of the running round has shown.
+// Observation is the result of one group of units in the running round.
 type Observation struct {
 	// Arm is the arm that the group was served, as drawn: of positive propensity in the running
 	// round.
@@ -69,7 +69,9 @@ type Roster interface {
 	RetireArm(k int) error
 }
 
-// CheckProblem refuses an objective or a number of arms that nobody can learn.
+// CheckProblem returns an error of code bad_input if no learner can be made for the objective
+// and number of arms: the objective is nil or invalid, there is no arm, or the objective is a
+// [Utility] with a finite box that [CheckConcave] refutes.
 func CheckProblem(f Objective, arms int) error {
 	if err := validate(f); err != nil {
 		return err

@@ -76,8 +76,8 @@ func newMirror(arms int, start []float64, explore Schedule, floor float64, schem
 // leastShare is the least share of an active arm in the exponentiated gradient.
 const leastShare = 1e-300
 
-// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share, so
-// that no active arm is lost for good.
+// rebase restarts the exponentiated gradient at π. Shares that underflowed get the least share,
+// so that no active arm is lost for good.
 func (c *mirror) rebase(pi []float64) error {
 	prior := make([]float64, len(pi))
 	for k, v := range pi {
@@ -104,13 +104,13 @@ func (c *mirror) rebase(pi []float64) error {
 	return nil
 }
 
-// epsilon is ε of the running round.
+// epsilon returns ε of the running round.
 func (c *mirror) epsilon() float64 {
 	return max(c.explore.At(c.s.T+1), c.floor)
 }
 
-// rates is γ of the running round, and checks ε of the next one, before anything changes: schedules
-// are tried at few rounds when they are taken.
+// rates returns γ of the running round and checks ε of the next one before anything changes:
+// schedules are tried at a few rounds only when they are taken.
 func (c *mirror) rates(step Schedule) (gamma float64, err error) {
 	if gamma, err = step.in("step", c.s.T+1, math.Inf(1)); err == nil {
 		_, err = c.explore.in("exploration", c.s.T+2, 1)
@@ -194,7 +194,7 @@ func (c *mirror) AverageExploit() []float64 { return c.s.Exploit }
 // Draw implements [pasto.Learner].
 func (c *mirror) Draw(r pasto.Rand, arms []int) { c.sampler.Draw(r, c.p, arms, c.scheme) }
 
-// retire takes an arm out.
+// retire removes an arm.
 func (c *mirror) retire(k int) error {
 	if err := round.CheckRetire(k, c.s.Active); err != nil {
 		return err
@@ -206,8 +206,8 @@ func (c *mirror) retire(k int) error {
 	return c.rebase(c.hedge.Predict())
 }
 
-// add puts in an arm with share π = 1/(K+1), for K active ones before (log-weight ln(Σ_j
-// w_j/K)).
+// add adds an arm with the share π = 1/(K+1), for K active arms before: the log-weight ln(Σ_j
+// w_j/K).
 func (c *mirror) add() error {
 	k := float64(c.s.Live)
 	pi := append([]float64{}, c.hedge.Predict()...)
@@ -220,7 +220,7 @@ func (c *mirror) add() error {
 	return c.rebase(append(pi, 1/(k+1)))
 }
 
-// save fills the part of a snapshot.
+// save returns the mirror's part of a snapshot.
 func (c *mirror) save() (mirrorState, error) {
 	s := c.s
 	var err error
@@ -228,7 +228,7 @@ func (c *mirror) save() (mirrorState, error) {
 	return s, err
 }
 
-// load replaces the state with one of a snapshot.
+// load replaces the state with that of a snapshot.
 func (c *mirror) load(s mirrorState) error {
 	n := len(s.Prior)
 	if n == 0 || len(s.Active) != n || len(s.Average) != n || len(s.Exploit) != n || s.T < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// changed ends the round for the arms that were served in it, and reports whether one of them has
-// changed.
+// changed ends the round for the arms that were served in it. It reports whether one of them, or
+// all arms together, have changed.
 func (l *Learner) changed(obs []pasto.Observation) bool {
 	found := l.cusum()
 	for i := range obs {
@@ -28,16 +28,15 @@ func (l *Learner) changed(obs []pasto.Observation) bool {
 	return found
 }
 
-// segmentEnds reports whether arm k has been served in as many rounds of its block as make whole
-// segments.
+// segmentEnds reports whether the rounds of arm k's block make up whole segments.
 func (l *Learner) segmentEnds(k int) bool {
 	return int64(l.s.NewRounds[k])%firstBlock == 0
 }
 
-// surprise adds what a group misses the mean that its arm had by, d, to the round's: in standard
-// deviations of the calm noise, which no jump has a part in, with both = w·old/(w + old) for sizes
-// w of the group and old of the mean. Such innovations have variance 1 and nothing to do with each
-// other, but for what groups of a round have in common.
+// addInnovation adds the deviation d of a group from its arm's earlier mean to the round's sums,
+// in standard deviations of the noise of committed segments, which a jump does not affect. Both
+// is w·old/(w + old) for the sizes w of the group and old of the mean. Such innovations have
+// variance 1 and are uncorrelated, except for what the groups of a round have in common.
 func (l *Learner) addInnovation(k, i int, d, both float64) {
 	s, j := &l.s, k*l.objective.Dim()+i
 	if !(s.CommittedPool[i] > 0) || both == 0 {
@@ -51,12 +50,12 @@ func (l *Learner) addInnovation(k, i int, d, both float64) {
 	l.groups[i]++
 }
 
-// trend reports whether the innovations of the last rounds go one way, over all arms: a jump of all
-// of them sends the traffic to arms that were served too seldom before it for a test of their own.
-// It is a two-sided CUSUM of the rounds' innovations, each at most 2, of which 1 is taken off: the
-// alarm is at 4·Alarm, 24 rounds of more than 2 standard deviations in a row. Where the noise is
-// larger than it is taken to be, and each round has 2 with a random sign, it is less likely to come
-// than once in a million rounds.
+// cusum reports whether the innovations of the last rounds of all arms point one way. A jump of
+// all arms sends the traffic to arms that were served too seldom before it for a test of their
+// own. It is a two-sided CUSUM of the rounds' innovations, clipped at 2, with a drift of 1 and
+// an alarm at 4·ChangeThreshold: by default 24 rounds of more than 2 standard deviations in a
+// row. If the noise is underestimated so much that every round has 2 with a random sign, an
+// alarm in a million rounds is unlikely.
 func (l *Learner) cusum() bool {
 	s, found := &l.s, false
 	for i, n := range l.groups {
@@ -77,9 +76,10 @@ func (l *Learner) cusum() bool {
 	return found
 }
 
-// calm begins a new segment of arm k, and a new block after blocks of 32, 64, ... rounds up to half
-// of all, and again. The segment waits for the next: where a change within it was too little to be
-// found, it is soon. It is not taken where a change of all arms may be under way.
+// commitSegment begins a new segment of arm k, and a new block after 32, 64, ... rounds up to
+// half of all, and again. A segment counts for the noise one segment later, so that a change
+// within it that was too small to be found is found first. It does not count while a change of
+// all arms may be under way.
 func (l *Learner) commitSegment(k int) {
 	s, m := &l.s, l.objective.Dim()
 	if max(slices.Max(s.CusumUp), slices.Max(s.CusumDown)) < l.options.ChangeThreshold ||
@@ -117,7 +117,7 @@ func (l *Learner) endBlock(k int) {
 	clear(s.NewMean[k*m : (k+1)*m])
 }
 
-// differs compares the means of the recent block and of the last segment with those of the arm's
+// differs compares the means of the recent block and of the last segment with that of the arm's
 // earlier observations.
 func (l *Learner) differs(k int) bool {
 	s, m := &l.s, l.objective.Dim()
@@ -135,11 +135,11 @@ func (l *Learner) differs(k int) bool {
 	return false
 }
 
-// apart reports whether the mean of a recent part of arm k's observations, of so much size and
-// cluster, differs from that of the others by more than Alarm standard errors. To these comes what
-// a skewed or long-tailed metric is more likely to miss its mean by than a normal one: with z
-// standard errors it is (z²−1)/6 times the ratio of the third moment to the variance (Cornish and
-// Fisher's first term), six events of a rare one; what groups of a round have in common is one
+// apart reports whether the mean of a recent part of arm k's observations, with this size and
+// cluster, differs from that of the others by more than ChangeThreshold standard errors and an
+// allowance for skewed or long-tailed metrics. With z standard errors the allowance is (z²−1)/6
+// times the ratio of the third moment to the variance, the first term of the Cornish–Fisher
+// expansion: six events of a rare one. What the groups of a round have in common counts as one
 // event for all of them.
 func (l *Learner) apart(k, i int, mean, size, cluster float64) bool {
 	s, all := &l.s, l.s.Mean[k*l.objective.Dim()+i]
@@ -156,7 +156,8 @@ func (l *Learner) apart(k, i int, mean, size, cluster float64) bool {
 	return d > noise+skew && d > float64(1e-12*(math.Abs(all)+math.Abs(mean)))
 }
 
-// skew is what z standard errors of a mean of metric i lack where it is not normal, times its size.
+// skew returns the correction of z standard errors of a mean of metric i for its skewness, times
+// the mean's size.
 func (l *Learner) skew(i int, z float64) float64 {
 	if !(l.s.Pool[i] > 0) {
 		return 0
@@ -164,10 +165,10 @@ func (l *Learner) skew(i int, z float64) float64 {
 	return float64(max(float64(z*z)-1, 0) / 6 * (l.s.Bulge[i] / l.s.Pool[i]))
 }
 
-// forget begins anew after a change: nobody knows which arms have changed and when, so that each is
-// served again before it counts for more than one group, with the mean that it had, which its first
-// observation replaces. The noise is what it was within segments, and counts for a few groups; of
-// effects that groups of a round have in common nothing is known.
+// reset starts over after a change. It is unknown which arms have changed and when, so each arm
+// is served again; until then its earlier mean counts for one group, and its first observation
+// replaces it. The noise is that within segments and counts for at most keptFreedom degrees of
+// freedom. The effects that groups of a round have in common become unknown.
 func (l *Learner) reset() {
 	s, m := &l.s, l.objective.Dim()
 	if s.CommittedFreedom == 0 { // early

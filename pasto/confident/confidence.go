@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// take adds an observation to the arm's statistics. What is left of an arm from before a change
-// ends with the first observation after it.
+// addObservation adds an observation to the arm's statistics. The first observation after a
+// change replaces what is left from before it.
 func (l *Learner) addObservation(o *pasto.Observation) {
 	s, k, m := &l.s, o.Arm, l.objective.Dim()
 	s.count(k, -1)
@@ -70,14 +70,15 @@ func unit(o *pasto.Observation) float64 {
 	return o.Size
 }
 
-// spread is Size − Cluster/Size of an arm: Σ size·(û − mean)² contains this many common variances.
+// spread returns Size − Cluster/Size of an arm: how many times Σ size·(û − mean)² contains the
+// variance of the effects common to a round.
 func (l *Learner) spread(k int) float64 {
 	return max(l.s.Size[k]-l.s.Cluster[k]/l.s.Size[k], 0)
 }
 
-// addBetweenGroups adds a round to the estimate of the effects that its groups have in common: for
-// two groups of different noise the product of what they miss their arms' means by has the common
-// variance as its mean. Arms without a mean have no part in it.
+// addBetweenGroups adds a round to the estimate of the effects that its groups have in common:
+// the mean of the product of the deviations of two groups is the variance of these effects. Arms
+// without a mean are ignored.
 func (l *Learner) addBetweenGroups(obs []pasto.Observation) {
 	s, m := &l.s, l.objective.Dim()
 	total, known := 0.0, 0
@@ -136,13 +137,13 @@ func (l *Learner) addSingleGroup(o *pasto.Observation) {
 	}
 }
 
-// singleGroupEfficiency is what the scatter of τ² by lone groups was measured to lack of that of so
-// many squares of normal numbers.
+// singleGroupEfficiency is the measured ratio of the degrees of freedom of τ² from rounds of one
+// group to the number of such rounds.
 const singleGroupEfficiency = 0.6
 
-// known is the number of rounds that those of one group are worth for τ²: none where their sizes
-// are alike, as there 1/size does not tell σ² from τ², and where they differ by orders of magnitude
-// as many as the large ones are, (Σ size)²/Σ size².
+// effectiveRounds returns how many rounds with several groups those with one group are worth for
+// τ²: none if their sizes are alike, as 1/size then does not separate σ² from τ², and (Σ
+// size)²/Σ size² if they differ by orders of magnitude.
 func (a *singleGroups) effectiveRounds() float64 {
 	apart := float64(a.Inverse*(a.Sized/a.Rounds)) - a.Part // ≥ 0 but for the part of the first rounds
 	if !(a.Rounds >= 2) || !(apart > float64(0.01*a.Part)) || math.IsInf(apart, 1) {
@@ -152,8 +153,8 @@ func (a *singleGroups) effectiveRounds() float64 {
 		float64(a.Sized*(a.Sized/a.Heavy))))
 }
 
-// inner adds what groups of one arm in one round differ by, which effects of the round have no part
-// in.
+// addWithinArm adds the differences between groups of one arm and round, which do not depend on
+// the effects of the round.
 func (l *Learner) addWithinArm(obs []pasto.Observation) {
 	s, again := &l.s, false
 	for i := range obs {
@@ -178,9 +179,10 @@ func (l *Learner) addWithinArm(obs []pasto.Observation) {
 	}
 }
 
-// byScatter is the number of degrees of freedom of τ² as the difference of arms' scatter between
-// rounds and within: where few rounds have groups of two arms and sizes are alike it is all there
-// is. 0 where τ² is better known otherwise. Successive differences of n groups know σ² as ⅔·n do.
+// byScatter returns the degrees of freedom of τ² as the difference of the arms' scatter between
+// rounds and within them, the only estimate if few rounds have groups of two arms and sizes are
+// alike. It returns 0 if another estimate of τ² is better. Successive differences of n groups
+// have ⅔·n degrees of freedom.
 func (l *Learner) byScatter() float64 {
 	s := &l.s
 	n := min(s.Inners*2/3, s.Between)
@@ -190,7 +192,7 @@ func (l *Learner) byScatter() float64 {
 	return n
 }
 
-// tauFreedom is the number of degrees of freedom, nearly, that τ² is known with.
+// tauFreedom returns the approximate degrees of freedom of the estimate of τ².
 func (l *Learner) tauFreedom() float64 {
 	if n := l.byScatter(); n > 0 {
 		return n
@@ -198,9 +200,10 @@ func (l *Learner) tauFreedom() float64 {
 	return l.s.Pairs + l.s.SingleGroups.effectiveRounds()
 }
 
-// tau is the variance τ² of what the groups of a round have in common in metric i: the mean product
-// of two groups of a round and, of rounds with one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ
-// part and Σ size·q = σ²·n + τ²·Σ size·part, each by what it is worth.
+// tau returns the variance τ² of what the groups of a round have in common in metric i. It
+// averages the mean product of two groups of a round and, for rounds of one group, the solution
+// of Σ q = σ²·Σ 1/size + τ²·Σ part and Σ size·q = σ²·n + τ²·Σ size·part, by their degrees of
+// freedom.
 func (l *Learner) tau(i int) float64 {
 	s, a := &l.s, &l.s.SingleGroups
 	if l.byScatter() > 0 {
@@ -218,13 +221,13 @@ func (l *Learner) tau(i int) float64 {
 	return max(sum/n, 0)
 }
 
-// variance is that of a unit of size of arm k in metric i, with what it has in common with others
-// of its round; +Inf while nothing is known.
+// variance returns the variance of a unit of size of arm k in metric i, effects common to its
+// round included; +Inf while it is unknown.
 func (l *Learner) variance(k, i int) float64 { return l.without(k, i, 0) }
 
-// without is the variance of a unit of size of arm k in metric i, without tau in common with others
-// of its round. The pooled one counts for poolWeight groups, and for more where the arm's own is
-// smaller: see weight.
+// without returns the variance of a unit of size of arm k in metric i without tau, the variance
+// of effects common to its round. The pooled variance counts for poolWeight groups, and for more
+// if the arm's own is smaller: see weight.
 func (l *Learner) without(k, i int, tau float64) float64 {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -246,9 +249,9 @@ func (l *Learner) without(k, i int, tau float64) float64 {
 	return (own + float64(w*pool)) / (free + w)
 }
 
-// trust is how many times an arm's own variance of so many degrees of freedom, at least 4, the
-// pooled one may count for: normal noise has less than 1/trust of its variance as its scatter in
-// one of a few thousand cases; skewed noise needs more room.
+// trust returns how many times an arm's own variance, with at least 4 degrees of freedom, the
+// pooled one may count for. For normal noise the own variance is below 1/trust of the true one
+// in one of a few thousand cases; skewed noise needs more.
 func trust(free float64) float64 {
 	most := [...]float64{4: 200, 5: 80, 6: 40, 7: 28, 8: 21}
 	if free < float64(len(most)) {
@@ -257,11 +260,11 @@ func trust(free float64) float64 {
 	return 16
 }
 
-// weight is the number of groups that the pooled variance counts for against a smaller own one of
-// arm k: 2.5·g², where g is the standardized absolute third moment of a group of the arm, and at
-// least poolWeight. The latter is more for normal noise (g² = 2.55), of which a few groups tell the
-// variance; for rare events g² is nearly 1/rate, so that two or three events of its own tell as
-// much of the arm's variance as the pool does.
+// weight returns the number of groups that the pooled variance counts for against a smaller own
+// one of arm k: 2.5·g², where g is the standardized absolute third moment of a group of the arm,
+// and at least poolWeight. The latter is larger for normal noise (g² = 2.55), whose variance a
+// few groups estimate; for rare events g² is about 1/rate, so that two or three events of the
+// arm count as much as the pool.
 func (l *Learner) weight(k, i int) float64 {
 	s := &l.s
 	j := k*l.objective.Dim() + i
@@ -277,26 +280,27 @@ func (l *Learner) weight(k, i int) float64 {
 	return max(w, poolWeight)
 }
 
-// squareError is the squared standard error of a mean of arm k in metric i over so much size, of
-// which cluster is Σ size² over rounds. With y = μ_k + u_t + e, where u_t is common to the groups
-// of round t, the mean's variance is σ²/size + τ²·cluster/size². The variance at hand is that of u
-// and e together, as far as the arm was served in different rounds; σ² is what is left without τ².
+// squareError returns the squared standard error of a mean of arm k in metric i with this size
+// and cluster, Σ size² over rounds. For y = μ_k + u_t + e, where u_t is common to the groups of
+// round t, the mean's variance is σ²/size + τ²·cluster/size². The estimated variance is that of
+// u and e together, as far as the arm was served in different rounds; σ² is what remains without
+// τ².
 func (l *Learner) squareError(k, i int, size, cluster float64) float64 {
 	return l.squareErrorWith(k, i, size, cluster, l.tau(i))
 }
 
-// squareErrorWith is squareError for a τ² at hand.
+// squareErrorWith is squareError with a given τ².
 func (l *Learner) squareErrorWith(k, i int, size, cluster, tau float64) float64 {
 	return (l.without(k, i, tau) + float64(tau*(cluster/size))) / size
 }
 
-// outside is what a mean's squared error lacks, in τ²/size, where the variance at hand stands for
-// all of it.
+// outside returns the part of a mean's squared error, in τ²/size, that the arm's estimated
+// variance does not contain.
 func (l *Learner) outside(k int, size, cluster float64) float64 {
 	return max(cluster/size-l.inside(k), 0)
 }
 
-// inside is the part of τ² that the variance at hand of arm k contains, times size.
+// inside returns the part of τ², times size, that the estimated variance of arm k contains.
 func (l *Learner) inside(k int) float64 {
 	s := &l.s
 	pool := 0.0
@@ -306,8 +310,8 @@ func (l *Learner) inside(k int) float64 {
 	return (l.spread(k) + pool) / (max(s.Count[k]-1, 0) + poolWeight)
 }
 
-// shares reports whether what groups of a round have in common can be more than a fifth of the
-// squared errors of arm k's means, and the variance at hand does not contain it.
+// shares reports whether effects common to the groups of a round may be more than a fifth of the
+// squared errors of arm k's means while the estimated variance does not contain them.
 func (l *Learner) shares(k int) bool {
 	s := &l.s
 	return l.outside(k, s.Size[k], s.Cluster[k]) > float64(0.25*l.inside(k))

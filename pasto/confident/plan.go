@@ -8,9 +8,9 @@ import (
 	"github.com/noregret/noregret/internal/stat"
 )
 
-// resolve computes p⁺ and p⁻. Until an arm has been served twice nothing is known of the noise, and
-// both stay uniform; with hard guardrails both stay as they are too while effects of rounds are
-// unknown. On error both are as before.
+// resolve computes p⁺ and p⁻. Both stay uniform until an arm has been served twice, as the noise
+// is then unknown. With hard guardrails both also stay as they are while the effects of rounds
+// are unknown. On error both are as before.
 func (l *Learner) resolve() error {
 	s := &l.s
 	if s.Freedom <= 0 {
@@ -41,17 +41,18 @@ func (l *Learner) resolve() error {
 	return nil
 }
 
-// bisectionSteps is the number of times that the range is halved in which the share of the caution
-// of hard guardrails lies that there is room for.
+// bisectionSteps is the number of bisections that look for the largest feasible share of the
+// caution of hard guardrails.
 const bisectionSteps = 6
 
-// cautious computes p⁻. Where no mixture holds the hard guardrails with all their caution, it takes
-// as much of it as there is room for, and where none holds them by the estimates the least
-// violation by these.
+// cautious computes p⁻. If no mixture holds the hard guardrails with all their caution, it takes
+// the largest feasible share of it, and if none holds them by the estimates, the mixture of
+// least violation.
 //
 // After a change p⁻ stays until every arm has been served a few times again and a mixture holds
-// them with all caution, for as long as it may hold them itself; and where every arm has been and
-// none holds them with all caution, until what there is room for is surely better.
+// the guardrails with all caution, as long as p⁻ may hold them itself. Once every arm has been
+// served, and no mixture holds the guardrails with all caution, it stays until the feasible
+// mixture is surely better.
 func (l *Learner) cautious(p []float64) error {
 	s := &l.s
 	solve := func(room float64) (feasible bool, err error) {
@@ -84,8 +85,8 @@ func (l *Learner) cautious(p []float64) error {
 	return nil
 }
 
-// maxFeasibleCaution solves with as much of the caution of hard guardrails as there is room for,
-// and reports whether there is any without it.
+// maxFeasibleCaution solves with the largest feasible share of the caution of hard guardrails.
+// It reports false if the problem is infeasible even without caution.
 func (l *Learner) maxFeasibleCaution(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
 	if feasible, err := solve(0); err != nil || !feasible {
 		return false, err
@@ -110,8 +111,8 @@ func (l *Learner) maxFeasibleCaution(solve func(room float64) (feasible bool, er
 	return true, nil
 }
 
-// mayHold reports whether no hard guardrail of mixture p is broken by the estimates by more than
-// its caution of standard errors.
+// mayHold reports whether the estimates of mixture p violate no hard guardrail by more than its
+// caution of standard errors.
 func (l *Learner) mayHold(p []float64) bool {
 	for i := range l.hard.Metrics() {
 		if x := &l.hard.Metrics()[i]; x.Hard && x.Violation(l.off(p, i, l.caution[i])) > x.Tolerance() {
@@ -121,8 +122,8 @@ func (l *Learner) mayHold(p []float64) bool {
 	return true
 }
 
-// surelyBetter reports whether mixture p has more of the objective without hard guardrails than q
-// where the one is z standard errors worse than estimated, in each metric, and the other as much
+// surelyBetter reports whether the objective of p without hard guardrails, with every metric z
+// standard errors worse than estimated, is above that of q with every metric z standard errors
 // better.
 func (l *Learner) surelyBetter(p, q []float64) bool {
 	z := l.optimism()
@@ -132,8 +133,8 @@ func (l *Learner) surelyBetter(p, q []float64) bool {
 	return l.hard.Reward(l.worse) > l.hard.Reward(l.better)
 }
 
-// off is metric i of mixture p by the estimates, and z of its standard errors in the good
-// direction; in the metric's range.
+// off returns the estimate of metric i of mixture p, moved by z standard errors in the good
+// direction and clipped to the metric's range.
 func (l *Learner) off(p []float64, i int, z float64) float64 {
 	m, mean, square := len(l.sign), 0.0, 0.0
 	for k, w := range p {
@@ -145,10 +146,11 @@ func (l *Learner) off(p []float64, i int, z float64) float64 {
 	return min(max(mean+float64(l.sign[i]*float64(z*math.Sqrt(square))), l.low[i]), l.high[i])
 }
 
-// shift writes V̂ + z·se with the optimism z, or V̂ − c·se with the metric's caution c, of which
-// hard guardrails take the share room, in the good direction. Where effects common to the groups of
-// a round have a part in an arm's errors, hard guardrails take the quantile of Student's t for c,
-// with as many degrees of freedom as the effects' variance is known with.
+// applyConfidenceBounds writes V̂ + z·se with the optimism z, or V̂ − c·se with the caution c of
+// each metric, in the good direction. Hard guardrails take the share room of their caution.
+// Where effects common to the groups of a round contribute to an arm's errors, they replace c by
+// the quantile of Student's t with the degrees of freedom of the estimate of these effects'
+// variance.
 func (l *Learner) applyConfidenceBounds(cautious bool, room float64) {
 	s, m, optimism := &l.s, l.objective.Dim(), l.optimism()
 	for k, ok := range l.usable {
@@ -174,12 +176,12 @@ func (l *Learner) applyConfidenceBounds(cautious bool, room float64) {
 	}
 }
 
-// noisier is how many times the pooled variance an arm's own must be to count alone.
+// noisier is how many times the pooled variance an arm's own variance must be to be used alone.
 const noisier = 4
 
-// byItself is what z standard errors of arm k's mean in metric i are by its own scatter alone,
-// where that is far above the pooled: the quantile of Student's t for z, as a few groups tell
-// little of it. 0 elsewhere.
+// ownError returns z standard errors of arm k's mean in metric i by its own scatter alone, if
+// that is far above the pooled one, and 0 otherwise. It uses the quantile of Student's t, as a
+// few groups estimate the scatter poorly.
 func (l *Learner) ownError(k, i int, z float64) float64 {
 	s := &l.s
 	free, own := s.Count[k]-1, s.Squares[k*l.objective.Dim()+i]
@@ -189,7 +191,7 @@ func (l *Learner) ownError(k, i int, z float64) float64 {
 	return float64(min(stat.Student(z, free), mostCaution) * math.Sqrt(own/free/s.Size[k]))
 }
 
-// miss computes the squared standard errors of the usable arms' means, for shift and risk.
+// computeStandardErrors computes the squared standard errors of the usable arms' means.
 func (l *Learner) computeStandardErrors() {
 	m := l.objective.Dim()
 	for i := range l.taus {
@@ -205,9 +207,9 @@ func (l *Learner) computeStandardErrors() {
 	}
 }
 
-// optimism is z, which grows with the logarithm of the rounds since the start or the last change,
-// by a sixteenth of itself in each power of ten above 100, so that no arm stays out for good for
-// what its first groups were.
+// optimism returns z. It grows with the logarithm of the rounds since the start or the last
+// change, by a sixteenth of itself in each power of ten above 100, so that no arm is excluded
+// for good because of its first groups.
 func (l *Learner) optimism() float64 {
 	z := l.options.Optimism
 	if t := float64(l.s.Clock); t > 100 {
@@ -216,13 +218,12 @@ func (l *Learner) optimism() float64 {
 	return z
 }
 
-// mostCaution bounds the quantiles that stand for a caution: they grow without bound as less is
-// known.
+// mostCaution bounds the quantiles that replace a caution, which grow without bound as the
+// degrees of freedom go to 0.
 const mostCaution = 100
 
-// commonNoiseUnknown reports whether nothing is known of effects that groups of a round have in
-// common and that the means of some usable arm depend on: the estimate of its noise then says
-// little about the error of its mean.
+// commonNoiseUnknown reports whether the errors of some usable arm depend on effects that the
+// groups of a round have in common, while nothing is known about these effects.
 func (l *Learner) commonNoiseUnknown() bool {
 	if l.tauFreedom() > 0 {
 		return false
@@ -254,7 +255,7 @@ func (l *Learner) risk() {
 	l.solver.Ridge = l.ridge
 }
 
-// stakes is the range of the objective's values at the usable arms' estimates.
+// objectiveRange returns the range of the objective over the usable arms' estimates.
 func (l *Learner) objectiveRange() float64 {
 	value := l.objective.Value
 	if l.hard != nil {
@@ -273,8 +274,8 @@ func (l *Learner) objectiveRange() float64 {
 	return math.Inf(1)
 }
 
-// optimize improves p from where it is, on the usable arms, to a millionth of the spread that
-// scores can have.
+// optimize improves p on the usable arms to a gap of a millionth of the range of the arms'
+// scores.
 func (l *Learner) optimize(p []float64) (feasible bool, err error) {
 	sum, n := 0.0, 0
 	for k, w := range p {
@@ -302,13 +303,14 @@ func (l *Learner) optimize(p []float64) (feasible bool, err error) {
 	return true, l.solver.Err
 }
 
-// steps is the number of passes over all arms that a solution of so many arms and metrics may take.
+// steps returns the largest number of passes over all arms of a solution with so many arms and
+// metrics.
 func steps(arms, metrics int) int {
 	return int(min(max(int64(mostNumbers)/(int64(arms)*int64(metrics)), fewestSteps), solverSteps))
 }
 
-// program sets p to the linear program's solution on the usable arms, or to the mixture of least
-// violation where there is none, and reports which.
+// program sets p to the optimum under hard guardrails on the usable arms, or to the mixture of
+// least violation if none holds them, and reports which.
 func (l *Learner) program(p []float64) (feasible bool) {
 	w := &l.work
 	w.arms = w.arms[:0]
@@ -334,7 +336,7 @@ func (l *Learner) program(p []float64) (feasible bool) {
 	return feasible
 }
 
-// mix computes what is served from p⁺, p⁻ and the arms not yet seen.
+// mix computes Serving from p⁺, p⁻ and the arms not yet observed.
 func (l *Learner) mix() {
 	s := &l.s
 	t := float64(s.Mixed + 1)

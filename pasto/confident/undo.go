@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// undo is what it takes to take back a round of [Learner].
+// undo holds what is needed to take back a round of [Learner].
 type undo struct {
 	scalars state     // its slices are not used
 	rows    []float64 // of each observation's arm: what each and rows of the state name
@@ -15,7 +15,7 @@ type undo struct {
 	all     []float64 // of all arms
 }
 
-// mark remembers what the observations are about to change.
+// mark saves what the observations are about to change.
 func (l *Learner) mark(obs []pasto.Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	each, rows := s.each(), s.rows()
@@ -35,7 +35,7 @@ func (l *Learner) mark(obs []pasto.Observation) {
 	}
 }
 
-// markAll remembers everything, before a change of the means makes all arms anew.
+// markAll saves the state of all arms before a change resets them.
 func (l *Learner) markAll() {
 	s, u := &l.s, &l.undo
 	each, rows := s.each(), s.rows()
@@ -48,7 +48,7 @@ func (l *Learner) markAll() {
 	}
 }
 
-// revert takes back the round since mark.
+// revert restores the state at mark.
 func (l *Learner) revert(obs []pasto.Observation) {
 	s, u, m := &l.s, &l.undo, l.objective.Dim()
 	*s = u.scalars

@@ -26,10 +26,10 @@ func allHard(g *pasto.Goals) *pasto.Goals {
 	return g.Harden(func(*pasto.Metric) bool { return true })
 }
 
-// CheckFeasible reports whether some mixture holds all guardrails of g, hard or not, to within
-// their slack: nil, or an error of code bad_input that is an [*Infeasible] with the least total
-// violation, or says that the table is too ill-conditioned to tell. O(K·m) a step of the simplex
-// method.
+// CheckFeasible returns nil if some mixture holds all guardrails of g, hard or not, to within
+// their slack. Otherwise it returns an error of code bad_input that is an [*Infeasible] with the
+// least total violation, or that says that the table is too ill-conditioned to tell. O(K·m) per
+// step of the simplex method.
 func CheckFeasible(g *pasto.Goals, means *pasto.Table) error {
 	if err := means.CheckFor(g); err != nil {
 		return err
@@ -42,8 +42,8 @@ func CheckFeasible(g *pasto.Goals, means *pasto.Table) error {
 	return noregret.BadInputf("guardrails", "%w", rows.least(g, means))
 }
 
-// Infeasible tells of guardrails that no mixture can hold, not even to within their slack. It is
-// the cause of the error where they are hard, and a part of the [Optimum] where they are not.
+// Infeasible describes guardrails that no mixture can hold, not even to within their slack. It
+// is the cause of the error if they are hard, and a part of the [Optimum] if they are not.
 type Infeasible struct {
 	// Violation is the least total violation Σ_j (c_j − y_j)₊ of any mixture, in the metrics'
 	// units.
@@ -120,8 +120,8 @@ type HardSolver struct {
 	kept             []float64 // mixture and prices of opt, while a better one is looked for
 }
 
-// Maximize leaves the best mixture in w.opt. Where no mixture holds the hard guardrails it reports
-// so, and lp has the least violation.
+// Maximize leaves the best mixture in w.Best. If no mixture holds the hard guardrails it reports
+// false, and LeastViolation has the mixture of least violation.
 func (w *HardSolver) Maximize(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
 	err error,
 ) {
@@ -152,7 +152,7 @@ func (w *HardSolver) LeastViolation() []float64 {
 	return w.kept
 }
 
-// broken measures the violations of the mixture found, and reports whether one is more than its
+// broken measures the violations of the mixture found, and reports whether one exceeds its
 // slack.
 func (w *HardSolver) broken(g *pasto.Goals, means *pasto.Table) bool {
 	w.Best.Violations = check.Zeros(w.Best.Violations, means.Metrics())
@@ -168,9 +168,8 @@ func (w *HardSolver) broken(g *pasto.Goals, means *pasto.Table) bool {
 	return broken
 }
 
-// inside is maximize by the scales of the program that there are: the best mixture is moved into
-// the hard guardrails by as much as rounding had left it outside, where that is more than the
-// metrics' slack.
+// inside is Maximize with the current scales of the program. It moves the best mixture into the
+// hard guardrails by as much as rounding left it outside, where that exceeds the metrics' slack.
 func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, iterations int) (feasible bool,
 	err error,
 ) {
@@ -201,8 +200,8 @@ func (w *HardSolver) inside(g *pasto.Goals, means *pasto.Table, tol float64, ite
 	return true, nil
 }
 
-// Spread is the range of the arms' rewards, to first order at their mean; 1 where they are all the
-// same.
+// Spread returns the range of the arms' rewards, to first order at their mean; 1 if they are all
+// the same.
 func (w *HardSolver) Spread(g *pasto.Goals, means *pasto.Table) float64 {
 	w.theta, w.d = check.Zeros(w.theta, means.Metrics()), check.Zeros(w.d, means.Metrics())
 	for k := range means.Arms() {
@@ -222,11 +221,11 @@ func (w *HardSolver) Spread(g *pasto.Goals, means *pasto.Table) float64 {
 	return 1
 }
 
-// run is simplicial decomposition: the best mixture of the vertices known so far, by the solver of
-// soft objectives, and then the vertex that its gradient likes best, by the linear program. Tight
-// is what is added to each metric's demand, nil for nothing. For a linear reward the first vertex
-// is the answer. The gap is certified by the dual prices: no mixture that holds the guardrails has
-// a reward above Value + Gap.
+// run is simplicial decomposition: in turn the best mixture of the known vertices, by the solver
+// of soft objectives, and the best vertex for its gradient, by the linear program. Tight is
+// added to each metric's demand; nil adds nothing. For a linear reward the first vertex is the
+// answer. The dual prices certify the gap: no mixture that holds the guardrails has a reward
+// above Value + Gap.
 func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, tol float64,
 	iterations int) (feasible bool,
 	err error,
@@ -286,7 +285,7 @@ func (w *HardSolver) run(g *pasto.Goals, means *pasto.Table, tight []float64, to
 	return true, nil
 }
 
-// vertex adds the vertex that the program has found, and reports whether it is a new one.
+// vertex adds the vertex that the program found, and reports whether it is new.
 func (w *HardSolver) vertex(means *pasto.Table) bool {
 	n := len(w.share)
 	if n == len(w.vertices) {

@@ -8,7 +8,8 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// Solver holds the workspace of pairwise Frank–Wolfe.
+// Solver is the workspace of pairwise Frank–Wolfe. It starts from a given mixture and keeps its
+// buffers from call to call. It is not safe for concurrent use.
 type Solver struct {
 	f              pasto.Objective
 	means          *pasto.Table
@@ -27,14 +28,14 @@ type Solver struct {
 	passes, corrections int
 }
 
-// mostCorrections is the number of corrections that a solution of so many iterations may take: many
-// times what any needs whose metrics are not finer than rounding.
+// mostCorrections returns the largest number of corrections that a solution with so many
+// iterations may take: many times what any needs whose metrics are not finer than rounding.
 func mostCorrections(iterations int) int {
 	return min(500*iterations, 2_000_000)
 }
 
-// patience is the number of iterations after which a gap that was lower by a hundredth of itself
-// before is one that rounding leaves. Learners stop before.
+// patience is the number of iterations without a gap lower by one percent after which the rest
+// of the gap is taken to be rounding. Learners stop earlier.
 const patience = 500
 
 // NewSolver returns a solver of max f(μp) over mixtures p of the arms of means, which it reads anew
@@ -73,9 +74,9 @@ func (s *Solver) score(p []float64, k int) float64 {
 // Passes is the number of passes over all arms so far.
 func (s *Solver) Passes() int { return s.passes }
 
-// Solve improves p until the gap is at most tol, or the iterations or the corrections are spent, or
-// no step moves a metric by more than rounding does, or the gap has long been no smaller, and
-// returns the gap that it has then.
+// Solve improves p until the gap is at most tol, the iterations or corrections are spent, no
+// step moves a metric by more than rounding, or the gap has not fallen for long. It returns the
+// final gap and the iterations used.
 func (s *Solver) Solve(p []float64, tol float64, iterations int) (gap float64, used int) {
 	s.support = s.support[:0]
 	for k, w := range p {
@@ -121,7 +122,7 @@ func (s *Solver) Solve(p []float64, tol float64, iterations int) (gap float64, u
 	}
 }
 
-// certificate is max_k g_k − ⟨g, p⟩ over the usable arms, by the gradient at hand.
+// certificate returns max_k g_k − ⟨g, p⟩ over the usable arms for the current gradient.
 func (s *Solver) certificate(p []float64) float64 {
 	_, _, mean, _ := s.extremes(p)
 	top := math.Inf(-1)
@@ -133,14 +134,14 @@ func (s *Solver) certificate(p []float64) float64 {
 	return top - mean
 }
 
-// correct balances the shares on the support, until no two arms' scores are further apart than
-// near, and reports whether a metric moved by more than rounding. Corrections are cheap, O(M²):
+// correct balances the shares on the support until the scores of no two arms differ by more than
+// near, and reports whether a metric moved by more than rounding. Corrections cost O(M²) each:
 // there may be as many as cost about a pass over many arms, and no more than most in all.
 func (s *Solver) correct(p []float64, near float64, most int) (moved bool) {
 	s.mark(p)
 	for n := range 500 + len(p)/8 {
 		if cycle := 2 * len(s.support); n%cycle == cycle-1 {
-			s.leap(p)
+			s.extrapolate(p)
 			s.mark(p)
 		}
 		s.gradient(p)
@@ -157,8 +158,8 @@ func (s *Solver) correct(p []float64, near float64, most int) (moved bool) {
 	return moved
 }
 
-// extremes returns the support's arms of highest and lowest score, the mean score, and how far the
-// two are apart.
+// extremes returns the support's arms of highest and lowest score, the mean score, and the
+// difference between the two extremes.
 func (s *Solver) extremes(p []float64) (best, worst int, mean, apart float64) {
 	best, worst = -1, -1
 	high, low := math.Inf(-1), math.Inf(1)
@@ -175,8 +176,8 @@ func (s *Solver) extremes(p []float64) (best, worst int, mean, apart float64) {
 	return best, worst, mean, high - low
 }
 
-// shift moves the best share from arm b to arm a, to the root of the decreasing slope s ↦
-// ⟨∇f(θ+sδ), δ⟩. It reports whether that emptied b, or moved a metric by more than rounding does.
+// shift moves share from arm b to arm a, up to the root of the decreasing slope s ↦ ⟨∇f(θ+sδ),
+// δ⟩. It reports whether that emptied b, or moved a metric by more than rounding.
 func (s *Solver) shift(p []float64, a, b int) (moved bool) {
 	from, to := s.means.Arm(b), s.means.Arm(a)
 	for m := range s.delta {
@@ -211,9 +212,10 @@ func (s *Solver) shift(p []float64, a, b int) (moved bool) {
 	return false
 }
 
-// root is the largest step found in [0, most] at which the slope is not negative, where it is so at
-// 0 and at most is high, negative: regula falsi with the Illinois weights, exact in a step or two
-// where the slope is piecewise linear, and bisection where that is slow.
+// root returns the largest step found in [0, most] with a slope that is not negative, given that
+// the slope is not negative at 0 and is high < 0 at most. It uses regula falsi with the Illinois
+// weights, exact in a step or two where the slope is piecewise linear, and bisection where that
+// is slow.
 func (s *Solver) root(most, high float64) float64 {
 	lo, hi, low := 0.0, most, s.slope(0)
 	small := float64(1e-15 * (math.Abs(low) + math.Abs(high)))
@@ -247,7 +249,7 @@ func (s *Solver) root(most, high float64) float64 {
 	return lo
 }
 
-// mark remembers the shares of the support, the start of a cycle of corrections.
+// mark saves the shares of the support at the start of a cycle of corrections.
 func (s *Solver) mark(p []float64) {
 	s.moved = append(s.moved[:0], s.support...)
 	s.base = s.base[:0]
@@ -256,9 +258,9 @@ func (s *Solver) mark(p []float64) {
 	}
 }
 
-// leap goes on in the direction of the cycle as far as that is good: pairwise steps alone zigzag
-// where the support's arms are nearly alike.
-func (s *Solver) leap(p []float64) {
+// extrapolate continues in the direction of the cycle as far as that improves the objective:
+// pairwise steps alone zigzag where the support's arms are nearly alike.
+func (s *Solver) extrapolate(p []float64) {
 	clear(s.delta)
 	s.line = [2]float64{}
 	most := math.Inf(1)
@@ -317,9 +319,9 @@ func (s *Solver) slope(step float64) float64 {
 	return v - s.line[0] - float64(s.line[1]*step)
 }
 
-// SolveToTolerance is solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of metric
-// m) that the arms' scores can have with the gradient d at p. A p of many arms starts again from
-// the best of them.
+// SolveToTolerance is Solve with a tolerance relative to the spread Σ_m |d_m|·(max − min of
+// metric m) that the arms' scores can have with the gradient d at p. A p of many arms starts
+// again from the best of them.
 func (s *Solver) SolveToTolerance(p []float64, relative float64, iterations int) {
 	s.support = s.support[:0]
 	for k, w := range p {
