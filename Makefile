@@ -16,7 +16,7 @@ demo: ## run the decision service with simulated users and print how it learns
 .PHONY: test
 test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)
 	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
-	$(GO) test -timeout 25m $(RACE) ./...
+	GORACE=atexit_sleep_ms=10 $(GO) test -timeout 25m $(RACE) ./...
 
 # The packages whose tests import internal/testsize.
 .PHONY: montecarlo
@@ -43,7 +43,7 @@ pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenar
 	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
 
 .PHONY: pasto-tables
-pasto-tables: ## re-measure tables 9.1 to 9.5 of the specification of PASTO, cell by cell, an hour or two
+pasto-tables: ## re-measure the tables of docs/pasto.md, cell by cell, an hour or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(Table9|Crossings9|Rest9)' ./pasto/scenario
 
 .PHONY: pasto-floors
@@ -52,7 +52,7 @@ pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a d
 
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
-	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto
+	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
 .PHONY: lint
@@ -113,8 +113,11 @@ build: ## build everything without cgo, the command into bin/noregret
 	CGO_ENABLED=0 $(GO) build -o bin/noregret ./cmd/noregret
 
 .PHONY: cross
-cross: ## check that everything builds for linux/arm64
+cross: ## check that everything builds for arm64, for 32 bits, and for macOS and Windows
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=linux GOARCH=386 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build ./...
 
 # A fused multiply-add rounds once where two operations round twice, and would make models differ between
 # architectures. Only the reports of papers may have it, and lines that ask for it by name (math.FMA is exact everywhere).
