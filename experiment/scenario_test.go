@@ -18,9 +18,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestScenarios runs the texts of testdata/scenario, in the format of package datadriven: commands, a
-// line of dashes, what they print. Afterwards the fold is repeated, and continued from a snapshot at
-// every event. Run with -rewrite to take what is printed for what is expected.
+// TestScenarios runs the texts of testdata/scenario, in the format of package datadriven: commands,
+// a line of dashes, what they print. Afterwards the fold is repeated, and continued from a snapshot
+// at every event. Run with -rewrite to take what is printed for what is expected.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files := 0
