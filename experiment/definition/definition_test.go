@@ -239,7 +239,7 @@ func TestParseRefuses(t *testing.T) {
 		},
 		{"max: 3", "max: 3\narms: 7", `d.yaml:16: the field "arms" stands twice`, true},
 		{"objective:\n  goals:\n    - metric: m\n", "", `d.yaml:1: objective: none: the policy pasto needs one`, false},
-		{"max: 3", "max: [3", `it is no YAML`, false},
+		{"max: 3", "max: [3", `not valid YAML`, false},
 	} {
 		if !strings.Contains(small, c.old) {
 			t.Fatalf("%q is not there", c.old)
@@ -266,8 +266,8 @@ func TestParseRefuses(t *testing.T) {
 func TestParseJSONLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"name\": \"x\",\n\"arms\": []\n, \"oops\": 1}": "j:4: oops: unknown field",
-		"{\n\"name\": \"x\",\n}":                            "j:3: it is no JSON",
-		"{\"name\": \"x\"":                                  "j:1: it is no JSON: it ends too early",
+		"{\n\"name\": \"x\",\n}":                            "j:3: not valid JSON",
+		"{\"name\": \"x\"":                                  "j:1: not valid JSON: it ends too early",
 		"{\"name\": \"x\"} \n x":                            "j:2: ",
 		"{\"name\": \"a\", \n\"name\": \"b\"}":              `j:2: the field "name" stands twice`,
 		"":                                                  "j:1: it is empty",

@@ -100,11 +100,11 @@ func (r *jsonReader) token() (json.Token, int, error) {
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		line = 1 + bytes.Count(r.data[:min(int(e.Offset), len(r.data))], []byte("\n"))
-		return nil, 0, noregret.BadInputf(at(r.file, line), "it is no JSON: %s",
+		return nil, 0, noregret.BadInputf(at(r.file, line), "not valid JSON: %s",
 			strings.TrimPrefix(e.Error(), "json: "))
 	}
 	return nil, 0, noregret.BadInputf(at(r.file, 1+bytes.Count(r.data, []byte("\n"))),
-		"it is no JSON: it ends too early")
+		"not valid JSON: it ends too early")
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
@@ -185,7 +185,7 @@ func yamlError(file string, err error) *noregret.Error {
 			}
 		}
 	}
-	return noregret.BadInputf(at(file, line), "it is no YAML: %s", s)
+	return noregret.BadInputf(at(file, line), "not valid YAML: %s", s)
 }
 
 func fromYAML(file string, y *yaml.Node, depth int, count *int) (*node, error) {
@@ -203,7 +203,7 @@ func fromYAML(file string, y *yaml.Node, depth int, count *int) (*node, error) {
 	case yaml.MappingNode:
 		n.kind = isObject
 	default:
-		return nil, noregret.BadInputf(at(file, y.Line), "it is no value")
+		return nil, noregret.BadInputf(at(file, y.Line), "not a value")
 	}
 	for i, c := range y.Content {
 		if n.kind == isObject && i%2 == 0 {
