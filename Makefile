@@ -16,11 +16,13 @@ demo: ## run the decision service with simulated users and print how it learns
 .PHONY: test
 test: ## run all tests, with the race detector where there is a C compiler (RACE= for none)
 	@if [ -z "$(RACE)" ]; then echo "NOTE: the tests run WITHOUT the race detector"; fi
-	$(GO) test -timeout 25m $(RACE) ./...
+	GORACE=atexit_sleep_ms=10 $(GO) test -timeout 25m $(RACE) ./...
 
+# The packages whose tests import internal/testsize.
 .PHONY: montecarlo
 montecarlo: ## the tests of many random runs in full, which the race detector's form of make test cuts short
-	$(GO) test -timeout 1h ./classify ./experiment ./oco ./papers ./pasto/... ./regret
+	$(GO) test -timeout 1h $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | \
+		awk '/internal\/testsize/ {print $$1}')
 
 .PHONY: papers
 papers: ## re-run the tables of the literature in full, a minute or two
@@ -41,7 +43,7 @@ pasto-figures: build ## draw the paper's Figures 3 and 4 and the drifting scenar
 	for name in a-drift a-swap b-drift; do bin/noregret simulate $$name --points 50 --plot dist/pasto/$$name.png >dist/pasto/$$name.txt || exit 1; done
 
 .PHONY: pasto-tables
-pasto-tables: ## re-measure tables 9.1 to 9.5 of the specification of PASTO, cell by cell, an hour or two
+pasto-tables: ## re-measure the tables of docs/pasto.md, cell by cell, an hour or two
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(Table9|Crossings9|Rest9)' ./pasto/scenario
 
 .PHONY: pasto-floors
@@ -50,7 +52,7 @@ pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a d
 
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
-	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto
+	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...
 	time bin/noregret simulate b --progress quiet
 
 .PHONY: lint
@@ -93,6 +95,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 		fi; \
 	done
 
+.PHONY: bench-compare
+bench-compare: ## compare benchmarks with main by benchstat (BENCH=pattern, PKG=packages, BASE=commit, COUNT=runs)
+	BENCH='$(BENCH)' bash .ci/bench-compare
+
 .PHONY: cover
 cover: ## measure test coverage: total on the screen, dist/cover.html to browse
 	@mkdir -p dist
@@ -107,8 +113,11 @@ build: ## build everything without cgo, the command into bin/noregret
 	CGO_ENABLED=0 $(GO) build -o bin/noregret ./cmd/noregret
 
 .PHONY: cross
-cross: ## check that everything builds for linux/arm64
+cross: ## check that everything builds for arm64, for 32 bits, and for macOS and Windows
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=linux GOARCH=386 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build ./...
 
 # A fused multiply-add rounds once where two operations round twice, and would make models differ between
 # architectures. Only the reports of papers may have it, and lines that ask for it by name (math.FMA is exact everywhere).
@@ -117,7 +126,7 @@ portable: ## check that no learner, measure, loss or generator has a fused opera
 	@code=$$(GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='github.com/noregret/noregret/...=-S' ./... 2>&1) || \
 		{ echo "the build for arm64 failed"; exit 1; }; \
 	found=$$(grep -E '\sFN?M(ADD|SUB)[DS]\s' <<<"$$code" | grep -oE '[a-z_/]+\.go:[0-9]+' | \
-		grep -E '/(convex|loss|oco|regret|experts|play|pasto|scenario|experiment|classify|measure|dataset|synth|random|portable)/[a-z_]+\.go' | sort -u | \
+		grep -E '/(convex|loss|oco|regret|experts|bandit|play|pasto|optimum|ascent|confident|single|box|round|scenario|experiment|definition|policy|confseq|changepoint|classify|measure|dataset|synth|random|portable|vec|linalg|stat|simplex|optimize|compensated)/[a-z_]+\.go' | sort -u | \
 		while IFS=: read -r f n; do sed -n "$${n}p" "$$f" | grep -q 'math\.FMA(' || echo "$$f:$$n"; done); \
 	if [ -n "$$found" ]; then echo "fused operations (wrap the product in float64()):"; echo "$$found"; exit 1; fi
 

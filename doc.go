@@ -27,7 +27,7 @@
 //   - pasto/optimum computes certified optima where the means are known.
 //   - pasto/confident is the learner that the service uses by default; pasto/ascent holds the
 //     stochastic gradient methods of the literature; pasto/box learns in a box of continuous
-//     parameters.
+//     parameters; pasto/single finds the best single arm; pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //   - pasto/scenario holds the scenarios with known truth in which learners are measured.
 //

@@ -184,7 +184,7 @@ func TestFoldsFor(t *testing.T) {
 	}
 }
 
-// With a handful of positives there are no more folds than they are, and the user is told.
+// With a handful of positives there are at most as many folds, and the report says so.
 func TestCrossFitThreePositives(t *testing.T) {
 	xs := stream(75, 400)
 	kept := 0

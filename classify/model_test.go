@@ -208,7 +208,7 @@ func TestModelRefuses(t *testing.T) {
 	for _, tc := range []struct{ old, new, want string }{
 		{
 			`"format": "noregret-model"`, `"format": "model"`,
-			`m.json: format: it is no noregret model: want "noregret-model"`,
+			`m.json: format: not a noregret model: want "noregret-model"`,
 		},
 		{
 			`"version": 1`, `"version": 7`,
@@ -282,8 +282,8 @@ func TestModelRefuses(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "it is no JSON document", "[]": "it is no noregret model", "{}": "it is no noregret model",
-		text + "{}": "it is no JSON document", "null": "it is no noregret model",
+		"": "not valid JSON", "[]": "not a noregret model", "{}": "not a noregret model",
+		text + "{}": "not valid JSON", "null": "not a noregret model",
 	} {
 		if _, err := ReadModel(strings.NewReader(text), "m.json"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got %v, want %s", text, err, want)

@@ -257,11 +257,11 @@ func checkHead(raw []byte) (version int, err error) {
 	}
 	err = json.Unmarshal(raw, &head)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return 0, noregret.BadInputf("", "it is no JSON document: byte %d: %w", bad.Offset, err)
+		return 0, noregret.BadInputf("", "not valid JSON: byte %d: %w", bad.Offset, err)
 	}
 	switch {
 	case head.Format == nil || *head.Format != modelFormat:
-		return 0, noregret.BadInputf("format", "it is no noregret model: want %q", modelFormat)
+		return 0, noregret.BadInputf("format", "not a noregret model: want %q", modelFormat)
 	case len(head.Version) == 0:
 		return 0, noregret.BadInputf("version", "the field is missing")
 	}

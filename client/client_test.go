@@ -454,8 +454,8 @@ func TestReporterRefuses(t *testing.T) {
 	}
 }
 
-// TestReporterSplits: a batch that is too large for the service is sent in halves, and what cannot
-// be sent even alone is told by Flush and Close.
+// TestReporterSplits: a batch that is too large for the service is sent in halves, and Flush and
+// Close report what cannot be sent even alone.
 func TestReporterSplits(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(40)...)

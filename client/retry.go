@@ -45,7 +45,7 @@ func passes(err error) bool {
 }
 
 // persist calls send until it succeeds, fails for good or ctx ends, with growing pauses. failed is
-// told of each failure that is waited for, unless it is nil.
+// called with each failure that will be retried, unless it is nil.
 func (c *Client) persist(ctx context.Context, failed func(error), send func() error) error {
 	p := pauses{c.pause, longestPause}
 	for {

@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/confseq"
 )
 
-// A rate of a half is told from a limit of 0.3, looking after every observation.
+// A rate of a half is distinguished from a limit of 0.3, looking after every observation.
 func ExampleSequence() {
 	var s confseq.Sequence
 	for i := range 1000 {

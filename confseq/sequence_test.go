@@ -148,8 +148,8 @@ func TestSequenceCoversAtAllTimes(t *testing.T) {
 }
 
 // TestSequencePower: being valid at all times has a price, which stays bounded. In the median of
-// 100 runs a rate of .10 is told from a limit of .05 by 600 observations, one of .02 by 800, and a
-// mean of low variance is known to a fiftieth of its range by 400.
+// 100 runs a rate of .10 is distinguished from a limit of .05 by 600 observations, one of .02 by
+// 800, and a mean of low variance is known to a fiftieth of its range by 400.
 func TestSequencePower(t *testing.T) {
 	coin := func(p float64) func(r *random.Source) float64 {
 		return func(r *random.Source) float64 {

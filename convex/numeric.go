@@ -241,7 +241,7 @@ func (n *numeric) search(w *numericWork, theta []float64, f, slope float64, hist
 			w.next[i] = w.x[i] + float64(t*s)
 		}
 		v, size, finite := n.objective(w.change, w.next, theta)
-		if finite && v <= most+noise+float64(1e-4*t)*min(slope, 0) {
+		if finite && v <= most+noise+float64(float64(1e-4*t)*min(slope, 0)) {
 			return v, size, true
 		}
 		if !finite && t == 1 { // the end of the step is on the boundary of the domain

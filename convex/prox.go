@@ -13,9 +13,9 @@ import (
 func SoftThreshold(v, k float64) float64 {
 	switch {
 	case v > k:
-		return v - k
+		return v - float64(k)
 	case v < -k:
-		return v + k
+		return v + float64(k)
 	}
 	return 0
 }
@@ -43,7 +43,7 @@ func ProxL2(dst, v []float64, k float64) {
 // ProxSquaredL2 is the proximal map of (k/2)‖x‖₂²: v/(1+k).
 func ProxSquaredL2(dst, v []float64, k float64) {
 	for i, x := range v {
-		dst[i] = x / (1 + k)
+		dst[i] = x / (1 + float64(k))
 	}
 }
 
@@ -51,7 +51,7 @@ func ProxSquaredL2(dst, v []float64, k float64) {
 // 1+k2.
 func ProxElasticNet(dst, v []float64, k1, k2 float64) {
 	for i, x := range v {
-		dst[i] = SoftThreshold(x, k1) / (1 + k2)
+		dst[i] = SoftThreshold(x, k1) / (1 + float64(k2))
 	}
 }
 

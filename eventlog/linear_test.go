@@ -42,7 +42,7 @@ func TestLinearizable(t *testing.T) {
 	}
 	for round := range rounds {
 		s := open(t, vfs.NewMem())
-		var clock atomic.Int64 // orders the ends of calls; it is no time
+		var clock atomic.Int64 // orders the ends of calls; not a time
 		var mu sync.Mutex
 		var history []porcupine.Operation
 		call := func(client int, in logInput) {

@@ -6,8 +6,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// TestEventsAreStrict: what a host has logged is read, with the null lists that encoding/json writes
-// of nil slices, and what encoding/json would accept but noregret never writes is an error.
+// TestEventsAreStrict: what a host has logged is read, with the null lists that encoding/json
+// writes of nil slices, and what encoding/json would accept but noregret never writes is an error.
 func TestEventsAreStrict(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"experiment": "x", "items": null}`:                      "",

@@ -170,7 +170,7 @@ func (j *joiner) feedback(r *roster, running *policy.Policy, e *UnitEvent, now i
 func (x *roster) checkValue(name string, v float64) error {
 	m := x.def.Metric(name)
 	if m == nil {
-		return noregret.BadInputf("metrics."+name, "it is no metric: want one of %s", x.def.Reportable())
+		return noregret.BadInputf("metrics."+name, "not a metric: want one of %s", x.def.Reportable())
 	}
 	low, high := m.Interval()
 	switch {

@@ -94,8 +94,8 @@ func TestPausedShrink(t *testing.T) {
 	s.check()
 }
 
-// TestPausedChange: a change of the definition while the experiment is paused changes of what is
-// served what it says, and nothing else.
+// TestPausedChange: a change of the definition while the experiment is paused changes
+// the policy by what it says, and by nothing else.
 func TestPausedChange(t *testing.T) {
 	t.Parallel()
 	apply := func(s *scenario, changes ...string) {

@@ -163,7 +163,7 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pairs)) {
 		if m := x.def.MetricIndex(name); m < 0 || x.def.RatioIndex(m) < 0 {
-			return nil, noregret.BadInputf("pairs."+name, "it is no ratio")
+			return nil, noregret.BadInputf("pairs."+name, "not a ratio")
 		}
 	}
 	for r, parts := range x.def.Ratios() {

@@ -464,17 +464,7 @@ func hinted() []Entry {
 			Name: "optimistic-adagrad", Kind: "convex", Bound: "√2·Σ_i D_i·√Σ_t (g_{t,i}−g_{t−1,i})²",
 			Knows: "the box; the hint is the last subgradient", Cost: "O(d)",
 			Source: "Mohri and Yang 2016",
-			Make: func(p Problem, _ map[string]float64) (Learner, error) {
-				box, ok := p.Set.(*convex.Box)
-				if !ok {
-					return nil, noregret.BadInputf("set", "%v: this learner plays on boxes", p.Set)
-				}
-				l, err := NewOptimisticAdaGrad(box, nil)
-				if err != nil {
-					return nil, err
-				}
-				return NewRepeatHint(l)
-			},
+			Make:   makeOptimisticAdaGrad,
 		},
 		{
 			Name: "mean-hint", Kind: "convex", Bound: "c·ψ(u)+Σ‖g_t−ḡ_{t−1}‖²/(2c)", Knows: "c, from T, L, D",
@@ -517,6 +507,19 @@ func hinted() []Entry {
 			},
 		},
 	}
+}
+
+// makeOptimisticAdaGrad plays on boxes, and guesses the last subgradient.
+func makeOptimisticAdaGrad(p Problem, _ map[string]float64) (Learner, error) {
+	box, ok := p.Set.(*convex.Box)
+	if !ok {
+		return nil, noregret.BadInputf("set", "%v: this learner plays on boxes", p.Set)
+	}
+	l, err := NewOptimisticAdaGrad(box, nil)
+	if err != nil {
+		return nil, err
+	}
+	return NewRepeatHint(l)
 }
 
 // newtonLambda is 1/(μD²), with D = 1 for sets without a diameter.

@@ -95,7 +95,7 @@ func kindOf(l Learner) string {
 func marshalInner(l Learner) ([]byte, error) {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return nil, noregret.BadInputf("learner", "%s cannot be saved: it is no Snapshotter", kindOf(l))
+		return nil, noregret.BadInputf("learner", "%s cannot be saved: it is not a Snapshotter", kindOf(l))
 	}
 	return s.MarshalBinary()
 }
@@ -103,7 +103,7 @@ func marshalInner(l Learner) ([]byte, error) {
 func unmarshalInner(l Learner, data []byte) error {
 	s, ok := l.(Snapshotter)
 	if !ok {
-		return noregret.BadInputf("learner", "%s cannot be restored: it is no Snapshotter", kindOf(l))
+		return noregret.BadInputf("learner", "%s cannot be restored: it is not a Snapshotter", kindOf(l))
 	}
 	return s.UnmarshalBinary(data)
 }

@@ -145,7 +145,7 @@ func (l *SketchedNewtonStep) Update(g []float64) error {
 	}
 	left /= root
 	if left > 0 { // ⟨left out, x − u⟩, and the curvature along it
-		st.Fixed.add(left*size + float64(2*l.mu*left*norm)*size*size)
+		st.Fixed.add(float64(left*size) + float64(float64(2*l.mu*left*norm)*size*size))
 		st.Outside.Linear.add(left)
 		st.Outside.Quadratic.add(2 * l.mu * left * norm)
 	}

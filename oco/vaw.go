@@ -65,7 +65,7 @@ func NewVovkAzouryWarmuth(d int, lambda float64) (*VovkAzouryWarmuth, error) {
 // vawNumbers is what the learner holds at first: a matrix up to dimension 1,024.
 func vawNumbers(d int) float64 {
 	n := float64(min(d, denseUpTo))
-	return float64(n*n) + 4*float64(d)
+	return float64(n*n) + float64(4*float64(d))
 }
 
 func newVovkAzouryWarmuth(d int, lambda float64, spanned bool) *VovkAzouryWarmuth {

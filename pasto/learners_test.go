@@ -99,7 +99,7 @@ func TestObjectives(t *testing.T) {
 	if q := pastotest.Goals(t, 5, false, 0).Value([]float64{0, 3}); q != 0 {
 		t.Errorf("min(0, y−c²) in place of (min(0, y−c))² would be %v", q)
 	}
-	// Spec 1.2's constants.
+	// The Lipschitz and smoothness constants over a box, computed by hand.
 	lip, smooth := pastotest.Goals(t, 5, false, 0, 0).Constants([]float64{-1, -2, -2}, []float64{1, 2, 2})
 	pastotest.Near(t, "G_f", lip, math.Sqrt(1+2*400), 1e-12)
 	pastotest.Near(t, "L_f", smooth, 10, 0)

@@ -1,5 +1,5 @@
 // Package play brings learners and games together by name. It finds out which learner can play
-// which game, makes each learner from what is known of the game, runs the referee and collects the
+// which game, makes each learner from the facts about the game, runs the referee and collects the
 // certificates.
 //
 //	results, err := play.Run(ctx, play.Options{

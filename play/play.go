@@ -140,7 +140,7 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 		}
 	}
 	// A result has some 30 numbers, four for each point of its curve, and the comparator.
-	size := 30 + 4*float64(min(o.Checkpoints, o.Rounds)) + float64(s.game.Set().Dim())
+	size := 30 + float64(4*float64(min(o.Checkpoints, o.Rounds))) + float64(s.game.Set().Dim())
 	results := float64(o.Runs) * float64(len(specs))
 	if err := memory.Check("runs", fmt.Sprintf("a list of %.0f results", results), size*results); err != nil {
 		return nil, nil, err

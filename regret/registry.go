@@ -56,8 +56,8 @@ type GameParams struct {
 	Examples []Example
 }
 
-// Facts are what is known of a game before it begins: the properties that all its losses share, and
-// what the game asks of its players. Start from [Unknown].
+// Facts are the properties of a game that are known before it begins: those that all its losses
+// share, and what the game asks of its players. Start from [Unknown].
 type Facts struct {
 	loss.Facts
 	// L1 is the weight λ of ‖x‖₁ in every loss; see [NewWithoutL1] for learners that know it.
@@ -82,7 +82,7 @@ func linearFacts(lipschitz, inf float64) Facts {
 // factsOf are those of losses with the given properties, in a game without a floor.
 func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
 
-// New makes the game and returns what is known of it. It returns an error for options that the game
+// New makes the game and returns the facts about it. It returns an error for options that the game
 // does not have or that are out of range, for a dimension other than a fixed one, and for examples
 // if the game takes none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
@@ -152,5 +152,5 @@ func FindGame(name string) (*GameEntry, error) {
 // Games lists the games that can be made by name: games of play, then the adversaries of the lower
 // bounds.
 func Games() []GameEntry {
-	return slices.Concat(simpleGames(), exampleGames(), signGames(), trapGames())
+	return slices.Concat(simpleGames(), smoothGames(), exampleGames(), signGames(), trapGames())
 }

@@ -102,6 +102,12 @@ func simpleGames() []GameEntry {
 				return g, linearFacts(math.Sqrt(float64(p.Dim)), 1), err
 			},
 		},
+	}
+}
+
+// smoothGames are drawn from a seed, too: squared losses that drift, and composite ones.
+func smoothGames() []GameEntry {
+	return []GameEntry{
 		{
 			Name: "drift", Help: "squared distances to a target that goes round slowly, in a ball: strongly convex",
 			Kind: "convex", Dim: 2,

@@ -227,7 +227,7 @@ func (s *SquareSummary) outside(least, diameter, norm float64) float64 {
 	if math.IsInf(diameter, 1) {
 		reach = 10 * norm
 	}
-	return 2*math.Sqrt(2*least*r)*reach + float64(r*reach*reach)
+	return float64(2*math.Sqrt(2*least*r)*reach) + float64(r*reach*reach)
 }
 
 const (

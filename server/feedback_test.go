@@ -96,7 +96,7 @@ func TestHostileItems(t *testing.T) {
 			"an unknown metric", good,
 			map[string]float64{"z": 1},
 			"rejected",
-			"metrics.z: it is no metric: want one of x, y",
+			"metrics.z: not a metric: want one of x, y",
 		},
 		{
 			"a value out of its range", good,

@@ -64,7 +64,8 @@ func TestAlternateOnCandidates(t *testing.T) {
 	}
 }
 
-// Spec 3.1: exact AMP for F1 on Gaussian ROC curves, from v = 0.
+// The levels of exact AMP (Narasimhan, Kar and Jain 2015, algorithm 2) for F1 on Gaussian ROC
+// curves, from v = 0.
 func TestAlternateOnGaussianROC(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	for _, tc := range []struct {

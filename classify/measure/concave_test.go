@@ -24,7 +24,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Spec spade-stamp 1.3: the printed projections, G-mean with cap 2.5.
+// Projections onto the domain of each conjugate, computed by hand; G-mean with cap 2.5.
 func TestProjectionTable(t *testing.T) {
 	for _, tc := range []struct {
 		a, b       float64
@@ -128,7 +128,8 @@ func TestProjectionIsExact(t *testing.T) {
 	}
 }
 
-// Spec 1.3: the uncapped recipe by bisection on λ agrees with the capped projection.
+// The projection without a cap, by bisection on the multiplier λ of αβ = 1/4, agrees with that
+// under a cap that does not bind.
 func TestGMeanUncappedRecipe(t *testing.T) {
 	side := func(a, l float64) float64 {
 		if a < 0 {
@@ -157,7 +158,8 @@ func TestGMeanUncappedRecipe(t *testing.T) {
 	}
 }
 
-// Spec 8.1: Ψ(u, v) is the minimum of αu + βv - Ψ* over A's boundary, discretised in 4001 points.
+// Ψ(u, v) is the minimum of αu + βv - Ψ*(α, β) over A's boundary, here at 4001 points of it
+// (concave conjugacy, Narasimhan, Kar and Jain 2015).
 func TestDuality(t *testing.T) {
 	const n = 4001
 	boundary := map[Concave]func(s float64) (float64, float64){
@@ -188,7 +190,7 @@ func TestDuality(t *testing.T) {
 	near(t, "qmean at (1, 1)", al+be-QMean{}.Conjugate(al, be), 1, 1e-15)
 }
 
-// Spec 8.1: values and optimal duals.
+// Values and optimal duals at single points, computed by hand.
 func TestConcaveValues(t *testing.T) {
 	for _, tc := range []struct {
 		m    Concave

@@ -181,7 +181,7 @@ func TestMulticlassProjectionIsExact(t *testing.T) {
 	}
 }
 
-// Spec spade-stamp 6.5: at three classes ⟨∇Ψ(u), u⟩ - Ψ*(∇Ψ(u)) = Ψ(u), ∇Ψ(u) lies in A, and no
+// At three classes ⟨∇Ψ(u), u⟩ - Ψ*(∇Ψ(u)) = Ψ(u), ∇Ψ(u) lies in A, and no
 // other member does better.
 func TestMulticlassSupergradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -29,7 +29,7 @@ var ratios = []Ratio{
 	NPV{},
 }
 
-// Spec spade-stamp 8.2: TP=30 FN=20 FP=40 TN=910.
+// The value of every measure at TP=30, FN=20, FP=40, TN=910.
 func TestRatioValues(t *testing.T) {
 	c := Confusion{TP: 30, FN: 20, FP: 40, TN: 910}
 	p, n := c.Rates()
@@ -98,7 +98,8 @@ func TestValuationEquivalence(t *testing.T) {
 	}
 }
 
-// Spec 1.4: raw example weights, reward ranges, rates and admissible levels.
+// The pseudo-linear measures (Narasimhan, Kar and Jain 2015, definition 6): example weights, reward
+// ranges, rates and admissible levels.
 func TestRatioTables(t *testing.T) {
 	const theta, v = 19.0, 0.4
 	for _, tc := range []struct {
@@ -176,7 +177,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// Spec 1.5: neither MCC nor Fowlkes–Mallows is quasi-concave, and neither is trainable.
+// Neither MCC nor Fowlkes–Mallows is quasi-concave, and neither is trainable.
 func TestNotQuasiConcave(t *testing.T) {
 	at := func(m Measure, p, n float64) float64 { return m.Value(FromRates(p, n, 1, 1)) }
 	near(t, "MCC(.9, .6)", at(MCC{}, .9, .6), .5241424184, 6e-11)

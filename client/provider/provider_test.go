@@ -143,8 +143,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestTrackElsewhere: attributes and events that are no metrics of an experiment do not spoil those
-// that are, and what is refused, here or by the service, is told.
+// TestTrackElsewhere: attributes and events that are not metrics of an experiment do not spoil
+// those that are, and Failed gets what is refused, here or by the service.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})

@@ -44,7 +44,7 @@ func objectivePanel(all []simulation) (*plot.Plot, error) {
 	p.Title.Text += played(first.Result)
 	p.Y.Label.Text = "objective of the deployed mixture: mean, quartiles"
 	if first.Iterate == "serving" {
-		p.Y.Label.Text = "objective of what is served: mean, quartiles"
+		p.Y.Label.Text = "objective of the served mixture: mean, quartiles"
 	}
 	roundsAxis(p, first)
 	p.Add(plotter.NewGrid())

@@ -22,8 +22,8 @@ var Schema []byte
 const maxDefinition = 1 << 20
 
 // Parse reads a definition, YAML or JSON, fills in the defaults and validates it. File is the name
-// for errors, whose place is "file:line: path". Unknown fields, wrong types and duplicate fields are
-// errors.
+// for errors, whose place is "file:line: path". Unknown fields, wrong types and duplicate fields
+// are errors.
 func Parse(file string, data []byte) (*Definition, error) {
 	if len(data) > maxDefinition {
 		return nil, noregret.BadInputf(file, "%d bytes: want at most %d", len(data), maxDefinition)

@@ -67,7 +67,7 @@ func (s *source) yaml(at position, y *yaml.Node) error {
 	case yaml.MappingNode:
 		return s.mapping(at, y)
 	}
-	return s.fault(at.line, at.path, "want a value")
+	return s.fault(at.line, at.path, "not a value")
 }
 
 func (s *source) mapping(at position, y *yaml.Node) error {

@@ -197,8 +197,8 @@ func TestOtherTargetsAreRefused(t *testing.T) {
 	}
 }
 
-// Where a directory cannot be flushed at all the file is written all the same; other failures are
-// told.
+// Where a directory cannot be flushed at all, the file is written all the same; other failures are
+// reported.
 func TestDirectoryFlush(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

@@ -49,8 +49,8 @@ type Unmarshaler interface {
 }
 
 // Decode reads one JSON value into v, which points to a struct, map, slice, string, bool or number,
-// or to a type that implements [Unmarshaler], json.Unmarshaler or encoding.TextUnmarshaler. After an
-// error v must not be used. It takes time linear in the length of raw.
+// or to a type that implements [Unmarshaler], json.Unmarshaler or encoding.TextUnmarshaler. After
+// an error v must not be used. It takes time linear in the length of raw.
 func Decode(raw []byte, v any, rules Rules) error {
 	if !utf8.Valid(raw) {
 		return fault("", "not valid UTF-8")

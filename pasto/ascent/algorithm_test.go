@@ -331,7 +331,7 @@ func TestPermutationAndLinear(t *testing.T) {
 	}
 }
 
-// Spec 5: the constant of Theorem 1, and schedules.
+// The constant of Theorem 1 of PASTO, and the schedules.
 func TestTheory(t *testing.T) {
 	c, err := TheoremConstant(100, Constants{1, 1, 1, 1})
 	if err != nil {

@@ -79,10 +79,10 @@ func TestEstimatesByHand(t *testing.T) {
 	}
 }
 
-// Spec T6b, after 10.2: of N = 1000 units with μ = 10 and s² = 1, each drawn for the arm with p =
-// 0.1, importance weights estimate μ with a variance of 0.91, summed over the binomial number of
-// units drawn, and the arm's mean with 0.01 where 100 units are. What a unit adds is read off the
-// estimate: it is linear in the units' values.
+// The variance of two estimators of μ from N = 1000 units with μ = 10 and s² = 1, each drawn for
+// the arm with p = 0.1. Importance weights have (s² + (1-p)·μ²)/(p·N) = 0.91, summed over the
+// binomial number of units drawn; the arm's mean has s²/n = 0.01 for n = 100 units. The test reads
+// a unit's coefficient off the estimate, which is linear in the units' values.
 func TestVarianceOfUnits(t *testing.T) {
 	const units, p, mu, noise = 1000, .1, 10.0, 1.0
 	value := func(form Estimator, drawn int, rest float64) float64 { // where the first unit has 1, the others rest

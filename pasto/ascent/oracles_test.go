@@ -123,8 +123,7 @@ func TestScaling(t *testing.T) {
 	pastotest.Near(t, "q", q.Mixture[0], p.Mixture[0], 1e-6)
 }
 
-// Spec 8: a step of γ = 0 is legal, and learns nothing: π stays what it was to start from, while V̂
-// is learned.
+// A step of γ = 0 is legal: π stays at its start while V̂ is still estimated.
 func TestNoStep(t *testing.T) {
 	f, start := pastotest.Goals(t, 5, false, 0), []float64{.7, .2, .1}
 	o := PaperOptions(3)

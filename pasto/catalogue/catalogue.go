@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -25,23 +26,11 @@ type Entry struct {
 
 // Algorithms lists all algorithms by name, the default first.
 func Algorithms() []Entry {
-	algorithm1 := func(change func(o *ascent.Options, arms, rounds int)) func(pasto.Objective, int, int,
-		[]float64) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
-			o := ascent.PaperOptions(max(arms, 1))
-			o.Start = start
-			change(&o, arms, rounds)
-			return ascent.New(f, arms, o)
-		}
-	}
-	singleArm := func(rule bandit.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
-			if err := noStart(start); err != nil {
-				return nil, err
-			}
-			return single.New(f, arms, rule)
-		}
-	}
+	return slices.Concat(mixtures(), ascents(), singles())
+}
+
+// mixtures are the default learner and its variant.
+func mixtures() []Entry {
 	mixture := func(o confident.Options) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
 		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 			if err := noStart(start); err != nil {
@@ -57,6 +46,23 @@ func Algorithms() []Entry {
 			"changes detected", New: mixture(confident.DefaultOptions())},
 		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
 			"that may become good unseen", New: mixture(floor)},
+	}
+}
+
+// algorithm1 makes Algorithm 1 with the paper's options after a change.
+func algorithm1(change func(o *ascent.Options, arms, rounds int)) func(pasto.Objective, int, int,
+	[]float64) (pasto.Learner, error) {
+	return func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
+		o := ascent.PaperOptions(max(arms, 1))
+		o.Start = start
+		change(&o, arms, rounds)
+		return ascent.New(f, arms, o)
+	}
+}
+
+// ascents are the paper's Algorithm 1 with a choice of options, and its baseline.
+func ascents() []Entry {
+	return []Entry{
 		{
 			Name: "paper", Doc: "Algorithm 1 with the settings of the paper's experiments, average of what was served",
 			New: algorithm1(func(*ascent.Options, int, int) {}),
@@ -130,6 +136,20 @@ func Algorithms() []Entry {
 				return ascent.NewSCGD(f, arms, ascent.SCGDOptions{Start: start})
 			},
 		},
+	}
+}
+
+// singles look for the best single arm.
+func singles() []Entry {
+	singleArm := func(rule bandit.Rule) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
+		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
+			if err := noStart(start); err != nil {
+				return nil, err
+			}
+			return single.New(f, arms, rule)
+		}
+	}
+	return []Entry{
 		{
 			Name: "successive-elimination", Doc: "the best single arm by successive elimination",
 			New: singleArm(bandit.Elimination),

@@ -88,11 +88,11 @@ func (o *Options) validate() error {
 // keeps an arm that was lucky in few samples from being deployed (the winner's curse). The result
 // does not depend on the units of the metrics.
 //
-// Of what is served arms without a group have all at first, and later their number's share; of the
-// rest those of one or two groups have half of their number's share: nearly half of all while that
-// is every arm, and none once each has three. An arm's scatter may differ from the others':
+// Unobserved arms receive all traffic at first and their proportional share later. Of the rest,
+// arms of one or two groups receive half of their proportional share: nearly half of all while that
+// is every arm, and nothing once each has three. An arm's scatter may differ from the others':
 // optimism goes by an arm's own scatter where that is far above the pooled, and the pooled counts
-// for no more than so many times an arm's own where that has some groups. An arm that is useless
+// for no more than a multiple of an arm's own where that has some groups. An arm that is useless
 // and some hundred times as noisy as the others still misleads optimism for thousands of rounds.
 //
 // Groups of one round are not taken to be independent: an observation is û = μ_k + u_t + e, with a

@@ -11,7 +11,7 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// One metric drifts, so that change follows change, and the other stays: what is known of the
+// One metric drifts, so that change follows change, and the other stays: the estimate of the
 // other's noise outlives the changes. In every run the standard errors are above 0 after each round
 // and the variances near the truth of 1, and at the end at most one in ten means is off by more
 // than two errors.

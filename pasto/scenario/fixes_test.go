@@ -80,10 +80,10 @@ func looked(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) 
 	}}, err
 }
 
-// Spec table 9.4: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10², 10³, 10⁴
-// and 10⁵ of 1,000 runs. Ours are 4,000 at the first two: single runs are far below the mean there,
-// and 1,000 of them do not tell the deviation that the errors are made of (0.96 with seed 1 for
-// γ=0.005 at 10², 1.36 of 20,000 runs). The short form has 300 runs to 10³.
+// Table 9.4 of docs/pasto.md: the fixes on scenario a with standard deviation 5, mean F(p̄) at 10²,
+// 10³, 10⁴ and 10⁵ over 1,000 runs. The first two rounds take 4,000 runs of ours: a few runs are
+// far below the mean there, and 1,000 are too few to estimate the standard deviation (0.96 with
+// seed 1 for γ=0.005 at 10², against 1.36 over 20,000 runs). The short form has 300 runs to 10³.
 func TestTable94(t *testing.T) {
 	testsize.NoRace(t)
 	if !full() {

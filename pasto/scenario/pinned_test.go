@@ -44,9 +44,9 @@ func rows(t *pasto.Table) [][]float64 {
 	return out
 }
 
-// Scenarios a, a-drift and a-swap are those of the reference: arms, noise, groups, runs, the
-// means before and after the change, and the two optima of each (T3, 9.5). Standard deviation 5 is
-// one reading of the paper's noise, √5 the other (E4), which drift is measured with.
+// Scenarios a, a-drift and a-swap are those of the reference: arms, noise, groups, runs, the means
+// before and after the change, and the two optima of each (docs/pasto.md, table 9.5). Standard
+// deviation 5 is one reading of the paper's noise, √5 the other, which drift is measured with.
 func TestToysArePinned(t *testing.T) {
 	for _, c := range []struct {
 		name          string

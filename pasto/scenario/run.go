@@ -247,7 +247,7 @@ func play(ctx context.Context, o *Options, build func(run int) (world, error), r
 	return out
 }
 
-// truth is what is known of a world by its maker.
+// truth is the state of a world, which its maker knows.
 type truth struct {
 	f            *pasto.Goals
 	means        *pasto.Table

@@ -29,8 +29,9 @@ func onlyFull(t *testing.T) {
 	}
 }
 
-// Spec table 9.1, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings of the
-// noise, with the quartiles of p̄, within four standard errors of the difference of two such means.
+// Table 9.1 of docs/pasto.md, cell by cell: mean F(p̄_t) and F(p_t) of 1,000 runs for both readings
+// of the noise, with the quartiles of p̄, within four standard errors of the difference of two such
+// means.
 func TestTable91(t *testing.T) {
 	onlyFull(t)
 	at := []int{1, 10, 100, 1000, 3000, 10_000, 100_000}
@@ -258,8 +259,8 @@ func medians(t *testing.T, out []outcome, r *Result, spec int, want string) {
 	}
 }
 
-// Spec table 9.2: the paper's settings, R of p̄ and of p_t, on 1,000 instances to 10⁴ and on 60 to
-// 3·10⁵; and the medians below it.
+// Table 9.2 of docs/pasto.md and the medians below it: the paper's settings, R of p̄ and of p_t, on
+// 1,000 instances to 10⁴ and on 60 to 3·10⁵.
 func TestTable92(t *testing.T) {
 	onlyFull(t)
 	at := []int{1000, 10_000, 30_000, 100_000, 300_000}
@@ -288,8 +289,8 @@ func TestTable92(t *testing.T) {
 	}
 }
 
-// Spec table 9.3: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at 10⁵ on 60 and
-// at 3·10⁵ on 12.
+// Table 9.3 of docs/pasto.md: the fixes, R of p̄ and of p_t at 10³ and 10⁴ on 1,000 instances, at
+// 10⁵ on 60 and at 3·10⁵ on 12.
 func TestTable93(t *testing.T) {
 	onlyFull(t)
 	for _, c := range []struct {
@@ -402,9 +403,10 @@ func table93Rows() []row93 {
 func means(o *ascent.Options)   { o.Estimator, o.Pseudocount = ascent.ArmMeans(), 0 }
 func clipped(o *ascent.Options) { o.Estimator = ascent.Clipped(1000) }
 
-// Spec table 9.5: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300 runs, within
-// four standard errors of the difference of two such means. Below it, the two arms swap roles
-// instead: cumulative means collapse, discounted ones are at 0.98 to 1.00 for ρ of 0.0005 to 0.002.
+// Table 9.5 of docs/pasto.md: mean F(p_t) before the change and 10⁴ and 2·10⁴ rounds after it, 300
+// runs, within four standard errors of the difference of two such means. Below it, the two arms
+// swap roles instead: cumulative means collapse, discounted ones are at 0.98 to 1.00 for ρ of
+// 0.0005 to 0.002.
 func TestTable95(t *testing.T) {
 	onlyFull(t)
 	discounted := func(rho float64) func(o *ascent.Options) {

@@ -1,0 +1,121 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryPublicPackageHasAnExample checks that a package that others import shows its use in an
+// example with checked output.
+func TestEveryPublicPackageHasAnExample(t *testing.T) {
+	fset := token.NewFileSet()
+	public := map[string]bool{}
+	shown := map[string]bool{}
+	for _, f := range load(t, fset) {
+		if f.ast.Name.Name == "main" || strings.Contains("/"+f.dir+"/", "/internal/") {
+			continue
+		}
+		if !f.isTest() {
+			public[f.dir] = true
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if ok && strings.HasPrefix(d.Name.Name, "Example") && hasOutput(f.ast, d) {
+				shown[f.dir] = true
+			}
+		}
+	}
+	for dir := range public {
+		if !shown[dir] {
+			t.Errorf("%s has no Example with checked output", dir)
+		}
+	}
+}
+
+// hasOutput reports whether an example states its output.
+func hasOutput(f *ast.File, d *ast.FuncDecl) bool {
+	for _, group := range f.Comments {
+		if group.Pos() > d.Pos() && group.End() < d.End() && strings.Contains(group.Text(), "utput:") {
+			return true
+		}
+	}
+	return false
+}
+
+// light lists the packages that users link into their programs, each with all packages of this
+// module that come with it. A program that decides pulls in no learner, no linear algebra and no
+// other module.
+var light = map[string][]string{
+	"policy": {".", "internal/compensated", "internal/random", "internal/strictjson"},
+	"client": {".", "internal/compensated", "internal/random", "internal/strictjson", "policy"},
+}
+
+func TestLightPackagesStayLight(t *testing.T) {
+	fset := token.NewFileSet()
+	files := load(t, fset)
+	for dir, want := range light {
+		got, foreign := closure(files, dir)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s needs %q of this module, want %q", dir, got, want)
+		}
+		if len(foreign) > 0 {
+			t.Errorf("%s needs other modules: %q", dir, foreign)
+		}
+	}
+}
+
+// closure returns the directories of this module that a package needs, and the imports of other
+// modules by it or by them, both sorted. Test files do not count.
+func closure(files []file, dir string) (own, foreign []string) {
+	seen := map[string]bool{dir: true}
+	for todo := []string{dir}; len(todo) > 0; todo = todo[1:] {
+		for _, f := range files {
+			if f.dir != todo[0] || f.isTest() {
+				continue
+			}
+			for _, spec := range f.ast.Imports {
+				path := strings.Trim(spec.Path.Value, `"`)
+				rest, ours := strings.CutPrefix(path, module)
+				if rest = strings.TrimPrefix(rest, "/"); rest == "" {
+					rest = "."
+				}
+				switch {
+				case ours && !seen[rest]:
+					seen[rest] = true
+					own, todo = append(own, rest), append(todo, rest)
+				case !ours && strings.Contains(strings.Split(path, "/")[0], ".") && !slices.Contains(foreign, path):
+					foreign = append(foreign, path)
+				}
+			}
+		}
+	}
+	slices.Sort(own)
+	slices.Sort(foreign)
+	return own, foreign
+}
+
+func TestClosure(t *testing.T) {
+	fset := token.NewFileSet()
+	var files []file
+	for name, src := range map[string]string{
+		"a/a.go":      `package a; import (_ "net/http"; _ "github.com/noregret/noregret/b")`,
+		"a/a_test.go": `package a; import _ "example.com/tests"`,
+		"b/b.go":      `package b; import (_ "github.com/noregret/noregret"; _ "example.com/far")`,
+		"c/c.go":      `package c; import _ "example.com/other"`,
+		"error.go":    `package noregret; import _ "fmt"`,
+	} {
+		f, err := parseFile(fset, name, name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	own, foreign := closure(files, "a")
+	if !slices.Equal(own, []string{".", "b"}) || !slices.Equal(foreign, []string{"example.com/far"}) {
+		t.Errorf("own %q, foreign %q", own, foreign)
+	}
+}

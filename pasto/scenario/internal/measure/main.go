@@ -1,0 +1,133 @@
+// Command measure plays one scenario with the default learner's options set by flags, and prints
+// what was deployed at fixed rounds. It is how the constants in docs/pasto.md were searched for:
+//
+//	go run ./pasto/scenario/internal/measure -noise 5 -runs 60 -rounds 30000 -shrink 4 b
+//
+// -algorithm plays a named algorithm of the catalogue instead.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
+	"github.com/noregret/noregret/pasto/scenario"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := measure(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "measure:", err)
+		os.Exit(1)
+	}
+}
+
+// checkpoints are the rounds reported, as far as the scenario is played.
+var checkpoints = []int{
+	5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 15_000, 20_000, 30_000, 100_000, 300_000,
+}
+
+// measure plays the scenario that the arguments name and writes the figures to w.
+func measure(ctx context.Context, args []string, w io.Writer) error {
+	var o scenario.Options
+	c := confident.DefaultOptions()
+	f := flag.NewFlagSet("measure", flag.ContinueOnError)
+	noise := f.Float64("noise", 1, "standard deviation σ of a group's metric")
+	f.IntVar(&o.Runs, "runs", 100, "number of runs")
+	f.IntVar(&o.Rounds, "rounds", 10_000, "rounds of a run, at least 5")
+	f.Uint64Var(&o.Seed, "seed", 7, "seed")
+	f.StringVar(&o.Algorithm, "algorithm", "", "named algorithm to play instead of the default learner with options")
+	f.StringVar(&o.Iterate, "iterate", "deployed", "what is scored: deployed or serving")
+	f.Float64Var(&o.Start, "start", 0, "share of the first arm at the start, 0 for a uniform start")
+	f.BoolVar(&o.Hard, "hard", false, "make the guardrails hard")
+	for _, v := range []struct {
+		p           *float64
+		name, usage string
+	}{
+		{&c.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
+		{&c.Caution, "caution", "standard errors that the cautious mixture subtracts"},
+		{&c.HardCaution, "hard-caution", "the same for hard guardrails"},
+		{&c.Explore, "explore", "scale of the optimistic mixture's share in what is served"},
+		{&c.Shrink, "shrink", "scale of the price of uncertainty"},
+		{&c.ChangeThreshold, "change-threshold", "standard errors that count as a change, 0 to look for none"},
+	} {
+		f.Float64Var(v.p, v.name, *v.p, v.usage)
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() != 1 {
+		return fmt.Errorf("%d arguments after the flags: want the name of one scenario", f.NArg())
+	}
+	o.Scenario, o.Noise = f.Arg(0), noise
+	for _, t := range checkpoints {
+		if t <= o.Rounds {
+			o.Checkpoints = append(o.Checkpoints, t)
+		}
+	}
+	var made learners
+	if o.Algorithm == "" {
+		o.New = func(g pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
+			return made.add(g, arms, c)
+		}
+	}
+	r, err := scenario.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	return write(w, r, made.changes())
+}
+
+// learners are the learners of all runs, which several goroutines make.
+type learners struct {
+	mu   sync.Mutex
+	list []*confident.Learner
+}
+
+func (l *learners) add(f pasto.Objective, arms int, o confident.Options) (pasto.Learner, error) {
+	learner, err := confident.New(f, arms, o)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, learner)
+	return learner, nil
+}
+
+// changes is the number of changes that the learners found in all runs.
+func (l *learners) changes() (n int) {
+	for _, learner := range l.list {
+		n += learner.Changes()
+	}
+	return n
+}
+
+func write(w io.Writer, r *scenario.Result, changes int) error {
+	_, err := fmt.Fprintf(w, `single   %.4f
+optimum  %.4f
+round    %7d
+mean     %7.3f
+q25      %7.3f
+q75      %7.3f
+R        %7.3f
+median r %7.3f
+violated %7.3f
+broken   %7.3f
+distance %7.4f
+changes  %d
+`, r.BestSingle, r.Optimum, r.At, r.Objective.Mean, r.Objective.Q25, r.Objective.Q75, r.Gain.Ratio,
+		r.Gain.Median, r.Violation.Mean, r.Violation.Share, r.Distance.Mean, changes)
+	return err
+}

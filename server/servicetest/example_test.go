@@ -1,0 +1,22 @@
+package servicetest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/server/servicetest"
+)
+
+// A service for the length of an example. Tests use Start.
+func ExampleRun() {
+	url, end := servicetest.Run()
+	defer end()
+	c, err := client.New(client.Options{URL: url})
+	if err != nil {
+		panic(err)
+	}
+	_, err = c.Report(context.Background(), "unknown")
+	fmt.Println(err != nil)
+	// Output: true
+}
