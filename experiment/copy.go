@@ -7,7 +7,8 @@ import "slices"
 func (x *experimentState) copy() *experimentState {
 	y := *x
 	y.roster, y.rounds, y.learning = x.roster.copy(), x.rounds.copy(), x.learning.copy()
-	y.guards, y.joiner = x.guards.copy(), x.joiner.copy()
+	y.guards, y.joiner, y.health = x.guards.copy(), x.joiner.copy(), x.health.copy()
+	y.senders, y.Ratio = x.senders.copy(), x.Ratio.copy()
 	y.Notes = slices.Clone(x.Notes)
 	return &y
 }
@@ -60,16 +61,25 @@ func (x *learning) copy() learning {
 // copy leaves out the bounds, which are computed again.
 func (x *guards) copy() guards { return guards{Guards: slices.Clone(x.Guards)} }
 
-func (j *joiner) copy() joiner {
-	k := *j
-	k.Missing, k.Sources = slices.Clone(j.Missing), slices.Clone(j.Sources)
-	k.Ratio.Seen, k.Ratio.Expected = slices.Clone(j.Ratio.Seen), slices.Clone(j.Ratio.Expected)
-	k.Ratio.Streams = slices.Clone(j.Ratio.Streams)
-	k.cohorts = make([]*cohort, len(j.cohorts))
-	for i, c := range j.cohorts {
-		k.cohorts[i] = c.copy()
+func (x *joiner) copy() joiner {
+	y := *x
+	y.cohorts = make([]*cohort, len(x.cohorts))
+	for i, c := range x.cohorts {
+		y.cohorts[i] = c.copy()
 	}
-	return k
+	return y
+}
+
+func (x *health) copy() health {
+	y := *x
+	y.Missing = slices.Clone(x.Missing)
+	return y
+}
+
+func (r *ratioTest) copy() ratioTest {
+	y := *r
+	y.Seen, y.Expected, y.Streams = slices.Clone(r.Seen), slices.Clone(r.Expected), slices.Clone(r.Streams)
+	return y
 }
 
 func (c *cohort) copy() *cohort {

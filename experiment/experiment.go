@@ -20,8 +20,10 @@ type Note struct {
 }
 
 // experimentState is the state of one experiment. Its parts know their own state alone; those that
-// count or judge arms are handed the roster. Exported fields are persisted (docs/formats/state.md);
-// cohorts and the learner's snapshot are persisted beside them.
+// count or judge arms are given the roster. The receiver of the parts' methods is x, too.
+//
+// Exported fields are persisted (docs/formats/state.md) in the order of the parts, on which the
+// digest depends; cohorts and the learner's snapshot are persisted beside them.
 type experimentState struct {
 	Created int64         `json:"created"`
 	Status  policy.Status `json:"status"`
@@ -30,7 +32,10 @@ type experimentState struct {
 	learning
 	guards
 	joiner
-	Notes []Note `json:"notes"`
+	health
+	senders
+	Ratio ratioTest `json:"ratio"`
+	Notes []Note    `json:"notes"`
 }
 
 // Bounds on what is kept.
@@ -64,7 +69,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 		x.push(a, d.Control != nil && d.Control.Arm == a.Name)
 	}
 	x.Holdout = newArmStats(d)
-	x.Missing = make([]int64, len(d.Metrics))
+	x.health = newHealth(len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
 	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err

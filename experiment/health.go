@@ -2,36 +2,68 @@ package experiment
 
 import "github.com/noregret/noregret/policy"
 
-func (x *experimentState) health() policy.Health {
+// health counts what shows whether the data of an experiment can be trusted.
+type health struct {
+	Orphans         int64   `json:"orphans"` // values of units whose exposure was never reported
+	Matured         int64   `json:"matured"` // exposed units whose window has closed
+	Missing         []int64 `json:"missing"` // by metric: the matured units without a value
+	DuplicateValues int64   `json:"again"`   // values of metrics that the unit had already
+}
+
+func newHealth(metrics int) health { return health{Missing: make([]int64, metrics)} }
+
+// apply counts the units of a version whose window has closed.
+func (x *health) apply(m *maturity) {
+	x.Orphans += m.Orphans
+	x.Matured += m.Units
+	for i, n := range m.Missing {
+		x.Missing[i] += n
+	}
+}
+
+// A metric without a default is a problem if more than this share of the units lacks it.
+const missingProblem = 0.5
+
+// An arm is dead if it was never exposed while at least this many units were expected.
+const deadArm = 20
+
+// report returns the health by the counters, the ratio test and the feedback that was accepted.
+func (x *health) report(r *roster, ratio *ratioTest, accepted int64) policy.Health {
 	h := policy.Health{
 		Missing: map[string]float64{}, Dead: []string{}, Problems: []string{}, Orphans: x.Orphans,
-		Unlearned: x.Unlearned, DuplicateValues: x.DuplicateValues, Exposures: x.Exposures,
+		DuplicateValues: x.DuplicateValues,
 	}
-	h.SampleRatio.Mismatch, h.SampleRatio.P = x.Ratio.mismatch()
+	h.SampleRatio.Mismatch, h.SampleRatio.P = ratio.mismatch()
 	if h.SampleRatio.Mismatch {
 		h.Problems = append(h.Problems, "sample ratio mismatch: units are not exposed to the arms as decided")
 	}
-	for i := range x.def.Metrics {
-		m := &x.def.Metrics[i]
+	for i := range r.def.Metrics {
+		m := &r.def.Metrics[i]
 		if m.Kind == "ratio" || x.Matured == 0 {
 			continue
 		}
 		share := float64(x.Missing[i]) / float64(x.Matured)
 		h.Missing[m.Name] = share
-		if m.Default == nil && share > 0.5 {
+		if m.Default == nil && share > missingProblem {
 			h.Problems = append(h.Problems, "missing feedback: "+m.Name+" was not reported for most units")
 		}
 	}
-	for k := range x.Arms {
-		if x.Arms[k].Active && k < len(x.Ratio.Expected) && x.Ratio.Seen[k] == 0 && x.Ratio.Expected[k] >= 20 {
-			h.Dead = append(h.Dead, x.Arms[k].Name)
-			h.Problems = append(h.Problems, "dead arm: "+x.Arms[k].Name+" was never exposed")
+	for k := range r.Arms {
+		if r.Arms[k].Active && k < len(ratio.Expected) && ratio.Seen[k] == 0 && ratio.Expected[k] >= deadArm {
+			h.Dead = append(h.Dead, r.Arms[k].Name)
+			h.Problems = append(h.Problems, "dead arm: "+r.Arms[k].Name+" was never exposed")
 		}
 	}
-	if total := x.Feedback.Accepted; h.Orphans > 0 && h.Orphans*10 > total {
+	if h.Orphans > 0 && h.Orphans*10 > accepted {
 		h.Problems = append(h.Problems, "orphan feedback: many values are of units whose exposure was not reported")
 	}
-	h.Open = x.open()
+	return h
+}
+
+// healthReport returns the report of all parts.
+func (x *experimentState) healthReport() policy.Health {
+	h := x.health.report(&x.roster, &x.Ratio, x.Feedback.Accepted)
+	h.Unlearned, h.Exposures, h.Open = x.Unlearned, x.Exposures, x.open()
 	h.Problems = append(h.Problems, x.shrunk(&x.roster, x.running().Mixture)...)
 	if len(x.cohorts) >= x.maxOpen() {
 		h.Problems = append(h.Problems, "rounds wait: "+itoa(len(x.cohorts))+" policy versions wait for their "+

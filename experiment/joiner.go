@@ -13,20 +13,37 @@ import (
 
 // joiner joins exposures, feedback and sums of units, within the window of each version.
 type joiner struct {
-	cohorts         []*cohort     // the oldest first; the last one runs
-	RoundSeen       int64         `json:"round_seen"` // units exposed in the running round
-	Feedback        policy.Counts `json:"feedback"`
-	Exposures       policy.Counts `json:"exposures"`
-	Orphans         int64         `json:"orphans"`
-	Matured         int64         `json:"matured"` // units
-	Missing         []int64       `json:"missing"` // by metric
-	DuplicateValues int64         `json:"again"`   // values of metrics that the unit had already
-	Sources         []source      `json:"sources"`
-	Ratio           ratioTest     `json:"ratio"`
+	cohorts   []*cohort     // the oldest first; the last one runs
+	RoundSeen int64         `json:"round_seen"` // units exposed in the running round
+	Feedback  policy.Counts `json:"feedback"`
+	Exposures policy.Counts `json:"exposures"`
 }
 
-// source is one that sends aggregates: the last sequence number, and the running version when it
-// came.
+// joinInput is what the joiner is given beside an event: the arms, the running policy, the time,
+// and the parts that record what it finds.
+type joinInput struct {
+	*roster
+	running *policy.Policy
+	health  *health
+	senders *senders
+	ratio   *ratioTest
+	now     int64
+}
+
+// joinInput returns the joiner's input at a time.
+func (x *experimentState) joinInput(now int64) *joinInput {
+	return &joinInput{&x.roster, x.policy, &x.health, &x.senders, &x.Ratio, now}
+}
+
+// senders are the sources of aggregates, in the order of their names.
+type senders struct {
+	Sources []source `json:"sources"`
+}
+
+func (x *senders) copy() senders { return senders{slices.Clone(x.Sources)} }
+
+// source is a sender of aggregates: its last sequence number, and the running version when that
+// arrived.
 type source struct {
 	Name    string `json:"name"`
 	Last    uint64 `json:"last"`
@@ -34,17 +51,17 @@ type source struct {
 }
 
 // running returns the cohort of the running version.
-func (j *joiner) running() *cohort { return j.cohorts[len(j.cohorts)-1] }
+func (x *joiner) running() *cohort { return x.cohorts[len(x.cohorts)-1] }
 
 // unitsEvent applies exposures or feedback.
-func (j *joiner) unitsEvent(r *roster, running *policy.Policy, kind string, p *UnitsEvent, now int64) Outcome {
-	counts, one := &j.Feedback, j.feedback
+func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
+	counts, one := &x.Feedback, x.feedback
 	if kind == KindExposures {
-		counts, one = &j.Exposures, j.expose
+		counts, one = &x.Exposures, x.expose
 	}
 	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
 	for i := range p.Items {
-		status, err := one(r, running, &p.Items[i], now)
+		status, err := one(in, &p.Items[i])
 		o.Items[i].Status = status
 		if err != nil {
 			o.Items[i].Error = err.Error()
@@ -58,27 +75,25 @@ func (j *joiner) unitsEvent(r *roster, running *policy.Policy, kind string, p *U
 }
 
 // row finds what a token stands for, or makes it.
-func (j *joiner) row(r *roster, running *policy.Policy, e *UnitEvent, now int64) (*cohort, int, policy.ItemStatus,
-	error,
-) {
+func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
 	if !ok {
 		return nil, 0, policy.Rejected, noregret.BadInputf("unit", "%q: want 16 hexadecimal digits", e.Unit)
 	}
-	if e.Version > running.Version {
+	if e.Version > in.running.Version {
 		return nil, 0, policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", e.Version,
-			running.Version)
+			in.running.Version)
 	}
-	c, decided := j.cohortOf(e.Version), e.Time*int64(time.Millisecond)
+	c, decided := x.cohortOf(e.Version), e.Time*int64(time.Millisecond)
 	switch {
-	case now-decided > int64(r.def.AttributionWindow):
+	case in.now-decided > int64(in.def.AttributionWindow):
 		return nil, 0, policy.Late, policy.Expired
 	case c == nil:
 		return nil, 0, policy.Late, noregret.BadInputf("version", "the window of version %d has closed", e.Version)
-	case c.Sealed > 0 && decided > c.Sealed+r.grace():
+	case c.Sealed > 0 && decided > c.Sealed+in.grace():
 		return nil, 0, policy.Late, noregret.BadInputf("version",
 			"it was decided more than %v after version %d had ended",
-			time.Duration(r.grace()), e.Version)
+			time.Duration(in.grace()), e.Version)
 	}
 	if e.Arm < 0 || e.Arm >= len(c.Mixture) {
 		return nil, 0, policy.Rejected, noregret.BadInputf("arm", "%d: version %d has %d arms", e.Arm, e.Version,
@@ -87,20 +102,20 @@ func (j *joiner) row(r *roster, running *policy.Policy, e *UnitEvent, now int64)
 	if i := c.find(unit); i >= 0 {
 		return c, i, policy.Accepted, nil
 	}
-	if open := j.open(); open >= r.def.OpenTokens {
+	if open := x.open(); open >= in.def.OpenTokens {
 		return nil, 0, policy.Rejected, noregret.BadInputf("open_tokens",
 			"%d units wait for feedback already, which is the definition's bound", open)
 	}
 	slot := e.Arm
-	if running.HeldBack(unit) {
+	if in.running.HeldBack(unit) {
 		slot = len(c.Mixture)
 	}
 	return c, c.add(unit, slot), policy.Accepted, nil
 }
 
 // expose counts a unit, once for each version.
-func (j *joiner) expose(r *roster, running *policy.Policy, e *UnitEvent, now int64) (policy.ItemStatus, error) {
-	c, row, status, err := j.row(r, running, e, now)
+func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
+	c, row, status, err := x.row(in, e)
 	if c == nil {
 		return status, err
 	}
@@ -109,46 +124,46 @@ func (j *joiner) expose(r *roster, running *policy.Policy, e *UnitEvent, now int
 	}
 	c.Slot[row] |= seenBit
 	slot := c.slot(row)
-	j.countUnits(r, running, c, slot, 1)
-	for m := range r.def.Metrics { // feedback that came first
-		if c.Mask[row]&(1<<m) != 0 && r.def.Metrics[m].Default == nil {
-			r.count(c, slot, m, c.Values[row*c.width+m])
+	x.countUnits(in, c, slot, 1)
+	for m := range in.def.Metrics { // feedback that came first
+		if c.Mask[row]&(1<<m) != 0 && in.def.Metrics[m].Default == nil {
+			in.count(c, slot, m, c.Values[row*c.width+m])
 		}
 	}
 	return policy.Accepted, nil
 }
 
 // countUnits counts exposed units of a slot.
-func (j *joiner) countUnits(r *roster, running *policy.Policy, c *cohort, slot int, n int64) {
+func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 	if slot < len(c.Mixture) {
-		j.Ratio.add(c, slot, n)
+		in.ratio.add(c, slot, n)
 	}
 	c.Stats[slot].Units += n
-	r.stats(c, slot).Units += n
-	if c.Round == running.Round {
-		j.RoundSeen += n
+	in.stats(c, slot).Units += n
+	if c.Round == in.running.Round {
+		x.RoundSeen += n
 	}
 }
 
 // feedback joins a unit's metrics, each once.
-func (j *joiner) feedback(r *roster, running *policy.Policy, e *UnitEvent, now int64) (policy.ItemStatus, error) {
+func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
 	names := slices.Sorted(maps.Keys(e.Metrics))
 	for _, name := range names {
-		if err := r.checkValue(name, e.Metrics[name]); err != nil {
+		if err := in.checkValue(name, e.Metrics[name]); err != nil {
 			return policy.Rejected, err
 		}
 	}
 	if len(names) == 0 {
-		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", r.def.Reportable())
+		return policy.Rejected, noregret.BadInputf("metrics", "none: want at least one of %s", in.def.Reportable())
 	}
-	c, row, status, err := j.row(r, running, e, now)
+	c, row, status, err := x.row(in, e)
 	if c == nil {
 		return status, err
 	}
 	status = policy.Duplicate
 	var again []string
 	for _, name := range names {
-		m := r.def.MetricIndex(name)
+		m := in.def.MetricIndex(name)
 		if c.Mask[row]&(1<<m) != 0 {
 			again = append(again, name)
 			continue
@@ -156,11 +171,11 @@ func (j *joiner) feedback(r *roster, running *policy.Policy, e *UnitEvent, now i
 		status = policy.Accepted
 		c.Mask[row] |= 1 << m
 		c.Values[row*c.width+m] = e.Metrics[name]
-		if c.seen(row) && r.def.Metrics[m].Default == nil {
-			r.count(c, c.slot(row), m, e.Metrics[name])
+		if c.seen(row) && in.def.Metrics[m].Default == nil {
+			in.count(c, c.slot(row), m, e.Metrics[name])
 		}
 	}
-	j.DuplicateValues += int64(len(again))
+	in.health.DuplicateValues += int64(len(again))
 	if status == policy.Accepted && len(again) > 0 {
 		err = noregret.BadInputf("metrics", "reported before, the first value stays: %s", strings.Join(again, ", "))
 	}
@@ -186,8 +201,8 @@ func (x *roster) checkValue(name string, v float64) error {
 }
 
 // cohortOf is the open cohort of a version, or nil.
-func (j *joiner) cohortOf(v uint64) *cohort {
-	for _, c := range slices.Backward(j.cohorts) {
+func (x *joiner) cohortOf(v uint64) *cohort {
+	for _, c := range slices.Backward(x.cohorts) {
 		if c.Version == v {
 			return c
 		}
@@ -196,8 +211,8 @@ func (j *joiner) cohortOf(v uint64) *cohort {
 }
 
 // open is the number of units that wait for feedback.
-func (j *joiner) open() (n int64) {
-	for _, c := range j.cohorts {
+func (x *joiner) open() (n int64) {
+	for _, c := range x.cohorts {
 		n += int64(c.rows())
 	}
 	return n

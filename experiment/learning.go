@@ -84,11 +84,7 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].merge(&c.Later[slot])
 		x.stats(c, slot).merge(&c.Later[slot])
 	}
-	x.Orphans += m.Orphans
-	x.Matured += m.Units
-	for i, n := range m.Missing {
-		x.Missing[i] += n
-	}
+	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
 	if v := x.versionOf(c.Version); v != nil {
 		all := newArmStats(x.def)

@@ -30,7 +30,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		Created: stamp(x.Created), Time: stamp(s.time),
 		Mixture: x.shares(x.running().Mixture), Arms: map[string]policy.ArmReport{},
 		Feedback:   x.Feedback,
-		Guardrails: []policy.GuardrailReport{}, Health: x.health(), History: []policy.HistoryPoint{},
+		Guardrails: []policy.GuardrailReport{}, Health: x.healthReport(), History: []policy.HistoryPoint{},
 		Notes: []policy.NoteReport{},
 	}
 	var regrets map[uint64]*float64

@@ -150,7 +150,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.unitsEvent(&x.roster, x.policy, e.Kind, &p, s.time)
+			return x.unitsEvent(x.joinInput(s.time), e.Kind, &p)
 		})
 	case KindAggregate:
 		var p policy.Aggregate
@@ -158,7 +158,7 @@ func (s *State) dispatch(e Event) Outcome {
 			return Outcome{Err: err}
 		}
 		return s.with(p.Experiment, func(x *experimentState) Outcome {
-			return x.aggregate(&x.roster, x.policy, &p, s.time)
+			return x.aggregate(x.joinInput(s.time), &p)
 		})
 	case KindAddArm, KindRetireArm:
 		var p ArmEvent

@@ -13,7 +13,7 @@ import (
 )
 
 // aggregate adds the sums of a source, once for each of its sequence numbers.
-func (j *joiner) aggregate(r *roster, running *policy.Policy, p *policy.Aggregate, _ int64) Outcome {
+func (x *joiner) aggregate(in *joinInput, p *policy.Aggregate) Outcome {
 	o := Outcome{Items: make([]policy.ItemResult, len(p.Items))}
 	all := func(status policy.ItemStatus, err error) Outcome {
 		for i := range o.Items {
@@ -21,7 +21,7 @@ func (j *joiner) aggregate(r *roster, running *policy.Policy, p *policy.Aggregat
 			if err != nil {
 				o.Items[i].Error = err.Error()
 			}
-			j.Feedback.Add(status, 1)
+			x.Feedback.Add(status, 1)
 		}
 		return o
 	}
@@ -30,53 +30,53 @@ func (j *joiner) aggregate(r *roster, running *policy.Policy, p *policy.Aggregat
 			"%q with sequence %d: want a name of 1 to 200 bytes and numbers from 1",
 			p.Source, p.Sequence))
 	}
-	i, known := slices.BinarySearchFunc(j.Sources, p.Source, func(s source, name string) int {
+	i, known := slices.BinarySearchFunc(in.senders.Sources, p.Source, func(s source, name string) int {
 		return strings.Compare(s.Name, name)
 	})
-	if known && p.Sequence <= j.Sources[i].Last {
+	if known && p.Sequence <= in.senders.Sources[i].Last {
 		return all(policy.Duplicate, nil)
 	}
-	if !known && len(j.Sources) >= keepSources {
+	if !known && len(in.senders.Sources) >= keepSources {
 		return all(policy.Rejected, noregret.BadInputf("source",
 			"%d sources have reported within the attribution window, which is the "+
-				"most there may be", len(j.Sources)))
+				"most there may be", len(in.senders.Sources)))
 	}
 	counted := false
 	for k := range p.Items {
-		status, err := j.sums(r, running, &p.Items[k])
+		status, err := x.sums(in, &p.Items[k])
 		o.Items[k].Status = status
 		if err != nil {
 			o.Items[k].Error = err.Error()
 		}
-		j.Feedback.Add(status, 1)
+		x.Feedback.Add(status, 1)
 		counted = counted || status == policy.Accepted
 	}
 	if !counted {
 		return o // the number may come again, with what was meant
 	}
 	if !known {
-		j.Sources = slices.Insert(j.Sources, i, source{Name: p.Source})
+		in.senders.Sources = slices.Insert(in.senders.Sources, i, source{Name: p.Source})
 	}
-	j.Sources[i].Last, j.Sources[i].Version = p.Sequence, running.Version
+	in.senders.Sources[i].Last, in.senders.Sources[i].Version = p.Sequence, in.running.Version
 	return o
 }
 
 // sums adds one item of an aggregate.
-func (j *joiner) sums(r *roster, running *policy.Policy, a *policy.AggregateItem) (policy.ItemStatus, error) {
-	if a.Version > running.Version {
+func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus, error) {
+	if a.Version > in.running.Version {
 		return policy.Rejected, noregret.BadInputf("version", "%d: the latest version is %d", a.Version,
-			running.Version)
+			in.running.Version)
 	}
-	c := j.cohortOf(a.Version)
+	c := x.cohortOf(a.Version)
 	if c == nil {
 		return policy.Late, nil
 	}
-	slot := slices.IndexFunc(r.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
+	slot := slices.IndexFunc(in.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
 	if slot < 0 {
 		return policy.Rejected, noregret.BadInputf("arm", "%q is no arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
-		if slot != r.Control || r.def.HoldBack == 0 {
+		if slot != in.Control || in.def.HoldBack == 0 {
 			return policy.Rejected, noregret.BadInputf("held_back", "units held back get the control arm")
 		}
 		slot = len(c.Mixture)
@@ -86,26 +86,26 @@ func (j *joiner) sums(r *roster, running *policy.Policy, a *policy.AggregateItem
 	if a.Units < 0 || a.Units > 1_000_000_000 {
 		return policy.Rejected, noregret.BadInputf("units", "%d: want 0 to 1000000000", a.Units)
 	}
-	sums, err := r.checkSums(a)
+	sums, err := in.checkSums(a)
 	if err == nil {
-		err = r.fits(c, slot, sums)
+		err = in.fits(c, slot, sums)
 	}
 	if err != nil {
 		return policy.Rejected, err
 	}
-	j.countUnits(r, running, c, slot, a.Units)
+	x.countUnits(in, c, slot, a.Units)
 	c.Sums.Units += a.Units
-	for m := range r.def.Metrics {
+	for m := range in.def.Metrics {
 		c.Sums.Missing[m] += sums.missing[m]
-		if r.def.Metrics[m].Default != nil {
-			c.later(r.def, slot).Metrics[m].Merge(sums.Metrics[m])
+		if in.def.Metrics[m].Default != nil {
+			c.later(in.def, slot).Metrics[m].Merge(sums.Metrics[m])
 			continue
 		}
 		c.Stats[slot].Metrics[m].Merge(sums.Metrics[m])
-		r.stats(c, slot).Metrics[m].Merge(sums.Metrics[m])
+		in.stats(c, slot).Metrics[m].Merge(sums.Metrics[m])
 	}
 	for k := range sums.Pairs {
-		c.later(r.def, slot).Pairs[k].Merge(sums.Pairs[k])
+		c.later(in.def, slot).Pairs[k].Merge(sums.Pairs[k])
 	}
 	return policy.Accepted, nil
 }
