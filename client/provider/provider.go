@@ -281,7 +281,7 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 	name := evaluation.TargetingKey()
 	of := p.decidedFor(name, details)
 	if len(of) == 0 {
-		p.failed(name, event, noregret.Errorf(noregret.NotFound, "unit", "no decision of this provider is known for it"))
+		p.failed(name, event, noregret.Errorf(noregret.NotFound, "unit", "no decision was made for it here"))
 		return
 	}
 	taken := false
