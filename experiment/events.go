@@ -1,10 +1,7 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment/definition"
@@ -103,15 +100,11 @@ func NewEvent(kind string, time int64, payload any) (Event, error) {
 	return Event{Kind: kind, Time: time, Payload: b}, nil
 }
 
-// open reads a payload; unknown fields are refused.
+// open decodes a payload. Unknown and duplicate fields are errors; null is an empty list, which is
+// how encoding/json writes a nil slice.
 func (e *Event) open(v any) error {
-	d := json.NewDecoder(bytes.NewReader(e.Payload))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return noregret.BadInputf(e.Kind, "the event cannot be read: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return noregret.BadInputf(e.Kind, "the event cannot be read: text after its end")
+	if err := strictjson.Decode(e.Payload, v, strictjson.Rules{Stored: true}); err != nil {
+		return noregret.BadInputf(e.Kind, "the event cannot be decoded: %w", err)
 	}
 	return nil
 }

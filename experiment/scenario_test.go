@@ -2,16 +2,15 @@ package experiment
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/datadriven"
 
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/internal/random"
@@ -19,49 +18,26 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the expected outputs of testdata/scenario")
-
-// TestScenarios runs the texts of testdata/scenario: commands, a line of dashes, what they print.
-// After each the fold is repeated, and continued from a snapshot at every event. Run with -rewrite
-// to take what is printed for what is expected.
+// TestScenarios runs the texts of testdata/scenario, in the format of package datadriven: commands,
+// a line of dashes, what they print. Afterwards the fold is repeated, and continued from a snapshot
+// at every event. Run with -rewrite to take what is printed for what is expected.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/scenario/*.txt")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	files := 0
+	datadriven.Walk(t, "testdata/scenario", func(t *testing.T, path string) {
+		files++
+		s := newScenario(t)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			line := []string{d.Cmd}
+			for _, arg := range d.CmdArgs {
+				line = append(line, arg.String())
 			}
-			s := newScenario(t)
-			var out bytes.Buffer
-			for _, block := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
-				if out.Len() > 0 {
-					out.WriteString("\n\n")
-				}
-				if strings.HasPrefix(block, "#") && !strings.Contains(block, "\n----") {
-					out.WriteString(block)
-					continue
-				}
-				command, _, _ := strings.Cut(block, "\n----")
-				out.WriteString(command + "\n----")
-				if got := strings.TrimRight(s.run(command), "\n"); got != "" {
-					out.WriteString("\n" + got)
-				}
-			}
-			out.WriteString("\n")
-			if *rewrite {
-				if err := os.WriteFile(file, out.Bytes(), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			} else if out.String() != string(text) {
-				t.Errorf("%s: got\n%s", file, out.String())
-			}
-			s.check()
+			return s.run(strings.Join(line, " ") + "\n" + d.Input)
 		})
+		s.check()
+	})
+	if files < 5 {
+		t.Fatalf("%d scenarios", files)
 	}
 }
 

@@ -24,7 +24,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
-		return noregret.BadInputf("", "%s is no length of time: want one like \"90s\", \"1h30m\" or \"36h\"",
+		return noregret.BadInputf("", "%s: want a length of time such as \"90s\", \"1h30m\" or \"36h\"",
 			strconv.Quote(string(b)))
 	}
 	*d = Duration(v)

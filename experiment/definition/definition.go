@@ -73,20 +73,19 @@ type Side struct {
 	High float64 `json:"high"`
 }
 
-// armsForm is how grids and boxes are written.
-type armsForm struct {
-	Grid  map[string][]json.RawMessage `json:"grid,omitempty"`
-	Box   map[string]Side              `json:"box,omitempty"`
-	Nodes int64                        `json:"nodes,omitempty"`
-	Every int64                        `json:"every,omitempty"`
-}
-
 // MarshalJSON implements [json.Marshaler].
 func (a Arms) MarshalJSON() ([]byte, error) {
 	if a.Grid == nil && a.Box == nil {
 		return strictjson.Encode(a.List)
 	}
-	return strictjson.Encode(armsForm{a.Grid, a.Box, a.Nodes, a.Every})
+	f := armsForm{Grid: a.Grid, Box: a.Box}
+	if a.Nodes != 0 {
+		f.Nodes = &a.Nodes
+	}
+	if a.Every != 0 {
+		f.Every = &a.Every
+	}
+	return strictjson.Encode(f)
 }
 
 // Control is the arm to compare with and to fall back to.
@@ -226,6 +225,17 @@ func (a *Arms) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*a = Arms{Grid: f.Grid, Box: f.Box, Nodes: f.Nodes, Every: f.Every}
+	*a = f.arms()
 	return nil
+}
+
+func (f *armsForm) arms() Arms {
+	a := Arms{Grid: f.Grid, Box: f.Box}
+	if f.Nodes != nil {
+		a.Nodes = *f.Nodes
+	}
+	if f.Every != nil {
+		a.Every = *f.Every
+	}
+	return a
 }

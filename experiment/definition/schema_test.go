@@ -128,12 +128,12 @@ func TestSchemaAndParserAgree(t *testing.T) {
 		stride = 7
 	}
 	for i, base := range bases {
-		n, err := readTree("x", []byte(base))
+		n, err := readSource("x", []byte(base))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var doc any
-		d := json.NewDecoder(bytes.NewReader(n.json(nil)))
+		d := json.NewDecoder(bytes.NewReader(n.json))
 		d.UseNumber()
 		if err := d.Decode(&doc); err != nil {
 			t.Fatal(err)

@@ -24,16 +24,38 @@ type Rules struct {
 	// Hide keeps values, which may be secrets, out of errors: an error then names the kind of
 	// value.
 	Hide bool
+	// Stored reads what encoding/json has written from Go values: null stands for an empty list or
+	// map, and an unpaired surrogate for U+FFFD.
+	Stored bool
+	// WholeFloats lets an integer have a fraction of zeros or an exponent: 1000.0 and 1e3 are 1000.
+	WholeFloats bool
+	// NoNull makes null an error for pointers too. Only [json.RawMessage] and any accept it.
+	NoNull bool
+	// Preset, if not nil, is called with a pointer to each struct before its fields are read. The
+	// values it sets remain where a field is missing.
+	Preset func(v any)
+	// Needs, if not nil, reports whether a struct type must have the field of a JSON name. It adds
+	// to Required.
+	Needs func(t reflect.Type, field string) bool
+}
+
+// Unmarshaler is a type with several forms, which chooses the Go value for the form at hand.
+type Unmarshaler interface {
+	// UnmarshalStrict decodes a value whose first byte is first ('{', '[', '"', ...). It calls
+	// decode once with a pointer to the Go value of that form; the rules and the paths of errors
+	// are then those of the whole document. The place of a [noregret.Error] that it returns itself
+	// is relative to the value.
+	UnmarshalStrict(first byte, decode func(v any) error) error
 }
 
 // Decode reads one JSON value into v, which points to a struct, map, slice, string, bool or number,
-// or to a type that implements json.Unmarshaler or encoding.TextUnmarshaler. After an error v must
-// not be used. It takes time linear in the length of raw.
+// or to a type that implements [Unmarshaler], json.Unmarshaler or encoding.TextUnmarshaler. After
+// an error v must not be used. It takes time linear in the length of raw.
 func Decode(raw []byte, v any, rules Rules) error {
 	if !utf8.Valid(raw) {
 		return fault("", "not valid UTF-8")
 	}
-	if i := halfPair(raw); i >= 0 {
+	if i := halfPair(raw); i >= 0 && !rules.Stored {
 		return fault("", "unpaired surrogate at byte %d", i)
 	}
 	var whole json.RawMessage
@@ -137,7 +159,7 @@ func (d *decoder) fault(format string, args ...any) error {
 		if s.index >= 0 {
 			path += "[" + strconv.Itoa(s.index) + "]"
 		} else {
-			path = under(path, s.name)
+			path = Member(path, s.name)
 		}
 	}
 	return fault(path, format, args...)
@@ -171,9 +193,13 @@ var (
 	rawType  = reflect.TypeFor[json.RawMessage]()
 	jsonType = reflect.TypeFor[json.Unmarshaler]()
 	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	formType = reflect.TypeFor[Unmarshaler]()
 )
 
 func (d *decoder) value(v reflect.Value) error {
+	if reflect.PointerTo(v.Type()).Implements(formType) {
+		return d.form(v.Addr().Interface().(Unmarshaler))
+	}
 	if p := reflect.PointerTo(v.Type()); v.Type() == rawType || v.Kind() == reflect.Interface ||
 		p.Implements(jsonType) || p.Implements(textType) {
 		return d.custom(v)
@@ -182,16 +208,6 @@ func (d *decoder) value(v reflect.Value) error {
 		return d.scalars(v)
 	}
 	return d.composed(v)
-}
-
-func isScalar(t reflect.Type) bool {
-	switch p := reflect.PointerTo(t); {
-	case p.Implements(jsonType) || p.Implements(textType):
-		return false
-	default:
-		k := t.Kind()
-		return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
-	}
 }
 
 // scalars reads a list of scalars by encoding/json, which is fast. If that fails, or if the list
@@ -206,16 +222,40 @@ func (d *decoder) scalars(v reflect.Value) error {
 	return d.composed(v)
 }
 
+// form decodes a value of a type with several forms.
+func (d *decoder) form(u Unmarshaler) error {
+	d.skip()
+	depth, inside := len(d.path), false
+	err := u.UnmarshalStrict(d.raw[d.at], func(v any) error {
+		err := d.value(reflect.ValueOf(v).Elem())
+		inside = err != nil
+		return err
+	})
+	if err == nil || inside {
+		return err
+	}
+	d.path = d.path[:depth]
+	if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place != "" {
+		d.enter(step{e.Place, -1})
+		return d.fault("%s", e.Message)
+	}
+	return d.fault("%w", err)
+}
+
 // composed reads a value token by token.
 func (d *decoder) composed(v reflect.Value) error {
 	t := d.next()
 	for v.Kind() == reflect.Pointer {
-		if t[0] == 'n' {
+		if t[0] == 'n' && !d.rules.NoNull {
 			v.SetZero()
 			return nil
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
+	}
+	if d.rules.Stored && t[0] == 'n' && (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) {
+		v.SetZero()
+		return nil
 	}
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map:
@@ -232,74 +272,39 @@ func (d *decoder) composed(v reflect.Value) error {
 		}
 		return d.items(v)
 	default:
-		if !set(v, t) {
+		whole := t
+		if d.rules.WholeFloats && v.CanInt() {
+			whole = withoutFraction(t)
+		}
+		if !set(v, whole) {
 			return d.mismatch(t, wanted(v.Type()))
 		}
 		return nil
 	}
 }
 
-// custom decodes a value whose type has its own decoding. A TextUnmarshaler never sees null, since
-// json.Unmarshal skips it, so null is refused here.
+// custom decodes a value whose type has its own decoding. A TextUnmarshaler reads strings only.
 func (d *decoder) custom(v reflect.Value) error {
 	raw := d.whole()
-	if p := reflect.PointerTo(v.Type()); raw[0] == 'n' && p.Implements(textType) && !p.Implements(jsonType) {
-		return d.mismatch(token(raw), "a string")
+	decode := func() error { return json.Unmarshal(raw, v.Addr().Interface()) }
+	if p := reflect.PointerTo(v.Type()); v.Type() != rawType && p.Implements(textType) && !p.Implements(jsonType) {
+		if raw[0] != '"' {
+			return d.mismatch(token(raw), "a string")
+		}
+		decode = func() error {
+			return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(token(raw).text()))
+		}
 	}
-	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
+	if err := decode(); err != nil {
 		if d.rules.Hide {
 			return d.fault("cannot be decoded")
 		}
-		return d.fault("%s: %w", cut(raw, raw), err)
+		if text := cut(raw, raw); !strings.HasPrefix(err.Error(), text) {
+			return d.fault("%s: %w", text, err)
+		}
+		return d.fault("%w", err)
 	}
 	return nil
-}
-
-// set stores a scalar and reports whether v can hold it.
-func set(v reflect.Value, t token) bool {
-	switch {
-	case t[0] == 't' || t[0] == 'f':
-		if v.Kind() == reflect.Bool {
-			v.SetBool(t[0] == 't')
-			return true
-		}
-	case t[0] == '"':
-		if v.Kind() == reflect.String {
-			v.SetString(t.text())
-			return true
-		}
-	case !t.number():
-	case v.CanFloat():
-		x, err := strconv.ParseFloat(string(t), v.Type().Bits())
-		v.SetFloat(x)
-		return err == nil
-	case v.CanInt():
-		x, err := strconv.ParseInt(string(t), 10, v.Type().Bits())
-		v.SetInt(x)
-		return err == nil
-	case v.CanUint():
-		x, err := strconv.ParseUint(string(t), 10, v.Type().Bits())
-		v.SetUint(x)
-		return err == nil
-	}
-	return false
-}
-
-// wanted describes the values of a scalar type.
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Float32, reflect.Float64:
-		return fmt.Sprintf("a number in the range of float%d", t.Bits())
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return fmt.Sprintf("an integer from 0 to %d", ^uint64(0)>>(64-t.Bits()))
-	default:
-		most := int64(1)<<(t.Bits()-1) - 1
-		return fmt.Sprintf("an integer from %d to %d", -most-1, most)
-	}
 }
 
 func (d *decoder) items(v reflect.Value) error {
@@ -326,8 +331,30 @@ func (d *decoder) duplicate(name string) error {
 	return d.fault("duplicate field")
 }
 
+// numbers reads a map of numbers without reflection.
+func (d *decoder) numbers(m map[string]float64) error {
+	for d.more() {
+		name := d.next().text()
+		if _, ok := m[name]; ok {
+			return d.duplicate(name)
+		}
+		t := d.next()
+		x, err := strconv.ParseFloat(string(t), 64)
+		if err != nil || !t.number() {
+			d.enter(step{name, -1})
+			return d.mismatch(t, wanted(reflect.TypeFor[float64]()))
+		}
+		m[name] = x
+	}
+	d.next() // the closing brace
+	return nil
+}
+
 func (d *decoder) entries(v reflect.Value) error {
 	v.Set(reflect.MakeMap(v.Type()))
+	if m, ok := v.Interface().(map[string]float64); ok {
+		return d.numbers(m)
+	}
 	for d.more() {
 		name := d.next().text()
 		key := reflect.ValueOf(name).Convert(v.Type().Key())
@@ -352,6 +379,20 @@ type form struct {
 	optional []bool
 }
 
+// index returns the index of the field that a string token names, or -1.
+func (f *form) index(t token) int {
+	if bytes.IndexByte(t, '\\') >= 0 {
+		return slices.Index(f.names, t.text())
+	}
+	t = t[1 : len(t)-1]
+	for i, name := range f.names {
+		if string(t) == name {
+			return i
+		}
+	}
+	return -1
+}
+
 var forms sync.Map // of reflect.Type
 
 func formOf(t reflect.Type) *form {
@@ -368,19 +409,37 @@ func formOf(t reflect.Type) *form {
 }
 
 func (d *decoder) fields(v reflect.Value) error {
+	if d.rules.Preset != nil {
+		d.rules.Preset(v.Addr().Interface())
+	}
 	form := formOf(v.Type())
-	seen := make([]bool, len(form.names))
+	var few [16]bool
+	seen := few[:]
+	if len(form.names) > len(few) {
+		seen = make([]bool, len(form.names))
+	}
 	for d.more() {
-		name := d.next().text()
-		at := slices.Index(form.names, name)
+		t := d.next()
+		at := form.index(t)
 		if at >= 0 && seen[at] {
-			return d.duplicate(name)
+			return d.duplicate(form.names[at])
+		}
+		name := ""
+		if at >= 0 {
+			name = form.names[at]
+		} else {
+			name = t.text()
 		}
 		d.enter(step{name, -1})
 		if at < 0 {
 			return d.fault("unknown field; known fields: %s", strings.Join(form.names, ", "))
 		}
 		seen[at] = true
+		d.skip()
+		if t := v.Field(at).Type(); d.rules.NoNull && d.raw[d.at] == 'n' && t != rawType &&
+			t.Kind() != reflect.Interface {
+			return d.fault("null: leave the field out instead")
+		}
 		if err := d.value(v.Field(at)); err != nil {
 			return err
 		}
@@ -388,7 +447,8 @@ func (d *decoder) fields(v reflect.Value) error {
 	}
 	d.next() // the closing bracket or brace
 	for i, name := range form.names {
-		if d.rules.Required && !seen[i] && !form.optional[i] {
+		needed := d.rules.Required && !form.optional[i] || d.rules.Needs != nil && d.rules.Needs(v.Type(), name)
+		if needed && !seen[i] {
 			d.enter(step{name, -1})
 			return d.fault("the field is missing")
 		}
@@ -405,9 +465,9 @@ func Name(f reflect.StructField) string {
 	return name
 }
 
-// under returns the path of a member. Names that would be ambiguous in a path are quoted, and long
+// Member returns the path of a member. Names that would be ambiguous in a path are quoted, and long
 // names are cut.
-func under(path, name string) string {
+func Member(path, name string) string {
 	const most = 100
 	if len(name) > most {
 		name = name[:most] + "..."

@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	learner, err := confident.New(goals, 2, confident.Options{})
+	learner, err := confident.New(goals, 2, confident.DefaultOptions())
 	if err != nil {
 		panic(err)
 	}
