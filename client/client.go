@@ -17,26 +17,29 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Options are what [New] makes a client of.
+// Options configure a [Client]. The zero value of each field but URL is its default.
 type Options struct {
-	// URL is the service's: "http://127.0.0.1:8430".
+	// URL is the address of the service, such as "http://127.0.0.1:8430".
 	URL string
-	// Token is the access token, "" for a service that asks for none.
+	// Token is the access token; "" sends none.
 	Token string
-	// HTTP makes the requests; nil is a client of its own with a time limit of 30 s for each.
+	// HTTP makes the requests. Nil means a new client with a timeout of 30 s for each request.
 	HTTP *http.Client
-	// Attempts is how often a request that can be repeated is sent before its error is returned:
-	// default 4.
+	// Attempts is the maximum number of times a repeatable request is sent. Default 4.
 	Attempts int
-	// Pause is the first one between attempts, doubled each time, with a random half: default 100
-	// ms.
+	// Pause is the delay before the first retry. It doubles with each further retry, up to 30 s,
+	// and its second half is random. Default 100 ms.
 	Pause time.Duration
 }
 
-// Client calls the service. It is safe for concurrent use. Requests that may be repeated without
-// harm (decisions, reports, feedback, which counts once) are sent again after failures of the
-// network and the statuses 429, 502, 503 and 504, with growing pauses, as long as the context
-// allows; changes of experiments are not.
+// Client calls the service. It is safe for concurrent use.
+//
+// A request that is safe to repeat (a decision, a report, feedback, which counts once) is retried
+// with growing pauses after a network failure and after the statuses 429, 502, 503 and 504, until
+// it has been sent Options.Attempts times or its context ends. A change of an experiment is sent
+// once.
+//
+// A refused request returns an [*Error].
 type Client struct {
 	base     string
 	token    string
@@ -45,7 +48,8 @@ type Client struct {
 	pause    time.Duration
 }
 
-// New validates the options.
+// New returns a client with the given options. It makes no request. It returns an error of code
+// usage if the URL is not an http or https address or another option is negative.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
@@ -71,27 +75,29 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// call is a request.
+// call describes one request.
 type call struct {
 	method, path string
 	media        string
 	body         []byte
-	repeat       bool // it may be sent again
-	tag          string
-	long         bool // it may take longer than the client's time limit
+	repeat       bool   // the request is safe to repeat
+	tag          string // entity tag for If-None-Match, "" for none
+	long         bool   // only the context limits the time it takes
 }
 
-// Error is what the service refused: the module's error with the HTTP status.
+// Error is the service's refusal of a request: its HTTP status and the error in its body.
 type Error struct {
+	// Status is the HTTP status code.
 	Status int
-	Err    *noregret.Error
-	after  time.Duration
+	// Err has the code, the place and the message that the service gave.
+	Err   *noregret.Error
+	after time.Duration // from the Retry-After header, 0 for none
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns the module's error.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) temporary() bool {
@@ -102,8 +108,8 @@ func (e *Error) temporary() bool {
 	return false
 }
 
-// send sends a request, again where that helps, and returns the answer, whose body the caller
-// closes.
+// send sends a request, with retries if it is repeatable, and returns the response. The caller
+// closes its body.
 func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
 	p := pauses{c.pause, longestPause}
 	for attempt := 1; ; attempt++ {
@@ -118,6 +124,7 @@ func (c *Client) send(ctx context.Context, q call) (*http.Response, error) {
 	}
 }
 
+// once sends a request once. A status other than 2xx and 304 becomes an [*Error].
 func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, q.method, c.base+q.path, bytes.NewReader(q.body))
 	if err != nil {
@@ -135,7 +142,7 @@ func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
 	h := c.http
 	if q.long {
 		copied := *h
-		copied.Timeout = 0 // the context bounds it
+		copied.Timeout = 0 // the context limits the time
 		h = &copied
 	}
 	resp, err := h.Do(r)
@@ -149,7 +156,7 @@ func (c *Client) once(ctx context.Context, q call) (*http.Response, error) {
 	return nil, refusal(resp)
 }
 
-// refusal is the error that an answer tells.
+// refusal reads the error from a response.
 func refusal(resp *http.Response) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	e := &Error{Status: resp.StatusCode}
@@ -167,16 +174,16 @@ func refusal(resp *http.Response) error {
 	return e
 }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the largest response body that is read, in bytes.
 const maxAnswer = 128 << 20
 
-// json sends a request with a JSON body (nil for none) and reads the JSON answer into out (nil for
-// none).
+// json sends in as a JSON body, unless it is nil, and decodes the JSON response into out, unless
+// that is nil.
 func (c *Client) json(ctx context.Context, q call, in, out any) error {
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return noregret.BadInputf("request", "it cannot be written as JSON: %w", err)
+			return noregret.BadInputf("request", "cannot be encoded as JSON: %w", err)
 		}
 		q.body, q.media = b, "application/json"
 	}
@@ -193,14 +200,16 @@ func (c *Client) json(ctx context.Context, q call, in, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(b, out); err != nil {
-		return noregret.Errorf(noregret.Internal, c.base, "the answer cannot be read: %w", err)
+		return noregret.Errorf(noregret.Internal, c.base, "the answer cannot be decoded: %w", err)
 	}
 	return nil
 }
 
+// pathOf returns the path of an experiment's resource.
 func pathOf(name, rest string) string { return "/v1/experiments/" + url.PathEscape(name) + rest }
 
-// Decide asks for an arm for each unit ([policy.CheckUnit]).
+// Decide returns a decision for each unit, in their order. Units must pass [policy.CheckUnit];
+// otherwise no request is made.
 func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]policy.Decision, error) {
 	for i, u := range units {
 		if err := policy.CheckUnit("units["+strconv.Itoa(i)+"]", u); err != nil {
@@ -218,14 +227,14 @@ func (c *Client) Decide(ctx context.Context, name string, units ...string) ([]po
 	return out.Decisions, err
 }
 
-// Exposures reports that the units of tokens saw what was decided. A nil error means that it is
-// durable; the result says what each item counted for.
+// Exposures reports that units were shown their decisions; each item has the token of one. A nil
+// error means that the report is durable. The result has the status of each item.
 func (c *Client) Exposures(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
 	return c.report(ctx, "/v1/exposures", items)
 }
 
-// Feedback reports metrics of the units of tokens. A nil error means that it is durable; the result
-// say what each item counted for.
+// Feedback reports metrics; each item has the token of a decision and the metrics of its unit. A
+// nil error means that the report is durable. The result has the status of each item.
 func (c *Client) Feedback(ctx context.Context, items ...policy.FeedbackItem) (policy.FeedbackResult, error) {
 	return c.report(ctx, "/v1/feedback", items)
 }
@@ -237,14 +246,15 @@ func (c *Client) report(ctx context.Context, path string, items []policy.Feedbac
 	return out, err
 }
 
-// Aggregate reports sums. Sent again with the same source and sequence number it counts once.
+// Aggregate reports sums over units. Reports with the same source and sequence number count once. A
+// nil error means that the report is durable.
 func (c *Client) Aggregate(ctx context.Context, a policy.Aggregate) (out policy.FeedbackResult, err error) {
 	err = c.json(ctx, call{method: "POST", path: "/v1/aggregates", repeat: true}, a, &out)
 	return out, err
 }
 
-// Policy fetches an experiment's policy. With the digest of the one at hand it waits up to wait for
-// a change, and returns nil if there is none.
+// Policy fetches an experiment's policy. If digest is not empty, it waits up to wait for a policy
+// with another digest, and returns nil without an error if there is none by then.
 func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Duration) (*policy.Policy, error) {
 	q := call{method: "GET", path: pathOf(name, "/policy"), repeat: true, long: wait > 0}
 	if digest != "" {
@@ -268,7 +278,8 @@ func (c *Client) Policy(ctx context.Context, name, digest string, wait time.Dura
 	return policy.Parse(b)
 }
 
-// Apply creates an experiment or changes it: text is a definition, YAML or JSON, of that name.
+// Apply creates or changes an experiment. The text is its definition in YAML or JSON, whose name
+// must be the given one.
 func (c *Client) Apply(ctx context.Context, name string, text []byte) (out policy.Applied, err error) {
 	err = c.json(ctx, call{method: "PUT", path: pathOf(name, ""), body: text, media: "application/yaml"}, nil, &out)
 	return out, err
@@ -283,14 +294,14 @@ func (c *Client) Experiments(ctx context.Context) ([]policy.Summary, error) {
 	return out.Experiments, err
 }
 
-// Report fetches an experiment's report.
+// Report returns an experiment's report.
 func (c *Client) Report(ctx context.Context, name string) (*policy.Report, error) {
 	var out policy.Report
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/report"), repeat: true}, nil, &out)
 	return &out, err
 }
 
-// Explain asks why a decision was what it was.
+// Explain returns the reasons for the decision with the given token.
 func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Explanation, error) {
 	var out policy.Explanation
 	err := c.json(ctx, call{method: "GET", path: pathOf(name, "/explain?token="+url.QueryEscape(token)), repeat: true},
@@ -298,25 +309,26 @@ func (c *Client) Explain(ctx context.Context, name, token string) (*policy.Expla
 	return &out, err
 }
 
-// Change pauses, resumes or rolls back an experiment: what is "pause", "resume" or "rollback".
+// Change pauses, resumes or rolls back an experiment, as what is "pause", "resume" or "rollback".
+// The reason is recorded in the log.
 func (c *Client) Change(ctx context.Context, name, what, reason string) (out policy.Summary, err error) {
 	err = c.json(ctx, call{method: "POST", path: pathOf(name, "/"+what)}, map[string]string{"reason": reason}, &out)
 	return out, err
 }
 
-// Delete removes an experiment. Its events stay in the log.
+// Delete deletes an experiment. Its events stay in the log.
 func (c *Client) Delete(ctx context.Context, name string) error {
 	return c.json(ctx, call{method: "DELETE", path: pathOf(name, "")}, nil, nil)
 }
 
-// State is the service's position in the log, and the digest of its state.
+// State returns the service's position in its log and the digest of its state.
 func (c *Client) State(ctx context.Context) (out policy.StateName, err error) {
 	err = c.json(ctx, call{method: "GET", path: "/v1/state", repeat: true}, nil, &out)
 	return out, err
 }
 
-// Snapshot is the state from which the most of the service's log can be folded again: nil where all
-// events are there. UnmarshalBinary of experiment.State reads it.
+// Snapshot returns the oldest state that the service's log can be replayed from, in the form that
+// experiment.State.UnmarshalBinary reads. It returns nil if the log has all events.
 func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	resp, err := c.send(ctx, call{method: "GET", path: "/v1/snapshot", repeat: true, long: true})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
@@ -329,8 +341,8 @@ func (c *Client) Snapshot(ctx context.Context) ([]byte, error) {
 	return b, errors.Join(err, resp.Body.Close())
 }
 
-// Export opens the log as JSON lines, from a position on (0: the first one kept), of one experiment
-// or, with "", of all. The caller closes it.
+// Export returns the log as JSON lines, starting at position from; 0 means the first position kept.
+// An empty name means the events of all experiments. The caller closes the reader.
 func (c *Client) Export(ctx context.Context, from uint64, name string) (io.ReadCloser, error) {
 	v := url.Values{}
 	if from > 0 {

@@ -80,7 +80,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRetries: what may be repeated is, up to the number of attempts; changes are not.
+// TestRetries: repeatable requests are retried up to the number of attempts; changes are sent once.
 func TestRetries(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	for _, c := range []struct {
@@ -121,7 +121,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestReporter: many goroutines, a service that is away for a while, and everything arrives once.
+// TestReporter: with many goroutines and a service that is unavailable for a while, every item
+// arrives once.
 func TestReporter(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(400)...)
@@ -174,7 +175,7 @@ func TestReporter(t *testing.T) {
 	}
 }
 
-// TestReporterHoldsBack: a full queue makes the caller wait, and its context ends that.
+// TestReporterHoldsBack: a full queue makes the caller wait until its context ends.
 func TestReporterHoldsBack(t *testing.T) {
 	s := newService(t)
 	r, err := s.client.NewReporter(client.ReporterOptions{Batch: 1, Queue: 2})
@@ -207,7 +208,8 @@ func TestReporterHoldsBack(t *testing.T) {
 	}
 }
 
-// TestLocalSameArm: the process decides as the service, before and after changes of the policy.
+// TestLocalSameArm: the process and the service decide alike, before and after changes of the
+// policy.
 func TestLocalSameArm(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	renewed := make(chan uint64, 10)
@@ -278,8 +280,7 @@ func TestLocalSameArm(t *testing.T) {
 	}
 }
 
-// TestLocalSums: the sums that arrive are those of what was recorded, once, though the service was
-// away.
+// TestLocalSums: the recorded sums arrive once, even if the service was unavailable meanwhile.
 func TestLocalSums(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	var results []policy.FeedbackResult
@@ -302,7 +303,7 @@ func TestLocalSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		metrics := map[string]float64{"x": float64(i)} // a third has no more: then the ratio has one part, the default
+		metrics := map[string]float64{"x": float64(i)} // a third has only x: the ratio's numerator is then the default
 		if i%3 > 0 {
 			metrics["shown"] = 2
 		}
@@ -357,7 +358,7 @@ func TestLocalSums(t *testing.T) {
 	}
 }
 
-// TestLocalTellsRefused: Flush says which sums the service has refused, and does not send them
+// TestLocalTellsRefused: Flush returns the sums that the service rejected, and does not send them
 // again.
 func TestLocalTellsRefused(t *testing.T) {
 	s, ctx := newService(t), context.Background()
@@ -414,8 +415,8 @@ func BenchmarkLocalDecide(b *testing.B) {
 	}
 }
 
-// TestReporterRefuses: what could never be sent is refused when it is given, and does not hold up
-// the rest.
+// TestReporterRefuses: an item that could never be sent is refused at once and does not delay the
+// others.
 func TestReporterRefuses(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", "ann")
@@ -454,8 +455,8 @@ func TestReporterRefuses(t *testing.T) {
 	}
 }
 
-// TestReporterSplits: a batch that is too large for the service is sent in halves, and Flush and
-// Close report what cannot be sent even alone.
+// TestReporterSplits: a batch that is too large for the service is split. Flush and Close return an
+// error for an item that is too large by itself.
 func TestReporterSplits(t *testing.T) {
 	s, ctx := newService(t), context.Background()
 	ds, err := s.client.Decide(ctx, "toy", units(40)...)
@@ -481,7 +482,7 @@ func TestReporterSplits(t *testing.T) {
 	if err := r.Feedback(ctx, ds[0].Token, map[string]float64{"x": 1, strings.Repeat("p", 2<<20): 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Flush(ctx); err == nil || !strings.Contains(err.Error(), "1 items were given up") {
+	if err := r.Flush(ctx); err == nil || !strings.Contains(err.Error(), "1 items were dropped") {
 		t.Errorf("flush: %v", err)
 	}
 	if err := r.Close(ctx); err != nil {
@@ -489,8 +490,8 @@ func TestReporterSplits(t *testing.T) {
 	}
 }
 
-// TestPatience: an answer that cannot be read and a token that is not known are waited for, and
-// nothing is lost.
+// TestPatience: a response that cannot be decoded and an unknown access token are temporary
+// failures, and no item is lost.
 func TestPatience(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"a page of a portal": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
@@ -526,8 +527,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestReporterCloses: with the service away and the queue full, Close keeps to its context and lets
-// those go who wait for room.
+// TestReporterCloses: with the service unavailable and the queue full, Close returns when its
+// context ends, and so do the callers that wait for the queue.
 func TestReporterCloses(t *testing.T) {
 	s := newService(t)
 	s.refuse.Store(1 << 40)
@@ -551,7 +552,7 @@ func TestReporterCloses(t *testing.T) {
 	if err := r.Exposure(ended, "y"); !errors.Is(err, context.Canceled) {
 		t.Errorf("an exposure whose context has ended: %v", err)
 	}
-	if err := r.Close(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "given up") {
+	if err := r.Close(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "dropped") {
 		t.Errorf("close: %v", err)
 	}
 	wg.Wait()

@@ -1,16 +1,15 @@
-// Package client talks to a noregret decision service.
-//
+// Package client is a client of the noregret decision service.
 // [Client] makes single calls, with retries: Decide, Exposures, Feedback, Report, and so on.
 //
-// [Reporter] takes exposures and feedback from many goroutines and sends them in batches; when the
-// service is slower than the program, it holds the program back instead of growing.
+// [Reporter] collects exposures and feedback from many goroutines and sends them in batches. Its
+// queue is bounded: when the service is slower than the program, callers wait.
 //
-// [Local] decides in the process, by the same function as the service, in less than a microsecond:
-// it keeps the experiment's policy up to date by a long poll, and sends sums of what was recorded.
-// Use it where a call for each decision is too much, and where a unit's metrics are known where it
-// was decided for.
+// [Local] decides in the process, by the same function as the service, in less than a microsecond.
+// It keeps the experiment's policy up to date by long polling and sends sums of the recorded
+// metrics. Use it when a request for each decision is too expensive and the process that decides
+// also observes the metrics.
 //
-// Package provider, below this one, is a provider for OpenFeature.
+// Package provider is a provider for OpenFeature.
 //
 // Which to use:
 //

@@ -33,14 +33,14 @@ hold_back: 0.1
 stickiness: unit
 `
 
-// service is a real one, behind a gate that can be shut.
+// service is a real service whose requests can be made to fail.
 type service struct {
 	*server.Server
 	url    string
 	client *client.Client
-	// refuse makes the next so many requests fail with 503, count counts all.
+	// refuse is the number of requests still to fail with 503; count counts all requests.
 	refuse, count atomic.Int64
-	// answer, unless nil, answers in the service's place.
+	// answer, unless nil, answers instead of the service.
 	answer atomic.Pointer[http.HandlerFunc]
 }
 

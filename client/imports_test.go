@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestImports holds what a program takes on with the client: the standard library and a handful of
-// this module's packages. OpenFeature's SDK comes with package provider only.
+// TestImports checks the dependencies of the client: the standard library and a few packages of
+// this module. Only package provider depends on OpenFeature's SDK.
 func TestImports(t *testing.T) {
 	const module = "github.com/noregret/noregret"
 	want := map[string]bool{

@@ -18,27 +18,26 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// LocalOptions tune a [Local]. The zero value of each field is its default.
+// LocalOptions configure a [Local]. The zero value of each field is its default. The functions are
+// called by a goroutine of the Local, and may be nil.
 type LocalOptions struct {
-	// Source names this process in the sums it sends; a random part is added for each start.
+	// Source names this process in its reports, at most 100 bytes. NewLocal appends a random part.
+	// Default "local".
 	Source string
-	// Every is how often sums are sent: default 5 s.
+	// Every is the interval between reports of sums. Default 5 s.
 	Every time.Duration
-	// Wait is how long one poll for a new policy waits: default 30 s, at most 1 m.
+	// Wait is how long one poll waits for a new policy, at most 1 m. Default 30 s.
 	Wait time.Duration
-	// Renewed is called with each new policy after the first. It is called by the Local's goroutine
-	// and may be nil.
+	// Renewed is called with each new policy after the first.
 	Renewed func(p *policy.Policy)
-	// Done is called with the result of each report of sums. It is called by the Local's goroutine
-	// and may be nil.
+	// Done is called with the result of each report of sums.
 	Done func(sums policy.Aggregate, result policy.FeedbackResult, err error)
-	// Waiting is called with each error in sending them that is waited for. It is called by the
-	// Local's goroutine and may be nil.
+	// Waiting is called with each temporary error before the report is sent again.
 	Waiting func(err error)
 }
 
-// Local decides in the process for one experiment, and sends sums of what is recorded. Its methods
-// are safe for concurrent use; deciding takes no lock.
+// Local decides in the process for one experiment and reports sums of the recorded metrics. Its
+// methods are safe for concurrent use. [Local.Decide] takes no lock.
 type Local struct {
 	client  *Client
 	name    string
@@ -47,23 +46,25 @@ type Local struct {
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 	source  string
-	// failure is the last error of the poll, nil after a success.
+	// failure is the error of the last poll, nil if it succeeded.
 	failure atomic.Pointer[error]
 
 	mu       sync.Mutex
 	sums     map[sumKey]*policy.AggregateItem
 	sequence uint64
 	sending  sync.Mutex
-	pending  *policy.Aggregate // taken and not sent yet; sending is held to look at it
+	pending  *policy.Aggregate // the report not yet sent, nil for none; guarded by sending
 }
 
+// sumKey identifies the sums that one item of a report holds.
 type sumKey struct {
 	version uint64
 	arm     string
 	held    bool
 }
 
-// NewLocal fetches the experiment's policy and keeps it up to date until [Local.Close].
+// NewLocal fetches the experiment's policy and starts two goroutines, which keep it up to date and
+// report sums until [Local.Close].
 func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Local, error) {
 	if o.Source == "" {
 		o.Source = "local"
@@ -95,12 +96,12 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 	return l, nil
 }
 
-// Policy is the policy in force.
+// Policy returns the current policy.
 func (l *Local) Policy() *policy.Policy { return l.policy.Load() }
 
-// Decide is the decision for a unit: the service's own, as long as both have the same policy. It
-// refuses what the service refuses, a name that [policy.CheckUnit] does not allow, and
-// allocates nothing.
+// Decide returns the decision for a unit, which is the service's own while both have the same
+// policy. It returns an error if the unit's name does not pass [policy.CheckUnit]. It allocates
+// nothing.
 func (l *Local) Decide(unit string) (policy.Assignment, error) {
 	if err := policy.CheckUnit("unit", unit); err != nil {
 		return policy.Assignment{}, err
@@ -108,7 +109,8 @@ func (l *Local) Decide(unit string) (policy.Assignment, error) {
 	return l.policy.Load().Decide(unit), nil
 }
 
-// Err is why the policy may be out of date, or nil: the last poll has failed.
+// Err returns the error of the last poll if it failed, so that the policy may be out of date, and
+// nil otherwise.
 func (l *Local) Err() error {
 	if e := l.failure.Load(); e != nil {
 		return *e
@@ -141,10 +143,13 @@ func (l *Local) poll(ctx context.Context) {
 	}
 }
 
-// Record counts a unit as exposed, with its metrics: once for each unit and policy version, when
-// they are known. A metric that is left out counts as its default, or not at all. It refuses what
-// the service would. Nothing counts as exposed without it: the definition's "exposure: immediate"
-// is of decisions that the service makes.
+// Record counts a unit as exposed and adds its metrics to the sums. Call it once for each unit and
+// policy version, when the metrics are known. A missing metric counts as its default, or not at all
+// if it has none. Record returns an error for metrics that the service would reject, and then
+// counts nothing.
+//
+// A decision of a Local counts as an exposure only by Record: "exposure: immediate" in the
+// experiment's definition applies to decisions of the service.
 func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 	p := l.policy.Load()
 	for name, v := range metrics {
@@ -199,11 +204,11 @@ func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
 	return nil
 }
 
-// checkMetric refuses a value that the service would refuse.
+// checkMetric returns an error for a value that the service would reject.
 func checkMetric(p *policy.Policy, name string, v float64) error {
 	i := slices.IndexFunc(p.Metrics, func(m policy.MetricForm) bool { return m.Name == name && m.Kind != "ratio" })
 	if i < 0 {
-		return noregret.BadInputf("metrics."+name, "it is no metric of %q", p.Experiment)
+		return noregret.BadInputf("metrics."+name, "not a metric of %q", p.Experiment)
 	}
 	m := &p.Metrics[i]
 	low, high := -1e15, 1e15
@@ -222,7 +227,7 @@ func checkMetric(p *policy.Policy, name string, v float64) error {
 	return nil
 }
 
-// report sends the sums from time to time.
+// report sends the sums at regular intervals.
 func (l *Local) report(ctx context.Context) {
 	defer l.done.Done()
 	t := time.NewTicker(l.options.Every)
@@ -232,15 +237,15 @@ func (l *Local) report(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			_ = l.Flush(ctx) // told to Done
+			_ = l.Flush(ctx) // Done gets the error
 		}
 	}
 }
 
-// Flush sends the sums recorded so far. While the service is away it tries on until ctx ends; what
-// could not be sent then waits for the next Flush, with its sequence number, and sums that come
-// meanwhile for the one after it, so that memory does not grow. Sums that the service refuses, or
-// has got too late, are in the error.
+// Flush sends the sums recorded so far. While the service is unavailable it retries until ctx ends.
+// A report that was not sent keeps its sequence number and goes out with the next Flush; sums
+// recorded meanwhile form one further report, so that memory does not grow. The error includes the
+// sums that the service rejected or that arrived too late.
 func (l *Local) Flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -255,7 +260,7 @@ func (l *Local) Flush(ctx context.Context) error {
 	return refused
 }
 
-// send sends the pending sums, and says which of them the service has refused.
+// send sends the pending report. Its first result describes the sums that the service rejected.
 func (l *Local) send(ctx context.Context) (refused, err error) {
 	var result policy.FeedbackResult
 	err = l.client.persist(ctx, l.options.Waiting, func() (err error) {
@@ -279,7 +284,7 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 	return refused, err
 }
 
-// take makes a report of the sums recorded so far, if there are any.
+// take moves the sums recorded so far to the pending report. It reports whether there are any.
 func (l *Local) take() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -305,7 +310,7 @@ func (l *Local) take() bool {
 	return true
 }
 
-// Close sends the last sums, for as long as ctx allows, and ends the goroutines.
+// Close ends the goroutines and sends the remaining sums, retrying until ctx ends.
 func (l *Local) Close(ctx context.Context) error {
 	l.stop()
 	l.done.Wait()

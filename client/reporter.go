@@ -12,27 +12,28 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// ReporterOptions tune a [Reporter]. The zero value of each field is its default.
+// ReporterOptions configure a [Reporter]. The zero value of each field is its default. The
+// functions are called by the Reporter's goroutine, and may be nil.
 type ReporterOptions struct {
-	// Batch is how many items are sent at once: default 500, 1 to 10,000. A batch that the service
-	// finds too large is sent in halves.
+	// Batch is the number of items in a request, 1 to 10,000. A batch that is too large for the
+	// service is split. Default 500.
 	Batch int
-	// Every is how long an item waits for company: default 1 s.
+	// Every is the longest time that an item waits for its batch to fill. Default 1 s.
 	Every time.Duration
-	// Queue bounds the items that wait; who reports more waits, too: default ten batches.
+	// Queue is the number of items that can wait to be sent; while it is full, callers wait.
+	// Default ten batches.
 	Queue int
-	// Done is called with the result of each batch: the items, exposures or feedback, and the
-	// result or the error with which they were given up. It is called by the Reporter's goroutine
-	// and may be nil.
+	// Done is called after each batch with its items, which are exposures or feedback, and with the
+	// result, or with the error if the batch was dropped.
 	Done func(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error)
-	// Waiting is called with each error that is waited for: the service is away, or refuses the
-	// access token. It is called by the Reporter's goroutine and may be nil.
+	// Waiting is called with each temporary error before the batch is sent again: the service is
+	// unavailable or refuses the access token.
 	Waiting func(err error)
 }
 
-// Reporter sends exposures and feedback in batches. While the service is away, or does not know the
-// access token, it tries on with growing pauses, up to 30 s: the queue fills meanwhile, and holds
-// the program back. Its methods are safe for concurrent use.
+// Reporter sends exposures and feedback in batches. While the service is unavailable or refuses the
+// access token, it retries with growing pauses of up to 30 s; the queue fills meanwhile, and then
+// callers wait. Its methods are safe for concurrent use.
 type Reporter struct {
 	client  *Client
 	options ReporterOptions
@@ -41,20 +42,21 @@ type Reporter struct {
 	ended   chan struct{}
 
 	closing chan struct{} // closed by Close
-	idle    chan struct{} // closed when nobody is putting any more
+	idle    chan struct{} // closed after Close when the last put has ended
 	mu      sync.Mutex
 	closed  bool
-	putting int
-	lost    lost // of the goroutine, and of Close after its end
+	putting int  // puts in progress
+	lost    lost // owned by the goroutine, and by Close after its end
 }
 
+// queued is an item of the queue, or a marker of Flush.
 type queued struct {
 	exposure bool
 	item     policy.FeedbackItem
-	flush    chan error // of a marker: gets what was lost before it
+	flush    chan error // a marker's: receives the error of the items dropped before it
 }
 
-// lost counts items that were given up.
+// lost counts dropped items and holds the first error.
 type lost struct {
 	items int
 	first error
@@ -64,11 +66,12 @@ func (l *lost) err() error {
 	if l.items == 0 {
 		return nil
 	}
-	return noregret.Errorf(noregret.Internal, "reporter", "%d items were given up, the first ones as: %w", l.items,
+	return noregret.Errorf(noregret.Internal, "reporter", "%d items were dropped; the first error: %w", l.items,
 		l.first)
 }
 
-// NewReporter starts a reporter, which [Reporter.Close] ends.
+// NewReporter starts a reporter with a goroutine, which [Reporter.Close] ends. It returns an error
+// of code usage for an option out of range.
 func (c *Client) NewReporter(o ReporterOptions) (*Reporter, error) {
 	if o.Batch == 0 {
 		o.Batch = 500
@@ -93,10 +96,10 @@ func (c *Client) NewReporter(o ReporterOptions) (*Reporter, error) {
 	return r, nil
 }
 
-var errClosed = noregret.Errorf(noregret.Usage, "reporter", "it is closed")
+var errClosed = noregret.Errorf(noregret.Usage, "reporter", "closed")
 
-// Exposure takes an exposure. It waits while the queue is full, until ctx ends or the reporter is
-// closed.
+// Exposure queues an exposure. It waits while the queue is full, until ctx ends or the reporter is
+// closed. A nil error means that the item is queued, not yet that it is sent.
 func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -104,8 +107,8 @@ func (r *Reporter) Exposure(ctx context.Context, token string) error {
 	return r.put(ctx, queued{exposure: true, item: policy.FeedbackItem{Token: token}})
 }
 
-// TryExposure is [Reporter.Exposure] that does not wait: where the queue is full it is an error,
-// and the exposure is lost.
+// TryExposure is like [Reporter.Exposure] but does not wait: if the queue is full, it drops the
+// exposure and returns an error.
 func (r *Reporter) TryExposure(token string) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -122,14 +125,14 @@ func (r *Reporter) TryExposure(token string) error {
 	}
 }
 
-// Feedback takes a unit's metrics, finite numbers. It waits while the queue is full, until ctx ends
-// or the reporter is closed. The map must not be changed afterwards.
+// Feedback queues a unit's metrics, which must be finite. It waits while the queue is full, until
+// ctx ends or the reporter is closed. The caller must not change the map afterwards.
 func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[string]float64) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}
 	if len(metrics) == 0 {
-		return noregret.BadInputf("metrics", "none: want at least one")
+		return noregret.BadInputf("metrics", "none: at least one is required")
 	}
 	for name, v := range metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -141,12 +144,12 @@ func (r *Reporter) Feedback(ctx context.Context, token string, metrics map[strin
 
 func checkToken(token string) error {
 	if token == "" {
-		return noregret.BadInputf("token", "it is empty: want that of a decision")
+		return noregret.BadInputf("token", "empty: want the token of a decision")
 	}
 	return nil
 }
 
-// put puts into the queue, and waits for room in it.
+// put appends to the queue, waiting while it is full.
 func (r *Reporter) put(ctx context.Context, q queued) error {
 	if err := r.enter(); err != nil {
 		return err
@@ -165,7 +168,7 @@ func (r *Reporter) put(ctx context.Context, q queued) error {
 	}
 }
 
-// enter begins a put, which leave ends.
+// enter begins a put, which leave ends. It returns an error if the reporter is closed.
 func (r *Reporter) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +179,7 @@ func (r *Reporter) enter() error {
 	return nil
 }
 
-// leave ends a put. The last one after Close says so.
+// leave ends a put. The last one after Close closes r.idle.
 func (r *Reporter) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,8 +189,8 @@ func (r *Reporter) leave() {
 	}
 }
 
-// Flush sends what waits and returns when it was sent. The error says how many items were given up
-// since the last one.
+// Flush sends the queued items and returns when they are sent. The error says how many items were
+// dropped since the last Flush.
 func (r *Reporter) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	if err := r.put(ctx, queued{flush: done}); err != nil {
@@ -201,9 +204,9 @@ func (r *Reporter) Flush(ctx context.Context) error {
 	}
 }
 
-// Close sends what waits, for as long as ctx allows, and ends the reporter; calls that wait for
-// room in the queue return. The error says how many items were given up since the last
-// [Reporter.Flush]; Done was told of each.
+// Close sends the queued items, retrying until ctx ends, and ends the reporter. Calls that wait for
+// a full queue return an error. The error of Close says how many items were dropped since the last
+// [Reporter.Flush]; Done was called with each of them.
 func (r *Reporter) Close(ctx context.Context) error {
 	r.mu.Lock()
 	if r.closed {
@@ -227,7 +230,7 @@ func (r *Reporter) Close(ctx context.Context) error {
 	}
 }
 
-// run gathers batches, and sends each when it is full or has waited long enough.
+// run collects batches and sends each one when it is full or Every has passed.
 func (r *Reporter) run(ctx context.Context) {
 	defer close(r.ended)
 	t := time.NewTimer(r.options.Every)
@@ -250,9 +253,10 @@ func (r *Reporter) run(ctx context.Context) {
 	}
 }
 
-// gathered are the items of the batches to come.
+// gathered holds the items of the next batches.
 type gathered struct{ exposures, feedback []policy.FeedbackItem }
 
+// take adds an item to its batch, which it sends if full, or answers a marker of Flush.
 func (r *Reporter) take(ctx context.Context, g *gathered, q queued) {
 	switch {
 	case q.flush != nil:
@@ -270,14 +274,14 @@ func (r *Reporter) take(ctx context.Context, g *gathered, q queued) {
 	}
 }
 
-// sendAll sends exposures first: feedback then finds its unit.
+// sendAll sends both batches, exposures first, as feedback joins them.
 func (r *Reporter) sendAll(ctx context.Context, g *gathered) {
 	r.send(ctx, true, g.exposures)
 	r.send(ctx, false, g.feedback)
 	*g = gathered{}
 }
 
-// send sends a batch, in halves if it is too large.
+// send sends a batch, and splits it in half if it is too large.
 func (r *Reporter) send(ctx context.Context, exposure bool, items []policy.FeedbackItem) {
 	if len(items) == 0 {
 		return

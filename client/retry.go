@@ -10,14 +10,14 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// longestPause bounds the pauses between attempts of a [Reporter] and a [Local].
+// longestPause is the longest pause between two attempts.
 const longestPause = 30 * time.Second
 
-// pauses are growing ones, each with a random half.
+// pauses are doubling pauses, up to the longest. The second half of each is random.
 type pauses struct{ next, longest time.Duration }
 
-// wait waits for the next pause, or for at least as long as the failure says. It reports whether
-// ctx still allows to go on.
+// wait waits for the next pause, or longer if the failure says so (Retry-After). It returns early
+// when ctx ends, and reports whether ctx has not ended.
 func (p *pauses) wait(ctx context.Context, failure error) bool {
 	wait := p.next/2 + rand.N(p.next/2+1)
 	if e, ok := errors.AsType[*Error](failure); ok {
@@ -34,9 +34,9 @@ func (p *pauses) wait(ctx context.Context, failure error) bool {
 	}
 }
 
-// passes reports whether a failure may pass with time: the network's, a service that is away or has
-// too much to do, an access token that is being changed. What cannot be written or is refused does
-// not.
+// passes reports whether a failure may be temporary: a network failure, an unavailable or
+// overloaded service, an access token that is being replaced. Requests that cannot be encoded or
+// are refused fail for good.
 func passes(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.temporary() || e.Status == http.StatusUnauthorized

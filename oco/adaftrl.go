@@ -94,8 +94,8 @@ func (l *AdaFTRL) Update(g []float64) error {
 	x, theta, lambda := l.Predict(), l.state.Dual.Theta, l.state.Lambda.value()
 	var delta float64
 	if lambda == 0 || !finite((l.state.Dual.Mass+largest)/lambda) {
-		// All losses so far had the same value everywhere on V, or λψ is nothing beside them: the
-		// definition without λψ.
+		// All losses so far were constant on V, or λψ is negligible beside them: use the definition
+		// without λψ.
 		for i, v := range theta {
 			l.work[i] = g[i] - v
 		}
@@ -116,7 +116,7 @@ func (l *AdaFTRL) Update(g []float64) error {
 				pull += float64((v - l.work[i]) * (x[i] - y[i]))
 			}
 			delta = lambda * (l.reg.Map().Divergence(x, y) + max(pull, 0))
-		} else { // the next point is where ψ has no gradient: the definition as it stands
+		} else { // ψ has no gradient at the next point: use the definition itself
 			after := l.reg.Conjugate(l.work)
 			for i, v := range theta {
 				l.work[i] = v / lambda

@@ -7,8 +7,8 @@ var hasAdagradStep = cpu.X86.HasAVX
 
 // adagradStep is AdaGrad.step for the first n coordinates, n rounded down to a multiple of 4, and
 // returns how many it did: it stops before a group of four in which a square leaves the plain
-// range. AVX's root and quotient are rounded as IEEE 754 says, so the bits are those of the Go
-// code.
+// range. AVX rounds roots and quotients as IEEE 754 requires, so the results have the same bits as
+// the Go code's.
 //
 //go:noescape
 func adagradStep(n int, v, q, x, rate, lower, upper *float64) int

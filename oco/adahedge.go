@@ -92,8 +92,8 @@ func (l *AdaHedge) Update(g []float64) error {
 	return nil
 }
 
-// check checks a subgradient and returns its largest absolute value and what λ grows by. It changes
-// nothing.
+// check checks a subgradient and returns its largest absolute value and the increase of λ. It
+// changes nothing.
 func (l *AdaHedge) check(g []float64) (largest, delta float64, err error) {
 	if largest, err = l.state.Dual.check(g); err != nil {
 		return 0, 0, err
@@ -145,7 +145,7 @@ func mixabilityGap(x, g, theta []float64, lambda float64) float64 {
 		return h
 	}
 	if h/lambda > 30 {
-		// Sums of logarithms, in units of the losses: nothing that is large is divided by λ.
+		// Sums of logarithms, in units of the losses: no large number is divided by λ.
 		top, peak := largest(theta), math.Inf(-1)
 		for j, v := range theta {
 			peak = max(peak, (v-top)-(g[j]-least))

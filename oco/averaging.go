@@ -21,8 +21,8 @@ func NewAveraging(learner Learner, alpha Alpha) (*Averaging, error) {
 	return &Averaging{w}, nil
 }
 
-// Predict implements [Learner]: the learner's own point x_t, where the sample's gradient is to be
-// taken.
+// Predict implements [Learner]. It returns the learner's own point x_t, at which to compute the
+// sample's gradient.
 func (l *Averaging) Predict() []float64 { return l.learner.Predict() }
 
 // Update implements [Learner], with a subgradient of the sample's loss, not yet weighted.

@@ -28,8 +28,8 @@ type ballSteps struct {
 	valid   bool // tri and rotated are those of the base
 }
 
-// ballBase is what ballSteps starts from, in the learner's snapshot: with it a restored learner
-// goes on with the same bits.
+// ballBase is the starting point of ballSteps. It is part of the learner's snapshot, so that a
+// restored learner continues with the same bits.
 type ballBase struct {
 	S        []float64 // empty before the first projection
 	Diagonal float64   // of S outside of the span, which tells what has been added to the diagonal since
@@ -38,10 +38,10 @@ type ballBase struct {
 	Nu       float64
 }
 
-// ballStepsFrom is the least dimension in which ballSteps is worth its while.
+// ballStepsFrom is the least dimension in which ballSteps is faster.
 const ballStepsFrom = 64
 
-// newBallSteps is nil for sets other than Euclidean balls, and in low dimensions.
+// newBallSteps returns nil for sets other than Euclidean balls and in low dimensions.
 func newBallSteps(set convex.Set, from int) *ballSteps {
 	ball, ok := set.(*convex.Ball)
 	d := set.Dim()
@@ -55,10 +55,11 @@ func newBallSteps(set convex.Set, from int) *ballSteps {
 	return s
 }
 
-// mostFactors is how many factors are added before the matrix of dimension d is reduced anew.
+// mostFactors is the number of factors that are added before the matrix of dimension d is
+// tridiagonalized again.
 func mostFactors(d int) int { return min(32, max(d/8, 2)) }
 
-// ready makes the scratch memory at the first projection.
+// ready allocates the scratch memory at the first projection.
 func (s *ballSteps) ready() {
 	if s.tri != nil {
 		return
@@ -70,7 +71,7 @@ func (s *ballSteps) ready() {
 	s.b, s.z, s.w, s.pivots = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
 }
 
-// add notes that u·uᵀ was added to S.
+// add records that u·uᵀ was added to S.
 func (s *ballSteps) add(base *ballBase, u []float64) {
 	if len(base.S) == 0 {
 		return
@@ -86,7 +87,7 @@ func (s *ballSteps) add(base *ballBase, u []float64) {
 	base.Count++
 }
 
-// reset makes the next projection reduce the matrix anew.
+// reset makes the next projection tridiagonalize the matrix again.
 func (s *ballSteps) reset(base *ballBase) {
 	base.S, base.Factors, base.Count = base.S[:0], base.Factors[:0], 0
 	s.valid = false
@@ -99,7 +100,8 @@ func (s *ballSteps) rotate(k int, u []float64) {
 	s.tri.MulQT(row)
 }
 
-// begin makes tri and the rotated factors those of the base, and the base that of S if it has none.
+// begin computes tri and the rotated factors from the base, and first the base from S if there is
+// none.
 func (s *ballSteps) begin(base *ballBase, matrix []float64, diagonal float64) {
 	s.ready()
 	if len(base.S) == 0 {
@@ -190,7 +192,7 @@ func (s *ballSteps) multiplier(base *ballBase, r, shift float64) {
 	base.Nu = nu
 }
 
-// factor makes solved and gram those of the shift.
+// factor computes solved and gram for the shift.
 func (s *ballSteps) factor(count int, shift float64) {
 	d := len(s.b)
 	copy(s.solved[:count*d], s.rotated[:count*d])
@@ -206,7 +208,7 @@ func (s *ballSteps) factor(count int, shift float64) {
 	linalg.Factorize(s.gram[:count*count], count) // at least I
 }
 
-// solve writes (T + shift + UUᵀ)⁻¹v to dst, which is not v, with what factor has prepared.
+// solve writes (T + shift + UUᵀ)⁻¹v to dst, which must not be v. Call factor first.
 func (s *ballSteps) solve(dst, v []float64, count int, shift float64) {
 	d := len(v)
 	copy(dst, v)
@@ -225,7 +227,7 @@ func (s *ballSteps) solve(dst, v []float64, count int, shift float64) {
 	}
 }
 
-// check refuses a restored base that does not fit dimension d.
+// check returns an error if a restored base does not fit dimension d.
 func (b *ballBase) check(d int) error {
 	if b == nil {
 		return nil

@@ -38,7 +38,7 @@ func (a Alpha) validate() error {
 	return nil
 }
 
-// weighted hands α_t·g_t to a learner; the conversions below share it.
+// weighted passes α_t·g_t to a learner. The conversions share it.
 type weighted struct {
 	learner Learner
 	alpha   Alpha
@@ -77,14 +77,14 @@ func (l *weighted) Dim() int { return l.learner.Dim() }
 // Rounds implements [Counter].
 func (l *weighted) Rounds() int { return l.state.T }
 
-// next is α_t and Σ α with it.
+// next returns α_t and the sum of the weights including it.
 func (l *weighted) next() (alpha float64, total sum) {
 	alpha, total = l.alpha.f(l.state.T+1), l.state.Total
 	total.add(alpha)
 	return alpha, total
 }
 
-// feed hands α·g to the learner and leaves the point it had played in played.
+// feed passes α·g to the learner and stores the point it had played in played.
 // A mu ≥ 0 is the strong convexity of the sample's loss.
 func (l *weighted) feed(g []float64, alpha, mu float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Problem is what a learner knows of a game before it begins.
+// Problem describes a game as far as learners may know it before the first round.
 type Problem struct {
-	// Set is where points live.
+	// Set is the set of the points.
 	Set convex.Set
 	// Rounds is the horizon T, 0 if it is not known.
 	Rounds int
@@ -37,20 +37,20 @@ type Entry struct {
 	// Source is where the algorithm comes from.
 	Source string
 
-	// Make makes the learner for a problem, with the options that were given, all of them in
-	// Options and finite. It returns an error for a problem that the learner is not made for.
+	// Make returns the learner for a problem. The given options are finite and all listed in
+	// Options. Make returns an error for a problem that the learner cannot play.
 	Make func(p Problem, options map[string]float64) (Learner, error)
 }
 
-// Option is a number that a learner can be given.
+// Option is a numeric option of a learner.
 type Option struct {
 	Name    string
 	Default string
 	Help    string
 }
 
-// New makes the learner for a problem, with options by name. It refuses a problem that the learner
-// is not made for, and options it does not have.
+// New returns the learner for a problem, with options by name. It returns an error for a problem
+// that the learner cannot play and for options that it does not have.
 func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	err := named.CheckOptions(e.Name, options, e.Options, func(o *Option) string {
 		return o.Name
@@ -76,12 +76,12 @@ func (e *Entry) New(p Problem, options map[string]float64) (Learner, error) {
 	return l, nil
 }
 
-// Find returns the learner of a name.
+// Find returns the learner with the given name.
 func Find(name string) (*Entry, error) {
 	return named.Find("learner", name, Learners(), func(e *Entry) string { return e.Name })
 }
 
-// known refuses a bound that a game does not give.
+// known returns an error for a bound that the game does not provide.
 func known(what string, v float64) error {
 	if !finite(v) || !(v > 0) {
 		return noregret.BadInputf(what, "the game gives no bound on it (%v), which this learner must know", v)
@@ -102,7 +102,7 @@ func bounded(p Problem) (float64, error) {
 		return 0, noregret.BadInputf("set", "%v is unbounded: this learner needs a bounded set", p.Set)
 	}
 	if d == 0 {
-		d = 1 // a set of one point: any scale of steps will do
+		d = 1 // the set is a single point, so any step size works
 	}
 	return d, nil
 }
@@ -122,7 +122,7 @@ func onlySpace(p Problem) (int, error) {
 	return p.Set.Dim(), nil
 }
 
-// option is the value given, or the default.
+// option returns the given value, or the default.
 func option(o map[string]float64, name string, otherwise float64) float64 {
 	if v, ok := o[name]; ok {
 		return v

@@ -369,7 +369,7 @@ func composites() []Entry {
 	}
 }
 
-// secondOrder are the learners that make use of curvature along directions.
+// secondOrder are the learners that use curvature along directions.
 func secondOrder() []Entry {
 	return []Entry{
 		{
@@ -434,7 +434,7 @@ func secondOrder() []Entry {
 	}
 }
 
-// hinted are the learners that guess the coming subgradient.
+// hinted are the learners that use a guess of the next subgradient.
 func hinted() []Entry {
 	return []Entry{
 		{

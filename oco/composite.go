@@ -118,8 +118,8 @@ func (l *CompositeFTRL) Predict() []float64 {
 	return l.point
 }
 
-// checkRange refuses a subgradient of largest absolute value m that could take θ, or θ over the
-// regularizer's weight, out of the range of float64.
+// checkRange returns an error for a subgradient of largest absolute value m if θ, or θ divided by
+// the regularizer's weight, might overflow.
 func (l *CompositeFTRL) checkRange(m float64) error {
 	if err := l.state.Dual.checkRange(m); err != nil {
 		return err

@@ -102,8 +102,8 @@ func newCurvatureFTRL(set convex.Set, lambda float64, spanned bool) (*CurvatureF
 	l.state.Diagonal = lambda
 	if !spanned {
 		l.core = set
-		// The matrix and its factor, and those of the projection; the whole space and balls around
-		// the origin have no such matrices in high dimensions.
+		// The matrices and factors of the state and of the projection. In high dimensions ℝ^d
+		// and balls around the origin work without them.
 		what := fmt.Sprintf("the matrix of dimension %d for a %T", d, set)
 		if err := memory.Check("set", what, 7*float64(d)*float64(d)); err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (l *CurvatureFTRL) workspace(c int) error {
 	return nil
 }
 
-// grow gives the matrices the capacity that the span needs, and the set that dimension.
+// grow extends the matrices to the capacity that the span needs, and the set to that dimension.
 func (l *CurvatureFTRL) grow() error {
 	st := &l.state
 	n, c := len(st.B), st.Span.capacity(st.Span.Rank)
@@ -219,9 +219,9 @@ func (l *CurvatureFTRL) UpdateFactors(g []float64, factors ...[]float64) error {
 	return l.step(g, 1, 0, factors...)
 }
 
-// UpdateLoss implements [LossLearner], with the curvature that the loss is known to have: for
-// squared losses ½(⟨z, x⟩ − y)² the factor z, which is all of it; A_t = μI, O(d³), for other losses
-// that are μ-strongly convex; none else.
+// UpdateLoss implements [LossLearner] and uses the known curvature of the loss: the factor z for
+// squared losses ½(⟨z, x⟩ − y)², where it is exact; A_t = μI, in O(d³), for other losses that are
+// μ-strongly convex; none otherwise.
 func (l *CurvatureFTRL) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -273,7 +273,7 @@ func (l *CurvatureFTRL) step(g []float64, root, mu float64, factors ...[]float64
 	return nil
 }
 
-// play makes the point of the coordinates.
+// play computes the point from its coordinates.
 func (l *CurvatureFTRL) play() {
 	l.state.Span.point(l.played, l.state.X)
 	l.set.Project(l.played, l.played) // of what rounding puts outside
@@ -320,7 +320,7 @@ func (l *CurvatureFTRL) inSpan(g []float64, root, mu float64, factors [][]float6
 // stepCore is step in the coordinates of the state.
 func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]float64) error {
 	st := &l.state
-	// The new b first, in point: nothing may change if it leaves the range of float64.
+	// Compute the new b first, in point, as nothing may change if it overflows.
 	copy(l.point, st.B)
 	for i, v := range g {
 		l.point[i] += float64(mu*st.X[i]) - v
@@ -350,7 +350,7 @@ func (l *CurvatureFTRL) stepCore(g []float64, root, mu float64, factors [][]floa
 	return l.move()
 }
 
-// addCurvature makes S that of the next round.
+// addCurvature advances S to the next round.
 func (l *CurvatureFTRL) addCurvature(root, mu float64, factors [][]float64) error {
 	st, d := &l.state, len(l.state.B)
 	if mu > 0 {
@@ -397,11 +397,11 @@ func (l *CurvatureFTRL) move() error {
 	return nil
 }
 
-// project sets point and gap to those of the projection.
+// project computes the projection and sets point and gap.
 func (l *CurvatureFTRL) project() error {
 	st := &l.state
 	if l.balls != nil {
-		for range 2 { // with the base there is, and with a new one
+		for range 2 { // with the present base, then with a new one
 			known := st.Ball.Count > 0
 			gap, ok := l.balls.argmin(l.point, st.Ball, st.S, st.B, st.Diagonal, curvatureTolerance)
 			if ok {

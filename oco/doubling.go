@@ -30,9 +30,9 @@ type doublingState struct {
 	Phases [][]byte
 }
 
-// NewDoubling makes the learner of each phase with the function given, at its start, for that many
-// rounds; all have the dimension of the first. The name goes into snapshots, in place of the
-// function.
+// NewDoubling returns a learner that calls the function at the start of each phase for a learner of
+// that many rounds. All learners must have the dimension of the first. Snapshots contain the name,
+// which stands for the function.
 func NewDoubling(name string, make func(rounds int) (Learner, error)) (*Doubling, error) {
 	if make == nil {
 		return nil, noregret.BadInputf("make", "nil: want a function")
@@ -78,8 +78,8 @@ func (l *Doubling) Hint(g []float64) error { return forwardHint(l.running(), g) 
 // Features implements [FeatureLearner].
 func (l *Doubling) Features(z []float64) error { return forwardFeatures(l.running(), z) }
 
-// Update implements [Learner]. Where the next phase's learner cannot be made, that error is
-// returned from then on.
+// Update implements [Learner]. If the next phase's learner cannot be made, this and every later
+// call returns the error.
 func (l *Doubling) Update(g []float64) error {
 	if l.failed != nil {
 		return l.failed
@@ -145,7 +145,7 @@ func (l *Doubling) Bound(u []float64) (float64, error) {
 // String describes the learner and its options in one line.
 func (l *Doubling) String() string { return fmt.Sprintf("doubling(%s, d=%d)", l.name, l.Dim()) }
 
-// MarshalBinary implements [Snapshotter]; the learners must be so too.
+// MarshalBinary implements [Snapshotter]; the learners must implement it, too.
 func (l *Doubling) MarshalBinary() ([]byte, error) {
 	if l.failed != nil {
 		return nil, l.failed

@@ -16,8 +16,7 @@ type dualSum struct {
 	Mass  float64
 }
 
-// checkRange refuses a subgradient of largest absolute value m that could take θ out of the range
-// of float64.
+// checkRange returns an error for a subgradient of largest absolute value m if θ might overflow.
 func (s *dualSum) checkRange(m float64) error {
 	if s.Mass+m > math.MaxFloat64/4 {
 		return noregret.BadInputf("gradient",
@@ -27,8 +26,8 @@ func (s *dualSum) checkRange(m float64) error {
 	return nil
 }
 
-// check returns the largest absolute value of a subgradient, or an error if it is malformed or
-// takes θ out of range.
+// check returns the largest absolute value of a subgradient, or an error if it is malformed or θ
+// might overflow.
 func (s *dualSum) check(g []float64) (largest float64, err error) {
 	if largest, err = checkVector("gradient", g, len(s.Theta)); err != nil {
 		return 0, err

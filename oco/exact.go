@@ -22,9 +22,10 @@ type Minimizer interface {
 	// does not decrease with t and does not depend on the losses. Both are always 0 for
 	// follow-the-leader.
 	Regularizer(t int, x []float64) (value, strongConvexity float64)
-	// Takes refuses a loss or hint of round t that Add or Minimize could not take.
+	// Takes returns an error for a loss or hint of round t that Add or Minimize does not support.
 	Takes(t int, f loss.Function) error
-	// Add takes the loss of the next round, which Takes has passed; the caller may use f again.
+	// Add adds the loss of the next round, for which Takes has returned nil. The caller may reuse
+	// f.
 	Add(f loss.Function)
 	// Minimize writes a point x_t ∈ argmin_{x∈V} ψ_t(x) + Σ_{i<t} l_i(x) + h_t(x) to dst, for round
 	// t, the t−1 losses added and a hint that Takes has passed, nil for none. The objective at dst
@@ -33,7 +34,7 @@ type Minimizer interface {
 	// The losses added, to and from bytes.
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
-	// String says all of the above but the losses in one line; it goes into snapshots.
+	// String describes everything but the losses in one line. Snapshots contain it.
 	String() string
 }
 
@@ -126,8 +127,8 @@ func (l *ExactFTRL) Hint(g []float64) error {
 	return l.HintLoss(&l.linear)
 }
 
-// HintLoss sets the guess of the running round's loss, a convex function; a second call replaces
-// the first. It is copied like a loss.
+// HintLoss sets the guess of the current round's loss, a convex function. A second call replaces
+// the first. The hint is copied as losses are.
 func (l *ExactFTRL) HintLoss(h loss.Function) error {
 	if err := checkLoss(h, l.d); err != nil {
 		return err
@@ -171,9 +172,9 @@ func (l *ExactFTRL) copied(h loss.Function) loss.Function {
 	return l.hint
 }
 
-// UpdateLoss implements [LossLearner]. A loss that the minimizer does not take is replaced by its
-// subgradient. If the minimizer fails, UpdateLoss returns an error of code diverged, and so does
-// every later call.
+// UpdateLoss implements [LossLearner]. A loss that the minimizer does not support is replaced by
+// its linearization. If the minimizer fails, UpdateLoss returns an error of code diverged, and so
+// does every later call.
 func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	if l.failed != nil {
 		return l.failed
@@ -210,7 +211,7 @@ func (l *ExactFTRL) UpdateLoss(f loss.Function) error {
 	return nil
 }
 
-// subtractHint takes the hint's gradient at x_t from the round's, and returns the hint's
+// subtractHint subtracts the hint's gradient at x_t from the round's, and returns the hint's
 // smoothness.
 func (l *ExactFTRL) subtractHint() float64 {
 	h := l.state.Hint[0]
@@ -256,7 +257,7 @@ func (l *ExactFTRL) account(f loss.Function, smoothness float64) {
 	switch a := math.Ldexp(math.Sqrt(s), e); {
 	case math.IsInf(smoothness, 1):
 		st.Slack.add(smoothness)
-	case gap > 0 && leader: // what (a + M_{t−1}δ)²/(2M_t) has above a²/(2M_t)
+	case gap > 0 && leader: // (a + M_{t−1}δ)²/(2M_t) − a²/(2M_t)
 		more := math.Sqrt(2 * gap * before)
 		st.Slack.add(gap)
 		if more > 0 {

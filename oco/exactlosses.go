@@ -85,7 +85,7 @@ func (m *ListMinimizer) UnmarshalBinary(data []byte) error {
 	})
 }
 
-// remakeAll passes losses that were read through their constructors, in place.
+// remakeAll rebuilds decoded losses by their constructors, in place.
 func remakeAll(losses []loss.Function, d int) error {
 	for i, f := range losses {
 		f, err := remade(f)
@@ -200,7 +200,7 @@ func (k *lossStore) keep(f loss.Function) loss.Function {
 	return f
 }
 
-// remade passes a loss that was read through its constructor.
+// remade rebuilds a decoded loss by its constructor.
 func remade(f loss.Function) (loss.Function, error) {
 	switch f := f.(type) {
 	case *loss.Linear:

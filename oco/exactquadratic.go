@@ -59,8 +59,8 @@ func (m *QuadraticMinimizer) String() string {
 	return fmt.Sprintf("quadratic(%v, weight=%v)", m.set, m.weight.name)
 }
 
-// mostCondition is the largest trace of A beside the regularizer that the matrix can be factored
-// with.
+// mostCondition is the largest ratio of the trace of A to the regularizer at which the matrix is
+// factored.
 const mostCondition = 1e13
 
 // Takes implements [Minimizer]. It refuses losses that are not quadratic; coefficients, squared
@@ -172,7 +172,7 @@ func (m *QuadraticMinimizer) Minimize(dst []float64, t int, hint loss.Function) 
 		q.A[i*d+i] = v
 	}
 	if err != nil && noregret.CodeOf(err) == noregret.Diverged && !math.IsInf(gap, 1) {
-		return gap, nil // the best point found, and how good it is
+		return gap, nil // the best point found and its gap
 	}
 	return gap, err
 }

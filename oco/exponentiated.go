@@ -43,7 +43,7 @@ type hedgeState struct {
 	Infinity squares // Σ‖g‖∞²
 	Range    squares // Σ(max g − min g)²
 	Local    sum     // Σ_t Σ_j g²·x
-	Negative bool    // some g was below 0
+	Negative bool    // a subgradient had a negative coordinate
 }
 
 // NewExponentiatedGradient plays on the simplex of ℝ^d with rate eta. The prior x_1 must be

@@ -2,11 +2,11 @@ package oco
 
 import "math"
 
-// The wrappers of this package hand everything that a learner may take on to the learner inside.
-// What it does not take is dropped where that is sound (hints and features are offers), or turned
-// into what it takes (a sparse subgradient into a dense one).
+// The wrappers of this package forward all optional input to the wrapped learner. Input that it
+// does not support is dropped where that is sound (hints and features are optional) or converted (a
+// sparse subgradient to a dense one).
 
-// forwardHint hands a hint to a learner that is [Hinted]; others ignore it.
+// forwardHint passes a hint to a learner that is [Hinted]; others ignore it.
 func forwardHint(l Learner, h []float64) error {
 	if hinted, ok := l.(Hinted); ok {
 		return hinted.Hint(h)
@@ -14,7 +14,7 @@ func forwardHint(l Learner, h []float64) error {
 	return checkFinite("hint", h, l.Dim())
 }
 
-// forwardFeatures hands features to a [FeatureLearner]; others ignore them.
+// forwardFeatures passes features to a [FeatureLearner]; others ignore them.
 func forwardFeatures(l Learner, z []float64) error {
 	if f, ok := l.(FeatureLearner); ok {
 		return f.Features(z)
@@ -22,8 +22,8 @@ func forwardFeatures(l Learner, z []float64) error {
 	return checkFinite("features", z, l.Dim())
 }
 
-// forwardSparse hands a sparse subgradient to a learner, dense unless it is a [SparseLearner];
-// dense is scratch of the learner's dimension.
+// forwardSparse passes a sparse subgradient to a learner, in dense form unless it is a
+// [SparseLearner]; dense is scratch of the learner's dimension.
 func forwardSparse(l Learner, g Sparse, dense []float64) error {
 	if s, ok := l.(SparseLearner); ok {
 		return s.UpdateSparse(g)
@@ -35,8 +35,8 @@ func forwardSparse(l Learner, g Sparse, dense []float64) error {
 	return l.Update(dense)
 }
 
-// forwardCurved hands a subgradient and a constant of strong convexity to a learner that is
-// [Curved]; others take the subgradient alone.
+// forwardCurved passes a subgradient and a constant of strong convexity to a learner that is
+// [Curved]; others get the subgradient alone.
 func forwardCurved(l Learner, g []float64, mu float64) error {
 	if err := checkMu(mu); err != nil {
 		return err

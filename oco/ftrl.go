@@ -31,9 +31,9 @@ func ConstantWeight(c float64) Weight { return Weight{c: c, name: fmt.Sprintf("c
 // (Orabona 2019, Corollary 7.8).
 func SqrtWeight(c float64) Weight { return Weight{c: c, power: 0.5, name: fmt.Sprintf("sqrt(%v)", c)} }
 
-// WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Its name
-// goes into snapshots, in place of f. A round before which f falls, or leaves the range of 1e-300
-// to 1e300, is refused.
+// WeightFunc is any nondecreasing schedule c_t = f(t) > 0, t = 1, 2, ...; f must be pure. Snapshots
+// contain the name, which stands for f. Update returns an error if the next value of f is less than
+// the last one or outside 1e-300 to 1e300.
 func WeightFunc(name string, f func(t int) float64) Weight {
 	return Weight{f: f, name: fmt.Sprintf("func(%s)", name)}
 }
@@ -59,7 +59,7 @@ func (w Weight) validate() error {
 	return nil
 }
 
-// rises refuses a schedule that falls after round t, leaves its range, or has ended before.
+// rises returns an error if the schedule falls after round t, leaves its range, or ends before.
 func (w Weight) rises(t int) error {
 	if w.horizon > 0 && t > w.horizon {
 		return noregret.BadInputf("round", "%d: the weight is tuned for %d rounds, and promises nothing after them", t,
@@ -76,8 +76,8 @@ func (w Weight) rises(t int) error {
 	return nil
 }
 
-// checkRange refuses a subgradient of largest absolute value m that could take θ or θ/c_t out of
-// the range of float64. On balls ‖θ‖² is needed too.
+// checkRange returns an error for a subgradient of largest absolute value m if θ or θ/c_t might
+// overflow, or ‖θ‖² on balls.
 func (w Weight) checkRange(s *dualSum, m float64) error {
 	if err := s.checkRange(m); err != nil {
 		return err
@@ -133,7 +133,7 @@ type ftrlState struct {
 	Spent sum  // Σ ‖g‖*²/c_t
 	Norm2 sum  // ‖θ‖², for balls
 	Local sum  // Σ_t Σ_j g²·x/c_t, for entropy on the simplex
-	Below bool // some g was below 0
+	Below bool // a subgradient had a negative coordinate
 }
 
 type lazyKind int
@@ -239,7 +239,7 @@ func (l *FTRL) At(i int) float64 {
 	return x
 }
 
-// kind is how points are evaluated. Once ‖θ‖² might leave the range of float64, a ball is treated
+// kind returns the way in which points are evaluated. If ‖θ‖² might overflow, a ball is treated
 // like any other set.
 func (l *FTRL) kind() lazyKind {
 	if l.lazy == lazyBall && l.state.Dual.Mass > 1e150 {
@@ -306,7 +306,7 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
 		return err
 	}
-	if _, ok := l.dual.(*convex.Lp); !ok { // zeros matter to it
+	if _, ok := l.dual.(*convex.Lp); !ok { // zeros have an effect there
 		l.fresh = false // the point serves as scratch
 		clear(l.point)
 		for k, i := range g.Index {

@@ -115,7 +115,7 @@ func (l *FTRLProximal) Predict() []float64 {
 	return l.point
 }
 
-// squareLimit is the largest value whose square is summed as it is.
+// squareLimit is the largest value whose square is summed without scaling.
 const squareLimit = 1e140
 
 // Update implements [Learner].
@@ -193,9 +193,9 @@ func (l *FTRLProximal) step(i int, v float64) (square, spent float64) {
 	return float64(pull * x), v * v / ((o.Beta+next)/o.A + o.L2)
 }
 
-// extreme is the steps of a round with values whose squares leave the range of float64, or after
-// one. The values belong to the coordinates of index, to all in turn if it is nil. A round that
-// takes z out of range is refused.
+// extreme makes the steps of a round if squares of its values, or of an earlier round's, overflow
+// or underflow. The values belong to the coordinates in index, or to all of them if it is nil. It
+// returns an error if z would overflow.
 func (l *FTRLProximal) extreme(index []uint32, values []float64) (square, spent float64, err error) {
 	st := &l.state
 	at := func(k int) int {
@@ -273,7 +273,7 @@ func (l *FTRLProximal) Bound(u []float64) (float64, error) {
 		pull.add(-b)
 		size.add(a + math.Abs(b))
 	}
-	// What may cancel is given back, so that the bound stays one.
+	// Add what may be lost by cancellation, so that the bound remains valid.
 	quadratic := max(pull.value()+st.Square.value(), 0) + float64(0x1p-48*(size.value()+st.Square.value()))
 	b := float64((o.Beta/o.A+o.L2)*norm2.value()/2) + float64(quadratic/2) + float64(st.Spent.value()/2)
 	if o.L1 > 0 { // ‖u‖₁ may be +Inf

@@ -59,8 +59,8 @@ type fullMatrixState struct {
 // fullMatrixShare is ε.
 const fullMatrixShare = 0x1p-10
 
-// tolerance is the gap of the projections that is asked for, relative to the size of the objective:
-// less where a first-order method makes the steps.
+// tolerance is the required gap of the projections relative to the size of the objective. It is
+// less strict where a first-order method computes them.
 func (l *FullMatrixAdaGrad) tolerance() float64 {
 	switch l.set.(type) {
 	case *convex.Ball, *convex.Box, *convex.Simplex, *convex.CappedSimplex:
@@ -178,7 +178,7 @@ func (l *FullMatrixAdaGrad) project() error {
 	return nil
 }
 
-// factor makes the eigenvectors and eigenvalues of H, and its trace.
+// factor computes the eigenvectors and eigenvalues of H, and its trace.
 func (l *FullMatrixAdaGrad) factor() error {
 	st := &l.state
 	l.tri.Factor(st.G, l.off)
@@ -202,7 +202,7 @@ func (l *FullMatrixAdaGrad) factor() error {
 	return nil
 }
 
-// scale makes room for squares of values of about 2^e.
+// scale chooses the exponent so that squares of values of about 2^e do not overflow.
 func (s *fullMatrixState) scale(e int) {
 	shift := s.Exp - e
 	if s.Some && shift > -300 {

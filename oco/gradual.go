@@ -125,7 +125,7 @@ func (l *GradualFTRL) UpdateLoss(f loss.Function) error {
 	return l.UpdateBoth(l.current, l.previous)
 }
 
-// checkLoss refuses a loss of another dimension.
+// checkLoss returns an error for a loss of another dimension.
 func checkLoss(f loss.Function, d int) error {
 	if f == nil {
 		return noregret.BadInputf("loss", "nil: want a loss")
@@ -136,8 +136,8 @@ func checkLoss(f loss.Function, d int) error {
 	return nil
 }
 
-// UpdateBoth ends the round with the gradient of its loss at Predict() and at the point of the
-// round before; in the first round previous is not used.
+// UpdateBoth ends the round with the gradients of its loss at Predict() and at the point of the
+// previous round. In the first round, previous is ignored.
 func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	largest, err := checkVector("gradient", g, l.Dim())
 	if err != nil {

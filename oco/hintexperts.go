@@ -12,10 +12,10 @@ import (
 	"github.com/noregret/noregret/internal/snapshot"
 )
 
-// HintExperts chooses among hint strategies while it plays (Orabona 2019, Remark 7.29): [AdaHedge]
-// weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their hints goes to
-// an optimistic learner. By convexity its guarantee is that of the best strategy plus the experts'
-// regret over 2λ.
+// HintExperts learns which of several hint strategies is best (Orabona 2019, Remark 7.29):
+// [AdaHedge] weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their
+// hints goes to an optimistic learner. By convexity its guarantee is that of the best strategy plus
+// the experts' regret over 2λ.
 type HintExperts struct {
 	learner Hinted
 	experts *AdaHedge

@@ -6,11 +6,11 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// Importance gives rounds weights w_t ≥ 0: it hands w_t·g_t to a learner, whose regret is then that
-// on the losses w_t·l_t. With w_t = 1/p_t for rounds that are observed with probability p_t, and 0
-// for the others, the weighted losses are unbiased (importance sampling), and with the weights of a
-// data set's rows the regret is that on the weighted data. Scale-free learners such as [AdaGrad]
-// need not know the largest weight.
+// Importance gives rounds weights w_t ≥ 0: it passes w_t·g_t to a learner, whose regret is then
+// that on the losses w_t·l_t. With w_t = 1/p_t for rounds that are observed with probability p_t,
+// and 0 for the others, the weighted losses are unbiased (importance sampling), and with the
+// weights of a data set's rows the regret is that on the weighted data. Scale-free learners such as
+// [AdaGrad] need not know the largest weight.
 //
 // Guarantee (Bound): the learner's, on the weighted losses. A round costs O(d) more than the
 // learner's, or O(nnz) for sparse subgradients.

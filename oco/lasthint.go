@@ -35,7 +35,7 @@ func (l *LastHint) Update(g []float64) error {
 	if err := l.base.Update(g); err != nil {
 		return err
 	}
-	// A hint that is out of range beside the sum is dropped: the next round then has none.
+	// If the sum with the hint might overflow, the next round has no hint.
 	if l.base.Hint(g) != nil {
 		clear(l.base.state.Hint)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Learner plays online convex optimization: round after round it names a point, then takes a
+// Learner plays online convex optimization. In each round it chooses a point and then receives a
 // subgradient of the round's loss at that point. A learner is deterministic: it has no clock,
 // randomness or goroutine. It allocates nothing per round, except that memory grows a block at a
 // time in [ExactFTRL] with a [ListMinimizer] and in second-order learners above dimension 1,024. It
@@ -17,9 +17,10 @@ import (
 type Learner interface {
 	// Dim is the dimension d of its points and of the subgradients.
 	Dim() int
-	// Predict returns the point x_t of the running round. It depends on earlier rounds (and on a
-	// hint or features given for this one), not on how often it is called. The slice belongs to the
-	// learner: read it, do not write to it, and copy it to keep it beyond the next Update.
+	// Predict returns the point x_t of the current round. It depends on earlier rounds and on a
+	// hint or features given for this one; repeated calls return the same point. The slice
+	// belongs to the learner: the caller must not modify it and must copy it to keep it beyond
+	// the next Update.
 	Predict() []float64
 	// Update ends the round with a subgradient g of its loss at Predict(). If g has the
 	// wrong length or a value that is not finite, Update returns an error of code bad_input that
@@ -72,35 +73,35 @@ type SparseLearner interface {
 	At(i int) float64
 }
 
-// Curved is a learner that makes use of each loss's strong convexity.
+// Curved is a learner that uses each loss's strong convexity.
 type Curved interface {
 	Learner
 	// UpdateCurved is Update for a loss that is mu-strongly convex in the Euclidean norm, mu ≥ 0.
 	UpdateCurved(g []float64, mu float64) error
 }
 
-// Hinted is a learner that takes a guess of the coming subgradient before it predicts.
+// Hinted is a learner that accepts a guess of the next subgradient before it predicts.
 type Hinted interface {
 	Learner
-	// Hint sets the guess for the running round; a second call replaces the first. Without one the
-	// guess is 0.
+	// Hint sets the guess for the current round; a second call replaces the first. Without a
+	// call the guess is 0.
 	Hint(g []float64) error
 }
 
 // FeatureLearner is a learner that must see the round's features before it predicts.
 type FeatureLearner interface {
 	Learner
-	// Features sets the features of the running round.
+	// Features sets the features of the current round.
 	Features(z []float64) error
 }
 
-// LossLearner is a learner that takes the whole loss of a round in place of a subgradient.
+// LossLearner is a learner that accepts the whole loss of a round instead of a subgradient.
 type LossLearner interface {
 	Learner
 	UpdateLoss(f loss.Function) error
 }
 
-// The magic line of this package's snapshots; the digit is their version.
+// The first line of this package's snapshots. The digit is their version.
 const snapshotMagic = "noregret-oco-2\n"
 
 // checkDim returns an error if d is below 1 or if that many numbers take too much memory.
@@ -111,7 +112,7 @@ func checkDim(d int, numbers float64) error {
 	return memory.Check("dimension", fmt.Sprintf("dimension %d", d), numbers)
 }
 
-// checkMu refuses a constant of strong convexity that is negative or not finite.
+// checkMu returns an error for a constant of strong convexity that is negative or not finite.
 func checkMu(mu float64) error {
 	if !(mu >= 0) || !finite(mu) {
 		return noregret.BadInputf("mu", "%v: want a finite number, at least 0", mu)

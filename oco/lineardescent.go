@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// coordinate is all that an update of one coordinate touches, side by side for the cache.
+// coordinate holds everything that an update of one coordinate reads or writes, in one cache line.
 type coordinate struct {
 	v    float64 // weights are scale·(v - kappa·mean)
 	u    float64 // part of the running average, see LinearDescent
@@ -66,7 +66,7 @@ type LinearDescent struct {
 	overflown   bool     // an adaptive step was out of range
 }
 
-// rebaseBelow is the scale under which the representation is renewed.
+// rebaseBelow is the scale below which the vectors are rebased.
 const rebaseBelow = 1e-4
 
 // NewLinearDescent starts at 0 in dimension dim, which may grow, with identity standardisation. The
@@ -101,7 +101,7 @@ func (l *LinearDescent) Weight(i int) float64 {
 	return l.scale * (c.v - float64(l.kappa*c.mean))
 }
 
-// Norm is ‖w‖₂ of the current iterate, as it is kept up to date.
+// Norm is ‖w‖₂ of the current iterate, maintained incrementally.
 func (l *LinearDescent) Norm() float64 { return l.scale * math.Sqrt(l.norm2) }
 
 // Standard is the standardisation of coordinate i: x̂_i = x_i·inverse − mean.
@@ -125,8 +125,8 @@ func (l *LinearDescent) Grow(dim int) {
 	}
 }
 
-// Standardize sets μ and 1/σ of the first coordinates, slices of one length; others are left as
-// they come. It must come before the first step.
+// Standardize sets μ and 1/σ of the first coordinates, from slices of equal length. Other
+// coordinates are not standardized. It must be called before the first step.
 func (l *LinearDescent) Standardize(center, inverse []float64) {
 	l.Grow(len(inverse))
 	l.centred, l.mean2 = false, 0
@@ -140,7 +140,7 @@ func (l *LinearDescent) Standardize(center, inverse []float64) {
 	l.findCentres()
 }
 
-// findCentres makes what follows from the coordinates' means.
+// findCentres computes the values that depend on the coordinates' means.
 func (l *LinearDescent) findCentres() {
 	l.centred, l.mean2, l.centres = false, 0, l.centres[:0]
 	for i := range l.c {
@@ -345,8 +345,8 @@ func (l *LinearDescent) flush() {
 	l.nu, l.dotU, l.sumScale = 0, 0, 0
 }
 
-// rebase renews the representation with scale 1 and returns the factor that inner products with v
-// gain.
+// rebase changes the representation to scale 1 and returns the factor by which inner products with
+// v change.
 func (l *LinearDescent) rebase() float64 {
 	l.flush()
 	s := l.scale
@@ -359,8 +359,8 @@ func (l *LinearDescent) rebase() float64 {
 	return s
 }
 
-// Refresh recomputes the running inner products from the coordinates, which rids them of
-// accumulated rounding. O(d); called at the end of every pass.
+// Refresh recomputes the maintained inner products from the coordinates, which removes accumulated
+// rounding errors. O(d). Call it at the end of every pass.
 func (l *LinearDescent) Refresh() {
 	var n2, dv, du float64
 	for i := range l.c {
@@ -373,7 +373,7 @@ func (l *LinearDescent) Refresh() {
 	l.norm2, l.dotV, l.dotU = n2, dv, du
 }
 
-// ResetAverage forgets the past iterates and keeps the current one.
+// ResetAverage removes the past iterates from the average and keeps the current one.
 func (l *LinearDescent) ResetAverage() {
 	clear(l.acc)
 	for i := range l.c {
@@ -470,7 +470,7 @@ func (l *LinearDescent) Raw(w []float64, bias float64) (weights []float64, inter
 	return weights, float64(bias*l.biasFeature) - shift
 }
 
-// Diverged reports whether the state has left the range in which it means anything.
+// Diverged reports whether the state has numbers that are not finite or too large.
 func (l *LinearDescent) Diverged(z float64) bool {
 	return l.overflown || !(math.Abs(z) < 1e150) || !(l.scale*l.scale*l.norm2 < 1e300)
 }

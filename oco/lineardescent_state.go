@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// LinearDescentState is what a [LinearDescent] remembers, to be saved.
+// LinearDescentState is the state of a [LinearDescent], for snapshots.
 type LinearDescentState struct {
 	V, U, Inv, Mean, Acc, Squares                                     []float64
 	Scale, SumScale, Norm2, Omega, Bias, BiasSum                      float64
@@ -34,7 +34,7 @@ func (l *LinearDescent) State() LinearDescentState {
 	return s
 }
 
-// Check refuses vectors of unequal lengths and numbers out of range.
+// Check returns an error for vectors of unequal lengths and for numbers out of range.
 func (s *LinearDescentState) Check() error {
 	n := len(s.V)
 	if len(s.U) != n || len(s.Inv) != n || len(s.Mean) != n || (s.Acc != nil && len(s.Acc) != n) ||
@@ -69,7 +69,7 @@ func (s *LinearDescentState) Check() error {
 	return nil
 }
 
-// RestoreLinearDescent takes over a state that Check passes. Continuing is bit-identical.
+// RestoreLinearDescent restores a state that Check accepts. Continuing is bit-identical.
 func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 	if err := s.Check(); err != nil {
 		return nil, noregret.BadInputf("state", "it is damaged: %w", err)

@@ -25,8 +25,8 @@ func NewLinearized(learner Learner) (*Linearized, error) {
 	return &Linearized{learner, make([]float64, learner.Dim())}, nil
 }
 
-// UpdateLoss implements [LossLearner]. A learner that takes losses is given the loss itself; one
-// that is [Curved] is given the loss's strong convexity if it is known to be above 0.
+// UpdateLoss implements [LossLearner]. A [LossLearner] gets the loss itself; a [Curved] learner
+// gets the loss's strong convexity if it is known to be above 0.
 func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *Linearized) UpdateCurved(g []float64, mu float64) error {
 	return forwardCurved(l.Learner, g, mu)
 }
 
-// UpdateSparse implements [SparseLearner]. It costs O(d) if the learner inside is no
+// UpdateSparse implements [SparseLearner]. It costs O(d) if the wrapped learner is not a
 // SparseLearner.
 func (l *Linearized) UpdateSparse(g Sparse) error { return forwardSparse(l.Learner, g, l.g) }
 

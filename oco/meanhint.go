@@ -43,7 +43,7 @@ func (l *MeanHint) Update(g []float64) error {
 	if err := l.base.Update(g); err != nil {
 		return err
 	}
-	// The sum of the subgradients is −θ, so that the mean needs no state of its own.
+	// The sum of the subgradients is −θ, so the mean needs no further state.
 	st := &l.base.state
 	for i, v := range st.Dual.Theta {
 		st.Hint[i] = -v / float64(st.Dual.T)

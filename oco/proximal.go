@@ -91,7 +91,7 @@ func (l *ProximalFTRL) Update(g []float64) error {
 		}
 		sigma = 0
 	}
-	// Everything is relative to the start, so that a set far from the origin costs no digits.
+	// All points are relative to the start, so that a set far from the origin loses no precision.
 	var square float64
 	for i, v := range g {
 		x := st.X[i] - l.start[i]
@@ -131,7 +131,7 @@ func (l *ProximalFTRL) Bound(u []float64) (float64, error) {
 		pull.add(-b)
 		size.add(a + math.Abs(b))
 	}
-	// What may cancel is given back, so that the bound stays one.
+	// Add what may be lost by cancellation, so that the bound remains valid.
 	slack := float64(0x1p-48 * (size.value() + st.Square.value()))
 	return orInf((max(pull.value()+st.Square.value(), 0) + slack + st.Rate.Spent.value()) / 2), nil
 }

@@ -75,8 +75,8 @@ func Adaptive(scale float64) Rate {
 	return Rate{kind: adaptiveRate, a: scale, name: fmt.Sprintf("adaptive(%v)", scale)}
 }
 
-// RateFunc is any schedule η_t = f(t), t = 1, 2, ...; f must be pure. Its name goes into snapshots,
-// in place of f.
+// RateFunc is any schedule η_t = f(t), t = 1, 2, ...; f must be pure. Snapshots contain the name,
+// which stands for f.
 func RateFunc(name string, f func(t int) float64) Rate {
 	return Rate{kind: funcRate, f: f, name: fmt.Sprintf("func(%s)", name)}
 }
@@ -106,12 +106,12 @@ func (r Rate) validate() error {
 // anyClosedSet reports whether the schedule's guarantee holds on unbounded sets.
 func (r Rate) anyClosedSet() bool { return r.kind == constantRate || r.kind == stronglyConvexRate }
 
-// rateState is what a schedule remembers, together with the sums its bound is made of.
+// rateState is the state of a schedule, with the sums of its bound.
 type rateState struct {
 	T       int
 	Q       squares // Σ‖g‖²
 	Curved  sum     // Σμ of the rounds that brought their own
-	Plain   int     // the number of rounds that did not
+	Plain   int     // the number of other rounds
 	LastEta float64 // +Inf for one above the largest float64
 	Rise    sum     // Σ (1/η_t − 1/η_{t−1})₊
 	Spent   sum     // Σ η_t‖g_t‖²
@@ -123,7 +123,8 @@ type stepSize struct {
 	Exp int
 }
 
-// zero reports that there is no step: the rate is adaptive and all subgradients so far were 0.
+// zero reports whether there is no step, as the rate is adaptive and all subgradients so far were
+// 0.
 func (s stepSize) zero() bool { return s.Eta == 0 }
 
 // of is the step η·v. An Exp other than 0 scales v first, which is exact for the small v that need

@@ -20,7 +20,7 @@ func NewRepeatHint(learner Hinted) (*RepeatHint, error) {
 	return &RepeatHint{learner}, nil
 }
 
-// Update implements [Learner]. A hint that the learner refuses is left out.
+// Update implements [Learner]. A hint that the learner refuses is dropped.
 func (l *RepeatHint) Update(g []float64) error {
 	if err := l.Hinted.Update(g); err != nil {
 		return err

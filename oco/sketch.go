@@ -29,7 +29,7 @@ func newSketch(d, m int) *sketch {
 	return s
 }
 
-// ready makes the scratch memory.
+// ready allocates the scratch memory.
 func (s *sketch) ready() {
 	n := s.Size
 	s.Basis.work = make([]float64, s.Basis.D)
@@ -60,7 +60,7 @@ func (s *sketch) add(c, v []float64) (left float64, err error) {
 	return left, nil
 }
 
-// include makes v part of the basis.
+// include extends the basis by v.
 func (s *sketch) include(v []float64) (left float64, err error) {
 	if s.Basis.Rank < s.Size || s.Size == s.Basis.D {
 		return s.Basis.include(v), nil
@@ -79,7 +79,7 @@ func (s *sketch) include(v []float64) (left float64, err error) {
 	return s.Basis.include(v), nil
 }
 
-// shrink keeps m directions.
+// shrink reduces the sketch to m directions.
 func (s *sketch) shrink() error {
 	n, m, d := s.Size, s.M, s.Basis.D
 	s.tri.Factor(s.C, s.work)
@@ -115,7 +115,7 @@ func (s *sketch) shrink() error {
 	return nil
 }
 
-// orthonormalize takes back what rounding has taken the basis from orthonormal (Gram and Schmidt).
+// orthonormalize makes the basis orthonormal again after rounding (Gram and Schmidt).
 func (s *sketch) orthonormalize() {
 	d := s.Basis.D
 	for k := range s.Basis.Rank {

@@ -173,7 +173,7 @@ func (l *SketchedNewtonStep) Update(g []float64) error {
 	return nil
 }
 
-// refactor makes the factor of S_t.
+// refactor computes the factor of S_t.
 func (l *SketchedNewtonStep) refactor() error {
 	s := l.state.Sketch
 	n := s.Size

@@ -33,7 +33,7 @@ type outside struct {
 	Quadratic sum // times ‖u‖²
 }
 
-// cost bounds the gain of comparators of norm u.
+// cost bounds the effect on comparators of norm u.
 func (o *outside) cost(u float64) float64 {
 	if u == 0 {
 		return 0
@@ -103,7 +103,7 @@ func (s *span) include(v []float64) (left float64) {
 	return 0
 }
 
-// coordinates writes those of v to dst, 0 beyond the basis. O(d·Rank).
+// coordinates writes the coordinates of v to dst, with zeros beyond the basis. O(d·Rank).
 func (s *span) coordinates(dst, v []float64) {
 	for k := range s.Rank {
 		dst[k] = vec.Dot(s.Q[k*s.D:(k+1)*s.D], v)
@@ -111,7 +111,7 @@ func (s *span) coordinates(dst, v []float64) {
 	clear(dst[s.Rank:])
 }
 
-// point writes the vector of the coordinates c to dst. O(d·Rank).
+// point writes the vector with the coordinates c to dst. O(d·Rank).
 func (s *span) point(dst, c []float64) {
 	clear(dst)
 	for k := range s.Rank {

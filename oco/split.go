@@ -89,8 +89,8 @@ func (l *Split) Features(z []float64) error {
 	return l.each(z, forwardFeatures)
 }
 
-// each hands each learner its coordinate of v. An error after the first coordinate is returned by
-// every later call.
+// each passes to each learner its coordinate of v. If a learner after the first one fails, every
+// later call returns its error.
 func (l *Split) each(v []float64, f func(Learner, []float64) error) error {
 	if l.failed != nil {
 		return l.failed

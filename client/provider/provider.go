@@ -1,6 +1,6 @@
-// Package provider makes a noregret decision service a provider for OpenFeature's Go SDK: an
-// experiment is a flag, an arm a variant, the targeting key the unit. It can track, which the
-// generic OFREP provider cannot.
+// Package provider is a provider for OpenFeature's Go SDK that evaluates flags by a noregret
+// decision service: an experiment is a flag, an arm is a variant, and the targeting key is the
+// unit. Unlike the generic OFREP provider it supports tracking.
 //
 //	p, err := provider.New(client, provider.Options{})
 //	err = openfeature.SetProviderAndWait(p)
@@ -28,24 +28,25 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Exposure is the name of the tracking event that says that a unit saw what was decided.
+// Exposure is the name of the tracking event that reports that a unit was shown its variant.
 const Exposure = "exposure"
 
-// Options tune a [Provider]. The zero value of each field is its default.
+// Options configure a [Provider]. The zero value of each field is its default.
 type Options struct {
-	// ExposeOnEvaluation reports an exposure with every evaluation, where evaluating is showing.
+	// ExposeOnEvaluation reports an exposure with every evaluation, for programs that show a
+	// variant whenever they evaluate it.
 	ExposeOnEvaluation bool
-	// Remember is how many units' decisions are kept for tracking: default 100,000, the least
-	// recently used goes first.
+	// Remember is the number of units whose decisions are kept for tracking; the least recently
+	// used unit is forgotten first. Default 100,000.
 	Remember int
-	// Reporter sends what is tracked.
+	// Reporter configures the reporter that sends exposures and metrics.
 	Reporter client.ReporterOptions
-	// Grace is how long [Provider.Shutdown] may take to send what waits: default 10 s.
+	// Grace is the longest time that [Provider.Shutdown] takes to send queued items. Default 10 s.
 	Grace time.Duration
-	// Failed is called with what could not be tracked, as OpenFeature's Track returns nothing: an
-	// unknown unit, a metric that none of its experiments has, a full queue; and, with an empty
-	// unit, what the service refused later or what was given up. It may be nil, and is called by
-	// several goroutines.
+	// Failed is called with tracking errors, as OpenFeature's Track returns none: an unknown
+	// unit, a metric that none of its experiments has, a full queue. It is also called, with an
+	// empty unit, for items that the service rejects later or that are dropped. It may be nil.
+	// It is called from several goroutines.
 	Failed func(unit, event string, err error)
 }
 
@@ -61,19 +62,19 @@ type Provider struct {
 	known  map[string]known         // by flag
 }
 
-// known are the metrics of a flag's experiment, as of a version of its policy.
+// known holds the metrics of a flag's experiment at a version of its policy.
 type known struct {
 	version uint64
 	metrics map[string]bool
 }
 
-// unit is what is remembered of one.
+// unit holds the remembered decisions of a unit.
 type unit struct {
 	name   string
 	tokens map[string]decided // by flag
 }
 
-// decided is what was decided for a unit.
+// decided identifies a decision.
 type decided struct {
 	token   string
 	version uint64
@@ -85,7 +86,8 @@ var (
 	_ openfeature.Tracker         = (*Provider)(nil)
 )
 
-// New makes a provider; OpenFeature's shutdown ends it.
+// New returns a provider, which [Provider.Shutdown] ends. It returns an error of code usage for an
+// option out of range.
 func New(c *client.Client, o Options) (*Provider, error) {
 	if o.Remember == 0 {
 		o.Remember = 100_000
@@ -110,16 +112,16 @@ func New(c *client.Client, o Options) (*Provider, error) {
 	return p, err
 }
 
-// done passes on what became of a batch, and tells what was refused or given up.
+// done passes the result of a batch on, and reports the items that were rejected or dropped.
 func (p *Provider) done(exposures bool, items []policy.FeedbackItem, result policy.FeedbackResult, err error) {
 	for i, item := range items {
 		failure := err
 		if err == nil && i < len(result.Items) {
 			switch f := result.Items[i]; f.Status {
 			case policy.Rejected:
-				failure = noregret.BadInputf("", "the service refused it: %s", f.Error)
+				failure = noregret.BadInputf("", "rejected by the service: %s", f.Error)
 			case policy.Late:
-				failure = noregret.BadInputf("", "it came too late to count: %s", f.Error)
+				failure = noregret.BadInputf("", "too late to count: %s", f.Error)
 			}
 		}
 		switch {
@@ -157,7 +159,7 @@ func (p *Provider) Shutdown() {
 // Flush sends what was tracked so far.
 func (p *Provider) Flush(ctx context.Context) error { return p.reporter.Flush(ctx) }
 
-// decide asks for the arm and remembers the token.
+// decide requests a decision and remembers its token.
 func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.FlattenedContext) (*policy.Decision,
 	openfeature.ProviderResolutionDetail,
 ) {
@@ -191,6 +193,7 @@ func (p *Provider) decide(ctx context.Context, flag string, flat openfeature.Fla
 	}
 }
 
+// remember keeps a decision, and forgets the least recently used unit if there are too many.
 func (p *Provider) remember(name, flag string, d decided) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +211,7 @@ func (p *Provider) remember(name, flag string, d decided) {
 	e.Value.(*unit).tokens[flag] = d
 }
 
-// evaluate decides and reads the value as a T.
+// evaluate requests a decision and decodes the arm's value as a T.
 func evaluate[T any](ctx context.Context, p *Provider, flag string, def T, flat openfeature.FlattenedContext) (T,
 	openfeature.ProviderResolutionDetail,
 ) {
@@ -266,18 +269,19 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, def any,
 	return openfeature.InterfaceResolutionDetail{Value: v, ProviderResolutionDetail: d}
 }
 
-// Track implements openfeature.Tracker. The event [Exposure] says that the unit saw what was
-// decided for it; any other is the name of a metric with the details' value, and numbers among the
-// details' attributes are further metrics. It concerns every flag that the provider has evaluated
-// for the unit and whose experiment has the metric; an attribute "flag" names one of them. For the
-// first event of a flag the provider asks the service which metrics it has.
+// Track implements openfeature.Tracker. The event [Exposure] reports that the unit was shown its
+// variants. Any other event is the name of a metric, whose value is that of the details; numeric
+// attributes of the details are further metrics. The event counts for every flag that the provider
+// has evaluated for the unit and whose experiment has the metric, or for a single one of them if
+// the attribute "flag" names it. At the first event of a flag the provider fetches the names of its
+// metrics from the service.
 func (p *Provider) Track(ctx context.Context, event string, evaluation openfeature.EvaluationContext,
 	details openfeature.TrackingEventDetails,
 ) {
 	name := evaluation.TargetingKey()
 	of := p.decidedFor(name, details)
 	if len(of) == 0 {
-		p.failed(name, event, noregret.Errorf(noregret.NotFound, "unit", "nothing was decided for it here"))
+		p.failed(name, event, noregret.Errorf(noregret.NotFound, "unit", "no decision was made for it here"))
 		return
 	}
 	taken := false
@@ -290,7 +294,7 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 		default:
 			var metrics map[string]float64
 			if metrics, err = p.metrics(ctx, flag, d.version, event, details); err == nil && len(metrics) == 0 {
-				continue // another experiment's
+				continue // the metric belongs to another experiment
 			}
 			if err == nil {
 				err = p.reporter.Feedback(ctx, d.token, metrics)
@@ -307,8 +311,8 @@ func (p *Provider) Track(ctx context.Context, event string, evaluation openfeatu
 	}
 }
 
-// decidedFor is what was decided for a unit, by flag; of the flag that the details name, if they
-// do.
+// decidedFor returns the decisions for a unit by flag, or only that of the flag that the details
+// name.
 func (p *Provider) decidedFor(name string, details openfeature.TrackingEventDetails) map[string]decided {
 	only, _ := details.Attribute("flag").(string)
 	out := map[string]decided{}
@@ -324,7 +328,7 @@ func (p *Provider) decidedFor(name string, details openfeature.TrackingEventDeta
 	return out
 }
 
-// metrics are those of an event and its details that the flag's experiment has.
+// metrics returns the metrics of an event and its details that the flag's experiment has.
 func (p *Provider) metrics(ctx context.Context, flag string, version uint64, event string,
 	details openfeature.TrackingEventDetails,
 ) (map[string]float64, error) {
@@ -356,6 +360,7 @@ func (p *Provider) metrics(ctx context.Context, flag string, version uint64, eve
 	return out, nil
 }
 
+// number converts a numeric attribute.
 func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:

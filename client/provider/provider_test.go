@@ -39,8 +39,8 @@ func newService(t *testing.T) (*server.Server, string) {
 	return s, url
 }
 
-// evaluate asks for every flag by the SDK, for many units, and compares with the service's own
-// decisions.
+// evaluate evaluates every flag through the SDK for several units and compares the results with the
+// service's own decisions.
 func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -86,7 +86,7 @@ func evaluate(t *testing.T, s *server.Server, c *openfeature.Client) {
 	}
 }
 
-// TestPublicOFREP: the public OFREP provider of OpenFeature's Go SDK, unchanged, against the
+// TestPublicOFREP runs the public OFREP provider of OpenFeature's Go SDK, unchanged, against the
 // service.
 func TestPublicOFREP(t *testing.T) {
 	s, url := newService(t)
@@ -96,7 +96,7 @@ func TestPublicOFREP(t *testing.T) {
 	evaluate(t, s, openfeature.NewClient("ofrep"))
 }
 
-// TestProvider: ours, with tracking.
+// TestProvider runs this package's provider, which can also track, against the service.
 func TestProvider(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})
@@ -118,7 +118,7 @@ func TestProvider(t *testing.T) {
 	user := openfeature.NewEvaluationContext("eve", nil)
 	flags.Track(ctx, provider.Exposure, user, openfeature.NewTrackingEventDetails(0).Add("flag", "number"))
 	flags.Track(ctx, "x", user, openfeature.NewTrackingEventDetails(3.5).Add("flag", "number").Add("seconds", 12))
-	// forgotten: five units, four are kept
+	// ann is forgotten: the provider remembers four of the five units.
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("ann", nil), openfeature.NewTrackingEventDetails(1))
 	flags.Track(ctx, "x", openfeature.NewEvaluationContext("stranger", nil), openfeature.NewTrackingEventDetails(1))
 	if err := p.Flush(ctx); err != nil {
@@ -139,12 +139,12 @@ func TestProvider(t *testing.T) {
 	}
 	p.Shutdown()
 	if _, err := provider.New(c, provider.Options{Remember: -1}); err == nil {
-		t.Error("remembering -1 units was taken")
+		t.Error("remembering -1 units is accepted")
 	}
 }
 
-// TestTrackElsewhere: attributes and events that are not metrics of an experiment do not spoil
-// those that are, and Failed gets what is refused, here or by the service.
+// TestTrackElsewhere: attributes and events that are not metrics of an experiment do not affect
+// those that are. Failed is called with every refusal, of the provider or of the service.
 func TestTrackElsewhere(t *testing.T) {
 	s, url := newService(t)
 	c, err := client.New(client.Options{URL: url})
@@ -181,7 +181,7 @@ func TestTrackElsewhere(t *testing.T) {
 	flags.Track(ctx, "x", eve, details(5).Add("session_ms", 5000).Add("seconds", 2))
 	flags.Track(ctx, "x", eve, details(math.NaN()))
 	flags.Track(ctx, "none", eve, details(1))
-	flags.Track(ctx, "z", eve, details(7)) // out of its range: the service says so
+	flags.Track(ctx, "z", eve, details(7)) // out of range: rejected by the service
 	if err := p.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestTrackElsewhere(t *testing.T) {
 	if want := []string{"eve/x/bad_input", "eve/none/bad_input", "/z/bad_input"}; !slices.Equal(failed, want) {
 		t.Errorf("failed: %q, want %q", failed, want)
 	}
-	// Its shutdown ends though the service is away.
+	// Shutdown returns even if the service is unavailable.
 	quick, err := client.New(client.Options{URL: "http://127.0.0.1:1", Attempts: 1})
 	if err != nil {
 		t.Fatal(err)

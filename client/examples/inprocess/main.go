@@ -1,5 +1,5 @@
-// Command inprocess is an example: a ranking decides in the process for each request, without a
-// call, and sends sums every few seconds.
+// Command inprocess is an example: a ranking service decides for each request without calling the
+// decision service, and reports sums every few seconds.
 //
 //	noregret serve &
 //	noregret experiment apply client/examples/inprocess/ranking.yaml

@@ -1,5 +1,5 @@
-// Command shop is an example: a shop asks by OpenFeature which checkout to show, and tracks what is
-// bought.
+// Command shop is an example: a shop chooses a checkout page through OpenFeature and tracks
+// purchases.
 //
 //	noregret serve &
 //	noregret experiment apply client/examples/shop/checkout.yaml
@@ -55,7 +55,7 @@ func run(ctx context.Context, url string, w io.Writer) error {
 		}
 		flags.Track(ctx, "bought", customer, openfeature.NewTrackingEventDetails(bought))
 	}
-	p.Shutdown() // sends what waits
+	p.Shutdown() // sends queued items
 	r, err := c.Report(ctx, "checkout")
 	if err != nil {
 		return err
