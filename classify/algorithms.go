@@ -12,25 +12,25 @@ import (
 
 // Algorithm is a way to train a linear classifier that [Fit] knows by name.
 type Algorithm struct {
-	// Name is what options and commands call it.
+	// Name is the name of the algorithm in options and commands.
 	Name string
 	// Description is one line on what it does.
 	Description string
-	// TunesThreshold reports whether its default is to tune the threshold on held-out data.
+	// TunesThreshold reports whether the algorithm tunes the threshold on held-out data by default.
 	TunesThreshold bool
 
 	// trains reports whether the measure can be the objective. It is nil for algorithms that have
 	// an objective of their own, for which the measure only chooses models and thresholds.
 	trains       func(m measure.Measure) bool
 	wants        string // the family that trains accepts, for the error
-	online       bool   // whether step scales mean anything to it
+	online       bool   // whether it has step scales
 	selects      bool   // whether it proposes several models to choose from
 	needsHoldout bool
-	sharesModel  bool // whether the model, its threshold apart, is the same for all measures
+	sharesModel  bool // whether the model, except for its threshold, is the same for all measures
 	// adaptive says what adaptive steps change.
 	adaptive adaptiveRule
-	// learner makes the online learner, nil for algorithms that are none. cfg is the learner's
-	// Config.
+	// learner returns the online learner. It is nil for algorithms that are not online. cfg is
+	// the learner's Config.
 	learner func(r *resolved, cfg Config) (Learner, error)
 	run     func(t *task) error
 }
@@ -38,9 +38,9 @@ type Algorithm struct {
 // adaptiveRule says what an algorithm does with adaptive steps ([StepsAdaptive]). The zero value is
 // for algorithms to which they are a schedule like any other.
 type adaptiveRule struct {
-	preferred bool      // whether they are the default, unless an option excludes them
+	preferred bool      // whether adaptive steps are the default, unless an option excludes them
 	crossFits bool      // whether few positives are cross-fitted by default
-	positives int64     // the least number of positives to show in the default number of passes
+	positives int64     // the least number of positives visited in the default number of passes
 	scales    []float64 // the step scales to try on held-out data
 }
 
@@ -61,8 +61,8 @@ func isEither(m measure.Measure) bool { return isConcave(m) || isRatio(m) }
 
 const wantsRatio = "a pseudo-linear measure (f1, fbeta:B, jaccard, tversky:S,T, kappa, accuracy, ...)"
 
-// algorithms is the table. It is closed: what tells an algorithm apart is in its entry, and no code
-// asks for a name.
+// algorithms is the table of all algorithms. Everything specific to an algorithm is in its entry:
+// no code compares names.
 var algorithms = []Algorithm{
 	{
 		Name: "spade", Description: "SPADE: stochastic primal-dual ascent on a concave measure",
@@ -130,9 +130,9 @@ func AlgorithmNames() []string {
 	return names
 }
 
-// DefaultAlgorithm is the algorithm that "auto" means for a measure: the first of the table that
-// has it as its objective, which is spade for concave measures and stamp for pseudo-linear ones.
-// For a measure that none can maximize it is the first that tunes a threshold, stamp.
+// DefaultAlgorithm returns the algorithm that "auto" stands for: the first in the table that can
+// maximize the measure, which is spade for concave measures and stamp for pseudo-linear ones. For a
+// measure that no algorithm can maximize it is stamp, the first that tunes a threshold.
 func DefaultAlgorithm(m measure.Measure) string {
 	for _, a := range algorithms {
 		if a.trains != nil && a.trains(m) {
@@ -158,9 +158,9 @@ func (a *Algorithm) schedule(c Config) Steps {
 	return StepsSqrt
 }
 
-// DefaultSteps is what [StepsDefault] means to [Fit] for an algorithm of the given name: adaptive
-// steps for STAMP, unless the options have a ball, regularisation or a step of their own; else
-// StepsSqrt, as for a name that no algorithm has.
+// DefaultSteps returns the schedule that [StepsDefault] stands for in a [Fit] by the named
+// algorithm: adaptive steps for STAMP, unless the options have a ball, regularisation or a step of
+// their own; otherwise StepsSqrt, also for an unknown name.
 func DefaultSteps(algorithm string, c Config) Steps {
 	i := slices.IndexFunc(algorithms, func(a Algorithm) bool { return a.Name == algorithm })
 	if i < 0 {
@@ -231,7 +231,7 @@ func runPasses(t *task) error {
 	return t.perPass(l)
 }
 
-// runSTAMP proposes the models of the epochs.
+// runSTAMP proposes the model of each epoch.
 func runSTAMP(t *task) error {
 	learner, err := t.alg.learner(&t.opt, t.config)
 	if err != nil {

@@ -32,9 +32,9 @@ type BoundOptions struct {
 	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run
 	// gives a good bound.
 	Alpha, Beta float64
-	// Radius bounds the L₂ norm of the models that are bounded, of the weights and the intercept
-	// together, in standardised units; 0 means 1000. Where no model separates the classes it hardly
-	// matters; where one does, models go on improving as they grow.
+	// Radius is the largest L₂ norm of the models that the bound covers, of weights and
+	// intercept together, in standardised units; 0 means 1000. It hardly matters unless a model
+	// separates the classes: then models improve without limit as they grow.
 	Radius float64
 	// Scaling standardises the features; nil leaves them as they are.
 	Scaling *Scaling
@@ -42,7 +42,7 @@ type BoundOptions struct {
 	BiasFeature float64
 }
 
-// Bound is what [UpperBound] found.
+// Bound is the result of [UpperBound].
 type Bound struct {
 	// Value is the bound.
 	Value float64
@@ -75,8 +75,7 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	if err := opt.check(m, data.Set.Info().Dim); err != nil {
 		return Bound{}, err
 	}
-	// The point as near as rounding lets an average of points of the region be: the projection is
-	// in it.
+	// The average of points of the region may be outside by rounding. Its projection is inside.
 	alpha, beta := m.Project(opt.Alpha, opt.Beta, math.Inf(1))
 	lin := newDescent(&Config{BiasFeature: opt.BiasFeature, Radius: math.Inf(1)})
 	lin.Standardize(opt.Scaling.Center, opt.Scaling.Inverse)

@@ -31,7 +31,7 @@ type CompareOptions struct {
 	// the seed mix(mix(Seed) + k) with the output function mix of SplitMix64, so that comparisons
 	// of different seeds share no split, as they would with Seed + k.
 	Seed uint64
-	// Clock tells the time for the training seconds; nil leaves them 0.
+	// Clock returns the time, for the training seconds. If it is nil, they are 0.
 	Clock func() time.Time
 	// Progress, if not nil, is called before every fit with its place among all.
 	Progress func(done, total int, algorithm, measure string)
@@ -79,12 +79,13 @@ func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) 
 	return best
 }
 
-// Over is by how much c is above another cell of the same comparison and measure, split by split:
+// Over compares c with another cell of the same comparison and measure, split by split. It returns
 // the mean difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to
-// train on and n₂ to test on, s² being the sample variance of the differences. The second term is
-// for what the splits have in common (Nadeau and Bengio 2003, Machine Learning 52, the corrected
-// resampled t-test): without it the error of many splits of the same rows would be far too small.
-// Both numbers are NaN when a value of either cell is, and the error with fewer than two splits.
+// train on and n₂ to test on, s² being the sample variance of the differences. The second term
+// accounts for the rows that the splits share (Nadeau and Bengio 2003, Machine Learning 52, the
+// corrected resampled t-test): without it the error of many splits of the same rows would be far
+// too small. Both numbers are NaN when a value of either cell is, and the error with fewer than two
+// splits.
 func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError float64) {
 	n := len(c.Values)
 	if n == 0 || n != len(other.Values) || train <= 0 {
@@ -106,10 +107,10 @@ func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError f
 
 // Compare trains every algorithm for every measure on the same random splits of data and evaluates
 // it on the rest. Training time includes the choice of model and threshold on held-out data, and
-// not evaluation on the test part. A model in which the measure has no say (logistic regression;
-// SGD, unless one of several models is chosen on held-out data) is trained once a split and
-// evaluated on all measures, with its threshold tuned for each where it is to be tuned. What an
-// algorithm reaches for a measure is the same as with this measure alone.
+// not evaluation on the test part. A model that does not depend on the measure (logistic
+// regression; SGD, unless one of several models is chosen on held-out data) is trained once per
+// split and evaluated on all measures, with its threshold tuned for each where it is to be tuned.
+// The results for a measure do not depend on the other measures.
 func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -175,8 +176,8 @@ func (o *CompareOptions) checkMeasures() error {
 	return nil
 }
 
-// checkAlgorithms checks the names, puts the default ones in the place of "auto", and fails when
-// there is nothing to train.
+// checkAlgorithms checks the names and replaces "auto" by the default algorithms. It returns an
+// error if there is nothing to train.
 func (o *CompareOptions) checkAlgorithms() error {
 	if len(o.Algorithms) == 0 {
 		o.Algorithms = AlgorithmNames()
@@ -218,7 +219,7 @@ func (o *CompareOptions) checkAlgorithms() error {
 		refused)
 }
 
-// trainable returns the algorithm, or why Fit refuses to train it for the measure.
+// trainable returns the algorithm, or an error if Fit cannot train it for the measure.
 func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, error) {
 	a, err := findAlgorithm(name, m, o.Fit.AllowDegenerate)
 	switch {
@@ -327,9 +328,9 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	return r, seconds, nil
 }
 
-// isShared reports whether the model of a fit, its threshold apart, is that of all measures: the
-// algorithm trains without looking at the measure, and there was no choice among several models for
-// it to make.
+// isShared reports whether the model of a fit, except for its threshold, is the same for all
+// measures: the algorithm does not use the measure for training, and there was only one model to
+// choose from.
 func isShared(a *Algorithm, r *Result) bool {
 	return a.sharesModel && len(r.History) == 1 && r.Folds == 1
 }
@@ -380,7 +381,7 @@ func (t cellTable) finished(measures, algorithms []string) []Cell {
 	return out
 }
 
-// finish turns the sums of a cell into means.
+// finish divides the sums of a cell to get means.
 func (c *Cell) finish() {
 	n := float64(len(c.Values))
 	if c.Seconds > 0 {

@@ -19,12 +19,12 @@ type Example struct {
 	Weight float64
 }
 
-// Averaging says which iterates the model that a learner returns is the average of.
+// Averaging selects the iterates whose average is the model that a learner returns.
 type Averaging int
 
 // The ways of averaging.
 const (
-	// AverageAll averages all iterates, as the theorem asks; the default.
+	// AverageAll averages all iterates, as the theorems require. It is the default.
 	AverageAll Averaging = iota
 	// AverageLastPass averages the iterates since the last call of NextPass.
 	AverageLastPass
@@ -36,12 +36,12 @@ const (
 	AverageLastHalf
 )
 
-// Steps says how the sizes of an online learner's steps go down.
+// Steps is a schedule of decreasing step sizes of an online learner.
 type Steps int
 
 // The schedules of steps.
 const (
-	// StepsDefault is StepsSqrt, as the papers have it; for what [Fit] makes of it see
+	// StepsDefault is StepsSqrt, as in the papers. In a [Fit] it depends on the algorithm: see
 	// [DefaultSteps].
 	StepsDefault Steps = iota
 	// StepsSqrt is η_t = η₀/√t for all weights.
@@ -62,7 +62,7 @@ type Config struct {
 	// up to MaxDim.
 	Dim int
 	// MaxDim is the largest number of features that a learner without Dim grows to; 0 means
-	// dataset.DefaultMaxDim. One absurd index must not exhaust the memory.
+	// dataset.DefaultMaxDim. It prevents a single huge index from exhausting the memory.
 	MaxDim int
 	// Reward is the training reward; nil is [loss.Hinge].
 	Reward loss.Reward

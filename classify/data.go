@@ -29,7 +29,7 @@ func (d Data) isPositive(class int) bool {
 	return class == d.Positive
 }
 
-// Classes are the sizes of the two classes of a [Data].
+// Classes holds the sizes of the two classes of a [Data].
 type Classes struct {
 	Positives, Negatives             int64   // numbers of rows
 	PositiveWeight, NegativeWeight   float64 // sums of their weights
@@ -84,7 +84,7 @@ func (d Data) Classes() (Classes, error) {
 	return c, nil
 }
 
-// check refuses a Data that is not one.
+// check returns an error if the Data is malformed.
 func (d Data) check() error {
 	if d.Set == nil {
 		return usage("the data have no set of examples")
@@ -102,7 +102,7 @@ func (d Data) check() error {
 	return nil
 }
 
-// visit calls f for every row of positive weight that r hands out, and closes r.
+// visit calls f for every row of positive weight that r reads, and closes r.
 func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x Example) error) error {
 	if open != nil {
 		return open
@@ -113,9 +113,9 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f func(x 
 	return visitBlocks(ctx, r, func(b *dataset.Block) error { return d.visitBlock(b, f) })
 }
 
-// visitBlocks calls f for every block of r and closes r. It asks ctx once a block. A goroutine that
-// ends with visitBlocks reads ahead, so that copying rows together and learning from them share two
-// cores.
+// visitBlocks calls f for every block of r and closes r. It checks ctx once per block. A goroutine,
+// which ends with visitBlocks, reads ahead, so that gathering rows and learning from them run in
+// parallel.
 func visitBlocks(ctx context.Context, r dataset.Reader, f func(b *dataset.Block) error) (err error) {
 	blocks, empty, done := make(chan fetched, 2), make(chan *dataset.Block, 2), make(chan struct{})
 	stop := make(chan struct{})
@@ -163,7 +163,7 @@ func fetch(r dataset.Reader, blocks chan<- fetched, empty <-chan *dataset.Block,
 			return
 		case b := <-empty:
 			err := r.Next(b)
-			blocks <- fetched{b, err} // never blocks: there are as many places as blocks
+			blocks <- fetched{b, err} // never blocks: the channel has capacity for all blocks
 			if err != nil {
 				return
 			}
@@ -200,7 +200,7 @@ func (d Data) shuffled(ctx context.Context, seed uint64, pass int, f func(x Exam
 	return d.visit(ctx, r, err, f)
 }
 
-// moments is one pass for the features' moments.
+// moments computes the features' moments in one pass.
 func (d Data) moments(ctx context.Context) (*moments, error) {
 	m := new(moments)
 	err := d.read(ctx, func(x Example) error {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Progress says how far a [Fit] has come.
+// Progress describes the progress of a [Fit].
 type Progress struct {
 	Algorithm string
 	Pass      int     // from 1
@@ -17,14 +17,14 @@ type Progress struct {
 	Value     float64 // progressive or held-out, NaN when unknown
 }
 
-// HistoryEntry is one line of a training history: a candidate model and what it was worth.
+// HistoryEntry is one line of a training history: a candidate model and its values.
 type HistoryEntry struct {
-	// Candidate says which model it is: "pass 3", "epoch 5", "level 0.35", "iteration 41".
+	// Candidate names the model: "pass 3", "epoch 5", "level 0.35", "iteration 41".
 	Candidate string `json:"candidate"`
-	// Examples is the number of steps taken when it was made.
+	// Examples is the number of steps before it.
 	Examples int64 `json:"examples"`
-	// Progressive is the measure of the predictions made before each step of the pass; null where
-	// there is none.
+	// Progressive is the measure of the predictions made before each step of the pass; null if
+	// unknown.
 	Progressive *float64 `json:"progressive"`
 	// Level is the level v that a pseudo-linear algorithm trained for; null elsewhere.
 	Level *float64 `json:"level"`
@@ -36,22 +36,22 @@ type HistoryEntry struct {
 	StepScale float64 `json:"step_scale"`
 }
 
-// Result is what [Fit] found.
+// Result is the result of [Fit].
 type Result struct {
 	// Model is the chosen classifier, on raw features.
 	Model Linear
 	// Algorithm is the name of the algorithm.
 	Algorithm string
-	// Chosen is the place in History of the model.
+	// Chosen is the index of the model in History.
 	Chosen int
-	// History lists the candidates in the order in which they were made.
+	// History lists the candidates in the order of training.
 	History []HistoryEntry
 	// Folds is the number of folds; 1 without cross-fitting.
 	Folds int
 	// Train and Holdout are the sizes of the classes in the two parts; with folds Train is all
 	// data.
 	Train, Holdout Classes
-	// Scaling is the standardisation that was learned.
+	// Scaling is the standardisation of the features.
 	Scaling *Scaling
 	// Passes is the number of passes over the training part, of all step scales and folds together;
 	// those for statistics are not counted.
@@ -63,15 +63,15 @@ type Result struct {
 	StepScales []float64
 	// Steps is the number of examples visited in these passes.
 	Steps int64
-	// Warnings are sentences that the user should see.
+	// Warnings are messages for the user, in full sentences.
 	Warnings []string
 
 	holdout *Data
 }
 
-// defaultPasses is the number of passes over n rows when none is given: 100 for a small set, as
-// many as make half a million steps for a larger one, then 10 as long as these are at most five
-// million steps, and 1 for a very large one. share divides the first two numbers.
+// defaultPasses returns the default number of passes over n rows: 100 for a small set, half a
+// million steps for a larger one, then 10 passes as long as these are at most five million steps,
+// and 1 pass for a very large set. The first two numbers are divided by share.
 func defaultPasses(n, share int64) int {
 	const steps, usual, mostSteps = 500_000, 10, 5_000_000
 	byLeast := (steps/share + n - 1) / n
@@ -81,8 +81,7 @@ func defaultPasses(n, share int64) int {
 // mostPasses is the number of passes over a small set.
 const mostPasses = 100
 
-// passesFor is the number of passes for a task when none is given; share is that of
-// [defaultPasses].
+// passesFor returns the default number of passes for a task; share is as in [defaultPasses].
 func (t *task) passesFor(share int64) int {
 	n := t.classes.Rows()
 	passes := defaultPasses(n, share)
@@ -95,7 +94,7 @@ func (t *task) passesFor(share int64) int {
 }
 
 const (
-	// minHoldoutPositives is how many positives a held-out part should have.
+	// minHoldoutPositives is the number of positives that a held-out part should have.
 	minHoldoutPositives = 20
 	// maxHoldoutRows bounds the memory for the scores of the held-out part.
 	maxHoldoutRows = 1_000_000
@@ -120,7 +119,7 @@ func (t *task) stepScales() []float64 {
 // options and seed give the same result, bit for bit.
 //
 // Errors: usage for options out of range or a measure of the wrong family, bad_input for data with
-// one class only, diverged when the step scale was far too large, and ctx's error when it ends.
+// one class only, diverged if the step scale is far too large, and ctx's error if ctx ends.
 func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	r, err := opt.resolve()
 	if err != nil {
@@ -160,7 +159,7 @@ func (t *task) run() error {
 	return nil
 }
 
-// finished is the result with the best candidate.
+// finished returns the result with the best candidate.
 func (t *task) finished(folds int) *Result {
 	r := &t.result
 	r.Model, r.Chosen, r.Steps, r.Folds, r.holdout = t.model, t.best, t.steps, folds, t.valid

@@ -20,11 +20,11 @@ type StreamOptions struct {
 	// Positive names the positive label; all others are negative. If it is empty, 1 is positive and
 	// the only other labels allowed are -1 and 0.
 	Positive string
-	// SaveEvery is the number of rows after which Save gets the model of the rows so far, again and
-	// again, as soon as both classes have come up; 0 means never.
+	// SaveEvery is the number of rows between two calls of Save with the model of the rows so
+	// far. The first call is after both classes have occurred. 0 means never.
 	SaveEvery int64
 	Save      func(*Model) error
-	// Started, if not nil, is called once, when the first rows have come.
+	// Started, if not nil, is called once, after the first rows are read.
 	Started func(dataset.Info)
 	// Progress, if not nil, is called after every block.
 	Progress func(Progress)
@@ -49,7 +49,7 @@ func FitStream(ctx context.Context, s *dataset.Stream, opt StreamOptions) (*Mode
 	return f.model()
 }
 
-// Validate checks what [FitStream] checks before it reads.
+// Validate makes the checks that [FitStream] makes before it reads.
 func (o StreamOptions) Validate() error {
 	_, err := newStreamFit(nil, o)
 	return err
@@ -94,7 +94,7 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The model file says what a stream implies.
+	// The model file states the options that a stream implies.
 	o.Seed, o.NoHoldout, o.Threshold = 0, true, ThresholdZero
 	return &streamFit{
 		opt: opt, fit: r, stream: s, learner: l,
@@ -114,7 +114,7 @@ func streamLearners() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// read hands every row to the learner, until the stream or ctx ends.
+// read passes every row to the learner, until the stream or ctx ends.
 func (f *streamFit) read(ctx context.Context) error {
 	var b dataset.Block
 	for {
@@ -148,7 +148,7 @@ func (f *streamFit) read(ctx context.Context) error {
 	}
 }
 
-// learn hands the rows of a block to the learner and saves the model where it is due.
+// learn passes the rows of a block to the learner and saves the model when it is due.
 func (f *streamFit) learn(b *dataset.Block) error {
 	for len(f.counts) < len(f.labels.names) {
 		f.counts = append(f.counts, dataset.Label{Name: f.labels.names[len(f.counts)]})
@@ -172,7 +172,7 @@ func (f *streamFit) learn(b *dataset.Block) error {
 	return nil
 }
 
-// save saves the model of the rows so far, if both classes have come up.
+// save saves the model of the rows so far, if both classes have occurred.
 func (f *streamFit) save() error {
 	if pos, neg := f.learner.Seen(); pos == 0 || neg == 0 {
 		return nil
@@ -184,7 +184,7 @@ func (f *streamFit) save() error {
 	return f.opt.Save(m)
 }
 
-// model makes the model of the rows so far.
+// model returns the model of the rows so far.
 func (f *streamFit) model() (*Model, error) {
 	info := f.stream.Info()
 	info.Rows, info.Labels = f.rows, f.counts
@@ -229,7 +229,7 @@ func (f *streamFit) model() (*Model, error) {
 	return m, nil
 }
 
-// streamLabels decides which labels of a stream are positive, as they come up.
+// streamLabels decides which labels of a stream are positive when they first occur.
 type streamLabels struct {
 	positive string // the name given, "" for 1
 	strict   bool   // whether 1, -1 and 0 are the only labels allowed
@@ -237,7 +237,7 @@ type streamLabels struct {
 	names    []string
 }
 
-// extend adds the labels that the stream has shown since the last call.
+// extend adds the labels that have occurred since the last call.
 func (l *streamLabels) extend(labels []dataset.Label) error {
 	for _, x := range labels[len(l.classes):] {
 		positive := x.Name == "1"

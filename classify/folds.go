@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// defaultFolds is the number of folds for data with few positives, and the other constants say what
-// few are, and for how many examples and features scores and models of several folds are still
-// small.
+// defaultFolds is the number of folds for data with few positives. The other constants define few,
+// and the numbers of examples and features up to which the scores and models of several folds fit
+// in memory.
 const (
 	defaultFolds      = 5
 	fewPositives      = 2_000
@@ -55,7 +55,7 @@ type pool struct {
 	truth []Scored // the held-out examples, with the score of the last candidate
 }
 
-// slot is what the folds' candidates of one name and step scale come to.
+// slot sums the folds' candidates of one name and step scale.
 type slot struct {
 	entry  HistoryEntry
 	model  Linear    // sum
@@ -157,8 +157,8 @@ func crossFit(ctx context.Context, data Data, opt resolved, k int) (*Result, err
 	return run.choose()
 }
 
-// newWhole is the task of all data: what they say on scales holds for every fold, and the choice is
-// made for their class ratio.
+// newWhole returns the task of all data: every fold uses its feature scales, and the choice is made
+// for its class ratio.
 func newWhole(ctx context.Context, data Data, opt resolved) (*task, error) {
 	t := &task{
 		ctx: ctx, opt: opt, alg: opt.alg, config: opt.learner, tuned: opt.tunes, train: data, valid: &data, best: -1,
@@ -205,8 +205,8 @@ func (c *crossFitting) fold(ctx context.Context, j int, train, part Data) (*task
 	return t, t.run()
 }
 
-// finish merges the folds that are ready, in their order, so that sums do not depend on which ended
-// first.
+// finish merges the folds that are ready, in their order, so that sums do not depend on the order
+// in which they end.
 func (c *crossFitting) finish(j int, t *task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,7 +257,7 @@ func newFoldProgress(to func(Progress), k int) *foldProgress {
 	return &foldProgress{to: to, folds: make([]struct{ before, now int64 }, k)}
 }
 
-// of returns the callback of fold j, nil without a listener.
+// of returns the callback of fold j, or nil if there is no listener.
 func (p *foldProgress) of(j int) func(Progress) {
 	if p.to == nil {
 		return nil
@@ -270,7 +270,7 @@ func (p *foldProgress) of(j int) func(Progress) {
 			f.before += f.now // another step scale
 		}
 		f.now = x.Examples
-		x.Examples, x.Total = 0, -1 // the number of runs is the algorithm's affair
+		x.Examples, x.Total = 0, -1 // the number of runs depends on the algorithm
 		for _, f := range p.folds {
 			x.Examples += f.before + f.now
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// newDescent makes the first player of the learners here, of a validated configuration.
+// newDescent returns the primal player of a learner for a validated configuration.
 func newDescent(c *Config) *oco.LinearDescent {
 	l, err := oco.NewLinearDescent(c.Dim, c.BiasFeature, c.Radius)
 	if err != nil {
-		panic(err) // withDefaults has refused what it could refuse
+		panic(err) // withDefaults has checked everything
 	}
 	return l
 }
@@ -45,7 +45,7 @@ func (m *Linear) Score(index []uint32, value []float32) float64 {
 	return z
 }
 
-// clone returns a copy that shares nothing.
+// clone returns a deep copy.
 func (m Linear) clone() Linear {
 	m.Weights = slices.Clone(m.Weights)
 	return m

@@ -122,7 +122,7 @@ func (p *logisticProblem) asProblem() gonum.Problem {
 	}
 }
 
-// lbfgsResult is where the optimiser ended.
+// lbfgsResult is the result of the optimiser.
 type lbfgsResult struct {
 	w          []float64
 	iterations int
@@ -151,8 +151,8 @@ func (p *logisticProblem) solve(start []float64, maxIterations int, precision fl
 	if res == nil {
 		return lbfgsResult{}, err
 	}
-	// A line search that can make no more progress (err != nil) has reached the limit of the
-	// arithmetic: the point is kept, and converged says whether the gradient is small there.
+	// A line search without progress (err != nil) has reached the limit of the arithmetic. Keep
+	// the point; converged reports whether the gradient is small there.
 	p.evaluate(res.X)
 	if p.err != nil {
 		return lbfgsResult{}, p.err

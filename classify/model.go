@@ -10,11 +10,11 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// Model is a trained classifier with everything that later use needs: the weights, what the
-// features and labels are called, and how it came about. It is what a model file holds;
-// docs/formats/model.md describes the file. It depends on the data, the options and the seed alone:
-// it has no dates, durations, paths or machine in it. A Model is not written to by this package; it
-// is safe for concurrent reading.
+// Model is a trained classifier with everything needed to use it later: the weights, the names of
+// features and labels, and the history of its training. A model file holds a Model;
+// docs/formats/model.md describes the file. A Model depends only on the data, the options and the
+// seed: it has no dates, durations, paths or names of machines. This package does not modify a
+// Model, so it is safe for concurrent reading.
 type Model struct {
 	// Measure is the name of the measure it was trained for, and Algorithm that of the algorithm.
 	Measure, Algorithm string
@@ -27,15 +27,15 @@ type Model struct {
 	Intercept, Threshold float64
 	// Schema is the feature space and how inputs map to it.
 	Schema *dataset.Schema
-	// Scaling is the standardisation of training; nil when it is unknown.
+	// Scaling is the standardisation used in training; nil if it is unknown.
 	Scaling *ModelScaling
 	// Options are the options of the training.
 	Options ModelOptions
-	// Data says what it was trained on.
+	// Data describes the training data.
 	Data ModelData
 	// Training is the history.
 	Training ModelTraining
-	// Warnings are the sentences that the training wanted seen.
+	// Warnings are the warnings of the training.
 	Warnings []string
 }
 
@@ -91,7 +91,7 @@ type ModelOptions struct {
 	MaxWeight       float64  `json:"max_example_weight"`
 }
 
-// ModelData says what a model was trained on.
+// ModelData describes the data that a model was trained on.
 type ModelData struct {
 	// "sha256:" and the hex digest of the unpacked input bytes; "" in the middle of a stream
 	Digest   string       `json:"digest"`
@@ -114,14 +114,14 @@ type ModelClasses struct {
 type ModelTraining struct {
 	Passes  int            `json:"passes"`  // passes over the training part, those for statistics not counted
 	Folds   int            `json:"folds"`   // of the cross-fitting; 1 without
-	History []HistoryEntry `json:"history"` // the candidates in the order in which they were made
-	Chosen  int            `json:"chosen"`  // the place in History of this model
+	History []HistoryEntry `json:"history"` // the candidates in the order of training
+	Chosen  int            `json:"chosen"`  // the index of this model in History
 }
 
-// NewModel puts together the model of a result of [Fit] for the options and the data that it had.
+// NewModel returns the model of a result of [Fit], with the options and the data of the fit.
 // positive is the class number of the positive label. It fails with an error of code diverged when
 // a weight is not finite, of code bad_input when a name is not valid UTF-8, which a model file
-// cannot hold, and of code internal when the parts do not fit together. O(d).
+// cannot hold, and of code internal when the parts are inconsistent. O(d).
 func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, error) {
 	if r == nil || opt.Measure == nil || info.Schema == nil || positive < 0 || positive >= len(info.Labels) {
 		return nil, noregret.Errorf(noregret.Internal, "model",
@@ -160,7 +160,7 @@ func NewModel(r *Result, opt Options, info dataset.Info, positive int) (*Model, 
 	return m, m.Validate()
 }
 
-// sparseWeights lists the weights that are not zero. It refuses one that is not finite.
+// sparseWeights lists the weights that are not zero. It returns an error if one is not finite.
 func sparseWeights(weights []float64) (SparseVector, error) {
 	v := SparseVector{Index: []uint32{}, Value: []float64{}}
 	for i, w := range weights {
@@ -176,7 +176,7 @@ func sparseWeights(weights []float64) (SparseVector, error) {
 	return v, nil
 }
 
-// finiteEntries copies a history with null in the place of values that are not finite.
+// finiteEntries copies a history, with null for values that are not finite.
 func finiteEntries(history []HistoryEntry) []HistoryEntry {
 	out := make([]HistoryEntry, len(history))
 	for i, e := range history {
@@ -287,7 +287,7 @@ func (m *Model) Linear() Linear {
 	return ModelLinear{Weights: m.Weights, Intercept: m.Intercept, Threshold: m.Threshold}.linear()
 }
 
-// FeatureName is the name of feature i: its own, or the number that files write for it.
+// FeatureName returns the name of feature i, or its number as files write it if it has no name.
 func (m *Model) FeatureName(i uint32) string {
 	if int(i) < len(m.Schema.Features) {
 		return m.Schema.Features[i]
@@ -298,8 +298,8 @@ func (m *Model) FeatureName(i uint32) string {
 	return strconv.FormatUint(uint64(i), 10)
 }
 
-// NegativeName is what a negative prediction is called: the other label, or "not " and the positive
-// one where there were several others.
+// NegativeName returns the name of a negative prediction: the other label, or "not " and the
+// positive label if there were several others.
 func (m *Model) NegativeName() string {
 	if len(m.Labels.Negatives) == 1 {
 		return m.Labels.Negatives[0]
@@ -307,7 +307,7 @@ func (m *Model) NegativeName() string {
 	return "not " + m.Labels.Positive
 }
 
-// HoldoutValue is the measure on held-out data; ok is false when there were none or it was
+// HoldoutValue returns the measure on held-out data. ok is false if there were none or it was
 // undefined.
 func (m *Model) HoldoutValue() (value float64, ok bool) { return m.Training.holdoutValue() }
 

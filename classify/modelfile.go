@@ -155,10 +155,10 @@ func SaveModel(path string, m Classifier) error {
 	return nil
 }
 
-// ReadModel reads a model of two classes. It refuses, with an error of code bad_input that says the
-// name and the JSON path, everything that it does not know: another format or version, unknown,
-// repeated or missing fields, a wrong checksum, an unknown measure or algorithm, indices that do
-// not ascend or exceed the dimension, numbers out of their range.
+// ReadModel reads a model of two classes. It returns an error of code bad_input, with the file's
+// name and the JSON path, for anything unexpected: another format or version, unknown, repeated or
+// missing fields, a wrong checksum, an unknown measure or algorithm, indices that do not ascend or
+// exceed the dimension, numbers out of their range.
 func ReadModel(r io.Reader, name string) (*Model, error) {
 	c, err := ReadClassifier(r, name)
 	return asTwoClasses(c, name, err)
@@ -248,8 +248,8 @@ func decodeModel(raw []byte) (Classifier, error) {
 	return c, nil
 }
 
-// checkHead looks at format and version before all else: a newer file has fields that are not known
-// here. It returns the version.
+// checkHead checks format and version first, as a newer file may have unknown fields. It returns
+// the version.
 func checkHead(raw []byte) (version int, err error) {
 	var head struct {
 		Format  *string         `json:"format"`

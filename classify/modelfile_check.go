@@ -58,8 +58,8 @@ func (m *Model) checkLabels() error {
 	})
 }
 
-// checkLabelNames refuses labels that are empty, repeated or would not survive being written as
-// JSON. path is the JSON path of label i.
+// checkLabelNames returns an error for labels that are empty, repeated or not representable in
+// JSON. path returns the JSON path of label i.
 func checkLabelNames(all []string, path func(i int) string) error {
 	seen := map[string]bool{}
 	for i, l := range all {
@@ -77,7 +77,7 @@ func checkLabelNames(all []string, path func(i int) string) error {
 	return nil
 }
 
-// checkNames refuses names that would not survive being written as JSON.
+// checkNames returns an error for names that are not representable in JSON.
 func checkNames(s *dataset.Schema) error {
 	for i, f := range s.Features {
 		if !utf8.ValidString(f) {

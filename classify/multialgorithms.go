@@ -12,17 +12,17 @@ import (
 // MultiAlgorithm is a way to train a classifier of several classes or labels that [FitMulti] knows
 // by name.
 type MultiAlgorithm struct {
-	// Name is what options and commands call it.
+	// Name is the name of the algorithm in options and commands.
 	Name string
 	// Description is one line on what it does.
 	Description string
-	// Task is the task that it trains for.
+	// Task is the kind of problem that it solves.
 	Task Task
 
 	trains  func(m measure.Multi) bool // whether the measure can be its objective
 	wants   string                     // what trains accepts, for the error
 	selects bool                       // whether it chooses models or thresholds on held-out data
-	online  bool                       // whether step sizes mean anything to it
+	online  bool                       // whether it has step sizes
 	shares  bool                       // whether the model is the same for all measures
 	// schedule is the schedule of steps for a configuration.
 	schedule func(c Config, m measure.Multi) Steps
@@ -62,7 +62,7 @@ func anyMulti(measure.Multi) bool { return true }
 // sqrtSteps is for learners whose models share one schedule.
 func sqrtSteps(c Config, _ measure.Multi) Steps { return new(Algorithm).schedule(c) }
 
-// stampSteps is STAMP's schedule, for the learners that are one STAMP a label.
+// stampSteps is STAMP's schedule, for the learners with one STAMP per label.
 func stampSteps(c Config, m measure.Multi) Steps {
 	if a, _ := m.Averaged(); a.Micro {
 		return sqrtSteps(c, m)
@@ -70,7 +70,8 @@ func stampSteps(c Config, m measure.Multi) Steps {
 	return (&Algorithm{adaptive: adaptiveRule{preferred: true}}).schedule(c)
 }
 
-// multiAlgorithms is the table; the first that trains for a measure is its default.
+// multiAlgorithms is the table of all algorithms. The first that can train for a measure is its
+// default.
 var multiAlgorithms = []MultiAlgorithm{
 	{
 		Name: "spade", Task: Multiclass,
@@ -222,7 +223,7 @@ func asClass(x LabelsExample) ClassExample {
 func (t *multiTask) runSPADE(fixed bool) error {
 	objective, ok := t.opt.Measure.Concave()
 	if !ok {
-		objective = measure.MacroRecall{} // which the fixed dual maximizes whatever the measure
+		objective = measure.MacroRecall{} // the fixed dual maximizes it for every measure
 	}
 	shares := t.shares()
 	total := 0.0
@@ -247,7 +248,7 @@ func (t *multiTask) runSPADE(fixed bool) error {
 	})
 }
 
-// runOneVsRest trains a STAMP a class.
+// runOneVsRest trains one STAMP per class.
 func runOneVsRest(t *multiTask) error {
 	l, err := NewOneVsRest(OneVsRestConfig{
 		STAMPConfig: t.stamp(), Classes: len(t.data.Labels), Shares: t.shares(),
@@ -258,7 +259,7 @@ func runOneVsRest(t *multiTask) error {
 	return t.runChosen(restLearner{l})
 }
 
-// runLabels trains a STAMP a label, or one for all pairs.
+// runLabels trains one STAMP per label, or one for all (example, label) pairs.
 func runLabels(t *multiTask) error {
 	cfg := MultilabelConfig{STAMPConfig: t.stamp(), Labels: len(t.data.Labels)}
 	shares := t.shares()
@@ -287,7 +288,7 @@ func (t *multiTask) stamp() STAMPConfig {
 	}
 }
 
-// runChosen makes all passes and proposes what the learner chooses on the held-out rows.
+// runChosen makes all passes and proposes the model that the learner chooses on the held-out rows.
 func (t *multiTask) runChosen(l multiLearner) error {
 	if err := t.drive(l, func(int) (bool, error) { return true, nil }); err != nil {
 		return err
@@ -308,7 +309,7 @@ func (t *multiTask) runChosen(l multiLearner) error {
 	return err
 }
 
-// runLogistics trains one logistic regression a label.
+// runLogistics trains one logistic regression per label.
 func runLogistics(t *multiTask) error {
 	models := make([]Linear, len(t.data.Labels))
 	for k := range models {

@@ -33,17 +33,17 @@ type MulticlassConfig struct {
 	// Shares holds the known shares p_k of the classes, each in (0, 1), of sum 1; nil estimates
 	// them on the stream, the current example counted first.
 	Shares []float64
-	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to hold the dual
-	// still.
+	// DualScale multiplies the default dual step η'₀; 0 means 1. Use FixedDual to keep the dual
+	// constant.
 	DualScale float64
 	// DualStep, when positive, replaces η'₀.
 	DualStep float64
 	// FixedDual keeps the dual at (1/C, ..., 1/C): class-balanced SGD.
 	FixedDual bool
-	// DualReward says what the dual is fed with. DualDefault is DualClipped where the dual region
-	// reaches beyond the norm 2 (G-mean, and H-mean of more than two classes), else DualSurrogate:
-	// negative rewards of rare classes would drive a far-reaching dual to its end, and with it the
-	// primal steps.
+	// DualReward selects the reward that updates the dual. DualDefault is DualClipped where the
+	// dual region reaches beyond the norm 2 (G-mean, and H-mean of more than two classes), else
+	// DualSurrogate: negative rewards of rare classes would drive an unbounded dual, and with it
+	// the primal steps, to the limit.
 	DualReward DualReward
 	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
 	// get; 0 means ½.
@@ -297,7 +297,7 @@ func (s *MulticlassSPADE) learn(x ClassExample) error {
 	return nil
 }
 
-// argmax is the place of the largest score, the lowest on ties.
+// argmax returns the index of the largest score, the lowest on ties.
 func argmax(z []float64) int {
 	best := 0
 	for k, v := range z {
@@ -308,7 +308,7 @@ func argmax(z []float64) int {
 	return best
 }
 
-// rival is the place of the largest score but that of k, the lowest on ties.
+// rival returns the index of the largest score other than that of k, the lowest on ties.
 func rival(z []float64, k int) int {
 	best := 0
 	if k == 0 {
@@ -339,7 +339,7 @@ func (s *MulticlassSPADE) share(k int, weight float64) (q, relative float64) {
 	return q, relative
 }
 
-// fed is the reward that the dual sees at margin m and training reward r.
+// fed returns the reward that updates the dual at margin m and training reward r.
 func (s *MulticlassSPADE) fed(m, r float64) float64 {
 	switch {
 	case s.opt.DualReward == DualClipped:
@@ -410,8 +410,8 @@ func (s *MulticlassSPADE) Model() MulticlassLinear { return MulticlassLinear{Cla
 // pass.
 func (s *MulticlassSPADE) Progressive() measure.MulticlassConfusion { return s.progressive.Clone() }
 
-// Seen appends the weight of the examples of each class learned from to dst. A model of a stream
-// that lacked a class is of little use; check here.
+// Seen appends the weight of the examples of each class learned from to dst. A model is of little
+// use if the stream lacked a class: check for zeros.
 func (s *MulticlassSPADE) Seen(dst []float64) []float64 { return append(dst, s.weights...) }
 
 // Dual appends the current dual point α to dst.

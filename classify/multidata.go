@@ -108,7 +108,7 @@ func (d MultiData) Of(set *dataset.Set) (MultiData, error) {
 	return d, nil
 }
 
-// labelLists takes the labels of rows apart.
+// labelLists splits the lists of labels.
 func labelLists(labels []dataset.Label, task Task) ([][]string, error) {
 	lists := make([][]string, len(labels))
 	for c, l := range labels {
@@ -157,7 +157,7 @@ func compareLabels(a, b string) int {
 	}
 }
 
-// LabelCount is the number of rows that have a label, and the sum of their weights.
+// LabelCount holds the number of rows that have a label, and the sum of their weights.
 type LabelCount struct {
 	Rows   int64   `json:"rows"`
 	Weight float64 `json:"weight"`
@@ -190,7 +190,7 @@ func (d MultiData) against(k int) Data {
 	return Data{Set: d.Set, positives: positives}
 }
 
-// visit calls f for every row of positive weight that r hands out, and closes r.
+// visit calls f for every row of positive weight that r reads, and closes r.
 func (d MultiData) visit(ctx context.Context, r dataset.Reader, open error, f func(x LabelsExample) error) error {
 	if open != nil {
 		return open
@@ -237,7 +237,7 @@ func (d MultiData) rows(ctx context.Context) ([]LabelsExample, error) {
 	return out, err
 }
 
-// MultiConfusion is what a classifier of several classes or labels did on data.
+// MultiConfusion counts the outcomes of a classifier of several classes or labels on data.
 type MultiConfusion struct {
 	// Classes is the confusion matrix of a multi-class problem.
 	Classes measure.MulticlassConfusion
@@ -301,7 +301,8 @@ func (m *MultiLinear) Decide(dst []int, scores []float64) []int {
 	return dst
 }
 
-// Counter counts what a classifier does on rows, one at a time. It is not safe for concurrent use.
+// Counter counts the outcomes of a classifier, one row at a time. It is not safe for concurrent
+// use.
 type Counter struct {
 	model     *MultiLinear
 	confusion *MultiConfusion
@@ -334,10 +335,10 @@ func (c *Counter) Add(index []uint32, value []float32, labels []int, weight floa
 	}
 }
 
-// Confusion is what was counted so far.
+// Confusion returns the counts so far.
 func (c *Counter) Confusion() *MultiConfusion { return c.confusion }
 
-// EvaluateMulti counts what a classifier does on data, in one pass.
+// EvaluateMulti counts the outcomes of a classifier on data, in one pass.
 func EvaluateMulti(ctx context.Context, d MultiData, m *MultiLinear) (*MultiConfusion, error) {
 	if len(m.Models) != len(d.Labels) || m.Task != d.Task {
 		return nil, usage("a %s model of %d labels does not fit %s data of %d", m.Task, len(m.Models), d.Task,

@@ -17,31 +17,31 @@ type MultiOptions struct {
 	// Algorithm is the name of an algorithm as [MultiAlgorithms] lists them; "" or "auto" is the
 	// first that can train for the measure.
 	Algorithm string
-	// Fit holds the other options, with the meaning that they have for [Fit]: Passes, Seed,
-	// Holdout, NoHoldout, TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch,
-	// Growth, AllowDegenerate, Patience and Progress. Those that have no meaning here (Folds,
-	// Threshold, PriorPositives, AllEpochs, Valid) must be zero.
+	// Fit holds the other options, which have the same meaning as for [Fit]: Passes, Seed, Holdout,
+	// NoHoldout, TuneSteps, Config, LevelPositives, DualScale, Unscaled, FirstEpoch, Growth,
+	// AllowDegenerate, Patience and Progress. Options that do not apply (Folds, Threshold,
+	// PriorPositives, AllEpochs, Valid) must be zero.
 	Fit Options
 	// Valid, if not nil, is separate held-out data for the same labels ([MultiData.Of]).
 	Valid *MultiData
 }
 
-// MultiResult is what [FitMulti] found.
+// MultiResult is the result of [FitMulti].
 type MultiResult struct {
 	// Model is the chosen classifier, on raw features.
 	Model MultiLinear
 	// Algorithm is the name of the algorithm.
 	Algorithm string
-	// Chosen is the place in History of the model.
+	// Chosen is the index of the model in History.
 	Chosen int
-	// History lists the candidates in the order in which they were made. Their thresholds are 0:
-	// models have thresholds of their own.
+	// History lists the candidates in the order of training. Their thresholds are 0, as each
+	// model has its own.
 	History []HistoryEntry
 	// Train and Holdout count the rows of each label in the two parts, TrainRows and HoldoutRows
 	// all rows.
 	Train, Holdout         []LabelCount
 	TrainRows, HoldoutRows int64
-	// Scaling is the standardisation that was learned.
+	// Scaling is the standardisation of the features.
 	Scaling *Scaling
 	// Passes is the number of passes over the training part, for all models and step scales
 	// together, and Steps the number of examples visited in them.
@@ -51,7 +51,7 @@ type MultiResult struct {
 	// step scales tried.
 	Schedule   Steps
 	StepScales []float64
-	// Warnings are sentences that the user should see.
+	// Warnings are messages for the user, in full sentences.
 	Warnings []string
 }
 
@@ -76,7 +76,7 @@ type multiTask struct {
 	result  MultiResult
 }
 
-// Validate checks what [FitMulti] checks before it looks at data. The error is of code usage.
+// Validate makes the checks that [FitMulti] makes before it reads data. The error is of code usage.
 func (o MultiOptions) Validate(task Task) error {
 	_, err := o.resolve(task)
 	return err
@@ -189,7 +189,7 @@ func (t *multiTask) split() error {
 		if share == 0 {
 			share = min(defaultHoldout, mostHeldOut/float64(t.data.Set.Info().Rows))
 		}
-		// Sets of labels are too many to draw from each alike.
+		// There are too many sets of labels to draw the same share from each.
 		rest, part, err := t.data.Set.Split(o.Seed, "holdout", share, t.data.Task == Multiclass)
 		if err != nil {
 			return err
@@ -212,7 +212,7 @@ func (t *multiTask) split() error {
 	return nil
 }
 
-// warnOfRare says which labels have too few examples to be learned or judged.
+// warnOfRare adds a warning for labels that have too few examples to be learned or evaluated.
 func (t *multiTask) warnOfRare() {
 	var untrained, unjudged []string
 	for k, l := range t.data.Labels {
@@ -352,7 +352,7 @@ func (t *multiTask) report(done, total int64, value float64) {
 	})
 }
 
-// entry is the history's line of a learner's candidate.
+// entry returns the line of the history for a learner's candidate.
 func (t *multiTask) entry(name string, l multiLearner) HistoryEntry {
 	e := HistoryEntry{Candidate: name, Examples: t.steps, StepScale: t.config.StepScale}
 	if c := l.progressive(); c != nil {

@@ -20,7 +20,7 @@ type LabelsExample struct {
 	Weight float64
 }
 
-// LabelAverage says how a measure of one label becomes one of L labels.
+// LabelAverage selects how a measure of one label is averaged over L labels.
 type LabelAverage int
 
 // The averages.
@@ -94,7 +94,7 @@ func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 	}
 }
 
-// labelChecker refuses bad label sets and spreads good ones into marks.
+// labelChecker checks label sets and marks their labels.
 type labelChecker struct {
 	marks []bool
 	set   []int // what is marked

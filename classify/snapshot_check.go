@@ -6,7 +6,7 @@ import (
 	"github.com/noregret/noregret/oco"
 )
 
-// allFinite reports whether all numbers are.
+// allFinite reports whether all numbers are finite.
 func allFinite(x ...float64) bool {
 	for _, v := range x {
 		if v-v != 0 {
@@ -28,7 +28,8 @@ func (o *online) snapshotDim() int {
 	return n
 }
 
-// check refuses a state that this learner cannot be in, so that none makes a method panic later.
+// check returns an error for a state that this learner cannot reach, so that no method panics
+// later.
 func (s *learnerState) check(o *online) error {
 	if err := s.Front.check(o); err != nil {
 		return err
@@ -54,7 +55,8 @@ func (s *learnerState) check(o *online) error {
 	return nil
 }
 
-// check refuses counters out of range and moments that are missing or misshapen.
+// check returns an error for counters out of range and for moments that are missing or of the wrong
+// length.
 func (s *frontState) check(o *online) error {
 	switch {
 	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) ||
@@ -83,8 +85,8 @@ func (s *frontState) check(o *online) error {
 	return nil
 }
 
-// checkLinear refuses vectors of unequal lengths, of another dimension or with numbers that are
-// none.
+// checkLinear returns an error for vectors of unequal lengths, of another dimension or with numbers
+// out of range.
 func checkLinear(s *oco.LinearDescentState, o *online) error {
 	if err := s.Check(); err != nil {
 		return badSnapshot("it is damaged: %w", err)
@@ -99,7 +101,7 @@ func checkLinear(s *oco.LinearDescentState, o *online) error {
 	return nil
 }
 
-// checkBurnIn refuses held examples after the burn-in, and more of them than it has.
+// checkBurnIn returns an error for held-back examples after the burn-in, and for too many of them.
 func checkBurnIn(o *online, s *frontState, held int) error {
 	wrong := s.Ready && held > 0
 	if !s.Ready { // counts that decay fall short of the number of examples
@@ -113,7 +115,8 @@ func checkBurnIn(o *online, s *frontState, held int) error {
 	return nil
 }
 
-// checkHeld refuses a held example that Observe would not have held as it is.
+// checkHeld returns an error for a held-back example that Observe would not have stored in this
+// form.
 func checkHeld(o *online, index []uint32, value []float32, weight float64) error {
 	ok := len(index) == len(value) && weight > 0 && weight <= maxWeight
 	for j, i := range index {
@@ -126,7 +129,7 @@ func checkHeld(o *online, index []uint32, value []float32, weight float64) error
 	return nil
 }
 
-// check refuses levels and stages out of range.
+// check returns an error for levels and stages out of range.
 func (a *stampState) check(ready bool) error {
 	if a == nil {
 		return badSnapshot("it is damaged: its level is missing")
@@ -146,7 +149,8 @@ func (a *stampState) check(ready bool) error {
 	return nil
 }
 
-// checkModels refuses models of more than n features and numbers that are none.
+// checkModels returns an error for models of more than n features or with numbers that are not
+// finite.
 func checkModels(models []*Linear, n int) error {
 	for _, m := range models {
 		if len(m.Weights) > n || !allFinite(m.Weights...) || !allFinite(m.Intercept) || math.IsNaN(m.Threshold) {

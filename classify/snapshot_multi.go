@@ -43,7 +43,7 @@ func (o *outputs) restore(s *outputsState) {
 	o.front.lin = o.lins[0]
 }
 
-// check refuses a state that these outputs cannot be in.
+// check returns an error for a state that these outputs cannot reach.
 func (s *outputsState) check(o *outputs, held int) error {
 	if err := s.Front.check(o.front); err != nil {
 		return err

@@ -131,7 +131,7 @@ func (s *MacroSTAMP) unmarshal(kind string, data []byte) error {
 	if len(st.Labels) != len(s.labels) {
 		return badSnapshot("it is damaged: it has %d labels, this learner has %d", len(st.Labels), len(s.labels))
 	}
-	// None is restored before all are found good.
+	// Check all learners before restoring any.
 	states := make([]*learnerState, len(s.labels))
 	for k, l := range s.labels {
 		var err error

@@ -7,7 +7,7 @@ import (
 	"github.com/noregret/noregret/internal/portable"
 )
 
-// DualReward says which reward the dual of SPADE is fed with.
+// DualReward selects the reward that updates the dual of SPADE.
 type DualReward int
 
 // The rewards for the dual.
@@ -15,11 +15,11 @@ const (
 	// DualDefault is DualClipped for measures with an unbounded dual region (G-mean), else
 	// DualSurrogate.
 	DualDefault DualReward = iota
-	// DualSurrogate feeds the training reward r.
+	// DualSurrogate is the training reward r.
 	DualSurrogate
-	// DualClipped feeds max(r, 0).
+	// DualClipped is max(r, 0).
 	DualClipped
-	// DualZeroOne feeds the 0/1 reward.
+	// DualZeroOne is the 0/1 reward.
 	DualZeroOne
 )
 
@@ -28,14 +28,14 @@ type SPADEConfig struct {
 	Config
 	// Measure is the concave measure to maximize.
 	Measure measure.Concave
-	// DualScale multiplies the default dual step η'₀ = √(p(1-p)); 0 means 1. Use FixedDual to hold
-	// the dual still.
+	// DualScale multiplies the default dual step η'₀ = √(p(1-p)); 0 means 1. Use FixedDual to keep
+	// the dual constant.
 	DualScale float64
 	// DualStep, when positive, replaces η'₀.
 	DualStep float64
-	// FixedDual keeps the dual at its initial point: class-balanced SGD, SPADE's own ablation.
+	// FixedDual keeps the dual at its initial point. SPADE is then class-balanced SGD.
 	FixedDual bool
-	// DualReward says what the dual is fed with.
+	// DualReward selects the reward that updates the dual.
 	DualReward DualReward
 	// EpsExponent is the exponent a in (0, 1) of the offset ε(t) = t^(-a) that G-mean's rewards
 	// get; 0 means ½.
@@ -150,7 +150,7 @@ func (s *SPADE) step(index []uint32, value []float32, positive bool, weight floa
 	return nil
 }
 
-// dualReward is the reward that the dual sees at margin m and training reward r.
+// dualReward returns the reward that updates the dual at margin m and training reward r.
 func (s *SPADE) dualReward(m, r float64) float64 {
 	switch s.opt.DualReward {
 	case DualClipped:

@@ -16,20 +16,20 @@ type STAMPConfig struct {
 	// Growth is the factor ≥ 1 by which the stages grow, by one example at least where it exceeds
 	// 1; 0 means 2.
 	Growth float64
-	// MinPositives is the number of positives that a level stage waits for, for up to ten times its
-	// length; 0 means 5.
+	// MinPositives is the number of positives that a level stage must see before it ends,
+	// unless it reaches ten times its length; 0 means 5.
 	MinPositives int
 	// LevelPositives, when positive, ends a level stage early: once it has seen that many
-	// positives, a negative, and an eighth of its examples. A level is good to a few hundredths
-	// with a hundred positives, and the rest goes into the model. 0 gives both stages of an epoch
-	// the same length, as the paper does.
+	// positives, a negative, and an eighth of its examples. A hundred positives estimate a level to
+	// a few hundredths; all other examples train the model. 0 gives both stages of an epoch the
+	// same length, as the paper does.
 	LevelPositives int
 	// PriorPositives is the share of positives in the population that θ is taken from, when the
 	// stream is a subsample with another share; 0 uses the stream's own.
 	PriorPositives float64
-	// AllowDegenerate lets measures with a degenerate maximiser be objectives.
+	// AllowDegenerate allows measures with a degenerate maximiser as objectives.
 	AllowDegenerate bool
-	// WarmStart, when positive, is the level to start from.
+	// WarmStart, when positive, is the initial level.
 	WarmStart float64
 }
 
@@ -55,12 +55,12 @@ type Checkpoint struct {
 // fresh examples (Narasimhan, Kar and Jain 2015, algorithm 3, in the form that holds for every
 // measure of the family and every class ratio). The weights are normalised by their root mean
 // square and the steps are η_t = (5/m̄₂)/√t with t counted over all model stages. Levels come from
-// 0/1 predictions, gradients from the concave reward: levels from hinge rewards freeze far too low.
+// 0/1 predictions, gradients from the concave reward: with hinge rewards levels stay far too low.
 //
 // At extreme imbalance the weighted hinge problem at the right level can collapse to the constant
-// classifier, after which the level falls and the model recovers: the last model is a lottery.
-// [STAMP.Checkpoints] therefore keeps the model of each of the O(log T) epochs; choose one, with a
-// threshold, on held-out data.
+// classifier, after which the level falls and the model recovers, so the quality of the last model
+// is a matter of chance. [STAMP.Checkpoints] therefore keeps the model of each of the O(log T)
+// epochs; choose one, with a threshold, on held-out data.
 //
 // Cost: O(nnz) time per example, O(d log T) memory, no allocation within an epoch. At most the last
 // 64 checkpoints are kept, which matters for growth factors close to 1 only.
@@ -73,7 +73,7 @@ type STAMP struct {
 
 	stage      int  // examples in each stage of this epoch
 	done       int  // examples of the stage so far
-	levelStage bool // which stage it is
+	levelStage bool // whether this is the level stage
 	kPos, kNeg float64
 	counts     measure.Confusion
 	positives  int
@@ -137,11 +137,11 @@ const (
 	maxCheckpoints = 64
 )
 
-// weigh sets the coefficients of the population, whose θ is the stream's unless a prior says
-// otherwise, and the weights of the level for examples with the stream's class shares.
+// weigh sets the coefficients for the population, whose θ is the stream's unless PriorPositives is
+// given, and the weights of the level for examples with the stream's class shares.
 func (s *STAMP) weigh(p, n float64) {
 	if p <= 0 || n <= 0 {
-		return // a class is still missing: what was set before stays
+		return // a class is still missing: keep the present coefficients
 	}
 	theta := n / p
 	population := theta
@@ -206,8 +206,8 @@ func (s *STAMP) countLevel(positive, predicted bool, weight float64) {
 	}
 }
 
-// levelDone reports whether the level stage has seen enough: its length, and enough of both classes
-// or ten times its length; or the positives that end it early.
+// levelDone reports whether the level stage is over: it has its length and enough examples of both
+// classes, or ten times its length, or enough positives to end it early.
 func (s *STAMP) levelDone() bool {
 	if s.done < s.stage {
 		early := s.opt.LevelPositives
@@ -229,8 +229,8 @@ func (s *STAMP) endLevelStage() {
 	s.lin.ResetAverage()
 }
 
-// nextEpoch sets the level to the measure reached, if there is one, grows the stage and goes to the
-// model stage. It returns the level.
+// nextEpoch sets the level to the measure reached, if it is defined, lengthens the stage and begins
+// the model stage. It returns the level.
 func (s *STAMP) nextEpoch() float64 {
 	if s.positives > 0 && s.negatives > 0 {
 		p, n := s.counts.Rates()

@@ -24,7 +24,7 @@ type task struct {
 	steps   int64
 
 	scores [][]Scored
-	pool   *pool // takes the candidates of a fold in the place of the choice among them
+	pool   *pool // collects the candidates of a fold, instead of choosing among them
 	model  Linear
 	best   int // place in history, -1 with none
 	stale  int // candidates since the best one of this run
@@ -78,7 +78,7 @@ func (t *task) coefficients(m measure.Ratio) measure.Coefficients {
 	return m.Coefficients(t.theta())
 }
 
-// split takes the held-out part off the data where there is to be one.
+// split separates the held-out part from the data, if one is required.
 func (t *task) split(all Classes) error {
 	if t.opt.Valid != nil {
 		c, err := t.opt.Valid.Classes()
@@ -122,8 +122,8 @@ func (t *task) warn(format string, args ...any) {
 	t.result.Warnings = append(t.result.Warnings, fmt.Sprintf(format, args...))
 }
 
-// prepare learns what the algorithms need to know of the training part in one pass: class share,
-// scales, mean square.
+// prepare computes the statistics of the training part that the algorithms need, in one pass: class
+// share, scales, mean square.
 func (t *task) prepare() error {
 	m, err := t.train.moments(t.ctx)
 	if err != nil {
@@ -158,16 +158,16 @@ func (t *task) prepare() error {
 	return nil
 }
 
-// candidate is a model offered for the choice.
+// candidate is a model to choose from.
 type candidate struct {
 	model Linear
 	entry HistoryEntry
-	// key, where it is not "", is the name by which the candidates of several folds are the same,
-	// in the place of the entry's.
+	// key, unless it is "", identifies the same candidate in several folds, instead of the
+	// entry's name.
 	key string
 }
 
-// propose offers a candidate model. It reports whether the algorithm should go on.
+// propose adds a candidate model. It reports whether the algorithm should continue.
 func (t *task) propose(m Linear, e HistoryEntry) (goOn bool, err error) {
 	return t.proposeAll([]candidate{{model: m, entry: e}})
 }
@@ -176,8 +176,8 @@ func (t *task) propose(m Linear, e HistoryEntry) (goOn bool, err error) {
 // is large: together no more than maxHoldoutRows scores are held.
 const scoredAtOnce = 4
 
-// proposeAll offers several candidates, which costs fewer passes over the held-out part than one
-// after the other.
+// proposeAll adds several candidates, with fewer passes over the held-out part than single calls of
+// propose.
 func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	for len(all) > 0 {
 		most := scoredAtOnce
@@ -202,7 +202,7 @@ func (t *task) proposeAll(all []candidate) (goOn bool, err error) {
 	return t.valid == nil || t.stale < t.opt.Patience, nil
 }
 
-// consider enters a candidate, whose scores are the i-th, in the history and keeps it if it is the
+// consider adds a candidate, whose scores are the i-th, to the history and keeps it if it is the
 // best.
 func (t *task) consider(c candidate, i int) {
 	c.entry.StepScale = t.config.StepScale
@@ -251,8 +251,8 @@ func (t *task) holdoutValue(e *HistoryEntry, scores []Scored) float64 {
 	return t.opt.Measure.Value(c)
 }
 
-// drive runs an online learner over the passes and calls after at the end of each, until it says
-// stop.
+// drive runs an online learner over the passes and calls after at the end of each, until that
+// returns false.
 func (t *task) drive(l Learner, passes int, after func(pass int) (goOn bool, err error)) error {
 	total := int64(passes) * t.classes.Rows()
 	var done int64
@@ -303,8 +303,8 @@ func (t *task) report(pass, passes int, done, total int64, value float64) {
 	})
 }
 
-// perPass runs an online learner and proposes its model after every pass when there is
-// held-out data to judge it by, else after the last one.
+// perPass runs an online learner. It proposes its model after every pass if there is held-out data
+// to evaluate it on, otherwise after the last pass.
 func (t *task) perPass(l Learner) error {
 	return t.drive(l, t.passes, func(pass int) (bool, error) {
 		if t.valid == nil && pass < t.passes {

@@ -44,7 +44,7 @@ func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float
 				c.TN -= e.Weight
 			}
 		}
-		c.FN, c.TN = max(c.FN, 0), max(c.TN, 0) // weights need not cancel to the last bit
+		c.FN, c.TN = max(c.FN, 0), max(c.TN, 0) // sums of weights may not cancel exactly
 		if v := m.Value(c); v > value || (math.IsNaN(value) && !math.IsNaN(v)) {
 			value = v
 			threshold = between(examples, i, s)
@@ -53,7 +53,7 @@ func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float
 	return threshold, value
 }
 
-// between is the candidate threshold below score s, whose group ends before place i.
+// between returns the candidate threshold below score s, whose group ends before index i.
 func between(examples []Scored, i int, s float64) float64 {
 	if i == len(examples) {
 		return s - max(1, math.Abs(s)*1e-9)
@@ -65,7 +65,7 @@ func between(examples []Scored, i int, s float64) float64 {
 	return next
 }
 
-// scores is one pass for the scores of each of the models. It reuses the memory of buf.
+// scores computes the scores of each of the models in one pass. It reuses the memory of buf.
 func (d Data) scores(ctx context.Context, models []*Linear, buf [][]Scored) ([][]Scored, error) {
 	for len(buf) < len(models) {
 		buf = append(buf, nil)

@@ -202,7 +202,7 @@ func (l *FullMatrixAdaGrad) factor() error {
 	return nil
 }
 
-// scale chooses the exponent so that squares of values of about 2^e do not overflow.
+// scale changes the exponent, if necessary, so that squares of values of about 2^e are in range.
 func (s *fullMatrixState) scale(e int) {
 	shift := s.Exp - e
 	if s.Some && shift > -300 {

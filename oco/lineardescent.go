@@ -6,7 +6,8 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// coordinate holds everything that an update of one coordinate reads or writes, in one cache line.
+// coordinate holds everything that an update of one coordinate reads or writes, contiguously for
+// the cache.
 type coordinate struct {
 	v    float64 // weights are scale·(v - kappa·mean)
 	u    float64 // part of the running average, see LinearDescent
@@ -470,7 +471,7 @@ func (l *LinearDescent) Raw(w []float64, bias float64) (weights []float64, inter
 	return weights, float64(bias*l.biasFeature) - shift
 }
 
-// Diverged reports whether the state has numbers that are not finite or too large.
+// Diverged reports whether the score z or the weights are not finite or too large.
 func (l *LinearDescent) Diverged(z float64) bool {
 	return l.overflown || !(math.Abs(z) < 1e150) || !(l.scale*l.scale*l.norm2 < 1e300)
 }

@@ -110,7 +110,7 @@ func (r Rate) anyClosedSet() bool { return r.kind == constantRate || r.kind == s
 type rateState struct {
 	T       int
 	Q       squares // Σ‖g‖²
-	Curved  sum     // Σμ of the rounds that brought their own
+	Curved  sum     // Σμ of the rounds with a μ of their own
 	Plain   int     // the number of other rounds
 	LastEta float64 // +Inf for one above the largest float64
 	Rise    sum     // Σ (1/η_t − 1/η_{t−1})₊

@@ -1,5 +1,5 @@
-// Package measure holds the performance measures of binary classifiers: what they are worth
-// on a confusion matrix, and what a learner needs to maximize them directly.
+// Package measure holds the performance measures of binary classifiers: their values on a confusion
+// matrix, and the functions that a learner needs to maximize them directly.
 //
 // Every measure is a function of the confusion counts ([Confusion]); most are functions
 // of P, the mean reward on positives, and N, the mean reward on negatives. With

@@ -90,8 +90,8 @@ type Ratio interface {
 	Measure
 	// Coefficients returns the canonical form for the class ratio θ > 0.
 	Coefficients(theta float64) Coefficients
-	// Degenerate reports whether the measure has a degenerate maximiser (precision, NPV):
-	// a learner refuses it unless told otherwise.
+	// Degenerate reports whether the measure has a degenerate maximiser (precision, NPV).
+	// Learners refuse such a measure unless an option allows it.
 	Degenerate() bool
 }
 
@@ -167,7 +167,7 @@ func (k Coefficients) Rate(m float64) float64 {
 	return (g - f) / (g + 1)
 }
 
-// ZeroDivision says what an undefined measure (0/0) counts as.
+// ZeroDivision is the value of an undefined measure (0/0).
 type ZeroDivision int
 
 // The rules for undefined values.
@@ -180,7 +180,7 @@ const (
 	UndefinedIsOne
 )
 
-// Apply returns v, or what the rule puts in place of NaN.
+// Apply returns v, or the rule's value if v is NaN.
 func (z ZeroDivision) Apply(v float64) float64 {
 	if !math.IsNaN(v) {
 		return v

@@ -243,7 +243,7 @@ func MulticlassNames() []string {
 
 // ParseMulticlass returns the measure of class recalls of the given name: min, hmean, qmean, gmean
 // or macro_recall. For macro_f1 and other measures of a single-label problem that are not a concave
-// function of the recalls it fails with an error of code usage that says what to do instead.
+// function of the recalls it returns an error of code usage that names an alternative.
 func ParseMulticlass(name string) (MulticlassConcave, error) {
 	for _, m := range multiclassConcaves {
 		if m.Name() == name {

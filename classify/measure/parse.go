@@ -52,8 +52,7 @@ func checked[M Measure](m M, err error) (Measure, error) {
 	return m, nil
 }
 
-// unavailable explains names that people ask for and that are not functions of one confusion
-// matrix.
+// unavailable explains names of common measures that are not functions of one confusion matrix.
 var unavailable = map[string]string{
 	"auc": "the area under the ROC curve is a function of the ranking, not of one classifier's confusion " +
 		"matrix; train for gmean or balanced_accuracy",
@@ -126,8 +125,8 @@ func valid(m Measure) (err error) {
 	return err
 }
 
-// Trainable returns nil when m can be an objective, and otherwise an error that says why not and
-// what to train for.
+// Trainable returns nil if m can be an objective, and otherwise an error with the reason and an
+// alternative.
 func Trainable(m Measure) error {
 	if err := valid(m); err != nil {
 		return err

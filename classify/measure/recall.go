@@ -11,7 +11,7 @@ import (
 type WeightedRecall struct {
 	// C1 and C2 weigh the recalls of the positive and of the negative class.
 	C1, C2 float64
-	// Offset is taken off the sum.
+	// Offset is subtracted from the sum.
 	Offset float64
 	name   string
 }
