@@ -44,6 +44,9 @@ func NewAdaFTRL(reg convex.Regularizer, alpha float64) (*AdaFTRL, error) {
 	if reg == nil {
 		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
+	if err := exactOracle(reg); err != nil {
+		return nil, err
+	}
 	if err := positive("alpha", alpha); err != nil {
 		return nil, err
 	}

@@ -104,7 +104,9 @@ func (w Weight) checkRange(s *dualSum, m float64) error {
 //
 // Guarantee (Bound): c_T·(ψ(u) − min ψ) + (1/2λ)·Σ‖g_t‖*²/c_t for ψ λ-strongly convex in
 // ‖·‖ on V (Corollary 7.8); with a centre ψ(u) − min ψ is B_ψ(u; x_0). For entropy on the simplex
-// and g ≥ 0 the local norms Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5).
+// and g ≥ 0 the local norms Σ_j g_{t,j}²·x_{t,j} may stand for ‖g_t‖∞² (section 7.5). For a
+// [convex.Certified] regularizer with gap δ_t at x_t the bound has Σ ‖g_t‖*·√(2δ_t/λ) besides, as
+// x_t is that far from the maximizer at most.
 //
 // A round costs a sum and, when Predict is called, a mirror map: O(d) for most. A sparse round
 // costs O(nnz), and At O(1), for the quadratic map on ℝ^d, on boxes and on balls around the origin.
@@ -117,6 +119,9 @@ type FTRL struct {
 	lambda float64
 	dual   convex.Norm
 	lazy   lazyKind
+	// numeric is reg if its Argmax is an iteration, whose gap at point is gap.
+	numeric convex.Certified
+	gap     float64
 	// entropic is for negative entropy on the simplex.
 	entropic bool
 	lower    []float64
@@ -130,10 +135,11 @@ type FTRL struct {
 
 type ftrlState struct {
 	Dual  dualSum
-	Spent sum  // Σ ‖g‖*²/c_t
-	Norm2 sum  // ‖θ‖², for balls
-	Local sum  // Σ_t Σ_j g²·x/c_t, for entropy on the simplex
-	Below bool // a subgradient had a negative coordinate
+	Spent sum     // Σ ‖g‖*²/c_t
+	Norm2 sum     // ‖θ‖², for balls
+	Local sum     // Σ_t Σ_j g²·x/c_t, for entropy on the simplex
+	Below bool    // a subgradient had a negative coordinate
+	Slack float64 // Σ ‖g_t‖*·√(2·gap_t/λ), for numeric oracles
 }
 
 type lazyKind int
@@ -160,6 +166,7 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 	}
 	d := reg.Set().Dim()
 	l := &FTRL{reg: reg, weight: weight, lambda: lambda, dual: norm.Dual(), point: make([]float64, d)}
+	l.numeric, _ = reg.(convex.Certified)
 	l.state.Dual.Theta = make([]float64, d)
 	l.text = fmt.Sprintf("ftrl(%v, weight=%v)", reg, weight.name)
 	_, entropy := reg.Map().(*convex.NegativeEntropy)
@@ -215,7 +222,11 @@ func (l *FTRL) Predict() []float64 {
 				floats.Scale(f, l.point)
 			}
 		default:
-			l.reg.Argmax(l.point, l.point)
+			if l.numeric != nil {
+				l.gap = l.numeric.ArgmaxGap(l.point, l.point)
+			} else {
+				l.reg.Argmax(l.point, l.point)
+			}
 		}
 		l.fresh = true
 	}
@@ -285,6 +296,10 @@ func (l *FTRL) Update(g []float64) error {
 		}
 		l.state.Local.add(local / c)
 	}
+	if l.numeric != nil && s != 0 {
+		l.Predict() // sets the gap
+		l.state.Slack += float64(math.Ldexp(math.Sqrt(s), e) * math.Sqrt(2*l.gap/l.lambda))
+	}
 	l.state.Dual.subtract(g, size)
 	if l.kind() == lazyBall {
 		l.state.Norm2 = sum{}
@@ -305,6 +320,11 @@ func (l *FTRL) UpdateSparse(g Sparse) error {
 	}
 	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
 		return err
+	}
+	if l.numeric != nil {
+		dense := make([]float64, l.Dim())
+		scatter(dense, g)
+		return l.Update(dense)
 	}
 	if _, ok := l.dual.(*convex.Lp); !ok { // zeros have an effect there
 		l.fresh = false // the point serves as scratch
@@ -352,7 +372,7 @@ func (l *FTRL) Bound(u []float64) (float64, error) {
 	if l.entropic && !l.state.Below {
 		spent = min(spent, l.state.Local.value())
 	}
-	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2)), nil
+	return orInf(float64(l.weight.at(l.state.Dual.T)*l.penalty(u)) + float64(spent/2) + l.state.Slack), nil
 }
 
 // penalty is ψ(u) − min ψ, or B_ψ(u; x_0).

@@ -53,6 +53,9 @@ func NewGradualFTRL(reg convex.Regularizer, smoothness, lipschitz float64) (*Gra
 	if reg == nil {
 		return nil, noregret.BadInputf("regularizer", "nil: want a regularizer")
 	}
+	if err := exactOracle(reg); err != nil {
+		return nil, err
+	}
 	if !(smoothness >= 0) || !finite(smoothness) {
 		return nil, noregret.BadInputf("smoothness", "%v: want a finite number, at least 0", smoothness)
 	}

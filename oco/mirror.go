@@ -32,6 +32,10 @@ import (
 // [Curved] learner, and divides it by the smoothness of ψ, as B_ψ(u; x) ≤ (M/2)‖u − x‖₂²;
 // UpdateRelative takes it relative to ψ.
 //
+// For a [convex.Certified] regularizer on a bounded set the bound has Σ gap_t/η_t besides: its gap
+// is that of Frank and Wolfe, which is what the step's inequality of optimality is short of. On ℝ^d
+// such a regularizer leaves the learner without a bound.
+//
 // A round costs two mirror maps, O(d) for most; memory is O(d).
 type MirrorDescent struct {
 	reg        convex.Regularizer
@@ -43,6 +47,7 @@ type MirrorDescent struct {
 	smooth     float64 // M with B_ψ(u; x) ≤ (M/2)‖u − x‖₂², +Inf if none is known
 	state      subgradientState
 	next       []float64
+	numeric    convex.Certified // reg if its Argmax is an iteration
 	text       string
 }
 
@@ -80,6 +85,16 @@ func smoothness(psi convex.MirrorMap) float64 {
 		return top * (1 + 0x1p-40) // rounding of the columns
 	}
 	return math.Inf(1)
+}
+
+// exactOracle refuses a regularizer whose Argmax is an iteration, for learners whose bound does not
+// count its gap.
+func exactOracle(reg convex.Regularizer) error {
+	if _, ok := reg.(convex.Certified); ok {
+		return noregret.BadInputf("regularizer", "%v: its Argmax is an iteration, and the bound of this learner is for "+
+			"an exact one; FTRL and MirrorDescent take it", reg)
+	}
+	return nil
 }
 
 // NewMirrorDescent plays in the regularizer's set from start, which must be in the interior of the
@@ -124,6 +139,7 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 		reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(),
 		smooth: math.Inf(1), next: make([]float64, len(x)),
 	}
+	l.numeric, _ = reg.(convex.Certified)
 	if rate.kind == stronglyConvexRate {
 		if l.smooth = smoothness(psi); !(l.smooth > 0) {
 			return nil, noregret.BadInputf("regularizer", "%v: its smoothness is %v, which must be above 0", reg,
@@ -196,16 +212,32 @@ func (l *MirrorDescent) update(g []float64, mu float64) error {
 		if !finite(vec.MaxAbs(l.next)) {
 			return noregret.BadInputf("gradient", "the step with η = %v leaves the range of float64", eta)
 		}
-		l.reg.Argmax(l.next, l.next)
+		gap := l.step()
 		if !finite(vec.MaxAbs(l.next)) || !l.reg.Map().Interior(l.next) {
 			return noregret.BadInputf("gradient",
 				"the step with η = %v ends on the boundary of the domain of %v; take a "+
 					"smaller rate, or a learner that remembers sums", eta, l.reg.Map())
 		}
 		l.state.X, l.next = l.next, x
+		if gap > 0 {
+			l.state.Slack += float64(gap * eta.inverse())
+		}
 	}
 	l.state.Rate = st
 	return nil
+}
+
+// step replaces next, which is ∇ψ(x) − η·g, by the next point, and returns its gap.
+func (l *MirrorDescent) step() (gap float64) {
+	if l.numeric == nil {
+		l.reg.Argmax(l.next, l.next)
+		return 0
+	}
+	gap = l.numeric.ArgmaxGap(l.next, l.next)
+	if _, ok := l.reg.Set().(*convex.Space); ok {
+		return math.Inf(1) // the gap says nothing of comparators far away
+	}
+	return gap
 }
 
 // squareOfDual is ‖g‖*² as s·2^(2e), for a g of the largest absolute value m.
@@ -227,7 +259,7 @@ func (l *MirrorDescent) Bound(u []float64) (float64, error) {
 		return math.Inf(1), err
 	}
 	st := &l.state.Rate
-	spent := st.Spent.value() / (2 * l.lambda)
+	spent := st.Spent.value()/(2*l.lambda) + l.state.Slack
 	switch {
 	case st.LastEta == 0:
 		return 0, nil

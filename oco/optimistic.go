@@ -42,6 +42,9 @@ func NewOptimisticFTRL(reg convex.Regularizer, weight Weight) (*OptimisticFTRL, 
 	if err != nil {
 		return nil, err
 	}
+	if err := exactOracle(reg); err != nil {
+		return nil, err
+	}
 	d := base.Dim()
 	l := &OptimisticFTRL{
 		reg: reg, weight: weight, lambda: base.lambda, dual: base.dual, point: make([]float64, d),

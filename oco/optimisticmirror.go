@@ -52,6 +52,9 @@ func NewOptimisticMirrorDescent(reg convex.Regularizer, start []float64, rate Ra
 	if err != nil {
 		return nil, err
 	}
+	if err := exactOracle(reg); err != nil {
+		return nil, err
+	}
 	d := base.Dim()
 	l := &OptimisticMirrorDescent{base: base, point: make([]float64, d), diff: make([]float64, d)}
 	l.state.Hint = make([]float64, d)

@@ -38,8 +38,9 @@ type SubgradientDescent struct {
 }
 
 type subgradientState struct {
-	X    []float64
-	Rate rateState
+	X     []float64
+	Rate  rateState
+	Slack float64 // Σ gap_t/η_t, for mirror descent with a numeric oracle
 }
 
 // NewSubgradientDescent plays in set from start, which must be in the set; nil is the projection of
