@@ -291,7 +291,7 @@ func TestMultilabelRefusals(t *testing.T) {
 		return c
 	}
 	for want, opt := range map[string]MultilabelConfig{
-		"no function of the confusion counts": with(func(c *MultilabelConfig) { c.Average = InstanceAverage }),
+		"not a function of the confusion counts": with(func(c *MultilabelConfig) { c.Average = InstanceAverage }),
 		"average is 7":                        with(func(c *MultilabelConfig) { c.Average = 7 }),
 		"number of labels is 0":               with(func(c *MultilabelConfig) { c.Labels = 0 }),
 		"needs a pseudo-linear measure":       with(func(c *MultilabelConfig) { c.Measure = nil }),
