@@ -20,7 +20,7 @@ func withReason(what, reason string) string {
 
 func (x *experimentState) pause(now int64, reason string) error {
 	if x.Status != policy.Running {
-		return noregret.BadInputf("state", "it is %s: only a running experiment can be paused", x.Status)
+		return noregret.BadInputf("state", "the experiment is %s: only a running experiment can be paused", x.Status)
 	}
 	if err := x.checkCapacity(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (x *experimentState) pause(now int64, reason string) error {
 
 func (x *experimentState) resume(now int64, reason string) error {
 	if x.Status == policy.Running {
-		return noregret.BadInputf("state", "it is running already")
+		return noregret.BadInputf("state", "already running")
 	}
 	if err := x.checkCapacity(); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (x *experimentState) resume(now int64, reason string) error {
 
 func (x *experimentState) rollback(now int64, what, reason string) error {
 	if x.Control < 0 {
-		return noregret.BadInputf("state", "there is no control arm to roll back to: pause or delete the experiment")
+		return noregret.BadInputf("state", "no control arm to roll back to: pause or delete the experiment")
 	}
 	if x.Status == policy.RolledBack {
-		return noregret.BadInputf("state", "it is rolled back already")
+		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status = policy.RolledBack
 	x.note(now, "%s", withReason(what, reason))
@@ -166,7 +166,7 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	}
 	switch {
 	case k < 0 || !x.Arms[k].Active:
-		return noregret.BadInputf("arm", "%q is no active arm", p.Arm)
+		return noregret.BadInputf("arm", "%q is not an active arm", p.Arm)
 	case k == x.Control:
 		return noregret.BadInputf("arm", "%q is the control arm, which cannot be retired", p.Arm)
 	case active < 2:

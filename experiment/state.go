@@ -84,7 +84,7 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.broken = noregret.Errorf(noregret.Internal, "fold",
-				"event %d (%s): %v: a defect of this program; the state is not whole any more", position, e.Kind, r)
+				"event %d (%s): %v: a defect of this program; the state is no longer consistent", position, e.Kind, r)
 			o, err = Outcome{}, s.broken
 		}
 	}()
@@ -211,7 +211,7 @@ func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 }
 
 func notThere(name string) error {
-	return noregret.Errorf(noregret.NotFound, "experiment", "there is no experiment %q", name)
+	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
 }
 
 func (s *State) define(e Event) Outcome {
@@ -226,7 +226,7 @@ func (s *State) define(e Event) Outcome {
 		d, err = definition.Parse(p.Experiment, p.Definition)
 	}
 	if err == nil && d.Name != p.Experiment {
-		err = noregret.BadInputf("name", "%q: the event is of %q", d.Name, p.Experiment)
+		err = noregret.BadInputf("name", "%q: the event names %q", d.Name, p.Experiment)
 	}
 	if err != nil {
 		return Outcome{Experiment: p.Experiment, Err: err}

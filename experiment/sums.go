@@ -73,7 +73,7 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 	}
 	slot := slices.IndexFunc(in.Arms[:len(c.Mixture)], func(s armState) bool { return s.Name == a.Arm })
 	if slot < 0 {
-		return policy.Rejected, noregret.BadInputf("arm", "%q is no arm of version %d", a.Arm, a.Version)
+		return policy.Rejected, noregret.BadInputf("arm", "%q is not an arm of version %d", a.Arm, a.Version)
 	}
 	if a.HeldBack {
 		if slot != in.Control || in.def.HoldBack == 0 {
@@ -124,7 +124,7 @@ func (x *roster) fits(c *cohort, slot int, sums *itemSums) error {
 	}
 	for _, a := range places {
 		if a.Units > math.MaxInt64/2 {
-			return noregret.BadInputf("units", "there are %d already: no more can be counted", a.Units)
+			return noregret.BadInputf("units", "%d are counted already, which is the most", a.Units)
 		}
 		for m := range sums.Metrics {
 			if _, ok := a.Metrics[m].Merged(sums.Metrics[m]); !ok {

@@ -58,7 +58,7 @@ func (s *State) Try(name string, e Event) error {
 		return o.Err
 	}
 	if o.Experiment != name {
-		return noregret.BadInputf("experiment", "%q: the event is of %q", name, o.Experiment)
+		return noregret.BadInputf("experiment", "%q: the event names %q", name, o.Experiment)
 	}
 	s.trial = &trial{e, t, name, o}
 	return nil

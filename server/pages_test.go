@@ -146,8 +146,8 @@ func TestPages(t *testing.T) {
 		w.get(404, nil, "GET", path, "")
 	}
 	w.get(400, nil, "GET", "/experiments/toy/pictures/mixture.svg?theme=red", "")
-	wants(t, w.text(404, "/experiments/none"), "there is no experiment")
-	wants(t, w.text(404, "/experiments/none/explain"), "there is no experiment")
+	wants(t, w.text(404, "/experiments/none"), "no experiment")
+	wants(t, w.text(404, "/experiments/none/explain"), "no experiment")
 	w.get(404, nil, "GET", "/experiments/none/live", "")
 
 	e, err := w.server.Explain("toy", tokens[7])

@@ -120,7 +120,7 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"an unknown experiment", "POST", "/v1/experiments/none/decide", `{"units": ["a"]}`, "application/json", 404,
-			`there is no experiment "none"`,
+			`no experiment "none"`,
 		},
 		{"a wrong method", "GET", feedback, "", "", 405, "want POST"},
 		{
@@ -150,7 +150,7 @@ func TestHostile(t *testing.T) {
 			strings.Replace(toy, "hold_back: 0.1", "hold_back: 0.2", 1), "application/yaml", 409,
 			"it cannot change while the experiment runs: delete the experiment, or make one of another name",
 		},
-		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "it is running already"},
+		{"a resume of what runs", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
 		{
 			"a number out of all ranges", "POST", feedback, `{"items": [{"token": "x", "metrics": {"x": 1e999}}]}`,
 			"application/json", 400, "must be a number in the range of float64, not a number",
@@ -193,7 +193,7 @@ func TestHostile(t *testing.T) {
 		},
 		{
 			"an export of an unknown experiment", "GET", "/v1/export?experiment=nonesuch", "", "", 404,
-			`there is no experiment "nonesuch"`,
+			`no experiment "nonesuch"`,
 		},
 		{
 			"a path with an empty part", "GET", "/v1//experiments", "", "", 404,
@@ -235,7 +235,7 @@ func TestHostile(t *testing.T) {
 		{
 			"sums of an unknown experiment", "POST", "/v1/aggregates",
 			`{"experiment": "none", "source": "s", "sequence": 1, "items": [{"version": 1, "arm": "a", "units": 1}]}`,
-			"application/json", 404, `there is no experiment "none"`,
+			"application/json", 404, `no experiment "none"`,
 		},
 		{
 			"sums without a source", "POST", "/v1/aggregates",

@@ -116,5 +116,5 @@ func (l *liveState) due() bool {
 }
 
 func noSuch(name string) error {
-	return noregret.Errorf(noregret.NotFound, "experiment", "there is no experiment %q", name)
+	return noregret.Errorf(noregret.NotFound, "experiment", "no experiment %q", name)
 }

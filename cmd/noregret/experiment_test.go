@@ -53,7 +53,7 @@ func TestExperimentCommands(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"report coin":            "noregret: experiment: there is no experiment \"coin\"\n",
+		"report coin":            "noregret: experiment: no experiment \"coin\"\n",
 		"apply none":             "noregret: none: the file cannot be read",
 		"list --token-file none": "noregret: --token-file: the file cannot be read",
 	} {

@@ -175,12 +175,16 @@ func TestParseRefuses(t *testing.T) {
 		{"name: x", "name:", `d.yaml:1: name: null: leave the field out instead`, true},
 		{"value: 2", "valeu: 2", `d.yaml:4: arms[1].valeu: unknown field`, true},
 		{", value: 2", "", `d.yaml:4: arms[1].value: the field is missing`, true},
-		{"name: b", "name: a", `d.yaml:4: arms[1].name: "a" is that of arms[0] too`, false},
+		{"name: b", "name: a", `d.yaml:4: arms[1].name: "a" is also the name of arms[0]`, false},
 		{"share: 0.5", "share: 1", `d.yaml:5: control.share: 1: want a share in [0, 1)`, true},
 		{"share: 0.5", "share: .nan", `d.yaml:5: control.share: .nan: want a finite number`, false},
-		{"share: 0.5", "share: 1e999", `d.yaml:5: control.share: must be a number in the range of float64, not "1e999"`, true},
 		{
-			"share: 0.5", "share: yes please", `d.yaml:5: control.share: must be a number in the range of float64, not "yes please"`,
+			"share: 0.5", "share: 1e999", `d.yaml:5: control.share: must be a number in the range of float64, not "1e999"`,
+			true,
+		},
+		{
+			"share: 0.5", "share: yes please",
+			`d.yaml:5: control.share: must be a number in the range of float64, not "yes please"`,
 			true,
 		},
 		{"arm: a, share: 0.5", "arm: c, share: 0.5", `d.yaml:5: control.arm: "c" is not among the arms`, false},
@@ -203,7 +207,8 @@ func TestParseRefuses(t *testing.T) {
 			false,
 		},
 		{
-			"- metric: m", "- metric: z", `d.yaml:12: objective.goals[0].metric: "z" is no metric: want one of m, n, r`,
+			"- metric: m", "- metric: z",
+			`d.yaml:12: objective.goals[0].metric: "z" is not a metric: want one of m, n, r`,
 			false,
 		},
 		{
@@ -235,7 +240,7 @@ func TestParseRefuses(t *testing.T) {
 		{"max: 3", "max: 3\ndrift: {kind: window}", `d.yaml:16: drift.rounds: 0 with kind window`, false},
 		{
 			"max: 3", "max: 3\npolicy: {kind: fixed, split: {a: 0.5}}",
-			`d.yaml:5: control.share: with a fixed policy the control's share stands in policy.split`, false,
+			`d.yaml:5: control.share: with a fixed policy, policy.split has the control's share`, false,
 		},
 		{"max: 3", "max: 3\narms: 7", `d.yaml:16: arms: duplicate field "arms"`, true},
 		{"objective:\n  goals:\n    - metric: m\n", "", `d.yaml:1: objective: none: the policy pasto needs one`, false},

@@ -26,5 +26,5 @@ objective: {goals: [{metric: bought}]}
 	fmt.Println(err)
 	// Output:
 	// user pasto round reported
-	// checkout.yaml:8: guardrails[0].metric: "complaints" is no metric: want one of bought
+	// checkout.yaml:8: guardrails[0].metric: "complaints" is not a metric: want one of bought
 }

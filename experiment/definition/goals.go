@@ -11,7 +11,7 @@ import (
 // be at least 0.
 func (d *Definition) Goals() (*pasto.Goals, error) {
 	if d.Objective == nil {
-		return nil, noregret.BadInputf("objective", "there is none")
+		return nil, noregret.BadInputf("objective", "the definition has none")
 	}
 	var metrics []pasto.Metric
 	for _, g := range d.Objective.Goals {

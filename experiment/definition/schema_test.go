@@ -43,17 +43,18 @@ var replacements = []string{
 // time.
 var severalFields = regexp.MustCompile(strings.Join([]string{
 	`^(round.length|attribution_window): \S+: want 1ms to 8784h$`,
-	`is no metric`, `want the name of a mean or a count`, `is the numerator too`, `has neither range nor default`,
-	`is no ratio and has no`,
+	`is not a metric`, `want the name of a mean or a count`, `is also the numerator`, `has neither range nor default`,
+	`is not a ratio: only a ratio has`,
 	`want a number in the range`, `a count is`, `want two numbers .*, the lower first`,
 	`control.*: "[^"]*" is (not )?among the arms`, `want a share above 0`, `the control is the only arm`,
-	`there is no control arm`, `relative to the control arm`, `needs a control arm`,
-	`stands in policy.split`, `policy.split`, `a fixed policy`, `learned with drift none`,
+	`no control arm`, `relative to the control arm`, `needs a control arm`,
+	`policy.split`, `a fixed policy`, `learned with drift none`,
 	`a window has a number of rounds`, `a discount has a rate`, `needs drift none`, `needs objective.soft 0`,
-	`cannot choose points`, `the policy pasto needs one`, `is that of (arms|metrics)\[`, `is a goal twice`,
+	`cannot choose points`, `the policy pasto needs one`, `is also the name of (arms|metrics)\[`, `duplicate goal`,
 	`is a ratio, which is not linear`, `can have a min or a max`,
-	`low < high`, `is no arm`, `want 1 to 100000$`, `would have the name`, `stands at \[`, `more than 1000 points`,
-	`a point's name would have`, `nodes and every are of a box`,
+	`low < high`, `is not an arm`, `want 1 to 100000$`, `would have the name`, `repeats the value at \[`,
+	`more than 1000 points`,
+	`a point's name would have`, `only a box has nodes and every`,
 	`the points that are chosen of the box`, `limits: want exactly one`, `arms.grid.\S+: .*want 1 to 200 characters`,
 }, "|"))
 

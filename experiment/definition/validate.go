@@ -39,17 +39,17 @@ func (d *Definition) checkHead() error {
 		return noregret.BadInputf("name", "%q: want 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit",
 			d.Name)
 	case characters(d.Unit) > 63:
-		return noregret.BadInputf("unit", "it has %d characters: want at most 63", characters(d.Unit))
+		return noregret.BadInputf("unit", "%d characters: want at most 63", characters(d.Unit))
 	case characters(d.Salt) > 255:
-		return noregret.BadInputf("salt", "it has %d characters: want at most 255", characters(d.Salt))
+		return noregret.BadInputf("salt", "%d characters: want at most 255", characters(d.Salt))
 	case characters(d.Description) > 4096:
-		return noregret.BadInputf("description", "it has %d characters: want at most 4096", characters(d.Description))
+		return noregret.BadInputf("description", "%d characters: want at most 4096", characters(d.Description))
 	case !(d.ExplorationFloor >= 0 && d.ExplorationFloor <= 1):
 		return noregret.BadInputf("exploration_floor", "%v: want a share in [0, 1]", d.ExplorationFloor)
 	case !(d.HoldBack >= 0 && d.HoldBack < 1):
 		return noregret.BadInputf("hold_back", "%v: want a share in [0, 1)", d.HoldBack)
 	case d.HoldBack > 0 && d.Control == nil:
-		return noregret.BadInputf("hold_back", "there is no control arm for the units held back: want a control, or "+
+		return noregret.BadInputf("hold_back", "no control arm for the units held back: want a control, or "+
 			"hold_back 0")
 	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
 		return noregret.BadInputf("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
@@ -109,7 +109,7 @@ func (d *Definition) checkArms() error {
 		return d.checkBox()
 	}
 	if a.Nodes != 0 || a.Every != 0 {
-		return noregret.BadInputf("arms", "nodes and every are of a box")
+		return noregret.BadInputf("arms", "only a box has nodes and every")
 	}
 	if a.Grid != nil {
 		return d.checkGrid()
@@ -126,7 +126,7 @@ func (d *Definition) checkArms() error {
 			return err
 		}
 		if j, ok := seen[arm.Name]; ok {
-			return noregret.BadInputf(fmt.Sprintf("arms[%d].name", i), "%q is that of arms[%d] too", arm.Name, j)
+			return noregret.BadInputf(fmt.Sprintf("arms[%d].name", i), "%q is also the name of arms[%d]", arm.Name, j)
 		}
 		seen[arm.Name] = i
 	}
@@ -148,7 +148,7 @@ func (d *Definition) checkGrid() error {
 			return noregret.BadInputf(place, "no values: want at least one")
 		}
 		if len(values) > MaxArms || points*len(values) > MaxArms {
-			return noregret.BadInputf("arms.grid", "it has more than %d points", MaxArms)
+			return noregret.BadInputf("arms.grid", "more than %d points", MaxArms)
 		}
 		points *= len(values)
 		most, named, equal := 0, map[string]int{}, map[string]int{}
@@ -161,7 +161,7 @@ func (d *Definition) checkGrid() error {
 				return err
 			}
 			if j, ok := equal[valueKey(v)]; ok {
-				return noregret.BadInputf(at, "%s stands at [%d] too", v, j)
+				return noregret.BadInputf(at, "%s repeats the value at [%d]", v, j)
 			}
 			if j, ok := named[text]; ok {
 				return noregret.BadInputf(at, "%s would have the name of the value at [%d], %s=%s: want values that "+
@@ -251,7 +251,7 @@ func (d *Definition) checkControl() error {
 	case !(c.Share >= 0 && c.Share < 1):
 		return noregret.BadInputf("control.share", "%v: want a share in [0, 1)", c.Share)
 	case d.Policy.Kind == "fixed" && c.Share != 0:
-		return noregret.BadInputf("control.share", "with a fixed policy the control's share stands in policy.split")
+		return noregret.BadInputf("control.share", "with a fixed policy, policy.split has the control's share")
 	case d.Policy.Kind == "pasto" && c.Share == 0:
 		return noregret.BadInputf("control.share",
 			"0: want a share above 0, without which there is nothing to compare with")
@@ -274,7 +274,7 @@ func (d *Definition) checkMetrics() error {
 				m.Name)
 		}
 		if j, ok := seen[m.Name]; ok {
-			return noregret.BadInputf(place+".name", "%q is that of metrics[%d] too", m.Name, j)
+			return noregret.BadInputf(place+".name", "%q is also the name of metrics[%d]", m.Name, j)
 		}
 		seen[m.Name] = i
 		if err := oneOf(place+".kind", m.Kind, "mean", "count", "ratio"); err != nil {
@@ -305,12 +305,12 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 			}
 		}
 		if m.Numerator == m.Denominator {
-			return noregret.BadInputf(place+".denominator", "%q is the numerator too", m.Denominator)
+			return noregret.BadInputf(place+".denominator", "%q is also the numerator", m.Denominator)
 		}
 		return nil
 	}
 	if m.Numerator != "" || m.Denominator != "" {
-		return noregret.BadInputf(place, "%q is no ratio and has no numerator and denominator", m.Name)
+		return noregret.BadInputf(place, "%q is not a ratio: only a ratio has a numerator and a denominator", m.Name)
 	}
 	low, high := m.Interval()
 	if m.Range != nil && (len(m.Range) != 2 || !within(m.Range[0]) || !within(m.Range[1]) || m.Range[0] >= m.Range[1]) {
@@ -344,7 +344,7 @@ func (d *Definition) checkObjective() error {
 		m := d.Metric(g.Metric)
 		switch {
 		case m == nil:
-			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+			return noregret.BadInputf(place+".metric", "%q is not a metric: want one of %s", g.Metric, d.metricNames())
 		case m.Kind == "ratio":
 			return noregret.BadInputf(place+".metric",
 				"%q is a ratio, which is not linear in the mixture: improve its numerator "+
@@ -352,7 +352,7 @@ func (d *Definition) checkObjective() error {
 		case !isWeight(g.Weight):
 			return noregret.BadInputf(place+".weight", "%v: want a number in [%v, %v]", g.Weight, 1/largest, largest)
 		case slices.ContainsFunc(d.Objective.Goals[:i], func(o Goal) bool { return o.Metric == g.Metric }):
-			return noregret.BadInputf(place+".metric", "%q is a goal twice", g.Metric)
+			return noregret.BadInputf(place+".metric", "duplicate goal %q", g.Metric)
 		}
 	}
 	if s := d.Objective.Soft; !(s >= 0 && s <= largest) {
@@ -368,7 +368,7 @@ func (d *Definition) checkGuardrails() error {
 		limit, _, relative, given := g.Limit()
 		switch {
 		case m == nil:
-			return noregret.BadInputf(place+".metric", "%q is no metric: want one of %s", g.Metric, d.metricNames())
+			return noregret.BadInputf(place+".metric", "%q is not a metric: want one of %s", g.Metric, d.metricNames())
 		case given != 1:
 			return noregret.BadInputf(place, "%d limits: want exactly one of min, max, min_change and max_change",
 				given)
@@ -377,7 +377,7 @@ func (d *Definition) checkGuardrails() error {
 		case relative && limit <= -1:
 			return noregret.BadInputf(place, "a change of %v: want one above -1", limit)
 		case relative && d.Control == nil:
-			return noregret.BadInputf(place, "a change is relative to the control arm, and there is none")
+			return noregret.BadInputf(place, "a change is relative to the control arm: want a control")
 		case relative && m.Kind == "ratio":
 			return noregret.BadInputf(place, "the ratio %q can have a min or a max, not a change", m.Name)
 		case !isWeight(g.Penalty):
@@ -385,7 +385,7 @@ func (d *Definition) checkGuardrails() error {
 		case !(g.Alpha > 0 && g.Alpha < 1):
 			return noregret.BadInputf(place+".alpha", "%v: want a probability in (0, 1)", g.Alpha)
 		case g.Action != "alert" && d.Control == nil:
-			return noregret.BadInputf(place+".action", "%q needs a control arm, and there is none", g.Action)
+			return noregret.BadInputf(place+".action", "%q needs a control arm: want a control", g.Action)
 		case g.Hard && d.Objective != nil && d.Objective.Soft > 0:
 			return noregret.BadInputf(place+".hard", "a hard guardrail needs objective.soft 0")
 		case g.Hard && d.Drift.Kind != "none":
@@ -404,7 +404,7 @@ func (d *Definition) checkPolicy() error {
 	}
 	if d.Policy.Kind == "pasto" {
 		if d.Policy.Split != nil {
-			return noregret.BadInputf("policy.split", "it is of the policy fixed")
+			return noregret.BadInputf("policy.split", "only the policy fixed has a split")
 		}
 		return nil
 	}
@@ -419,7 +419,7 @@ func (d *Definition) checkPolicy() error {
 	for _, name := range slices.Sorted(maps.Keys(d.Policy.Split)) {
 		p := d.Policy.Split[name]
 		if !slices.ContainsFunc(arms, func(a policy.Arm) bool { return a.Name == name }) {
-			return noregret.BadInputf("policy.split."+name, "%q is no arm", name)
+			return noregret.BadInputf("policy.split."+name, "%q is not an arm", name)
 		}
 		if !(p >= 0 && p <= 1) {
 			return noregret.BadInputf("policy.split."+name, "%v: want a share in [0, 1]", p)
