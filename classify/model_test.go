@@ -73,7 +73,8 @@ func written(t testing.TB, m Classifier) []byte {
 	return b.Bytes()
 }
 
-// What is written is what is read, for every algorithm, and the same training gives the same bytes.
+// For every algorithm a model that is written and read is the same, and the same training gives the
+// same bytes.
 func TestModelRoundTrip(t *testing.T) {
 	for _, a := range Algorithms() {
 		var m measure.Measure = measure.FBeta{B: 1}
@@ -384,7 +385,8 @@ func pageExample(t testing.TB, version int) string {
 	return example
 }
 
-// The example of the format's page loads, is what would be written, and the page names every field.
+// The example in docs/formats/model.md can be read and is in canonical form, and the page names
+// every field.
 func TestModelPage(t *testing.T) {
 	example := pageExample(t, 1)
 	m, err := ReadModel(strings.NewReader(example), "model.md")
@@ -417,8 +419,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and what is taken for a model is written and read back
-// the same.
+// FuzzModel reads anything: nothing panics, and an accepted model is the same after writing and
+// reading it again.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))
