@@ -87,8 +87,8 @@ func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 	case MicroAverage:
 		return newMicroSTAMP(opt)
 	case InstanceAverage:
-		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot be " +
-			"trained for; use the macro or the micro average")
+		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot " +
+			"be trained for; use the macro or the micro average")
 	default:
 		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
 	}
