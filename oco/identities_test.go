@@ -64,8 +64,7 @@ func TestIdentities(t *testing.T) {
 		for _, rate := range []Rate{Constant(eta), StronglyConvex(eta)} {
 			same(t, "I.7 C7 = A1 on R^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
 		}
-		// ProximalFTRL accepts rates on R^d that SubgradientDescent refuses; a huge ball stands for
-		// R^d.
+		// ProximalFTRL takes rates on R^d that descent refuses; a huge ball stands for R^d.
 		huge := must(convex.NewCenteredBall(d, 1e6))
 		same(t, "I.7 with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
 			descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
