@@ -229,11 +229,11 @@ func (b *Bandit) UnmarshalBinary(data []byte) error {
 		ok = ok && s.Count[k] >= 0 && (s.Count[k] > 0) == (s.Size[k] > 0) && s.Mean[k]-s.Mean[k] == 0
 	}
 	if !ok {
-		return snapshot.Bad("it is damaged: its parts do not fit %d arms", n)
+		return snapshot.Bad("damaged: its parts do not fit %d arms", n)
 	}
 	c := &Chooser{rule: b.chooser.rule}
 	if err := c.Restore(s.In, s.Active); err != nil {
-		return snapshot.Bad("it is damaged: %w", err)
+		return snapshot.Bad("damaged: %w", err)
 	}
 	s.In, s.Active = nil, nil
 	b.chooser, b.s = c, s

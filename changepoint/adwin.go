@@ -242,7 +242,7 @@ func (a *ADWIN) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if !a.fits(&s) {
-		return snapshot.Bad("it is damaged: its buckets do not fit a window of %d numbers", s.Count)
+		return snapshot.Bad("damaged: its buckets do not fit a window of %d numbers", s.Count)
 	}
 	a.s = s
 	return nil

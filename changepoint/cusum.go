@@ -134,7 +134,7 @@ func (c *CUSUM) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if !(s.Up >= 0 && s.Up < c.options.Threshold && s.Down >= 0 && s.Down < c.options.Threshold) {
-		return snapshot.Bad("it is damaged: sums of %v and %v below a threshold of %v", s.Up, s.Down,
+		return snapshot.Bad("damaged: sums of %v and %v below a threshold of %v", s.Up, s.Down,
 			c.options.Threshold)
 	}
 	c.s = s

@@ -99,7 +99,7 @@ func (p *PageHinkley) UnmarshalBinary(data []byte) error {
 	}
 	if s.Count < 0 || checkNumber(s.Mean) != nil || !(s.Up >= 0) || !(s.Down >= 0) || s.Up-s.Up != 0 ||
 		s.Down-s.Down != 0 {
-		return snapshot.Bad("it is damaged: %+v", s)
+		return snapshot.Bad("damaged: %+v", s)
 	}
 	p.s = s
 	return nil

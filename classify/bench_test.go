@@ -15,7 +15,7 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// ijcnn1 is the real data set where it is there, else a made-up one of about its shape.
+// ijcnn1 is the real data set if its file exists, otherwise a synthetic one of about its shape.
 func ijcnn1(b *testing.B) Data {
 	const path = "../../shared/data/ijcnn1/ijcnn1.libsvm.gz"
 	if _, err := os.Stat(path); err != nil {
@@ -144,7 +144,7 @@ func trainStream(b *testing.B, path string) {
 	}
 }
 
-// unpack writes ijcnn1 as text, or a made-up set where it is not there.
+// unpack writes ijcnn1 as text, or a synthetic set if its file does not exist.
 func unpack(b *testing.B, path string) {
 	out, err := os.Create(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// What an algorithm reaches for a measure does not depend on the other measures of the comparison,
-// nor on their order.
+// The results for a measure do not depend on the other measures of the comparison or on their
+// order.
 func TestCompareMeasuresApart(t *testing.T) {
 	t.Parallel()
 	data := asData(t, stream(43, testsize.Of(1200, 600)))
@@ -70,7 +70,7 @@ func TestCompareMeasuresApart(t *testing.T) {
 	}
 }
 
-// A model that no measure had a say in is trained once.
+// A model that does not depend on the measure is trained once.
 func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	data := asData(t, stream(43, 1200))
 	fits := map[string]int{}
@@ -94,7 +94,7 @@ func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	}
 }
 
-// What Fit refuses to train for a measure has no cell; it does not end the comparison.
+// A combination that Fit refuses has no cell and does not end the comparison.
 func TestCompareLeavesOut(t *testing.T) {
 	precision, err := measure.Parse("precision")
 	if err != nil {

@@ -73,7 +73,8 @@ func written(t testing.TB, m Classifier) []byte {
 	return b.Bytes()
 }
 
-// What is written is what is read, for every algorithm, and the same training gives the same bytes.
+// For every algorithm a model that is written and read is the same, and the same training gives the
+// same bytes.
 func TestModelRoundTrip(t *testing.T) {
 	for _, a := range Algorithms() {
 		var m measure.Measure = measure.FBeta{B: 1}
@@ -212,16 +213,16 @@ func TestModelRefuses(t *testing.T) {
 		},
 		{
 			`"version": 1`, `"version": 7`,
-			`m.json: version: it is 7, this program reads versions 1 and 2; train the model again or use the program that made it`,
+			`m.json: version: 7: this program reads versions 1 and 2; train the model again or use the program that made it`,
 		},
-		{`"version": 1`, `"version": 1.5`, `m.json: version: it is 1.5, this program reads versions 1 and 2`},
+		{`"version": 1`, `"version": 1.5`, `m.json: version: 1.5: this program reads versions 1 and 2`},
 		{`"measure": "f1"`, `"measure": "auc"`, `m.json: measure: measure "auc" cannot be used`},
 		{`"algorithm": "stamp"`, `"algorithm": "magic"`, `m.json: algorithm: no algorithm is named "magic"`},
 		{`"positive":"1"`, `"positive":"-1"`, `m.json: labels.negatives[0]: the label "-1" is there twice`},
-		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: it is empty`},
+		{`"negatives":["-1"]`, `"negatives":[]`, `m.json: labels.negatives: empty`},
 		{`"negatives":["-1"]`, `"negatives":[null]`, `m.json: labels.negatives[0]: must be a string, not null`},
 		{`"negatives":["-1"]`, `"negatives":null`, `m.json: labels.negatives: must be a list, not null`},
-		{`"dim": 5`, `"dim": 6`, `m.json: dim: it is 6, but schema.dim is 5`},
+		{`"dim": 5`, `"dim": 6`, `m.json: dim: 6, but schema.dim is 5`},
 		{`"index":[0,3,4]`, `"index":[0,4,3]`, `m.json: weights.index[2]: the index is 3 after 4`},
 		{`"index":[0,3,4]`, `"index":[0,3,3]`, `m.json: weights.index[2]: the index is 3 after 3`},
 		{
@@ -384,7 +385,8 @@ func pageExample(t testing.TB, version int) string {
 	return example
 }
 
-// The example of the format's page loads, is what would be written, and the page names every field.
+// The example in docs/formats/model.md can be read and is in canonical form, and the page names
+// every field.
 func TestModelPage(t *testing.T) {
 	example := pageExample(t, 1)
 	m, err := ReadModel(strings.NewReader(example), "model.md")
@@ -417,8 +419,8 @@ func TestModelPage(t *testing.T) {
 	walk(reflect.TypeFor[modelDoc]())
 }
 
-// FuzzModel reads anything: nothing panics, and what is taken for a model is written and read back
-// the same.
+// FuzzModel reads anything: nothing panics, and an accepted model is the same after writing and
+// reading it again.
 func FuzzModel(f *testing.F) {
 	f.Add(written(f, handMade()))
 	f.Add([]byte(pageExample(f, 1)))

@@ -177,7 +177,7 @@ func asTwoClasses(c Classifier, name string, err error) (*Model, error) {
 	}
 	m, ok := c.(*Model)
 	if !ok {
-		return nil, noregret.BadInputf(name+": version", "it is %d, a model of several classes or labels; want one of "+
+		return nil, noregret.BadInputf(name+": version", "%d: a model of several classes or labels; want one of "+
 			"two classes, version %d", multiVersion, modelVersion)
 	}
 	return m, nil
@@ -236,7 +236,7 @@ func decodeModel(raw []byte) (Classifier, error) {
 		return nil, err
 	}
 	if dim, schema := d.dims(); dim != schema {
-		return nil, noregret.BadInputf("dim", "it is %d, but schema.dim is %d", dim, schema)
+		return nil, noregret.BadInputf("dim", "%d, but schema.dim is %d", dim, schema)
 	}
 	want, err := checksumOf(d)
 	if err != nil {
@@ -267,7 +267,7 @@ func checkHead(raw []byte) (version int, err error) {
 	}
 	version, err = strconv.Atoi(string(head.Version))
 	if err != nil || version != modelVersion && version != multiVersion {
-		return 0, noregret.BadInputf("version", "it is %s, this program reads versions %d and %d; train the model "+
+		return 0, noregret.BadInputf("version", "%s: this program reads versions %d and %d; train the model "+
 			"again "+
 			"or use the program that made it", head.Version[:min(len(head.Version), 40)], modelVersion, multiVersion)
 	}

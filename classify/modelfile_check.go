@@ -25,7 +25,7 @@ func (m *Model) Validate() error {
 		return noregret.BadInputf("algorithm", "no algorithm is named %q", m.Algorithm)
 	}
 	if m.Schema == nil {
-		return noregret.BadInputf("schema", "it is null, want the feature space")
+		return noregret.BadInputf("schema", "null: want the feature space")
 	}
 	if err := m.Schema.Validate(); err != nil {
 		return noregret.BadInputf("", "%w", err) // it says "schema" itself
@@ -48,7 +48,7 @@ func (m *Model) Validate() error {
 func (m *Model) checkLabels() error {
 	all := append([]string{m.Labels.Positive}, m.Labels.Negatives...)
 	if len(all) < 2 {
-		return noregret.BadInputf("labels.negatives", "it is empty, want at least one label")
+		return noregret.BadInputf("labels.negatives", "empty: at least one label is required")
 	}
 	return checkLabelNames(all, func(i int) string {
 		if i == 0 {
@@ -118,7 +118,7 @@ func checkModelLinear(prefix string, dim int, weights SparseVector, intercept, t
 		v    float64
 	}{{"intercept", intercept}, {"threshold", threshold}} {
 		if n.v-n.v != 0 {
-			return noregret.BadInputf(prefix+n.name, "it is %v, want a finite number", n.v)
+			return noregret.BadInputf(prefix+n.name, "%v: want a finite number", n.v)
 		}
 	}
 	return nil

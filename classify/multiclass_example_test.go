@@ -93,7 +93,7 @@ func ExampleNewMultilabel() {
 	// Output:
 	// micro-F₁ 1.00
 	// [true false]
-	// the measure averaged over examples is no function of the confusion counts and cannot be trained for; use the macro or the micro average
+	// the measure averaged over examples is not a function of the confusion counts and cannot be trained for; use the macro or the micro average
 }
 
 // Three classes, one of them rare: trained for the worst recall, and for accuracy beside it.

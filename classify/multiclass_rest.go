@@ -88,7 +88,7 @@ func (s *OneVsRest) Choose(valid []ClassExample) (MulticlassLinear, error) {
 // checkClasses returns an error for rows that cannot be evaluated with the given number of classes.
 func checkClasses(rows []ClassExample, classes int) error {
 	if len(rows) == 0 {
-		return noregret.BadInputf("", "there are no examples to measure a model on, want at least one")
+		return noregret.BadInputf("", "no examples to evaluate a model on: at least one is required")
 	}
 	front := &online{}
 	for _, x := range rows {

@@ -39,7 +39,7 @@ func (t Task) String() string {
 type MultiData struct {
 	// Set holds the rows.
 	Set *dataset.Set
-	// Task says how many labels a row has.
+	// Task is the kind of the problem.
 	Task Task
 	// Labels are the names of the classes or labels: numbers first, ascending, then words in the
 	// order of their bytes.

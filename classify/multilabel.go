@@ -87,8 +87,8 @@ func NewMultilabel(opt MultilabelConfig) (MultilabelLearner, error) {
 	case MicroAverage:
 		return newMicroSTAMP(opt)
 	case InstanceAverage:
-		return nil, usage("the measure averaged over examples is no function of the confusion counts and cannot be " +
-			"trained for; use the macro or the micro average")
+		return nil, usage("the measure averaged over examples is not a function of the confusion counts and cannot " +
+			"be trained for; use the macro or the micro average")
 	default:
 		return nil, usage("average is %d, want the macro or the micro average", opt.Average)
 	}
@@ -281,7 +281,7 @@ func checkLabels(rows []LabelsExample, labels int) error {
 	front := &online{}
 	c := labelChecker{marks: make([]bool, labels)}
 	if len(rows) == 0 {
-		return noregret.BadInputf("", "there are no examples to measure a model on, want at least one")
+		return noregret.BadInputf("", "no examples to evaluate a model on: at least one is required")
 	}
 	for _, x := range rows {
 		if err := c.mark(x.Labels, front.rows); err != nil {

@@ -291,13 +291,13 @@ func TestMultilabelRefusals(t *testing.T) {
 		return c
 	}
 	for want, opt := range map[string]MultilabelConfig{
-		"no function of the confusion counts": with(func(c *MultilabelConfig) { c.Average = InstanceAverage }),
-		"average is 7":                        with(func(c *MultilabelConfig) { c.Average = 7 }),
-		"number of labels is 0":               with(func(c *MultilabelConfig) { c.Labels = 0 }),
-		"needs a pseudo-linear measure":       with(func(c *MultilabelConfig) { c.Measure = nil }),
-		"give the shares of all labels":       with(func(c *MultilabelConfig) { c.Positives = .5 }),
-		"one for each of the 2":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5} }),
-		"share of label 1 is 1":               with(func(c *MultilabelConfig) { c.Shares = []float64{.5, 1} }),
+		"not a function of the confusion counts": with(func(c *MultilabelConfig) { c.Average = InstanceAverage }),
+		"average is 7":                           with(func(c *MultilabelConfig) { c.Average = 7 }),
+		"number of labels is 0":                  with(func(c *MultilabelConfig) { c.Labels = 0 }),
+		"needs a pseudo-linear measure":          with(func(c *MultilabelConfig) { c.Measure = nil }),
+		"give the shares of all labels":          with(func(c *MultilabelConfig) { c.Positives = .5 }),
+		"one for each of the 2":                  with(func(c *MultilabelConfig) { c.Shares = []float64{.5} }),
+		"share of label 1 is 1":                  with(func(c *MultilabelConfig) { c.Shares = []float64{.5, 1} }),
 		"give the share of positive pairs": with(func(c *MultilabelConfig) {
 			c.Average, c.Shares = MicroAverage, []float64{.5, .5}
 		}),

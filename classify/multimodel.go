@@ -205,7 +205,7 @@ func (m *MultiModel) Validate() error {
 		return noregret.BadInputf("algorithm", "no algorithm for %s data is named %q", m.Task, m.Algorithm)
 	}
 	if m.Schema == nil {
-		return noregret.BadInputf("schema", "it is null, want the feature space")
+		return noregret.BadInputf("schema", "null: want the feature space")
 	}
 	if err := m.Schema.Validate(); err != nil {
 		return noregret.BadInputf("", "%w", err) // it says "schema" itself

@@ -65,7 +65,7 @@ func TestMultiModelRefuses(t *testing.T) {
 		{`"train_rows":7`, `"train_rows":-7`, "m.json: data.train_rows: -7, want"},
 		{`"train":[{"rows":2,"weight":2},`, `"train":[`, "m.json: data.train: there are 2, want one for each of the 3"},
 		{`"weight":3}`, `"weight":-3}`, "m.json: data.train[1].weight: -3, want"},
-		{`"dim": 2`, `"dim": 3`, "m.json: dim: it is 3, but schema.dim is 2"},
+		{`"dim": 2`, `"dim": 3`, "m.json: dim: 3, but schema.dim is 2"},
 		{`"seed":1`, `"seed":2`, "m.json: checksum: it does not match"},
 	} {
 		if !strings.Contains(example, tc.old) {

@@ -182,7 +182,7 @@ func (s *SPADE) UnmarshalBinary(data []byte) error {
 	}
 	d := st.SPADE
 	if d == nil || !(d.Alpha >= 0 && d.Beta >= 0) || !allFinite(d.Alpha, d.Beta, d.SumA, d.SumB) {
-		return badSnapshot("it is damaged: its dual is %+v", d)
+		return badSnapshot("damaged: its dual is %+v", d)
 	}
 	s.restore(st)
 	s.alpha, s.beta, s.sumA, s.sumB = d.Alpha, d.Beta, d.SumA, d.SumB
@@ -273,7 +273,7 @@ func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
 		return nil, err
 	}
 	if len(a.Points) > maxCheckpoints {
-		return nil, badSnapshot("it is damaged: it has %d checkpoints, at most %d are kept", len(a.Points),
+		return nil, badSnapshot("damaged: it has %d checkpoints, at most %d are kept", len(a.Points),
 			maxCheckpoints)
 	}
 	models := []*Linear{}
@@ -283,7 +283,7 @@ func (s *STAMP) decodeSTAMP(data []byte) (*learnerState, error) {
 	if a.Current != nil {
 		models = append(models, a.Current)
 	} else if a.LevelStage {
-		return nil, badSnapshot("it is damaged: the model of its level stage is missing")
+		return nil, badSnapshot("damaged: the model of its level stage is missing")
 	}
 	return st, checkModels(models, n)
 }

@@ -39,10 +39,10 @@ func (s *learnerState) check(o *online) error {
 	}
 	f := &s.Front
 	if !f.Ready && o.cfg.Scaling != nil && o.cfg.MeanSquare > 0 {
-		return badSnapshot("it is damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it has a burn-in, this learner has none")
 	}
 	if f.Ready && !(f.Share > 0 && f.Share < 1) {
-		return badSnapshot("it is damaged: its share of positives is %v", f.Share)
+		return badSnapshot("damaged: its share of positives is %v", f.Share)
 	}
 	if err := checkBurnIn(o, f, len(s.Buffer)); err != nil {
 		return err
@@ -61,26 +61,26 @@ func (s *frontState) check(o *online) error {
 	switch {
 	case !allFinite(s.Pos, s.Neg, s.Rows, s.MeanSquare, s.Share) || !(min(s.Pos, s.Neg, s.Rows) >= 0) ||
 		min(s.T, s.Skipped) < 0:
-		return badSnapshot("it is damaged: its counts are %v, %v, %v, %d, %d", s.Pos, s.Neg, s.Rows, s.T, s.Skipped)
+		return badSnapshot("damaged: its counts are %v, %v, %v, %d, %d", s.Pos, s.Neg, s.Rows, s.T, s.Skipped)
 	case s.Ready && !(s.MeanSquare > 0):
-		return badSnapshot("it is damaged: its mean square is %v", s.MeanSquare)
+		return badSnapshot("damaged: its mean square is %v", s.MeanSquare)
 	case !s.Ready && s.T != 0:
-		return badSnapshot("it is damaged: it has taken %d steps in the burn-in", s.T)
+		return badSnapshot("damaged: it has taken %d steps in the burn-in", s.T)
 	}
 	wanted := o.cfg.Scaling == nil || (o.cfg.MeanSquare == 0 && !s.Ready)
 	m := s.Moments
 	if wanted != (m != nil) {
-		return badSnapshot("it is damaged: its moments are there (%t) or should be (%t), not both", m != nil, wanted)
+		return badSnapshot("damaged: its moments are there (%t) or should be (%t), not both", m != nil, wanted)
 	}
 	if m == nil {
 		return nil
 	}
 	n := len(m.Weight)
 	if len(m.Mean) != n || len(m.M2) != n || n > o.snapshotDim() {
-		return badSnapshot("it is damaged: its moments have lengths %d, %d and %d", n, len(m.Mean), len(m.M2))
+		return badSnapshot("damaged: its moments have lengths %d, %d and %d", n, len(m.Mean), len(m.M2))
 	}
 	if !allFinite(m.Total) || !allFinite(m.Weight...) || !allFinite(m.Mean...) || !allFinite(m.M2...) {
-		return badSnapshot("it is damaged: its moments are not finite")
+		return badSnapshot("damaged: its moments are not finite")
 	}
 	return nil
 }
@@ -89,14 +89,14 @@ func (s *frontState) check(o *online) error {
 // out of range.
 func checkLinear(s *oco.LinearDescentState, o *online) error {
 	if err := s.Check(); err != nil {
-		return badSnapshot("it is damaged: %w", err)
+		return badSnapshot("damaged: %w", err)
 	}
 	n, most := len(s.V), o.snapshotDim()
 	if n > most || (o.cfg.Dim > 0 && n != most) {
-		return badSnapshot("it is damaged: it has %d features, the dimension is %d", n, most)
+		return badSnapshot("damaged: it has %d features, the dimension is %d", n, most)
 	}
 	if s.BiasFeature != o.cfg.BiasFeature || s.Ball != o.cfg.Radius {
-		return badSnapshot("it is damaged: its constant feature is %v, its radius %v", s.BiasFeature, s.Ball)
+		return badSnapshot("damaged: its constant feature is %v, its radius %v", s.BiasFeature, s.Ball)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func checkBurnIn(o *online, s *frontState, held int) error {
 			(o.cfg.Decay == 0 && float64(held) > s.Rows)
 	}
 	if wrong {
-		return badSnapshot("it is damaged: %d examples of %v are held back (burn-in %d, over: %t)", held, s.Rows,
+		return badSnapshot("damaged: %d examples of %v are held back (burn-in %d, over: %t)", held, s.Rows,
 			o.cfg.BurnIn, s.Ready)
 	}
 	return nil
@@ -123,7 +123,7 @@ func checkHeld(o *online, index []uint32, value []float32, weight float64) error
 		ok = ok && int64(i) < int64(o.snapshotDim()) && (j == 0 || index[j-1] < i) && value[j]-value[j] == 0
 	}
 	if !ok {
-		return badSnapshot("it is damaged: an example held back has indices %d, values %v and weight %v", index, value,
+		return badSnapshot("damaged: an example held back has indices %d, values %v and weight %v", index, value,
 			weight)
 	}
 	return nil
@@ -132,19 +132,19 @@ func checkHeld(o *online, index []uint32, value []float32, weight float64) error
 // check returns an error for levels and stages out of range.
 func (a *stampState) check(ready bool) error {
 	if a == nil {
-		return badSnapshot("it is damaged: its level is missing")
+		return badSnapshot("damaged: its level is missing")
 	}
 	c := a.Counts
 	switch {
 	case !(a.Level >= 0 && a.Level <= 1), !(a.KPos >= 0 && a.KNeg >= 0), !allFinite(a.KPos, a.KNeg, a.Coef.Theta),
 		!allFinite(a.Coef.A[:]...), !allFinite(a.Coef.B[:]...):
-		return badSnapshot("it is damaged: its level is %v, with weights %v and %v and coefficients %v", a.Level,
+		return badSnapshot("damaged: its level is %v, with weights %v and %v and coefficients %v", a.Level,
 			a.KPos, a.KNeg, a.Coef)
 	case a.Done < 0, a.Positives < 0, a.Negatives < 0, ready && a.Stage < 1, !ready && a.LevelStage:
-		return badSnapshot("it is damaged: it is at example %d of a stage of %d with %d positives and %d negatives",
+		return badSnapshot("damaged: it is at example %d of a stage of %d with %d positives and %d negatives",
 			a.Done, a.Stage, a.Positives, a.Negatives)
 	case !allFinite(c.TP, c.FN, c.FP, c.TN) || !(min(c.TP, c.FN, c.FP, c.TN) >= 0):
-		return badSnapshot("it is damaged: its counts are %+v", c)
+		return badSnapshot("damaged: its counts are %+v", c)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (a *stampState) check(ready bool) error {
 func checkModels(models []*Linear, n int) error {
 	for _, m := range models {
 		if len(m.Weights) > n || !allFinite(m.Weights...) || !allFinite(m.Intercept) || math.IsNaN(m.Threshold) {
-			return badSnapshot("it is damaged: a model has %d features of %d, or is not finite", len(m.Weights), n)
+			return badSnapshot("damaged: a model has %d features of %d, or is not finite", len(m.Weights), n)
 		}
 	}
 	return nil

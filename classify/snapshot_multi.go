@@ -49,14 +49,14 @@ func (s *outputsState) check(o *outputs, held int) error {
 		return err
 	}
 	if len(s.Lins) != len(o.lins) {
-		return badSnapshot("it is damaged: it has %d outputs, this learner has %d", len(s.Lins), len(o.lins))
+		return badSnapshot("damaged: it has %d outputs, this learner has %d", len(s.Lins), len(o.lins))
 	}
 	for k := range s.Lins {
 		if err := checkLinear(&s.Lins[k], o.front); err != nil {
 			return err
 		}
 		if n := len(s.Lins[k].V); n != len(s.Lins[0].V) {
-			return badSnapshot("it is damaged: output %d has %d features, output 0 has %d", k, n, len(s.Lins[0].V))
+			return badSnapshot("damaged: output %d has %d features, output 0 has %d", k, n, len(s.Lins[0].V))
 		}
 	}
 	return checkBurnIn(o.front, &s.Front, held)
@@ -127,26 +127,26 @@ func (st *multiclassState) check(s *MulticlassSPADE) error {
 	}
 	f, n := &st.Outputs.Front, s.opt.Classes
 	if !f.Ready && s.opt.Shares != nil && s.opt.Scaling != nil && s.opt.MeanSquare > 0 {
-		return badSnapshot("it is damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it has a burn-in, this learner has none")
 	}
 	if len(st.Alpha) != n || len(st.Sum) != n || len(st.Weight) != n || len(st.Seen) != n*n {
 		return badSnapshot(
-			"it is damaged: it has duals, sums and weights of %d, %d and %d classes, this learner has %d",
+			"damaged: it has duals, sums and weights of %d, %d and %d classes, this learner has %d",
 			len(st.Alpha), len(st.Sum), len(st.Weight), n)
 	}
 	for _, v := range [][]float64{st.Alpha, st.Sum, st.Weight, st.Seen, {st.Eta0, st.Dual0}} {
 		for _, x := range v {
 			if !(x >= 0) || !allFinite(x) {
-				return badSnapshot("it is damaged: a dual, weight, count or step is %v", x)
+				return badSnapshot("damaged: a dual, weight, count or step is %v", x)
 			}
 		}
 	}
 	if f.Ready && !(st.Eta0 > 0 && st.Dual0 > 0) {
-		return badSnapshot("it is damaged: its steps are %v and %v", st.Eta0, st.Dual0)
+		return badSnapshot("damaged: its steps are %v and %v", st.Eta0, st.Dual0)
 	}
 	for _, x := range st.Buffer {
 		if x.Class < 0 || x.Class >= n {
-			return badSnapshot("it is damaged: an example held back has class %d, want one in 0..%d", x.Class, n-1)
+			return badSnapshot("damaged: an example held back has class %d, want one in 0..%d", x.Class, n-1)
 		}
 		if err := checkHeld(s.front, x.Index, x.Value, x.Weight); err != nil {
 			return err

@@ -63,15 +63,15 @@ func (st *microState) check(s *MicroSTAMP) error {
 	f, cfg, n := &st.Outputs.Front, s.front.cfg, len(s.lins)
 	switch {
 	case !f.Ready && cfg.Scaling != nil && cfg.MeanSquare > 0:
-		return badSnapshot("it is damaged: it has a burn-in, this learner has none")
+		return badSnapshot("damaged: it has a burn-in, this learner has none")
 	case f.Ready && !(f.Share > 0 && f.Share < 1):
-		return badSnapshot("it is damaged: its share of positive pairs is %v", f.Share)
+		return badSnapshot("damaged: its share of positive pairs is %v", f.Share)
 	case len(st.Seen) != n:
-		return badSnapshot("it is damaged: it has the counts of %d labels, this learner has %d", len(st.Seen), n)
+		return badSnapshot("damaged: it has the counts of %d labels, this learner has %d", len(st.Seen), n)
 	case len(st.Points) > maxCheckpoints:
-		return badSnapshot("it is damaged: it has %d checkpoints, at most %d are kept", len(st.Points), maxCheckpoints)
+		return badSnapshot("damaged: it has %d checkpoints, at most %d are kept", len(st.Points), maxCheckpoints)
 	case st.Current == nil && st.Stages.LevelStage:
-		return badSnapshot("it is damaged: the models of its level stage are missing")
+		return badSnapshot("damaged: the models of its level stage are missing")
 	}
 	if err := st.Stages.check(f.Ready); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (st *microState) check(s *MicroSTAMP) error {
 	}
 	for _, g := range groups {
 		if len(g) != n {
-			return badSnapshot("it is damaged: it has %d models at once, this learner has %d labels", len(g), n)
+			return badSnapshot("damaged: it has %d models at once, this learner has %d labels", len(g), n)
 		}
 		for k := range g {
 			if err := checkModels([]*Linear{&g[k]}, len(st.Outputs.Lins[0].V)); err != nil {
@@ -96,7 +96,7 @@ func (st *microState) check(s *MicroSTAMP) error {
 	labels := labelChecker{marks: make([]bool, n)}
 	for i, x := range st.Buffer {
 		if err := labels.mark(x.Labels, float64(i)); err != nil {
-			return badSnapshot("it is damaged: an example held back has bad labels: %w", err)
+			return badSnapshot("damaged: an example held back has bad labels: %w", err)
 		}
 		if err := checkHeld(s.front, x.Index, x.Value, x.Weight); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *MacroSTAMP) unmarshal(kind string, data []byte) error {
 		return err
 	}
 	if len(st.Labels) != len(s.labels) {
-		return badSnapshot("it is damaged: it has %d labels, this learner has %d", len(st.Labels), len(s.labels))
+		return badSnapshot("damaged: it has %d labels, this learner has %d", len(st.Labels), len(s.labels))
 	}
 	// Check all learners before restoring any.
 	states := make([]*learnerState, len(s.labels))

@@ -55,7 +55,8 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	return x.renew(now, what)
 }
 
-// frozenFields are the fields that a running experiment keeps, by what they are compared as.
+// frozenFields are the fields that a running experiment cannot change, each in the form in which it
+// is compared.
 func frozenFields(d *definition.Definition) map[string]any {
 	control := ""
 	if d.Control != nil {
@@ -73,7 +74,8 @@ func frozenFields(d *definition.Definition) map[string]any {
 	return frozen
 }
 
-// learningFields are the fields that a learner is made of. A change of them makes a new learner.
+// learningFields are the fields that the learner depends on. A change of them requires a new
+// learner.
 func learningFields(d *definition.Definition) any {
 	return []any{d.Objective, d.Guardrails, d.Policy, d.Drift}
 }
@@ -84,9 +86,9 @@ func sameJSON(a, b any) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// redefine takes a new definition of the running experiment, arms that come and go with it, as one
-// change and one policy version: units then move once, and no more of them than they must. What
-// changes what has been observed, or who gets what, is refused.
+// redefine changes the definition of a running experiment, including arms added and removed, as one
+// change and one policy version, so that units move once and as few as possible. It refuses changes
+// to what has been observed or to the assignment of units.
 func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
@@ -180,8 +182,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 	return x.renewChanged(now, "arm retired", x.def, 0, []int{k})
 }
 
-// Plan lists the events that turn an experiment, nil for none, into what a definition says: one, or
-// none where it is that already.
+// Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
+// it already is as defined.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil

@@ -8,25 +8,26 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// cohort are the units of one policy version and what was reported of them, until the version has
-// ended and the attribution window after it has closed.
+// A cohort keeps the units of one policy version and what was reported of them, until the version
+// has ended and the attribution window after it has closed.
 type cohort struct {
 	Version uint64 `json:"version"`
 	Round   uint64 `json:"round"`
 	Sealed  int64  `json:"sealed"` // when the version ended, 0 while it runs
 	Begun   int64  `json:"begun"`
-	// Learn is whether what is observed is learned from: not while the experiment is paused.
+	// Learn is false for versions that began while the experiment was paused: they are not learned
+	// from.
 	Learn bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
-	// Stats are by arm, and at the end those of the units held back.
+	// Stats holds the statistics by arm and, last, those of the units held back.
 	Stats []armStats `json:"stats"`
-	// Later are what sums have said that counts only when the window has closed, by slot; none
-	// without sums. Sums are the units of sums, and by metric those without a value.
+	// Later holds, by slot, the sums that count only when the window has closed; it is empty
+	// without sums. Sums counts the units of sums and, by metric, those without a value.
 	Later []armStats `json:"later,omitempty"`
 	Sums  maturity   `json:"sums"`
 	Test  ratioCount `json:"test"`
-	// The open tokens, a row each.
+	// The open tokens, one row each.
 	Unit   u64s `json:"unit"`
 	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
 	Mask   u64s `json:"mask"`   // of the metrics reported
@@ -46,7 +47,7 @@ func newCohort(d *definition.Definition, version, round uint64, mixture []float6
 	return c
 }
 
-// restore rebuilds what a snapshot leaves out.
+// restore rebuilds the fields that a snapshot omits and checks that the columns fit.
 func (c *cohort) restore(d *definition.Definition) error {
 	c.width = len(d.Metrics)
 	n := len(c.Unit)
@@ -73,7 +74,7 @@ func (c *cohort) restore(d *definition.Definition) error {
 	return nil
 }
 
-// later is what sums have said of a slot that counts only when the window has closed.
+// later returns the sums of a slot that count only when the window has closed.
 func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 	if len(c.Later) == 0 {
 		for range c.Stats {
@@ -83,14 +84,14 @@ func (c *cohort) later(d *definition.Definition, slot int) *armStats {
 	return &c.Later[slot]
 }
 
-// used is whether anything has come for the version.
+// used reports whether anything was reported for the version.
 func (c *cohort) used() bool {
 	return c.rows() > 0 || c.Test.Units > 0 || c.Stats[len(c.Mixture)].Units > 0
 }
 
 func (c *cohort) rows() int { return len(c.Unit) }
 
-// find is the row of a unit, or -1.
+// find returns the row of a unit, or -1.
 func (c *cohort) find(unit uint64) int {
 	if i, ok := c.index[unit]; ok {
 		return int(i)
@@ -98,7 +99,7 @@ func (c *cohort) find(unit uint64) int {
 	return -1
 }
 
-// add makes a row.
+// add appends a row for a unit and returns its index.
 func (c *cohort) add(unit uint64, slot int) int {
 	i := len(c.Unit)
 	c.index[unit] = uint32(i)
@@ -112,15 +113,15 @@ func (c *cohort) add(unit uint64, slot int) int {
 func (c *cohort) seen(row int) bool { return c.Slot[row]&seenBit != 0 }
 func (c *cohort) slot(row int) int  { return int(c.Slot[row] &^ seenBit) }
 
-// maturity is what a cohort's end has shown.
+// maturity counts what a cohort shows when its window closes.
 type maturity struct {
 	Units   int64   `json:"units"`   // exposed
 	Missing []int64 `json:"missing"` // by metric: exposed units without a value
 	Orphans int64   `json:"orphans"` // values of units whose exposure was never reported
 }
 
-// mature closes the rows: defaults for what is missing, and ratios. Add takes each value that
-// counts only now.
+// mature closes the rows: it fills in defaults and completes ratios. It calls add for each value
+// that counts only now.
 func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64),
 	pair func(slot, ratio int, x, y float64),
 ) maturity {

@@ -9,24 +9,24 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Event is what the state is folded from: what the host appends to its log and hands to
-// [State.Apply], in the log's order. docs/formats/events.md describes the payloads, which are JSON.
+// Event is one step of the fold: the host appends it to its log and passes it to [State.Apply] in
+// the log's order. docs/formats/events.md describes the payloads, which are JSON.
 type Event struct {
 	Kind    string
 	Time    int64 // nanoseconds since 1970
 	Payload []byte
-	// parsed is the definition in the payload of an event of [State.Plan], which is not parsed
-	// again; nil for all other events.
+	// parsed is the definition in the payload of an event of [State.Plan], so that it is parsed
+	// once; nil for all other events.
 	parsed *definition.Definition
 }
 
 // The kinds of events.
 const (
-	// KindDefinition creates an experiment, or changes what may change of it: [DefinitionEvent].
+	// KindDefinition creates an experiment or changes its definition: [DefinitionEvent].
 	KindDefinition = "definition"
 	// KindDelete removes an experiment: [NameEvent].
 	KindDelete = "delete"
-	// KindExposures says that units saw what was decided: [UnitsEvent].
+	// KindExposures reports that units were exposed to their arms: [UnitsEvent].
 	KindExposures = "exposures"
 	// KindFeedback reports metrics of units: [UnitsEvent].
 	KindFeedback = "feedback"
@@ -34,14 +34,14 @@ const (
 	KindAggregate = "aggregate"
 	// KindRound closes the running round: [NameEvent].
 	KindRound = "round"
-	// KindClock says only that time has passed: [NameEvent].
+	// KindClock reports that time has passed: [NameEvent].
 	KindClock = "clock"
 	// KindPause and KindResume stop and start learning: [NameEvent].
 	KindPause  = "pause"
 	KindResume = "resume"
 	// KindRollback gives every unit the control arm: [NameEvent].
 	KindRollback = "rollback"
-	// KindAddArm adds an arm and KindRetireArm takes one out: [ArmEvent].
+	// KindAddArm adds an arm and KindRetireArm retires one: [ArmEvent].
 	KindAddArm    = "arm.add"
 	KindRetireArm = "arm.retire"
 )
@@ -49,7 +49,7 @@ const (
 // NameEvent is the payload of events that concern a whole experiment.
 type NameEvent struct {
 	Experiment string `json:"experiment"`
-	// Reason is for people: who did it and why.
+	// Reason says, for people, who did it and why.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -59,8 +59,7 @@ type DefinitionEvent struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// ArmEvent is the payload of [KindAddArm] and [KindRetireArm]; to retire an arm its value is left
-// out.
+// ArmEvent is the payload of [KindAddArm] and [KindRetireArm], the latter without a value.
 type ArmEvent struct {
 	Experiment string          `json:"experiment"`
 	Arm        string          `json:"arm"`
@@ -76,7 +75,7 @@ type UnitsEvent struct {
 	Rejected int64 `json:"rejected,omitempty"`
 }
 
-// UnitEvent is what a verified token said, with the metrics reported for it.
+// UnitEvent has the contents of a verified token and the metrics reported for it.
 type UnitEvent struct {
 	Version    uint64             `json:"v"`
 	Arm        int                `json:"a"`
@@ -86,12 +85,12 @@ type UnitEvent struct {
 	Metrics    map[string]float64 `json:"m,omitempty"`
 }
 
-// UnitOf makes the event of a token.
+// UnitOf returns the event of a token.
 func UnitOf(t policy.Token, metrics map[string]float64) UnitEvent {
 	return UnitEvent{t.Version, t.Arm, t.Propensity, policy.FormatUnit(t.Unit), t.Time.UnixMilli(), metrics}
 }
 
-// NewEvent makes an event of a payload.
+// NewEvent encodes a payload as an event.
 func NewEvent(kind string, time int64, payload any) (Event, error) {
 	b, err := strictjson.Encode(payload)
 	if err != nil {
@@ -109,7 +108,7 @@ func (e *Event) open(v any) error {
 	return nil
 }
 
-// Concerns is the experiment that an event's payload names, "" for none.
+// Concerns returns the name of the experiment in an event's payload, or "" if there is none.
 func Concerns(payload []byte) string {
 	var p struct {
 		Experiment string `json:"experiment"`
@@ -120,10 +119,10 @@ func Concerns(payload []byte) string {
 	return p.Experiment
 }
 
-// Hash is the unit's hash, [policy.Hash]("unit", salt, unit).
+// Hash returns the unit's hash, [policy.Hash]("unit", salt, unit).
 func (e *UnitEvent) Hash() (unit uint64, ok bool) { return policy.ParseUnit(e.Unit) }
 
-// Units reads the payload of [KindExposures] and [KindFeedback].
+// Units decodes the payload of [KindExposures] and [KindFeedback].
 func Units(e Event) (UnitsEvent, error) {
 	var p UnitsEvent
 	err := e.open(&p)

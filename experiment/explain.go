@@ -7,9 +7,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// PolicyAt is the policy of an earlier version, as far back as they are kept: 64 to 2048 versions
-// by the number of arms, less those whose stream of links began before. Versions from before an
-// experiment of the same name was deleted are not kept.
+// PolicyAt returns the policy of an earlier version. The last 64 to 2048 versions are kept,
+// depending on the number of arms, except those whose stream of links began before; versions from
+// before an experiment of the same name was deleted are not.
 func (s *State) PolicyAt(name string, n uint64) (*policy.Policy, error) {
 	x := s.live[name]
 	if x == nil {
@@ -42,7 +42,7 @@ func notKept(name string, n uint64, x *experimentState) error {
 	return e
 }
 
-// Explain says why the decision of a verified token was what it was.
+// Explain explains the decision of a verified token.
 func (s *State) Explain(t policy.Token) (*policy.Explanation, error) {
 	p, err := s.PolicyAt(t.Experiment, t.Version)
 	if err != nil {

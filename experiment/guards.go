@@ -8,13 +8,13 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// guards are the states of the guardrails.
+// guards holds the states of the guardrails.
 type guards struct {
 	Guards []guardState `json:"guards"`
 	bounds [][]armBound // by guardrail and arm, as far as they are known
 }
 
-// guardState is what is kept of a guardrail.
+// guardState is the state of one guardrail.
 type guardState struct {
 	State     policy.GuardState `json:"state"`
 	Shrinking bool              `json:"shrinking"` // the mixture is being shrunk for it
@@ -29,20 +29,19 @@ func newGuards(n int, now int64) []guardState {
 	return g
 }
 
-// slackBounds is by how much a mixture holds a guardrail.
+// slackBounds is the slack of a mixture in a guardrail, with its bounds.
 type slackBounds struct {
-	// estimate is that of the arms that are known, NaN where nothing is.
+	// estimate is computed from the observed arms; NaN without any.
 	estimate float64
 	// low and high are the confidence sequence.
 	low, high float64
-	// open are the arms of some share, the control not among them, whose own sequence has no end
-	// yet.
+	// open lists the arms with a share, except the control, whose own sequence is still unbounded.
 	open []int
 }
 
-// armAlpha is arm k's part of a guardrail's alpha. The arms that the experiment began with have
-// equal parts of half of it, the i-th one that came later 1/(i(i+1)) of the other half: the sum
-// never exceeds alpha, however many come.
+// armAlpha returns arm k's part of a guardrail's alpha. The initial arms share half of it equally;
+// the i-th later arm gets 1/(i(i+1)) of the other half. The sum never exceeds alpha, however many
+// arms are added.
 func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
 	if k < x.InitialArms {
 		return g.Alpha / float64(2*x.InitialArms)
@@ -51,7 +50,8 @@ func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
 	return g.Alpha / float64(2*float64(i*(i+1)))
 }
 
-// armBound is an arm's confidence sequence, kept for as long as what it is of stays.
+// armBound is an arm's cached confidence sequence; it is valid while the statistics it was computed
+// from are unchanged.
 type armBound struct {
 	of       confseq.Sequence
 	alpha    float64
@@ -61,11 +61,11 @@ type armBound struct {
 // ofControl is what a limit relative to the control's mean y is compared with: y + change·|y|.
 func ofControl(y, change float64) float64 { return y + float64(change*math.Abs(y)) }
 
-// slack is by how much a mixture holds a guardrail: y − c for a lower limit, c − y for an upper
-// one, with the control's bound in place of c for a change. Each arm's sequence has a part of alpha
-// of its own, so that all hold at all times at once with probability 1 − alpha, for whatever
-// mixture. An arm that nothing is known of counts with its metric's range. Kept are the arms'
-// bounds of the last call with the same guardrail; nil for a caller that is not the only one.
+// slack returns the slack of a mixture in a guardrail: y − c for a lower limit, c − y for an upper
+// one, with the control's bound in place of c for a change. Each arm's sequence has its own part of
+// alpha, so all hold at all times at once with probability 1 − alpha, for any mixture. An
+// unobserved arm counts with its metric's range. The cached bounds are those of the last call with
+// the same guardrail; a caller that may run concurrently passes nil.
 func (x *roster) slack(g *definition.Guardrail, p []float64, kept []armBound) slackBounds {
 	limit, up, relative, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
@@ -123,7 +123,7 @@ func (x *roster) slack(g *definition.Guardrail, p []float64, kept []armBound) sl
 	return b
 }
 
-// bound is a sequence's interval, the one that is kept if it is of the same.
+// bound returns a sequence's interval, from the cache if the sequence is unchanged.
 func bound(s *confseq.Sequence, alpha, least, most float64, keep *armBound) (from, to float64) {
 	if keep != nil && keep.of == *s && keep.alpha == alpha {
 		return keep.from, keep.to
@@ -148,7 +148,8 @@ func overControl(weight, change, from, to float64) (low, high float64) {
 	return low, high
 }
 
-// classifyGuard returns the state of a guardrail by its bounds.
+// classifyGuard returns the state of a guardrail, given the estimate and the upper bound of its
+// slack.
 func classifyGuard(estimate, high float64) policy.GuardState {
 	switch {
 	case math.IsNaN(estimate):
@@ -161,8 +162,8 @@ func classifyGuard(estimate, high float64) policy.GuardState {
 	return policy.GuardOk
 }
 
-// evaluate updates the states of the guardrails for the mixture that is served, and returns what a
-// new breach asks for: "rollback", with the metric, before "shrink"; "" for nothing.
+// evaluate updates the states of the guardrails for the served mixture. It returns the action of a
+// new breach: "rollback", with the metric, takes precedence over "shrink"; "" means none.
 func (x *guards) evaluate(r *roster, p []float64, now int64, note func(t int64, format string, args ...any),
 ) (act, why string) {
 	for i := range x.Guards {
@@ -190,9 +191,9 @@ func (x *guards) evaluate(r *roster, p []float64, now int64, note func(t int64, 
 	return act, why
 }
 
-// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. While the
-// experiment is rolled back they keep their states: a breach that was answered acts again, after
-// resume, only once it was over.
+// evaluateGuardrails evaluates all guardrails and carries out the action of a new breach. The
+// states stay as they are while the experiment is rolled back: after resume, a breach acts again
+// only if it has ended meanwhile.
 func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
@@ -211,8 +212,8 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	}
 }
 
-// cachedBounds returns the arms' bounds of a guardrail from the last look. Only what applies events
-// may ask for them.
+// cachedBounds returns the cached bounds of the arms in a guardrail. Only code that applies events
+// may call it.
 func (x *guards) cachedBounds(r *roster, i int) []armBound {
 	if len(x.bounds) != len(x.Guards) {
 		x.bounds = make([][]armBound, len(x.Guards))

@@ -11,7 +11,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// joiner joins exposures, feedback and sums of units, within the window of each version.
+// joiner matches exposures, feedback and sums with policy versions, within the window of each
+// version.
 type joiner struct {
 	cohorts   []*cohort     // the oldest first; the last one runs
 	RoundSeen int64         `json:"round_seen"` // units exposed in the running round
@@ -74,7 +75,7 @@ func (x *joiner) unitsEvent(in *joinInput, kind string, p *UnitsEvent) Outcome {
 	return o
 }
 
-// row finds what a token stands for, or makes it.
+// row returns the cohort and the row of an event's token, adding the row if necessary.
 func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStatus, error) {
 	unit, ok := policy.ParseUnit(e.Unit)
 	if !ok {
@@ -113,7 +114,7 @@ func (x *joiner) row(in *joinInput, e *UnitEvent) (*cohort, int, policy.ItemStat
 	return c, c.add(unit, slot), policy.Accepted, nil
 }
 
-// expose counts a unit, once for each version.
+// expose counts an exposed unit, once per version.
 func (x *joiner) expose(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
 	c, row, status, err := x.row(in, e)
 	if c == nil {
@@ -145,7 +146,7 @@ func (x *joiner) countUnits(in *joinInput, c *cohort, slot int, n int64) {
 	}
 }
 
-// feedback joins a unit's metrics, each once.
+// feedback records a unit's metrics, each once.
 func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error) {
 	names := slices.Sorted(maps.Keys(e.Metrics))
 	for _, name := range names {
@@ -200,7 +201,7 @@ func (x *roster) checkValue(name string, v float64) error {
 	return nil
 }
 
-// cohortOf is the open cohort of a version, or nil.
+// cohortOf returns the open cohort of a version, or nil.
 func (x *joiner) cohortOf(v uint64) *cohort {
 	for _, c := range slices.Backward(x.cohorts) {
 		if c.Version == v {
@@ -210,7 +211,7 @@ func (x *joiner) cohortOf(v uint64) *cohort {
 	return nil
 }
 
-// open is the number of units that wait for feedback.
+// open returns the number of units that wait for feedback.
 func (x *joiner) open() (n int64) {
 	for _, c := range x.cohorts {
 		n += int64(c.rows())
@@ -218,23 +219,23 @@ func (x *joiner) open() (n int64) {
 	return n
 }
 
-// grace is how long after a version's end units may still be decided for under it: by the service
-// while the event that ends the version is being made durable, and by a copy of its policy. A 20th
-// of the attribution window; at least five seconds, as a disk or a network may take that, or the
-// window if that is shorter; and at most a minute.
+// grace returns how long after a version's end units may still be decided under it, by the service
+// while the closing event becomes durable or by a copy of the policy. It is a 20th of the
+// attribution window, at least five seconds (or the window, if shorter) to allow for slow disks and
+// networks, and at most a minute.
 func (x *roster) grace() int64 {
 	w := int64(x.def.AttributionWindow)
 	return min(max(w/20, min(w, int64(5*time.Second))), int64(time.Minute))
 }
 
-// matures is when a cohort's window has closed for every unit that may have been decided for under
-// it.
+// matures returns the time at which the window of a cohort has closed for all its units.
 func (x *roster) matures(c *cohort) int64 {
 	return c.Sealed + x.grace() + int64(x.def.AttributionWindow)
 }
 
-// maxOpen is the number of versions that may wait at once before rounds wait, too, such that their
-// statistics have at most 200,000 cells of an arm and a metric, but 16 at least and 1024 at most.
+// maxOpen returns the number of versions that may wait for their windows before rounds wait, too:
+// so many that their statistics have at most 200,000 cells of arm and metric, but at least 16 and
+// at most 1024.
 func (x *roster) maxOpen() int {
 	cells := (len(x.Arms) + 1) * (len(x.def.Metrics) + 2*len(x.def.Ratios()))
 	return min(max(openCells/cells, leastOpen), mostOpen)

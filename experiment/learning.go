@@ -7,21 +7,21 @@ import (
 	"github.com/noregret/noregret/pasto"
 )
 
-// learning is the learner and what it has learned from.
+// learning holds the learner and the rounds it was trained on.
 type learning struct {
 	learner   learner
 	Recent    []roundStats `json:"recent"`
 	Unlearned int64        `json:"unlearned"` // units that could not be learned from
 }
 
-// roundStats are a matured version's statistics, kept to teach a new learner when the definition
-// changes.
+// roundStats are the statistics of a matured version, kept to train a new learner when the
+// definition changes.
 type roundStats struct {
 	Stats []armStats `json:"stats"` // by arm
 }
 
-// closeLearningRound lets the learner observe a version, and returns how many of its units it could
-// not use.
+// closeLearningRound passes the statistics of a version to the learner and returns the number of
+// units it could not use.
 func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned int64) {
 	if r.goals == nil {
 		return 0
@@ -58,9 +58,8 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 	return unlearned
 }
 
-// advance lets the cohorts whose window has closed mature, and forgets sources whose last report
-// was before every version that is open: a report of theirs that came again would be late as a
-// whole.
+// advance closes the cohorts whose window has ended. It drops senders whose last report precedes
+// every open version: a repeated report of theirs would be late.
 func (x *experimentState) advance(now int64) {
 	n := len(x.cohorts)
 	for len(x.cohorts) > 1 && x.cohorts[0].Sealed > 0 && x.matures(x.cohorts[0]) <= now {
@@ -110,8 +109,8 @@ func (x *experimentState) mature(c *cohort) {
 	}
 }
 
-// remember keeps a matured version's statistics; the two oldest are merged where there are too
-// many.
+// remember keeps the statistics of a matured version. If there are too many, it drops the oldest
+// (with drift window) or merges the two oldest.
 func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	x.Recent = append(x.Recent, roundStats{cloneStats(arms)})
 	keep := keepRecent
@@ -133,7 +132,7 @@ func (x *learning) remember(d *definition.Definition, arms []armStats) {
 	}
 }
 
-// rebuildLearner makes a new learner for the definition, and lets it see the rounds that are kept.
+// rebuildLearner creates a learner for the definition and trains it on the rounds that are kept.
 func (x *learning) rebuildLearner(r *roster) error {
 	d := r.def
 	r.goals = nil
@@ -163,7 +162,7 @@ func (x *learning) rebuildLearner(r *roster) error {
 	return nil
 }
 
-// restoreLearner makes the learner of a saved one.
+// restoreLearner restores the learner from its snapshot.
 func (x *learning) restoreLearner(r *roster, saved []byte) error {
 	m, err := makeLearner(r.def, len(r.LearnedArms), r.fixedSplit())
 	if err != nil {
@@ -176,7 +175,7 @@ func (x *learning) restoreLearner(r *roster, saved []byte) error {
 	return nil
 }
 
-// remakeArms adds arms at the end of the learner's, and retires some.
+// remakeArms adds arms to the learner and retires others.
 func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 	for range added {
 		if _, err := x.learner.AddArm(); err != nil {
@@ -191,7 +190,7 @@ func (x *learning) remakeArms(r *roster, added int, retired []int) error {
 	return nil
 }
 
-// grow adds the points that the learner has chosen since to the arms.
+// grow adds the points that the learner has since chosen as arms.
 func (x *learning) grow(r *roster) {
 	b, ok := x.learner.(pointChooser)
 	if !ok {

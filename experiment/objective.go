@@ -1,13 +1,13 @@
 package experiment
 
-// value is the objective of a mixture by the arms' means. Ok is false where an arm of some share
-// has none.
+// value returns the objective of a mixture at the arms' means. Ok is false if an arm with a share
+// has no mean.
 func (x *roster) value(p []float64) (v float64, ok bool) {
 	means, known := x.means()
 	return x.valueBy(p, means, known)
 }
 
-// valueBy is value for means at hand.
+// valueBy is value for given means.
 func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float64, ok bool) {
 	if means == nil {
 		return 0, false
@@ -32,8 +32,7 @@ func (x *roster) valueBy(p []float64, means [][]float64, known []bool) (v float6
 	return v, finite(v)
 }
 
-// means are what the objective sees of each arm, by all that was ever observed; nil without an
-// objective.
+// means returns the goal vector of each arm over its whole life, or nil without an objective.
 func (x *roster) means() (means [][]float64, known []bool) {
 	if x.goals == nil {
 		return nil, nil

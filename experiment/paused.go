@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// renewChanged makes the version after a change of the definition or of the arms. While the
-// experiment is paused, what it serves stays, but for what the change itself says.
+// renewChanged begins a version after a change of the definition or of the arms. A paused
+// experiment continues to serve its mixture, except for what the change requires.
 func (x *experimentState) renewChanged(now int64, cause string, before *definition.Definition, added int,
 	retired []int,
 ) error {
@@ -37,11 +37,11 @@ func (x *experimentState) renewPaused(now int64, cause string, p []float64) erro
 	return x.renewWith(now, cause, split)
 }
 
-// carried is the mixture that is served, with a new share of the control arm, a new exploration
-// floor, and without arms that have been retired. It was (1−c)·((1−f)·v + f·u) beside the control
-// arm's c, for v that was learned and u even over the arms, then perhaps shrunk by a factor: c, f
-// and u are replaced; what v gave to arms that go goes to the others in proportion. An arm that has
-// come has no part in v before the experiment is resumed.
+// carried returns the served mixture with a new share of the control arm, a new exploration floor,
+// and without retired arms. The served mixture is (1−c)·((1−f)·v + f·u) plus the control arm's
+// share c, with v learned and u uniform, possibly shrunk by a factor. carried replaces c, f and u
+// and redistributes the shares in v of retired arms proportionally. A new arm has no share in v
+// before the experiment is resumed.
 func (x *experimentState) carried(before *definition.Definition, retired []int) []float64 {
 	p := x.served(len(x.Arms)).Shares()
 	mass, had, has := 0.0, 0, 0

@@ -11,7 +11,7 @@ import (
 
 func stamp(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
-// known is nil for a number that is not finite.
+// known returns a pointer to v, or nil if v is not finite.
 func known(v float64) *float64 {
 	if !finite(v) {
 		return nil
@@ -19,7 +19,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// Report makes the report of an experiment. It costs O(K·M) and the length of the history.
+// Report returns the report of an experiment. It costs O(K·M) and the length of the history.
 func (s *State) Report(name string) (*policy.Report, error) {
 	x := s.live[name]
 	if x == nil {
@@ -65,7 +65,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	return r, nil
 }
 
-// regret is the regret against the best single arm, and that per unit up to each version.
+// regret computes the regret against the best single arm, in total and per unit up to each version.
 func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	means, seen := x.means()
 	if means == nil {
@@ -107,10 +107,10 @@ func (x *experimentState) regret() (*policy.Regret, map[uint64]*float64) {
 	return r, course
 }
 
-// Optimum is the best mixture of the active arms by the means as they are known now, with a
-// certificate: no mixture is better by more than its Gap. It is nil without an objective, with hard
-// guardrails, or while nothing is known. What solves for it takes its time, and does not look at
-// the state any more.
+// Optimum returns a solver for the best mixture of the active arms at their current means, with a
+// certificate: no mixture is better by more than its Gap. It returns nil without an objective, with
+// hard guardrails, or before anything is observed. The solver may take long; it no longer reads the
+// state.
 func (s *State) Optimum(name string) (solve func() (*optimum.Optimum, error), err error) {
 	x := s.live[name]
 	if x == nil {

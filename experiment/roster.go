@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// roster is the definition, the arms and their statistics.
+// roster holds the definition, the arms and their statistics.
 type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals // nil without an objective
@@ -21,7 +21,7 @@ type roster struct {
 	InitialArms int          `json:"founders"` // the number of arms that it began with
 }
 
-// armState is an arm, retired ones too: indices never change.
+// armState is the state of an arm. Retired arms stay, so that indices never change.
 type armState struct {
 	policy.Arm
 	Active bool     `json:"active"`
@@ -29,7 +29,7 @@ type armState struct {
 	Since  int64    `json:"since"` // units of all arms when it was added
 }
 
-// push adds an arm. Which one is the control is said by the caller, once: a later arm never is,
+// push adds an arm. Only the caller decides whether it is the control: a later arm never is,
 // whatever its name.
 func (x *roster) push(a policy.Arm, control bool) {
 	k := len(x.Arms)
@@ -43,7 +43,7 @@ func (x *roster) push(a policy.Arm, control bool) {
 	x.LearnedArms = append(x.LearnedArms, k)
 }
 
-// units are all that were exposed and not held back.
+// units returns the number of units that were exposed and not held back.
 func (x *roster) units() (n int64) {
 	for i := range x.Arms {
 		n += x.Arms[i].Stats.Units
@@ -51,7 +51,7 @@ func (x *roster) units() (n int64) {
 	return n
 }
 
-// fixedSplit are the shares of a fixed policy, by arm; retired arms have none.
+// fixedSplit returns the shares of a fixed policy, by arm; retired arms have none.
 func (x *roster) fixedSplit() []float64 {
 	p := make([]float64, len(x.LearnedArms))
 	if x.def.Policy.Kind != "fixed" {
@@ -63,7 +63,7 @@ func (x *roster) fixedSplit() []float64 {
 	return p
 }
 
-// armChanges are the arms that a definition adds, and the indices of those that it leaves out.
+// armChanges returns the arms that a definition adds and the indices of those that it removes.
 func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retired []int, err error) {
 	arms, err := d.NamedArms()
 	if err != nil {
@@ -109,7 +109,7 @@ func (x *roster) controlStats() *armStats {
 	return &x.Arms[x.Control].Stats
 }
 
-// stats are the whole-life statistics that a slot of a cohort counts in.
+// stats returns the whole-life statistics for a slot of a cohort.
 func (x *roster) stats(c *cohort, slot int) *armStats {
 	if slot == len(c.Mixture) {
 		return &x.Holdout
@@ -140,8 +140,8 @@ func (x *roster) highest(metric int) float64 {
 	return inf()
 }
 
-// span is where an observation of what a guardrail looks at lies: the metric's range, or for a
-// ratio that of x − c·y. Infinite ends are of metrics without a range.
+// span returns the interval of one observation of a guardrail's metric, for a ratio that of x −
+// c·y. Metrics without a range have infinite ends.
 func (x *roster) span(metric int, limit float64) (least, most float64) {
 	r := x.def.RatioIndex(metric)
 	if r < 0 {
@@ -156,8 +156,8 @@ func (x *roster) span(metric int, limit float64) (least, most float64) {
 	return least, most
 }
 
-// sequence is what a guardrail's slack is made of: the metric itself, or the contrast x − c·y of a
-// ratio.
+// sequence returns the observations behind a guardrail's slack: the metric itself, or the contrast
+// x − c·y of a ratio.
 func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequence {
 	if r := x.def.RatioIndex(metric); r >= 0 {
 		return a.Pairs[r].Contrast(limit)
@@ -165,7 +165,7 @@ func (x *roster) sequence(metric int, limit float64, a *armStats) confseq.Sequen
 	return a.Metrics[metric]
 }
 
-// denominator is the mean of a ratio's denominator in the served mixture.
+// denominator returns the mean of a ratio's denominator in the served mixture.
 func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	sum := 0.0
 	for k, p := range mixture {
@@ -174,7 +174,7 @@ func (x *roster) denominator(ratio int, mixture []float64) float64 {
 	return sum
 }
 
-// shares is a mixture by name; arms without a share that are retired are left out.
+// shares returns a mixture by name, without retired arms that have no share.
 func (x *roster) shares(p []float64) map[string]float64 {
 	out := make(map[string]float64, len(p))
 	for k, v := range p {
@@ -207,8 +207,9 @@ func (x *roster) armReport(a *armStats) policy.ArmReport {
 	return r
 }
 
-// guardSlack is by how much an arm holds a guardrail: y − c for a lower limit, c − y for an upper
-// one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a change.
+// guardSlack returns the slack of an arm in a guardrail: y − c for a lower limit, c − y for an
+// upper one, with numerator − c·denominator for a ratio, and c = control + change·|control| for a
+// change.
 func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *armStats) (z float64, ok bool) {
 	limit, up, relative, _ := g.Limit()
 	m := d.MetricIndex(g.Metric)
@@ -233,8 +234,8 @@ func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *a
 	return z, ok
 }
 
-// goalVector writes what the objective sees of an arm: the means of its goals and the slack of its
-// guardrails. Control is nil without a control group. It returns false if something is unknown.
+// goalVector writes an arm's goal vector: the means of the goals and the slacks of the guardrails.
+// Control is nil without a control group. It returns false if one of them is unobserved.
 func goalVector(dst []float64, d *definition.Definition, a, control *armStats) bool {
 	n := len(d.Objective.Goals)
 	for i, g := range d.Objective.Goals {

@@ -9,52 +9,53 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// rounds are the clock of rounds and the policy versions.
+// rounds holds the clock of rounds and the policy versions.
 type rounds struct {
 	policy     *policy.Policy // the one in force
 	Version    uint64         `json:"version"`
 	Round      uint64         `json:"round"`
 	RoundStart int64          `json:"round_start"`
 	Versions   []*version     `json:"versions"`
-	// Stream is the units' running draw, First the version that began it. Epoch counts the streams
-	// that began because the one before was too long, in round StreamRound with stickiness round.
+	// Stream names the running draw of the units; First is the version that began it. Epoch counts
+	// the streams that began because the previous one was too long, in round StreamRound if
+	// stickiness is round.
 	Stream      string `json:"stream"`
 	First       uint64 `json:"first"`
 	Epoch       uint64 `json:"epoch"`
 	StreamRound uint64 `json:"stream_round"`
 }
 
-// version is what is kept of a policy version.
+// version is the record of a policy version.
 type version struct {
 	Version uint64 `json:"version"`
 	Round   uint64 `json:"round"`
 	Time    int64  `json:"time"`
 	Cause   string `json:"cause"`
-	// State, Stream and First are the policy's: First is the version that began the stream.
+	// State, Stream and First belong to the policy: First is the version that began the stream.
 	State  policy.Status `json:"state"`
 	Stream string        `json:"stream"`
 	First  uint64        `json:"first"`
 	Split  *policy.Split `json:"split"`
-	// Units, and by metric N and Mean, are what was known of each arm then (N and Mean: arm·metrics
-	// + metric).
+	// Units are the exposed units of each arm when the version began; N and Mean are the
+	// observations and means then, at index arm·metrics + metric.
 	Units u64s `json:"units"`
 	N     u64s `json:"n"`
 	Mean  f64s `json:"mean"`
-	// Value is the objective of the mixture by what was known then, if that was enough.
+	// Value is the objective of the mixture at those means, nil if too few arms had one.
 	Value *float64 `json:"value"`
-	// Seen are the units exposed under the version, Observed its traffic's metric means once it has
-	// matured.
+	// Seen counts the units exposed under the version. Observed has the metric means of its
+	// traffic, once it has matured.
 	Seen     int64      `json:"seen"`
 	Observed []*float64 `json:"observed"`
 }
 
-// versionCells bounds the versions that are kept times the arms. Tests lower it.
+// versionCells bounds the number of kept versions times arms. Tests lower it.
 var versionCells = 200_000
 
-// keepVersions is how many versions are kept; streams of links are half as long.
+// keepVersions returns the number of versions that are kept; streams of links are half as long.
 func keepVersions(arms int) int { return min(max(versionCells/arms, 64), 2048) }
 
-// renew makes a new policy version: the running one's cohort is sealed, and the next begins.
+// renew begins a new policy version: it seals the running cohort and adds the next one.
 func (x *experimentState) renew(now int64, cause string) error {
 	split, err := policy.NewSplit(x.mixture())
 	if err != nil {
@@ -63,7 +64,7 @@ func (x *experimentState) renew(now int64, cause string) error {
 	return x.renewWith(now, cause, split)
 }
 
-// renewWith is renew for what is to be served.
+// renewWith is renew with a given split.
 func (x *experimentState) renewWith(now int64, cause string, split *policy.Split) (err error) {
 	if n := len(x.cohorts); n > 0 {
 		c := x.cohorts[n-1]
@@ -84,9 +85,9 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 	return err
 }
 
-// restream begins a new draw of the units where one is due: in each round, or, with stickiness
-// unit, when the stream of links has grown too long; with both, when changes within a round have
-// made it too long.
+// restream begins a new draw of the units if one is due: in each round, or, if stickiness is unit,
+// when the stream of links is too long. With stickiness round, changes within a round may make it
+// too long as well.
 func (x *rounds) restream(r *roster) {
 	if r.def.Stickiness == "round" && x.StreamRound != x.Round {
 		x.StreamRound, x.Epoch = x.Round, 0
@@ -105,7 +106,7 @@ func (x *rounds) restream(r *roster) {
 	}
 }
 
-// describe is the record of the version that begins.
+// describe returns the record of the version that begins.
 func (x *experimentState) describe(now int64, cause string, split *policy.Split) *version {
 	v := &version{
 		Version: x.Version, Round: x.Round, Time: now, Cause: cause, State: x.Status, Stream: x.Stream, First: x.First,
@@ -126,8 +127,8 @@ func (x *experimentState) describe(now int64, cause string, split *policy.Split)
 	return v
 }
 
-// of is the number of observations and the mean of a metric; a ratio's is that of the means. One
-// that is not finite, as its denominator is too small for the numerator, is not known: n is 0.
+// of returns the number of observations and the mean of a metric. The mean of a ratio is the ratio
+// of the means; n is 0 if it is not finite, because the denominator is too small.
 func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float64) {
 	if r := d.RatioIndex(metric); r >= 0 {
 		p := &a.Pairs[r]
@@ -139,7 +140,7 @@ func (a *armStats) of(d *definition.Definition, metric int) (n int64, mean float
 	return a.Metrics[metric].N, a.Metrics[metric].Mean
 }
 
-// policyOf is the policy of a version that is kept.
+// policyOf returns the policy of a version that is kept.
 func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 	p := &policy.Policy{
 		Experiment: r.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: r.def.Salt,
@@ -180,7 +181,7 @@ func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
 	return p, p.Prepare(x.policy)
 }
 
-// linkOf is the link that a version brought.
+// linkOf returns the link that a version added.
 func linkOf(p *policy.Policy, version uint64) (policy.Link, bool) {
 	if p == nil {
 		return policy.Link{}, false
@@ -194,7 +195,7 @@ func linkOf(p *policy.Policy, version uint64) (policy.Link, bool) {
 	return p.Links[i], true
 }
 
-// versionOf is the record of a version, or nil when it is not kept.
+// versionOf returns the record of a version, or nil if it is not kept.
 func (x *rounds) versionOf(n uint64) *version {
 	i, ok := slices.BinarySearchFunc(x.Versions, n, func(v *version, n uint64) int {
 		switch {
@@ -211,11 +212,11 @@ func (x *rounds) versionOf(n uint64) *version {
 	return x.Versions[i]
 }
 
-// served is what the running version serves.
+// served returns the split of the running version.
 func (x *rounds) served(arms int) *policy.Split { return x.Versions[len(x.Versions)-1].Split.Pad(arms) }
 
-// thinned are the versions of a report: at most 256, fewer for many arms. The newer half are all
-// that there were, the older half are spread evenly over the rest.
+// thinned returns the versions of a report: at most 256, fewer for many arms. The newer half are
+// consecutive, the older half are spread evenly over the rest.
 func (x *rounds) thinned(arms int) []*version {
 	most := min(max(20_000/arms, 32), 256)
 	n := len(x.Versions)

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// shrinkAllowance is the share that arms without any bound keep together while the mixture is
-// shrunk: with none they would never get one.
+// shrinkAllowance is the total share of the arms without any bound while the mixture is shrunk:
+// without a share they would never get a bound.
 const shrinkAllowance = 0.02
 
-// shrunk says for which guardrails the mixture is being shrunk, and which arms have no bound yet.
+// shrunk returns a text for each guardrail for which the mixture is shrunk, with the arms that have
+// no bound yet.
 func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
 	for i := range x.Guards {
 		if !x.Guards[i].Shrinking {
@@ -25,11 +26,10 @@ func (x *guards) shrunk(r *roster, p []float64) (problems []string) {
 	return problems
 }
 
-// shrink moves p towards the control arm so far that the lower bounds of the guardrails that are
-// being shrunk for hold: p ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack
-// y, the least ρ of all; 0 where the control does not hold the limit itself.
-// Arms whose metric has no range, and which are too new for a bound, are left out of that and get
-// at most a 50th of the units, until they have one.
+// shrink moves p towards the control arm until the lower bounds of the shrinking guardrails hold: p
+// ← (1−ρ)·e + ρ·p with ρ = min(1, y/(y − LCB(p))) for the control's slack y. The smallest ρ counts;
+// it is 0 if the control itself violates the limit. Arms without a bound (new ones whose metric has
+// no range) are left out and get at most a 50th of the units together until they have one.
 func (x *guards) shrink(r *roster, p []float64) {
 	open := x.openArms(r, p)
 	rest, aside := p, 0.0
@@ -67,8 +67,7 @@ func (x *guards) shrink(r *roster, p []float64) {
 	copy(p, rest)
 }
 
-// openArms are the arms of some share that have no bound yet in a guardrail that is being shrunk
-// for.
+// openArms returns the arms with a share that have no bound yet in a shrinking guardrail.
 func (x *guards) openArms(r *roster, p []float64) (open []int) {
 	for i := range x.Guards {
 		if x.Guards[i].Shrinking {
@@ -82,8 +81,8 @@ func (x *guards) openArms(r *roster, p []float64) (open []int) {
 	return open
 }
 
-// shrinkage is ρ for a mixture. A guardrail whose bound holds by itself is shrunk for no more,
-// unless some arms were left out of the mixture.
+// shrinkage returns ρ for a mixture. A guardrail whose bound holds stops shrinking, unless arms
+// were left out of the mixture.
 func (x *guards) shrinkage(r *roster, p []float64, partly bool) float64 {
 	rho := 1.0
 	for i := range x.Guards {

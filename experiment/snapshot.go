@@ -43,11 +43,10 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return f.MarshalBinary()
 }
 
-// Frozen is a copy of a state that does not change any more: what a host writes to the disk while
-// the state goes on.
+// Frozen is an immutable copy of a state, which a host writes to the disk while the state goes on.
 type Frozen struct{ saved persistedState }
 
-// Freeze copies the state, in a small part of the time that [State.MarshalBinary] takes.
+// Freeze copies the state. It takes a small part of the time of [State.MarshalBinary].
 func (s *State) Freeze() (*Frozen, error) {
 	if s.broken != nil {
 		return nil, s.broken
@@ -66,15 +65,15 @@ func (s *State) Freeze() (*Frozen, error) {
 	return f, nil
 }
 
-// Position is that of the state's last event.
+// Position returns the position of the state's last event.
 func (f *Frozen) Position() uint64 { return f.saved.Position }
 
-// MarshalBinary is that of the state when it was frozen.
+// MarshalBinary encodes the state as it was when it was frozen: see [State.MarshalBinary].
 func (f *Frozen) MarshalBinary() ([]byte, error) { return strictjson.Encode(f.saved) }
 
-// Digest is the SHA-256, in hexadecimal, of what [Frozen.MarshalBinary] writes: everything that the
-// state is folded on from, the learners' own states too. Two states are the same if and only if
-// (collisions apart) their digests are.
+// Digest returns the SHA-256, in hexadecimal, of the result of [Frozen.MarshalBinary], which has
+// everything that later events depend on, including the learners' states. Two states are the same
+// if and only if (collisions apart) their digests are.
 func (f *Frozen) Digest() (string, error) {
 	b, err := f.MarshalBinary()
 	if err != nil {
@@ -84,7 +83,7 @@ func (f *Frozen) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Digest is that of the state as it is now: see [Frozen.Digest].
+// Digest returns the digest of the current state: see [Frozen.Digest].
 func (s *State) Digest() (string, error) {
 	f, err := s.Freeze()
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *State) Digest() (string, error) {
 	return f.Digest()
 }
 
-// head is the saved state without its experiments.
+// head returns the persisted state without its experiments.
 func (s *State) head() persistedState {
 	out := persistedState{
 		Format: stateFormat, Position: s.position, Time: s.time, Before: s.before, Jumped: s.jumped,
@@ -105,8 +104,8 @@ func (s *State) head() persistedState {
 	return out
 }
 
-// UnmarshalBinary reads a saved state. It refuses one that is damaged or of another format; the
-// state is then unchanged.
+// UnmarshalBinary decodes a saved state. If it is damaged or of another format, UnmarshalBinary
+// returns an error and leaves the state unchanged.
 func (s *State) UnmarshalBinary(data []byte) error {
 	var in persistedState
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -133,7 +132,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// open makes a live experiment of a saved one.
+// open returns the state of a persisted experiment, or an error if its parts do not fit.
 func (e *persistedExperiment) open() (*experimentState, error) {
 	if e.Definition == nil || e.State == nil || len(e.Cohorts) == 0 || len(e.State.Arms) == 0 ||
 		len(e.State.Versions) == 0 {

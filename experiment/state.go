@@ -10,9 +10,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// State is what all experiments are, a pure fold over events: make one with [NewState] and hand it
-// every event of the log in order. The same events give the same state, bit for bit, on every
-// machine. It is not safe for concurrent use; the policies it gives out are.
+// State is the state of all experiments, a pure fold over events: create one with [NewState] and
+// apply every event of the log in order. The same events give the same state, bit for bit, on every
+// machine. A State is not safe for concurrent use; the policies it returns are.
 type State struct {
 	position uint64
 	time     int64
@@ -25,21 +25,21 @@ type State struct {
 	scratch  bool              // the state is dropped if an event is refused
 }
 
-// NewState is the state before the first event.
+// NewState returns the state before the first event.
 func NewState() *State { return &State{live: map[string]*experimentState{}, gone: map[string]uint64{}} }
 
-// Position is that of the last event applied.
+// Position returns the position of the last event applied.
 func (s *State) Position() uint64 { return s.position }
 
-// Time is the latest time of an event, in nanoseconds since 1970. Time does not go back: an event
-// that says less counts as having happened then. Only a leap ahead of more than a day is taken
-// back, when within a day an event comes from an hour or more before.
+// Time returns the latest time of an event, in nanoseconds since 1970. Time does not go back: an
+// earlier event counts as having happened then. The only exception is a leap ahead of more than a
+// day, which is undone if within a day an event arrives from an hour or more before.
 func (s *State) Time() int64 { return s.time }
 
 // Names lists the experiments in order.
 func (s *State) Names() []string { return slices.Sorted(maps.Keys(s.live)) }
 
-// Policy is the policy in force of an experiment, or nil.
+// Policy returns the policy in force of an experiment, or nil.
 func (s *State) Policy(name string) *policy.Policy {
 	if x := s.live[name]; x != nil {
 		return x.policy
@@ -47,7 +47,7 @@ func (s *State) Policy(name string) *policy.Policy {
 	return nil
 }
 
-// Definition is the definition of an experiment, or nil. Do not change it.
+// Definition returns the definition of an experiment, or nil. The caller must not change it.
 func (s *State) Definition(name string) *definition.Definition {
 	if x := s.live[name]; x != nil {
 		return x.def
@@ -55,23 +55,24 @@ func (s *State) Definition(name string) *definition.Definition {
 	return nil
 }
 
-// Outcome is what an event did.
+// Outcome is the result of an event.
 type Outcome struct {
-	// Experiment is whom it concerned.
+	// Experiment is the experiment that the event concerned.
 	Experiment string
-	// Items are the fates of the event's items, in their order.
+	// Items are the results of the event's items, in their order.
 	Items []policy.ItemResult
-	// Renewed is whether the experiment's policy changed, or the experiment came or went.
+	// Renewed reports whether the experiment's policy changed, or the experiment was created or
+	// deleted.
 	Renewed bool
-	// Err is why the event was refused as a whole; it has then changed nothing but the position and
-	// the time, and what time alone brings: a window that closes, and what is learned and done for
-	// it.
+	// Err is the error if the event was refused as a whole. The event has then only advanced the
+	// position and the time, with the effects of time: windows that close, what is learned from
+	// them and the actions that follow.
 	Err error
 }
 
-// Apply is the fold's step: it takes the event at a position, which must be the one after the last.
-// An event that breaks a rule, or that cannot be read, is refused in the [Outcome]: that is a
-// result like any other, the same on every replica.
+// Apply applies the event at a position, which must follow the last one. An event that breaks a
+// rule or cannot be decoded is refused in the [Outcome]: that is a result like any other, the same
+// on every replica.
 //
 // The error is for what is no result: a wrong position, which changes nothing, or a defect of this
 // program met in the middle of an event. After that the state is not whole; it refuses every
@@ -103,16 +104,17 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 	return s.dispatch(e), nil
 }
 
-// What is a leap of the clock, and by how much it must then go back to be believed.
+// leap is the smallest jump of the clock that is noted, leapBack how far the clock must then go
+// back to be corrected.
 const (
 	leap     = int64(24 * time.Hour)
 	leapBack = int64(time.Hour)
 )
 
-// advanceClock takes over an event's time. Time does not go back, with one exception: if it leapt
-// ahead by more than a day, and within a day after that an event comes that is later than the leap
-// began and an hour or more before now, then the clock was wrong and has been corrected. What
-// happened meanwhile counts as having happened now; windows that have closed stay closed.
+// advanceClock sets the time of an event. Time does not go back, with one exception: if it leapt
+// ahead by more than a day, and within a day after that an event arrives that is later than the
+// leap's beginning and an hour or more before now, then the clock was wrong and has been corrected.
+// What happened meanwhile counts as having happened now; closed windows stay closed.
 func (s *State) advanceClock(now int64) {
 	switch {
 	case s.before > 0 && now >= s.before && now <= s.time-leapBack:
@@ -137,7 +139,7 @@ func (s *State) advanceClock(now int64) {
 	s.time = now
 }
 
-// Broken is why the state can be used no more, or nil: see [State.Apply].
+// Broken returns the reason why the state is unusable, or nil: see [State.Apply].
 func (s *State) Broken() error { return s.broken }
 
 func (s *State) dispatch(e Event) Outcome {
@@ -177,7 +179,7 @@ func (s *State) dispatch(e Event) Outcome {
 		"an event of an unknown kind: a newer version of noregret may have written it")}
 }
 
-// with applies an event to an experiment that is there.
+// with applies an event to an existing experiment.
 func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	x := s.live[name]
 	if x == nil {
@@ -192,7 +194,7 @@ func (s *State) with(name string, f func(x *experimentState) Outcome) Outcome {
 	return o
 }
 
-// change applies an event that succeeds as a whole or changes nothing.
+// change applies an event that either succeeds as a whole or changes nothing.
 func (s *State) change(name string, f func(x *experimentState) error) Outcome {
 	return s.with(name, func(x *experimentState) Outcome {
 		if s.scratch {
@@ -267,8 +269,8 @@ func (s *State) nameEvent(kind string, p *NameEvent) Outcome {
 	})
 }
 
-// Due lists the events that time has made possible: rounds that may close, experiments of which a
-// version's window has closed. The host appends them.
+// Due returns the events that time has made possible: for rounds that may close and for versions
+// whose window has closed. The host appends them.
 func (s *State) Due(now int64) []Event {
 	var out []Event
 	for _, name := range s.Names() {

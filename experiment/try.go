@@ -18,7 +18,7 @@ func (t *trial) of(position uint64, e Event) bool {
 		&e.Payload[0] == &t.event.Payload[0]
 }
 
-// adopt takes over what an event has done to its experiment. The clock has been advanced.
+// adopt installs the result of the tried event. The clock has been advanced.
 func (s *State) adopt(t *trial) Outcome {
 	if x := t.state.live[t.name]; x != nil {
 		s.live[t.name] = x
@@ -31,9 +31,9 @@ func (s *State) adopt(t *trial) Outcome {
 	return t.outcome
 }
 
-// Try applies an event of an experiment to a copy of it and returns the error with which Apply
-// would refuse it, or nil. If the same event is applied next, unchanged, it takes over the result:
-// so a host that tries an event before it appends it to the log computes it once.
+// Try applies an event to a copy of its experiment and returns the error with which Apply would
+// refuse it, or nil. If the same event is applied next, Apply uses the result: a host that tries an
+// event before appending it to the log computes it once.
 func (s *State) Try(name string, e Event) error {
 	if s.broken != nil {
 		return s.broken

@@ -248,12 +248,12 @@ func (r *Randomized) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if s.Rounds < 0 || s.Choice < -1 || s.Choice >= len(r.vertex) || s.Paid.Value()-s.Paid.Value() != 0 {
-		return snapshot.Bad("it is damaged: %d rounds, choice %d of %d experts, loss %v", s.Rounds, s.Choice,
+		return snapshot.Bad("damaged: %d rounds, choice %d of %d experts, loss %v", s.Rounds, s.Choice,
 			len(r.vertex), s.Paid)
 	}
 	source := random.New(r.seed, "experts")
 	if err := source.UnmarshalBinary(s.Source); err != nil {
-		return snapshot.Bad("it is damaged: %w", err)
+		return snapshot.Bad("damaged: %w", err)
 	}
 	if err := l.UnmarshalBinary(s.Learner); err != nil {
 		return err

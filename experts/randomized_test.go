@@ -36,8 +36,8 @@ func (f *fixed) Dim() int               { return len(f.x) }
 func (f *fixed) Predict() []float64     { return f.x }
 func (f *fixed) Update([]float64) error { return f.err }
 
-// TestB4Frequencies: χ² of the draws against the weights.
-func TestB4Frequencies(t *testing.T) {
+// TestRandomizedFrequencies: χ² of the draws against the weights.
+func TestRandomizedFrequencies(t *testing.T) {
 	for _, x := range [][]float64{{.1, .2, .3, .4}, {.5, 0, .5}, {1e-3, .999}, {.25, .25, .25, .25}} {
 		const rounds = 100000
 		p := must(experts.NewRandomized(&fixed{x: x}, experts.Options{Seed: 3}))
@@ -74,7 +74,7 @@ func TestB4Frequencies(t *testing.T) {
 	}
 }
 
-func TestB4Vertex(t *testing.T) {
+func TestRandomizedVertex(t *testing.T) {
 	for i := range 3 {
 		x := make([]float64, 3)
 		x[i] = 1
@@ -115,7 +115,7 @@ func hedge(d int, seed uint64) *experts.Randomized {
 	return must(experts.NewRandomized(must(oco.NewAdaHedge(d, 0)), experts.Options{Seed: seed}))
 }
 
-func TestB4Determinism(t *testing.T) {
+func TestRandomizedDeterminism(t *testing.T) {
 	a, b, c := run(hedge(5, 1), 9, 200), run(hedge(5, 1), 9, 200), run(hedge(5, 2), 9, 200)
 	if !slices.Equal(a, b) {
 		t.Error("equal seeds, different runs")
@@ -128,7 +128,7 @@ func TestB4Determinism(t *testing.T) {
 	}
 }
 
-func TestB4Snapshot(t *testing.T) {
+func TestRandomizedSnapshot(t *testing.T) {
 	for _, drawn := range []bool{false, true} { // in the middle of a round, too
 		p := hedge(4, 7)
 		run(p, 1, 33)
@@ -173,9 +173,9 @@ func TestB4Snapshot(t *testing.T) {
 	}
 }
 
-// TestB4Bounds: the mean regret is within the expected bound, and few runs are above the one of
-// high probability.
-func TestB4Bounds(t *testing.T) {
+// TestRandomizedBounds: the mean regret is within the expected bound, and few runs are above the
+// one of high probability.
+func TestRandomizedBounds(t *testing.T) {
 	const rounds, runs, delta, d = 300, 600, 0.1, 4
 	entry := must(regret.FindGame("minimax-experts"))
 	above := 0

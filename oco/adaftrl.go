@@ -54,7 +54,7 @@ func NewAdaFTRL(reg convex.Regularizer, alpha float64) (*AdaFTRL, error) {
 		return nil, noregret.BadInputf("regularizer", "%v: its set is unbounded", reg)
 	}
 	if lambda, _ := reg.StrongConvexity(); !(lambda > 0) {
-		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
 	l := &AdaFTRL{
@@ -165,7 +165,7 @@ func (l *AdaFTRL) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *adaFTRLState) error {
 		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
-			return snapshot.Bad("it is damaged: λ is %v", s.Lambda.S)
+			return snapshot.Bad("damaged: λ is %v", s.Lambda.S)
 		}
 		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
 	})

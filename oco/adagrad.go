@@ -205,7 +205,7 @@ func (l *AdaGrad) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if len(s.Exp) != l.Dim() {
-		return snapshot.Bad("it is damaged: it has %d exponents", len(s.Exp))
+		return snapshot.Bad("damaged: it has %d exponents", len(s.Exp))
 	}
 	l.state = s
 	l.vectors = hasAdagradStep && plain(s.Exp)

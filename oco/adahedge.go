@@ -213,7 +213,7 @@ func (l *AdaHedge) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *adaHedgeState) error {
 		if !finite(s.Lambda.S) || !(s.Lambda.S >= 0) {
-			return snapshot.Bad("it is damaged: λ is %v", s.Lambda.S)
+			return snapshot.Bad("damaged: λ is %v", s.Lambda.S)
 		}
 		return checkState(l.Dim(), s.Dual.T, s.Dual.Theta)
 	})

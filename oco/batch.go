@@ -29,7 +29,7 @@ func InverseSqrtAlpha(c float64) Alpha {
 
 func (a Alpha) validate() error {
 	if a.f == nil {
-		return noregret.BadInputf("alpha", "the zero Alpha is no schedule; take UniformAlpha, LinearAlpha or "+
+		return noregret.BadInputf("alpha", "the zero Alpha is not a schedule; take UniformAlpha, LinearAlpha or "+
 			"InverseSqrtAlpha")
 	}
 	if v := a.f(1); !(v > 0) || !finite(v) {

@@ -333,9 +333,9 @@ func (s scaledDistance) Subgradient(dst, x []float64) {
 	}
 }
 
-// TestR9Anytime: for one convex function F in all rounds, the last point has F(w_T) − F(u) ≤
+// TestAnytime: for one convex function F in all rounds, the last point has F(w_T) − F(u) ≤
 // Bound(u)/Σα, without an expectation.
-func TestR9Anytime(t *testing.T) {
+func TestAnytime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 8, 200)
 		set := must(convex.NewCube(d, -1, 1))

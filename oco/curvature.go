@@ -459,7 +459,7 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 	err := restore(data, l.text, &l.state, func(s *curvatureState) error {
 		d := len(s.B)
 		if !spanned && (s.Span != nil || d != l.Dim()) {
-			return snapshot.Bad("it is damaged: it has %d coordinates for dimension %d", d, l.Dim())
+			return snapshot.Bad("damaged: it has %d coordinates for dimension %d", d, l.Dim())
 		}
 		if spanned {
 			if err := s.Span.check(l.Dim(), d); err != nil {
@@ -472,7 +472,7 @@ func (l *CurvatureFTRL) UnmarshalBinary(data []byte) error {
 		if !s.Factor.Valid(d) || !allFinite(s.S, d*d) || !(s.Gap >= 0) || !(s.Diagonal >= l.lambda) ||
 			!finite(s.Diagonal) ||
 			!(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) || !s.Outside.valid() {
-			return snapshot.Bad("it is damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S),
+			return snapshot.Bad("damaged: its matrix has %d values for dimension %d, or is not finite", len(s.S),
 				d)
 		}
 		return s.Ball.check(d)

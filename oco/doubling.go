@@ -168,7 +168,7 @@ func (l *Doubling) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if s.Rounds < 0 || len(s.Phases) != bits.Len(uint(s.Rounds)+1) {
-		return snapshot.Bad("it is damaged: it has %d phases after %d rounds", len(s.Phases), s.Rounds)
+		return snapshot.Bad("damaged: it has %d phases after %d rounds", len(s.Phases), s.Rounds)
 	}
 	other := &Doubling{make: l.make, name: l.name, rounds: s.Rounds}
 	for k, b := range s.Phases {

@@ -92,10 +92,10 @@ func (s sample) expectation(t *testing.T, seeds, rounds int, phi loss.Scalar, ri
 	return mean, math.Sqrt(max(square-mean*mean, 0) / float64(seeds-1))
 }
 
-// TestR5Guarantees: E F(x̄) − F(u) within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12,
+// TestGuarantees: E F(x̄) − F(u) within the a-priori bounds of Examples 3.2, 3.3, 3.4 and 4.12,
 // on three data sets and for 300 seeds, up to four standard errors; u is near the best, and 0, and
 // a random point.
-func TestR5Guarantees(t *testing.T) {
+func TestGuarantees(t *testing.T) {
 	const seeds, d, radius = 300, 3, 2.
 	for data := range uint64(3) {
 		s := drawSample(data+1, 12, d, radius)
@@ -145,10 +145,10 @@ func TestR5Guarantees(t *testing.T) {
 	}
 }
 
-// TestE7Normalization: in Example 3.3 the average is divided by Σα: the sum itself, as printed,
-// breaks the guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4 is
-// another number.
-func TestE7Normalization(t *testing.T) {
+// TestAverageNormalization: in Example 3.3 the average is divided by Σα: the sum itself, as
+// printed, breaks the guarantee. Its denominator is 4√(T+1) − 4 ≤ 2·Σ1/√t; the printed 4√T + 1 − 4
+// is another number.
+func TestAverageNormalization(t *testing.T) {
 	s := sample{z: [][]float64{{1}, {1}, {1}, {1}}, y: []float64{1, 1, 1, -1}} // F is least at 1, where it is ½
 	const T, R = 400, 1.
 	l := func() Learner { return descent(space(1), nil, Constant(1)) }
@@ -189,8 +189,8 @@ func TestE7Normalization(t *testing.T) {
 	}
 }
 
-// TestE32FirstRate: λ_2 = δ_1/α² is at most 2‖g_1‖∞/α², and not the printed 2α‖g_1‖∞.
-func TestE32FirstRate(t *testing.T) {
+// TestAdaHedgeFirstRate: λ_2 = δ_1/α² is at most 2‖g_1‖∞/α², and not the printed 2α‖g_1‖∞.
+func TestAdaHedgeFirstRate(t *testing.T) {
 	const alpha = .5
 	l := must(NewAdaHedge(2, alpha))
 	if err := l.Update([]float64{1, -1}); err != nil {
@@ -202,9 +202,9 @@ func TestE32FirstRate(t *testing.T) {
 	}
 }
 
-// TestE33Factor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound has L
-// with ψ: √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
-func TestE33Factor(t *testing.T) {
+// TestCompositeFactor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound
+// has L with ψ: √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
+func TestCompositeFactor(t *testing.T) {
 	const L, T = 4., 400
 	l := must(NewCompositeFTRL(space(1), L, 0))
 	for k := 1; k <= T; k++ {
@@ -226,9 +226,9 @@ func TestE33Factor(t *testing.T) {
 	}
 }
 
-// TestE37Lambda: the terms of the variance bound are over 2λ; without it a first round on a wide
-// interval, with a light regularizer, refutes it.
-func TestE37Lambda(t *testing.T) {
+// TestVarianceBoundLambda: the terms of the variance bound are over 2λ; without it a first round on
+// a wide interval, with a light regularizer, refutes it.
+func TestVarianceBoundLambda(t *testing.T) {
 	const D, c, T = 100., .01, 2
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -D, D))), c))
 	var regret float64
@@ -249,9 +249,9 @@ func TestE37Lambda(t *testing.T) {
 	}
 }
 
-// TestE38Constants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one round
-// refutes; the weights start at √max(8M², 4L²).
-func TestE38Constants(t *testing.T) {
+// TestGradualConstants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one
+// round refutes; the weights start at √max(8M², 4L²).
+func TestGradualConstants(t *testing.T) {
 	const L, M = 8., 100.
 	set := must(convex.NewCube(1, -1, 1))
 	l := must(NewGradualFTRL(euclidean(set), 0, L))

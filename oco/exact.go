@@ -318,7 +318,7 @@ func (l *ExactFTRL) UnmarshalBinary(data []byte) error {
 		}
 		if !(s.Gap >= 0) || len(s.Hint) > 1 || !(s.Mu.value() >= 0) || !(s.Spent.value() >= 0) ||
 			!(s.Slack.value() >= 0) {
-			return snapshot.Bad("it is damaged: gap %v, %d hints", s.Gap, len(s.Hint))
+			return snapshot.Bad("damaged: gap %v, %d hints", s.Gap, len(s.Hint))
 		}
 		if err := remakeAll(s.Hint, l.d); err != nil {
 			return err

@@ -37,7 +37,8 @@ func quadraticLoss(r *random.Source, d int) loss.Function {
 }
 
 // TestExactFTRLGuarantee plays quadratic losses with and without hints, linear and not: every point
-// minimizes (C1), the regret is at most Bound (Lemma 7.7, Theorem 7.28), the hint is taken back.
+// minimizes the objective, the regret is at most Bound (Lemma 7.7, Theorem 7.28), and the hint is
+// removed.
 func TestExactFTRLGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "exact")
@@ -120,7 +121,7 @@ func TestExactFTRLGuarantee(t *testing.T) {
 }
 
 // TestExactFTRLPerfectHints: with a constant ψ and hints that come true the regret is at most ψ(u)
-// − ψ(x_1) (C12).
+// − ψ(x_1).
 func TestExactFTRLPerfectHints(t *testing.T) {
 	r := random.New(5, "perfect")
 	set := must(convex.NewCenteredBall(3, 2))

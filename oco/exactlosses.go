@@ -90,7 +90,7 @@ func remakeAll(losses []loss.Function, d int) error {
 	for i, f := range losses {
 		f, err := remade(f)
 		if err != nil || f == nil || f.Dim() != d {
-			return snapshot.Bad("it is damaged: loss %d is no loss of dimension %d (%v)", i, d, err)
+			return snapshot.Bad("damaged: loss %d is not a loss of dimension %d (%v)", i, d, err)
 		}
 		losses[i] = f
 	}

@@ -188,7 +188,7 @@ func (m *QuadraticMinimizer) UnmarshalBinary(data []byte) error {
 	return restore(data, m.String(), &m.sum, func(q *quadratics) error {
 		if !allFinite(q.B, d) || len(q.A) != 0 && !allFinite(q.A, d*d) || !(q.Rho >= 0) || !finite(q.Rho) ||
 			!symmetric(q.A, d) {
-			return snapshot.Bad("it is damaged: its sums do not fit dimension %d", d)
+			return snapshot.Bad("damaged: its sums do not fit dimension %d", d)
 		}
 		return nil
 	})

@@ -12,7 +12,7 @@ import (
 // Runs on small data whose points and bounds were computed by an independent program in double
 // precision, to ten digits. Nk in a test's name numbers the run.
 
-func TestN1FollowTheLeaderGuessing(t *testing.T) {
+func TestFollowTheLeaderGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))
 	half := []float64{.5}
 	for name, l := range map[string]Learner{
@@ -43,7 +43,7 @@ func TestN1FollowTheLeaderGuessing(t *testing.T) {
 	near(t, "1+ln4", 1+math.Log(4), 2.3862943611)
 }
 
-func TestN2Guessing(t *testing.T) {
+func TestGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))
 	half := []float64{.5}
 	xs, total := guess(t, descent(unit, half, FixedHorizon(1, 2, 4)), squareGuess)
@@ -60,7 +60,7 @@ func TestN2Guessing(t *testing.T) {
 	near(t, "L* bound", LStarBound(2, 1, .29), 11.0463092423)
 }
 
-func TestN3BallDescent(t *testing.T) {
+func TestBallDescent(t *testing.T) {
 	l := descent(ball(1), nil, Constant(.5))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_2", xs[1], []float64{-.5, .25, -.125})
@@ -85,7 +85,7 @@ func TestN3BallDescent(t *testing.T) {
 	near(t, "S7 bound", bound(t, l, bestInBall), 7.0710678119)
 }
 
-func TestN4Unbounded(t *testing.T) {
+func TestUnbounded(t *testing.T) {
 	l := descent(space(3), nil, FixedHorizon(1, 1.5, 4))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_5", xs[4], []float64{-1. / 6, 0, -1. / 6})
@@ -100,7 +100,7 @@ func TestN4Unbounded(t *testing.T) {
 	}
 }
 
-func TestN5AdaGrad(t *testing.T) {
+func TestAdaGrad(t *testing.T) {
 	box := must(convex.NewBox([]float64{-1, 0, -.5}, []float64{1, 2, .5}))
 	l := must(NewAdaGrad(box, []float64{0, 1, 0}))
 	xs, total := play(t, l, g4)
@@ -146,7 +146,7 @@ func risk(x []float64, phi loss.Scalar, ridge float64) float64 {
 	return s
 }
 
-func TestN6OnlineToBatch(t *testing.T) {
+func TestOnlineToBatch(t *testing.T) {
 	check := func(name string, base Learner, alpha Alpha, phi loss.Scalar, ridge float64, x5, mean []float64,
 		f float64,
 	) {
@@ -185,7 +185,7 @@ func TestN6OnlineToBatch(t *testing.T) {
 	nearVector(t, "R.9 w_4", w, []float64{.65, .2})
 }
 
-func TestR7R8Slack(t *testing.T) {
+func TestSlackFormulas(t *testing.T) {
 	near(t, "R.7", must(HighProbabilitySlack(1000, .05)), .1717877633)
 	near(t, "R.8", must(ValidationSlack(500, 500, .05)), .3980650711)
 	n := must(SampleComplexity(func(t int) float64 { return math.Sqrt(float64(t)) }, .05, .1))
@@ -195,7 +195,7 @@ func TestR7R8Slack(t *testing.T) {
 	}
 }
 
-func TestN7ExponentiatedGradient(t *testing.T) {
+func TestExponentiatedGradient(t *testing.T) {
 	l := must(NewExponentiatedGradient(3, nil, .5))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_2", xs[1], []float64{.2187230696, .4630367420, .3182401884})
@@ -228,7 +228,7 @@ func TestN7ExponentiatedGradient(t *testing.T) {
 	near(t, "OSD loss", total, 1.703125)
 }
 
-func TestN8PNorm(t *testing.T) {
+func TestPNorm(t *testing.T) {
 	l := must(NewPNorm(3, 1.5, .25))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_2", xs[1], []float64{-.2392722756, .0598180689, -.0149545172})
@@ -242,7 +242,7 @@ func TestN8PNorm(t *testing.T) {
 	near(t, "q=2ln3 loss", total, .6846458464)
 }
 
-func TestN9LazyAndGreedy(t *testing.T) {
+func TestLazyAndGreedy(t *testing.T) {
 	xs, _ := play(t, descent(ball(.5), nil, Constant(1)), g4)
 	nearVector(t, "A1", xs[4], []float64{.0653381924, .4030013473, -.2886534855})
 	xs, _ = play(t, must(NewFTRL(euclidean(ball(.5)), nil, ConstantWeight(1))), g4)
@@ -256,11 +256,11 @@ func TestN9LazyAndGreedy(t *testing.T) {
 	}
 }
 
-func TestN10FTRL(t *testing.T) {
+func TestFTRL(t *testing.T) {
 	l := must(NewFTRL(euclidean(ball(1)), nil, SqrtWeight(1)))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_2", xs[1], []float64{-.7071067812, .3535533906, -.1767766953})
-	// E27: x_5 divides by √5; with the book's √4 it would be (-.25, 0, -.25).
+	// x_5 divides by √5; with the book's √4 it would be (-.25, 0, -.25).
 	nearVector(t, "x_5", xs[4], []float64{-.2236067977, 0, -.2236067977})
 	near(t, "loss", total, 1.6995014798)
 	near(t, "bound", bound(t, l, bestInBall), 3.1363282223)
@@ -276,7 +276,7 @@ func TestN10FTRL(t *testing.T) {
 	}
 }
 
-func TestN11Hedge(t *testing.T) {
+func TestHedge(t *testing.T) {
 	best := []float64{0, 1, 0}
 	l := must(NewEntropicFTRL(3, 1, 0))
 	xs, total := play(t, l, g4)
@@ -297,7 +297,7 @@ func TestN11Hedge(t *testing.T) {
 
 	for _, lead := range []bool{false, true} {
 		a := must(NewAdaHedge(3, 0))
-		if lead { // E31: a first round of equal losses
+		if lead { // a first round of equal losses
 			if err := a.Update([]float64{2, 2, 2}); err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func TestN11Hedge(t *testing.T) {
 	}
 }
 
-func TestN12Quadratized(t *testing.T) {
+func TestQuadratized(t *testing.T) {
 	xs, _ := play(t, must(NewQuadratizedFTRL(space(3), nil, 2)), g4)
 	nearVector(t, "C9", xs[4], []float64{-.3645833333, .0416666667, -.1770833333})
 	ys, _ := play(t, descent(space(3), nil, StronglyConvex(2)), g4)
@@ -349,7 +349,7 @@ func TestN12Quadratized(t *testing.T) {
 	nearVector(t, "A1/S5 in a ball", xs[4], []float64{-.0304029348, -.0642509659, -.0741799321})
 }
 
-func TestN13Composite(t *testing.T) {
+func TestComposite(t *testing.T) {
 	l := must(NewCompositeFTRL(space(3), 1.5, .1))
 	xs, total := play(t, l, g4)
 	nearVector(t, "x_2", xs[1], []float64{-.3771236166, .1414213562, -.0235702260})
@@ -367,7 +367,7 @@ func TestN13Composite(t *testing.T) {
 	}
 }
 
-func TestN14Proximal(t *testing.T) {
+func TestProximal(t *testing.T) {
 	xs, total := play(t, must(NewProximalFTRL(ball(1), nil, Adaptive(math.Sqrt2))), g4)
 	nearVector(t, "x_5", xs[4], []float64{-.6928430573, -.0083362317, -.4434251561})
 	near(t, "loss", total, 2.0404511038)
@@ -380,7 +380,7 @@ func TestN14Proximal(t *testing.T) {
 	near(t, "L1 loss", total, .6446282014)
 }
 
-func TestN17Optimistic(t *testing.T) {
+func TestOptimistic(t *testing.T) {
 	// ψ = ‖x‖² is twice ½‖x‖².
 	l := must(NewOptimisticFTRL(euclidean(space(3)), ConstantWeight(2)))
 	var total float64
@@ -415,7 +415,7 @@ func TestN17Optimistic(t *testing.T) {
 	near(t, "variance bound", must(m.VarianceBound(u, 2, 6.125)), .5+(16*(1+math.Log(4))+6.125)/4)
 }
 
-func TestN18Gradual(t *testing.T) {
+func TestGradual(t *testing.T) {
 	set := must(convex.NewCube(1, -1, 1))
 	l := must(NewGradualFTRL(euclidean(set), 1, 2))
 	var total float64
@@ -447,7 +447,7 @@ func TestN18Gradual(t *testing.T) {
 	}
 }
 
-func TestN15OnlineNewtonStep(t *testing.T) {
+func TestOnlineNewtonStep(t *testing.T) {
 	l := must(NewOnlineNewtonStep(space(3), .5, 1))
 	var xs [][]float64
 	var total float64
@@ -476,7 +476,7 @@ func TestN15OnlineNewtonStep(t *testing.T) {
 	near(t, "ball loss", total, .5928392924)
 }
 
-func TestN16VovkAzouryWarmuth(t *testing.T) {
+func TestVovkAzouryWarmuth(t *testing.T) {
 	zs := [][]float64{{1, .5}, {-.5, 1}, {.25, -1}, {1, 1}}
 	ys := []float64{1, -.5, .75, .25}
 	l := must(NewVovkAzouryWarmuth(2, 1))

@@ -51,7 +51,7 @@ func (w Weight) at(t int) float64 {
 func (w Weight) validate() error {
 	if w.name == "" {
 		return noregret.BadInputf("weight",
-			"the zero Weight is no schedule; make one with ConstantWeight or SqrtWeight")
+			"the zero Weight is not a schedule; make one with ConstantWeight or SqrtWeight")
 	}
 	if c := w.at(1); !(c >= 1e-300 && c <= 1e300) {
 		return noregret.BadInputf("weight", "%v in round 1: want a number from 1e-300 to 1e300", c)
@@ -162,7 +162,7 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
-		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: not strongly convex", reg)
 	}
 	d := reg.Set().Dim()
 	l := &FTRL{reg: reg, weight: weight, lambda: lambda, dual: norm.Dual(), point: make([]float64, d)}
@@ -178,7 +178,7 @@ func NewFTRL(reg convex.Regularizer, center []float64, weight Weight) (*FTRL, er
 			return nil, err
 		}
 		if !reg.Map().Interior(x) {
-			return nil, noregret.BadInputf("center", "%s: it is not in the interior of the domain of %v", brief(x),
+			return nil, noregret.BadInputf("center", "%s: not in the interior of the domain of %v", brief(x),
 				reg.Map())
 		}
 		l.center, l.shift = x, make([]float64, d)

@@ -295,7 +295,7 @@ func (l *FTRLProximal) UnmarshalBinary(data []byte) error {
 	l.fresh = false
 	return restore(data, l.text, &l.state, func(s *ftrlProximalState) error {
 		if len(s.Exp) != 0 && len(s.Exp) != l.Dim() {
-			return snapshot.Bad("it is damaged: it has %d exponents for dimension %d", len(s.Exp), l.Dim())
+			return snapshot.Bad("damaged: it has %d exponents for dimension %d", len(s.Exp), l.Dim())
 		}
 		return checkState(l.Dim(), s.T, s.Z, s.N, s.Center)
 	})

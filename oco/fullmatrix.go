@@ -262,7 +262,7 @@ func (l *FullMatrixAdaGrad) UnmarshalBinary(data []byte) error {
 			return err
 		}
 		if !allFinite(s.G, l.Dim()*l.Dim()) || !(s.Trace >= 0) || !(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) {
-			return snapshot.Bad("it is damaged: its matrix or sums do not fit dimension %d", l.Dim())
+			return snapshot.Bad("damaged: its matrix or sums do not fit dimension %d", l.Dim())
 		}
 		return nil
 	})

@@ -15,9 +15,9 @@ import (
 // Bounds and rates against direct evaluations of their formulas: what an inequality between regret
 // and bound is too weak to see.
 
-// TestC12HintIsRemoved: the round after a hinted one plays as if there had been no hint, and its
+// TestHintIsRemoved: the round after a hinted one plays as if there had been no hint, and its
 // hint is 0.
-func TestC12HintIsRemoved(t *testing.T) {
+func TestHintIsRemoved(t *testing.T) {
 	reg := euclidean(ball(2))
 	for _, hints := range [][]float64{{1, 1, -1}, {-3, 0, 2}} {
 		l, plain := must(NewOptimisticFTRL(reg, SqrtWeight(1))), must(NewFTRL(reg, nil, SqrtWeight(1)))
@@ -41,8 +41,8 @@ func TestC12HintIsRemoved(t *testing.T) {
 	}
 }
 
-// TestC14Weights: λ_1 = √max(8M², 4L²), and λ_t·λ_{t−1} ≥ 8M², on both sides of the maximum (E38).
-func TestC14Weights(t *testing.T) {
+// TestGradualWeights: λ_1 = √max(8M², 4L²), and λ_t·λ_{t−1} ≥ 8M², on both sides of the maximum.
+func TestGradualWeights(t *testing.T) {
 	set := must(convex.NewCube(1, -1, 1))
 	for _, c := range []struct{ M, L, want float64 }{
 		{10, 1, math.Sqrt(800)},
@@ -86,8 +86,8 @@ func TestC14Weights(t *testing.T) {
 	}
 }
 
-// TestC7FTRLProximalBound evaluates the formula of the doc comment in O(T).
-func TestC7FTRLProximalBound(t *testing.T) {
+// TestFTRLProximalBound evaluates the formula of the doc comment in O(T).
+func TestFTRLProximalBound(t *testing.T) {
 	r := random.New(2, "c7")
 	for range 40 {
 		d := 1 + r.IntN(5)
@@ -118,9 +118,9 @@ func TestC7FTRLProximalBound(t *testing.T) {
 	}
 }
 
-// TestC13VarianceBound has a ψ that is 4-strongly convex in the Euclidean norm: the log barrier on
-// [0, ½]^d.
-func TestC13VarianceBound(t *testing.T) {
+// TestMeanHintVarianceBound has a ψ that is 4-strongly convex in the Euclidean norm: the log
+// barrier on [0, ½]^d.
+func TestMeanHintVarianceBound(t *testing.T) {
 	box := must(convex.NewCube(2, 0, .5))
 	reg := must(convex.Restrict(must(convex.NewLogBarrier(2)), box))
 	lambda, norm := reg.StrongConvexity()
@@ -140,9 +140,9 @@ func TestC13VarianceBound(t *testing.T) {
 		penalty+(4*L*L*(1+math.Log(7))+variance)/(2*lambda*c))
 }
 
-// TestC2Centre: with a centre the penalty is the divergence from it, with entropy, p-norm and
+// TestFTRLCentre: with a centre the penalty is the divergence from it, with entropy, p-norm and
 // quadratic maps.
-func TestC2Centre(t *testing.T) {
+func TestFTRLCentre(t *testing.T) {
 	x0, u := []float64{.2, .3, .5}, []float64{.6, .3, .1}
 	p15 := must(convex.NewPNorm(3, 1.5))
 	for name, c := range map[string]struct {
@@ -170,10 +170,10 @@ func TestC2Centre(t *testing.T) {
 	}
 }
 
-// TestB3Tuned: the rate α√(p−1)/(L·d^{1/q}·√T), and the a-priori bound ½(‖u‖₁²/α +
+// TestPNormTunedRate: the rate α√(p−1)/(L·d^{1/q}·√T), and the a-priori bound ½(‖u‖₁²/α +
 // α)·L·√T·√(q−1)·d^{1/q} with its relaxation √(2e·ln d), on losses ±L in all coordinates that push
 // away from u.
-func TestB3Tuned(t *testing.T) {
+func TestPNormTunedRate(t *testing.T) {
 	const L, rounds = 2., 64
 	for _, d := range []int{1, 2, 3, 10, 100} {
 		for _, alpha := range []float64{.25, 1, 3} {
@@ -216,9 +216,9 @@ func TestB3Tuned(t *testing.T) {
 	}
 }
 
-// TestE21TunedRates: η = √(2·ln d/(L²T)) has √2·L·√(T·ln d), attained by the formula at a vertex
+// TestTunedRates: η = √(2·ln d/(L²T)) has √2·L·√(T·ln d), attained by the formula at a vertex
 // when all losses are ±L; losses in [0, 1] with η = √(8·ln d/T) have √(T·ln d/2).
-func TestE21TunedRates(t *testing.T) {
+func TestTunedRates(t *testing.T) {
 	const d, rounds, L = 10, 128, 3.
 	p := Problem{
 		Set: simplex(d), Rounds: rounds,
@@ -274,9 +274,9 @@ func TestE21TunedRates(t *testing.T) {
 	}
 }
 
-// TestC4DefaultAlpha: max(4, 2^{−1/4}·√ln d) is 4 for every d that fits in memory (the other branch
-// begins at d = e^{16√2}, 6.7e9), with bound (ln d/α + √2·α)·√Q.
-func TestC4DefaultAlpha(t *testing.T) {
+// TestScaleFreeHedgeDefaultAlpha: max(4, 2^{−1/4}·√ln d) is 4 for every d that fits in memory (the
+// other branch begins at d = e^{16√2}, 6.7e9), with bound (ln d/α + √2·α)·√Q.
+func TestScaleFreeHedgeDefaultAlpha(t *testing.T) {
 	for _, d := range []int{1, 2, 1000, 1 << 20} {
 		l := must(NewScaleFreeHedge(d, 0))
 		g, u := make([]float64, d), make([]float64, d)
@@ -291,8 +291,8 @@ func TestC4DefaultAlpha(t *testing.T) {
 	}
 }
 
-// TestC5Recipe: λ_2 = δ_1/α² and Bound = (ψ(u) − min ψ + α²)·λ_{T+1}, for α far from 1.
-func TestC5Recipe(t *testing.T) {
+// TestAdaHedgeRecipe: λ_2 = δ_1/α² and Bound = (ψ(u) − min ψ + α²)·λ_{T+1}, for α far from 1.
+func TestAdaHedgeRecipe(t *testing.T) {
 	for _, alpha := range []float64{.1, .5, 2, 7} {
 		l := must(NewAdaFTRL(euclidean(must(convex.NewCube(1, -1, 1))), alpha))
 		if err := l.Update([]float64{3}); err != nil { // δ_1 = ⟨g, 0⟩ − min g·x = 3
@@ -310,8 +310,8 @@ func TestC5Recipe(t *testing.T) {
 	}
 }
 
-// TestR2SplitBound: regret and bound are the sums of the coordinates'.
-func TestR2SplitBound(t *testing.T) {
+// TestSplitBound: regret and bound are the sums of the coordinates'.
+func TestSplitBound(t *testing.T) {
 	one := func(rate float64) *SubgradientDescent {
 		return descent(must(convex.NewCube(1, -1, 1)), nil, Constant(rate))
 	}
@@ -335,8 +335,8 @@ func TestR2SplitBound(t *testing.T) {
 	near(t, "bound", bound(t, split, u), want)
 }
 
-// TestR11Losses: the experts' losses are ‖g − h^k‖², of the dual norm given.
-func TestR11Losses(t *testing.T) {
+// TestLosses: the experts' losses are ‖g − h^k‖², of the dual norm given.
+func TestLosses(t *testing.T) {
 	for _, norm := range []*convex.Lp{convex.L2, convex.LInf, convex.L1} {
 		l := must(NewHintExperts(must(NewOptimisticFTRL(euclidean(ball(1)), ConstantWeight(1))), 3, norm))
 		experts := must(NewAdaHedge(3, 0))
@@ -371,9 +371,9 @@ func TestR11Losses(t *testing.T) {
 	}
 }
 
-// TestR4Slack: what inexact projections may cost is in the bound, 2(gap + ‖g‖_{S⁻¹}·√(2·gap)) for
+// TestSlack: what inexact projections may cost is in the bound, 2(gap + ‖g‖_{S⁻¹}·√(2·gap)) for
 // every round played at a projection with a gap, in a set whose projections are iterative.
-func TestR4Slack(t *testing.T) {
+func TestSlack(t *testing.T) {
 	const d, lambda = 4, .01
 	set := must(convex.NewCenteredLpBall(d, 3, .2))
 	l := must(NewCurvatureFTRL(set, lambda))
@@ -409,8 +409,8 @@ func TestR4Slack(t *testing.T) {
 	}
 }
 
-// TestC2BallNorm: the running ‖θ‖² of sparse rounds on a ball survives cancellation.
-func TestC2BallNorm(t *testing.T) {
+// TestFTRLBallNorm: the running ‖θ‖² of sparse rounds on a ball survives cancellation.
+func TestFTRLBallNorm(t *testing.T) {
 	l, dense := must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2))),
 		must(NewFTRL(euclidean(ball(1)), nil, ConstantWeight(2)))
 	r := random.New(5, "ball")

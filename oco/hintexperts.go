@@ -178,7 +178,7 @@ func (l *HintExperts) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if len(s.Hints) != len(l.hints) {
-		return snapshot.Bad("it is damaged: it has the hints of %d strategies for %d", len(s.Hints), len(l.hints))
+		return snapshot.Bad("damaged: it has the hints of %d strategies for %d", len(s.Hints), len(l.hints))
 	}
 	if err := checkState(l.Dim(), 0, s.Hints...); err != nil {
 		return err

@@ -64,7 +64,7 @@ func TestIdentities(t *testing.T) {
 		for _, rate := range []Rate{Constant(eta), StronglyConvex(eta)} {
 			same(t, "I.7 C7 = A1 on R^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
 		}
-		// C7 takes rates on R^d that A1 refuses; a huge ball is R^d to A1.
+		// ProximalFTRL takes rates on R^d that descent refuses; a huge ball stands for R^d.
 		huge := must(convex.NewCenteredBall(d, 1e6))
 		same(t, "I.7 with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
 			descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
@@ -99,7 +99,7 @@ func TestIdentities(t *testing.T) {
 	})
 }
 
-func TestI13Shift(t *testing.T) {
+func TestInvariantToShift(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 8, 50)
 		d := len(gs[0])
@@ -124,7 +124,7 @@ func TestI13Shift(t *testing.T) {
 			}
 		}
 	})
-	// C4 is not invariant: its Q sees the shift.
+	// ScaleFreeHedge is not invariant: its Q depends on the shift.
 	a, b := must(NewScaleFreeHedge(2, 0)), must(NewScaleFreeHedge(2, 0))
 	_, _ = a.Update([]float64{1, -1}), b.Update([]float64{11, 9})
 	if a.Predict()[0] == b.Predict()[0] {
@@ -132,7 +132,7 @@ func TestI13Shift(t *testing.T) {
 	}
 }
 
-func TestI16Permutation(t *testing.T) {
+func TestPermutation(t *testing.T) {
 	r := random.New(8, "permute")
 	perm := r.Perm(5)
 	permute := func(v []float64) []float64 {
@@ -178,7 +178,7 @@ func TestI16Permutation(t *testing.T) {
 	}
 }
 
-func TestI17Alpha(t *testing.T) {
+func TestAlpha(t *testing.T) {
 	a := must(NewAveraging(descent(space(2), nil, Constant(1)), InverseSqrtAlpha(1)))
 	b := must(NewAveraging(descent(space(2), nil, Constant(4)), InverseSqrtAlpha(4)))
 	batch(t, a, loss.HingeLoss{}, 0)
@@ -186,9 +186,9 @@ func TestI17Alpha(t *testing.T) {
 	nearVector(t, "average", must(a.Average()), must(b.Average()))
 }
 
-// TestI14RegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and
+// TestRegretEquality checks Lemma 7.1 on exact FTRL in one dimension, with ψ_t = √t·x²/2 and
 // squared losses, minimizers in closed form.
-func TestI14RegretEquality(t *testing.T) {
+func TestRegretEquality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := random.New(rapid.Uint64().Draw(t, "seed"), "c1")
 		n := rapid.IntRange(1, 40).Draw(t, "T")
@@ -234,7 +234,7 @@ func TestI14RegretEquality(t *testing.T) {
 	})
 }
 
-func TestT2OneStep(t *testing.T) {
+func TestOneStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 8, 20)
 		d := len(gs[0])
@@ -260,7 +260,7 @@ func TestT2OneStep(t *testing.T) {
 	})
 }
 
-func TestT6MirrorStep(t *testing.T) {
+func TestMirrorStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 8, 20)
 		d := len(gs[0])
@@ -281,7 +281,7 @@ func TestT6MirrorStep(t *testing.T) {
 	})
 }
 
-func TestT3T9Sums(t *testing.T) {
+func TestLemmaSums(t *testing.T) {
 	var inverse, harmonic float64
 	for k := 1; k <= 100; k++ {
 		inverse += inverseSqrt(k)
@@ -339,7 +339,7 @@ func TestSquaresRange(t *testing.T) {
 	}
 }
 
-func TestT10LogDeterminant(t *testing.T) {
+func TestLogDeterminant(t *testing.T) {
 	zs := [][]float64{{1, .5}, {-.5, 1}, {.25, -1}, {1, 1}}
 	c := linalg.NewCholesky(2, 1)
 	var total float64
@@ -354,9 +354,9 @@ func TestT10LogDeterminant(t *testing.T) {
 	near(t, "ln det", c.LogDet(), 2.6038464236)
 }
 
-// TestI11Cholesky compares the updated factor with direct solves (Gaussian elimination), and the
+// TestCholesky compares the updated factor with direct solves (Gaussian elimination), and the
 // points of C10 and C11 with their definitions.
-func TestI11Cholesky(t *testing.T) {
+func TestCholesky(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
 		d := len(gs[0])
@@ -420,7 +420,7 @@ func gauss(a [][]float64, b []float64) []float64 {
 	return x
 }
 
-func TestB1NotDescent(t *testing.T) { // Example 6.1 and E18
+func TestNotDescent(t *testing.T) { // Orabona 2019, Example 6.1
 	lin := func(c ...float64) loss.Function { return must(loss.NewLinear(c)) }
 	f := must(loss.NewMax(lin(-1, 0), lin(1, -1), lin(1, 1)))
 	for _, eta := range []float64{.1, 1, 2} {
@@ -454,7 +454,7 @@ func TestB1NotDescent(t *testing.T) { // Example 6.1 and E18
 	}
 }
 
-func TestR11HintExperts(t *testing.T) {
+func TestHintExperts(t *testing.T) {
 	reg := euclidean(must(convex.NewCenteredBall(3, 1)))
 	run := func(hints func(t int) [][]float64, k int) (regret float64, l *HintExperts) {
 		l = must(NewHintExperts(must(NewOptimisticFTRL(reg, ConstantWeight(1))), k, convex.L2))
@@ -497,7 +497,7 @@ func TestR11HintExperts(t *testing.T) {
 	}
 }
 
-func TestE31LeadingEqualLosses(t *testing.T) {
+func TestLeadingEqualLosses(t *testing.T) {
 	l := must(NewAdaHedge(3, 0))
 	for range 5 {
 		if err := l.Update([]float64{.1, .1, .1}); err != nil {
@@ -515,9 +515,9 @@ func TestE31LeadingEqualLosses(t *testing.T) {
 	}
 }
 
-// TestE11E12 finds that the printed constants are not those of the algorithm: rate √(2D)/(2√q) is
-// not homogeneous, and the corrected bound is below (3/2)·D·√Q.
-func TestE11E12(t *testing.T) {
+// TestAdaGradPrintedConstants finds that the printed constants are not those of the algorithm: rate
+// √(2D)/(2√q) is not homogeneous, and the corrected bound is below (3/2)·D·√Q.
+func TestAdaGradPrintedConstants(t *testing.T) {
 	set := must(convex.NewCube(1, -4, 4))
 	printed := Adaptive(math.Sqrt(2*8) / 2)
 	right := Adaptive(8 * math.Sqrt2 / 2)
@@ -577,9 +577,9 @@ func TestE14(t *testing.T) {
 	}
 }
 
-// TestE37VarianceBound needs the factor L² of the corrected bound: equal losses with a large
+// TestMeanHintBoundScales needs the factor L² of the corrected bound: equal losses with a large
 // gradient refute the printed ψ(u) + 4 + 4·ln T + variance.
-func TestE37VarianceBound(t *testing.T) {
+func TestMeanHintBoundScales(t *testing.T) {
 	const L, rounds = 50, 6
 	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -1, 1))), 1))
 	var paid float64

@@ -15,9 +15,9 @@ import (
 
 // More lemmas (Tk) and identities (Ik), see identities_test.go.
 
-// TestT1BeTheLeader: Σ l_t(x*_t) ≤ Σ l_t(x*_T) for minimizers x*_t of Σ_{i≤t} l_i: for any
+// TestBeTheLeader: Σ l_t(x*_t) ≤ Σ l_t(x*_T) for minimizers x*_t of Σ_{i≤t} l_i: for any
 // functions on a finite set, and for the leaders of this package, whose x_{t+1} is x*_t.
-func TestT1BeTheLeader(t *testing.T) {
+func TestBeTheLeader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 60)
 		const points = 12
@@ -79,9 +79,9 @@ func TestT1BeTheLeader(t *testing.T) {
 	})
 }
 
-// TestT4LStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), the 2 may be 1 and not less than
+// TestLStar: x − √(ax + b) ≤ c implies x ≤ a + c + 2√(b + ac), the 2 may be 1 and not less than
 // ½; with it, the L* bound of Theorem 4.21 holds on runs with nonnegative smooth losses.
-func TestT4LStar(t *testing.T) {
+func TestLStar(t *testing.T) {
 	tightest := math.Inf(1)
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 6, 100)
@@ -131,9 +131,9 @@ func TestT4LStar(t *testing.T) {
 	}
 }
 
-// TestT8StronglyConvex: Corollary 7.6, f(x) − f(x*) ≤ ‖g‖²/(2μ), and Lemma 7.5, f(x) − f(y) ≤ ⟨g,
+// TestStronglyConvex: Corollary 7.6, f(x) − f(x*) ≤ ‖g‖²/(2μ), and Lemma 7.5, f(x) − f(y) ≤ ⟨g,
 // x−y⟩ + ‖g−g'‖²/(2μ) with g ∈ ∂f(y) and g' ∈ ∂f(x), for (μ/2)‖x‖² and a loss with kinks.
-func TestT8StronglyConvex(t *testing.T) {
+func TestStronglyConvex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, _, _ := drawGame(t, 6, 2)
 		mu := logUniform(r, 10)
@@ -186,9 +186,9 @@ func TestT8StronglyConvex(t *testing.T) {
 	})
 }
 
-// TestT12Azuma: bets on fair coins that depend on the past are a martingale (Example 3.11): their
+// TestAzuma: bets on fair coins that depend on the past are a martingale (Example 3.11): their
 // mean is 0 and P[Z_T ≥ ε] ≤ exp(−ε²/(2B²T)); seeds 1, 2, ....
-func TestT12Azuma(t *testing.T) {
+func TestAzuma(t *testing.T) {
 	const rounds, runs = 40, 20000
 	for name, bet := range map[string]func(z, last float64, k int) float64{
 		"constant": func(float64, float64, int) float64 { return 1 },
@@ -230,10 +230,10 @@ func TestT12Azuma(t *testing.T) {
 	}
 }
 
-// TestT7RegretEquality is Lemma 7.1 for linear losses in more dimensions, with every regularizer
+// TestLemmaRegretEquality is Lemma 7.1 for linear losses in more dimensions, with every regularizer
 // and both weights: the equality, that every point minimizes its F_t, and the stability bound of
 // Lemma 7.7.
-func TestT7RegretEquality(t *testing.T) {
+func TestLemmaRegretEquality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 25)
 		regs := regularizers(r, d)
@@ -289,10 +289,10 @@ func TestT7RegretEquality(t *testing.T) {
 	})
 }
 
-// TestT11Optimality: x minimizes f over V iff ⟨∇f(x), y − x⟩ ≥ 0 for all y in V (Theorem 2.8), for
+// TestOptimality: x minimizes f over V iff ⟨∇f(x), y − x⟩ ≥ 0 for all y in V (Theorem 2.8), for
 // the projections and for the points of FTRL; and 0 ∈ ∂f at the points of the composite learner
 // (Theorem 6.10).
-func TestT11Optimality(t *testing.T) {
+func TestOptimality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 20)
 		for _, set := range wideSets(r, d) {
@@ -366,9 +366,9 @@ func TestT11Optimality(t *testing.T) {
 	})
 }
 
-// TestI12RidgeShrunk: the prediction of C11 is ridge regression's over 1 + s, and x_t =
+// TestRidgeShrunk: the prediction of C11 is ridge regression's over 1 + s, and x_t =
 // S_t⁻¹·b_{t−1}.
-func TestI12RidgeShrunk(t *testing.T) {
+func TestRidgeShrunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 6, 40)
 		lambda := logUniform(r, 10)
@@ -411,9 +411,9 @@ func TestI12RidgeShrunk(t *testing.T) {
 	})
 }
 
-// TestI15TwoSteps: the step of mirror descent is the unconstrained step and then the Bregman
+// TestTwoSteps: the step of mirror descent is the unconstrained step and then the Bregman
 // projection, for entropy, p-norms and the quadratic map, on every set that they have here.
-func TestI15TwoSteps(t *testing.T) {
+func TestTwoSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 15)
 		p := 1.3 + .7*r.Float64()
@@ -477,9 +477,9 @@ func TestI15TwoSteps(t *testing.T) {
 	})
 }
 
-// TestI16PermutationWithOptions: permuting the coordinates of starts, centres, priors, boxes, hints
+// TestPermutationWithOptions: permuting the coordinates of starts, centres, priors, boxes, hints
 // and subgradients permutes the points.
-func TestI16PermutationWithOptions(t *testing.T) {
+func TestPermutationWithOptions(t *testing.T) {
 	const d = 5
 	r := random.New(9, "permute/options")
 	perm := r.Perm(d)

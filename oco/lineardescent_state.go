@@ -72,7 +72,7 @@ func (s *LinearDescentState) Check() error {
 // RestoreLinearDescent restores a state that Check accepts. Continuing is bit-identical.
 func RestoreLinearDescent(s LinearDescentState) (*LinearDescent, error) {
 	if err := s.Check(); err != nil {
-		return nil, noregret.BadInputf("state", "it is damaged: %w", err)
+		return nil, noregret.BadInputf("state", "damaged: %w", err)
 	}
 	l := &LinearDescent{
 		acc: s.Acc, scale: s.Scale, sumScale: s.SumScale, norm2: s.Norm2, omega: s.Omega, bias: s.Bias,

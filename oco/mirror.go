@@ -121,7 +121,7 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 		return nil, err
 	}
 	if !psi.Interior(x) {
-		return nil, noregret.BadInputf("start", "%s: it is not in the interior of the domain of %v, where steps are "+
+		return nil, noregret.BadInputf("start", "%s: not in the interior of the domain of %v, where steps are "+
 			"defined",
 			brief(x), psi)
 	}
@@ -133,7 +133,7 @@ func NewMirrorDescent(reg convex.Regularizer, start []float64, rate Rate, diverg
 	}
 	lambda, norm := reg.StrongConvexity()
 	if !(lambda > 0) {
-		return nil, noregret.BadInputf("regularizer", "%v: it is not strongly convex", reg)
+		return nil, noregret.BadInputf("regularizer", "%v: not strongly convex", reg)
 	}
 	l := &MirrorDescent{
 		reg: reg, rate: rate, divergence: divergence, start: x, lambda: lambda, dual: norm.Dual(),

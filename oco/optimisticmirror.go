@@ -187,7 +187,7 @@ func (l *OptimisticMirrorDescent) UnmarshalBinary(data []byte) error {
 			return err
 		}
 		if !(s.Spent.value() >= 0) {
-			return snapshot.Bad("it is damaged: its sum is %v", s.Spent.value())
+			return snapshot.Bad("damaged: its sum is %v", s.Spent.value())
 		}
 		if err := l.base.UnmarshalBinary(s.Base); err != nil {
 			return err

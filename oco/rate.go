@@ -87,7 +87,7 @@ func (r Rate) String() string { return r.name }
 func (r Rate) validate() error {
 	switch {
 	case r.kind == 0:
-		return noregret.BadInputf("rate", "the zero Rate is no schedule; make one with Constant, FixedHorizon, ...")
+		return noregret.BadInputf("rate", "the zero Rate is not a schedule; make one with Constant, FixedHorizon, ...")
 	case r.kind == funcRate:
 		if r.f == nil {
 			return noregret.BadInputf("rate", "RateFunc without a function")

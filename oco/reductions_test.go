@@ -13,9 +13,9 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// TestR4Curvature plays losses ½‖x − c‖²_A with A = Σ a_k·a_kᵀ, whose quadratic bounds are exact,
+// TestCurvature plays losses ½‖x − c‖²_A with A = Σ a_k·a_kᵀ, whose quadratic bounds are exact,
 // and compares with the minimizers of the surrogates' sum, solved directly.
-func TestR4Curvature(t *testing.T) {
+func TestCurvature(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, _ := drawGame(t, 5, 40)
 		lambda := math.Exp(r.NormFloat64())
@@ -75,9 +75,9 @@ func TestR4Curvature(t *testing.T) {
 	})
 }
 
-// TestS2Oracle: the rate ‖u−x_1‖/√Q_T of hindsight has regret at most ‖u−x_1‖·√Q_T, on subgradients
+// TestOracle: the rate ‖u−x_1‖/√Q_T of hindsight has regret at most ‖u−x_1‖·√Q_T, on subgradients
 // that do not depend on the points.
-func TestS2Oracle(t *testing.T) {
+func TestOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
 		d := len(gs[0])
@@ -109,9 +109,9 @@ func TestS2Oracle(t *testing.T) {
 	})
 }
 
-// TestR12Conjugate: Regret_T(u) ≤ ψ_T(u) for all u iff Σ⟨g, x⟩ ≤ −ψ_T*(−Σg), here with ψ_T the
+// TestConjugateOfBound: Regret_T(u) ≤ ψ_T(u) for all u iff Σ⟨g, x⟩ ≤ −ψ_T*(−Σg), here with ψ_T the
 // bound of S4 as a function of ‖u‖.
-func TestR12Conjugate(t *testing.T) {
+func TestConjugateOfBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, gs := drawSequence(t, 6, 60)
 		const eta = .3

@@ -217,7 +217,7 @@ func (l *SketchedNewtonStep) UnmarshalBinary(data []byte) error {
 			return err
 		}
 		if !(s.Spent.value() >= 0) || !(s.Slack.value() >= 0) || !(s.Fixed.value() >= 0) || !s.Outside.valid() {
-			return snapshot.Bad("it is damaged: its sums are out of range")
+			return snapshot.Bad("damaged: its sums are out of range")
 		}
 		return s.Sketch.check(l.Dim(), l.m)
 	})

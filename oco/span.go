@@ -126,7 +126,7 @@ func (s *span) point(dst, c []float64) {
 // the scratch memory.
 func (s *span) check(d, c int) error {
 	if s == nil || s.D != d || s.Rank < 0 || s.Rank > c || c != s.capacity(s.Rank) || !allFinite(s.Q, s.Rank*d) {
-		return snapshot.Bad("it is damaged: its basis does not fit dimension %d", d)
+		return snapshot.Bad("damaged: its basis does not fit dimension %d", d)
 	}
 	s.work = make([]float64, d)
 	return nil

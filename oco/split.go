@@ -163,7 +163,7 @@ func (l *Split) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if len(s.Inner) != len(l.saved) || s.Rounds < 0 {
-		return snapshot.Bad("it is damaged: it holds %d learners for %d", len(s.Inner), len(l.saved))
+		return snapshot.Bad("damaged: it holds %d learners for %d", len(s.Inner), len(l.saved))
 	}
 	var before [][]byte
 	for _, p := range l.saved {

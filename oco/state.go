@@ -26,11 +26,11 @@ func digest(v []float64) string {
 // checkState refuses a restored state whose vectors do not have d finite values.
 func checkState(d, rounds int, vectors ...[]float64) error {
 	if rounds < 0 {
-		return snapshot.Bad("it is damaged: it has seen %d rounds", rounds)
+		return snapshot.Bad("damaged: it has seen %d rounds", rounds)
 	}
 	for _, v := range vectors {
 		if !allFinite(v, d) {
-			return snapshot.Bad("it is damaged: a vector has %d values for dimension %d, or is not finite", len(v), d)
+			return snapshot.Bad("damaged: a vector has %d values for dimension %d, or is not finite", len(v), d)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func startIn(set convex.Set, start []float64) ([]float64, error) {
 		return nil, err
 	}
 	if !set.Contains(start, 1e-12) {
-		return nil, noregret.BadInputf("start", "%s: it is not in the set %v", brief(start), set)
+		return nil, noregret.BadInputf("start", "%s: not in the set %v", brief(start), set)
 	}
 	return slices.Clone(start), nil
 }

@@ -186,7 +186,7 @@ func (l *VovkAzouryWarmuth) Update(g []float64) error {
 	n := vec.Norm2(z)
 	if n == 0 {
 		if vec.MaxAbs(g) != 0 {
-			return noregret.BadInputf("gradient", "it is %s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
+			return noregret.BadInputf("gradient", "%s, but the features are 0: want the gradient (⟨z, x⟩ − y)·z",
 				brief(g))
 		}
 		return l.UpdateLabel(0)
@@ -263,7 +263,7 @@ func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
 	err := restore(data, l.text, &l.state, func(s *ridgeState) error {
 		c := len(s.B)
 		if !spanned && (s.Span != nil || c != l.d) {
-			return snapshot.Bad("it is damaged: it has %d coordinates for dimension %d", c, l.d)
+			return snapshot.Bad("damaged: it has %d coordinates for dimension %d", c, l.d)
 		}
 		if spanned {
 			if err := s.Span.check(l.d, c); err != nil {
@@ -278,10 +278,10 @@ func (l *VovkAzouryWarmuth) UnmarshalBinary(data []byte) error {
 		}
 		if s.Ready && !(s.Shrink >= 1 && finite(s.Shrink)) || !(s.Spent.value() >= 0) || !(s.Left >= 0) ||
 			!s.Out.valid() {
-			return snapshot.Bad("it is damaged: shrinkage %v, sums out of range", s.Shrink)
+			return snapshot.Bad("damaged: shrinkage %v, sums out of range", s.Shrink)
 		}
 		if !s.Factor.Valid(c) {
-			return snapshot.Bad("it is damaged: its factor is none of dimension %d", c)
+			return snapshot.Bad("damaged: its factor does not fit dimension %d", c)
 		}
 		return nil
 	})

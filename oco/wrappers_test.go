@@ -235,9 +235,9 @@ func TestZeroGradients(t *testing.T) {
 	})
 }
 
-// TestR8TrainValidate: the point chosen is the best of those played on the validation half, found
+// TestTrainValidate: the point chosen is the best of those played on the validation half, found
 // by hand.
-func TestR8TrainValidate(t *testing.T) {
+func TestTrainValidate(t *testing.T) {
 	r := random.New(5, "validate")
 	sample := func() loss.Function {
 		return must(loss.NewExample([]float64{1}, r.Float64(), loss.Squared{}))

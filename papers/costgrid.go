@@ -11,8 +11,8 @@ import (
 
 // printedF1 is F₁ with the level and the weights of the paper's algorithm 3 as printed: line 18, v
 // = 2P/(2 + P - N) (its sums read as averages), and line 7, weights 1 - v/2 and v/2 for rewards
-// divided by p and 1 - p. They are right only for classes of equal size; the table shows their
-// effect elsewhere. P and N are the rates in the stage, not sums divided by p and 1 - p of all
+// divided by p and 1 - p. They are correct only for classes of equal size; the table shows their
+// effect on other data. P and N are the rates in the stage, not sums divided by p and 1 - p of all
 // rows, which is steadier.
 type printedF1 struct{ measure.FBeta }
 
@@ -24,8 +24,9 @@ func (printedF1) Coefficients(theta float64) measure.Coefficients {
 	return measure.Coefficients{A: [3]float64{0, 2, 0}, B: [3]float64{2, 1, -1}, Theta: theta}
 }
 
-// The passes of each hinge model of the cost grid, whose reference has neither seeds nor spread,
-// and the largest number of runs: they take as long as everything else together.
+// The number of passes of each hinge model of the cost grid, and the largest number of its runs,
+// which take as long as all other rows together. The reference values have neither seeds nor
+// spread.
 const (
 	costGridPasses = 10
 	costGridRuns   = 3
@@ -131,8 +132,8 @@ func (t *tale) costGrids(ctx context.Context, runs int, step func()) (map[string
 	return out, nil
 }
 
-// choose returns the model with the largest validation measure at threshold 0, or at the best
-// threshold of each.
+// choose returns the model with the largest validation measure, at threshold 0 or at the best
+// threshold of each model.
 func (t *tale) choose(ctx context.Context, m measure.Measure, models []classify.Linear, tuned bool) (classify.Linear,
 	error,
 ) {

@@ -28,7 +28,7 @@ func newStructSVM(rows []classify.Example, dim int) *structSVM {
 	return s
 }
 
-// reset changes the rows.
+// reset replaces the rows.
 func (s *structSVM) reset(rows []classify.Example) {
 	s.rows, s.pos, s.neg = rows, s.pos[:0], s.neg[:0]
 	for i, x := range rows {
@@ -101,7 +101,7 @@ func (s *structSVM) mostViolated(w []float64) cut {
 	return s.cutOf(fn, fp)
 }
 
-// cutOf is the cut that flips the first fn positives and the first fp negatives in the present
+// cutOf returns the cut that flips the first fn positives and the first fp negatives in the present
 // order.
 func (s *structSVM) cutOf(fn, fp int) cut {
 	c := cut{g: make([]float64, s.dim+1), delta: f1Loss(len(s.pos), fn, fp), flippedPos: fn, flippedNeg: fp}
@@ -123,7 +123,7 @@ func (s *structSVM) cutOf(fn, fp int) cut {
 }
 
 // cutQP is the problem on the cuts found so far. Its dual is max Σα_kΔ_k - ½‖Σα_k·g_k‖² over α ≥ 0
-// with Σα = C; cut 0 is the trivial one of ȳ = y (g = 0, Δ = 0), whose α takes up the slack.
+// with Σα = C; cut 0 is the trivial one of ȳ = y (g = 0, Δ = 0), whose α is the remaining mass.
 type cutQP struct {
 	c     float64
 	cuts  []cut
@@ -214,7 +214,7 @@ func (q *cutQP) slopes(dst []float64) {
 	}
 }
 
-// trained is the outcome of a struct-SVM run.
+// trained is the result of a struct-SVM run.
 type trained struct {
 	model classify.Linear
 	// passes counts the passes over the data, iterations the cuts.

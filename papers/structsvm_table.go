@@ -35,11 +35,11 @@ type StructSVMOptions struct {
 // runs of the method, scoring included, if there is a clock. The baselines are for comparisons
 // only; the library does not contain them. The paper prints no numbers to compare with.
 //
-// On the full problems the struct SVM collapses: its QP proves that no w gets ½‖w‖² + Cξ below
-// 0.999·C, and w = 0 has C. The labeling that gives up all positives (Δ = 1) and takes every
-// negative with z > 0 for a positive alone demands ξ ≥ 1 - 2p·E[z|+] + 2(1-p)·E[z₊|-], and at 5 %
-// positives two standard deviations away no threshold makes that less than one. What is left of F₁
-// then comes from the direction of a tiny w and the tuned threshold; it moves by some 0.02 with the
+// On the full problems the struct SVM collapses: its QP proves that ½‖w‖² + Cξ is at least 0.999·C
+// for every w, and w = 0 has C. The labeling that calls all positives negative (Δ = 1) and every
+// negative with z > 0 positive requires by itself ξ ≥ 1 - 2p·E[z|+] + 2(1-p)·E[z₊|-], and at 5 %
+// positives two standard deviations away no threshold makes that less than one. The remaining F₁
+// comes from the direction of a tiny w and the tuned threshold; it varies by about 0.02 with the
 // tolerance of the QP.
 func RunStructSVM(ctx context.Context, opt StructSVMOptions) (Table, error) {
 	if opt.Problem == "" {

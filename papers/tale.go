@@ -95,8 +95,8 @@ func draw(g *synth.Generator, n int) ([]classify.Example, *dataset.Set, error) {
 	return rows, set, err
 }
 
-// config is the setting of the reference: hinge reward by default, known p, raw features, constant
-// feature 1.
+// config returns the options of the reference: hinge reward by default, known p, raw features,
+// constant feature 1.
 func (t *tale) config(reward loss.Reward) classify.Config {
 	return classify.Config{
 		Dim: 10, Reward: reward, Positives: t.p, Scaling: classify.Identity(10), MeanSquare: t.meanSquare,
@@ -288,7 +288,7 @@ func (t *tale) spade(ctx context.Context, m measure.Concave, fixed bool, eta flo
 	return byPass, nil
 }
 
-// The rows of the STAMP table that are not STAMP's.
+// The rows of the STAMP table for other algorithms.
 const (
 	gridLogistic = "cost grid, logistic, threshold 0"
 	gridHinge    = "cost grid, hinge, threshold 0"
@@ -315,7 +315,7 @@ var statedSTAMP = map[string][3][2]float64{
 
 type stampVariant struct {
 	name          string
-	measure       measure.Ratio // of the training; F1 is always what is evaluated
+	measure       measure.Ratio // of the training; the evaluation is always of F1
 	reward        loss.Reward
 	first         int // 0: 10/p
 	growth        float64
@@ -426,7 +426,7 @@ func (t *tale) stamp(ctx context.Context, v stampVariant, seed uint64) (float64,
 	return t.value(ctx, model, f1)
 }
 
-// Progress is called with the number of finished runs of a reproduction; it may be nil.
+// Progress is called with the number of finished runs of a reproduction and may be nil.
 type Progress func(done, total int)
 
 // step returns a function that counts one run as done.

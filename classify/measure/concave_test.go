@@ -24,7 +24,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Projections onto the domain of each conjugate, computed by hand; G-mean with cap 2.5.
+// Projections on the dual regions against reference values; G-mean with cap 2.5.
 func TestProjectionTable(t *testing.T) {
 	for _, tc := range []struct {
 		a, b       float64
@@ -190,7 +190,7 @@ func TestDuality(t *testing.T) {
 	near(t, "qmean at (1, 1)", al+be-QMean{}.Conjugate(al, be), 1, 1e-15)
 }
 
-// Values and optimal duals at single points, computed by hand.
+// Values and optimal duals at single points against reference values.
 func TestConcaveValues(t *testing.T) {
 	for _, tc := range []struct {
 		m    Concave

@@ -217,7 +217,7 @@ func (o *compareOptions) Run(ctx context.Context, a *app, inputs []string) (err 
 	} else {
 		err = a.writeComparison(c, o.names(), o.against)
 	}
-	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
 		err = errors.Join(err, plotComparison(path, c, o.names()))
 	}
 	return err
@@ -307,7 +307,7 @@ type compareCell struct {
 	Over              *overOne `json:"over"`
 }
 
-// overOne is by how much a cell is above that of another algorithm, and the standard error of that.
+// overOne is the difference between a cell and that of another algorithm, with its standard error.
 type overOne struct {
 	Algorithm     string `json:"algorithm"`
 	Difference    number `json:"difference"`

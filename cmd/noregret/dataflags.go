@@ -14,9 +14,9 @@ import (
 	"github.com/noregret/noregret/internal/progress"
 )
 
-// dataFlags are the flags that say how examples are read. What is empty is left to the package
-// dataset, which takes it from the model if there is one. Every command that reads data has them,
-// all of them (register) or those that a model leaves open (registerWithModel).
+// dataFlags are the flags for reading examples. Package dataset chooses the defaults of empty ones,
+// from the model if there is one. A command that reads data has all of them (register), or those
+// that a model does not determine (registerWithModel).
 type dataFlags struct {
 	format, base, delimiter, quotes, header, missing, unseen string
 	label, weight, labelKey, weightKey, positive             string
@@ -124,8 +124,8 @@ func (f *dataFlags) options(ctx context.Context, a *app, schema *dataset.Schema)
 	}
 }
 
-// load reads the inputs, says on standard error what was skipped and what was decided by rule, and
-// finds the positive label. The caller closes the set.
+// load reads the inputs and finds the positive label. It reports on standard error what was skipped
+// and which defaults were chosen. The caller closes the set.
 func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset.Set, classify.Data, error) {
 	set, err := f.loadSet(ctx, a, inputs, nil)
 	if err != nil {
@@ -138,7 +138,7 @@ func (f *dataFlags) load(ctx context.Context, a *app, inputs []string) (*dataset
 	return set, data, nil
 }
 
-// twoClasses finds the positive label of a set and says what was decided by rule.
+// twoClasses finds the positive label of a set and reports which defaults were chosen.
 func (f *dataFlags) twoClasses(a *app, set *dataset.Set) (classify.Data, error) {
 	info := set.Info()
 	class, err := info.Positive(f.positive)
@@ -203,7 +203,7 @@ func readProgress(p *progress.Reporter, task string) func(read, total, rows int6
 				estimate = max(rows, int64(float64(rows)*(float64(total)/float64(read))))
 			}
 			p.Start(task, estimate)
-			return // the time that the first piece took is not known
+			return // the duration of the first block is unknown
 		}
 		p.Update(rows)
 	}
@@ -232,7 +232,7 @@ func (a *app) skipped(info dataset.Info) {
 	}
 }
 
-// decisions says what was decided by rule because no flag said it.
+// decisions reports the defaults that were chosen in the absence of flags.
 func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
 	s := info.Schema
 	if f.positive == "" {
@@ -245,7 +245,7 @@ func (a *app) decisions(f *dataFlags, info dataset.Info, class int) {
 	a.readDecisions(f, s, indexReason(s))
 }
 
-// indexReason says why features are numbered from 0 or 1.
+// indexReason explains why features are numbered from 0 or 1.
 func indexReason(s *dataset.Schema) string {
 	if s.Base == dataset.BaseZero {
 		return "the index 0 occurs"
@@ -253,8 +253,8 @@ func indexReason(s *dataset.Schema) string {
 	return "no index 0 occurs"
 }
 
-// readDecisions says what was decided by rule about how the data are read; base says why the index
-// base is what it is.
+// readDecisions reports the defaults chosen for reading the data. base explains the choice of the
+// index base.
 func (a *app) readDecisions(f *dataFlags, s *dataset.Schema, base string) {
 	if f.format == string(dataset.Auto) {
 		a.note("the format is %s (--format says otherwise)", s.Format)

@@ -99,7 +99,8 @@ func (o *demoOptions) Validate() error {
 	return nil
 }
 
-// directory makes the directory of the service's data, and returns it and what removes it.
+// directory creates the directory of the service's data, and returns it with the function that
+// removes it.
 func (o *demoOptions) directory() (dir string, remove func() error, err error) {
 	if o.keep == "" {
 		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
@@ -164,7 +165,7 @@ type demonstration struct {
 	report *policy.Report // the last one
 }
 
-// run plays the rounds and prints what came of them.
+// run plays the rounds and prints the results.
 func (d *demonstration) run(ctx context.Context, s *server.Server, address net.Addr) error {
 	w := d.world
 	definition, err := w.Definition()
@@ -246,7 +247,7 @@ func (d *demonstration) row(ctx context.Context, round int) error {
 	return err
 }
 
-// summary prints what was learned beside what could have been.
+// summary prints the result beside the best possible ones.
 func (d *demonstration) summary(ctx context.Context) error {
 	r, err := d.client.Report(ctx, world.Experiment)
 	if err != nil {

@@ -83,7 +83,7 @@ func (o *evaluateOptions) AddFlags(f *pflag.FlagSet) {
 // Validate implements options.
 func (o *evaluateOptions) Validate() error { return nil }
 
-// evaluation is what a model did on data.
+// evaluation holds the results of a model on data.
 type evaluation struct {
 	model     *classify.Model
 	info      dataset.Info
@@ -110,7 +110,7 @@ func (o *evaluateOptions) Run(ctx context.Context, a *app, inputs []string) erro
 	return out.write(a.stdout)
 }
 
-// measure goes through the data once.
+// measure evaluates the model in one pass over the data.
 func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []string) (*evaluation, error) {
 	out := &evaluation{model: r.model}
 	labels := labelMap{model: r.model, others: o.newLabels == "negative"}

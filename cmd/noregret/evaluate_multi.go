@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// multiEvaluation is what a model of several classes or labels did on data.
+// multiEvaluation holds the results of a model of several classes or labels on data.
 type multiEvaluation struct {
 	model     *classify.MultiModel
 	info      dataset.Info
@@ -118,7 +118,7 @@ func (e *multiEvaluation) values() (names []string, values []number, err error) 
 	return names, values, nil
 }
 
-// oneLabel is what evaluate says of a class or label against all others.
+// oneLabel holds the results for a class or label against all others.
 type oneLabel struct {
 	label     string
 	confusion measure.Confusion

@@ -133,7 +133,7 @@ func (o *replayOptions) replay(ctx context.Context) (*replayed, error) {
 	return &out, errors.Join(err, body.Close())
 }
 
-// begun names what a fold began with.
+// begun describes the state that a replay began with.
 func begun(from uint64) string {
 	if from == 0 {
 		return "the first event"

@@ -9,8 +9,8 @@ import (
 	"github.com/noregret/noregret/dataset"
 )
 
-// measureChoice is what the names of measures can mean: measures of two classes, of several classes
-// or labels, or both, which the number of labels in the data then decides.
+// measureChoice holds the possible meanings of names of measures: measures of two classes, of
+// several classes or labels, or both. In the last case the number of labels in the data decides.
 type measureChoice struct {
 	two   []measure.Measure // nil if a name means none
 	multi []measure.Multi   // nil if a name means none

@@ -159,7 +159,7 @@ func (o *playOptions) Run(ctx context.Context, a *app, inputs []string) error {
 	default:
 		err = a.writeResults(results, o.summary)
 	}
-	for _, path := range o.plots { // the table is out by now: a disk that is full costs the pictures only
+	for _, path := range o.plots { // the table is printed by now: a full disk costs only the pictures
 		err = errors.Join(err, plotResults(path, results))
 	}
 	for _, r := range results {

@@ -28,7 +28,7 @@ func plotResults(path string, results []play.Result) error {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
-	top, least := 0.0, math.Inf(1) // of what is above 0
+	top, least := 0.0, math.Inf(1) // of the positive values
 	var regrets []float64
 	for _, r := range results {
 		for _, q := range r.Curve {
@@ -75,7 +75,7 @@ func plotResults(path string, results []play.Result) error {
 			p.Add(line)
 			if !seen {
 				if k == 0 && len(regrets) > 0 {
-					continue // the regret's line stands for the learner
+					continue // the legend shows only the line of the regret
 				}
 				p.Legend.Add(r.Learner, line)
 			}

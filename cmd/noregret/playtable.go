@@ -188,8 +188,8 @@ func boundText(v float64) string {
 	return short(v)
 }
 
-// gapText says how good the comparator is known to be; the game names it where there is no best
-// point.
+// gapText describes the certified gap of the comparator, or names the game's comparator if there is
+// no best point.
 func gapText(v float64) string {
 	switch {
 	case v == 0:

@@ -143,7 +143,7 @@ func (o *serveOptions) Run(ctx context.Context, a *app, _ []string) error {
 		for {
 			select {
 			case <-hangups:
-				_ = s.ReloadTokens() // which logs what came of it
+				_ = s.ReloadTokens() // which logs the result
 				logger.Info("SIGHUP: looked for new access tokens")
 			case <-done:
 				return

@@ -104,11 +104,11 @@ func withFlag(err error) error {
 func fitProgress(p *progress.Reporter) func(classify.Progress) {
 	last := int64(math.MaxInt64)
 	return func(now classify.Progress) {
-		anew := now.Examples < last // the first report, or another run of the same training that begins its count anew
+		anew := now.Examples < last // the first report, or another run of the same training, which counts from 0
 		last = now.Examples
 		if anew {
 			p.Start("train "+now.Algorithm, now.Total)
-			return // the time of what has been done by now is not known
+			return // the duration of the steps so far is unknown
 		}
 		p.Pass(now.Pass)
 		p.Metric(now.Measure, now.Value)

@@ -50,7 +50,7 @@ func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (
 	return o.save(a, m)
 }
 
-// streamDecisions says what was decided by rule, once the first rows have come.
+// streamDecisions reports which defaults were chosen, after the first rows are read.
 func (o *trainOptions) streamDecisions(a *app, info dataset.Info) {
 	if o.data.positive == "" {
 		a.note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")

@@ -97,7 +97,7 @@ type labelMap struct {
 	unknown []string
 }
 
-// learn adds the labels that the data have shown since the last call.
+// learn adds the labels that have occurred since the last call.
 func (l *labelMap) learn(s *dataset.Stream) error {
 	labels := s.Info().Labels
 	for _, x := range labels[len(l.classes):] {
@@ -128,7 +128,7 @@ type targetMap struct {
 	unknown []string
 }
 
-// extend adds the labels that the data have shown since the last call.
+// extend adds the labels that have occurred since the last call.
 func (m *targetMap) extend(s *dataset.Stream) error {
 	for _, x := range s.Info().Labels[len(m.targets):] {
 		places, unknown, err := m.model.Targets(x.Name)

@@ -52,7 +52,7 @@ func (d *Definition) Expand() ([]policy.Arm, error) {
 	return arms, nil
 }
 
-// extend adds a parameter to a point's name: "boost=1,weight=0.5".
+// extend appends a parameter to a point's name: "boost=1,weight=0.5".
 func extend(name, parameter string, value json.RawMessage) string {
 	if name != "" {
 		name += ","
@@ -60,7 +60,7 @@ func extend(name, parameter string, value json.RawMessage) string {
 	return name + parameter + "=" + valueText(value)
 }
 
-// valueText is a value as it stands in a point's name: a string without its quotes.
+// valueText returns a value as it appears in a point's name: a string without its quotes.
 func valueText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {

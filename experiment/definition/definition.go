@@ -9,45 +9,44 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// Definition says what an experiment is. Read one with [Parse], which fills in the defaults and
-// refuses what breaks a rule; docs/formats/definition.md explains every field, and [Schema] is its
-// JSON Schema.
+// Definition describes an experiment. [Parse] reads one, fills in the defaults and checks it;
+// docs/formats/definition.md explains every field, and [Schema] is its JSON Schema.
 type Definition struct {
-	// Name is the experiment's: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or digit.
+	// Name identifies the experiment: 1 to 63 of a-z, 0-9 and . _ -, beginning with a letter or
+	// digit.
 	Name string `json:"name"`
 	// Description is for people.
 	Description string `json:"description,omitempty"`
-	// Unit says what the units are: "user" by default, "session", "request", ... It is not
-	// interpreted. The unit is also what is counted: one observation for each unit and policy
-	// version.
+	// Unit names the kind of units: "user" by default, "session", "request", ... It is not
+	// interpreted. Each unit is one observation per policy version.
 	Unit string `json:"unit"`
 	// Salt keys the hash of the units; the name by default. Experiments of equal salt split alike.
 	Salt string `json:"salt"`
-	// Arms are what is decided among.
+	// Arms are the alternatives.
 	Arms Arms `json:"arms"`
 	// Control is the arm to compare with and to fall back to, nil for none.
 	Control *Control `json:"control,omitempty"`
-	// Metrics are what is reported of units.
+	// Metrics are the numbers reported for units.
 	Metrics []Metric `json:"metrics"`
-	// Objective is what is to be improved; a fixed policy needs none.
+	// Objective is the quantity to maximize; a fixed policy needs none.
 	Objective *Objective `json:"objective,omitempty"`
-	// Guardrails are what must not suffer meanwhile.
+	// Guardrails are limits that must hold meanwhile.
 	Guardrails []Guardrail `json:"guardrails,omitempty"`
-	// Policy says how the mixture is made.
+	// Policy selects how the mixture is computed.
 	Policy Rule `json:"policy"`
-	// ExplorationFloor is the share of the learned traffic that is spread evenly over all arms, in
-	// [0, 1].
+	// ExplorationFloor is the share of the learned traffic that is spread uniformly over all arms,
+	// in [0, 1].
 	ExplorationFloor float64 `json:"exploration_floor"`
 	// Round says when a round ends.
 	Round Round `json:"round"`
 	// AttributionWindow is how long after a decision feedback counts.
 	AttributionWindow policy.Duration `json:"attribution_window"`
-	// Drift says how the past is forgotten.
+	// Drift selects how old observations are discounted.
 	Drift Drift `json:"drift"`
 	// Stickiness is "round" (units are drawn anew in each round) or "unit" (a unit keeps its arm as
 	// long as the mixture allows).
 	Stickiness string `json:"stickiness"`
-	// HoldBack is the share of units, in [0, 1), that get the control arm for good and are not
+	// HoldBack is the share of units, in [0, 1), that always get the control arm and are not
 	// learned from.
 	HoldBack float64 `json:"hold_back"`
 	// Exposure is "reported" or "immediate": whether units count when their exposure is reported,
@@ -92,14 +91,14 @@ func (a Arms) MarshalJSON() ([]byte, error) {
 type Control struct {
 	// Arm names it. It is one of the arms, or one more with the value given here.
 	Arm string `json:"arm"`
-	// Value is that of an arm that is not among the arms.
+	// Value is the value of an arm that is not among the arms.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Share is its fixed share, in [0, 1); the policy divides the rest among the other arms. With a
-	// fixed policy it stands in the split instead.
+	// fixed policy, the split has the share instead.
 	Share float64 `json:"share,omitempty"`
 }
 
-// Metric is a number that is reported of a unit.
+// Metric is a number reported for units.
 type Metric struct {
 	Name string `json:"name"`
 	// Kind is "mean" (any number), "count" (a whole number, at least 0) or "ratio" (of two others).
@@ -151,7 +150,7 @@ type Guardrail struct {
 	Action string `json:"action"`
 }
 
-// Rule says how the mixture is made.
+// Rule selects how the mixture is computed.
 type Rule struct {
 	// Kind is "pasto" (learned) or "fixed".
 	Kind string `json:"kind"`
@@ -165,7 +164,7 @@ type Round struct {
 	MinUnits int64           `json:"min_units"`
 }
 
-// Drift says how the past is forgotten.
+// Drift selects how old observations are discounted.
 type Drift struct {
 	// Kind is "none" (nothing on schedule: the learner still begins an arm anew when it finds that
 	// it has changed), "window" (the last Rounds rounds count) or "discount" (a round's weight
@@ -202,8 +201,8 @@ func (d *Definition) defaults() {
 	text(&d.Salt, d.Name)
 }
 
-// presets are what counts where nothing is said; an explicit 0 or "" stays what it is and is judged
-// as such.
+// presets returns a definition with the values of fields that may be left out. An explicit 0 or ""
+// is kept and validated as such.
 func presets() Definition {
 	return Definition{
 		Policy:            Rule{Kind: "pasto"},

@@ -86,8 +86,7 @@ func unclear(r rune) bool {
 	return false
 }
 
-// checkValue refuses null: it is of none of the types that a flag may have, and what a value that
-// was forgotten looks like.
+// checkValue refuses null, which is not of any flag's type and often a forgotten value.
 func checkValue(place string, v json.RawMessage) error {
 	if string(v) == "null" {
 		return noregret.BadInputf(place, "null: want a value")
@@ -133,7 +132,7 @@ func (d *Definition) checkArms() error {
 	return nil
 }
 
-// checkGrid looks at the parameters alone, so that a grid that is refused is never built.
+// checkGrid checks the parameters alone, so that a grid that is too large is never built.
 func (d *Definition) checkGrid() error {
 	if len(d.Arms.Grid) == 0 {
 		return noregret.BadInputf("arms.grid", "no parameters: want at least one")

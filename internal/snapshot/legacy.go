@@ -10,7 +10,7 @@ import (
 func decodeLegacy(data []byte, kind string, state any) error {
 	d, of := gob.NewDecoder(bytes.NewReader(data)), ""
 	if err := d.Decode(&of); err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	if of != kind {
 		return Bad("it was taken of %q, this learner is %q", of, kind)
@@ -19,20 +19,20 @@ func decodeLegacy(data []byte, kind string, state any) error {
 	old, renamed := legacyType(t, 0)
 	if !renamed {
 		if err := d.Decode(state); err != nil {
-			return Bad("it is damaged: %w", err)
+			return Bad("damaged: %w", err)
 		}
 		return nil
 	}
 	v := reflect.New(old)
 	if err := d.DecodeValue(v); err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	var e encoder
 	if err := e.encode(v.Interface()); err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	if err := newDecoder(e.b).decode(state); err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	return nil
 }

@@ -63,10 +63,10 @@ func Open(data []byte, magic, kind string, state any) error {
 	}
 	end := len(data) - sha256.Size
 	if end < len(data)-len(rest) {
-		return Bad("it is damaged: it has %d bytes", len(data))
+		return Bad("damaged: it has %d bytes", len(data))
 	}
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return Bad("it is damaged: its checksum is wrong")
+		return Bad("damaged: its checksum is wrong")
 	}
 	return decode(rest[:len(rest)-sha256.Size], kind, state)
 }
@@ -76,13 +76,13 @@ func decodeState(data []byte, kind string, state any) error {
 	d := newDecoder(data)
 	of, err := d.text()
 	if err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	if of != kind {
 		return Bad("it was taken of %q, this learner is %q", of, kind)
 	}
 	if err := d.decode(state); err != nil {
-		return Bad("it is damaged: %w", err)
+		return Bad("damaged: %w", err)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package strictjson decodes JSON from outside (model files, request bodies, problem files) more
-// strictly than encoding/json:
+// Package strictjson decodes JSON from outside (model files, request bodies, definitions, events)
+// more strictly than encoding/json:
 //
 //   - Names of fields are case-sensitive. Unknown and duplicate names are errors, in structs and in
 //     maps.

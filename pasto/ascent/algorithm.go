@@ -282,7 +282,7 @@ func (e *estimate) check() error {
 		}
 	}
 	if !ok {
-		return snapshot.Bad("it is damaged: the estimate does not fit %d arms and %d metrics", e.k, e.m)
+		return snapshot.Bad("damaged: the estimate does not fit %d arms and %d metrics", e.k, e.m)
 	}
 	return nil
 }

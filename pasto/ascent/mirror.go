@@ -232,7 +232,7 @@ func (c *mirror) save() (mirrorState, error) {
 func (c *mirror) load(s mirrorState) error {
 	n := len(s.Prior)
 	if n == 0 || len(s.Active) != n || len(s.Average) != n || len(s.Exploit) != n || s.T < 0 {
-		return snapshot.Bad("it is damaged: its vectors differ in length")
+		return snapshot.Bad("damaged: its vectors differ in length")
 	}
 	live := 0
 	for _, a := range s.Active {
@@ -242,7 +242,7 @@ func (c *mirror) load(s mirrorState) error {
 	}
 	if live != s.Live || live == 0 || check.Vector("average", s.Average, n) != nil ||
 		check.Vector("average", s.Exploit, n) != nil {
-		return snapshot.Bad("it is damaged: %d of %d arms are active, not %d, or an average is not finite", live, n,
+		return snapshot.Bad("damaged: %d of %d arms are active, not %d, or an average is not finite", live, n,
 			s.Live)
 	}
 	if _, err := c.explore.in("exploration", s.T+1, 1); err != nil {
@@ -250,7 +250,7 @@ func (c *mirror) load(s mirrorState) error {
 	}
 	hedge, err := oco.NewExponentiatedGradient(n, s.Prior, 1)
 	if err != nil {
-		return snapshot.Bad("it is damaged: %w", err)
+		return snapshot.Bad("damaged: %w", err)
 	}
 	if err := hedge.UnmarshalBinary(s.Hedge); err != nil {
 		return err

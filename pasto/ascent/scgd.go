@@ -175,7 +175,7 @@ func (l *SCGD) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if check.Vector("y", s.Y, len(l.y)) != nil {
-		return snapshot.Bad("it is damaged: it does not fit %d metrics", len(l.y))
+		return snapshot.Bad("damaged: it does not fit %d metrics", len(l.y))
 	}
 	if err := l.load(s.Mirror); err != nil {
 		return err

@@ -239,7 +239,7 @@ func (c *Learner) UnmarshalBinary(data []byte) error {
 	}
 	for _, p := range s.Points {
 		if check.Vector("point", p, len(c.lower)) != nil {
-			return snapshot.Bad("it is damaged: a node is not a point of the box")
+			return snapshot.Bad("damaged: a node is not a point of the box")
 		}
 	}
 	l := *c.learner
@@ -247,7 +247,7 @@ func (c *Learner) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if l.Arms() != len(s.Points) {
-		return snapshot.Bad("it is damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
+		return snapshot.Bad("damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
 	}
 	s.Learner = nil
 	*c.learner, c.c = l, s

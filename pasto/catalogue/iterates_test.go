@@ -38,7 +38,7 @@ func TestShip(t *testing.T) {
 		{Arm: 1, Metrics: []float64{.5, 1.5}},
 		{Arm: 0, Metrics: []float64{2.5, -3}},
 	}
-	// T1: p_1 of rounds 1 to 4, ε_t, and the difference of the log-weights after round 4.
+	// p_1 of rounds 1 to 4, ε_t, and the difference of the log-weights after round 4.
 	served, last := []float64{.5, .2951400850, .3084061572, .3166935194}, 1/(1+math.Exp(.8923282622+.1009646612))
 	average, exploit := 0.0, 0.0
 	for i, p := range served {

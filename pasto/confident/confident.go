@@ -376,7 +376,7 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if n, m := len(s.Size), l.objective.Dim(); !s.fits(n, m) {
-		return snapshot.Bad("it is damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
+		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
 	l.s = s
 	l.workspace()

@@ -246,10 +246,10 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 	n, m := len(s.Count), l.scores.objective.Dim()
 	if n == 0 || len(s.Size) != n || len(s.In) != n || len(s.Active) != n || !slices.Contains(s.Active, true) ||
 		len(s.Pool) != m || check.Vector("means", s.Mean, n*m) != nil || s.T < 0 {
-		return snapshot.Bad("it is damaged: it does not fit %d arms and %d metrics", n, m)
+		return snapshot.Bad("damaged: it does not fit %d arms and %d metrics", n, m)
 	}
 	if err := l.chooser.Restore(s.In, s.Active); err != nil {
-		return snapshot.Bad("it is damaged: %w", err)
+		return snapshot.Bad("damaged: %w", err)
 	}
 	s.In, s.Active = nil, nil
 	l.s = s
