@@ -50,6 +50,11 @@ pasto-tables: ## re-measure the tables of docs/pasto.md, cell by cell, an hour o
 pasto-floors: ## the default's floors with 1,000 runs, "never falls back" on a dense grid to 3e5, the rankings, half an hour
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 6h -v -run 'Test(DefaultFloors|NeverFallsBack|RankingTable|Replay)' ./pasto/scenario
 
+MEASURE ?= -noise 5 -runs 60 -rounds 30000 b
+.PHONY: pasto-measure
+pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-shrink 4 -noise 5 b")
+	$(GO) run ./pasto/scenario/internal/measure $(MEASURE)
+
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...

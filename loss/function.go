@@ -100,7 +100,7 @@ func ParseScalar(name string) (Scalar, error) {
 		}
 	}
 	kind, arg, _ := strings.Cut(name, ":")
-	if v, err := strconv.ParseFloat(arg, 64); err == nil {
+	if v, err := strconv.ParseFloat(arg, 64); err == nil && !strings.ContainsAny(arg, "_xX") {
 		switch {
 		case kind == "huber" && v > 0 && !math.IsInf(v, 1):
 			return Huber{Delta: v}, nil

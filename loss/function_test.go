@@ -238,6 +238,8 @@ func TestRefusals(t *testing.T) {
 		"unknown loss":       second(ParseScalar("nobody")),
 		"huber of 0":         second(ParseScalar("huber:0")),
 		"quantile of 2":      second(ParseScalar("quantile:2")),
+		"underscore":         second(ParseScalar("huber:1_0")),
+		"hexadecimal":        second(ParseScalar("huber:0x1p0")),
 		"rest after a width": second(ParseScalar("huber:1junk")),
 		"rest after a level": second(ParseScalar("quantile:0.5:x")),
 		"no width":           second(ParseScalar("huber:")),

@@ -26,7 +26,8 @@ func NewLinearized(learner Learner) (*Linearized, error) {
 }
 
 // UpdateLoss implements [LossLearner]. A [LossLearner] gets the loss itself; a [Curved] learner
-// gets the loss's strong convexity if it is known to be above 0.
+// gets the loss's strong convexity if it is known to be above 0, a [SparseLearner] the sparse
+// subgradient of a [loss.SparseFunction].
 func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if err := checkLoss(f, l.Dim()); err != nil {
 		return err
@@ -34,12 +35,20 @@ func (l *Linearized) UpdateLoss(f loss.Function) error {
 	if whole, ok := l.Learner.(LossLearner); ok {
 		return whole.UpdateLoss(f)
 	}
-	f.Subgradient(l.g, l.Predict())
 	if curved, ok := l.Learner.(Curved); ok {
 		if c, ok := f.(loss.Curvature); ok && c.StrongConvexity() > 0 {
+			f.Subgradient(l.g, l.Predict())
 			return curved.UpdateCurved(l.g, c.StrongConvexity())
 		}
 	}
+	if sparse, ok := l.Learner.(SparseLearner); ok {
+		if s, ok := f.(loss.SparseFunction); ok {
+			if g, ok := s.SparseSubgradient(l.Predict()); ok {
+				return sparse.UpdateSparse(g)
+			}
+		}
+	}
+	f.Subgradient(l.g, l.Predict())
 	return l.Update(l.g)
 }
 

@@ -91,8 +91,8 @@ func smoothness(psi convex.MirrorMap) float64 {
 // count its gap.
 func exactOracle(reg convex.Regularizer) error {
 	if _, ok := reg.(convex.Certified); ok {
-		return noregret.BadInputf("regularizer", "%v: its Argmax is an iteration, and the bound of this learner is for "+
-			"an exact one; FTRL and MirrorDescent take it", reg)
+		return noregret.BadInputf("regularizer", "%v: its Argmax is an iteration, and the bound of this learner "+
+			"needs an exact one; FTRL and MirrorDescent take it", reg)
 	}
 	return nil
 }

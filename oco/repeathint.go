@@ -29,6 +29,18 @@ func (l *RepeatHint) Update(g []float64) error {
 	return nil
 }
 
+// UpdateCurved implements [Curved], like Update.
+func (l *RepeatHint) UpdateCurved(g []float64, mu float64) error {
+	if err := forwardCurved(l.Hinted, g, mu); err != nil {
+		return err
+	}
+	_ = l.Hint(g)
+	return nil
+}
+
+// Features implements [FeatureLearner].
+func (l *RepeatHint) Features(z []float64) error { return forwardFeatures(l.Hinted, z) }
+
 // Rounds implements [Counter], for a learner that counts; 0 for others.
 func (l *RepeatHint) Rounds() int {
 	if c, ok := l.Hinted.(Counter); ok {

@@ -35,8 +35,9 @@ learner's loss, the loss of the best fixed point in hindsight, the regret betwee
 learner's bound on it and the part of the bound that was used; "tight" is the round at which
 that part was largest. No fixed point has a loss lower than the best one's by more than "gap";
 on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
-is missing only where the theory gives none. "floor" is the regret that the game's adversary
-guarantees against every learner, for the lower bounds of the theory that state one in advance.
+is missing where the theory gives none or where it leaves the range of numbers. "floor" is the
+regret that the game's adversary guarantees against every learner, for the lower bounds of the
+theory that state one in advance.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
 "noregret learners" and "noregret games" list them. The games regression and classification

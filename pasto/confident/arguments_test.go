@@ -10,7 +10,7 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// An option of 0 is its default, and a negative one none.
+// The zero options are refused: DefaultOptions are those to start from.
 func TestZeroOptions(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	learn := func(o Options) *Learner {

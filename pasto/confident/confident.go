@@ -103,9 +103,9 @@ func (o *Options) validate() error {
 // standard error is σ²/n + τ²·Σ_t n_t²/n², for n_t of n groups in round t: what is in common does
 // not average out within a round. Rounds are taken to be independent, and e too; shocks that hit
 // arms differently are a part of e where an arm has one group in a round, and are missed where it
-// has many. Where each round has one group τ² is told from σ² by their sizes, σ²/size + τ² being
-// what a group misses the mean by, and where these are alike by what groups of one arm and round
-// differ by, if there are any; if not the two need not be told apart.
+// has many. Where each round has one group, τ² is separated from σ² by their sizes, σ²/size + τ²
+// being what a group misses the mean by, and where these are alike by what groups of one arm and
+// round differ by, if there are any; if not the two need not be told apart.
 //
 // Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last
 // 16, with those before them, after each 16 rounds that served the arm; blocks are of 32, 64, ...
@@ -113,8 +113,8 @@ func (o *Options) validate() error {
 // rounds or so in a row are off in the same direction, as a jump of all arms may send the traffic
 // to one that has no past to compare with. A difference of 6 standard errors, and as much more as a
 // skewed or long-tailed metric needs, begins all arms anew, as nobody knows which have changed and
-// since when: each is served again first, and until then its old mean counts for one group. What is
-// known of the noise stays (100 degrees of freedom of it). Metrics that are only watched
+// since when: each is served again first, and until then its old mean counts for one group. The
+// estimate of the noise stays (100 degrees of freedom of it). Metrics that are only watched
 // ([pasto.Report]) begin nothing anew. A season that all arms have in common, of a hundred rounds
 // or more and as large as the noise of a group, counts as change after change: contrasts with a
 // control group have none, and ChangeThreshold = 0 looks for no changes.

@@ -1,0 +1,45 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// phrases are word-for-word translations that once filled the comments, and what a comment may not
+// cite because no reader has it.
+var phrases = regexp.MustCompile(`(?i)\b(is told|are told|there (is|are) not (a|an|any|one)\b|is had\b|are had\b|` +
+	`it is no [a-z]|so many times|of which nobody|of what is served|what is known of|the specification|` +
+	`spec [0-9]|design/house)`)
+
+// TestPlainEnglish looks for these phrases in comments and in the text of errors.
+func TestPlainEnglish(t *testing.T) {
+	fset := token.NewFileSet()
+	for _, f := range load(t, fset) {
+		if f.dir == "internal/arch" {
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			if found := phrases.FindString(strings.ReplaceAll(group.Text(), "\n", " ")); found != "" {
+				t.Errorf("%s: a comment says %q", place(fset, group), found)
+			}
+		}
+		if f.isTest() {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if found := phrases.FindString(lit.Value); found != "" {
+					t.Errorf("%s: a text says %q", place(fset, lit), found)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func place(fset *token.FileSet, n ast.Node) string {
+	return strings.TrimPrefix(fset.Position(n.Pos()).String(), "../../")
+}
