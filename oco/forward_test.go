@@ -79,11 +79,10 @@ func TestWrappersForward(t *testing.T) {
 		}
 		nearVector(t, name, plain.Predict(), dense.Predict())
 	}
-	inner := []*OptimisticFTRL{}
 	var parts []Learner
 	for range 2 {
 		p := must(NewOptimisticFTRL(euclidean(must(convex.NewCube(1, -9, 9))), ConstantWeight(1)))
-		inner, parts = append(inner, p), append(parts, p)
+		parts = append(parts, p)
 	}
 	split := must(NewSplit(parts...))
 	if err := split.Hint([]float64{2, -3}); err != nil {

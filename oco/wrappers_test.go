@@ -278,7 +278,7 @@ func TestTrainValidate(t *testing.T) {
 
 // plainLearner is a user's learner without a String method, with a pointer and weights in it.
 type plainLearner struct {
-	x, g []float64
+	x    []float64
 	last *float64
 }
 

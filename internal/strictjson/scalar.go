@@ -22,7 +22,7 @@ func isScalar(t reflect.Type) bool {
 // withoutFraction returns the digits of a number that is whole although it has a fraction or an
 // exponent, and other tokens as they are.
 func withoutFraction(t token) token {
-	if !t.number() || bytes.IndexAny(t, ".eE") < 0 {
+	if !t.number() || !bytes.ContainsAny(t, ".eE") {
 		return t
 	}
 	x, err := strconv.ParseFloat(string(t), 64)
