@@ -65,12 +65,12 @@ type restricted struct {
 // Lipschitz gradient and some 400 where the maximizer is at the boundary of the domain, as with an
 // entropy, at most 20,000. The result is a [Certified] regularizer, which states the gap to the
 // maximum. It is at most 1e-10·(|ψ(x)| + |⟨θ, x⟩|), and a thousandth of that in most cases, for
-// maps with a Lipschitz gradient of condition up to some 100, and for maps that are sums over
-// coordinates on [Simplex], [CappedSimplex], [Box], Euclidean [Ball] and products of these even
-// where their gradient is infinite at the boundary. Other maps may miss it, and so does one whose
-// gradient has an infinite slope inside its domain. Restrict refuses a map that misses it at θ = 0,
-// with an error of code diverged. The learners of package oco that take such a regularizer add the
-// gaps to their bounds.
+// maps with a Lipschitz gradient that are sums over coordinates, and for other such sums on
+// [Simplex], [CappedSimplex], [Box], Euclidean [Ball] and products of these even where their
+// gradient is infinite at the boundary. No accuracy is promised for maps that couple coordinates,
+// such as a quadratic with a rotated matrix, nor for a gradient with an infinite slope inside the
+// domain. Restrict refuses a map that misses it at θ = 0, with an error of code diverged. The
+// learners of package oco that take such a regularizer add the gaps to their bounds.
 func Restrict(m MirrorMap, s Set) (Regularizer, error) {
 	if m == nil || s == nil {
 		return nil, noregret.BadInputf("restrict", "the map is %v and the set %v, want both", m, s)
