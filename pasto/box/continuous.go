@@ -3,6 +3,7 @@ package box
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/random"
@@ -111,7 +112,7 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 				"1, a "+
 				"tolerance of at least 0", o)
 	}
-	if o.Learner == (confident.Options{}) {
+	if reflect.ValueOf(o.Learner).IsZero() {
 		o.Learner = confident.DefaultOptions()
 	}
 	l, err := confident.New(f, o.Nodes, o.Learner)
