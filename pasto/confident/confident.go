@@ -26,9 +26,9 @@ const (
 	Deployed
 )
 
-// Exploration is the budget of what is served to learn.
+// Exploration is the budget for learning.
 type Exploration struct {
-	// Share is the most that the optimistic mixture gets of what is served, from 0 to 1.
+	// Share is the largest share of the optimistic mixture in the serving mixture, from 0 to 1.
 	Share float64
 	// Decay scales how long it keeps that share, min(Share, Decay/t^⅓) in round t.
 	Decay float64
@@ -51,7 +51,7 @@ type Options struct {
 	Alpha float64
 	// Hold says whether hard guardrails are promised for what is served, or for Deployed only.
 	Hold Hold
-	// Exploration is the budget of what is served to learn.
+	// Exploration is the budget for learning.
 	Exploration Exploration
 	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0
 	// to 1; nil for none, and none for arms that are added later.
