@@ -27,7 +27,7 @@ func TestWrongArguments(t *testing.T) {
 	}, DU: func(d, _ []float64) { clear(d) }}
 	_, _, err = optimum.BestSingle(forbidden, pastotest.Toy(t))
 	pastotest.Same(t, err, `means: utility "wall": it is -Inf, which is forbidden, at each of the 2 arms`)
-	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, Options{}); err == nil {
+	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, DefaultOptions(1)); err == nil {
 		t.Error("a box whose side is not finite")
 	}
 	_,

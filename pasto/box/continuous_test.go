@@ -37,7 +37,7 @@ func TestContinuous(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, single, _ := optimum.BestSingle(f, fine)
-	c, err := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	c, err := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestContinuous(t *testing.T) {
 	if c.Arms() <= 24 || math.IsInf(c.Gap(), 1) {
 		t.Errorf("%d nodes, gap %v", c.Arms(), c.Gap())
 	}
-	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err := again.UnmarshalBinary(saved); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestContinuous(t *testing.T) {
 		t.Error("a restored learner goes on differently")
 	}
 	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
-		if _, err := New(f, box[0], box[1], Options{}); err == nil {
+		if _, err := New(f, box[0], box[1], DefaultOptions(2)); err == nil {
 			t.Errorf("%v is taken", box)
 		}
 	}
@@ -105,7 +105,9 @@ func TestContinuousManyDimensions(t *testing.T) {
 		upper[i] = 1
 	}
 	f := pastotest.Goals(t, 5, false, 0)
-	c, err := New(f, lower, upper, Options{Nodes: 60, MaxNodes: 120})
+	o := DefaultOptions(d)
+	o.Nodes, o.MaxNodes = 60, 120
+	c, err := New(f, lower, upper, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +142,15 @@ func TestContinuousManyDimensions(t *testing.T) {
 }
 
 // The search ends when no candidate promises more than the tolerance, and not before: until then
-// each search that promises more adds a node, from then on nothing is searched. With a tolerance of
-// 0 it never ends.
+// each search that promises more adds a node, from then on nothing is searched. Without Stop
+// it never ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	const every, rounds, nodes = 50, 1500, 6
 	run := func(tolerance float64) (searches int, c *Learner) {
-		c, err := New(f, []float64{0, -1}, []float64{2, 1},
-			Options{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		o := DefaultOptions(2)
+		o.Nodes, o.MaxNodes, o.Every, o.Tolerance, o.Stop = nodes, 40, every, tolerance, tolerance > 0
+		c, err := New(f, []float64{0, -1}, []float64{2, 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -247,8 +247,8 @@ func TestSnapshotObjective(t *testing.T) {
 	if err := other.UnmarshalBinary(data); err == nil {
 		t.Error("restored under another utility")
 	}
-	x, _ := box.New(a, []float64{0}, []float64{1}, box.Options{})
-	y, _ := box.New(b, []float64{0}, []float64{1}, box.Options{})
+	x, _ := box.New(a, []float64{0}, []float64{1}, box.DefaultOptions(1))
+	y, _ := box.New(b, []float64{0}, []float64{1}, box.DefaultOptions(1))
 	data, _ = x.MarshalBinary()
 	if err := y.UnmarshalBinary(data); err == nil {
 		t.Error("a continuous learner is restored under another objective")
