@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/classify"
 )
 
-// listOptions are the flags of commands that list what there is for a task.
-type listOptions struct {
+// taskOptions are the flags of commands that list what there is for a task.
+type taskOptions struct {
 	outputOptions
 	task string
 }
@@ -23,13 +23,13 @@ var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multil
 func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
 
 // AddFlags implements options.
-func (o *listOptions) AddFlags(f *pflag.FlagSet) {
+func (o *taskOptions) AddFlags(f *pflag.FlagSet) {
 	o.outputOptions.AddFlags(f)
 	f.Var(newChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
 }
 
 // print writes the list as a table or as JSON.
-func (o *listOptions) print(a *app, list any, t *table) error {
+func (o *taskOptions) print(a *app, list any, t *table) error {
 	if o.json {
 		return writeJSON(a.stdout, list)
 	}
@@ -37,7 +37,7 @@ func (o *listOptions) print(a *app, list any, t *table) error {
 }
 
 // algorithmsOptions are the flags of "noregret algorithms".
-type algorithmsOptions struct{ listOptions }
+type algorithmsOptions struct{ taskOptions }
 
 // newAlgorithmsCommand makes "noregret algorithms".
 func newAlgorithmsCommand(a *app) *cobra.Command {
@@ -49,7 +49,7 @@ threshold is tuned by default, and what it does. With --json the output is a lis
 tunes_threshold, description}.`,
 		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
 		Args:    noArgs,
-	}, &algorithmsOptions{listOptions{task: taskNames[0]}})
+	}, &algorithmsOptions{taskOptions{task: taskNames[0]}})
 }
 
 // Run implements options.

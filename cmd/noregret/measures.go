@@ -11,7 +11,7 @@ import (
 )
 
 // measuresOptions are the flags of "noregret measures".
-type measuresOptions struct{ listOptions }
+type measuresOptions struct{ taskOptions }
 
 // newMeasuresCommand makes "noregret measures".
 func newMeasuresCommand(a *app) *cobra.Command {
@@ -26,7 +26,7 @@ and micro_jaccard that of all their counts together. With --json the output is a
 family, algorithm}.`,
 		Example: "  noregret measures\n  noregret measures --task multilabel",
 		Args:    noArgs,
-	}, &measuresOptions{listOptions{task: taskNames[0]}})
+	}, &measuresOptions{taskOptions{task: taskNames[0]}})
 }
 
 // exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
