@@ -95,8 +95,8 @@ func TestProblemRefused(t *testing.T) {
 			`arms[1].means[1]: 2 of "b": "y" must be in its range [-3, 1]`,
 		},
 		{`[0, 2]`, `[0, 1e101]`, `arms[1].means[1]: 1e+101 of "b": want a number of size at most 1e100`},
-		{`{"name": "x"}`, `{"name": "x", "threshold": 1}`, `metrics[0]: "x" has a threshold of 1`},
-		{`{"name": "x"}`, `{"name": "x", "lambda": 1}`, `metrics[0]: "x" has a threshold of 0, a lambda of 1`},
+		{`{"name": "x"}`, `{"name": "x", "threshold": 1}`, `metrics[0]: "x" has threshold 1`},
+		{`{"name": "x"}`, `{"name": "x", "lambda": 1}`, `metrics[0]: "x" has threshold 0, lambda 1`},
 		{`"lambda": 5`, `"weight": 2`, `metrics[1]: "y" has weight 2, which only a primary metric has`},
 		{`"lambda": 5`, `"relative": true, "threshold": 1e300`, `metrics[1].threshold: duplicate field`},
 		{
