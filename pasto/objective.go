@@ -50,8 +50,8 @@ type Objective interface {
 //	f(θ) = −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
 // where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the violation of the
-// guardrail: a value equal to c is no violation. With hard guardrails, f = −Inf where one of them is
-// violated by more than its slack ([Metric.Slack]); guardrails with a price keep it. Value and
+// guardrail: a value equal to c is no violation. With hard guardrails, f = −Inf where one of them
+// is violated by more than its slack ([Metric.Slack]); guardrails with a price keep it. Value and
 // Gradient cost O(M).
 type Goals struct {
 	given   []Metric // as the user gave them: what a snapshot compares
@@ -253,8 +253,8 @@ func (g *Goals) Range(metric int) (lower, upper float64) {
 }
 
 // Contrast writes the values that the objective sees to dst, which may be values: a relative
-// guardrail becomes y − (1 + δ)·y_control, other metrics stay. Control may be nil if no guardrail is
-// relative. It returns an error for values outside a metric's range, those of the control group
+// guardrail becomes y − (1 + δ)·y_control, other metrics stay. Control may be nil if no guardrail
+// is relative. It returns an error for values outside a metric's range, those of the control group
 // included. Learners call it with [Observation.Control]; hosts that add up rounds themselves may
 // too.
 func (g *Goals) Contrast(dst, values, control []float64) error {

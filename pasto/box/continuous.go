@@ -48,7 +48,8 @@ func (o *Options) validate() error {
 	case o.Nodes < 1:
 		return noregret.BadInputf("nodes", "%d: want at least 1", o.Nodes)
 	case o.MaxNodes < o.Nodes || o.MaxNodes > 2000:
-		return noregret.BadInputf("max nodes", "%d: want from %d, the nodes to start with, to 2000", o.MaxNodes, o.Nodes)
+		return noregret.BadInputf("max nodes", "%d: want from %d, the nodes to start with, to 2000", o.MaxNodes,
+			o.Nodes)
 	case o.Every < 1:
 		return noregret.BadInputf("every", "%d rounds: want at least 1", o.Every)
 	case o.Candidates < 1:

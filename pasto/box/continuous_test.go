@@ -184,3 +184,40 @@ func TestContinuousTolerance(t *testing.T) {
 		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
 	}
 }
+
+// Each option is refused outside its range: there are no numbers that stand for others.
+func TestRefusedOptions(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	for want, change := range map[string]func(*Options){
+		"nodes: 0: want at least 1": func(o *Options) { o.Nodes = 0 },
+		"max nodes: 15: want from 16, the nodes to start with, to 2000": func(o *Options) {
+			o.MaxNodes = 15
+		},
+		"every: 0 rounds: want at least 1":                  func(o *Options) { o.Every = 0 },
+		"candidates: -1: want at least 1":                   func(o *Options) { o.Candidates = -1 },
+		"tolerance: -1: want a finite number, at least 0":   func(o *Options) { o.Tolerance = -1 },
+		"tolerance: NaN: want a finite number, at least 0":  func(o *Options) { o.Tolerance = math.NaN() },
+		"tolerance: +Inf: want a finite number, at least 0": func(o *Options) { o.Tolerance = math.Inf(1) },
+	} {
+		o := DefaultOptions(1)
+		change(&o)
+		_, err := New(f, []float64{0}, []float64{1}, o)
+		pastotest.Same(t, err, want)
+	}
+	// Searches that stop and searches that go on are different learners.
+	texts := map[string]bool{}
+	for _, stop := range []bool{false, true} {
+		for _, tolerance := range []float64{0, 0.5} {
+			o := DefaultOptions(1)
+			o.Stop, o.Tolerance = stop, tolerance
+			l, err := New(f, []float64{0}, []float64{1}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[l.String()] = true
+		}
+	}
+	if len(texts) != 4 {
+		t.Errorf("%d texts of 4 learners: %v", len(texts), texts)
+	}
+}
