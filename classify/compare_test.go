@@ -38,7 +38,7 @@ func TestCompareMeasuresApart(t *testing.T) {
 		}
 		run := func(ms []measure.Measure) map[string][]float64 {
 			c, err := Compare(context.Background(), data,
-				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, Seed: 4, Fit: fit})
+				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, TrainShare: 0.7, Seed: 4, Fit: fit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	fits := map[string]int{}
 	_, err := Compare(context.Background(), data, CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
-		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, Seed: 4,
+		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, TrainShare: 0.7, Seed: 4,
 		Fit: Options{Passes: 8, Progress: func(p Progress) {
 			fits[p.Algorithm+" "+p.Measure]++
 		}},
@@ -105,7 +105,7 @@ func TestCompareLeavesOut(t *testing.T) {
 	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
 		fit.Passes = 2
 		c, err := Compare(context.Background(), data,
-			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, Fit: fit})
+			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, TrainShare: 0.7, Fit: fit})
 		if err != nil {
 			return "", err
 		}
@@ -164,12 +164,10 @@ func TestCompareLeavesOut(t *testing.T) {
 
 func TestCompareValidateFillsIn(t *testing.T) {
 	for _, names := range [][]string{nil, {"auto"}, {"logistic", "auto"}} {
-		o := CompareOptions{Measures: []measure.Measure{measure.QMean{}}, Algorithms: names}
+		o := DefaultCompareOptions()
+		o.Measures, o.Algorithms = []measure.Measure{measure.QMean{}}, names
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
-		}
-		if o.Clock == nil || o.Splits != 5 || o.TrainShare != 0.7 {
-			t.Errorf("%q: defaults are missing in %+v", names, o)
 		}
 		first := fmt.Sprint(o.Algorithms)
 		if err := o.Validate(); err != nil || fmt.Sprint(o.Algorithms) != first {
@@ -177,10 +175,9 @@ func TestCompareValidateFillsIn(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(func() []string {
-		o := CompareOptions{
-			Measures:   []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}},
-			Algorithms: []string{"logistic", "auto"},
-		}
+		o := DefaultCompareOptions()
+		o.Measures = []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}}
+		o.Algorithms = []string{"logistic", "auto"}
 		_ = o.Validate()
 		return o.Algorithms
 	}()); got != "[logistic spade stamp]" {
@@ -218,7 +215,8 @@ func TestCompareSeedsShareNoSplit(t *testing.T) {
 	seen := map[float64]uint64{}
 	for seed := range uint64(4) {
 		c, err := Compare(context.Background(), data, CompareOptions{
-			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, Seed: seed,
+			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, TrainShare: 0.7,
+			Seed: seed,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -345,7 +345,7 @@ func TestCompare(t *testing.T) {
 	rows := int64(testsize.Of(3000, 800))
 	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
-		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, Seed: 9,
+		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, TrainShare: 0.7, Seed: 9,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -369,7 +369,7 @@ func TestCompare(t *testing.T) {
 	if _, err := Compare(context.Background(), asData(t, stream(42, 100)),
 		CompareOptions{
 			Measures:   []measure.Measure{measure.QMean{}},
-			Algorithms: []string{"nope"},
+			Algorithms: []string{"nope"}, Splits: 1, TrainShare: 0.7,
 		}); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("unknown algorithm: %v", err)
 	}
@@ -381,7 +381,7 @@ func TestCompareSharesModelsRightly(t *testing.T) {
 	data := asData(t, stream(43, 3000))
 	opt := CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
-		Algorithms: []string{"plugin"}, Splits: 1, Seed: 4,
+		Algorithms: []string{"plugin"}, Splits: 1, TrainShare: 0.7, Seed: 4,
 	}
 	both, err := Compare(context.Background(), data, opt)
 	if err != nil {

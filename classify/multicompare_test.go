@@ -30,7 +30,7 @@ func TestCompareMulti(t *testing.T) {
 	fits := map[string]int{}
 	run := func(names ...string) map[string][]float64 {
 		c, err := CompareMulti(t.Context(), data, MultiCompareOptions{
-			Measures: multiMeasures(t, false, names...), Splits: 2, Seed: 4,
+			Measures: multiMeasures(t, false, names...), Splits: 2, TrainShare: 0.7, Seed: 4,
 			Fit: Options{Passes: 2, Progress: func(p Progress) { fits[p.Algorithm+" "+p.Measure]++ }},
 		})
 		if err != nil {
@@ -63,17 +63,18 @@ func TestCompareMulti(t *testing.T) {
 			t.Errorf("%s: there is a cell: %v, want %v", k, ok, want)
 		}
 	}
-	for want, opt := range map[string]MultiCompareOptions{
-		"no measure is given":        {},
-		"splits is -1":               {Measures: multiMeasures(t, false, "min"), Splits: -1},
-		"share of the training part": {Measures: multiMeasures(t, false, "min"), TrainShare: 2},
-		`is named "stamp"`:           {Measures: multiMeasures(t, false, "min"), Algorithms: []string{"stamp"}},
-		"algorithm spade is given": {
-			Measures:   multiMeasures(t, false, "min"),
-			Algorithms: []string{"spade", "spade"},
-		},
-		"none of the algorithms can be": {Measures: multiMeasures(t, false, "min"), Algorithms: []string{"plugin"}},
+	for want, change := range map[string]func(*MultiCompareOptions){
+		"no measure is given":           func(o *MultiCompareOptions) { o.Measures = nil },
+		"splits is 0":                   func(o *MultiCompareOptions) { o.Splits = 0 },
+		"splits is -1":                  func(o *MultiCompareOptions) { o.Splits = -1 },
+		"share of the training part":    func(o *MultiCompareOptions) { o.TrainShare = 2 },
+		`is named "stamp"`:              func(o *MultiCompareOptions) { o.Algorithms = []string{"stamp"} },
+		"algorithm spade is given":      func(o *MultiCompareOptions) { o.Algorithms = []string{"spade", "spade"} },
+		"none of the algorithms can be": func(o *MultiCompareOptions) { o.Algorithms = []string{"plugin"} },
 	} {
+		opt := DefaultMultiCompareOptions()
+		opt.Measures = multiMeasures(t, false, "min")
+		change(&opt)
 		if _, err := CompareMulti(t.Context(), data, opt); noregret.CodeOf(err) != noregret.Usage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

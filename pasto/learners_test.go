@@ -151,3 +151,42 @@ func TestContrast(t *testing.T) {
 		t.Error("a value out of its range is taken")
 	}
 }
+
+// What a metric leaves out has the same meaning as its default written out, and the metrics of the
+// goals, which a file or a snapshot shows, stay as they were given.
+func TestEnsureDefaults(t *testing.T) {
+	given := []pasto.Metric{
+		{Name: "gain"},
+		{Name: "speed", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: 3, Upper: 40},
+		{Name: "trust", Role: pasto.Guardrail, Hard: true, Slack: 0.1},
+		{Name: "seen", Role: pasto.Report},
+	}
+	full := []pasto.Metric{
+		{Name: "gain", Weight: 1},
+		{Name: "speed", Role: pasto.Guardrail, Direction: pasto.Down, Threshold: 3, Lambda: 5, Slack: 4e-8, Upper: 40},
+		{Name: "trust", Role: pasto.Guardrail, Hard: true, Slack: 0.1},
+		{Name: "seen", Role: pasto.Report},
+	}
+	for i, m := range given {
+		if got := m.EnsureDefaults(); got != full[i] || got.EnsureDefaults() != full[i] {
+			t.Errorf("%+v: got %+v, want %+v", m, got, full[i])
+		}
+	}
+	f, err := pasto.NewGoals(given, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := pasto.NewGoals(full, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theta := []float64{2, 3.5, -0.05, 9}; f.Value(theta) != g.Value(theta) || f.Value(theta) != 2-5*0.25 {
+		t.Errorf("values %v and %v, want 0.75", f.Value(theta), g.Value(theta))
+	}
+	if f.Metrics()[0].Weight != 0 || f.String() == g.String() {
+		t.Error("the metrics as given have changed")
+	}
+	if !given[1].HasRange() || given[0].HasRange() || !given[0].Admits(1e9) || given[1].Admits(-1) {
+		t.Error("ranges")
+	}
+}

@@ -35,7 +35,7 @@ func TestScheduleOutOfRange(t *testing.T) {
 		{
 			"exploration: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 6,
 			func() (pasto.Learner, error) {
-				return NewSCGD(f, 2, SCGDOptions{Exploration: ScheduleFunc("above", above)})
+				return NewSCGD(f, 2, scgdOptions(func(o *SCGDOptions) { o.Exploration = ScheduleFunc("above", above) }))
 			},
 		},
 		{"step: func(bad) is NaN in round 7: want a finite number from 0 to +Inf", 7, func() (pasto.Learner, error) {
@@ -44,7 +44,7 @@ func TestScheduleOutOfRange(t *testing.T) {
 			return New(f, 2, o)
 		}},
 		{"track: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 7, func() (pasto.Learner, error) {
-			return NewSCGD(f, 2, SCGDOptions{Track: ScheduleFunc("above", above)})
+			return NewSCGD(f, 2, scgdOptions(func(o *SCGDOptions) { o.Track = ScheduleFunc("above", above) }))
 		}},
 	} {
 		l, err := c.make()

@@ -44,7 +44,9 @@ func TestExplorationInEveryRound(t *testing.T) {
 		{"theorem", options(func(o *Options) {
 			o.Exploration = TheoremExploration(1)
 		}), func(t int) float64 { return min(.75, 1/math.Sqrt(float64(t))) }},
-		{"s-scgd", func() (pasto.Roster, error) { return NewSCGD(f, 3, SCGDOptions{Step: Constant(20)}) }, paper},
+		{"s-scgd", func() (pasto.Roster, error) {
+			return NewSCGD(f, 3, scgdOptions(func(o *SCGDOptions) { o.Step = Constant(20) }))
+		}, paper},
 	} {
 		l, err := c.make()
 		if err != nil {
@@ -129,7 +131,7 @@ func TestNoStep(t *testing.T) {
 	o := PaperOptions(3)
 	o.Step, o.Start = Constant(0), start
 	a := newAlgorithm(t, f, 3, o)
-	s, err := NewSCGD(f, 3, SCGDOptions{Step: Constant(0), Start: start})
+	s, err := NewSCGD(f, 3, scgdOptions(func(o *SCGDOptions) { o.Step, o.Start = Constant(0), start }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestContinuous(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, single, _ := optimum.BestSingle(f, fine)
-	c, err := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	c, err := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestContinuous(t *testing.T) {
 	if c.Arms() <= 24 || math.IsInf(c.Gap(), 1) {
 		t.Errorf("%d nodes, gap %v", c.Arms(), c.Gap())
 	}
-	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err := again.UnmarshalBinary(saved); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestContinuous(t *testing.T) {
 		t.Error("a restored learner goes on differently")
 	}
 	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
-		if _, err := New(f, box[0], box[1], Options{}); err == nil {
+		if _, err := New(f, box[0], box[1], DefaultOptions(2)); err == nil {
 			t.Errorf("%v is taken", box)
 		}
 	}
@@ -105,7 +105,9 @@ func TestContinuousManyDimensions(t *testing.T) {
 		upper[i] = 1
 	}
 	f := pastotest.Goals(t, 5, false, 0)
-	c, err := New(f, lower, upper, Options{Nodes: 60, MaxNodes: 120})
+	o := DefaultOptions(d)
+	o.Nodes, o.MaxNodes = 60, 120
+	c, err := New(f, lower, upper, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +142,15 @@ func TestContinuousManyDimensions(t *testing.T) {
 }
 
 // The search ends when no candidate promises more than the tolerance, and not before: until then
-// each search that promises more adds a node, from then on nothing is searched. With a tolerance of
-// 0 it never ends.
+// each search that promises more adds a node, from then on nothing is searched. Without Stop
+// it never ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	const every, rounds, nodes = 50, 1500, 6
 	run := func(tolerance float64) (searches int, c *Learner) {
-		c, err := New(f, []float64{0, -1}, []float64{2, 1},
-			Options{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		o := DefaultOptions(2)
+		o.Nodes, o.MaxNodes, o.Every, o.Tolerance, o.Stop = nodes, 40, every, tolerance, tolerance > 0
+		c, err := New(f, []float64{0, -1}, []float64{2, 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,5 +182,42 @@ func TestContinuousTolerance(t *testing.T) {
 	}
 	if n, c := run(.7); n < 3 || n > all/2 {
 		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
+	}
+}
+
+// Each option is refused outside its range: there are no numbers that stand for others.
+func TestRefusedOptions(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	for want, change := range map[string]func(*Options){
+		"nodes: 0: want at least 1": func(o *Options) { o.Nodes = 0 },
+		"max nodes: 15: want from 16, the nodes to start with, to 2000": func(o *Options) {
+			o.MaxNodes = 15
+		},
+		"every: 0 rounds: want at least 1":                  func(o *Options) { o.Every = 0 },
+		"candidates: -1: want at least 1":                   func(o *Options) { o.Candidates = -1 },
+		"tolerance: -1: want a finite number, at least 0":   func(o *Options) { o.Tolerance = -1 },
+		"tolerance: NaN: want a finite number, at least 0":  func(o *Options) { o.Tolerance = math.NaN() },
+		"tolerance: +Inf: want a finite number, at least 0": func(o *Options) { o.Tolerance = math.Inf(1) },
+	} {
+		o := DefaultOptions(1)
+		change(&o)
+		_, err := New(f, []float64{0}, []float64{1}, o)
+		pastotest.Same(t, err, want)
+	}
+	// Searches that stop and searches that go on are different learners.
+	texts := map[string]bool{}
+	for _, stop := range []bool{false, true} {
+		for _, tolerance := range []float64{0, 0.5} {
+			o := DefaultOptions(1)
+			o.Stop, o.Tolerance = stop, tolerance
+			l, err := New(f, []float64{0}, []float64{1}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[l.String()] = true
+		}
+	}
+	if len(texts) != 4 {
+		t.Errorf("%d texts of 4 learners: %v", len(texts), texts)
 	}
 }

@@ -19,7 +19,7 @@ func TestNil(t *testing.T) {
 		_, _, e1 := optimum.BestSingle(f, mu)
 		_, e2 := optimum.Maximize(f, mu, optimum.DefaultOptions())
 		_, e3 := confident.New(f, 2, confident.DefaultOptions())
-		_, e4 := New(f, []float64{0}, []float64{1}, Options{})
+		_, e4 := New(f, []float64{0}, []float64{1}, DefaultOptions(1))
 		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
 		for _, err := range []error{e1, e2, e3, e4, e5} {
 			pastotest.Same(t, err, "objective: nil: want an objective")

@@ -54,7 +54,9 @@ func TestShip(t *testing.T) {
 		o := ascent.PaperOptions(2)
 		o.Deploy = ship
 		a := newAlgorithm(t, f, 2, o)
-		s, err := ascent.NewSCGD(f, 2, ascent.SCGDOptions{Deploy: ship})
+		basic := ascent.DefaultSCGDOptions()
+		basic.Deploy = ship
+		s, err := ascent.NewSCGD(f, 2, basic)
 		if err != nil {
 			t.Fatal(err)
 		}

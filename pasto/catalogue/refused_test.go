@@ -92,8 +92,8 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 		})
 	}
 	pastotest.Same(t, pasto.ValidateNames(nil), "arms: none: want at least one")
-	pastotest.Same(t, pasto.ValidateNames([]string{"a", "b", "a"}), `arms[2]: the name "a" is that of arms[0] too`)
-	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: it has no name")
+	pastotest.Same(t, pasto.ValidateNames([]string{"a", "b", "a"}), `arms[2]: duplicate name "a": arms[0] has it`)
+	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: no name")
 }
 
 // Propensity zero is refused by every algorithm that has an arm of propensity zero, before any
@@ -247,8 +247,8 @@ func TestSnapshotObjective(t *testing.T) {
 	if err := other.UnmarshalBinary(data); err == nil {
 		t.Error("restored under another utility")
 	}
-	x, _ := box.New(a, []float64{0}, []float64{1}, box.Options{})
-	y, _ := box.New(b, []float64{0}, []float64{1}, box.Options{})
+	x, _ := box.New(a, []float64{0}, []float64{1}, box.DefaultOptions(1))
+	y, _ := box.New(b, []float64{0}, []float64{1}, box.DefaultOptions(1))
 	data, _ = x.MarshalBinary()
 	if err := y.UnmarshalBinary(data); err == nil {
 		t.Error("a continuous learner is restored under another objective")
@@ -269,7 +269,7 @@ func TestRelativeObservations(t *testing.T) {
 	for _, e := range Algorithms() {
 		l, _ := e.New(f, 2, 100, nil)
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}}}),
-			`observations[0]: control: none in this round: "y" is relative and needs the control group's metrics`)
+			`observations[0]: control: none in this round: "y" is relative to the control group's metrics`)
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}, Control: []float64{1}}}),
 			"observations[0]: control: it has 1 values: want 2")
 		pastotest.Same(t,

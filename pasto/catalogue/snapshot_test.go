@@ -43,7 +43,9 @@ func TestOldSnapshots(t *testing.T) {
 		}
 		var l pasto.Learner
 		if old.Name == "continuous" {
-			l, err = box.New(f, []float64{0}, []float64{1}, box.Options{Nodes: 3, Every: 10})
+			o := box.DefaultOptions(1)
+			o.Nodes, o.MaxNodes, o.Every = 3, 12, 10
+			l, err = box.New(f, []float64{0}, []float64{1}, o)
 		} else {
 			l, err = New(old.Name, f, 3, 100, nil)
 		}
