@@ -179,7 +179,9 @@ func saveUnrelated(which int) error {
 	case 1:
 		l, err = ascent.New(goals, 3, ascent.PracticalOptions(3))
 	case 2:
-		l, err = box.New(goals, []float64{0}, []float64{1}, box.Options{Nodes: 3, Every: 2})
+		o := box.DefaultOptions(1)
+		o.Nodes, o.Every = 3, 2
+		l, err = box.New(goals, []float64{0}, []float64{1}, o)
 	default:
 		var interval *convex.Box
 		if interval, err = convex.NewBox([]float64{0}, []float64{1}); err == nil {
