@@ -25,7 +25,7 @@ func TestZeroOptions(t *testing.T) {
 		t.Errorf("the zero options are taken: %v", err)
 	}
 	o := DefaultOptions()
-	o.Caution, o.Shrink = 0, 0
+	o.Caution = 0
 	none := learn(o)
 	means, _ := none.Estimate()
 	best, err := optimum.Maximize(f, means, optimum.DefaultOptions())

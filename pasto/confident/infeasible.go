@@ -4,10 +4,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/noregret/noregret/pasto/internal/round"
-
 	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
@@ -19,43 +18,52 @@ import (
 // Student's t that leaves out as much as three do of the normal distribution, with the degrees of
 // freedom of the arm's own groups, and of effects common to the groups of a round where these have
 // a part in the arm's errors. It is never sure while an active arm has not been served since the
-// start or the last change, or a guardrail has shown no scatter at all and an event that nobody has
+// start or its last change, or a guardrail has shown no scatter at all and an event that nobody has
 // seen yet could make up for what it lacks. It solves two linear programs, and changes nothing. For
 // objectives that are not [pasto.Goals], and before two groups of an arm have been seen, it is nil.
 func (l *Learner) Infeasible() (least *optimum.Infeasible, sure bool) { return l.infeasible(false) }
 
-// infeasible is Infeasible; of nodes, which share their noise and of which new ones come all the
-// time, those not served are passed over, and the degrees of freedom are the pooled ones.
+// InfeasibleServed is [Learner.Infeasible] for arms that are samples of a continuum, such as the
+// nodes of package box, which share their noise: it ignores arms that have not been served, and
+// uses the pooled degrees of freedom.
+func (l *Learner) InfeasibleServed() (least *optimum.Infeasible, sure bool) {
+	return l.infeasible(true)
+}
+
 func (l *Learner) infeasible(nodes bool) (least *optimum.Infeasible, sure bool) {
-	g, ok := l.objective.(*pasto.Goals)
-	if !ok || l.s.Freedom <= 0 {
+	g, m := l.goals, l.objective.Dim()
+	if g == nil || !l.noiseKnown() || !l.estimate() {
 		return nil, false
 	}
-	m := g.Dim()
-	part, best, moved := round.NewTable(0, m), round.NewTable(0, m), make([]float64, m)
+	if control := l.options.Control; control >= 0 && !l.plan.est.usable[control] {
+		return nil, false
+	}
+	part, best := round.NewTable(0, m), round.NewTable(0, m)
+	row, moved := make([]float64, m), make([]float64, m)
 	var arms []int
 	bounded := true
-	for k, ok := range l.s.Active {
-		bounded = bounded && (!ok || nodes || l.s.Rounds[k] > 0)
-		if !ok || l.s.Count[k] == 0 {
+	for k, ok := range l.plan.est.usable {
+		bounded = bounded && (!l.s.Active[k] || nodes || l.s.Stats.Rounds[k] > 0)
+		if !ok {
 			continue
 		}
 		arms = append(arms, k)
 		for i := range g.Metrics() {
-			v, more := l.s.Mean[k*m+i], 0.0
+			v, more := l.plan.est.rows[k*m+i], 0.0
+			square := l.plan.est.squared[k*m+i] + l.plan.est.level[i]
+			if l.relative[i] {
+				v, square = l.contrast(k, i)
+			}
 			if g.Metrics()[i].Role == pasto.Guardrail {
-				more = l.allowance(k, i, &g.Metrics()[i], nodes)
+				more = l.allowance(k, i, square, nodes)
 			}
 			if math.IsInf(more, 1) {
 				bounded, more = false, 0
 			}
-			moved[i] = v + float64(l.sign[i]*more)
+			row[i], moved[i] = v, v+float64(l.sign[i]*more)
 		}
-		part.Append(l.s.Mean[k*m : (k+1)*m])
+		part.Append(row)
 		best.Append(moved)
-	}
-	if part.Arms() == 0 {
-		return nil, false
 	}
 	err := optimum.CheckFeasible(g, part)
 	if err == nil {
@@ -104,37 +112,46 @@ func leastSingle(g *pasto.Goals, means *pasto.Table, arms []int, n int) *optimum
 }
 
 const (
-	surely = 3 // standard errors
-	// unseen is −ln of what these leave out: a rate of unseen/n shows in n groups, nearly surely.
+	// unseen is −ln of what three standard errors leave out: a rate of unseen/n shows in n groups,
+	// nearly surely.
 	unseen = 6.6
 	// manyGroups without any scatter are taken to have none.
 	manyGroups = 1000
 )
 
-// allowance is by how much the mean of arm k in guardrail i may be off, where three standard errors
-// would do if they were known and the mean normal. +Inf where that is not known.
-func (l *Learner) allowance(k, i int, m *pasto.Metric, nodes bool) float64 {
-	s := &l.s
-	free := s.Count[k] - 1
-	if nodes {
+// allowance is by how much the mean of arm k in guardrail i, of this squared error, may be off, where
+// three standard errors would do if they were known and the mean normal. +Inf where that is not
+// known.
+func (l *Learner) allowance(k, i int, square float64, nodes bool) float64 {
+	s, x := &l.s.Stats, &l.goals.Metrics()[i]
+	free := s.Free[k]
+	switch {
+	case nodes:
 		free = s.Freedom
+	case s.UnitSize != nil:
+		free = s.Size[k] - 1
 	}
 	if !(free > 0) {
 		return math.Inf(1)
 	}
-	if s.Pool[i] == 0 {
+	if s.UnitSize == nil && s.Pool[i] == 0 {
 		switch {
-		case m.Upper > m.Lower && !m.Relative:
-			return unseen / s.Count[k] * (m.Upper - m.Lower)
+		case x.Upper > x.Lower && !x.Relative:
+			return unseen / s.Count[k] * (x.Upper - x.Lower)
 		case s.Count[k] < manyGroups:
 			return math.Inf(1)
 		}
 	}
 	// Of an arm noisier than the pool the own variance alone is right.
-	square := l.squareError(k, i, s.Size[k], s.Cluster[k])
-	square += max(s.Squares[k*l.objective.Dim()+i]/free-l.variance(k, i), 0) / s.Size[k]
-	if l.shares(k) {
-		free = min(free, l.tauFreedom())
+	if own := s.Free[k]; own > 0 {
+		square += max(s.Squares[k*l.objective.Dim()+i]/own-l.variance(k, i, l.s.Noise.tau(s, i)), 0) / s.Size[k]
 	}
-	return float64(stat.Student(surely, free)*math.Sqrt(square)) + l.skew(i, surely)/s.Size[k]
+	if l.effectsCount(k) {
+		free = min(free, l.s.Noise.freedom(s))
+	}
+	skew := 0.0
+	if s.Pool[i] > 0 {
+		skew = float64((surely*surely - 1.) / 6 * (s.Bulge[i] / s.Pool[i]))
+	}
+	return float64(stat.Student(surely, free)*math.Sqrt(square)) + skew/s.Size[k]
 }

@@ -59,7 +59,6 @@ func TestRefusedOptions(t *testing.T) {
 		"floor":             func(o *Options) { o.Floor = 2 },
 		"alarm":             func(o *Options) { o.ChangeThreshold = nan },
 		"hard caution":      func(o *Options) { o.HardCaution = nan },
-		"shrink":            func(o *Options) { o.Shrink = nan },
 		"control":           func(o *Options) { o.Control = 2 },
 		"negative control":  func(o *Options) { o.Control = -2 },
 		"share":             func(o *Options) { o.Share = .1 },

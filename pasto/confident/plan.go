@@ -4,269 +4,266 @@ import (
 	"math"
 	"slices"
 
-	"github.com/noregret/noregret/internal/portable"
-	"github.com/noregret/noregret/internal/stat"
+	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// resolve computes p⁺ and p⁻. Both stay uniform until an arm has been served twice, as the noise
-// is then unknown. With hard guardrails both also stay as they are while the effects of rounds
-// are unknown. On error both are as before.
-func (l *Learner) resolve() error {
-	s := &l.s
-	if s.Freedom <= 0 {
-		return nil
+// planner is the workspace of solutions.
+type planner struct {
+	est        estimates
+	moved      *pasto.Table // V̂ moved by its errors, as the objective sees it
+	solver     *optimum.Solver
+	hard       optimum.HardSolver
+	arms       []int
+	part       pasto.Table
+	up, down   []float64
+	safe       []float64
+	slack      []float64 // K·J: see serve.go
+	theta, row []float64
+	value      float64 // of the last solution, without hard guardrails, in the moved table
+	err        error
+}
+
+const (
+	epochRatio  = 1.05
+	poolWeight  = 8
+	fewGroups   = 3   // below that an arm's scatter says little
+	keptFreedom = 100 // of the noise after a change
+	// A solution takes at most solverSteps passes over all arms, and of large problems so many that
+	// mostNumbers are looked at, or fewestSteps; the next goes on from what it found.
+	solverSteps = 400
+	mostNumbers = 3_000_000_000
+	fewestSteps = 30
+)
+
+// solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as they
+// are until the noise is known, and with hard guardrails until the effects of rounds are, and where
+// a solution fails.
+func (l *Learner) solve() {
+	s, p := &l.s, &l.plan
+	p.err = nil
+	if l.noiseKnown() {
+		for i := range s.Dispersion {
+			l.disperse(i)
+		}
 	}
-	some := false
-	for k := range l.usable {
-		l.usable[k] = s.Active[k] && s.Count[k] > 0
-		some = some || l.usable[k]
+	ready := l.estimate() && l.noiseKnown()
+	if control := l.options.Control; control >= 0 && !p.est.usable[control] {
+		ready = false
 	}
-	if !some || l.hard != nil && l.commonNoiseUnknown() { // only new arms are left, or none can be said to be safe
-		return nil
+	if l.promised() {
+		l.computeSlack(ready)
 	}
-	l.down, l.up = append(l.down[:0], s.Down...), append(l.up[:0], s.Up...)
-	l.solver.Usable = l.usable
-	l.computeStandardErrors()
-	err := l.cautious(s.Down)
-	if err == nil {
-		l.applyConfidenceBounds(false, 1)
-		_, err = l.optimize(s.Up)
+	if !ready || l.hard != nil && l.anyEffectsUnknown() {
+		return
 	}
-	if err != nil {
-		copy(s.Down, l.down)
-		copy(s.Up, l.up)
-		return err
+	p.up, p.down = append(p.up[:0], s.Up...), append(p.down[:0], s.Down...)
+	p.safe = append(p.safe[:0], s.Safe...)
+	p.solver.Usable = p.est.usable
+	low := l.deploy(p.down)
+	if l.promised() {
+		l.moveEstimates(-1, 1, true)
+		l.solveSafely(p.safe)
+		low = p.value
 	}
-	copy(s.Solved, s.Count)
-	return nil
+	l.moveEstimates(1, 0, l.promised())
+	if l.promised() {
+		l.solveSafely(p.up)
+	} else {
+		l.optimize(p.up)
+	}
+	if p.err != nil {
+		return
+	}
+	s.Width = 1
+	if r := l.objectiveRange(); p.value-low < r {
+		s.Width = max(p.value-low, 0) / r
+	}
+	copy(s.Up, p.up)
+	copy(s.Down, p.down)
+	copy(s.Safe, p.safe)
+	l.cap(s.Down)
+	copy(s.Solved, s.Stats.Count)
 }
 
 // bisectionSteps is the number of bisections that look for the largest feasible share of the
 // caution of hard guardrails.
 const bisectionSteps = 6
 
-// cautious computes p⁻. If no mixture holds the hard guardrails with all their caution, it takes
-// the largest feasible share of it, and if none holds them by the estimates, the mixture of
-// least violation.
-//
-// After a change p⁻ stays until every arm has been served a few times again and a mixture holds
-// the guardrails with all caution, as long as p⁻ may hold them itself. Once every arm has been
-// served, and no mixture holds the guardrails with all caution, it stays until the feasible
-// mixture is surely better.
-func (l *Learner) cautious(p []float64) error {
-	s := &l.s
-	solve := func(room float64) (feasible bool, err error) {
-		l.applyConfidenceBounds(true, room)
-		l.risk()
-		feasible, err = l.optimize(p)
-		l.solver.Ridge = nil
-		return feasible, err
+// deploy computes p⁻ and returns its cautious value. Where no mixture holds the hard guardrails with
+// all their caution, it is the control arm, or without one that of the largest feasible share of the
+// caution, and where none holds them by the estimates, the mixture of least violation.
+func (l *Learner) deploy(p []float64) float64 {
+	try := func(room float64) bool {
+		l.moveEstimates(-1, room, false)
+		return l.optimize(p)
 	}
-	feasible, err := solve(1)
-	if err != nil {
-		return err
+	if try(1) {
+		return l.plan.value
 	}
-	kept := s.HoldsPrevious && l.hard != nil && l.mayHold(l.down)
-	switch {
-	case kept && s.Unobserved+s.Underobserved > 0:
-		copy(p, l.down)
-		return nil
-	case feasible:
-		s.HoldsPrevious = false
-		return nil
+	if control := l.options.Control; control >= 0 {
+		return l.only(p, control)
 	}
-	feasible, err = l.maxFeasibleCaution(solve)
-	if err != nil {
-		return err
-	}
-	if s.HoldsPrevious = kept && !(feasible && l.surelyBetter(p, l.down)); s.HoldsPrevious {
-		copy(p, l.down)
-	}
-	return nil
-}
-
-// maxFeasibleCaution solves with the largest feasible share of the caution of hard guardrails.
-// It reports false if the problem is infeasible even without caution.
-func (l *Learner) maxFeasibleCaution(solve func(room float64) (feasible bool, err error)) (feasible bool, err error) {
-	if feasible, err := solve(0); err != nil || !feasible {
-		return false, err
+	if !try(0) || !l.options.has(noBisection) {
+		return l.plan.value
 	}
 	low, high, at := 0.0, 1.0, 0.0
 	for range bisectionSteps {
-		mid := (low + high) / 2
-		feasible, err := solve(mid)
-		if err != nil {
-			return false, err
-		}
-		if at = mid; feasible {
-			low = mid
+		if at = (low + high) / 2; try(at) {
+			low = at
 		} else {
-			high = mid
+			high = at
 		}
 	}
 	if at != low {
-		_, err := solve(low)
-		return true, err
+		try(low)
 	}
-	return true, nil
+	return l.plan.value
 }
 
-// mayHold reports whether the estimates of mixture p violate no hard guardrail by more than its
-// caution of standard errors.
-func (l *Learner) mayHold(p []float64) bool {
-	for i := range l.hard.Metrics() {
-		if x := &l.hard.Metrics()[i]; x.Hard && x.Violation(l.off(p, i, l.caution[i])) > x.Tolerance() {
-			return false
-		}
-	}
-	return true
+// only makes p arm k alone, and returns its value in the moved table.
+func (l *Learner) only(p []float64, k int) float64 {
+	clear(p)
+	p[k] = 1
+	l.plan.value = l.reward(l.plan.moved.Arm(k))
+	return l.plan.value
 }
 
-// surelyBetter reports whether the objective of p without hard guardrails, with every metric z
-// standard errors worse than estimated, is above that of q with every metric z standard errors
-// better.
-func (l *Learner) surelyBetter(p, q []float64) bool {
-	z := l.optimism()
-	for i := range l.worse {
-		l.worse[i], l.better[i] = l.off(p, i, -z), l.off(q, i, z)
+// solveSafely optimizes p under the bounds of hard guardrails that are promised; where nothing holds
+// them it is the control arm.
+func (l *Learner) solveSafely(p []float64) {
+	if !l.optimize(p) {
+		l.only(p, l.options.Control)
 	}
-	return l.hard.Reward(l.worse) > l.hard.Reward(l.better)
 }
 
-// off returns the estimate of metric i of mixture p, moved by z standard errors in the good
-// direction and clipped to the metric's range.
-func (l *Learner) off(p []float64, i int, z float64) float64 {
-	m, mean, square := len(l.sign), 0.0, 0.0
-	for k, w := range p {
-		if w > 0 {
-			mean += float64(w * l.s.Mean[k*m+i])
-			square += float64(float64(w*w) * l.squared[k*m+i])
-		}
-	}
-	return min(max(mean+float64(l.sign[i]*float64(z*math.Sqrt(square))), l.low[i]), l.high[i])
-}
-
-// applyConfidenceBounds writes V̂ + z·se with the optimism z, or V̂ − c·se with the caution c of
-// each metric, in the good direction. Hard guardrails take the share room of their caution.
-// Where effects common to the groups of a round contribute to an arm's errors, they replace c by
-// the quantile of Student's t with the degrees of freedom of the estimate of these effects'
-// variance.
-func (l *Learner) applyConfidenceBounds(cautious bool, room float64) {
-	s, m, optimism := &l.s, l.objective.Dim(), l.optimism()
-	for k, ok := range l.usable {
+// moveEstimates writes the estimates moved in the metrics' good direction: by the optimism where
+// sign is 1, and by the caution of each metric where it is −1. Hard guardrails take the share room
+// of their caution, or where promised is set, the bounds that what is served must hold.
+func (l *Learner) moveEstimates(sign, room float64, promised bool) {
+	for k, ok := range l.plan.est.usable {
 		if !ok {
 			continue
 		}
-		for i := range m {
-			z := optimism
-			if cautious {
-				if z = -l.caution[i]; l.hard != nil && l.hard.Metrics()[i].Hard {
-					if z != 0 && l.shares(k) {
-						z = -stat.Student(-z, l.tauFreedom())
-					}
-					z = float64(max(z, -mostCaution) * room)
+		row := l.plan.moved.Arm(k)
+		for i := range row {
+			z := float64(sign * l.options.Exploration.Optimism)
+			if sign < 0 {
+				z = -l.caution[i]
+				if l.isHard(i) {
+					z = float64(z * room)
 				}
 			}
-			off := float64(z * math.Sqrt(l.squared[k*m+i]))
-			if !cautious {
-				off = max(off, l.ownError(k, i, z))
+			row[i] = l.movedBy(k, i, z, sign > 0)
+		}
+		if promised {
+			for j, i := range l.guards {
+				row[i] = l.limit(i) + float64(l.sign[i]*l.plan.slack[k*len(l.guards)+j])
 			}
-			l.moved.Arm(k)[i] = min(max(s.Mean[k*m+i]+float64(l.sign[i]*off), l.low[i]), l.high[i])
 		}
 	}
 }
+
+// movedBy returns the estimate of metric i of arm k as the objective sees it, moved by z standard
+// errors in the good direction, within the metric's range.
+func (l *Learner) movedBy(k, i int, z float64, optimistic bool) float64 {
+	e, j := &l.plan.est, k*len(l.sign)+i
+	if l.relative[i] {
+		base, square := l.contrast(k, i)
+		low, high := l.contrastRange(i)
+		return min(max(base+float64(l.sign[i]*float64(z*math.Sqrt(square))), low), high)
+	}
+	square := e.squared[j]
+	if l.isAbsolute(i) {
+		square += e.level[i]
+	}
+	off := float64(z * math.Sqrt(square))
+	if optimistic && l.options.has(noUneven) {
+		off = max(off, l.ownError(k, i, z))
+	}
+	return min(max(e.rows[j]+float64(l.sign[i]*off), l.low[i]), l.high[i])
+}
+
+// contrast returns what a relative guardrail compares, y_k − y_0 − δ·|y_0| for the control's y_0 and
+// the threshold δ, with its squared error.
+func (l *Learner) contrast(k, i int) (value, square float64) {
+	e, m, control := &l.plan.est, len(l.sign), l.options.Control
+	y, threshold := e.rows[control*m+i], l.goals.Metrics()[i].Threshold
+	own := e.squared[control*m+i] + e.level[i]
+	return e.rows[k*m+i] - y - float64(threshold*math.Abs(y)),
+		e.apart[k*m+i] + float64(float64(threshold*threshold)*own)
+}
+
+// contrastRange returns the range of what relative guardrail i compares.
+func (l *Learner) contrastRange(i int) (low, high float64) {
+	x := &l.goals.Metrics()[i]
+	if x.Upper <= x.Lower {
+		return math.Inf(-1), math.Inf(1)
+	}
+	y := l.plan.est.rows[l.options.Control*len(l.sign)+i]
+	off := y + float64(x.Threshold*math.Abs(y))
+	return x.Lower - off, x.Upper - off
+}
+
+// limit is the threshold of metric i as the objective sees it.
+func (l *Learner) limit(i int) float64 { return l.goals.Metrics()[i].Limit() }
+
+// isHard reports whether metric i is a hard guardrail.
+func (l *Learner) isHard(i int) bool { return l.hard != nil && l.hard.Metrics()[i].Hard }
 
 // noisier is how many times the pooled variance an arm's own variance must be to be used alone.
 const noisier = 4
 
 // ownError returns z standard errors of arm k's mean in metric i by its own scatter alone, if
-// that is far above the pooled one, and 0 otherwise. It uses the quantile of Student's t, as a
-// few groups estimate the scatter poorly.
+// that is far above the pooled one, and 0 otherwise.
 func (l *Learner) ownError(k, i int, z float64) float64 {
-	s := &l.s
-	free, own := s.Count[k]-1, s.Squares[k*l.objective.Dim()+i]
-	if !(free > 0) || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
+	s := &l.s.Stats
+	free, own := s.Free[k], s.Squares[k*len(l.sign)+i]
+	if !(free > 0) || s.UnitSize != nil || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
 		return 0
 	}
-	return float64(min(stat.Student(z, free), mostCaution) * math.Sqrt(own/free/s.Size[k]))
+	return float64(z * math.Sqrt(own/free/s.Size[k]))
 }
 
-// computeStandardErrors computes the squared standard errors of the usable arms' means.
-func (l *Learner) computeStandardErrors() {
-	m := l.objective.Dim()
-	for i := range l.taus {
-		l.taus[i] = l.tau(i)
-	}
-	for k, ok := range l.usable {
-		if !ok {
-			continue
-		}
-		for i, tau := range l.taus {
-			l.squared[k*m+i] = l.squareErrorWith(k, i, l.s.Size[k], l.s.Cluster[k], tau)
-		}
-	}
-}
-
-// optimism returns z. It grows with the logarithm of the rounds since the start or the last
-// change, by a sixteenth of itself in each power of ten above 100, so that no arm is excluded
-// for good because of its first groups.
-func (l *Learner) optimism() float64 {
-	z := l.options.Exploration.Optimism
-	if t := float64(l.s.Clock); t > 100 {
-		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
-	}
-	return z
-}
-
-// mostCaution bounds the quantiles that replace a caution, which grow without bound as the
-// degrees of freedom go to 0.
-const mostCaution = 100
-
-// commonNoiseUnknown reports whether the errors of some usable arm depend on effects that the
-// groups of a round have in common, while nothing is known about these effects.
-func (l *Learner) commonNoiseUnknown() bool {
-	if l.tauFreedom() > 0 {
+// anyEffectsUnknown reports whether the errors of some usable arm depend on effects of rounds, while
+// nothing is known about these.
+func (l *Learner) anyEffectsUnknown() bool {
+	if l.s.Noise.freedom(&l.s.Stats) > 0 {
 		return false
 	}
-	for k, ok := range l.usable {
-		if ok && l.shares(k) {
+	for k, ok := range l.plan.est.usable {
+		if ok && l.effectsUnknown(k) {
 			return true
 		}
 	}
 	return false
 }
 
-// risk sets the solver's ridge, r_k = Shrink·Σ_i λ_i·se_ki².
-func (l *Learner) risk() {
-	if l.options.Shrink == 0 || !slices.ContainsFunc(l.curve, func(c float64) bool { return c > 0 }) {
-		return
+// reward is the objective without its hard guardrails.
+func (l *Learner) reward(theta []float64) float64 {
+	if l.hard != nil {
+		return l.hard.Reward(theta)
 	}
-	most := l.objectiveRange()
-	for k, ok := range l.usable {
+	return l.objective.Value(theta)
+}
+
+// objectiveRange returns the range of the objective over the usable arms' estimates, +Inf if they
+// are all the same.
+func (l *Learner) objectiveRange() float64 {
+	p, m := &l.plan, len(l.sign)
+	low, high := math.Inf(1), math.Inf(-1)
+	for k, ok := range p.est.usable {
 		if !ok {
 			continue
 		}
-		r := 0.0
-		for i, v := range l.squared[k*len(l.curve) : (k+1)*len(l.curve)] {
-			r += float64(l.curve[i] * v)
+		copy(p.row, p.est.rows[k*m:(k+1)*m])
+		for i, relative := range l.relative {
+			if relative {
+				p.row[i], _ = l.contrast(k, i)
+			}
 		}
-		l.ridge[k] = min(float64(l.options.Shrink*r), most)
-	}
-	l.solver.Ridge = l.ridge
-}
-
-// objectiveRange returns the range of the objective over the usable arms' estimates.
-func (l *Learner) objectiveRange() float64 {
-	value := l.objective.Value
-	if l.hard != nil {
-		value = l.hard.Reward
-	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for k, ok := range l.usable {
-		if ok {
-			v := value(l.s.Mean[k*len(l.curve) : (k+1)*len(l.curve)])
-			low, high = min(low, v), max(high, v)
-		}
+		v := l.reward(p.row)
+		low, high = min(low, v), max(high, v)
 	}
 	if v := high - low; v > 0 {
 		return v
@@ -274,33 +271,46 @@ func (l *Learner) objectiveRange() float64 {
 	return math.Inf(1)
 }
 
-// optimize improves p on the usable arms to a gap of a millionth of the range of the arms'
-// scores.
-func (l *Learner) optimize(p []float64) (feasible bool, err error) {
+// optimize improves p on the usable arms to a gap of a millionth of the range of the arms' scores in
+// the moved table, and reports whether the hard guardrails can be held there. It leaves the value in
+// the planner, and an error of the objective.
+func (l *Learner) optimize(p []float64) (feasible bool) {
+	l.project(p)
+	feasible = true
+	if l.hard != nil {
+		feasible = l.program(p)
+	} else {
+		l.plan.solver.Err = nil
+		l.plan.solver.SolveToTolerance(p, 1e-6, steps(len(p), len(l.sign)))
+		if l.plan.err == nil {
+			l.plan.err = l.plan.solver.Err
+		}
+	}
+	l.plan.moved.Mean(l.plan.theta, p)
+	l.plan.value = l.reward(l.plan.theta)
+	return feasible
+}
+
+// project makes p a mixture of the usable arms.
+func (l *Learner) project(p []float64) {
 	sum, n := 0.0, 0
-	for k, w := range p {
-		if !l.usable[k] {
+	for k, ok := range l.plan.est.usable {
+		if !ok {
 			p[k] = 0
 		} else {
 			n++
-			sum += w
+			sum += p[k]
 		}
 	}
-	for k := range p {
+	for k, ok := range l.plan.est.usable {
 		switch {
-		case !l.usable[k]:
+		case !ok:
 		case sum > 0:
 			p[k] /= sum
 		default:
 			p[k] = 1 / float64(n)
 		}
 	}
-	if l.hard != nil {
-		return l.program(p), nil
-	}
-	l.solver.Err = nil
-	l.solver.SolveToTolerance(p, 1e-6, steps(len(p), len(l.sign)))
-	return true, l.solver.Err
 }
 
 // steps returns the largest number of passes over all arms of a solution with so many arms and
@@ -312,22 +322,22 @@ func steps(arms, metrics int) int {
 // program sets p to the optimum under hard guardrails on the usable arms, or to the mixture of
 // least violation if none holds them, and reports which.
 func (l *Learner) program(p []float64) (feasible bool) {
-	w := &l.work
+	w := &l.plan
 	w.arms = w.arms[:0]
-	w.part.Reset(0, l.moved.Metrics())
-	for k, ok := range l.usable {
+	w.part.Reset(0, w.moved.Metrics())
+	for k, ok := range w.est.usable {
 		if ok {
 			w.arms = append(w.arms, k)
-			w.part.Append(l.moved.Arm(k))
+			w.part.Append(w.moved.Arm(k))
 		}
 	}
-	feasible, err := w.HardSolver.Maximize(l.hard, &w.part, float64(1e-9*w.Spread(l.hard, &w.part)), 10_000)
+	feasible, err := w.hard.Maximize(l.hard, &w.part, float64(1e-9*w.hard.Spread(l.hard, &w.part)), 10_000)
 	if err != nil {
 		return true // too ill-conditioned: the mixture stays
 	}
-	q := w.Best.Mixture
+	q := w.hard.Best.Mixture
 	if !feasible {
-		q = w.LeastViolation()
+		q = w.hard.LeastViolation()
 	}
 	clear(p)
 	for i, k := range w.arms {
@@ -336,37 +346,76 @@ func (l *Learner) program(p []float64) (feasible bool) {
 	return feasible
 }
 
-// mix computes Serving from p⁺, p⁻ and the arms not yet observed.
-func (l *Learner) mix() {
-	s := &l.s
-	t := float64(s.Mixed + 1)
-	alpha := min(l.options.Exploration.Share, float64(l.options.Exploration.Decay*portable.Exp(-portable.Log(t)/3)))
-	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
-	// the share of arms not served since the start or the last change: all at first, later by their
-	// number
-	unseen := 0.0
-	if s.Unobserved > 0 {
-		unseen = 1
-		if s.AllObserved {
-			unseen = float64(s.Unobserved) / float64(s.Live)
+// cap cuts off what is above the caps of the arms.
+func (l *Learner) cap(p []float64) {
+	caps, control := l.options.Caps, l.options.Control
+	if caps == nil {
+		return
+	}
+	room := func(k int) float64 {
+		switch {
+		case !l.s.Active[k]:
+			return 0
+		case k >= len(caps):
+			return 1
+		}
+		return caps[k]
+	}
+	for range len(p) + 1 {
+		excess, below, open := 0.0, 0.0, 0
+		for k, v := range p {
+			if most := room(k); k != control && v > most {
+				excess += v - most
+				p[k] = most
+			} else if v < most {
+				below += v
+				open++
+			}
+		}
+		switch {
+		case excess < 1e-15:
+			return
+		case control >= 0:
+			p[control] += excess
+			return
+		case open == 0: // caps of arms that are left leave less than all
+			l.scale(p)
+			return
+		}
+		for k, v := range p {
+			if v < room(k) {
+				if below > 0 {
+					p[k] += float64(excess * (v / below))
+				} else {
+					p[k] += excess / float64(open)
+				}
+			}
 		}
 	}
-	rest := 1 - unseen
-	// the share of arms of which little is known
-	few := float64(rest * float64(0.5*(float64(s.Underobserved)/float64(s.Live))))
-	rest -= few
-	each := float64(rest*eps) / float64(s.Live)
-	for k := range l.p {
-		l.p[k] = 0
-		if !s.Active[k] {
-			continue
-		}
-		l.p[k] = float64(float64(rest*(1-eps))*(float64(alpha*s.Up[k])+float64((1-alpha)*s.Down[k]))) + each
-		if s.Rounds[k] == 0 {
-			l.p[k] += unseen / float64(s.Unobserved)
-		} else if s.Count[k] < fewGroups {
-			l.p[k] += few / float64(s.Underobserved)
+}
+
+// scale makes p sum to 1.
+func (l *Learner) scale(p []float64) {
+	sum := 0.0
+	for _, v := range p {
+		sum += v
+	}
+	for k := range p {
+		if sum > 0 {
+			p[k] /= sum
+		} else if l.s.Active[k] {
+			p[k] = 1 / float64(l.s.Live)
 		}
 	}
-	l.sampler.Reset()
+}
+
+// reset makes room for a number of arms.
+func (p *planner) reset(f pasto.Objective, arms int, relative bool) {
+	m := f.Dim()
+	p.est.reset(arms, m, relative)
+	p.moved = new(pasto.Table)
+	p.moved.Reset(arms, m)
+	p.solver = optimum.NewSolver(f, p.moved)
+	p.theta, p.row = make([]float64, m), make([]float64, m)
+	p.up, p.down, p.safe = slices.Grow(p.up, arms), slices.Grow(p.down, arms), slices.Grow(p.safe, arms)
 }

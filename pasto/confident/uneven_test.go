@@ -106,7 +106,7 @@ func TestConstantIsNotNoiseless(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if se := l.standardError(0, 0); !(se > .01) {
+	if se := math.Sqrt(l.SquaredError(0, 0)); !(se > .01) {
 		t.Errorf("the constant arm has an error of %v", se)
 	}
 }
@@ -164,10 +164,10 @@ func TestLargeNoise(t *testing.T) {
 	}
 }
 
-// A jump of x makes all arms anew; the hard guardrail on y, which has not moved, is broken no more
-// often than without, as what was deployed stays until each arm has three groups again.
+// A jump of x makes the arms anew; the hard guardrail on y, which has not moved, is broken no more
+// often than without.
 func TestHardGuardrailOutlivesChange(t *testing.T) {
-	runs, shares, stayed := testsize.Of(30, 6), [2]float64{}, 0
+	runs, shares := testsize.Of(30, 6), [2]float64{}
 	for i, jump := range []float64{0, 10} {
 		changes := 0
 		for seed := range uint64(runs) {
@@ -184,8 +184,6 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 				means[k] = []float64{-y, y}
 			}
 			noise := [][]float64{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
-			moved := false
-			var last []float64
 			uneven(t, l, means, noise, 1, 6000, seed, func(n int, obs []pasto.Observation) {
 				if n < 5000 {
 					return
@@ -198,28 +196,16 @@ func TestHardGuardrailOutlivesChange(t *testing.T) {
 				if y < -1e-9 {
 					shares[i] += 1 / float64(1000*runs)
 				}
-				if l.s.Changes == 0 {
-					last = append(last[:0], l.Deployed()...)
-				} else if l.s.Unobserved+l.s.Underobserved > 0 && !slices.Equal(last, l.Deployed()) {
-					moved = true
-				}
 			})
 			changes += min(l.Changes(), 1)
-			if jump > 0 && !moved {
-				stayed++
-			}
 		}
 		if jump > 0 && changes < runs {
 			t.Errorf("the jump was seen in %d of %d runs", changes, runs)
 		}
 	}
-	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump; stayed in %d of %d", 100*shares[0],
-		100*shares[1], stayed, runs)
+	t.Logf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
 	if shares[1] > shares[0]+1.8/float64(runs) { // two of the runs
 		t.Errorf("broken in %.1f %% of the rounds, in %.1f %% after the jump", 100*shares[0], 100*shares[1])
-	}
-	if stayed < runs*9/10 { // but for those whose estimates say that it no longer holds
-		t.Errorf("what was deployed stayed until each arm had three groups in %d of %d runs", stayed, runs)
 	}
 }
 
@@ -251,47 +237,6 @@ func TestKeptYieldsToSurelyBetter(t *testing.T) {
 	t.Logf("the worst arm is deployed in %d of %d runs", worst, runs)
 	if worst > runs/5 {
 		t.Errorf("the arm that has become the worst is deployed in %d of %d runs 2,000 rounds later", worst, runs)
-	}
-}
-
-// Optimism is z in the first 100 rounds, and z/16 more in each power of ten.
-func TestOptimismGrows(t *testing.T) {
-	o := DefaultOptions()
-	o.Exploration.Optimism = 3
-	l, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for clock, want := range map[int]float64{0: 3, 1: 3, 100: 3, 1000: 3 + 3./16, 100_000: 3 + 9./16} {
-		if l.s.Clock = clock; math.Abs(l.optimism()-want) > 1e-12 {
-			t.Errorf("at round %d: %v, want %v", clock, l.optimism(), want)
-		}
-	}
-}
-
-// What is taken off for what is not known of an arm is at most the range of the objective over the
-// arms.
-func TestRiskIsBoundedByStakes(t *testing.T) {
-	g := pastotest.Goals(t, 5, false, 0)
-	l, err := New(g, 3, DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	means := [][]float64{{2, -2}, {0, 2}, {-1, 0}}
-	uneven(t, l, means, [][]float64{{1, 1}, {1, 1}, {1, 1000}}, 1, 300, 1, nil)
-	low, high := math.Inf(1), math.Inf(-1)
-	for k := range means {
-		v := g.Value(l.s.Mean[2*k : 2*k+2])
-		low, high = min(low, v), max(high, v)
-	}
-	if l.computeStandardErrors(); !(l.options.Shrink*l.curve[1]*l.squared[5] > high-low) {
-		t.Fatalf("squared error %v: want one of which the price is above the range %v", l.squared[5], high-low)
-	}
-	l.risk()
-	for k, r := range l.ridge {
-		if !(r > 0 && r <= (high-low)*(1+1e-12)) {
-			t.Errorf("arm %d: %v is taken off, want at most %v", k, r, high-low)
-		}
 	}
 }
 
@@ -400,7 +345,7 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range 2 {
-			if m := l.moved.Arm(k)[0]; m < 0 || m > 1000 {
+			if m := l.plan.moved.Arm(k)[0]; m < 0 || m > 1000 {
 				t.Fatalf("an estimate is moved to %v", m)
 			}
 		}
@@ -432,7 +377,7 @@ func TestMovedEstimatesStayInRange(t *testing.T) {
 	uneven(t, share, [][]float64{{.5}, {.5}}, [][]float64{{0}, {0}}, 1, 50, 1, func(n int, obs []pasto.Observation) {
 		obs[0].Metrics[0] = float64(n % 2)
 		for k := range 2 {
-			if m := share.moved.Arm(k)[0]; m < 0 || m > 1 {
+			if m := share.plan.moved.Arm(k)[0]; m < 0 || m > 1 {
 				t.Fatalf("an estimate of a share is moved to %v", m)
 			}
 		}

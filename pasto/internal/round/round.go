@@ -50,6 +50,9 @@ func CheckObjective(f pasto.Objective, arms int) error {
 // Checker checks the observations of a round before any state changes, and computes the contrasts
 // of relative guardrails. It keeps its buffers from round to round.
 type Checker struct {
+	// Raw leaves the values of relative guardrails as they are: the learner has the control as an
+	// arm, and observations with a control group beside it are refused.
+	Raw    bool
 	obs    []pasto.Observation
 	values []float64
 }
@@ -89,8 +92,11 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 	if !ok {
 		return obs, total, nil
 	}
-	if !g.HasRelative() {
+	if in.Raw || !g.HasRelative() {
 		for i := range obs {
+			if in.Raw && obs[i].Control != nil {
+				return nil, 0, observed(i, "it has a control group, and the control is arm of the learner: leave it out")
+			}
 			for m, v := range obs[i].Metrics {
 				if x := &g.Metrics()[m]; !x.Admits(v) {
 					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v,

@@ -1,7 +1,7 @@
 // Command measure plays one scenario with the default learner's options set by flags, and prints
 // what was deployed at fixed rounds. It is how the constants in docs/pasto.md were searched for:
 //
-//	go run ./pasto/scenario/internal/measure -noise 5 -runs 60 -rounds 30000 -shrink 4 b
+//	go run ./pasto/scenario/internal/measure -noise 5 -runs 60 -rounds 30000 -decay 4 b
 //
 // -algorithm plays a named algorithm of the catalogue instead.
 package main
@@ -60,7 +60,6 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 		{&c.HardCaution, "hard-caution", "the same for hard guardrails"},
 		{&c.Exploration.Share, "share", "largest share of the optimistic mixture"},
 		{&c.Exploration.Decay, "decay", "scale of how long it gets that"},
-		{&c.Shrink, "shrink", "scale of the price of uncertainty"},
 		{&c.ChangeThreshold, "change-threshold", "standard errors that count as a change, 0 to look for none"},
 	} {
 		f.Float64Var(v.p, v.name, *v.p, v.usage)

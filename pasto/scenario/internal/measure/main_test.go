@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 	if !strings.Contains(def, "round    [      5      10      20      50]\n") {
 		t.Errorf("other rounds than expected:\n%s", def)
 	}
-	for _, flag := range []string{"-optimism", "-caution", "-explore", "-shrink"} {
+	for _, flag := range []string{"-optimism", "-caution", "-share", "-decay"} {
 		if got := run(t, append(small, flag, "0.3", "a")...); got == def {
 			t.Errorf("%s 0.3 changes nothing", flag)
 		}
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 		"0 arguments after the flags": nil,
 		"2 arguments after the flags": {"a", "b"},
 		"nowhere":                     {"nowhere"},
-		"shrink":                      {"-runs", "1", "-rounds", "5", "-shrink", "-1", "a"},
+		"decay":                       {"-runs", "1", "-rounds", "5", "-decay", "-1", "a"},
 	} {
 		err := measure(context.Background(), args, &bytes.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), want) {

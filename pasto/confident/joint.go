@@ -1,0 +1,203 @@
+package confident
+
+import (
+	"math"
+
+	"github.com/noregret/noregret/internal/linalg"
+	"github.com/noregret/noregret/pasto/internal/check"
+)
+
+// mostJoint is the number of arms up to which the arms are estimated jointly.
+const mostJoint = 512
+
+// joint is the linear mixed model of all arms at once, û_kt = μ_k + u_t + e_kt with Var e_kt =
+// σ²/n_kt and Var u_t = τ², as sums that do not depend on these variances. With N_t = Σ_k n_kt and
+// the round's mean ū_t = Σ_k n_kt·û_kt/N_t it keeps D = Σ_t diag(n_t), S = Σ_t n_t·n_tᵀ/N_t and, for
+// each metric, b = Σ_t n_kt·û_kt and h = Σ_t n_kt·ū_t. Generalized least squares (Aitken 1935) is
+//
+//	μ̂ = (D − c·S)⁻¹·(b − c·h),   Cov μ̂ = σ²·(D − c·S)⁻¹,   c = N/(σ²/τ² + N),
+//
+// exact where all N_t are N; elsewhere N is their mean, weighted by size. With c = 0 it is the mean
+// of each arm; the closer c is to 1, the more it rests on comparisons within rounds.
+type joint struct {
+	Size  []float64 // K: D
+	Cross []float64 // K·K: S
+	Own   []float64 // K·M: b
+	Level []float64 // K·M: h
+	Total float64   // Σ_t N_t
+	Heavy float64   // Σ_t N_t²
+}
+
+func newJoint(arms, m int) joint {
+	return joint{
+		Size: make([]float64, arms), Cross: make([]float64, arms*arms), Own: make([]float64, arms*m),
+		Level: make([]float64, arms*m),
+	}
+}
+
+// grow adds an arm, and ends the joint estimate where there are too many.
+func (j *joint) grow(m int) {
+	n := len(j.Size)
+	if n == 0 || n == mostJoint {
+		*j = joint{}
+		return
+	}
+	cross := make([]float64, (n+1)*(n+1))
+	for k := range n {
+		copy(cross[k*(n+1):], j.Cross[k*n:(k+1)*n])
+	}
+	j.Cross = cross
+	j.Size = append(j.Size, 0)
+	j.Own, j.Level = append(j.Own, make([]float64, m)...), append(j.Level, make([]float64, m)...)
+}
+
+// addRound adds what the arms of a round were observed to be; sum is a workspace of M numbers.
+func (j *joint) addRound(r *roundSums, sum []float64) {
+	n, m := len(j.Size), len(sum)
+	if n == 0 {
+		return
+	}
+	total := 0.0
+	clear(sum)
+	for a := range r.arms {
+		x := &r.arms[a]
+		total += x.size
+		for i, v := range x.mean {
+			sum[i] += float64(x.size * v)
+		}
+	}
+	j.Total += total
+	j.Heavy += float64(total * total)
+	for a := range r.arms {
+		x := &r.arms[a]
+		k := x.arm
+		j.Size[k] += x.size
+		for b := range r.arms {
+			y := &r.arms[b]
+			j.Cross[k*n+y.arm] += float64(x.size * (y.size / total))
+		}
+		own, level := j.Own[k*m:(k+1)*m], j.Level[k*m:(k+1)*m]
+		for i, v := range x.mean {
+			own[i] += float64(x.size * v)
+			level[i] += float64(x.size * (sum[i] / total))
+		}
+	}
+}
+
+// forget takes arm k out of all comparisons: the other arms keep what they have shown beside each
+// other. Means are the estimates of all arms, which do not change by it.
+func (j *joint) forget(k int, means []float64) {
+	n := len(j.Size)
+	if n == 0 {
+		return
+	}
+	m := len(j.Own) / n
+	for a := range n {
+		cross := j.Cross[a*n+k]
+		if a == k || cross == 0 {
+			continue
+		}
+		j.Size[a] = max(j.Size[a]-cross, 0)
+		for i := range m {
+			j.Own[a*m+i] -= float64(cross * means[a*m+i])
+			j.Level[a*m+i] -= float64(cross * means[k*m+i])
+		}
+		j.Cross[a*n+k], j.Cross[k*n+a] = 0, 0
+	}
+	j.Size[k], j.Cross[k*n+k] = 0, 0
+	clear(j.Own[k*m : (k+1)*m])
+	clear(j.Level[k*m : (k+1)*m])
+}
+
+// coefficient is c for the variances σ² and τ².
+func (j *joint) coefficient(sigma, tau float64) float64 {
+	if !(tau > 0) || j.Total == 0 {
+		return 0
+	}
+	mean := j.Heavy / j.Total
+	return min(mean/(sigma/tau+mean), mostShared)
+}
+
+// mostShared bounds c: the matrix is singular at 1.
+const mostShared = 1 - 1e-6
+
+// jointWork is the workspace of solutions of the joint model.
+type jointWork struct {
+	arms     []int     // those with data
+	matrix   []float64 // of these
+	x        []float64
+	variance []float64 // K: of the estimates, in units of σ²
+	control  []float64 // K: their covariance with the control's
+}
+
+// solve writes the estimates of metric i to est, and the diagonal of (D − c·S)⁻¹ and, if control is
+// at least 0, its row to w. It reports false where the matrix is singular. K³/3 operations.
+func (j *joint) solve(i int, c float64, est []float64, control int, w *jointWork) bool {
+	n := len(j.Size)
+	m := len(est) / n
+	w.arms = w.arms[:0]
+	for k, size := range j.Size {
+		if size > 0 {
+			w.arms = append(w.arms, k)
+		}
+	}
+	d := len(w.arms)
+	w.matrix, w.x = check.Zeros(w.matrix, d*d), check.Zeros(w.x, d)
+	for a, k := range w.arms {
+		for b, l := range w.arms {
+			w.matrix[a*d+b] = -float64(c * j.Cross[k*n+l])
+		}
+		w.matrix[a*d+a] += j.Size[k]
+		w.x[a] = j.Own[k*m+i] - float64(c*j.Level[k*m+i])
+	}
+	if !linalg.Factorize(w.matrix, d) {
+		return false
+	}
+	linalg.SolveRT(w.matrix, d, w.x)
+	linalg.SolveR(w.matrix, d, w.x)
+	for a, k := range w.arms {
+		est[k*m+i] = w.x[a]
+	}
+	w.variance, w.control = check.Zeros(w.variance, n), check.Zeros(w.control, n)
+	for a, k := range w.arms {
+		w.variance[k] = inverseDiagonal(w.matrix, d, a, w.x)
+	}
+	for a, k := range w.arms {
+		if k == control {
+			clear(w.x)
+			w.x[a] = 1
+			linalg.SolveRT(w.matrix, d, w.x)
+			linalg.SolveR(w.matrix, d, w.x)
+			for b, l := range w.arms {
+				w.control[l] = w.x[b]
+			}
+		}
+	}
+	return true
+}
+
+// inverseDiagonal returns entry (a, a) of the inverse of RᵀR for an upper triangular d×d matrix R:
+// the squared length of R⁻ᵀe_a.
+func inverseDiagonal(r []float64, d, a int, x []float64) float64 {
+	clear(x)
+	x[a] = 1
+	square := 0.0
+	for k := a; k < d; k++ {
+		row := r[k*d : (k+1)*d]
+		x[k] /= row[k]
+		square += float64(x[k] * x[k])
+		for l := k + 1; l < d; l++ {
+			x[l] -= float64(x[k] * row[l])
+		}
+	}
+	return square
+}
+
+// level is the variance that all estimates have in common for the variance τ² of the effects of
+// rounds.
+func (j *joint) level(tau float64) float64 {
+	if j.Total == 0 {
+		return math.Inf(1)
+	}
+	return float64(tau * (j.Heavy / j.Total / j.Total))
+}

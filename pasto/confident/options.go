@@ -1,0 +1,190 @@
+package confident
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/pasto/internal/check"
+)
+
+// Hold says which mixture the hard guardrails are a promise about.
+type Hold int
+
+const (
+	// Served promises them for what is served in every round, where there is a control arm; the
+	// zero value.
+	Served Hold = iota
+	// Deployed promises nothing for what is served: hard guardrails are a matter of
+	// [Learner.Deployed] only.
+	Deployed
+)
+
+// Exploration is the budget for learning.
+type Exploration struct {
+	// Share is the largest share of the optimistic mixture in the serving mixture, from 0 to 1.
+	Share float64
+	// Decay scales how that share falls with information: it is min(Share, Decay·w^⅔), where w is
+	// what the optimistic mixture promises beyond the cautious one, as a part of the range of the
+	// objective over the arms. A w that falls like 1/√t lets the share fall like 1/t^⅓.
+	Decay float64
+	// Optimism z is how many standard errors estimates move up for the optimistic mixture.
+	Optimism float64
+}
+
+// Options are the parameters of [New]. Start from [DefaultOptions]; in each of them 0 means none,
+// except that Control 0 is the first arm.
+type Options struct {
+	// Control is the index of the arm that relative guardrails compare with and that is safe to
+	// serve, −1 where there is none. A learner with a control arm takes the raw values of every arm
+	// as observations, without [pasto.Observation.Control].
+	Control int
+	// Share is the least share of the control arm in what is served, from 0 to 1.
+	Share float64
+	// Alpha is the probability with which what is served may break a hard guardrail in any of the
+	// rounds, in (0, 1), where there is a control arm: see [Learner.Promise].
+	Alpha float64
+	// Hold says whether hard guardrails are promised for what is served, or for Deployed only.
+	Hold Hold
+	// Exploration is the budget for learning.
+	Exploration Exploration
+	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0 to
+	// 1; nil for none, and none for arms that are added later. What a cap cuts off goes to the
+	// control arm, or to the other arms in proportion where there is none; the cap of the control
+	// arm does not bind.
+	Caps []float64
+	// Caution c is how many standard errors estimates move down for the cautious mixture, and
+	// HardCaution replaces it for hard guardrails.
+	Caution, HardCaution float64
+	// Floor is a lower bound on the share that is spread over all arms, at most a tenth otherwise
+	// and falling with information. A floor finds arms that were bad and became good unobserved, at
+	// its cost in what is served; Deployed is without it. Where hard guardrails are promised it is
+	// served as far as they leave room.
+	Floor float64
+	// ChangeThreshold is the number of standard errors at which an arm's metrics count as changed;
+	// 0 looks for no changes.
+	ChangeThreshold float64
+	// IID makes Draw sample arms independently instead of systematically.
+	IID bool
+
+	without rules
+}
+
+// rules are the special rules of the learner, which an ablation switches off one at a time.
+type rules uint
+
+const (
+	noBisection rules = 1 << iota
+	noTrust
+	noSegments
+	noSkew
+	noJoint
+	noUneven
+	noSpread
+	noFew
+)
+
+// Rules are the names of the special rules that [Without] knows.
+var ruleNames = []string{
+	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few",
+}
+
+// DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
+func DefaultOptions() Options {
+	return Options{
+		Control: -1, Alpha: 0.05, Exploration: Exploration{Share: 0.5, Decay: 5, Optimism: 2},
+		Caution: 0.5, HardCaution: 2, ChangeThreshold: 6,
+	}
+}
+
+// Rules lists the special rules of the learner by name: see [Without].
+func Rules() []string { return append([]string{}, ruleNames...) }
+
+// Without returns the options with one of the special rules of the learner switched off, for
+// ablations (docs/pasto.md has the table). The rules are
+//
+//	bisection  where the hard guardrails leave no room for all of HardCaution, as much as there is
+//	trust      the pooled variance counts for at most a multiple of an arm's own
+//	segments   changes are looked for in the last 16 rounds of an arm, beside longer blocks
+//	skew       the test for changes allows for skewed metrics
+//	joint      what the arms of a round have in common cancels in their comparison
+//	uneven     optimism goes by an arm's own scatter where that is far above the pooled one
+//	spread     a share that falls with information is spread over all arms
+//	few        arms of fewer than three groups get a share of their own
+func (o Options) Without(rule string) (Options, error) {
+	for i, name := range ruleNames {
+		if name == rule {
+			o.without |= 1 << i
+			return o, nil
+		}
+	}
+	return o, noregret.BadInputf("rule", "%q is unknown: want one of %v", rule, ruleNames)
+}
+
+// has reports whether a rule is switched on.
+func (o *Options) has(rule rules) bool { return o.without&rule == 0 }
+
+// validate returns an error if an option is out of range for a learner of so many arms.
+func (o *Options) validate(arms int) error {
+	if reflect.ValueOf(*o).IsZero() {
+		return noregret.BadInputf("options", "the zero value neither explores nor is cautious: start from "+
+			"DefaultOptions")
+	}
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{
+		{"exploration decay", o.Exploration.Decay},
+		{"exploration optimism", o.Exploration.Optimism},
+		{"caution", o.Caution},
+		{"hard caution", o.HardCaution},
+		{"change threshold", o.ChangeThreshold},
+	} {
+		if !(v.v >= 0) || !check.Finite(v.v) {
+			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
+		}
+	}
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{{"floor", o.Floor}, {"exploration share", o.Exploration.Share}, {"share", o.Share}} {
+		if !(v.v >= 0 && v.v <= 1) {
+			return noregret.BadInputf(v.name, "%v: want a share from 0 to 1", v.v)
+		}
+	}
+	switch {
+	case o.Hold != Served && o.Hold != Deployed:
+		return noregret.BadInputf("hold", "%d: want Served or Deployed", int(o.Hold))
+	case o.Control < -1 || o.Control >= arms:
+		return noregret.BadInputf("control", "%d: want an arm from 0 to %d, or -1 for none", o.Control, arms-1)
+	case o.Control < 0 && o.Share > 0:
+		return noregret.BadInputf("share", "%v of a control arm, and there is none: name it by Control", o.Share)
+	case o.Control >= 0 && !(o.Alpha > 0 && o.Alpha < 1):
+		return noregret.BadInputf("alpha", "%v: want a probability above 0 and below 1", o.Alpha)
+	}
+	return o.validateCaps(arms)
+}
+
+// validateCaps returns an error if the caps are not shares that leave room for a mixture.
+func (o *Options) validateCaps(arms int) error {
+	if o.Caps == nil {
+		return nil
+	}
+	if len(o.Caps) != arms {
+		return noregret.BadInputf("caps", "%d for %d arms: want one for each arm, or none", len(o.Caps), arms)
+	}
+	sum := 0.0
+	for k, c := range o.Caps {
+		if !(c >= 0 && c <= 1) {
+			return noregret.BadInputf(fmt.Sprintf("caps[%d]", k), "%v: want a share from 0 to 1", c)
+		}
+		if k == o.Control {
+			c = 1
+		}
+		sum += c
+	}
+	if !(sum >= 1) {
+		return noregret.BadInputf("caps", "they sum to %v: want 1 or more", sum)
+	}
+	return nil
+}
