@@ -48,7 +48,7 @@ import (
 //
 // Changes are found by comparing, for each arm and metric, a recent block of rounds, and the last
 // 16, with those before them, after each 16 rounds that served the arm; blocks are of 32, 64, ...
-// such rounds, up to half of all, and begin again. Compared are contrasts with the other arms of the
+// such rounds, up to half of all or 1,024, and begin again. Compared are contrasts with the other arms of the
 // same rounds, so that what all arms have in common is no change; with one arm in each round they
 // are the arm's own values. A difference of 6 standard errors, and as much more as a skewed or
 // long-tailed metric needs, begins that arm anew, and it alone: it is served again, and until then
@@ -196,7 +196,9 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	before, few := s.Unobserved, s.Underobserved
 	l.learn(obs)
 	changed := l.changed()
-	s.T++
+	if s.T++; changed {
+		s.Began = s.T
+	}
 	if s.Unobserved == 0 {
 		s.AllObserved = true
 	}
@@ -207,7 +209,7 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 	}
 	mix := solve || s.Unobserved != before || s.Underobserved != few
 	if solve || mix && l.promised() {
-		s.Next = max(int(float64(s.T)*epochRatio), s.T+1)
+		s.Next = max(s.Began+int(float64(s.T-s.Began)*epochRatio), s.T+1)
 		l.solve()
 	}
 	if mix {
@@ -220,28 +222,34 @@ func (l *Learner) Observe(obs []pasto.Observation) error {
 func (l *Learner) learn(obs []pasto.Observation) {
 	s := &l.s
 	l.round.collect(&s.Stats, obs)
-	compared := s.Noise.Pairs > 0
-	s.Noise.addRound(&s.Stats, obs, &l.noise)
+	s.Noise.addRound(&s.Stats, obs, &l.round, &l.noise)
 	s.Joint.addRound(&l.round, l.noise.sum)
 	if s.First == 0 {
 		for a := range l.round.arms {
 			s.First += l.round.arms[a].size
 		}
 	}
-	// All values are adjusted by what was known before the round.
-	for a := range l.round.arms {
-		x := &l.round.arms[a]
-		x.weight, x.lone = l.round.adjust(&s.Stats, x, compared)
-	}
+	l.round.adjust(&s.Stats, s.Noise.AcrossOf > 0, l.effectsShown())
 	for a := range l.round.arms {
 		x := &l.round.arms[a]
 		s.count(x.arm, -1)
-		s.Stats.addRound(x.arm, x)
+		s.Stats.addRound(x)
 		s.count(x.arm, 1)
+		s.Changes.Seen[x.arm] = float64(s.T)
 		if x.tested = x.weight > 0; x.tested {
-			s.Changes.add(x.arm, x.adjusted, x.weight, x.lone)
+			s.Changes.add(x)
 		}
 	}
+}
+
+// effectsShown reports whether some metric surely has effects of rounds.
+func (l *Learner) effectsShown() bool {
+	for i, ignored := range l.ignored {
+		if !ignored && l.metricShown(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // SolutionError is the error of the last solution, nil if there was none: the mixtures are then those
@@ -252,7 +260,7 @@ func (l *Learner) SolutionError() error { return l.plan.err }
 // as soon as the hard guardrails that are promised leave room for it. There is no error.
 func (l *Learner) AddArm() (int, error) {
 	l.s.grow(l.objective.Dim())
-	l.s.Next = 0
+	l.s.Began = max(l.s.Began, l.s.T-1000) // solve more often
 	l.workspace()
 	l.solve()
 	l.mix()
@@ -298,7 +306,7 @@ func (l *Learner) UnmarshalBinary(data []byte) error {
 		return snapshot.Bad("damaged: its parts do not fit %d arms and %d metrics, or each other", n, m)
 	}
 	l.s = s
-	l.plan.err = nil
+	l.plan.err, l.plan.slack = nil, l.plan.slack[:0]
 	l.workspace()
 	l.sampler.Reset()
 	return nil

@@ -38,13 +38,13 @@ func TestCoverageUnderChanges(t *testing.T) {
 				continue
 			}
 			for k := range 2 {
-				if v := l.variance(k, 1, l.s.Noise.tau(&l.s.Stats, 1)); !(v > .35 && v < 3) {
+				if v := l.variance(k, 1, l.s.Noise.tau(&l.s.Stats.Raw, 1)); !(v > .35 && v < 3) {
 					t.Fatalf("run %d, round %d: after %d changes arm %d has a variance of %v, want about 1", seed, n,
 						l.Changes(), k, v)
 				}
 			}
 		}
-		if l.Changes() < 2 {
+		if l.Changes() < 1 { // of each arm by itself
 			t.Errorf("run %d: %d changes: the test sees nothing", seed, l.Changes())
 		}
 		v, se := l.Estimate()
@@ -80,7 +80,7 @@ func TestRestartAlone(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := l.variance(0, 0, l.s.Noise.tau(&l.s.Stats, 0)), l.variance(0, 1, l.s.Noise.tau(&l.s.Stats, 1)); n > 32 && !(a > .5 && b > 2) || n%1000 == 999 &&
+		if a, b := l.variance(0, 0, l.s.Noise.tau(&l.s.Stats.Raw, 0)), l.variance(0, 1, l.s.Noise.tau(&l.s.Stats.Raw, 1)); n > 32 && !(a > .5 && b > 2) || n%1000 == 999 &&
 			!(a < 2 && b < 8) {
 			t.Fatalf("round %d: variances %v and %v, want about 1 and 4", n, a, b)
 		}
@@ -214,10 +214,10 @@ func TestLoneGroupsKnowTheirWorth(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				tau := l.s.Noise.tau(&l.s.Stats, 0)
+				tau := l.s.Noise.tau(&l.s.Stats.Raw, 0)
 				sum += tau / float64(runs)
 				squares += tau * tau / float64(runs)
-				known += l.s.Noise.freedom(&l.s.Stats) / float64(runs)
+				known += l.s.Noise.freedom(&l.s.Stats.Raw) / float64(runs)
 			}
 			worth := 2 * sum * sum / (squares - sum*sum)
 			t.Logf("sizes' log-sd %v, %d rounds: tau² %.3f, worth %.1f degrees of freedom, thought %.1f", spread,

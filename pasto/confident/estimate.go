@@ -28,9 +28,32 @@ func (e *estimates) reset(arms, m int, relative bool) {
 }
 
 // variance returns the variance of a unit of size of arm k in metric i without the effects of
-// rounds, whose variance is tau; +Inf while it is unknown.
+// rounds, whose variance is tau; +Inf while it is unknown. It is that of units where that is known,
+// times the dispersion, and else by scatter: of the adjusted values where effects are surely there.
 func (l *Learner) variance(k, i int, tau float64) float64 {
-	return l.s.Stats.variance(k, i, tau, l.s.Dispersion[i], l.width[i], l.options.has(noTrust))
+	s := &l.s.Stats
+	if s.UnitSize != nil && s.UnitSize[k*len(l.sign)+i] > 0 {
+		return float64(l.s.Dispersion[i] * s.unitVariance(k, i, l.width[i]))
+	}
+	if l.metricShown(i) { // what the adjusted values had of effects before that is small
+		return s.Fair.variance(k, i, 0, &l.options)
+	}
+	return s.Raw.variance(k, i, tau, &l.options)
+}
+
+// scatterOf is that of the raw values, or of the adjusted ones where effects of rounds are surely
+// there.
+func (l *Learner) scatterOf(i int) *scatter {
+	if l.metricShown(i) {
+		return &l.s.Stats.Fair
+	}
+	return &l.s.Stats.Raw
+}
+
+// metricShown reports whether effects of rounds are surely there in metric i.
+func (l *Learner) metricShown(i int) bool {
+	s := &l.s.Stats.Fair
+	return s.Freedom > 0 && l.s.Noise.shown(i, s.Pool[i]/s.Freedom)
 }
 
 // estimate computes the estimates, and reports whether any arm is usable.
@@ -57,12 +80,16 @@ func (l *Learner) disperse(i int) {
 	if s.UnitSize == nil {
 		return
 	}
-	tau := l.s.Noise.tau(s, i)
+	tau := l.s.Noise.tau(&s.Raw, i)
+	from := l.scatterOf(i)
+	if from == &s.Fair {
+		tau = 0
+	}
 	sum, free := float64(poolWeight), float64(poolWeight)
-	for k, n := range s.Free {
+	for k, n := range from.Free {
 		if n > 0 && s.UnitSize[k*m+i] > 0 {
 			if v := s.unitVariance(k, i, l.width[i]); v > 0 {
-				sum += max(s.Squares[k*m+i]-float64(tau*s.spread(k)), 0) / v
+				sum += max(from.Squares[k*m+i]-float64(tau*from.spread(k)), 0) / v
 				free += n
 			}
 		}
@@ -74,7 +101,7 @@ func (l *Learner) disperse(i int) {
 // there and arms are few enough, and else each arm by itself, with all of τ² in its error.
 func (l *Learner) estimateMetric(i int) {
 	s, e, m := &l.s.Stats, &l.plan.est, l.objective.Dim()
-	tau := l.s.Noise.tau(s, i)
+	tau := l.s.Noise.tau(&s.Raw, i)
 	mean, total := 0.0, 0.0
 	for k, n := range s.Count {
 		if n == 0 {
@@ -85,18 +112,18 @@ func (l *Learner) estimateMetric(i int) {
 		if math.IsInf(e.sigma[k], 1) {
 			e.usable[k] = false
 		} else {
-			mean += float64(s.Size[k] * e.sigma[k])
-			total += s.Size[k]
+			mean += float64(s.Raw.Weight[k] * e.sigma[k])
+			total += s.Raw.Weight[k]
 		}
 		j := k*m + i
-		e.rows[j] = s.Mean[j]
-		e.squared[j] = (e.sigma[k] + float64(tau*(s.Cluster[k]/s.Size[k]))) / s.Size[k]
+		e.rows[j] = s.Raw.Mean[j]
+		e.squared[j] = (e.sigma[k] + float64(tau*(s.Raw.Heavy[k]/s.Raw.Weight[k]))) / s.Raw.Weight[k]
 		if e.apart != nil {
 			e.apart[j] = e.squared[j]
 		}
 	}
 	e.level[i] = 0
-	jointly := total > 0 && len(l.s.Joint.Size) > 0 && l.options.has(noJoint) && l.s.Noise.shown(i, mean/total)
+	jointly := total > 0 && len(l.s.Joint.Size) > 0 && l.options.has(noJoint) && l.metricShown(i)
 	if jointly {
 		jointly = l.estimateJointly(i, mean/total, tau)
 	}
@@ -123,6 +150,7 @@ func (l *Learner) estimateJointly(i int, sigma, tau float64) bool {
 	for _, n := range j.Size {
 		sum += n
 	}
+	c = min(c, mostExact)
 	common := c / (1 - c) / sum // the part of the matrix that all arms have in common
 	for k, n := range j.Size {
 		if n <= 0 {
@@ -164,18 +192,18 @@ func (l *Learner) errorKnown(k int) bool {
 // effectsUnknown reports whether arm k's errors depend on effects of rounds while nothing is known
 // about these.
 func (l *Learner) effectsUnknown(k int) bool {
-	return l.s.Noise.freedom(&l.s.Stats) <= 0 && l.effectsCount(k)
+	return l.s.Noise.freedom(&l.s.Stats.Raw) <= 0 && l.effectsCount(k)
 }
 
 // effectsCount reports whether effects of rounds may be more than a fifth of the squared errors of
 // arm k's means while its estimated variance does not contain them.
 func (l *Learner) effectsCount(k int) bool {
-	s, pool := &l.s.Stats, 0.0
+	s, pool := &l.s.Stats.Raw, 0.0
 	if s.Freedom > 0 {
 		pool = float64(poolWeight * s.Spread / s.Freedom)
 	}
 	inside := (s.spread(k) + pool) / (s.Free[k] + poolWeight)
-	return s.Cluster[k]/s.Size[k]-inside > float64(0.25*inside)
+	return s.Heavy[k]/s.Weight[k]-inside > float64(0.25*inside)
 }
 
 // Estimate returns V̂, of the raw values where the learner has a control arm, and its standard
@@ -208,15 +236,15 @@ func (l *Learner) Mean(k int) []float64 {
 		return nil
 	}
 	m := l.objective.Dim()
-	return l.s.Stats.Mean[k*m : (k+1)*m]
+	return l.s.Stats.Raw.Mean[k*m : (k+1)*m]
 }
 
 // SquaredError returns the squared standard error of the mean of metric i of arm k, which must have
 // been served.
 func (l *Learner) SquaredError(k, i int) float64 {
 	s := &l.s.Stats
-	tau := l.s.Noise.tau(s, i)
-	return (l.variance(k, i, tau) + float64(tau*(s.Cluster[k]/s.Size[k]))) / s.Size[k]
+	tau := l.s.Noise.tau(&s.Raw, i)
+	return (l.variance(k, i, tau) + float64(tau*(s.Raw.Heavy[k]/s.Raw.Weight[k]))) / s.Raw.Weight[k]
 }
 
 // Passes is the number of passes over all arms that solutions have taken since an arm was last
@@ -237,4 +265,4 @@ func (l *Learner) Changes() int { return l.s.Found }
 func (l *Learner) Settled() bool { return l.s.Unobserved == 0 && l.noiseKnown() }
 
 // noiseKnown reports whether the variance of a group or of a unit is known of any arm.
-func (l *Learner) noiseKnown() bool { return l.s.Stats.Freedom > 0 || l.s.Stats.UnitSize != nil }
+func (l *Learner) noiseKnown() bool { return l.s.Stats.Raw.Freedom > 0 || l.s.Stats.UnitSize != nil }

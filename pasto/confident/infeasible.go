@@ -123,35 +123,36 @@ const (
 // three standard errors would do if they were known and the mean normal. +Inf where that is not
 // known.
 func (l *Learner) allowance(k, i int, square float64, nodes bool) float64 {
-	s, x := &l.s.Stats, &l.goals.Metrics()[i]
+	s, x := &l.s.Stats.Raw, &l.goals.Metrics()[i]
 	free := s.Free[k]
 	switch {
 	case nodes:
 		free = s.Freedom
-	case s.UnitSize != nil:
-		free = s.Size[k] - 1
+	case l.s.Stats.UnitSize != nil:
+		free = s.Weight[k] - 1
 	}
 	if !(free > 0) {
 		return math.Inf(1)
 	}
-	if s.UnitSize == nil && s.Pool[i] == 0 {
+	if l.s.Stats.UnitSize == nil && s.Pool[i] == 0 {
 		switch {
 		case x.Upper > x.Lower && !x.Relative:
-			return unseen / s.Count[k] * (x.Upper - x.Lower)
-		case s.Count[k] < manyGroups:
+			return unseen / l.s.Stats.Count[k] * (x.Upper - x.Lower)
+		case l.s.Stats.Count[k] < manyGroups:
 			return math.Inf(1)
 		}
 	}
 	// Of an arm noisier than the pool the own variance alone is right.
-	if own := s.Free[k]; own > 0 {
-		square += max(s.Squares[k*l.objective.Dim()+i]/own-l.variance(k, i, l.s.Noise.tau(s, i)), 0) / s.Size[k]
+	if from := l.scatterOf(i); from.Free[k] > 0 {
+		own := from.Squares[k*l.objective.Dim()+i] / from.Free[k]
+		square += max(own-from.variance(k, i, 0, &l.options), 0) / s.Weight[k]
 	}
 	if l.effectsCount(k) {
 		free = min(free, l.s.Noise.freedom(s))
 	}
 	skew := 0.0
-	if s.Pool[i] > 0 {
-		skew = float64((surely*surely - 1.) / 6 * (s.Bulge[i] / s.Pool[i]))
+	if from := l.scatterOf(i); from.Pool[i] > 0 {
+		skew = float64((surely*surely - 1.) / 6 * (from.Bulge[i] / from.Pool[i]))
 	}
-	return float64(stat.Student(surely, free)*math.Sqrt(square)) + skew/s.Size[k]
+	return float64(stat.Student(surely, free)*math.Sqrt(square)) + skew/s.Weight[k]
 }

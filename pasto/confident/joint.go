@@ -22,7 +22,7 @@ const mostJoint = 512
 type joint struct {
 	Size  []float64 // K: D
 	Cross []float64 // K·K: S
-	Own   []float64 // K·M: b
+	Own   []float64 // K·M: b − h
 	Level []float64 // K·M: h
 	Total float64   // Σ_t N_t
 	Heavy float64   // Σ_t N_t²
@@ -78,8 +78,9 @@ func (j *joint) addRound(r *roundSums, sum []float64) {
 		}
 		own, level := j.Own[k*m:(k+1)*m], j.Level[k*m:(k+1)*m]
 		for i, v := range x.mean {
-			own[i] += float64(x.size * v)
-			level[i] += float64(x.size * (sum[i] / total))
+			mean := sum[i] / total
+			own[i] += float64(x.size * (v - mean))
+			level[i] += float64(x.size * mean)
 		}
 	}
 }
@@ -99,7 +100,7 @@ func (j *joint) forget(k int, means []float64) {
 		}
 		j.Size[a] = max(j.Size[a]-cross, 0)
 		for i := range m {
-			j.Own[a*m+i] -= float64(cross * means[a*m+i])
+			j.Own[a*m+i] -= float64(cross * (means[a*m+i] - means[k*m+i]))
 			j.Level[a*m+i] -= float64(cross * means[k*m+i])
 		}
 		j.Cross[a*n+k], j.Cross[k*n+a] = 0, 0
@@ -118,8 +119,12 @@ func (j *joint) coefficient(sigma, tau float64) float64 {
 	return min(mean/(sigma/tau+mean), mostShared)
 }
 
-// mostShared bounds c: the matrix is singular at 1.
-const mostShared = 1 - 1e-6
+// mostShared bounds c, as the matrix is singular at 1, and mostExact the c of its inverse, where what
+// all arms have in common would hide what they differ by.
+const (
+	mostShared = 1 - 1e-12
+	mostExact  = 1 - 1e-6
+)
 
 // jointWork is the workspace of solutions of the joint model.
 type jointWork struct {
@@ -142,21 +147,20 @@ func (j *joint) solve(i int, c float64, est []float64, control int, w *jointWork
 		}
 	}
 	d := len(w.arms)
-	w.matrix, w.x = check.Zeros(w.matrix, d*d), check.Zeros(w.x, d)
+	w.x = check.Zeros(w.x, d)
 	for a, k := range w.arms {
-		for b, l := range w.arms {
-			w.matrix[a*d+b] = -float64(c * j.Cross[k*n+l])
-		}
-		w.matrix[a*d+a] += j.Size[k]
-		w.x[a] = j.Own[k*m+i] - float64(c*j.Level[k*m+i])
+		w.x[a] = j.Own[k*m+i] + float64((1-c)*j.Level[k*m+i])
 	}
-	if !linalg.Factorize(w.matrix, d) {
+	if !j.factorize(c, w) {
 		return false
 	}
 	linalg.SolveRT(w.matrix, d, w.x)
 	linalg.SolveR(w.matrix, d, w.x)
 	for a, k := range w.arms {
 		est[k*m+i] = w.x[a]
+	}
+	if c > mostExact && !j.factorize(mostExact, w) {
+		return false
 	}
 	w.variance, w.control = check.Zeros(w.variance, n), check.Zeros(w.control, n)
 	for a, k := range w.arms {
@@ -174,6 +178,19 @@ func (j *joint) solve(i int, c float64, est []float64, control int, w *jointWork
 		}
 	}
 	return true
+}
+
+// factorize makes the matrix of w that of D − c·S, factorized.
+func (j *joint) factorize(c float64, w *jointWork) bool {
+	n, d := len(j.Size), len(w.arms)
+	w.matrix = check.Zeros(w.matrix, d*d)
+	for a, k := range w.arms {
+		for b, l := range w.arms {
+			w.matrix[a*d+b] = -float64(c * j.Cross[k*n+l])
+		}
+		w.matrix[a*d+a] += j.Size[k]
+	}
+	return linalg.Factorize(w.matrix, d)
 }
 
 // inverseDiagonal returns entry (a, a) of the inverse of RᵀR for an upper triangular d×d matrix R:

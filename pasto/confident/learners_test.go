@@ -163,7 +163,7 @@ func TestConfidentAlarm(t *testing.T) {
 	if l.Changes() != 0 {
 		t.Errorf("%d false alarms", l.Changes())
 	}
-	pastotest.Play(t, l, pastotest.Table(t, []float64{2, 0}, []float64{-2, -.5}), 4, 400, 5, r)
+	pastotest.Play(t, l, pastotest.Table(t, []float64{2, 0}, []float64{-2, -.5}), 4, 1500, 5, r)
 	if l.Changes() == 0 {
 		t.Error("a change is not noticed")
 	}

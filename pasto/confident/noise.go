@@ -11,10 +11,11 @@ import (
 // rounds of one group, τ² is told apart from σ² by sizes, σ²/size + τ² being what a group misses the
 // mean by, or by what groups of one arm and round differ by.
 type noise struct {
-	Shared    []float64 // M: Σ over rounds of products of two groups' deviations
-	Pairs     float64   // Σ of the weights of these
-	PairNoise float64   // Σ weight/size² of the rounds: their variance without effects is 2σ⁴·PairNoise
-	Lone      singleGroups
+	Shared   []float64 // M: Σ over rounds of products of two groups' deviations
+	Pairs    float64   // Σ of the weights of these
+	Across   []float64 // M: Σ over rounds of products of two arms' deviations
+	AcrossOf float64   // Σ weight/size² of these: their variance without effects is 2σ⁴·AcrossOf
+	Lone     singleGroups
 	// M: Σ of the squared differences between a group and the group before it of the same arm and
 	// round
 	Inner   []float64
@@ -37,7 +38,7 @@ type singleGroups struct {
 
 func newNoise(m int) noise {
 	return noise{
-		Shared: make([]float64, m), Inner: make([]float64, m),
+		Shared: make([]float64, m), Across: make([]float64, m), Inner: make([]float64, m),
 		Lone: singleGroups{Square: make([]float64, m), Product: make([]float64, m)},
 	}
 }
@@ -49,7 +50,8 @@ type noiseWork struct {
 }
 
 // addRound adds a round, of which s knows nothing yet. Arms without a mean are ignored.
-func (n *noise) addRound(s *armStats, obs []pasto.Observation, w *noiseWork) {
+func (n *noise) addRound(s *armStats, obs []pasto.Observation, sums *roundSums, w *noiseWork) {
+	n.addAcross(s, sums, w)
 	n.addWithinArm(s, obs, w)
 	m := len(n.Shared)
 	total, known := 0.0, 0
@@ -76,7 +78,7 @@ func (n *noise) addRound(s *armStats, obs []pasto.Observation, w *noiseWork) {
 		share := unit(&obs[i]) / total
 		each += float64(share * share)
 		for j, v := range obs[i].Metrics {
-			r := float64(share * (v - s.Mean[k*m+j]))
+			r := float64(share * (v - s.Raw.Mean[k*m+j]))
 			w.sum[j] += r
 			w.own[j] += float64(r * r)
 		}
@@ -85,14 +87,38 @@ func (n *noise) addRound(s *armStats, obs []pasto.Observation, w *noiseWork) {
 		n.Shared[j] += float64(r*r) - w.own[j]
 	}
 	n.Pairs += 1 - each
-	n.PairNoise += (1 - each) / total / total
+}
+
+// addAcross adds the products of the deviations of two arms.
+func (n *noise) addAcross(s *armStats, sums *roundSums, w *noiseWork) {
+	m := len(n.Across)
+	if len(sums.known) < 2 {
+		return
+	}
+	clear(w.sum)
+	clear(w.own)
+	each := 0.0
+	for _, a := range sums.known {
+		x := &sums.arms[a]
+		share := x.size / sums.size
+		each += float64(share * share)
+		for i, v := range x.mean {
+			r := float64(share * (v - s.Raw.Mean[x.arm*m+i]))
+			w.sum[i] += r
+			w.own[i] += float64(r * r)
+		}
+	}
+	for i, r := range w.sum {
+		n.Across[i] += float64(r*r) - w.own[i]
+	}
+	n.AcrossOf += (1 - each) / sums.size / sums.size
 }
 
 // addSingleGroup adds a round of one group, of an arm that has a mean.
 func (n *noise) addSingleGroup(s *armStats, o *pasto.Observation) {
-	a, m, k, w, size := &n.Lone, len(n.Shared), o.Arm, unit(o), s.Size[o.Arm]
+	a, m, k, w, size := &n.Lone, len(n.Shared), o.Arm, unit(o), s.Raw.Weight[o.Arm]
 	kept := size / (size + w)
-	part := float64(kept * (1 + s.Cluster[k]/size/size))
+	part := float64(kept * (1 + s.Raw.Heavy[k]/size/size))
 	a.Rounds++
 	a.Inverse += 1 / w
 	a.Part += part
@@ -100,7 +126,7 @@ func (n *noise) addSingleGroup(s *armStats, o *pasto.Observation) {
 	a.Sized += sized
 	a.Heavy += float64(sized * sized)
 	for i, v := range o.Metrics {
-		d := v - s.Mean[k*m+i]
+		d := v - s.Raw.Mean[k*m+i]
 		q := float64(float64(d*d) * kept)
 		a.Square[i] += q
 		a.Product[i] += float64(w * q)
@@ -153,7 +179,7 @@ func (n *noise) addWithinArm(s *armStats, obs []pasto.Observation, w *noiseWork)
 // rounds and within them, the only estimate if few rounds have groups of two arms and sizes are
 // alike. It returns 0 if another estimate of τ² is better. Successive differences of n groups
 // have ⅔·n degrees of freedom.
-func (n *noise) byScatter(s *armStats) float64 {
+func (n *noise) byScatter(s *scatter) float64 {
 	free := min(n.Inners*2/3, n.Between)
 	if !(s.Spread > 0) || free <= float64(4*(n.Pairs+n.Lone.effectiveRounds())) {
 		return 0
@@ -162,7 +188,7 @@ func (n *noise) byScatter(s *armStats) float64 {
 }
 
 // freedom returns the approximate degrees of freedom of the estimate of τ².
-func (n *noise) freedom(s *armStats) float64 {
+func (n *noise) freedom(s *scatter) float64 {
 	if free := n.byScatter(s); free > 0 {
 		return free
 	}
@@ -172,7 +198,7 @@ func (n *noise) freedom(s *armStats) float64 {
 // tau returns τ² of metric i. It averages the mean product of two groups of a round and, for rounds
 // of one group, the solution of Σ q = σ²·Σ 1/size + τ²·Σ part and Σ size·q = σ²·n + τ²·Σ size·part,
 // by their degrees of freedom.
-func (n *noise) tau(s *armStats, i int) float64 {
+func (n *noise) tau(s *scatter, i int) float64 {
 	if n.byScatter(s) > 0 {
 		return max(s.Pool[i]-float64(s.Freedom*(n.Inner[i]/n.Inners)), 0) / s.Spread
 	}
@@ -192,8 +218,8 @@ func (n *noise) tau(s *armStats, i int) float64 {
 // products must be above 0 to count.
 const surely = 3
 
-// shown reports whether τ² of metric i is surely above 0 by the products of groups, for a variance
-// sigma of a unit of size.
+// shown reports whether τ² of metric i is surely above 0 by the products of arms, for a variance
+// sigma of a unit of size. Groups of one arm would show a change of that arm as well.
 func (n *noise) shown(i int, sigma float64) bool {
-	return n.Pairs > 0 && n.Shared[i] > float64(surely*float64(sigma*math.Sqrt(float64(2*n.PairNoise))))
+	return n.AcrossOf > 0 && n.Across[i] > float64(surely*float64(sigma*math.Sqrt(float64(2*n.AcrossOf))))
 }

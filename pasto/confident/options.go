@@ -50,14 +50,13 @@ type Options struct {
 	Exploration Exploration
 	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0 to
 	// 1; nil for none, and none for arms that are added later. What a cap cuts off goes to the
-	// control arm, or to the other arms in proportion where there is none; the cap of the control
-	// arm does not bind.
+	// control arm, or to the arms of the best estimates that have room where there is none; the cap
+	// of the control arm does not bind.
 	Caps []float64
 	// Caution c is how many standard errors estimates move down for the cautious mixture, and
 	// HardCaution replaces it for hard guardrails.
 	Caution, HardCaution float64
-	// Floor is a lower bound on the share that is spread over all arms, at most a tenth otherwise
-	// and falling with information. A floor finds arms that were bad and became good unobserved, at
+	// Floor is a lower bound on the share that is spread over all arms, 0.1/√(t+10) otherwise, and more while little is known. A floor finds arms that were bad and became good unobserved, at
 	// its cost in what is served; Deployed is without it. Where hard guardrails are promised it is
 	// served as far as they leave room.
 	Floor float64
@@ -82,11 +81,14 @@ const (
 	noUneven
 	noSpread
 	noFew
+	noStudent
+	noRare
+	noGrowth
 )
 
 // Rules are the names of the special rules that [Without] knows.
 var ruleNames = []string{
-	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few",
+	"bisection", "trust", "segments", "skew", "joint", "uneven", "spread", "few", "student", "rare", "growth",
 }
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
@@ -109,8 +111,12 @@ func Rules() []string { return append([]string{}, ruleNames...) }
 //	skew       the test for changes allows for skewed metrics
 //	joint      what the arms of a round have in common cancels in their comparison
 //	uneven     optimism goes by an arm's own scatter where that is far above the pooled one
-//	spread     a share that falls with information is spread over all arms
+//	spread     a share of 0.1/√(t+10), and more while little is known, is spread over all arms
 //	few        arms of fewer than three groups get a share of their own
+//	student    the caution of hard guardrails is a quantile of Student's t while few rounds tell the
+//	           effects of rounds
+//	rare       the pooled variance counts for more where the metric has rare events
+//	growth     optimism grows by a sixteenth of itself in each power of ten of rounds
 func (o Options) Without(rule string) (Options, error) {
 	for i, name := range ruleNames {
 		if name == rule {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/optimum"
 )
@@ -147,10 +149,13 @@ func (l *Learner) moveEstimates(sign, room float64, promised bool) {
 		}
 		row := l.plan.moved.Arm(k)
 		for i := range row {
-			z := float64(sign * l.options.Exploration.Optimism)
+			z := float64(sign * l.optimism())
 			if sign < 0 {
 				z = -l.caution[i]
 				if l.isHard(i) {
+					if z != 0 && l.options.has(noStudent) && l.effectsCount(k) {
+						z = -min(stat.Student(-z, l.s.Noise.freedom(&l.s.Stats.Raw)), mostCaution)
+					}
 					z = float64(z * room)
 				}
 			}
@@ -163,6 +168,21 @@ func (l *Learner) moveEstimates(sign, room float64, promised bool) {
 		}
 	}
 }
+
+// optimism returns z. It grows with the logarithm of the rounds since the start or the last change,
+// by a sixteenth of itself in each power of ten above 100, so that no arm is excluded for good because
+// of its first groups.
+func (l *Learner) optimism() float64 {
+	z := l.options.Exploration.Optimism
+	if t := float64(l.s.T - l.s.Began); t > 100 && l.options.has(noGrowth) {
+		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
+	}
+	return z
+}
+
+// mostCaution bounds the quantiles of Student's t, which grow without bound as the degrees of freedom
+// go to 0.
+const mostCaution = 100
 
 // movedBy returns the estimate of metric i of arm k as the objective sees it, moved by z standard
 // errors in the good direction, within the metric's range.
@@ -217,18 +237,18 @@ const noisier = 4
 // ownError returns z standard errors of arm k's mean in metric i by its own scatter alone, if
 // that is far above the pooled one, and 0 otherwise.
 func (l *Learner) ownError(k, i int, z float64) float64 {
-	s := &l.s.Stats
+	s := l.scatterOf(i)
 	free, own := s.Free[k], s.Squares[k*len(l.sign)+i]
-	if !(free > 0) || s.UnitSize != nil || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
+	if !(free > 0) || l.s.Stats.UnitSize != nil || own <= float64(noisier*float64(free*(s.Pool[i]/s.Freedom))) {
 		return 0
 	}
-	return float64(z * math.Sqrt(own/free/s.Size[k]))
+	return float64(z * math.Sqrt(own/free/l.s.Stats.Raw.Weight[k]))
 }
 
 // anyEffectsUnknown reports whether the errors of some usable arm depend on effects of rounds, while
 // nothing is known about these.
 func (l *Learner) anyEffectsUnknown() bool {
-	if l.s.Noise.freedom(&l.s.Stats) > 0 {
+	if l.s.Noise.freedom(&l.s.Stats.Raw) > 0 {
 		return false
 	}
 	for k, ok := range l.plan.est.usable {
@@ -346,52 +366,53 @@ func (l *Learner) program(p []float64) (feasible bool) {
 	return feasible
 }
 
-// cap cuts off what is above the caps of the arms.
+// cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to the
+// arms of the best estimates that have room.
 func (l *Learner) cap(p []float64) {
 	caps, control := l.options.Caps, l.options.Control
 	if caps == nil {
 		return
 	}
-	room := func(k int) float64 {
-		switch {
-		case !l.s.Active[k]:
-			return 0
-		case k >= len(caps):
-			return 1
+	excess := 0.0
+	for k := range p {
+		if most := l.most(k); p[k] > most {
+			excess += p[k] - most
+			p[k] = most
 		}
-		return caps[k]
 	}
-	for range len(p) + 1 {
-		excess, below, open := 0.0, 0.0, 0
+	if control >= 0 {
+		p[control] += excess
+		return
+	}
+	m := len(l.sign)
+	for excess > 1e-15 {
+		best, top := -1, math.Inf(-1)
 		for k, v := range p {
-			if most := room(k); k != control && v > most {
-				excess += v - most
-				p[k] = most
-			} else if v < most {
-				below += v
-				open++
-			}
-		}
-		switch {
-		case excess < 1e-15:
-			return
-		case control >= 0:
-			p[control] += excess
-			return
-		case open == 0: // caps of arms that are left leave less than all
-			l.scale(p)
-			return
-		}
-		for k, v := range p {
-			if v < room(k) {
-				if below > 0 {
-					p[k] += float64(excess * (v / below))
-				} else {
-					p[k] += excess / float64(open)
+			if v < l.most(k) {
+				if w := l.reward(l.plan.est.rows[k*m : (k+1)*m]); best < 0 || w > top {
+					best, top = k, w
 				}
 			}
 		}
+		if best < 0 { // caps of arms that are left leave less than all
+			l.scale(p)
+			return
+		}
+		more := min(excess, l.most(best)-p[best])
+		p[best] += more
+		excess -= more
 	}
+}
+
+// most is the largest share that arm k may have.
+func (l *Learner) most(k int) float64 {
+	switch {
+	case !l.s.Active[k]:
+		return 0
+	case k >= len(l.options.Caps) || k == l.options.Control:
+		return 1
+	}
+	return l.options.Caps[k]
 }
 
 // scale makes p sum to 1.

@@ -1,14 +1,11 @@
 package confident
 
 import (
-	"math"
+	"slices"
 
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
-
-// thirdPower returns √(w·q)·q, for the square q = w·d² of a deviation d of a value of weight w.
-func thirdPower(q, w float64) float64 { return float64(q * math.Sqrt(float64(w*q))) }
 
 // unit is the size that an observation counts with.
 func unit(o *pasto.Observation) float64 {
@@ -20,34 +17,41 @@ func unit(o *pasto.Observation) float64 {
 
 // armRound is what an arm was observed to be in a round: its groups together.
 type armRound struct {
-	arm      int
-	known    bool // it had been served before, since its last change
-	groups   float64
-	size     float64
-	mean     []float64 // M
-	within   []float64 // M: Σ size·(group − mean)²
-	third    []float64 // M: Σ size²·|group − mean|³, approximately
-	unitSize []float64 // M: Σ size of groups with a known variance of a unit
-	units    []float64 // M: Σ size·variance of a unit; nil if no group has any
-	unitRow  []float64 // the memory of units
-	adjusted []float64 // M: mean, less what the other arms of the round deviate by
-	weight   float64   // of adjusted
-	lone     bool      // no other arm was in the round
-	tested   bool      // the round counts for the test for changes
-	sign     float64   // of a change: above 1 there is one
+	arm        int
+	known      bool // it had been served before, since its last change
+	groups     float64
+	size       float64
+	mean       []float64 // M
+	within     []float64 // M: Σ size·(group − mean)²
+	third      []float64 // M: Σ size²·|group − mean|³, approximately
+	unitSize   []float64 // M: Σ size of groups with a known variance of a unit
+	units      []float64 // M: Σ size·variance of a unit; nil if no group has any
+	unitRow    []float64 // the memory of units
+	adjusted   []float64 // M: mean, less what the other arms of the round deviate by
+	weight     float64   // of adjusted
+	scale      float64   // the precision of adjusted beside its weight, within the rounds of an arm
+	persistent float64   // the squared error of the reference arms' means, as a multiple of σ²
+	standing   float64   // the weight as a reference of other arms
+	lone       bool      // no other arm was in the round
+	compared   bool      // with other arms of the round
+	tested     bool      // the round counts for the test for changes
+	began      float64   // the round in which the last segment of the arm began
+	sign       float64   // of a change: above 1 there is one
 }
 
 // roundSums are the arms of a round, in the order of their first groups.
 type roundSums struct {
 	arms      []armRound
 	slot      []int     // of each arm, 1 + its index in arms; 0 between rounds
-	deviation []float64 // M: Σ over known arms of size·(mean − adjusted mean)
+	deviation []float64 // M for each slot: mean − mean of the adjusted values, of known arms
+	known     []int     // slots of the known arms
+	order     []int     // of known, by deviation in one metric
 	size      float64   // of the known arms
 }
 
 // collect sums up the observations of a round for a metric count of m.
 func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
-	m := len(s.Pool)
+	m := len(s.Calm)
 	r.arms = r.arms[:0]
 	for i := range obs {
 		o := &obs[i]
@@ -69,17 +73,21 @@ func (r *roundSums) collect(s *armStats, obs []pasto.Observation) {
 		}
 		x.addUnits(o.Variances, w)
 	}
-	r.deviation, r.size = check.Zeros(r.deviation, m), 0
+	r.deviation, r.known, r.size = check.Zeros(r.deviation, len(r.arms)*m), r.known[:0], 0
 	for a := range r.arms {
 		x := &r.arms[a]
 		r.slot[x.arm] = 0
+		x.adjusted = append(x.adjusted[:0], x.mean...)
 		if !x.known {
 			continue
 		}
+		r.known = append(r.known, a)
 		r.size += x.size
-		row := s.Adjusted[x.arm*m : (x.arm+1)*m]
+		// What its own mean misses stays the same for all rounds of a segment.
+		x.standing = 1 / (1/x.size + firstBlock/s.Fair.Weight[x.arm])
+		row := s.Fair.Mean[x.arm*m : (x.arm+1)*m]
 		for i, v := range x.mean {
-			r.deviation[i] += float64(x.size * (v - row[i]))
+			r.deviation[a*m+i] = v - row[i]
 		}
 	}
 }
@@ -115,33 +123,119 @@ func (x *armRound) addUnits(variances []float64, size float64) {
 	}
 }
 
-// adjust computes the mean of an arm of the round less what the other known arms deviate by. It
-// returns the weight of that, and whether no other arm was in the round. The weight is 0 for a round
-// that says nothing about the arm alone: compared says that arms have been compared within rounds
-// before.
-func (r *roundSums) adjust(s *armStats, x *armRound, compared bool) (weight float64, lone bool) {
-	m := len(x.mean)
-	x.adjusted = append(x.adjusted[:0], x.mean...)
-	others := r.size
-	if x.known {
-		others -= x.size
-	}
-	if len(r.arms) == 1 || x.known && !(others > float64(1e-12*r.size)) {
-		if compared {
-			return 0, true
-		}
-		return x.size, true
-	}
-	if !(others > 0) { // the first round of all of them
-		return x.size, false
-	}
-	own := s.Adjusted[x.arm*m : (x.arm+1)*m]
-	for i, v := range x.mean {
-		d := r.deviation[i]
+// adjust computes the adjusted mean of each arm of the round, the weight of that, and whether no
+// other arm was in the round. What the others deviate by is their weighted median, so that one arm
+// that is far off, or noisy, does not pull the others along. A weight of 0 is that of a round that
+// says nothing about the arm alone: where there is no other arm, and what arms have in common is
+// shown to matter, or may be the reason for values that are far off. Compared says that rounds have
+// had several arms.
+func (r *roundSums) adjust(s *armStats, compared, shown bool) {
+	m := len(s.Calm)
+	alone := len(r.arms) == 1
+	for a := range r.arms {
+		x := &r.arms[a]
+		n := len(r.known)
 		if x.known {
-			d -= float64(x.size * (v - own[i]))
+			n--
 		}
-		x.adjusted[i] = v - d/others
+		x.weight, x.scale, x.persistent, x.lone, x.compared = x.size, 1, 0, false, false
+		switch {
+		case alone || n == 0 && x.known:
+			if x.lone = true; shown || compared && r.farOff(s, x) {
+				x.weight = 0
+			}
+		case !x.known && !shown: // without effects its value is in line with the others'
+		case n > 0:
+			x.compared = true
+			sure, now, persistent := r.precision(s, a)
+			x.persistent = persistent
+			x.weight = 1 / (1/x.size + 1/sure)
+			x.scale = 1 / (1/x.size + 1/now) / x.weight
+		}
 	}
-	return 1 / (1/x.size + 1/others), false
+	for i := range m {
+		r.order = append(r.order[:0], r.known...)
+		slices.SortFunc(r.order, func(a, b int) int {
+			switch x, y := r.deviation[a*m+i], r.deviation[b*m+i]; {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return r.arms[a].arm - r.arms[b].arm
+		})
+		for a := range r.arms {
+			if x := &r.arms[a]; x.compared {
+				x.adjusted[i] -= r.median(m, i, a)
+			}
+		}
+	}
+}
+
+// farOff reports whether the mean of a known arm deviates by more than its noise.
+func (r *roundSums) farOff(s *armStats, x *armRound) bool {
+	f, m := &s.Fair, len(x.mean)
+	if !x.known || !(f.Freedom > 0) || !(f.Weight[x.arm] > 0) {
+		return false
+	}
+	for i, v := range x.mean {
+		d := v - f.Mean[x.arm*m+i]
+		if float64(d*d) > float64(far*float64(f.Pool[i]/f.Freedom*(1/x.size+1/f.Weight[x.arm]))) {
+			return true
+		}
+	}
+	return false
+}
+
+// far is the square of the number of standard deviations that count as far off.
+const far = 36
+
+// medianEfficiency is that of the median of many normal values beside their mean, 2/π.
+const medianEfficiency = 0.64
+
+// precision returns the weight of the median of the known arms but a, what it would be if their means
+// were known, and the squared error of these means, as a multiple of σ²: twice what their weights say,
+// as they rest on the means of other arms in turn.
+func (r *roundSums) precision(s *armStats, a int) (sure, now, persistent float64) {
+	var sums, most [2]float64
+	for _, b := range r.known {
+		if b != a {
+			x := &r.arms[b]
+			for i, v := range [...]float64{x.standing, x.size} {
+				sums[i] += v
+				most[i] = max(most[i], v)
+			}
+			persistent += float64(float64(x.standing*x.standing) * (2 / s.Fair.Weight[x.arm]))
+		}
+	}
+	return max(most[0], float64(medianEfficiency*sums[0])), max(most[1], float64(medianEfficiency*sums[1])),
+		persistent / sums[0] / sums[0]
+}
+
+// median is the median in metric i, weighted by standing, of what the known arms but a deviate by.
+func (r *roundSums) median(m, i, a int) float64 {
+	total, sum, last, found := 0.0, 0.0, 0.0, false
+	for _, b := range r.order {
+		if b != a {
+			total += r.arms[b].standing
+		}
+	}
+	for _, b := range r.order {
+		if b == a {
+			continue
+		}
+		v := r.deviation[b*m+i]
+		if found {
+			return last + (v-last)/2
+		}
+		sum += r.arms[b].standing
+		switch {
+		case sum > float64(total/2*(1+1e-9)):
+			return v
+		case sum >= float64(total/2*(1-1e-9)): // half of the weight: between this and the next
+			found = true
+		}
+		last = v
+	}
+	return last
 }

@@ -76,7 +76,7 @@ func (l *Learner) controlBreaks(j int) bool {
 		return false
 	}
 	at := control*len(l.sign) + i
-	off := l.radius(control, i, e.squared[at]+l.pessimisticLevel(i), l.s.Stats.Size[control])
+	off := l.radius(control, i, e.squared[at]+l.pessimisticLevel(i), l.s.Stats.Raw.Weight[control])
 	return float64(l.sign[i]*(e.rows[at]-x.Threshold))+off+x.Slack < 0
 }
 
@@ -107,7 +107,7 @@ func (l *Learner) radius(k, i int, square, n float64) float64 {
 // pessimisticLevel is the squared error that all arms have in common, more than estimated while few
 // rounds tell it.
 func (l *Learner) pessimisticLevel(i int) float64 {
-	free := l.s.Noise.freedom(&l.s.Stats)
+	free := l.s.Noise.freedom(&l.s.Stats.Raw)
 	switch {
 	case free > 0:
 	case l.anyEffectsUnknown():
@@ -153,7 +153,7 @@ func (l *Learner) margin(i int, known bool) (margin, anchor float64, sure bool) 
 	known = known && l.s.Stats.Rounds[control] > 0
 	off := 0.0
 	if known {
-		off = l.radius(control, i, e.squared[at]+l.pessimisticLevel(i), l.s.Stats.Size[control])
+		off = l.radius(control, i, e.squared[at]+l.pessimisticLevel(i), l.s.Stats.Raw.Weight[control])
 	}
 	if !l.relative[i] {
 		if !known {
@@ -192,9 +192,9 @@ func (l *Learner) worst(i int, margin, anchor float64) float64 {
 // lowest is the slack of arm k in guardrail i by its bound.
 func (l *Learner) lowest(k, i int, margin float64) float64 {
 	x, e, m, control := &l.hard.Metrics()[i], &l.plan.est, len(l.sign), l.options.Control
-	at, n := k*m+i, l.s.Stats.Size[k]
+	at, n := k*m+i, l.s.Stats.Raw.Weight[k]
 	if l.relative[i] {
-		n = min(n, l.s.Stats.Size[control])
+		n = min(n, l.s.Stats.Raw.Weight[control])
 		return float64(l.sign[i]*(e.rows[at]-e.rows[control*m+i])) - l.radius(k, i, e.apart[at], n) + margin
 	}
 	return float64(l.sign[i]*(e.rows[at]-x.Threshold)) - l.radius(k, i, e.squared[at]+l.pessimisticLevel(i), n)
@@ -300,7 +300,7 @@ func (l *Learner) exploration() (alpha, each float64) {
 		alpha = min(alpha, v)
 	}
 	if o.has(noSpread) {
-		each = float64(0.1 * l.s.Width)
+		each = float64(0.1 * max(l.s.Width, 1/math.Sqrt(float64(l.s.T-l.s.Began)+10)))
 	}
 	return alpha, min(max(each, o.Floor), 1)
 }

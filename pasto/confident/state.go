@@ -12,6 +12,7 @@ import (
 // earlier mean and size.
 type state struct {
 	T             int
+	Began         int     // the round of the last change
 	Next          int     // the round in which to solve again
 	First         float64 // size of the first round
 	AllObserved   bool    // every arm has been served at some time
@@ -106,22 +107,22 @@ func (s *state) mixtures() [4]*[]float64 {
 
 // perArm lists the numbers of each arm.
 func (s *state) perArm() []*[]float64 {
-	a, d, p := s.Stats.perArm(), s.Changes.perArm(), s.mixtures()
-	return slices.Concat(a[:], d[:], p[:], []*[]float64{&s.Solved})
+	a, b, d, p := s.Stats.Raw.perArm(), s.Stats.Fair.perArm(), s.Changes.perArm(), s.mixtures()
+	return slices.Concat(a[:], b[:], d[:], p[:], []*[]float64{&s.Stats.Count, &s.Stats.Rounds, &s.Solved})
 }
 
 // rows lists the numbers of each arm and metric.
 func (s *state) rows() []*[]float64 {
-	a, d := s.Stats.perMetric(), s.Changes.perMetric()
-	return slices.Concat(a[:], d[:])
+	a, b, d := &s.Stats.Raw, &s.Stats.Fair, s.Changes.perMetric()
+	return append(d[:], &a.Mean, &a.Squares, &b.Mean, &b.Squares)
 }
 
 // perMetric lists the numbers of each metric.
 func (s *state) perMetric() []*[]float64 {
-	return []*[]float64{
-		&s.Stats.Pool, &s.Stats.Bulge, &s.Stats.Calm, &s.Stats.Kept, &s.Noise.Shared, &s.Noise.Inner,
-		&s.Noise.Lone.Square, &s.Noise.Lone.Product, &s.Dispersion,
-	}
+	a, b := s.Stats.Raw.perMetric(), s.Stats.Fair.perMetric()
+	return slices.Concat(a[:], b[:], []*[]float64{
+		&s.Stats.Calm, &s.Noise.Shared, &s.Noise.Across, &s.Noise.Inner, &s.Noise.Lone.Square, &s.Noise.Lone.Product, &s.Dispersion,
+	})
 }
 
 // mostRounds is more than any learner lives to see.
@@ -143,13 +144,14 @@ func (s *state) fits(n, m int) bool {
 		}
 	}
 	for _, v := range s.rows() {
-		signed := v == &s.Stats.Mean || v == &s.Stats.Adjusted || v == &s.Changes.BlockMean || v == &s.Changes.LastMean
+		signed := v == &s.Stats.Raw.Mean || v == &s.Stats.Fair.Mean || v == &s.Changes.BlockMean || v == &s.Changes.LastMean ||
+			v == &s.Changes.BlockRaw || v == &s.Changes.LastRaw
 		if check.Vector("", *v, n*m) != nil || !signed && !nonNegative(*v, n*m) {
 			return false
 		}
 	}
 	for _, v := range s.perMetric() {
-		if check.Vector("", *v, m) != nil || v != &s.Noise.Shared && !nonNegative(*v, m) {
+		if check.Vector("", *v, m) != nil || v != &s.Noise.Shared && v != &s.Noise.Across && !nonNegative(*v, m) {
 			return false
 		}
 	}
@@ -170,10 +172,10 @@ func (s *state) fits(n, m int) bool {
 func (s *state) scalarsFit() bool {
 	a, u := &s.Noise.Lone, &s.Stats
 	return nonNegative([]float64{
-		u.Freedom, u.CalmFreedom, u.KeptFreedom, s.Noise.Pairs, s.Noise.PairNoise, s.Noise.Inners, s.Noise.Between,
+		u.Raw.Freedom, u.Fair.Freedom, u.CalmFreedom, u.Raw.KeptFreedom, u.Fair.KeptFreedom, s.Noise.Pairs, s.Noise.AcrossOf, s.Noise.Inners, s.Noise.Between,
 		a.Rounds, a.Inverse, a.Part, a.Sized, a.Heavy, s.First, s.Width, 1 - s.Width,
-	}, 15) && a.Rounds <= float64(s.T) && 0 <= s.T && s.T <= mostRounds && 0 <= s.Next && s.Next <= mostRounds &&
-		0 <= s.Found && s.Found <= mostRounds
+	}, 17) && a.Rounds <= float64(s.T) && 0 <= s.T && s.T <= mostRounds && 0 <= s.Next && s.Next <= mostRounds &&
+		0 <= s.Began && s.Began <= s.T && 0 <= s.Found && s.Found <= mostRounds
 }
 
 // fits reports whether the sums are those of n arms, or of none.
@@ -187,13 +189,13 @@ func (j *joint) fits(n, m int) bool {
 
 // armsFit reports whether the arms' numbers fit each other and the sums over them.
 func (s *state) armsFit() bool {
-	u, d := &s.Stats, &s.Changes
-	live, size, free := 0, 0.0, u.KeptFreedom
+	u, raw, fair, d := &s.Stats, &s.Stats.Raw, &s.Stats.Fair, &s.Changes
+	live, size, free := 0, 0.0, raw.KeptFreedom
 	seen := state{Stats: armStats{Rounds: u.Rounds, Count: u.Count}}
 	for k, active := range s.Active {
 		count := u.Count[k]
 		switch {
-		case (count > 0) != (u.Size[k] > 0) || (count > 0) != (u.Cluster[k] > 0) || u.Rounds[k] > count ||
+		case (count > 0) != (raw.Weight[k] > 0) || (count > 0) != (raw.Heavy[k] > 0) || u.Rounds[k] > count ||
 			u.Rounds[k] > float64(s.T):
 			return false
 		case u.Rounds[k] == 0 && count != 0 && count != 1:
@@ -201,15 +203,16 @@ func (s *state) armsFit() bool {
 		case d.Next[k] > u.Rounds[k] || d.BlockRounds[k] > d.Next[k] || d.BlockLimit[k] < 2*firstBlock ||
 			d.Next[k] != math.Trunc(d.Next[k]) || d.BlockRounds[k] != math.Trunc(d.BlockRounds[k]):
 			return false
-		case !atMost(d.BlockWeight[k], u.Weight[k]) || !atMost(d.LastWeight[k], u.Weight[k]) ||
-			!atMost(u.LoneSize[k], u.Weight[k]) || !atMost(u.Weight[k], u.Size[k]):
+		case !atMost(d.BlockWeight[k], fair.Weight[k]) || !atMost(d.LastWeight[k], fair.Weight[k]) ||
+			!atMost(fair.Exposed[k], fair.Weight[k]) || !atMost(fair.Weight[k], raw.Weight[k]) ||
+			!atMost(raw.Exposed[k], raw.Weight[k]):
 			return false
-		case !atMost(u.Cluster[k], float64(u.Size[k]*u.Size[k])) ||
-			!atMost(float64(u.Size[k]*u.Size[k]), float64(u.Cluster[k]*max(u.Rounds[k], 1))):
+		case !atMost(raw.Heavy[k], float64(raw.Weight[k]*raw.Weight[k])) ||
+			!atMost(float64(raw.Weight[k]*raw.Weight[k]), float64(raw.Heavy[k]*max(u.Rounds[k], 1))):
 			return false
 		}
-		size += u.Size[k]
-		free += u.Free[k]
+		size += raw.Weight[k]
+		free += raw.Free[k]
 		if active {
 			live++
 			seen.count(k, 1)
@@ -217,7 +220,8 @@ func (s *state) armsFit() bool {
 	}
 	// Spread is a running sum, and may be less than 0 by what rounding does to it.
 	return live > 0 && s.Live == live && s.Unobserved == seen.Unobserved && s.Underobserved == seen.Underobserved &&
-		check.Finite(u.Spread) && u.Spread >= -float64(1e-6*size) && u.Freedom >= free-0.5
+		check.Finite(raw.Spread) && raw.Spread >= -float64(1e-6*size) && raw.Freedom >= free-0.5 &&
+		check.Finite(fair.Spread) && fair.Spread >= -float64(1e-6*size)
 }
 
 // atMost is x ≤ y but for rounding of running sums.

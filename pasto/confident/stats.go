@@ -2,117 +2,51 @@ package confident
 
 import "math"
 
-// armStats are the moments of each arm's observations. A row of a K·M table holds an arm's metrics.
-//
-// Means and sizes are those of the raw values. Squares are those of the adjusted values: a value
-// less what the other arms of its round deviate from their own adjusted means, so that what all arms
-// of a round have in common is not in them. A round without other arms is adjusted by nothing;
-// LoneSize and LoneCluster say how much of Squares stems from such rounds.
-type armStats struct {
-	Size        []float64 // K: Σ size
-	Count       []float64 // K: groups
-	Rounds      []float64 // K: rounds that served the arm since the start or its last change
-	Cluster     []float64 // K: Σ over rounds of the square of the arm's size in the round
-	Mean        []float64 // K·M
-	Weight      []float64 // K: Σ of the weights of adjusted values
-	LoneSize    []float64 // K: the part of Weight from rounds without other arms
-	LoneCluster []float64 // K: Σ size² over these rounds
-	Free        []float64 // K: degrees of freedom of Squares
-	Adjusted    []float64 // K·M: means of the adjusted values
-	Squares     []float64 // K·M: Σ weight·(adjusted − mean)²
-	UnitSize    []float64 // K·M: Σ size of groups with a known variance of a unit, nil if there are none
-	UnitSquares []float64 // K·M: Σ size·variance of a unit
-	UnitTotal   []float64 // M: Σ over arms of UnitSize
-	UnitPool    []float64 // M: Σ over arms of UnitSquares
+// scatter is the mean and the scatter of values of each arm. A row of a K·M table holds an arm's
+// metrics.
+type scatter struct {
+	Weight  []float64 // K: Σ weight
+	Exposed []float64 // K: the part of Weight of values that contain the effect of their round
+	Heavy   []float64 // K: Σ over rounds of the square of that part
+	Free    []float64 // K: degrees of freedom of Squares
+	Mean    []float64 // K·M
+	Squares []float64 // K·M: Σ weight·(value − mean)²
 	// Sums over arms of Squares, Free and spread, with what is kept of arms that began anew.
-	Pool    []float64 // M
-	Freedom float64
-	Spread  float64
-	Bulge   []float64 // M: Σ weight²·|adjusted − mean|³, approximately
-	// The squares within segments that showed no change, and their degrees of freedom.
-	Calm        []float64 // M
-	CalmFreedom float64
-	KeptFreedom float64   // of Pool, from arms that began anew
-	Kept        []float64 // M: of Pool
+	Pool        []float64 // M
+	Freedom     float64
+	Spread      float64
+	Bulge       []float64 // M: Σ weight²·|value − mean|³, approximately
+	Kept        []float64 // M
+	KeptFreedom float64
 }
 
 // mostThird bounds the sums of third powers, which do not overflow with it.
 const mostThird = 1e300
 
-// perArm lists the numbers of each arm, perMetric those of each arm and metric.
-func (s *armStats) perArm() [8]*[]float64 {
-	return [...]*[]float64{
-		&s.Size, &s.Count, &s.Rounds, &s.Cluster, &s.Weight, &s.LoneSize, &s.LoneCluster, &s.Free,
-	}
+// thirdPower returns √(w·q)·q, for the square q = w·d² of a deviation d of a value of weight w.
+func thirdPower(q, w float64) float64 { return float64(q * math.Sqrt(float64(w*q))) }
+
+// perArm lists the numbers of each arm, perMetric those of each metric.
+func (s *scatter) perArm() [4]*[]float64 {
+	return [...]*[]float64{&s.Weight, &s.Exposed, &s.Heavy, &s.Free}
 }
 
-func (s *armStats) perMetric() [3]*[]float64 {
-	return [...]*[]float64{&s.Mean, &s.Adjusted, &s.Squares}
-}
+func (s *scatter) perMetric() [3]*[]float64 { return [...]*[]float64{&s.Pool, &s.Bulge, &s.Kept} }
 
 // spread is how many times the arm's Squares contain the variance of the effects of rounds.
-func (s *armStats) spread(k int) float64 {
-	if s.LoneSize[k] == 0 {
+func (s *scatter) spread(k int) float64 {
+	if s.Exposed[k] == 0 {
 		return 0
 	}
-	return max(s.LoneSize[k]-s.LoneCluster[k]/s.Weight[k], 0)
+	return max(s.Exposed[k]-s.Heavy[k]/s.Weight[k], 0)
 }
 
-// addRound adds what arm k was observed to be in a round. A weight of 0 leaves the adjusted values
-// alone.
-func (s *armStats) addRound(k int, r *armRound) {
-	m := len(s.Pool)
-	if s.Rounds[k] == 0 {
-		s.begin(k)
-	}
-	s.Spread -= s.spread(k)
-	s.Rounds[k]++
-	s.Count[k] += r.groups
-	s.Size[k] += r.size
-	s.Cluster[k] += float64(r.size * r.size)
-	share := r.size / s.Size[k]
-	mean := s.Mean[k*m : (k+1)*m]
-	for i, v := range r.mean {
-		if s.Rounds[k] == 1 {
-			mean[i] = v
-		} else {
-			mean[i] += float64(share * (v - mean[i]))
-		}
-	}
-	s.addSquares(k, r, r.adjusted, r.weight)
-	if r.lone && r.weight > 0 {
-		s.LoneSize[k] += r.weight
-		s.LoneCluster[k] += float64(r.weight * r.weight)
-	}
-	s.Spread += s.spread(k)
-	if r.units != nil {
-		s.addUnits(k, r)
-	}
-}
-
-// begin forgets what is left of arm k from before a change.
-func (s *armStats) begin(k int) {
-	m := len(s.Pool)
-	for _, v := range s.perArm() {
-		(*v)[k] = 0
-	}
-	clear(s.Adjusted[k*m : (k+1)*m])
-	clear(s.Squares[k*m : (k+1)*m])
-	if s.UnitSize == nil {
-		return
-	}
-	for i := range m {
-		s.UnitTotal[i] = max(s.UnitTotal[i]-s.UnitSize[k*m+i], 0)
-		s.UnitPool[i] = max(s.UnitPool[i]-s.UnitSquares[k*m+i], 0)
-	}
-	clear(s.UnitSize[k*m : (k+1)*m])
-	clear(s.UnitSquares[k*m : (k+1)*m])
-}
-
-// addSquares adds the scatter within the round and that of the adjusted mean.
-func (s *armStats) addSquares(k int, r *armRound, adj []float64, weight float64) {
+// add adds the value of a round, of this weight, and the scatter within the round. Exposed says that
+// it contains the effect of the round, scale by how much more exact it is beside other values of the
+// arm. A weight of 0 adds the scatter within the round only.
+func (s *scatter) add(k int, r *armRound, row []float64, weight, scale float64, exposed bool) {
 	m, old := len(s.Pool), s.Weight[k]
-	squares, mean := s.Squares[k*m:(k+1)*m], s.Adjusted[k*m:(k+1)*m]
+	squares, mean := s.Squares[k*m:(k+1)*m], s.Mean[k*m:(k+1)*m]
 	if r.groups > 1 {
 		s.Free[k] += r.groups - 1
 		s.Freedom += r.groups - 1
@@ -125,127 +59,116 @@ func (s *armStats) addSquares(k int, r *armRound, adj []float64, weight float64)
 	if weight == 0 {
 		return
 	}
+	s.Spread -= s.spread(k)
 	s.Weight[k] = old + weight
+	if exposed {
+		s.Exposed[k] += weight
+		s.Heavy[k] += float64(weight * weight)
+	}
+	s.Spread += s.spread(k)
 	if old == 0 {
-		copy(mean, adj)
+		copy(mean, row)
 		return
 	}
 	s.Free[k]++
 	s.Freedom++
-	share, both := weight/s.Weight[k], float64(weight*(old/(old+weight)))
-	for i, v := range adj {
+	share, both := weight/s.Weight[k], float64(scale*float64(weight*(old/(old+weight))))
+	for i, v := range row {
 		d := v - mean[i]
 		mean[i] += float64(share * d)
 		q := float64(float64(d*d) * both)
 		squares[i] += q
 		s.Pool[i] += q
-		s.Bulge[i] = min(s.Bulge[i]+thirdPower(q, weight), mostThird)
+		s.Bulge[i] = min(s.Bulge[i]+thirdPower(q, float64(scale*weight)), mostThird)
 	}
 }
 
-// addUnits adds the known variances of units.
-func (s *armStats) addUnits(k int, r *armRound) {
+// begin forgets the scatter of arm k, and its mean with the first value to come.
+func (s *scatter) begin(k int) {
 	m := len(s.Pool)
-	if s.UnitSize == nil {
-		s.UnitSize, s.UnitSquares = make([]float64, len(s.Mean)), make([]float64, len(s.Mean))
-		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
+	for _, v := range s.perArm() {
+		(*v)[k] = 0
 	}
-	for i, q := range r.units {
-		s.UnitSize[k*m+i] += r.unitSize[i]
-		s.UnitTotal[i] += r.unitSize[i]
-		s.UnitSquares[k*m+i] += q
-		s.UnitPool[i] += q
-	}
+	clear(s.Squares[k*m : (k+1)*m])
 }
 
-// forget makes arm k begin anew: until it is served again, its earlier mean counts for one group.
-// The pooled noise is that of the other arms and, as far as these have few degrees of freedom, that
-// within the segments that showed no change.
-func (s *armStats) forget(k int) {
+// forget makes arm k begin anew. The pooled noise is that of the other arms, and what is kept: noise
+// within segments that showed no change.
+func (s *scatter) forget(k int, calm []float64, calmFreedom float64) {
 	m := len(s.Pool)
-	size := s.Size[k]
-	if s.Count[k] > 1 {
-		size /= s.Count[k]
-	}
 	s.begin(k)
-	s.Size[k], s.Count[k], s.Cluster[k] = size, 1, float64(size*size)
 	s.KeptFreedom = 0
 	clear(s.Kept)
-	if s.CalmFreedom > 0 {
-		c := min(1, keptFreedom/s.CalmFreedom)
-		s.KeptFreedom = float64(c * s.CalmFreedom)
-		for i, q := range s.Calm {
+	if calmFreedom > 0 {
+		c := min(1, keptFreedom/calmFreedom)
+		s.KeptFreedom = float64(c * calmFreedom)
+		for i, q := range calm {
 			s.Kept[i] = float64(c * q)
 		}
 	}
-	before := s.Freedom
 	copy(s.Pool, s.Kept)
 	s.Freedom, s.Spread = s.KeptFreedom, 0
-	for j := range s.Size {
+	weight, n := 0.0, 0.0
+	for j := range s.Weight {
 		s.Freedom += s.Free[j]
 		s.Spread += s.spread(j)
+		if s.Free[j] > 0 {
+			weight += s.Weight[j]
+			n += s.Free[j] + 1
+		}
 		for i, q := range s.Squares[j*m : (j+1)*m] {
 			s.Pool[i] += q
 		}
 	}
-	for i := range s.Bulge { // as if it were normal: the jump is in what is known of it
-		if before > 0 {
-			s.Bulge[i] = min(s.Bulge[i], float64(1.6*float64(s.Pool[i]*math.Sqrt(float64(s.Pool[i]*s.scale())))))
+	for i, q := range s.Pool { // at most as if it were normal: the jump is in what is known of it
+		if s.Freedom > 0 && n > 0 {
+			s.Bulge[i] = min(s.Bulge[i], float64(1.6*float64(q*math.Sqrt(float64(q/s.Freedom*(weight/n))))))
+		} else {
+			s.Bulge[i] = 0
 		}
 	}
 }
 
-// scale is the mean weight of an adjusted value over the degrees of freedom.
-func (s *armStats) scale() float64 {
-	weight, n := 0.0, 0.0
-	for k, w := range s.Weight {
-		weight += w
-		n += s.Rounds[k]
-	}
-	if n == 0 || s.Freedom == 0 {
-		return 0
-	}
-	return weight / n / s.Freedom
-}
-
-// variance returns the variance σ² of a unit of size of arm k in metric i, without the effects of
-// rounds, whose variance is tau; +Inf while it is unknown. By scatter it mixes the arm's own with
-// the pooled variance, worth poolWeight groups. Where the variance of units is known, it is that,
-// times the pooled ratio phi of the scatter to it; width is the range of a unit's value, 0 if that
-// is unknown.
-func (s *armStats) variance(k, i int, tau, phi, width float64, trusting bool) float64 {
-	j := k*len(s.Pool) + i
-	if s.UnitSize != nil && s.UnitSize[j] > 0 {
-		return float64(phi * s.unitVariance(k, i, width))
-	}
+// variance returns the variance σ² of a unit of weight of arm k in metric i, without the effects of
+// rounds, whose variance is tau; +Inf while it is unknown. It mixes the arm's own with the pooled
+// variance, worth poolWeight groups.
+func (s *scatter) variance(k, i int, tau float64, o *Options) float64 {
 	if s.Freedom <= 0 {
 		return math.Inf(1)
 	}
+	j := k*len(s.Pool) + i
 	free, own, pool := s.Free[k], s.Squares[j], s.Pool[i]
-	if mean := s.Mean[j]; trusting && free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Size[k]) { // no rounding
+	if mean := s.Mean[j]; o.has(noTrust) && free >= 4 && own > float64(1e-28*float64(mean*mean)*s.Weight[k]) { // no rounding
 		// The pool may be of arms that are noisier by far.
 		pool = min(pool, float64(trust(free)*(own/free*s.Freedom)))
 	}
 	if tau > 0 {
 		own, pool = max(own-float64(tau*s.spread(k)), 0), max(pool-float64(tau*s.Spread), 0)
 	}
-	return (own + float64(poolWeight*(pool/s.Freedom))) / (free + poolWeight)
+	pool /= s.Freedom
+	w := float64(poolWeight)
+	if own < float64(free*pool) && o.has(noRare) {
+		w = s.rareWeight(i)
+	}
+	return (own + float64(w*pool)) / (free + w)
 }
 
-// unitVariance returns the variance of a unit of arm k by the known variances of its groups. A
-// smaller own variance than the pooled one counts with it, worth poolWeight groups, or with one
-// value at the other end of the range where that is less: an arm that has shown no rare event yet
-// may have some.
-func (s *armStats) unitVariance(k, i int, width float64) float64 {
-	m := len(s.Pool)
-	size, squares := s.UnitSize[k*m+i], s.UnitSquares[k*m+i]
-	own := squares / size
-	w := float64(poolWeight * (s.Size[k] / s.Count[k]))
-	mixed := (squares + float64(w*(s.UnitPool[i]/s.UnitTotal[i]))) / (size + w)
-	if width > 0 {
-		mixed = min(mixed, (squares+float64(width*width))/size)
+// rareWeight returns the number of groups that the pooled variance counts for against a smaller own
+// one: 2.5·g², where g is the standardized absolute third moment of a group, and at least poolWeight.
+// The latter is larger for normal noise (g² = 2.55), whose variance a few groups estimate; for rare
+// events g² is about 1/rate, so that two or three events count as much as the pool.
+func (s *scatter) rareWeight(i int) float64 {
+	weight, n := 0.0, 0.0
+	for k, free := range s.Free {
+		weight += s.Weight[k]
+		n += free
 	}
-	return max(own, mixed)
+	g := s.Bulge[i] / s.Pool[i] / math.Sqrt(s.Pool[i]) // in roots of weight
+	w := float64(2.5*float64(float64(g*g)*s.Freedom)) * (n / weight)
+	if !(w < 1e15) {
+		return 1e15
+	}
+	return max(w, poolWeight)
 }
 
 // trust returns how many times an arm's own variance, with at least 4 degrees of freedom, the
@@ -257,4 +180,107 @@ func trust(free float64) float64 {
 		return most[int(free)]
 	}
 	return 16
+}
+
+// armStats are the moments of each arm's observations: of the raw values, and of the adjusted ones, a
+// value less what the other arms of its round deviate from their own adjusted means, so that what
+// all arms of a round have in common is not in them. A round without other arms is adjusted by
+// nothing.
+type armStats struct {
+	Count  []float64 // K: groups
+	Rounds []float64 // K: rounds that served the arm since the start or its last change
+	Raw    scatter   // weighted by size
+	Fair   scatter   // of the adjusted values
+	// The known variances of units: nil where there are none.
+	UnitSize    []float64 // K·M: Σ size of groups with a known variance of a unit
+	UnitSquares []float64 // K·M: Σ size·variance of a unit
+	UnitTotal   []float64 // M: Σ over arms of UnitSize
+	UnitPool    []float64 // M: Σ over arms of UnitSquares
+	// The squares of adjusted values within segments that showed no change, and their degrees of
+	// freedom.
+	Calm        []float64 // M
+	CalmFreedom float64
+}
+
+// addRound adds what an arm was observed to be in a round.
+func (s *armStats) addRound(r *armRound) {
+	k := r.arm
+	if s.Rounds[k] == 0 {
+		s.begin(k)
+	}
+	s.Rounds[k]++
+	s.Count[k] += r.groups
+	s.Raw.add(k, r, r.mean, r.size, 1, true)
+	s.Fair.add(k, r, r.adjusted, r.weight, r.scale, r.lone)
+	if r.units != nil {
+		s.addUnits(k, r)
+	}
+}
+
+// begin forgets what is left of arm k from before a change.
+func (s *armStats) begin(k int) {
+	m := len(s.Calm)
+	s.Count[k] = 0
+	s.Raw.begin(k)
+	s.Fair.begin(k)
+	if s.UnitSize == nil {
+		return
+	}
+	for i := range m {
+		s.UnitTotal[i] = max(s.UnitTotal[i]-s.UnitSize[k*m+i], 0)
+		s.UnitPool[i] = max(s.UnitPool[i]-s.UnitSquares[k*m+i], 0)
+	}
+	clear(s.UnitSize[k*m : (k+1)*m])
+	clear(s.UnitSquares[k*m : (k+1)*m])
+}
+
+// addUnits adds the known variances of units.
+func (s *armStats) addUnits(k int, r *armRound) {
+	m := len(s.Calm)
+	if s.UnitSize == nil {
+		s.UnitSize, s.UnitSquares = make([]float64, len(s.Raw.Mean)), make([]float64, len(s.Raw.Mean))
+		s.UnitTotal, s.UnitPool = make([]float64, m), make([]float64, m)
+	}
+	for i, q := range r.units {
+		s.UnitSize[k*m+i] += r.unitSize[i]
+		s.UnitTotal[i] += r.unitSize[i]
+		s.UnitSquares[k*m+i] += q
+		s.UnitPool[i] += q
+	}
+}
+
+// addCalm adds the noise of a segment of arm k that shows no change.
+func (s *armStats) addCalm(k int, d *detector) {
+	m := len(s.Calm)
+	s.CalmFreedom += firstBlock - 1
+	for i, q := range d.LastSquares[k*m : (k+1)*m] {
+		s.Calm[i] += q
+	}
+}
+
+// forget makes arm k begin anew: until it is served again, its earlier mean counts for one group.
+func (s *armStats) forget(k int) {
+	size := s.Raw.Weight[k] / max(s.Count[k], 1)
+	s.begin(k)
+	s.Rounds[k] = 0
+	s.Raw.forget(k, s.Calm, s.CalmFreedom)
+	s.Fair.forget(k, s.Calm, s.CalmFreedom)
+	s.Count[k] = 1
+	s.Raw.Weight[k], s.Raw.Exposed[k], s.Raw.Heavy[k] = size, size, float64(size*size)
+}
+
+// unitVariance returns the variance of a unit of arm k by the known variances of its groups. A
+// smaller own variance than the pooled one counts with it, worth poolWeight groups, or with one
+// value at the other end of the range, of this width, where that is less: an arm that has shown no
+// rare event yet may have some.
+func (s *armStats) unitVariance(k, i int, width float64) float64 {
+	m := len(s.Calm)
+	size, squares := s.UnitSize[k*m+i], s.UnitSquares[k*m+i]
+	own := squares / size
+	w := float64(poolWeight * (s.Raw.Weight[k] / s.Count[k]))
+	mixed := (squares + float64(w*(s.UnitPool[i]/s.UnitTotal[i]))) / (size + w)
+	if width > 0 {
+		mixed = min(mixed, (squares+float64(width*width))/size)
+	}
+	return max(own, mixed)
 }

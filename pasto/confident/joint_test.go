@@ -1,0 +1,119 @@
+package confident
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
+)
+
+// The joint estimate is generalized least squares, solved here as the dense problem of all
+// observations of all rounds at once, wherever all rounds have as many units.
+func TestJointIsGeneralizedLeastSquares(t *testing.T) {
+	for seed := range uint64(20) {
+		r := random.New(seed, "joint")
+		arms, rounds := 2+int(4*r.Float64()), 3+int(6*r.Float64())
+		sigma, tau := .1+r.Float64(), 10*r.Float64()*r.Float64()
+		const units = 100.0
+		j := newJoint(arms, 1)
+		var values, sizes []float64
+		var of, in []int
+		sums := roundSums{}
+		for n := range rounds {
+			sums.arms = sums.arms[:0]
+			left := units
+			for k := range arms {
+				size := math.Floor(left * r.Float64() / 2)
+				if k == arms-1 {
+					size = left
+				}
+				if left -= size; size == 0 {
+					continue
+				}
+				v := 5*float64(k) + stat.Normal(r)
+				sums.arms = append(sums.arms, armRound{arm: k, size: size, mean: []float64{v}})
+				values, sizes, of, in = append(values, v), append(sizes, size), append(of, k), append(in, n)
+			}
+			j.addRound(&sums, make([]float64, 1))
+		}
+		c := j.coefficient(sigma, tau)
+		est, w := make([]float64, arms), jointWork{}
+		if !j.solve(0, c, est, 0, &w) {
+			t.Fatal("the matrix is singular")
+		}
+		// V = diag(σ²/n) + τ²·(same round), X the arms.
+		n := len(values)
+		v, x := mat.NewDense(n, n, nil), mat.NewDense(n, arms, nil)
+		for a := range n {
+			for b := range n {
+				if in[a] == in[b] {
+					v.Set(a, b, tau)
+				}
+			}
+			v.Set(a, a, tau+sigma/sizes[a])
+			x.Set(a, of[a], 1)
+		}
+		var inverse, left, info, cov, right mat.Dense
+		if err := inverse.Inverse(v); err != nil {
+			t.Fatal(err)
+		}
+		left.Mul(x.T(), &inverse)
+		info.Mul(&left, x)
+		if err := cov.Inverse(&info); err != nil {
+			t.Fatal(err)
+		}
+		right.Mul(&left, mat.NewDense(n, 1, values))
+		var want mat.Dense
+		want.Mul(&cov, &right)
+		for k := range arms {
+			if d := math.Abs(est[k] - want.At(k, 0)); d > 1e-9*(1+math.Abs(want.At(k, 0))) {
+				t.Errorf("seed %d, arm %d: %v, want %v", seed, k, est[k], want.At(k, 0))
+			}
+			if d := math.Abs(sigma*w.variance[k] - cov.At(k, k)); d > 1e-9*(1+cov.At(k, k)) {
+				t.Errorf("seed %d, arm %d: a variance of %v, want %v", seed, k, sigma*w.variance[k], cov.At(k, k))
+			}
+			if d := math.Abs(sigma*w.control[k] - cov.At(k, 0)); d > 1e-9*(1+cov.At(0, 0)) {
+				t.Errorf("seed %d, arm %d: a covariance of %v, want %v", seed, k, sigma*w.control[k], cov.At(k, 0))
+			}
+		}
+	}
+}
+
+// An arm that is taken out leaves the estimates of the others as they are, and what they have shown
+// beside each other.
+func TestJointForgets(t *testing.T) {
+	r := random.New(1, "forget")
+	j, est, w := newJoint(3, 1), make([]float64, 3), jointWork{}
+	sums := roundSums{}
+	for range 50 {
+		sums.arms = sums.arms[:0]
+		u := 100 * stat.Normal(r)
+		for k := range 3 {
+			sums.arms = append(sums.arms, armRound{arm: k, size: 1 + float64(int(9*r.Float64())), mean: []float64{
+				u + float64(k) + .1*stat.Normal(r),
+			}})
+		}
+		j.addRound(&sums, make([]float64, 1))
+	}
+	const c = 1 - 1e-9
+	if !j.solve(0, c, est, -1, &w) {
+		t.Fatal("singular")
+	}
+	was := est[1] - est[0]
+	before := fmt.Sprint(est)
+	j.forget(2, est)
+	after := make([]float64, 3)
+	if !j.solve(0, c, after, -1, &w) {
+		t.Fatal("singular")
+	}
+	if d := after[1] - after[0] - was; math.Abs(d) > 1e-6 {
+		t.Errorf("the difference of the first two arms moves by %v: %s, then %v", d, before, after)
+	}
+	if j.Size[2] != 0 || j.Cross[2] != 0 || j.Cross[6] != 0 || j.Cross[8] != 0 || after[2] != 0 {
+		t.Errorf("%+v", j)
+	}
+}
