@@ -96,6 +96,16 @@ func ascents() []Entry {
 			},
 		},
 		{
+			Name: "tracking",
+			Doc: "Algorithm 1 for means that drift: discounted arm means (ρ = 0.002), exploration of " +
+				"0.1, steps in the metrics' own scale",
+			New: func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
+				o := ascent.TrackingOptions(ascent.DiscountedMeans(0.002))
+				o.Start = start
+				return ascent.New(f, arms, o)
+			},
+		},
+		{
 			Name: "paper-step-clip", Doc: "Algorithm 1 with |γg| clipped at 0.1",
 			New: algorithm1(func(o *ascent.Options, _, _ int) {
 				o.StepClip = 0.1
