@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStateVersion1 opens a state whose learners encoding/gob has saved: it is the fold of the
-// scenarios' events, in the bytes of today.
+// TestStateVersion1 opens a state whose learners were saved by encoding/gob. It equals the fold of
+// the scenarios' events and is saved in today's format.
 func TestStateVersion1(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/state1.json")
@@ -32,6 +32,6 @@ func TestStateVersion1(t *testing.T) {
 		t.Errorf("the state is not the fold of its events (%v)", err)
 	}
 	if bytes.Equal(data, want) {
-		t.Error("the saved state is of today")
+		t.Error("the saved state already has today's format")
 	}
 }
