@@ -20,7 +20,6 @@ type effects struct {
 	matrix  []float64    // of the left-hand side, K×K
 	right   *pasto.Table // of the right-hand side, K×M
 	inverse []float64
-	solved  []float64
 	index   []int // the arms of the system
 	average []float64
 }

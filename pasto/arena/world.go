@@ -91,7 +91,7 @@ func (w *World) level(t, m int) float64 {
 	return w.Levels[t][m]
 }
 
-// truth is what is known of a phase by its maker.
+// truth is the solution of a phase, which its maker can compute.
 type truth struct {
 	means   *pasto.Table // as the objective sees them: contrasts of relative guardrails
 	best    []float64    // the certified optimum
