@@ -60,8 +60,9 @@ func TestTrackingRates(t *testing.T) {
 	}
 }
 
-// A power of two in the unit of all metrics and prices changes no bit of what is served: steps are
-// scale-free. An arm that is not observed keeps its log-weight while the others move.
+// A power of two in the unit of all metrics and prices leaves the serving distribution the same,
+// bit for bit: steps are scale-free. An arm that is not observed keeps its log-weight while the
+// others move.
 func TestTrackingScaleFree(t *testing.T) {
 	const u = 1 << 30
 	small, large := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5.0/u, false, 0)
