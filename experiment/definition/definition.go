@@ -54,7 +54,8 @@ type Definition struct {
 	Exposure string `json:"exposure"`
 	// OpenTokens bounds how many units may wait for feedback at once.
 	OpenTokens int64 `json:"open_tokens"`
-	// Plan is what is expected, for package plan; nil for nothing. It does not affect the experiment.
+	// Plan is what is expected, for package plan; nil for nothing. It does not affect the
+	// experiment.
 	Plan *Plan `json:"plan,omitempty"`
 }
 
