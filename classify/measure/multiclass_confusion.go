@@ -13,8 +13,8 @@ type MulticlassConfusion struct {
 	counts  []float64 // counts[k·C + j]: the weight of class k predicted as j
 }
 
-// NewMulticlassConfusion returns an empty matrix. Errors: usage unless classes ≥ 2, bad_input if the
-// matrix needs more memory than 8 GiB.
+// NewMulticlassConfusion returns an empty matrix. Errors: usage unless classes ≥ 2, bad_input if
+// the matrix needs more memory than 8 GiB.
 func NewMulticlassConfusion(classes int) (MulticlassConfusion, error) {
 	if classes < 2 {
 		return MulticlassConfusion{}, usage("number of classes is %d, want at least 2", classes)
