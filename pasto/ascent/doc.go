@@ -9,6 +9,6 @@
 // [PaperOptions] are the settings of the paper's experiments, [TheoremOptions] those of its Theorem
 // 1, and [PracticalOptions] those that behave best with many arms and noise. [Algorithm.Bound] is
 // the theorem's right-hand side, and [SupportedBound] what its proof supports. With many arms and
-// noise, importance weights make progress and lose it again; package confident, the default, has
-// neither weights nor steps.
+// noise, importance weights make progress and lose it again. Package confident, the default
+// learner, uses neither weights nor steps.
 package ascent
