@@ -14,8 +14,8 @@ type Group struct {
 	Square, Farthest float64
 }
 
-// Group returns the observations as a group with deviations from their mean, scaled so that Square/N
-// estimates the variance without bias.
+// Group returns the observations as a group with deviations from their mean, scaled so that
+// Square/N estimates the variance without bias.
 func (s *Sequence) Group() Group {
 	g := Group{N: float64(s.N), Mean: s.Mean, Per: 1, Square: s.M2, Farthest: s.Farthest(s.Mean)}
 	if s.N > 1 {
@@ -61,8 +61,8 @@ type Contrast struct {
 	Weight     float64 // Σ w
 	Difference float64 // Σ w·(ȳ − ȳ₀)
 	Level      float64 // Σ w·ȳ₀
-	// The sum of the terms' squares is Own + Zero + 2c·Cross + c²·Change: of the units compared, and
-	// of the control's.
+	// The sum of the terms' squares is Own + Zero + 2c·Cross + c²·Change: of the units compared,
+	// and of the control's.
 	Own, Zero, Cross, Change float64
 	// The largest squares among them, of Own, Zero and Change.
 	OwnMost, ZeroMost, ChangeMost float64
@@ -86,7 +86,7 @@ func (c *Contrast) AddArm(arm, control Group, all float64) {
 	}, arm, control)
 }
 
-// AddControl adds a round's units of the control, as an arm of what is served: its own change is 0.
+// AddControl adds a round's units of the control as one of the arms: it differs from itself by 0.
 func (c *Contrast) AddControl(control Group, all float64) {
 	if control.N > 1 && control.Per > 0 {
 		c.add(terms{
@@ -148,7 +148,7 @@ func (c *Contrast) Merge(o *Contrast) {
 	c.ChangeMost = max(c.ChangeMost, o.ChangeMost)
 }
 
-// ContrastOptions say what is known of the observations.
+// ContrastOptions describe the observations.
 type ContrastOptions struct {
 	// Width is the width of the range of one observation, +Inf without a range. With a range,
 	// groups must be formed by [Sequence.GroupAround] and not be ratios.

@@ -12,11 +12,12 @@ import (
 // sum varies more than that of independent ones would. It follows a sample of the units, chosen by
 // their hash.
 type returns struct {
-	// Shift halves the sample so many times: units whose hash begins with so many zeros are in it.
+	// Shift is the number of times that the sample was halved: units whose hash begins with that
+	// many zeros are in it.
 	Shift int  `json:"shift"`
 	Unit  u64s `json:"unit"`
-	// Sum and Square are, by unit and metric, the sums of the deviations from the mean of the arm in
-	// the version, and of their squares.
+	// Sum and Square are, by unit and metric, the sums of the deviations from the mean of the arm
+	// in the version, and of their squares.
 	Sum    f64s `json:"sum"`
 	Square f64s `json:"square"`
 	index  map[uint64]int

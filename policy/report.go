@@ -83,11 +83,11 @@ type MetricReport struct {
 // the control arm for min_change and max_change) of the mixture served now, and its confidence
 // sequence.
 type GuardrailReport struct {
-	Metric   string     `json:"metric"`
-	Kind     string     `json:"kind"` // min, max, min_change or max_change
-	Limit    float64    `json:"limit"`
-	State    GuardState `json:"state"`
-	Since    time.Time  `json:"since"`
+	Metric string     `json:"metric"`
+	Kind   string     `json:"kind"` // min, max, min_change or max_change
+	Limit  float64    `json:"limit"`
+	State  GuardState `json:"state"`
+	Since  time.Time  `json:"since"`
 	Interval
 	// Served is the same for what was served in all versions.
 	Served Interval `json:"served"`

@@ -140,7 +140,8 @@ var (
 		"Values of units whose exposure was never reported.", []string{"experiment"}, nil)
 	ratioDesc = prometheus.NewDesc("noregret_sample_ratio_mismatch",
 		"1 when units are not exposed to the arms as decided.", []string{"experiment"}, nil)
-	guardDesc = prometheus.NewDesc("noregret_guardrail_state", "0 unknown, 1 ok or held, 2 watch, 3 breached or rolled back.",
+	guardDesc = prometheus.NewDesc("noregret_guardrail_state",
+		"0 unknown, 1 ok or held, 2 watch, 3 breached or rolled back.",
 		[]string{"experiment", "guardrail", "metric"}, nil)
 	feedbackDesc = prometheus.NewDesc("noregret_feedback_total",
 		"Items of feedback by experiment and fate, since it was created.", []string{"experiment", "status"}, nil)
