@@ -118,19 +118,38 @@ func (c *Contrast) AddServed(rest, control Group) {
 // terms are a round's weight, means, and the coefficients of its units.
 type terms struct{ weight, difference, level, own, zero, change float64 }
 
+// largestTerm is the size up to which a round's terms are taken: their sums stay within float64.
+const largestTerm = 1e200
+
+// add adds a round. One whose terms are too large is left out: its ratio is of a denominator near 0.
 func (c *Contrast) add(t terms, own, control Group) {
-	c.Units += own.N + control.N
-	c.Weight += t.weight
-	c.Difference += float64(t.weight * t.difference)
-	c.Level += float64(t.weight * t.level)
-	c.Own += float64(float64(t.own*t.own) * own.Square)
-	c.Zero += float64(float64(t.zero*t.zero) * control.Square)
-	c.Cross += float64(float64(t.zero*t.change) * control.Square)
-	c.Change += float64(float64(t.change*t.change) * control.Square)
+	var round Contrast
+	round.fill(t, own, control)
+	for _, v := range []float64{
+		round.Difference, round.Level, round.Own, round.Zero, round.Cross, round.Change, round.OwnMost, round.ZeroMost,
+		round.ChangeMost,
+	} {
+		if !(math.Abs(v) <= largestTerm) {
+			return
+		}
+	}
+	c.Merge(&round)
+}
+
+// fill sets the sums to those of a round.
+func (c *Contrast) fill(t terms, own, control Group) {
+	c.Units = own.N + control.N
+	c.Weight = t.weight
+	c.Difference = float64(t.weight * t.difference)
+	c.Level = float64(t.weight * t.level)
+	c.Own = float64(float64(t.own*t.own) * own.Square)
+	c.Zero = float64(float64(t.zero*t.zero) * control.Square)
+	c.Cross = float64(float64(t.zero*t.change) * control.Square)
+	c.Change = float64(float64(t.change*t.change) * control.Square)
 	far := control.Farthest * control.Farthest
-	c.OwnMost = max(c.OwnMost, float64(float64(t.own*t.own)*float64(own.Farthest*own.Farthest)))
-	c.ZeroMost = max(c.ZeroMost, float64(float64(t.zero*t.zero)*far))
-	c.ChangeMost = max(c.ChangeMost, float64(float64(t.change*t.change)*far))
+	c.OwnMost = float64(float64(t.own*t.own) * float64(own.Farthest*own.Farthest))
+	c.ZeroMost = float64(float64(t.zero*t.zero) * far)
+	c.ChangeMost = float64(float64(t.change*t.change) * far)
 }
 
 // Merge adds the rounds of another contrast.
