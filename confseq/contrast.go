@@ -121,7 +121,8 @@ type terms struct{ weight, difference, level, own, zero, change float64 }
 // largestTerm is the size up to which a round's terms are taken: their sums stay within float64.
 const largestTerm = 1e200
 
-// add adds a round. One whose terms are too large is left out: its ratio is of a denominator near 0.
+// add adds a round. One whose terms are too large is left out: its ratio is of a denominator near
+// 0.
 func (c *Contrast) add(t terms, own, control Group) {
 	var round Contrast
 	round.fill(t, own, control)
