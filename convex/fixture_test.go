@@ -37,9 +37,9 @@ func TestSmallCases(t *testing.T) {
 	nearAll(t, "KL projection", x, []float64{.125, .25, .625}, 1e-15)
 }
 
-// TestArgmaxFixtures compares iterates of Hedge, of the p-norm algorithm and of lazily projected
+// TestArgmaxByHand compares iterates of Hedge, of the p-norm algorithm and of lazily projected
 // gradient descent that are one argmax with values computed independently.
-func TestArgmaxFixtures(t *testing.T) {
+func TestArgmaxByHand(t *testing.T) {
 	simplex := must(convex.Restrict(must(convex.NewNegativeEntropy(3)), must(convex.NewSimplex(3))))
 	pnorm := must(convex.Restrict(must(convex.NewPNorm(3, 1.5)), must(convex.NewSpace(3))))
 	nearL1 := must(convex.Restrict(must(convex.NewPNorm(3, convex.NearL1(3))), must(convex.NewSpace(3))))

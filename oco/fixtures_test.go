@@ -16,18 +16,18 @@ func TestFollowTheLeaderGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))
 	half := []float64{.5}
 	for name, l := range map[string]Learner{
-		"A0":             must(NewMeanLeader(unit, half)),
-		"A1 with 1/(2t)": descent(unit, half, StronglyConvex(2)),
-		"A1 by RateFunc": descent(unit, half, RateFunc("1/(2t)", func(t int) float64 {
+		"mean leader":             must(NewMeanLeader(unit, half)),
+		"descent with 1/(2t)": descent(unit, half, StronglyConvex(2)),
+		"descent by RateFunc": descent(unit, half, RateFunc("1/(2t)", func(t int) float64 {
 			return 1 / (2 * float64(t))
 		})),
-		"C9 quadratized":  must(NewQuadratizedFTRL(unit, half, 2)),
-		"A1 by curvature": descent(unit, half, StronglyConvex(0)),
+		"quadratized FTRL":  must(NewQuadratizedFTRL(unit, half, 2)),
+		"descent by curvature": descent(unit, half, StronglyConvex(0)),
 		"mirror descent":  must(NewMirrorDescent(euclidean(unit), half, StronglyConvex(2), 0)),
-		"C7 with 1/(2t)": must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 {
+		"proximal FTRL with 1/(2t)": must(NewProximalFTRL(space(1), half, RateFunc("1/(2t)", func(t int) float64 {
 			return 1 / (2 * float64(t))
 		}))),
-		"C8 exact, oracle": leader(unit, half),
+		"exact leader": leader(unit, half),
 	} {
 		xs, total := guess(t, l, squareGuess)
 		nearVector(t, name, xs, []float64{.5, .2, .55, .5, .55})
@@ -47,16 +47,16 @@ func TestGuessing(t *testing.T) {
 	unit := must(convex.NewCube(1, 0, 1))
 	half := []float64{.5}
 	xs, total := guess(t, descent(unit, half, FixedHorizon(1, 2, 4)), squareGuess)
-	nearVector(t, "S1 F.sq", xs, []float64{.5, .35, .625, .5125, .60625})
-	near(t, "S1 F.sq loss", total, .47828125)
+	nearVector(t, "squared losses", xs, []float64{.5, .35, .625, .5125, .60625})
+	near(t, "squared losses: the loss", total, .47828125)
 	xs, total = guess(t, descent(unit, half, FixedHorizon(1, 1, 4)), absoluteGuess)
-	nearVector(t, "S1 F.abs", xs, []float64{.5, 0, .5, 0, .5})
-	near(t, "S1 F.abs loss", total, 2)
+	nearVector(t, "absolute losses", xs, []float64{.5, 0, .5, 0, .5})
+	near(t, "absolute losses: the loss", total, 2)
 	l := descent(unit, half, Adaptive(math.Sqrt2/2))
 	xs, total = guess(t, l, squareGuess)
-	nearVector(t, "S7", xs, []float64{.5, 0, .6708203932, .4767169414, .6328017799})
-	near(t, "S7 loss", total, 1.0231990096)
-	near(t, "S7 bound", bound(t, l, []float64{.55}), 2.8610473742)
+	nearVector(t, "the adaptive rate", xs, []float64{.5, 0, .6708203932, .4767169414, .6328017799})
+	near(t, "the adaptive rate: loss", total, 1.0231990096)
+	near(t, "the adaptive rate: bound", bound(t, l, []float64{.55}), 2.8610473742)
 	near(t, "L* bound", LStarBound(2, 1, .29), 11.0463092423)
 }
 
@@ -73,16 +73,16 @@ func TestBallDescent(t *testing.T) {
 
 	l = descent(ball(1), nil, InverseSqrt(2, 1.5))
 	xs, total = play(t, l, g4)
-	nearVector(t, "S3 x_5", xs[4], []float64{-.3574129284, -.1815772900, -.4236929357})
-	near(t, "S3 loss", total, 2.3720280503)
-	near(t, "S3 bound", bound(t, l, bestInBall), 5.8484376298)
+	nearVector(t, "rate 1/√t: x_5", xs[4], []float64{-.3574129284, -.1815772900, -.4236929357})
+	near(t, "rate 1/√t: loss", total, 2.3720280503)
+	near(t, "rate 1/√t: bound", bound(t, l, bestInBall), 5.8484376298)
 
 	l = descent(ball(1), nil, Adaptive(math.Sqrt2))
 	xs, total = play(t, l, g4)
-	nearVector(t, "S7 x_2", xs[1], []float64{-.8728715609, .4364357805, -.2182178902})
-	nearVector(t, "S7 x_5", xs[4], []float64{-.4602481793, -.1266767692, -.3848860097})
-	near(t, "S7 loss", total, 2.1542936283)
-	near(t, "S7 bound", bound(t, l, bestInBall), 7.0710678119)
+	nearVector(t, "adaptive rate: x_2", xs[1], []float64{-.8728715609, .4364357805, -.2182178902})
+	nearVector(t, "adaptive rate: x_5", xs[4], []float64{-.4602481793, -.1266767692, -.3848860097})
+	near(t, "the adaptive rate: loss", total, 2.1542936283)
+	near(t, "the adaptive rate: bound", bound(t, l, bestInBall), 7.0710678119)
 }
 
 func TestUnbounded(t *testing.T) {
@@ -125,7 +125,7 @@ var cls3 = []struct {
 	y float64
 }{{[]float64{1, 0}, 1}, {[]float64{.6, .8}, 1}, {[]float64{-1, 0}, -1}}
 
-// batch runs a conversion on CLS3 in the drawn order 1, 2, 3, 2 and returns x_5.
+// batch runs a conversion on cls3 in the drawn order 1, 2, 3, 2 and returns x_5.
 func batch(t *testing.T, l Learner, phi loss.Scalar, ridge float64) []float64 {
 	t.Helper()
 	p := must(NewLinearized(l))
@@ -182,12 +182,12 @@ func TestOnlineToBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	nearVector(t, "R.9 w_4", w, []float64{.65, .2})
+	nearVector(t, "anytime w_4", w, []float64{.65, .2})
 }
 
 func TestSlackFormulas(t *testing.T) {
-	near(t, "R.7", must(HighProbabilitySlack(1000, .05)), .1717877633)
-	near(t, "R.8", must(ValidationSlack(500, 500, .05)), .3980650711)
+	near(t, "the slack of high probability", must(HighProbabilitySlack(1000, .05)), .1717877633)
+	near(t, "the slack of validation", must(ValidationSlack(500, 500, .05)), .3980650711)
 	n := must(SampleComplexity(func(t int) float64 { return math.Sqrt(float64(t)) }, .05, .1))
 	good := func(t int) bool { return 1/math.Sqrt(float64(t))+must(HighProbabilitySlack(t, .05)) <= .1 }
 	if !good(n) || good(n-1) {
@@ -244,12 +244,12 @@ func TestPNorm(t *testing.T) {
 
 func TestLazyAndGreedy(t *testing.T) {
 	xs, _ := play(t, descent(ball(.5), nil, Constant(1)), g4)
-	nearVector(t, "A1", xs[4], []float64{.0653381924, .4030013473, -.2886534855})
+	nearVector(t, "descent", xs[4], []float64{.0653381924, .4030013473, -.2886534855})
 	xs, _ = play(t, must(NewFTRL(euclidean(ball(.5)), nil, ConstantWeight(1))), g4)
-	nearVector(t, "C2", xs[4], []float64{-.3535533906, 0, -.3535533906})
+	nearVector(t, "FTRL", xs[4], []float64{-.3535533906, 0, -.3535533906})
 	for name, l := range map[string]Learner{
-		"A1 r=100": descent(ball(100), nil, Constant(1)),
-		"C2 r=100": must(NewFTRL(euclidean(ball(100)), nil, ConstantWeight(1))),
+		"descent r=100": descent(ball(100), nil, Constant(1)),
+		"FTRL r=100": must(NewFTRL(euclidean(ball(100)), nil, ConstantWeight(1))),
 	} {
 		xs, _ = play(t, l, g4)
 		nearVector(t, name, xs[4], []float64{-.5, 0, -.5})
@@ -266,8 +266,8 @@ func TestFTRL(t *testing.T) {
 	near(t, "bound", bound(t, l, bestInBall), 3.1363282223)
 
 	xs, total = play(t, descent(ball(1), nil, RateFunc("1/sqrt(t)", inverseSqrt)), g4)
-	nearVector(t, "A1 x_5", xs[4], []float64{-.5062166096, -.0593461353, -.3694210116})
-	near(t, "A1 loss", total, 1.9684800780)
+	nearVector(t, "descent: x_5", xs[4], []float64{-.5062166096, -.0593461353, -.3694210116})
+	near(t, "descent: loss", total, 1.9684800780)
 	l = must(NewFTRL(euclidean(space(3)), nil, SqrtWeight(1.5)))
 	_, total = play(t, l, g4)
 	near(t, "R³ loss", total, 1.1330009865)
@@ -280,20 +280,20 @@ func TestHedge(t *testing.T) {
 	best := []float64{0, 1, 0}
 	l := must(NewEntropicFTRL(3, 1, 0))
 	xs, total := play(t, l, g4)
-	nearVector(t, "C3 x_2", xs[1], []float64{.1729190624, .5256057954, .3014751422})
-	nearVector(t, "C3 x_5", xs[4], []float64{.3063616912, .3872766177, .3063616912})
-	near(t, "C3 loss", total, .9092235471)
+	nearVector(t, "entropic FTRL: x_2", xs[1], []float64{.1729190624, .5256057954, .3014751422})
+	nearVector(t, "entropic FTRL: x_5", xs[4], []float64{.3063616912, .3872766177, .3063616912})
+	near(t, "entropic FTRL: loss", total, .9092235471)
 	if b := bound(t, l, best); b > 4.1925882959 || b < total {
-		t.Errorf("C3 bound %v, want from %v to the a-priori 4.19", b, total)
+		t.Errorf("entropic FTRL: bound %v, want from %v to the a-priori 4.19", b, total)
 	}
-	near(t, "C3 a-priori bound", 2*math.Sqrt(4*math.Log(3)), 4.1925882959)
+	near(t, "entropic FTRL: a-priori bound", 2*math.Sqrt(4*math.Log(3)), 4.1925882959)
 
 	s := must(NewScaleFreeHedge(3, 4))
 	xs, total = play(t, s, g4)
-	nearVector(t, "C4 x_2", xs[1], []float64{.0023556331, .9503302117, .0473141552})
-	nearVector(t, "C4 x_5", xs[4], []float64{.2119415576, .5761168848, .2119415576})
-	near(t, "C4 loss", total, 2.0917158254)
-	near(t, "C4 bound", bound(t, s, best), 11.8630146433)
+	nearVector(t, "scale-free Hedge: x_2", xs[1], []float64{.0023556331, .9503302117, .0473141552})
+	nearVector(t, "scale-free Hedge: x_5", xs[4], []float64{.2119415576, .5761168848, .2119415576})
+	near(t, "scale-free Hedge: loss", total, 2.0917158254)
+	near(t, "scale-free Hedge: bound", bound(t, s, best), 11.8630146433)
 
 	for _, lead := range []bool{false, true} {
 		a := must(NewAdaHedge(3, 0))
@@ -309,7 +309,7 @@ func TestHedge(t *testing.T) {
 		for i, g := range g4 {
 			x := a.Predict()
 			if i == 1 {
-				nearVector(t, "C5 x_2", x, []float64{1. / 13, 9. / 13, 3. / 13})
+				nearVector(t, "AdaHedge: x_2", x, []float64{1. / 13, 9. / 13, 3. / 13})
 			}
 			total += vec.Dot(g, x)
 			before := a.Lambda()
@@ -319,11 +319,11 @@ func TestHedge(t *testing.T) {
 			near(t, "δ", (a.Lambda()-before)*math.Log(3), []float64{.75, .2791442871, .2692771096, .2268308584}[i])
 			near(t, "λ", a.Lambda(), []float64{.6826794200, .9367675000, 1.1818740880, 1.3883444331}[i])
 		}
-		nearVector(t, "C5 x_5", a.Predict(), []float64{.2912453016, .4175093968, .2912453016})
-		near(t, "C5 loss", total, 1.2923740967)
-		near(t, "C5 bound", bound(t, a, best), 3.0505045102)
+		nearVector(t, "AdaHedge: x_5", a.Predict(), []float64{.2912453016, .4175093968, .2912453016})
+		near(t, "AdaHedge: loss", total, 1.2923740967)
+		near(t, "AdaHedge: bound", bound(t, a, best), 3.0505045102)
 		if !lead {
-			near(t, "C5 a-priori bound", must(a.PriorBound(best)), 9.0320427711)
+			near(t, "AdaHedge: a-priori bound", must(a.PriorBound(best)), 9.0320427711)
 		}
 	}
 	x := []float64{.5, .3, .2}
@@ -338,15 +338,15 @@ func TestHedge(t *testing.T) {
 
 func TestQuadratized(t *testing.T) {
 	xs, _ := play(t, must(NewQuadratizedFTRL(space(3), nil, 2)), g4)
-	nearVector(t, "C9", xs[4], []float64{-.3645833333, .0416666667, -.1770833333})
+	nearVector(t, "quadratized FTRL", xs[4], []float64{-.3645833333, .0416666667, -.1770833333})
 	ys, _ := play(t, descent(space(3), nil, StronglyConvex(2)), g4)
 	for i := range xs {
-		nearVector(t, "C9 and A1/S5", xs[i], ys[i])
+		nearVector(t, "quadratized FTRL and descent", xs[i], ys[i])
 	}
 	xs, _ = play(t, must(NewQuadratizedFTRL(ball(.2), nil, 2)), g4)
-	nearVector(t, "C9 in a ball", xs[4], []float64{-.1652853913, -.0210785534, -.1106184162})
+	nearVector(t, "quadratized FTRL in a ball", xs[4], []float64{-.1652853913, -.0210785534, -.1106184162})
 	xs, _ = play(t, descent(ball(.2), nil, StronglyConvex(2)), g4)
-	nearVector(t, "A1/S5 in a ball", xs[4], []float64{-.0304029348, -.0642509659, -.0741799321})
+	nearVector(t, "descent in a ball", xs[4], []float64{-.0304029348, -.0642509659, -.0741799321})
 }
 
 func TestComposite(t *testing.T) {
@@ -407,10 +407,10 @@ func TestOptimistic(t *testing.T) {
 
 	m := must(NewMeanHint(euclidean(space(3)), 2))
 	xs, total := play(t, m, g4)
-	nearVector(t, "C13 x_3", xs[2], []float64{-.1875, -.375, -.5625})
-	nearVector(t, "C13 x_4", xs[3], []float64{-.5, -.6666666667, .1666666667})
-	near(t, "C13 loss", total, 2.3229166667)
-	near(t, "C13 bound", bound(t, m, u), 3.3758680556)
+	nearVector(t, "mean hint: x_3", xs[2], []float64{-.1875, -.375, -.5625})
+	nearVector(t, "mean hint: x_4", xs[3], []float64{-.5, -.6666666667, .1666666667})
+	near(t, "mean hint: loss", total, 2.3229166667)
+	near(t, "mean hint: bound", bound(t, m, u), 3.3758680556)
 	near(t, "Σ‖g−hint‖²", 4*(bound(t, m, u)-.5), 11.5034722222)
 	near(t, "variance bound", must(m.VarianceBound(u, 2, 6.125)), .5+(16*(1+math.Log(4))+6.125)/4)
 }

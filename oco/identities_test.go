@@ -43,7 +43,8 @@ func drawSequence(t *rapid.T, dims, rounds int) (r *random.Source, gs [][]float6
 	return r, gs
 }
 
-func TestIdentities(t *testing.T) {
+// TestEqualLearners plays learners that are the same algorithm by another road on one sequence.
+func TestEqualLearners(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 8, 50)
 		d := len(gs[0])
@@ -54,39 +55,39 @@ func TestIdentities(t *testing.T) {
 				if math.IsInf(set.Diameter(), 1) && !rate.anyClosedSet() {
 					continue
 				}
-				same(t, "I.1 B1(P.2) = A1", must(NewMirrorDescent(euclidean(set), nil, rate, 0)),
+				same(t, "mirror descent with ½‖x‖² is descent", must(NewMirrorDescent(euclidean(set), nil, rate, 0)),
 					descent(set, nil, rate), gs, 1e-12)
 			}
 		}
 		whole := space(d)
-		same(t, "I.6 A1 = C2 on R^d", descent(whole, nil, Constant(eta)),
+		same(t, "descent is FTRL on ℝ^d", descent(whole, nil, Constant(eta)),
 			must(NewFTRL(euclidean(whole), nil, ConstantWeight(1/eta))), gs, 1e-9)
 		for _, rate := range []Rate{Constant(eta), StronglyConvex(eta)} {
-			same(t, "I.7 C7 = A1 on R^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
+			same(t, "proximal FTRL is descent on ℝ^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
 		}
 		// ProximalFTRL takes rates on R^d that descent refuses; a huge ball stands for R^d.
 		huge := must(convex.NewCenteredBall(d, 1e6))
-		same(t, "I.7 with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
+		same(t, "proximal FTRL is descent with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
 			descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
-		same(t, "I.7 with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))), descent(huge, nil, Adaptive(eta)),
+		same(t, "proximal FTRL is descent with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))), descent(huge, nil, Adaptive(eta)),
 			gs, 1e-9)
-		same(t, "I.8 C9 = A1/S5 on R^d", must(NewQuadratizedFTRL(whole, nil, .5)),
+		same(t, "quadratized FTRL is descent on ℝ^d", must(NewQuadratizedFTRL(whole, nil, .5)),
 			descent(whole, nil, StronglyConvex(.5)), gs, 1e-12)
-		same(t, "I.9 C6(0) = C2", must(NewCompositeFTRL(whole, 2, 0)),
+		same(t, "composite FTRL without a penalty is FTRL", must(NewCompositeFTRL(whole, 2, 0)),
 			must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
-		same(t, "I.10 C12(h=0) = C2", must(NewOptimisticFTRL(euclidean(whole), SqrtWeight(2))),
+		same(t, "optimistic FTRL without hints is FTRL", must(NewOptimisticFTRL(euclidean(whole), SqrtWeight(2))),
 			must(NewFTRL(euclidean(whole), nil, SqrtWeight(2))), gs, 1e-12)
 		p := 1 + .99*r.Float64() + .005
 		pmap := must(convex.Restrict(must(convex.NewPNorm(d, p)), whole))
 		if p > 1.2 { // the dual exponent is at most 6
-			same(t, "I.5 B3 as mirror descent = C2", must(NewPNorm(d, p, .1)),
+			same(t, "the p-norm algorithm is FTRL", must(NewPNorm(d, p, .1)),
 				must(NewMirrorDescent(pmap, nil, Constant(.1), 0)), gs, 1e-6)
 		}
-		same(t, "B3 with p = 2 = OSD", must(NewPNorm(d, 2, eta)), descent(whole, nil, Constant(eta)), gs, 1e-9)
+		same(t, "the p-norm algorithm with p = 2 is descent", must(NewPNorm(d, 2, eta)), descent(whole, nil, Constant(eta)), gs, 1e-9)
 		entropy := must(entropyOnSimplex(d))
 		eg := func() Learner { return must(NewExponentiatedGradient(d, nil, .3)) }
-		same(t, "I.4 B2 = C2(P.H)", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))), gs, 1e-12)
-		same(t, "I.15 B2 = B1(P.H)", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), 0)), gs, 1e-9)
+		same(t, "exponentiated gradient is FTRL with entropy", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))), gs, 1e-12)
+		same(t, "exponentiated gradient is mirror descent", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), 0)), gs, 1e-9)
 		if d > 1 {
 			box := must(convex.NewCube(d, -.5, .7))
 			var ones []Learner
@@ -94,7 +95,7 @@ func TestIdentities(t *testing.T) {
 				ones = append(ones, descent(must(convex.NewCube(1, -.5, .7)), nil, Adaptive(1.2*math.Sqrt2/2)))
 			}
 			split := must(NewSplit(ones...))
-			same(t, "I.3 A2 = d one-dimensional S7", must(NewAdaGrad(box, nil)), split, gs, 1e-12)
+			same(t, "AdaGrad is a split of adaptive descent", must(NewAdaGrad(box, nil)), split, gs, 1e-12)
 		}
 	})
 }
@@ -229,7 +230,7 @@ func TestRegretEquality(t *testing.T) {
 		last := []float64{l.Predict()[0]}
 		right += psi(n+1, u[0]) + F(n+1, last) - F(n+1, u) // min ψ_1 = 0
 		if math.Abs(regret-right) > 1e-9*(1+math.Abs(regret)) {
-			t.Fatalf("regret %v, the lemma's right side %v", regret, right)
+			t.Fatalf("regret %v, the right side of the equality %v", regret, right)
 		}
 	})
 }
@@ -253,7 +254,7 @@ func TestOneStep(t *testing.T) {
 				left := eta * (vec.Dot(g, x) - vec.Dot(g, u))
 				right := (distanceSquared(x, u)-distanceSquared(l.Predict(), u))/2 + eta*eta*vec.Dot(g, g)/2
 				if left > right+1e-12*(1+distanceSquared(x, u)) {
-					t.Fatalf("T.2 on %v: %v > %v", set, left, right)
+					t.Fatalf("one step on %v: %v > %v", set, left, right)
 				}
 			}
 		}
@@ -275,13 +276,14 @@ func TestMirrorStep(t *testing.T) {
 			left := .3 * (vec.Dot(g, x) - vec.Dot(g, u))
 			right := convex.KL(u, x) - convex.KL(u, l.Predict()) + .3*.3*vec.MaxAbs(g)*vec.MaxAbs(g)/2
 			if left > right+1e-12 {
-				t.Fatalf("T.6: %v > %v", left, right)
+				t.Fatalf("one step: %v > %v", left, right)
 			}
 		}
 	})
 }
 
-func TestLemmaSums(t *testing.T) {
+// TestSums: the sums and recursions that the theorems of adaptive rates rest on.
+func TestSums(t *testing.T) {
 	var inverse, harmonic float64
 	for k := 1; k <= 100; k++ {
 		inverse += inverseSqrt(k)
@@ -314,10 +316,10 @@ func TestLemmaSums(t *testing.T) {
 			delta += rise * r.Float64()
 		}
 		if left > 2*q.root()*(1+1e-12) {
-			t.Fatalf("T.3: %v > %v", left, 2*q.root())
+			t.Fatalf("Σ q_t/√Q_t: %v > %v", left, 2*q.root())
 		}
 		if delta > math.Sqrt((b*b+c)*exact)*(1+1e-12) {
-			t.Fatalf("T.9: %v > %v", delta, math.Sqrt((b*b+c)*exact))
+			t.Fatalf("the recursion: %v > %v", delta, math.Sqrt((b*b+c)*exact))
 		}
 		if math.Abs(q.value()-exact) > 1e-12*exact {
 			t.Fatalf("Q = %v, want %v", q.value(), exact)
@@ -354,8 +356,7 @@ func TestLogDeterminant(t *testing.T) {
 	near(t, "ln det", c.LogDet(), 2.6038464236)
 }
 
-// TestCholesky compares the updated factor with direct solves (Gaussian elimination), and the
-// points of C10 and C11 with their definitions.
+// TestCholesky compares the updated factor with direct solves (Gaussian elimination).
 func TestCholesky(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, gs := drawSequence(t, 6, 60)
@@ -382,7 +383,7 @@ func TestCholesky(t *testing.T) {
 		c.Solve(b)
 		for i := range b {
 			if math.Abs(b[i]-want[i]) > 1e-9*max(1, vec.MaxAbs(want)) {
-				t.Fatalf("I.11: %v, want %v", b, want)
+				t.Fatalf("the solution is %v, want %v", b, want)
 			}
 		}
 	})
@@ -434,7 +435,7 @@ func TestNotDescent(t *testing.T) { // Orabona 2019, Example 6.1
 	near(t, "f(1,0)", h.Value([]float64{1, 0}), 2)
 	near(t, "along (2,2)", h.Value([]float64{1 - .2, -.2}), 2+8*.01)
 	if h.Value([]float64{1 - .2, 0}) >= 2 {
-		t.Error("E18: along (2, 0) it goes down")
+		t.Error("along (2, 0) it goes down")
 	}
 	// Subgradient descent keeps its promise on f all the same, with the subgradient (1, 1) at (1,
 	// 0).
@@ -545,10 +546,10 @@ func TestAdaGradPrintedConstants(t *testing.T) {
 	near(t, "bound", bound(t, a, []float64{0}), math.Sqrt2*8*root)
 }
 
-// TestE14 is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0
+// TestLStarNeedsSmoothness is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0
 // and a minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M =
 // 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
-func TestE14(t *testing.T) {
+func TestLStarNeedsSmoothness(t *testing.T) {
 	for _, smooth := range []bool{false, true} {
 		l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))
 		var paid, steps float64

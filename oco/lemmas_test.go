@@ -127,7 +127,7 @@ func TestLStar(t *testing.T) {
 		}
 	})
 	if tightest > .1 {
-		t.Errorf("no draw came near the lemma: %v", tightest)
+		t.Errorf("no draw came near the bound: %v", tightest)
 	}
 }
 
@@ -230,10 +230,10 @@ func TestAzuma(t *testing.T) {
 	}
 }
 
-// TestLemmaRegretEquality is Lemma 7.1 for linear losses in more dimensions, with every regularizer
+// TestRegretEqualityOfRegularizers is Lemma 7.1 for linear losses in more dimensions, with every regularizer
 // and both weights: the equality, that every point minimizes its F_t, and the stability bound of
 // Lemma 7.7.
-func TestLemmaRegretEquality(t *testing.T) {
+func TestRegretEqualityOfRegularizers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 25)
 		regs := regularizers(r, d)
@@ -283,7 +283,7 @@ func TestLemmaRegretEquality(t *testing.T) {
 			last := l.Predict()
 			right += weight.at(n+1)*(reg.Map().Value(u)-reg.Min()) + F(n+1, last) - F(n+1, u)
 			if !(math.Abs(regret-right) <= 1e-11*(size+math.Abs(regret)+math.Abs(F(n+1, u)))) {
-				t.Fatalf("%v: regret %v, the lemma's right side %v", reg, regret, right)
+				t.Fatalf("%v: regret %v, the right side of the equality %v", reg, regret, right)
 			}
 		}
 	})
@@ -366,7 +366,7 @@ func TestOptimality(t *testing.T) {
 	})
 }
 
-// TestRidgeShrunk: the prediction of C11 is ridge regression's over 1 + s, and x_t =
+// TestRidgeShrunk: the prediction of the forecaster is ridge regression's over 1 + s, and x_t =
 // S_t⁻¹·b_{t−1}.
 func TestRidgeShrunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -110,7 +110,7 @@ func TestOracle(t *testing.T) {
 }
 
 // TestConjugateOfBound: Regret_T(u) ≤ ψ_T(u) for all u iff Σ⟨g, x⟩ ≤ −ψ_T*(−Σg), here with ψ_T the
-// bound of S4 as a function of ‖u‖.
+// bound of descent with a constant rate as a function of ‖u‖.
 func TestConjugateOfBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, gs := drawSequence(t, 6, 60)

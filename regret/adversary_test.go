@@ -175,14 +175,14 @@ func TestRademacherExample(t *testing.T) {
 	near(t, "regret", play(t, descent(set, oco.FixedHorizon(2, 1, 8)), g, 8).Regret, 3.4142135624)
 }
 
-// rademacherIdentity records Σ ε_t ⟨z, x_t − m⟩ of a game of signs.
-type rademacherIdentity struct {
+// signedSum records Σ ε_t ⟨z, x_t − m⟩ of a game of signs.
+type signedSum struct {
 	*regret.Rademacher
 	z, m []float64
 	sum  float64
 }
 
-func (g *rademacherIdentity) Next(x []float64) (loss.Function, error) {
+func (g *signedSum) Next(x []float64) (loss.Function, error) {
 	before := g.Sum()
 	f, err := g.Rademacher.Next(x)
 	for i := range x {
@@ -191,7 +191,7 @@ func (g *rademacherIdentity) Next(x []float64) (loss.Function, error) {
 	return f, err
 }
 
-func TestRademacherIdentityAndMean(t *testing.T) {
+func TestRademacherRegretAndMean(t *testing.T) {
 	const rounds, l = 40, 1.5
 	seeds := testsize.Of(2000, 150)
 	for _, set := range []convex.Set{
@@ -209,7 +209,7 @@ func TestRademacherIdentityAndMean(t *testing.T) {
 			t.Run(fmt.Sprintf("%s on %v", name, set), func(t *testing.T) {
 				var mean, square, floor float64
 				for seed := range uint64(seeds) {
-					g := &rademacherIdentity{Rademacher: must(regret.NewRademacher(set, nil, nil, l, seed))}
+					g := &signedSum{Rademacher: must(regret.NewRademacher(set, nil, nil, l, seed))}
 					v, w := g.Ends()
 					d := 0.0
 					for i := range v {
@@ -226,7 +226,7 @@ func TestRademacherIdentityAndMean(t *testing.T) {
 					c := play(t, learner, g, rounds)
 					want := l*g.sum + l*d/2*math.Abs(float64(g.Sum()))
 					if math.Abs(c.Regret-want) > 1e-12*rounds {
-						t.Fatalf("seed %d: regret %v, by the identity %v", seed, c.Regret, want)
+						t.Fatalf("seed %d: regret %v, by the signed sum %v", seed, c.Regret, want)
 					}
 					mean += c.Regret / float64(seeds)
 					square += c.Regret * c.Regret / float64(seeds)
@@ -286,16 +286,16 @@ func TestMinimaxTable(t *testing.T) {
 			rate oco.Rate
 			want float64
 		}{
-			{"S1", oco.FixedHorizon(2, 1, row.rounds), row.s1},
-			{"S7", oco.Adaptive(2 * math.Sqrt2 / 2), row.s7},
-			{"S3", oco.InverseSqrt(2, 1), row.s3},
+			{"fixed horizon", oco.FixedHorizon(2, 1, row.rounds), row.s1},
+			{"adaptive", oco.Adaptive(2 * math.Sqrt2 / 2), row.s7},
+			{"1/√t", oco.InverseSqrt(2, 1), row.s3},
 		} {
 			got := play(t, descent(set, c.rate), g, row.rounds)
 			near(t, fmt.Sprintf("regret of %s, T = %d", c.name, row.rounds), got.Regret, c.want)
 			if !got.Holds() || got.Regret < g.Floor() {
 				t.Errorf("%s: regret %v, floor %v, bound %v", c.name, got.Regret, g.Floor(), got.Bound)
 			}
-			if c.name == "S1" {
+			if c.name == "fixed horizon" {
 				near(t, "DL√T", 2*math.Sqrt(float64(row.rounds)), row.bound)
 			}
 		}

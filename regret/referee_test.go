@@ -174,8 +174,8 @@ func TestComparators(t *testing.T) {
 	start := []float64{.5}
 	l := func() oco.Learner { return must(oco.NewMeanLeader(g.Set(), start)) }
 	c := play(t, l(), g, 4)
-	near(t, "N.1 loss", c.LearnerLoss, .6425)
-	near(t, "N.1 regret", c.Regret, .3525)
+	near(t, "loss", c.LearnerLoss, .6425)
+	near(t, "regret", c.Regret, .3525)
 	near(t, "best constant", c.Comparator[0], .55)
 	near(t, "its loss", c.ComparatorLoss, .29)
 	c = must(regret.Play(context.Background(), l(), g, 4, regret.Options{
