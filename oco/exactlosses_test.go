@@ -2,45 +2,11 @@ package oco
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"github.com/noregret/noregret/convex"
-	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/loss"
 )
-
-// TestSnapshotVersion1 opens a snapshot by encoding/gob of a learner that keeps losses of every
-// kind, and goes on as the learner that has seen them.
-func TestSnapshotVersion1(t *testing.T) {
-	r := random.New(7, "snapshot")
-	set := must(convex.NewCenteredBall(3, 1))
-	losses := []loss.Function{
-		must(loss.NewExample([]float64{1, 2, 3}, 1, loss.Huber{Delta: 0.3})),
-		must(loss.NewExample([]float64{1, 0, 3}, -1, loss.LogisticLoss{})),
-		must(loss.NewMax(must(loss.NewLinear([]float64{1, 0, 0})), must(loss.NewLinear([]float64{0, 1, 0})))),
-		must(loss.NewComposite(must(loss.NewLinear([]float64{1, 0, 0})), 0.1)),
-	}
-	for range 6 {
-		losses = append(losses, quadraticLoss(r, 3))
-	}
-	l := must(NewExactFTRL(values(set)))
-	for _, f := range losses {
-		if err := l.UpdateLoss(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := l.HintLoss(losses[7]); err != nil {
-		t.Fatal(err)
-	}
-	old := must(NewExactFTRL(values(set)))
-	if err := old.UnmarshalBinary(must(os.ReadFile("testdata/snapshot1.bin"))); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(must(old.MarshalBinary()), must(l.MarshalBinary())) {
-		t.Error("other bytes than the learner that has seen the losses")
-	}
-}
 
 // distance is a loss of a user's own.
 type distance struct{ *loss.SquaredDistance }

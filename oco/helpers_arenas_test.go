@@ -1,19 +1,16 @@
 package oco
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/loss"
+	"pgregory.net/rapid"
 )
 
 // arena is a game for the property tests: what the learner knows, and how a round's loss comes
@@ -320,52 +317,6 @@ func forEach(r *random.Source, d, n int, kind string, f func(e Entry, a arena, l
 	return played
 }
 
-func init() { testsize.Rapid(25) }
-
-func TestRegretBound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r, d, n, kind := drawGame(t, 12, 120)
-		forEach(r, d, n, kind, func(e Entry, a arena, l Learner) {
-			t.Logf("%s: %s", e.Name, a.name)
-			run(t, r, l, a, n)
-		})
-	})
-}
-
-// TestRegretBoundLong is TestRegretBound for longer runs, in a few games.
-func TestRegretBoundLong(t *testing.T) {
-	testsize.NoRace(t)
-	if testing.Short() {
-		t.Skip("short")
-	}
-	for i, kind := range sequences {
-		seed := uint64(100 + i)
-		r := random.New(seed, "oco/long")
-		d, n := []int{1, 2, 50, 5, 20, 50}[i], []int{5000, 5000, 300, 2000, 1000, 300}[i]
-		n = testsize.Of(n, n/5)
-		t.Run(kind, func(t *testing.T) {
-			t.Logf("seed %d, d = %d, T = %d", seed, d, n)
-			forEach(r, d, n, kind, func(e Entry, a arena, l Learner) {
-				t.Run(e.Name+" in "+a.name, func(t *testing.T) { run(t, r, l, a, n) })
-			})
-		})
-	}
-}
-
-func TestEveryLearnerPlays(t *testing.T) {
-	r := random.New(1, "oco/plays")
-	played := forEach(r, 3, 10, "gaussian", func(Entry, arena, Learner) {})
-	for _, e := range Learners() {
-		if played[e.Name] == 0 {
-			t.Errorf("%s plays in no arena of the property tests", e.Name)
-		}
-		if e.Kind != "convex" && e.Kind != "experts" || e.Bound == "" || e.Knows == "" || e.Cost == "" ||
-			e.Source == "" {
-			t.Errorf("%s is not described: %+v", e.Name, e)
-		}
-	}
-}
-
 // feed plays n rounds of linear losses; a learner of squared losses gets gradients that are such.
 func feed(t *testing.T, r *random.Source, l Learner, a arena, n int) {
 	t.Helper()
@@ -385,138 +336,8 @@ func feed(t *testing.T, r *random.Source, l Learner, a arena, n int) {
 	}
 }
 
-func TestSnapshotContinues(t *testing.T) {
-	for _, d := range []int{1, 6} {
-		seed := uint64(d)
-		played := forEach(random.New(seed, "snap"), d, 40, "gaussian", func(e Entry, a arena, l Learner) {
-			t.Run(e.Name+" in "+a.name, func(t *testing.T) {
-				feed(t, nil, l, a, 17)
-				data, err := l.(Snapshotter).MarshalBinary()
-				if err != nil {
-					t.Fatal(err)
-				}
-				other := must(e.New(a.problem, nil))
-				if err := other.(Snapshotter).UnmarshalBinary(data); err != nil {
-					t.Fatal(err)
-				}
-				again, err := other.(Snapshotter).MarshalBinary()
-				if err != nil || !bytes.Equal(data, again) {
-					t.Fatalf("a restored learner's snapshot differs (%v)", err)
-				}
-				// The same subgradients for both.
-				for range 10 {
-					if a.problem.Features {
-						_ = a.next(nil)
-						for _, p := range []Learner{l, other} {
-							if f, ok := p.(FeatureLearner); ok {
-								if err := f.Features(a.z); err != nil {
-									t.Fatal(err)
-								}
-							}
-						}
-					}
-					x, y := l.Predict(), other.Predict()
-					for i := range x {
-						if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
-							t.Fatalf("after a restore the point is %v, without one %v", y, x)
-						}
-					}
-					f := a.next(x)
-					if err := must(NewLinearized(l)).UpdateLoss(f); err != nil {
-						t.Fatal(err)
-					}
-					if err := must(NewLinearized(other)).UpdateLoss(f); err != nil {
-						t.Fatal(err)
-					}
-				}
-				u := make([]float64, d)
-				a.problem.Set.Project(u, u)
-				if b, c := bound(t, l, u), bound(t, other, u); b != c {
-					t.Errorf("after a restore the bound is %v, without one %v", c, b)
-				}
-				before, _ := l.(Snapshotter).MarshalBinary()
-				for _, bad := range [][]byte{nil, data[:len(data)-1], flip(data, len(data)/2), flip(data, 3)} {
-					if err := l.(Snapshotter).UnmarshalBinary(bad); err == nil {
-						t.Error("a damaged snapshot was taken")
-					}
-				}
-				if after, _ := l.(Snapshotter).MarshalBinary(); !bytes.Equal(before, after) {
-					t.Error("a refused snapshot changed the learner")
-				}
-			})
-		})
-		if len(played) != len(Learners()) {
-			t.Errorf("%d of %d learners were saved", len(played), len(Learners()))
-		}
-	}
-}
-
 func flip(data []byte, i int) []byte {
 	b := slices.Clone(data)
 	b[i] ^= 1
 	return b
-}
-
-func TestRefusalsChangeNothing(t *testing.T) {
-	forEach(random.New(3, "refuse"), 3, 40, "gaussian", func(e Entry, a arena, l Learner) {
-		feed(t, nil, l, a, 5)
-		if a.problem.Features {
-			_ = a.next(nil)
-			if f, ok := l.(FeatureLearner); ok {
-				if err := f.Features(a.z); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		before, err := l.(Snapshotter).MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := slices.Clone(l.Predict())
-		for _, bad := range [][]float64{
-			nil, {1}, {1, 2, 3, 4}, {math.NaN(), 0, 0}, {0, math.Inf(1), 0}, {0, 0, math.Inf(-1)}, {1, 2, math.NaN()},
-		} {
-			if err := l.Update(bad); err == nil {
-				t.Errorf("%s took %v", e.Name, bad)
-			}
-			if _, err := l.(Bounder).Bound(bad); err == nil {
-				t.Errorf("%s has a bound at %v", e.Name, bad)
-			}
-			if h, ok := l.(Hinted); ok && h.Hint(bad) == nil {
-				t.Errorf("%s took the hint %v", e.Name, bad)
-			}
-			if s, ok := l.(SparseLearner); ok && len(bad) == 3 &&
-				s.UpdateSparse(Sparse{Index: []uint32{0, 1, 2}, Value: bad}) == nil {
-				t.Errorf("%s took a sparse %v", e.Name, bad)
-			}
-		}
-		if s, ok := l.(SparseLearner); ok {
-			for _, bad := range []Sparse{
-				{Index: []uint32{0}, Value: nil},
-				{Index: []uint32{3}, Value: []float64{1}},
-				{Index: []uint32{1, 1}, Value: []float64{1, 1}},
-				{Index: []uint32{2, 0}, Value: []float64{1, 1}},
-			} {
-				if s.UpdateSparse(bad) == nil {
-					t.Errorf("%s took %v", e.Name, bad)
-				}
-			}
-		}
-		if c, ok := l.(Curved); ok {
-			for _, mu := range []float64{-1, math.NaN(), math.Inf(1)} {
-				if c.UpdateCurved([]float64{1, 1, 1}, mu) == nil {
-					t.Errorf("%s took μ = %v", e.Name, mu)
-				}
-			}
-		}
-		if after, _ := l.(Snapshotter).MarshalBinary(); !bytes.Equal(before, after) || !slices.Equal(x, l.Predict()) {
-			t.Errorf("%s: refused rounds changed it", e.Name)
-		}
-	})
-}
-
-// scaleFree are the learners that claim it.
-var scaleFree = []string{
-	"ogd-adaptive", "adagrad", "scale-free-hedge", "adahedge", "adaftrl", "proximal-ftrl",
-	"linear-leader", "optimistic-adagrad", "adagrad-full",
 }

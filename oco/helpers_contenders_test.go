@@ -5,9 +5,211 @@ import (
 	"math"
 	"slices"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
+
+// contender is a learner with random options, and what its regret is counted on: linear losses,
+// less what the losses curve.
+type contender struct {
+	name string
+	set  convex.Set
+	make func() Learner
+	// Losses are ⟨g, x⟩ + (mu/2)‖x − x_t‖² + (along/2)⟨g, x − x_t⟩² + ½Σ_k⟨a_k, x −
+	// x_t⟩² + kappa·‖x‖₁, with factors a_k when curved is set.
+	mu, along, kappa float64
+	curved           bool
+	// alpha weighs the rounds of a conversion; counted is the point that its regret is counted at.
+	alpha   func(t int) float64
+	counted func(l Learner) []float64
+	// boundary says that steps may be refused for ending on the boundary of the map's domain.
+	boundary bool
+	// steep says that its rate is so large that all steps may be.
+	steep bool
+	// signed says that the bound may be below 0: ψ_T(u) − ψ_1(x_1), for a first hint that came
+	// true.
+	signed bool
+}
+
+// step plays one round of a contender and reports the error of its update.
+func (c *contender) step(r *random.Source, l Learner, g []float64, factors [][]float64) error {
+	if u, ok := l.(interface {
+		UpdateFactors(g []float64, factors ...[]float64) error
+	}); ok && c.curved {
+		return u.UpdateFactors(g, factors...)
+	}
+	if s, ok := l.(SparseLearner); ok && r.IntN(2) == 0 {
+		var sp Sparse
+		for i, v := range g {
+			if v != 0 || r.IntN(10) == 0 {
+				sp.Index, sp.Value = append(sp.Index, uint32(i)), append(sp.Value, v)
+			}
+		}
+		return s.UpdateSparse(sp)
+	}
+	if u, ok := l.(Curved); ok && c.mu > 0 && r.IntN(2) == 0 {
+		return u.UpdateCurved(g, c.mu)
+	}
+	return l.Update(g)
+}
+
+// hint gives hints in some rounds: none, the gradient itself, or noise.
+func hint(t tester, r *random.Source, l Learner, g []float64) {
+	t.Helper()
+	noise := make([]float64, len(g))
+	for i := range noise {
+		noise[i] = g[i] + r.NormFloat64()*vec.MaxAbs(g)
+	}
+	choice := r.IntN(3)
+	switch h := l.(type) {
+	case *HintExperts:
+		if choice > 0 {
+			if err := h.Hints([][]float64{noise, g, make([]float64, len(g))}); err != nil {
+				t.Fatalf("hints: %v", err)
+			}
+		}
+	case Hinted:
+		for range choice { // a second call replaces the first
+			err := h.Hint([][]float64{noise, g}[r.IntN(2)])
+			if _, ok := l.(*OptimisticMirrorDescent); err != nil && !(ok && noregret.CodeOf(err) == noregret.BadInput) {
+				t.Fatalf("hint: %v", err) // hints that step out of the map's domain are refused
+			}
+		}
+	}
+}
+
+// regret is that of the losses in the contender's doc comment, and the size of its terms.
+func (c *contender) regret(rounds []played, u []float64) (regret, size float64) {
+	var total sum
+	for k, p := range rounds {
+		alpha := 1.0
+		if c.alpha != nil {
+			alpha = c.alpha(k + 1)
+		}
+		var inner, square float64
+		for i, g := range p.g {
+			diff := p.x[i] - u[i]
+			inner += g * diff
+			square += diff * diff
+			size += alpha * math.Abs(g) * (math.Abs(p.x[i]) + math.Abs(u[i]))
+			total.add(c.kappa * (math.Abs(p.x[i]) - math.Abs(u[i])))
+			size += c.kappa * (math.Abs(p.x[i]) + math.Abs(u[i]))
+		}
+		curve := c.mu*square + c.along*inner*inner
+		for _, a := range p.factors {
+			var s float64
+			for i, v := range a {
+				s += v * (p.x[i] - u[i])
+			}
+			curve += s * s
+		}
+		size += curve
+		total.add(alpha*inner - curve/2)
+	}
+	return total.value(), size
+}
+
+// kinds are the sequences of the breadth test, those of [gradient] and more.
+var kinds = append(slices.Clone(sequences), "blocks", "mixed")
+
+func drawGradient(r *random.Source, kind string, t int, x []float64) []float64 {
+	switch kind {
+	case "blocks": // what lazy and greedy learners lose most on
+		g := make([]float64, len(x))
+		for i := range g {
+			g[i] = math.Copysign(1, math.Sin(float64(t)/(10+float64(i))))
+		}
+		return g
+	case "mixed":
+		return gradient(r, sequences[r.IntN(5)], t, x, r.IntN(2) == 0)
+	}
+	return gradient(r, kind, t, x, false)
+}
+
+// tolerance is by how much a point may miss the set. Simplices and l1 balls project vectors far
+// from them to within a rounding of the vector's size only.
+func tolerance(set convex.Set) float64 {
+	switch set.(type) {
+	case *convex.Box, *convex.Space:
+		return 0
+	case *convex.Ball, *convex.Halfspace:
+		return 1e-12
+	}
+	return 1e-9
+}
+
+// contest plays n rounds and checks the regret against the bound at the end.
+func (c *contender) contest(t tester, r *random.Source, kind string, n int) {
+	t.Helper()
+	if (c.curved || c.along > 0) && (kind == "heavy" || kind == "zero then huge") {
+		kind = "mixed" // their matrices lose their smallest eigenvalues to rounding, which they report as diverged
+	}
+	l := c.make()
+	d := l.Dim()
+	sum := make([]float64, d)
+	var rounds []played
+	refused := 0
+	for round := range n {
+		x := l.Predict()
+		g := drawGradient(r, kind, round, x)
+		hint(t, r, l, g)
+		x = l.Predict()
+		if !c.set.Contains(x, tolerance(c.set)) {
+			t.Fatalf("%s: %s: x_%d = %v is not in the set (Σ = %v)", c.name, kind, round+1, x, vec.Sum(x))
+		}
+		if s, ok := l.(SparseLearner); ok {
+			if i := r.IntN(d); math.Abs(s.At(i)-x[i]) > 1e-12*max(1, math.Abs(x[i])) {
+				t.Fatalf("%s: At(%d) = %v, Predict has %v", c.name, i, s.At(i), x[i])
+			}
+		}
+		if c.counted != nil {
+			x = c.counted(l)
+		}
+		p := played{x: slices.Clone(x), g: g}
+		if c.curved && r.IntN(3) > 0 {
+			for range 1 + r.IntN(2) {
+				p.factors = append(p.factors, gradient(r, "gaussian", round, x, true))
+			}
+		}
+		if err := c.step(r, l, g, p.factors); err != nil {
+			if refused++; !c.boundary {
+				t.Fatalf("%s: round %d refused: %v", c.name, round+1, err)
+			}
+			continue
+		}
+		rounds = append(rounds, p)
+		for i, v := range g {
+			sum[i] += v
+		}
+	}
+	if refused == n && n > 20 && kind == "gaussian" && !c.steep {
+		t.Fatalf("%s: all rounds were refused", c.name)
+	}
+	us := comparators(r, c.set, sum)
+	us = append(us, pointIn(r, c.set), slices.Clone(c.make().Predict()), slices.Clone(l.Predict()))
+	for _, u := range us {
+		if !c.set.Contains(u, 1e-9) {
+			continue
+		}
+		b, err := l.(Bounder).Bound(u)
+		if err != nil || math.IsNaN(b) {
+			t.Fatalf("%s: Bound(%v) = %v, %v", c.name, u, b, err)
+		}
+		if s, ok := l.(SharpBounder); ok {
+			sharp, err := s.SharpBound(u)
+			if err != nil || !(sharp <= b) {
+				t.Fatalf("%s: SharpBound(%v) = %v, %v, above %v", c.name, u, sharp, err, b)
+			}
+			b = sharp
+		}
+		if regret, size := c.regret(rounds, u); regret > b+1e-9*math.Abs(b)+1e-12+1e-13*size {
+			t.Fatalf("%s: %s: T = %d: regret %v against %v is above the bound %v (sizes %v)", c.name, kind, n, regret,
+				u, b, size)
+		}
+	}
+}
 
 // logUniform draws from [1/spread, spread].
 func logUniform(r *random.Source, spread float64) float64 {

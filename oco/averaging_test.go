@@ -10,9 +10,6 @@ import (
 	"github.com/noregret/noregret/loss"
 )
 
-// Corrected constants, each with a run that refutes the printed one, and the guarantees of
-// online-to-batch conversion as expectations.
-
 // sample is a data set to draw from; F is the mean loss on it.
 type sample struct {
 	z [][]float64
@@ -189,85 +186,78 @@ func TestAverageNormalization(t *testing.T) {
 	}
 }
 
-// TestAdaHedgeFirstRate: λ_2 = δ_1/α² is at most 2‖g_1‖∞/α², and not the printed 2α‖g_1‖∞.
-func TestAdaHedgeFirstRate(t *testing.T) {
-	const alpha = .5
-	l := must(NewAdaHedge(2, alpha))
-	if err := l.Update([]float64{1, -1}); err != nil {
-		t.Fatal(err)
-	}
-	near(t, "λ_2", l.Lambda(), 4)
-	if l.Lambda() > 2/(alpha*alpha) || l.Lambda() <= 2*alpha {
-		t.Errorf("λ_2 = %v, want it between the printed 2α = %v and 2/α² = %v", l.Lambda(), 2*alpha, 2/(alpha*alpha))
-	}
-}
+var cls3 = []struct {
+	z []float64
+	y float64
+}{{[]float64{1, 0}, 1}, {[]float64{.6, .8}, 1}, {[]float64{-1, 0}, -1}}
 
-// TestCompositeFactor: the regularizer of the composite learner is L·√t·(ψ − min ψ), and the bound
-// has L with ψ: √T·(ψ(u) − min ψ) + L·√T without it is refuted by a constant loss and a far u.
-func TestCompositeFactor(t *testing.T) {
-	const L, T = 4., 400
-	l := must(NewCompositeFTRL(space(1), L, 0))
-	for k := 1; k <= T; k++ {
-		near(t, "x", l.Predict()[0], float64(k-1)*L/(L*math.Sqrt(float64(k))))
-		if err := l.Update([]float64{-L}); err != nil {
+// batch runs a conversion on cls3 in the drawn order 1, 2, 3, 2 and returns x_5.
+func batch(t *testing.T, l Learner, phi loss.Scalar, ridge float64) []float64 {
+	t.Helper()
+	p := must(NewLinearized(l))
+	for _, k := range []int{0, 1, 2, 1} {
+		f := must(loss.NewRidge(must(loss.NewExample(cls3[k].z, cls3[k].y, phi)), ridge))
+		if err := p.UpdateLoss(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u := math.Sqrt(T)
-	regret := L * T * u
-	for k := 1; k <= T; k++ {
-		regret -= L * float64(k-1) / math.Sqrt(float64(k))
-	}
-	if b := bound(t, l, []float64{u}); regret > b || b > L*math.Sqrt(T)*(u*u/2+1) {
-		t.Errorf("regret %v, bound %v, want them in order below the a-priori %v", regret, b, L*math.Sqrt(T)*(u*u/2+1))
-	}
-	if printed := math.Sqrt(T)*u*u/2 + L*math.Sqrt(T); regret <= printed {
-		t.Errorf("regret %v does not refute %v, without L in front of ψ", regret, printed)
-	}
+	return l.Predict()
 }
 
-// TestVarianceBoundLambda: the terms of the variance bound are over 2λ; without it a first round on
-// a wide interval, with a light regularizer, refutes it.
-func TestVarianceBoundLambda(t *testing.T) {
-	const D, c, T = 100., .01, 2
-	l := must(NewMeanHint(euclidean(must(convex.NewCube(1, -D, D))), c))
-	var regret float64
-	for range T {
-		regret += l.Predict()[0] + D
-		if err := l.Update([]float64{1}); err != nil {
+func risk(x []float64, phi loss.Scalar, ridge float64) float64 {
+	var s float64
+	for _, c := range cls3 {
+		s += must(loss.NewRidge(must(loss.NewExample(c.z, c.y, phi)), ridge)).Value(x) / 3
+	}
+	return s
+}
+
+func TestOnlineToBatch(t *testing.T) {
+	check := func(name string, base Learner, alpha Alpha, phi loss.Scalar, ridge float64, x5, mean []float64,
+		f float64,
+	) {
+		t.Helper()
+		l := must(NewAveraging(base, alpha))
+		nearVector(t, name+" x_5", batch(t, l, phi, ridge), x5)
+		avg := must(l.Average())
+		nearVector(t, name+" average", avg, mean)
+		near(t, name+" F", risk(avg, phi, ridge), f)
+	}
+	check("Ex 3.2", descent(space(2), nil, Constant(.5)), UniformAlpha(), loss.HingeLoss{}, 0,
+		[]float64{1.3, .4}, []float64{.65, .2}, .3833333333)
+	check("Ex 3.3", descent(space(2), nil, Constant(1)), InverseSqrtAlpha(1), loss.HingeLoss{}, 0,
+		[]float64{1.4242640687, .5656854249}, []float64{.8050180048, .2188725966}, .2439517034)
+	check("Ex 3.4", descent(space(2), nil, Constant(.5)), UniformAlpha(), loss.LogisticLoss{}, 0,
+		[]float64{.7038644117, .3358104281}, []float64{.3073871709, .0925140309}, .5582293028)
+	disk := must(convex.NewCenteredBall(2, 2))
+	check("Ex 4.12 uniform", descent(disk, nil, StronglyConvex(.5)), UniformAlpha(), loss.HingeLoss{}, .5,
+		[]float64{.8, .4}, []float64{.9166666667, 0}, .415625)
+	// α_t = t and η_t = 2/(λt(t+1)) = 1/Σ_{i≤t} λi applied to t·g.
+	check("Ex 4.12 weighted", descent(disk, nil, RateFunc("2/(λt(t+1))", func(t int) float64 {
+		return 2 / (.5 * float64(t) * float64(t+1))
+	})), LinearAlpha(), loss.HingeLoss{}, .5, []float64{1.28, .64}, []float64{1.1333333333, 0}, .4277777778)
+
+	any := must(NewAnytime(descent(space(2), nil, Constant(.5)), UniformAlpha()))
+	p := must(NewLinearized(any))
+	var w []float64
+	for i, k := range []int{0, 1, 2, 1} {
+		if i == 3 {
+			w = append(w, any.Predict()...)
+		}
+		if err := p.UpdateLoss(must(loss.NewExample(cls3[k].z, cls3[k].y, loss.HingeLoss{}))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u := []float64{-D}
-	corrected := must(l.VarianceBound(u, 1, 0))
-	near(t, "corrected bound", corrected, c*D*D/2+4*(1+math.Log(T))/(2*c))
-	if regret > corrected {
-		t.Errorf("regret %v is above the corrected bound %v", regret, corrected)
-	}
-	if printed := c*D*D/2 + 4*(1+math.Log(T)); regret <= printed {
-		t.Errorf("regret %v does not refute %v, without 1/(2λ)", regret, printed)
-	}
+	nearVector(t, "anytime w_4", w, []float64{.65, .2})
 }
 
-// TestGradualConstants: the constant of Corollary 7.30 is L/2 and not the printed ¼, which one
-// round refutes; the weights start at √max(8M², 4L²).
-func TestGradualConstants(t *testing.T) {
-	const L, M = 8., 100.
-	set := must(convex.NewCube(1, -1, 1))
-	l := must(NewGradualFTRL(euclidean(set), 0, L))
-	regret := L * (l.Predict()[0] + .5)
-	if err := l.Update([]float64{L}); err != nil {
-		t.Fatal(err)
+func TestNothingToAverage(t *testing.T) {
+	a := must(NewAveraging(descent(space(1), nil, Constant(1)), UniformAlpha()))
+	if _, err := a.Average(); err == nil {
+		t.Error("an average of no points")
 	}
-	u := []float64{-.5}
-	psi := .125 * 2 * L // λ_1 = 2L
-	near(t, "bound", bound(t, l, u), psi+L/2)
-	if regret > bound(t, l, u) {
-		t.Errorf("regret %v is above %v", regret, bound(t, l, u))
+	i := must(NewRandomIterate(descent(space(1), nil, Constant(1)), UniformAlpha(), 1))
+	if _, err := i.Iterate(); err == nil {
+		t.Error("an iterate of no points")
 	}
-	if regret <= psi+.25 {
-		t.Errorf("regret %v does not refute the printed %v", regret, psi+.25)
-	}
-	near(t, "λ_1²", math.Pow(must(NewGradualFTRL(euclidean(set), M, L)).Lambda(), 2), 8*M*M)
-	near(t, "λ_1² for L² above 2M²", math.Pow(must(NewGradualFTRL(euclidean(set), 1, L)).Lambda(), 2), 4*L*L)
 }
