@@ -73,7 +73,7 @@ func (l *Averaging) UpdateCurved(g []float64, mu float64) error {
 // learner.
 func (l *Averaging) Average() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("average", "no round has been finished: there is nothing to average")
+		return nil, noregret.BadInputf("average", "no round has ended yet: the average is over the points of finished rounds")
 	}
 	return l.state.Mean, nil
 }

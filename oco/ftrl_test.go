@@ -161,9 +161,9 @@ func TestRegretEquality(t *testing.T) {
 	})
 }
 
-// TestRegretEqualityOfRegularizers is Lemma 7.1 for linear losses in more dimensions, with every regularizer
-// and both weights: the equality, that every point minimizes its F_t, and the stability bound of
-// Lemma 7.7.
+// TestRegretEqualityOfRegularizers is Lemma 7.1 for linear losses in more dimensions, with every
+// regularizer and both weights: the equality, that every point minimizes its F_t, and the stability
+// bound of Lemma 7.7.
 func TestRegretEqualityOfRegularizers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, n, kind := drawGame(t, 8, 25)

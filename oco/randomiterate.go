@@ -78,7 +78,7 @@ func (l *RandomIterate) choose(alpha float64, total sum) {
 // learner.
 func (l *RandomIterate) Iterate() ([]float64, error) {
 	if l.state.T == 0 {
-		return nil, noregret.BadInputf("iterate", "no round has been finished: there is no point to return")
+		return nil, noregret.BadInputf("iterate", "no round has ended yet: the iterate is a point of a finished round")
 	}
 	return l.state.Mean, nil
 }

@@ -184,9 +184,9 @@ func TestNotDescent(t *testing.T) { // Orabona 2019, Example 6.1
 	}
 }
 
-// TestLStarNeedsSmoothness is why the L* bound asks for smoothness on the whole space: l(x) = x on [0, 1] has M = 0
-// and a minimum of 0 there, so that the bound reads 0 against u = 0, but the run pays. ½x² with M =
-// 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
+// TestLStarNeedsSmoothness is why the L* bound asks for smoothness on the whole space: l(x) = x on
+// [0, 1] has M = 0 and a minimum of 0 there, so that the bound reads 0 against u = 0, but the run
+// pays. ½x² with M = 1 and the same minimum, smooth and nonnegative everywhere, obeys it.
 func TestLStarNeedsSmoothness(t *testing.T) {
 	for _, smooth := range []bool{false, true} {
 		l := descent(must(convex.NewCube(1, 0, 1)), []float64{1}, Adaptive(math.Sqrt2/2))

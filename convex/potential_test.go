@@ -4,12 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/vec"
+	"pgregory.net/rapid"
 )
 
 // mapKinds makes a random map of each kind on ℝ^d; positive maps live on the positive orthant,
@@ -162,35 +162,6 @@ func TestDivergence(t *testing.T) {
 	})
 }
 
-// TestKL holds KL to Pinsker's inequality on the simplex, KL ≥ ½‖x−y‖₁², and to known values.
-func TestKL(t *testing.T) {
-	x, y := []float64{.5, .3, .2}, []float64{.2, .2, .6}
-	near(t, "KL(x;y)", convex.KL(x, y), 0.3600624406, 1e-10)
-	near(t, "KL(y;x)", convex.KL(y, x), 0.3948162052, 1e-10)
-	near(t, "½l1²", 0.5*math.Pow(convex.L1.Of(sub(x, y)), 2), 0.32, 1e-12)
-	rapid.Check(t, func(t *rapid.T) {
-		r := source(t)
-		d := rapid.IntRange(2, 9).Draw(t, "d")
-		s := must(convex.NewSimplex(d))
-		x, y := member(s, r), member(s, r)
-		for i := range y {
-			y[i] = (y[i] + 0.01/float64(d)) / 1.01
-		}
-		if l := convex.L1.Of(sub(x, y)); convex.KL(x, y) < 0.5*l*l*(1-1e-12) {
-			t.Fatalf("KL(%v; %v) = %v < ½·%v²", x, y, convex.KL(x, y), l)
-		}
-	})
-	if got := convex.KL([]float64{1, 0}, []float64{0.5, 0.5}); math.Abs(got-math.Ln2) > 1e-15 {
-		t.Errorf("0 ln 0 is not 0: %v", got)
-	}
-	if got := convex.KL([]float64{1, 1}, []float64{1, 0}); !math.IsInf(got, 1) {
-		t.Errorf("KL with y_i = 0 < x_i is %v", got)
-	}
-	if got := convex.KL([]float64{1 + 1e-12}, []float64{1}); math.Abs(got/5e-25-1) > 1e-3 {
-		t.Errorf("KL(1+1e-12; 1) = %v, want 5e-25", got)
-	}
-}
-
 func TestDomains(t *testing.T) {
 	for _, m := range []convex.MirrorMap{
 		must(convex.NewNegativeEntropy(2)), must(convex.NewUnnormalizedEntropy(2)), must(convex.NewTsallis(2, .5)),
@@ -214,56 +185,74 @@ func TestDomains(t *testing.T) {
 	near(t, "0 ln 0", must(convex.NewNegativeEntropy(2)).Value([]float64{0, 1}), 0, 0)
 }
 
-// TestConjugateOfExp: the conjugate of e^x is θ ln θ − θ for θ > 0, 0 at 0 and +Inf below, here
-// against a supremum by search.
-func TestConjugateOfExp(t *testing.T) {
-	m := must(convex.NewUnnormalizedEntropy(1)) // its value is the conjugate of e^x, as its conjugate is e^θ
-	for _, theta := range []float64{0, 0.2, 1, 2.5} {
-		best := math.Inf(-1)
-		for x := -40.0; x < 5; x += 1e-4 {
-			best = max(best, theta*x-math.Exp(x))
-		}
-		near(t, "conjugate of e^x", m.Value([]float64{theta}), best, 1e-7)
+// TestPotential plays a map that has values and gradients only through every method.
+func TestPotential(t *testing.T) {
+	m := must(convex.NewMap(quartic{3}, 1, nil))
+	theta := []float64{-10, 0.5, 2} // x³ + x = θ at −2, 0.4238537991, 1
+	want := []float64{-2, 0.42385379907, 1}
+	x := make([]float64, 3)
+	m.Inverse(x, theta)
+	nearAll(t, "inverse", x, want, 1e-7)
+	near(t, "conjugate", m.Conjugate(theta), vec.Dot(theta, want)-quartic{3}.Value(want), 1e-10)
+	free := must(convex.Restrict(m, must(convex.NewSpace(3))))
+	if gap := free.(convex.Certified).ArgmaxGap(x, theta); gap > 1e-10 {
+		t.Errorf("the gap on ℝ³ is %v", gap)
 	}
-	if !math.IsInf(m.Value([]float64{-1}), 1) {
-		t.Error("the conjugate of e^x is finite below 0")
+	nearAll(t, "argmax", x, want, 1e-7)
+	box := must(convex.Restrict(m, must(convex.NewCube(3, -1, 0.5))))
+	box.Argmax(x, theta)
+	nearAll(t, "argmax on a cube", x, []float64{-1, 0.42385379907, 0.5}, 1e-7)
+	if l, n := box.StrongConvexity(); l != 1 || n != convex.Norm(convex.L2) {
+		t.Errorf("strong convexity %v in %s, want 1 in l2", l, n)
 	}
-	near(t, "e^1", m.Conjugate([]float64{1}), math.E, 1e-15)
+	near(t, "min", box.Min(), 0, 1e-20)
+	if !m.Interior(x) || m.Interior([]float64{0, math.NaN(), 0}) || m.String() != "quartic(3)" {
+		t.Errorf("interior %v, name %s", m.Interior(x), m)
+	}
+	y := []float64{-1.5, 0.25, 1.5}
+	bregman := 0.0
+	for i, v := range x {
+		w := y[i]
+		bregman += (v*v*v*v-w*w*w*w)/4 + (v*v-w*w)/2 - (w*w*w+w)*(v-w)
+	}
+	near(t, "divergence", m.Divergence(x, y), bregman, 1e-12)
+	copy(y, x)
+	y[0] += 1e-9 // ½(1 + 3x²)·1e-18
+	if b := m.Divergence(x, y); math.Abs(b-2e-18) > 1e-23 {
+		t.Errorf("divergence of near points: %v, want 2e-18", b)
+	}
 }
 
-// TestConjugateOnBall: on the unit ball the conjugate of ½‖x‖² is ½‖θ‖² up to 1 and ‖θ‖−½ beyond,
-// not the minimum of the two, which is -½ at 0.
-func TestConjugateOnBall(t *testing.T) {
-	reg := must(convex.Restrict(must(convex.NewQuadratic(2)), must(convex.NewCenteredBall(2, 1))))
-	near(t, "at 0", reg.Conjugate([]float64{0, 0}), 0, 0)
-	near(t, "inside", reg.Conjugate([]float64{0.3, 0.4}), 0.125, 1e-15)
-	near(t, "outside", reg.Conjugate([]float64{3, 4}), 4.5, 1e-15)
-	reg = must(convex.Restrict(must(convex.NewQuadratic(2)), must(convex.NewCenteredBall(2, 2))))
-	near(t, "radius 2", reg.Conjugate([]float64{3, 4}), 2*5-2, 1e-15)
-}
+// foreign is a mirror map of another package.
+type foreign struct{ convex.MirrorMap }
 
-// TestDualMaps: the factor of the gradient of ½‖x‖_p² is ‖x‖_p^{2−p}.
-func TestDualMaps(t *testing.T) {
-	m := must(convex.NewPNorm(2, 1.5))
-	y := make([]float64, 2)
-	m.Gradient(y, []float64{1, 2})
-	nearAll(t, "dualmap_1.5", y, []float64{1.5643723389, 2.2123565783}, 1e-10)
-	m.Inverse(y, []float64{1, 2})
-	nearAll(t, "dualmap_3", y, []float64{0.4807498568, 1.9229994271}, 1e-10)
-	near(t, "‖·‖^{2−p}", math.Sqrt(must(convex.NewLp(1.5)).Of([]float64{1, 2})), 1.5643723389, 1e-10)
-	m.Gradient(y, []float64{0, 0})
-	nearAll(t, "at 0", y, []float64{0, 0}, 0)
-	m.Gradient(y, []float64{1e200, -2e200})
-	nearAll(t, "huge", []float64{y[0] / 1e200, y[1] / 1e200}, []float64{1.5643723389, -2.2123565783}, 1e-10)
-}
-
-// TestTsallisValues compares values with ones computed independently, and the limit q → 1 with the
-// negative entropy.
-func TestTsallisValues(t *testing.T) {
-	x := []float64{.2, .3, .5}
-	for q, want := range map[float64]float64{.5: -1.404085868, .9: -1.091939818, .999: -1.030249843} {
-		near(t, "ψ_q", must(convex.NewTsallis(3, q)).Value(x), want, 1e-9)
+func TestForeignMaps(t *testing.T) {
+	entropy := foreign{must(convex.NewNegativeEntropy(3))}
+	simplex := must(convex.NewSimplex(3))
+	x, theta := make([]float64, 3), []float64{1, -30, 2}
+	want := make([]float64, 3)
+	convex.Softmax(want, theta)
+	reg := must(convex.Restrict(entropy, simplex))
+	gap := reg.(convex.Certified).ArgmaxGap(x, theta)
+	if gap > 1e-11 {
+		t.Errorf("the gap is %v", gap)
 	}
-	near(t, "q → 1", must(convex.NewTsallis(3, 1-1e-12)).Value([]float64{.25, .25, .5}), -1.5*math.Ln2, 1e-9)
-	near(t, "Shannon", must(convex.NewNegativeEntropy(3)).Value(x), -1.029653014, 1e-9)
+	nearAll(t, "softmax", x, want, 1e-6)
+	// Strong convexity on the simplex only: what holds on ℝ^d does not matter.
+	own := must(convex.NewMap(must(convex.NewNegativeEntropy(3)), 1, convex.L1))
+	if l, n := must(convex.Restrict(own, simplex)).StrongConvexity(); l != 1 || n != convex.Norm(convex.L1) {
+		t.Errorf("strong convexity %v in %s, want 1 in l1", l, n)
+	}
+	barrier := must(convex.NewMap(must(convex.NewLogBarrier(3)), 1, convex.L1)) // has no minimum on ℝ³
+	if l, _ := must(convex.Restrict(barrier, simplex)).StrongConvexity(); l != 1 {
+		t.Errorf("strong convexity %v, want 1", l)
+	}
+	// On ℝ^d the map's own inverse is exact.
+	quadratic := foreign{must(convex.NewDiagonalQuadratic([]float64{1, 2, 4}))}
+	free := must(convex.Restrict(quadratic, must(convex.NewSpace(3))))
+	free.Argmax(x, theta)
+	nearAll(t, "inverse", x, []float64{1, -15, 0.5}, 0)
+	if l, n := free.StrongConvexity(); l != 1 || !strings.HasPrefix(n.String(), "diagonal") {
+		t.Errorf("strong convexity %v in %s, want the map's own", l, n)
+	}
 }

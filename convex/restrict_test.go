@@ -7,13 +7,96 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
-
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/vec"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 )
+
+// TestRegularizersFar takes θ to 1e9 for every pair: the argmax stays a member of the set, and no
+// other member is better by more than rounding.
+func TestRegularizersFar(t *testing.T) {
+	for _, kind := range pairKinds() {
+		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
+			r := source(t)
+			if raceEnabled && r.IntN(8) != 0 {
+				return // the detector makes a pass ten times as slow; a part of the draws is enough there
+			}
+			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
+			reg, err := convex.Restrict(m, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			theta := farther(r, s.Dim())
+			if strings.Contains(kind.name, "entropy on space") || strings.Contains(kind.name, "entropy on orthant") {
+				for i, v := range theta { // the maximizer e^θ is beyond float64 for θ > 709
+					theta[i] = min(v, 700)
+				}
+			}
+			x := make([]float64, s.Dim())
+			reg.Argmax(x, theta)
+			if !s.Contains(x, 1e-14) {
+				t.Fatalf("%s: the argmax %v of %v is not a member", reg, x, theta)
+			}
+			for k := range 8 {
+				v := member(s, r)
+				switch k {
+				case 0: // the best member where ψ does not count
+					c := make([]float64, len(theta))
+					vec.AddScaled(c, -1, theta)
+					if _, err := s.Minimize(v, c); err != nil {
+						continue
+					}
+				case 1:
+					s.Project(v, theta)
+				}
+				if f := r.Float64(); k > 3 {
+					for i := range v {
+						v[i] = x[i] + f*(v[i]-x[i])
+					}
+				}
+				if math.IsInf(m.Value(v), 1) {
+					continue
+				}
+				gain, size := 0.0, 1+math.Abs(m.Value(x))+math.Abs(m.Value(v))
+				for i, c := range theta {
+					gain += c * (v[i] - x[i])
+					size += math.Abs(c) * (math.Abs(v[i]) + math.Abs(x[i]))
+				}
+				if gain -= m.Value(v) - m.Value(x); gain > 1e-11*size {
+					t.Fatalf("%s: the member %v is better by %v than the argmax %v of %v", reg, v, gain, x, theta)
+				}
+			}
+		}))
+	}
+}
+
+// TestArgmaxByHand compares iterates of Hedge, of the p-norm algorithm and of lazily projected
+// gradient descent that are one argmax with values computed independently.
+func TestArgmaxByHand(t *testing.T) {
+	simplex := must(convex.Restrict(must(convex.NewNegativeEntropy(3)), must(convex.NewSimplex(3))))
+	pnorm := must(convex.Restrict(must(convex.NewPNorm(3, 1.5)), must(convex.NewSpace(3))))
+	nearL1 := must(convex.Restrict(must(convex.NewPNorm(3, convex.NearL1(3))), must(convex.NewSpace(3))))
+	ball := must(convex.Restrict(must(convex.NewQuadratic(3)), must(convex.NewCenteredBall(3, .5))))
+	for _, tc := range []struct {
+		name  string
+		reg   convex.Regularizer
+		theta []float64
+		want  []float64
+	}{
+		{"Hedge x_2", simplex, []float64{-.5, .25, -.125}, []float64{.2187230696, .4630367420, .3182401884}},
+		{"Hedge x_5", simplex, []float64{-.25, 0, -.25}, []float64{.3045043424, .3909913152, .3045043424}},
+		{"p-norm x_2", pnorm, []float64{-.25, .125, -.0625}, []float64{-.2392722756, .0598180689, -.0149545172}},
+		{"p-norm x_5", pnorm, []float64{-.125, 0, -.125}, []float64{-.0992125657, 0, -.0992125657}},
+		{"p-norm with q = 2 ln 3", nearL1, []float64{-.125, 0, -.125}, []float64{-.1174598191, 0, -.1174598191}},
+		{"lazy projection x_5", ball, []float64{-.5, 0, -.5}, []float64{-.3535533906, 0, -.3535533906}},
+	} {
+		x := make([]float64, 3)
+		tc.reg.Argmax(x, tc.theta)
+		nearAll(t, tc.name, x, tc.want, 1e-9)
+	}
+}
 
 func positiveBox(r *rand.Rand, d int) convex.Set {
 	a, b := make([]float64, d), make([]float64, d)

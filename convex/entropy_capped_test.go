@@ -2,95 +2,11 @@ package convex_test
 
 import (
 	"math"
-	"math/rand/v2"
-	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/noregret/noregret/convex"
-	"github.com/noregret/noregret/internal/vec"
+	"pgregory.net/rapid"
 )
-
-// farther returns a θ up to 1e9: all of one size, of many sizes, or in clusters that are far apart
-// but narrow within.
-func farther(r *rand.Rand, d int) []float64 {
-	theta := normals(r, d, 1)
-	switch size := math.Pow(10, 9*r.Float64()); r.IntN(3) {
-	case 0:
-		vec.Scale(theta, size)
-	case 1:
-		for i := range theta {
-			theta[i] *= math.Pow(10, 9*r.Float64())
-		}
-	default:
-		for i := range theta {
-			theta[i] += float64(size * float64(r.IntN(3)-1))
-		}
-	}
-	for i := range theta {
-		theta[i] = max(-1e9, min(theta[i], 1e9))
-	}
-	return theta
-}
-
-// TestRegularizersFar takes θ to 1e9 for every pair: the argmax stays a member of the set, and no
-// other member is better by more than rounding.
-func TestRegularizersFar(t *testing.T) {
-	for _, kind := range pairKinds() {
-		t.Run(kind.name, rapid.MakeCheck(func(t *rapid.T) {
-			r := source(t)
-			if raceEnabled && r.IntN(8) != 0 {
-				return // the detector makes a pass ten times as slow; a part of the draws is enough there
-			}
-			m, s := kind.make(r, rapid.IntRange(1, 8).Draw(t, "d"))
-			reg, err := convex.Restrict(m, s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			theta := farther(r, s.Dim())
-			if strings.Contains(kind.name, "entropy on space") || strings.Contains(kind.name, "entropy on orthant") {
-				for i, v := range theta { // the maximizer e^θ is beyond float64 for θ > 709
-					theta[i] = min(v, 700)
-				}
-			}
-			x := make([]float64, s.Dim())
-			reg.Argmax(x, theta)
-			if !s.Contains(x, 1e-14) {
-				t.Fatalf("%s: the argmax %v of %v is not a member", reg, x, theta)
-			}
-			for k := range 8 {
-				v := member(s, r)
-				switch k {
-				case 0: // the best member where ψ does not count
-					c := make([]float64, len(theta))
-					vec.AddScaled(c, -1, theta)
-					if _, err := s.Minimize(v, c); err != nil {
-						continue
-					}
-				case 1:
-					s.Project(v, theta)
-				}
-				if f := r.Float64(); k > 3 {
-					for i := range v {
-						v[i] = x[i] + f*(v[i]-x[i])
-					}
-				}
-				if math.IsInf(m.Value(v), 1) {
-					continue
-				}
-				gain, size := 0.0, 1+math.Abs(m.Value(x))+math.Abs(m.Value(v))
-				for i, c := range theta {
-					gain += c * (v[i] - x[i])
-					size += math.Abs(c) * (math.Abs(v[i]) + math.Abs(x[i]))
-				}
-				if gain -= m.Value(v) - m.Value(x); gain > 1e-11*size {
-					t.Fatalf("%s: the member %v is better by %v than the argmax %v of %v", reg, v, gain, x, theta)
-				}
-			}
-		}))
-	}
-}
 
 // TestEntropyOnCappedSimplexFar guards the search for the multiplier where the largest coordinates
 // of θ are further apart than the logarithms of all float64s.

@@ -5,77 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/noregret/noregret/convex"
+	"gonum.org/v1/gonum/mat"
 )
-
-func TestNoAllocations(t *testing.T) {
-	r := newRand(1)
-	const d = 6
-	v, x := normals(r, d+2, 2), make([]float64, d+2)
-	zero := func(name string, call func()) {
-		t.Helper()
-		call() // what is made on the first call is not counted
-		if n := testing.AllocsPerRun(100, call); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-	for _, kind := range setKinds {
-		s := kind.make(r, d)
-		n := s.Dim()
-		zero(kind.name+" project", func() { s.Project(x[:n], v[:n]) })
-		zero(kind.name+" minimize", func() { _, _ = s.Minimize(x[:n], v[:n]) })
-		zero(kind.name+" contains", func() { s.Contains(v[:n], 1e-9) })
-		zero(kind.name+" diameter", func() { s.Diameter() })
-		if kind.name == "moved product" {
-			continue
-		}
-		w := must(convex.NewMahalanobis(n))
-		m := rowMajor(spd(r, n, 3))
-		zero(kind.name+" mahalanobis", func() {
-			if _, err := w.Project(x[:n], m, v[:n], s, 1e-9); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	for _, kind := range mapKinds {
-		m := kind.make(r, d)
-		p, q := positives(r, d), positives(r, d)
-		zero(kind.name, func() {
-			m.Value(p)
-			m.Gradient(x[:d], p)
-			m.Inverse(x[:d], q)
-			m.Conjugate(q)
-			m.Divergence(p, q)
-			m.Interior(p)
-			m.StrongConvexity()
-		})
-	}
-	for _, kind := range pairKinds() {
-		if raceEnabled {
-			break
-		}
-		m, s := kind.make(r, d)
-		reg := must(convex.Restrict(m, s))
-		n := s.Dim()
-		zero(kind.name, func() {
-			reg.Argmax(x[:n], v[:n])
-			reg.Conjugate(v[:n])
-			reg.Value(x[:n])
-			reg.StrongConvexity()
-		})
-	}
-	group := must(convex.NewGroupNorm(2, 4))
-	zero("proximal maps", func() {
-		convex.ProxL1(x[:d], v[:d], 1)
-		convex.ProxL2(x[:d], v[:d], 1)
-		convex.ProxSquaredL2(x[:d], v[:d], 1)
-		convex.ProxElasticNet(x[:d], v[:d], 1, 2)
-		convex.ProxGroup(x[:d], v[:d], group, 1)
-		convex.Softmax(x, v)
-	})
-}
 
 var dims = []int{10, 1000, 100000}
 
