@@ -224,13 +224,3 @@ func TestBoundRefused(t *testing.T) {
 		t.Errorf("before the first round: %v, %v", v, err)
 	}
 }
-
-// onlyBadAt is a schedule that is NaN in one round, which none of the rounds tried at first is.
-func onlyBadAt(bad int) Schedule {
-	return ScheduleFunc("bad", func(t int) float64 {
-		if t == bad {
-			return math.NaN()
-		}
-		return .1
-	})
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -219,5 +220,79 @@ func TestRefusedOptions(t *testing.T) {
 	}
 	if len(texts) != 4 {
 		t.Errorf("%d texts of 4 learners: %v", len(texts), texts)
+	}
+}
+
+// Wrong arguments of functions that take vectors are errors, not panics.
+func TestWrongArguments(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	_, err := optimum.Gap(f, pastotest.Toy(t), []float64{1})
+	pastotest.Same(t, err, "mixture: it has 1 values: want 2")
+	_, err = optimum.Gap(f, nil, []float64{1})
+	pastotest.Same(t, err, "means: none: want a table")
+	_, err = optimum.Gap(nil, pastotest.Toy(t), []float64{1, 0})
+	pastotest.Same(t, err, "objective: nil: want an objective")
+	_, err = optimum.Gap(pastotest.Goals(t, 5, true, 0), pastotest.Toy(t), []float64{1, 0})
+	pastotest.Same(t, err, "objective: it has a hard guardrail, which has no gradient: Maximize certifies such by "+
+		"dual prices")
+	pastotest.Same(t, f.Contrast(nil, []float64{1, 1}, nil), "dst: 0 values: want 2")
+	forbidden := &pasto.Utility{Name: "wall", Metrics: 2, U: func([]float64) float64 {
+		return math.Inf(-1)
+	}, DU: func(d, _ []float64) { clear(d) }}
+	_, _, err = optimum.BestSingle(forbidden, pastotest.Toy(t))
+	pastotest.Same(t, err, `means: utility "wall": it is -Inf, which is forbidden, at each of the 2 arms`)
+	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, DefaultOptions(1)); err == nil {
+		t.Error("a box whose side is not finite")
+	}
+	_,
+		err = pasto.NewGoals([]pasto.Metric{
+		{Name: "x"},
+		{Name: "y", Role: pasto.Guardrail, Relative: true, Threshold: 1e300},
+	}, 0)
+	pastotest.Same(t, err,
+		`metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, from -1e+06 to 1e+06`)
+}
+
+// absent is an objective that embeds nil goals.
+type absent struct{ *pasto.Goals }
+
+// Nil objectives, tables and mixtures are errors and no panics.
+func TestNil(t *testing.T) {
+	mu := pastotest.Toy(t)
+	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {
+		_, _, e1 := optimum.BestSingle(f, mu)
+		_, e2 := optimum.Maximize(f, mu, optimum.DefaultOptions())
+		_, e3 := confident.New(f, 2, confident.DefaultOptions())
+		_, e4 := New(f, []float64{0}, []float64{1}, DefaultOptions(1))
+		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
+		for _, err := range []error{e1, e2, e3, e4, e5} {
+			pastotest.Same(t, err, "objective: nil: want an objective")
+		}
+	}
+	_, e1 := optimum.MaximizeHard(nil, mu)
+	pastotest.Same(t, e1, "objective: nil: want an objective")
+	pastotest.Same(t, optimum.CheckFeasible(nil, mu), "objective: nil: want an objective")
+	f := pastotest.Goals(t, 5, false, 0)
+	_, _, err := optimum.BestSingle(f, nil)
+	pastotest.Same(t, err, "means: none: want a table")
+	_, _, err = optimum.BestSingle(f, &pasto.Table{})
+	pastotest.Same(t, err, "means: none: want a table")
+	big := pastotest.Toy(t)
+	big.Arm(1)[0] = 1e200
+	_, err = optimum.Maximize(f, big, optimum.DefaultOptions())
+	pastotest.Same(t, err, "means[0][1]: 1e+200: want a finite number, of size at most 1e+100")
+}
+
+// What does not hold is not there: nodes of a continuous learner come and go by its search alone.
+func TestContinuousMethods(t *testing.T) {
+	var l any = &Learner{}
+	if _, ok := l.(pasto.Roster); ok {
+		t.Error("AddArm")
+	}
+	if _, ok := l.(interface{ RetireArm(int) error }); ok {
+		t.Error("RetireArm")
+	}
+	if _, ok := l.(pasto.Rand); ok {
+		t.Error("Float64")
 	}
 }
