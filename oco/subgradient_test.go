@@ -87,13 +87,15 @@ func TestEqualLearners(t *testing.T) {
 		same(t, "descent is FTRL on ℝ^d", descent(whole, nil, Constant(eta)),
 			must(NewFTRL(euclidean(whole), nil, ConstantWeight(1/eta))), gs, 1e-9)
 		for _, rate := range []Rate{Constant(eta), StronglyConvex(eta)} {
-			same(t, "proximal FTRL is descent on ℝ^d", must(NewProximalFTRL(whole, nil, rate)), descent(whole, nil, rate), gs, 1e-9)
+			same(t, "proximal FTRL is descent on ℝ^d", must(NewProximalFTRL(whole, nil, rate)),
+				descent(whole, nil, rate), gs, 1e-9)
 		}
 		// ProximalFTRL takes rates on R^d that descent refuses; a huge ball stands for R^d.
 		huge := must(convex.NewCenteredBall(d, 1e6))
 		same(t, "proximal FTRL is descent with 1/√t", must(NewProximalFTRL(whole, nil, InverseSqrt(eta, 1))),
 			descent(huge, nil, InverseSqrt(eta, 1)), gs, 1e-9)
-		same(t, "proximal FTRL is descent with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))), descent(huge, nil, Adaptive(eta)),
+		same(t, "proximal FTRL is descent with 1/√Q", must(NewProximalFTRL(whole, nil, Adaptive(eta))),
+			descent(huge, nil, Adaptive(eta)),
 			gs, 1e-9)
 		same(t, "quadratized FTRL is descent on ℝ^d", must(NewQuadratizedFTRL(whole, nil, .5)),
 			descent(whole, nil, StronglyConvex(.5)), gs, 1e-12)
@@ -104,14 +106,17 @@ func TestEqualLearners(t *testing.T) {
 		p := 1 + .99*r.Float64() + .005
 		pmap := must(convex.Restrict(must(convex.NewPNorm(d, p)), whole))
 		if p > 1.2 { // the dual exponent is at most 6
-			same(t, "the p-norm algorithm is FTRL", must(NewPNorm(d, p, .1)),
+			same(t, "the p-norm algorithm is mirror descent", must(NewPNorm(d, p, .1)),
 				must(NewMirrorDescent(pmap, nil, Constant(.1), 0)), gs, 1e-6)
 		}
-		same(t, "the p-norm algorithm with p = 2 is descent", must(NewPNorm(d, 2, eta)), descent(whole, nil, Constant(eta)), gs, 1e-9)
+		same(t, "the p-norm algorithm with p = 2 is descent", must(NewPNorm(d, 2, eta)),
+			descent(whole, nil, Constant(eta)), gs, 1e-9)
 		entropy := must(entropyOnSimplex(d))
 		eg := func() Learner { return must(NewExponentiatedGradient(d, nil, .3)) }
-		same(t, "exponentiated gradient is FTRL with entropy", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))), gs, 1e-12)
-		same(t, "exponentiated gradient is mirror descent", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), 0)), gs, 1e-9)
+		same(t, "exponentiated gradient is FTRL with entropy", eg(), must(NewFTRL(entropy, nil, ConstantWeight(1/.3))),
+			gs, 1e-12)
+		same(t, "exponentiated gradient is mirror descent", eg(), must(NewMirrorDescent(entropy, nil, Constant(.3), 0)),
+			gs, 1e-9)
 		if d > 1 {
 			box := must(convex.NewCube(d, -.5, .7))
 			var ones []Learner
