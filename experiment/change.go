@@ -51,6 +51,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status = policy.RolledBack
+	x.rolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -117,6 +118,10 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	}
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
+		x.watch(d)
+		for _, c := range x.cohorts {
+			c.contrasts = nil
+		}
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) {
 		err = x.rebuildLearner(&x.roster)
