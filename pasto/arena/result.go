@@ -82,8 +82,9 @@ type Verdict struct {
 	// Caution compares with the peers of the default's caution: those that bound what they serve in
 	// all rounds together, and deploy with as many standard errors.
 	Caution Comparison `json:"caution"`
-	// Any compares with all peers that keep the guardrails, if by luck. Peers without bounds keep
-	// them where the uniform mixture does, and learn faster.
+	// Any compares with peers that bound what they serve or not, if they keep the guardrails, and
+	// deploy with as many standard errors. Where the uniform mixture holds the guardrails peers
+	// without bounds keep them too, and learn faster.
 	Any Comparison `json:"any"`
 	// Safe reports that the default broke a hard guardrail in at most 1 % of all rounds.
 	Safe bool `json:"safe"`
@@ -263,34 +264,34 @@ const (
 // caution. Where no guardrail is hard, caution makes no difference.
 func judge(entries []Entry, rows []Row, hard bool) *Verdict {
 	own := entries[0].Caution
-	alike := func(i int) bool {
-		return !hard || entries[i].Caution.Deployed >= own.Deployed && (entries[i].Caution.Served || !own.Served)
-	}
-	caution, ok := compare(entries, rows, alike)
+	careful := func(i int) bool { return !hard || entries[i].Caution.Deployed >= own.Deployed }
+	safe := func(i int) bool { return !hard || entries[i].Caution.Served || !own.Served }
+	caution, ok := compare(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
 	if !ok {
 		return nil
 	}
-	any, _ := compare(entries, rows, func(int) bool { return true })
+	any, _ := compare(entries, rows, careful, func(int) bool { return true })
 	return &Verdict{
 		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
 		AboveControl: rows[0].Deployed.notBelow(0) && rows[0].Served.notBelow(0),
 	}
 }
 
-// compare compares the first learner with the best of those that take reports and that keep the
-// hard guardrails. It reports false if there are none.
-func compare(entries []Entry, rows []Row, take func(i int) bool) (c Comparison, ok bool) {
+// compare compares the first learner with the best of those that keep the hard guardrails: in what
+// is deployed with the careful ones, in what is served with the safe ones. It reports false if
+// there are none.
+func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
 	deployed, served := 0, 0
 	for i := 1; i < len(rows); i++ {
 		x := &rows[i]
-		if entries[i].Name == "oracle" || !take(i) {
+		if entries[i].Name == "oracle" {
 			continue
 		}
-		if x.DeployedBroken.notAbove(mostDeployedBroken) &&
+		if careful(i) && x.DeployedBroken.notAbove(mostDeployedBroken) &&
 			(deployed == 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
 			deployed = i
 		}
-		if x.BrokenRounds.Mean <= mostBroken && (served == 0 || x.Served.Mean > rows[served].Served.Mean) {
+		if safe(i) && x.BrokenRounds.Mean <= mostBroken && (served == 0 || x.Served.Mean > rows[served].Served.Mean) {
 			served = i
 		}
 	}
