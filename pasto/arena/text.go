@@ -63,9 +63,9 @@ func (r *Result) writeVerdicts(b *strings.Builder) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "\nThe default is level or better in %d of %d families beside the best peer of its caution, and in "+
-		"%d beside\nthe best of all that keep the guardrails. It breaks guardrails in at most 1 %% of the rounds in %d "+
-		"families\nand is not below the control in %d.\n", level, n, any, safe, above)
+	fmt.Fprintf(b, "\nThe default is level or better in %d of %d families beside the best peer of its caution,\n"+
+		"and in %d beside the best of all that keep the guardrails. It breaks guardrails in at most 1 %% of\n"+
+		"the rounds in %d families and is not below the control in %d.\n", level, n, any, safe, above)
 	return nil
 }
 
