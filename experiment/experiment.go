@@ -71,6 +71,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
+	x.watch(d)
 	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (x *experimentState) mixture() []float64 {
 			p[x.LearnedArms[i]] = float64((1 - fixed) * (float64((1-floor)*v) + floor/float64(active)))
 		}
 	}
-	x.guards.shrink(&x.roster, p)
+	x.guards.shrink(x.guardInput(true), p)
 	normalize(p)
 	return p
 }
