@@ -43,11 +43,12 @@ type slackBounds struct {
 // the i-th later arm gets 1/(i(i+1)) of the other half. The sum never exceeds alpha, however many
 // arms are added.
 func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
+	alpha := x.sequenceAlpha(g)
 	if k < x.InitialArms {
-		return g.Alpha / float64(2*x.InitialArms)
+		return alpha / float64(2*x.InitialArms)
 	}
 	i := float64(k - x.InitialArms + 1)
-	return g.Alpha / float64(2*float64(i*(i+1)))
+	return alpha / float64(2*float64(i*(i+1)))
 }
 
 // armBound is an arm's cached confidence sequence; it is valid while the statistics it was computed
@@ -170,6 +171,9 @@ func (x *guards) evaluate(r *roster, p []float64, now int64, note func(t int64, 
 		g, s := &r.def.Guardrails[i], &x.Guards[i]
 		b := r.slack(g, p, x.cachedBounds(r, i))
 		state := classifyGuard(b.estimate, b.high)
+		if r.breachedEarly(g, p) {
+			state = policy.GuardBreached
+		}
 		if state == s.State {
 			continue
 		}
@@ -198,6 +202,14 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
+	if x.Status == policy.Concluded { // nothing is served instead
+		_, _ = x.guards.evaluate(&x.roster, x.running().Mixture, now, x.note)
+		for i := range x.Guards {
+			x.Guards[i].Shrinking = false
+		}
+		return
+	}
+	x.stopArms(now)
 	act, why := x.guards.evaluate(&x.roster, x.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":

@@ -68,7 +68,7 @@ func preset(v any) {
 // required lists the fields that every definition has, by type.
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
-	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high",
+	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
 }
 
 // armsForm is how grids and boxes are written. Nodes and Every are nil if they are left out.
