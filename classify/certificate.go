@@ -27,19 +27,26 @@ func MeanRewards(ctx context.Context, data Data, m *Linear, r loss.Reward) (p, n
 	return p / c.PositiveWeight, n / c.NegativeWeight, err
 }
 
-// BoundOptions are the options of [UpperBound].
+// BoundOptions are the options of [UpperBound]. Start from [DefaultBoundOptions].
 type BoundOptions struct {
 	// Alpha and Beta are a point of the measure's dual region. The average dual of a [SPADE] run
 	// gives a good bound.
 	Alpha, Beta float64
 	// Radius is the largest L₂ norm of the models that the bound covers, of weights and
-	// intercept together, in standardised units; 0 means 1000. It hardly matters unless a model
-	// separates the classes: then models improve without limit as they grow.
+	// intercept together, in standardised units: a finite number above 0. It hardly matters unless
+	// a model separates the classes: then models improve without limit as they grow.
 	Radius float64
 	// Scaling standardises the features; nil leaves them as they are.
 	Scaling *Scaling
-	// BiasFeature is the value of the constant feature whose weight is the intercept; 0 means 1.
+	// BiasFeature is the value of the constant feature whose weight is the intercept, any finite
+	// number; 0 bounds models without an intercept.
 	BiasFeature float64
+}
+
+// DefaultBoundOptions returns options for models of norm at most 1000 with a constant feature of 1,
+// at the dual point (alpha, beta).
+func DefaultBoundOptions(alpha, beta float64) BoundOptions {
+	return BoundOptions{Alpha: alpha, Beta: beta, Radius: 1000, BiasFeature: 1}
 }
 
 // Bound is the result of [UpperBound].
@@ -102,25 +109,19 @@ func UpperBound(ctx context.Context, data Data, m measure.Concave, opt BoundOpti
 	}, nil
 }
 
-// check checks the options and fills in the defaults.
+// check checks the options and puts the identity in the place of a nil scaling.
 func (opt *BoundOptions) check(m measure.Concave, dim int) error {
-	if opt.Radius == 0 {
-		opt.Radius = 1000
-	}
-	if opt.BiasFeature == 0 {
-		opt.BiasFeature = 1
-	}
 	if opt.Scaling == nil {
 		opt.Scaling = Identity(dim)
 	}
 	a, b := opt.Alpha, opt.Beta
 	switch {
 	case !(a >= 0 && b >= 0 && a+b > 0) || math.IsInf(a+b, 0):
-		return usage("dual point is (%v, %v), want finite numbers ≥ 0, not both 0", a, b)
+		return usage("dual point is (%v, %v), want finite numbers at least 0, not both 0", a, b)
 	case !(opt.Radius > 0) || math.IsInf(opt.Radius, 0):
-		return usage("radius is %v, want a finite number > 0 (0 is 1000)", opt.Radius)
+		return usage("radius is %v, want a finite number above 0", opt.Radius)
 	case math.IsNaN(opt.BiasFeature) || math.IsInf(opt.BiasFeature, 0):
-		return usage("bias feature is %v, want a finite number (0 is 1)", opt.BiasFeature)
+		return usage("bias feature is %v, want a finite number", opt.BiasFeature)
 	case len(opt.Scaling.Inverse) < dim || len(opt.Scaling.Center) != len(opt.Scaling.Inverse):
 		return usage("scaling has %d features, the data have %d",
 			min(len(opt.Scaling.Inverse), len(opt.Scaling.Center)), dim)

@@ -30,8 +30,9 @@ func TestUpperBoundHolds(t *testing.T) {
 				duals = append(duals, [2]float64{a, b})
 			}
 			for _, d := range duals {
-				bound, err := UpperBound(context.Background(), data, m,
-					BoundOptions{Alpha: d[0], Beta: d[1], Radius: 300, Scaling: scaling})
+				opt := DefaultBoundOptions(d[0], d[1])
+				opt.Radius, opt.Scaling = 300, scaling
+				bound, err := UpperBound(context.Background(), data, m, opt)
 				if err != nil {
 					t.Fatalf("%s, %s, %v: %v", name, m.Name(), d, err)
 				}
@@ -97,30 +98,43 @@ func direction(src *random.Source, n, i int) []float64 {
 // On data that no model separates the bound is tight: its slack is far below what a table shows.
 func TestUpperBoundIsTight(t *testing.T) {
 	data := asData(t, stream(61, 2000))
-	bound, err := UpperBound(context.Background(), data, measure.QMean{},
-		BoundOptions{Alpha: 0.5, Beta: 0.5, Scaling: scalingOf(t, data)})
+	opt := DefaultBoundOptions(0.5, 0.5)
+	opt.Scaling = scalingOf(t, data)
+	bound, err := UpperBound(context.Background(), data, measure.QMean{}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !(bound.Slack < 1e-5) || !(bound.Value > 0.2 && bound.Value < 0.99) {
 		t.Errorf("%+v", bound)
 	}
+	// Models without an intercept are fewer, so their bound is no higher; at most this much lower
+	// than what all can reach.
+	opt.BiasFeature = 0
+	without, err := UpperBound(context.Background(), data, measure.QMean{}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(without.Slack < 1e-5) || !(without.Value <= bound.Value+bound.Slack) || without.Value == bound.Value {
+		t.Errorf("without an intercept %+v, with one %+v", without, bound)
+	}
 }
 
 func TestUpperBoundRefuses(t *testing.T) {
 	data := asData(t, stream(61, 200))
-	for want, opt := range map[string]BoundOptions{
-		"dual point is (0.9, 0.9), want one in the dual region of qmean": {Alpha: 0.9, Beta: 0.9},
-		"dual point is (-0.1, 0.3)":                                      {Alpha: -0.1, Beta: 0.3},
-		"dual point is (NaN, 0.3)":                                       {Alpha: math.NaN(), Beta: 0.3},
-		"dual point is (0, 0)":                                           {},
-		"radius is -1, want":                                             {Alpha: 0.5, Beta: 0.5, Radius: -1},
-		"scaling has 1 features, the data":                               {Alpha: 0.5, Beta: 0.5, Scaling: Identity(1)},
-		"bias feature is +Inf": {
-			Alpha: 0.5, Beta: 0.5,
-			BiasFeature: math.Inf(1),
+	for want, change := range map[string]func(*BoundOptions){
+		"dual point is (0.9, 0.9), want one in the dual region of qmean": func(o *BoundOptions) {
+			o.Alpha, o.Beta = 0.9, 0.9
 		},
+		"dual point is (-0.1, 0.3)":        func(o *BoundOptions) { o.Alpha, o.Beta = -0.1, 0.3 },
+		"dual point is (NaN, 0.3)":         func(o *BoundOptions) { o.Alpha, o.Beta = math.NaN(), 0.3 },
+		"dual point is (0, 0)":             func(o *BoundOptions) { o.Alpha, o.Beta = 0, 0 },
+		"radius is -1, want":               func(o *BoundOptions) { o.Radius = -1 },
+		"radius is 0, want":                func(o *BoundOptions) { o.Radius = 0 },
+		"scaling has 1 features, the data": func(o *BoundOptions) { o.Scaling = Identity(1) },
+		"bias feature is +Inf":             func(o *BoundOptions) { o.BiasFeature = math.Inf(1) },
 	} {
+		opt := DefaultBoundOptions(0.5, 0.5)
+		change(&opt)
 		_, err := UpperBound(context.Background(), data, measure.QMean{}, opt)
 		if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want a usage error with %q", err, want)

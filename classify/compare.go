@@ -2,17 +2,15 @@ package classify
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/dataset"
 )
 
-// CompareOptions are the options of [Compare].
+// CompareOptions are the options of [Compare]. Start from [DefaultCompareOptions].
 type CompareOptions struct {
 	// Measures are the measures to train for and to compare on. At least one, none twice.
 	Measures []measure.Measure
@@ -21,9 +19,9 @@ type CompareOptions struct {
 	// train for a measure (of the wrong family, or degenerate without Fit.AllowDegenerate) is left
 	// out of that measure's cells, and one that needs held-out data is left out with Fit.NoHoldout.
 	Algorithms []string
-	// Splits is the number of random splits; 0 means 5.
+	// Splits is the number of random splits, at least 1.
 	Splits int
-	// TrainShare is the share of the rows trained on; 0 means 0.7.
+	// TrainShare is the share of the rows trained on, in (0, 1).
 	TrainShare float64
 	// Fit holds the options of every fit; its Algorithm, Measure and Seed are set by Compare.
 	Fit Options
@@ -37,73 +35,9 @@ type CompareOptions struct {
 	Progress func(done, total int, algorithm, measure string)
 }
 
-// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which
-// knows no NaN.
-type Cell struct {
-	Measure, Algorithm string
-	// Values are the measures on the test parts, by split; NaN where undefined.
-	Values []float64
-	// Mean and SD are their mean and sample standard deviation, NaN when one of them is.
-	Mean, SD float64
-	// Seconds is the mean training time, and ExamplesPerSecond the steps taken in a second of it.
-	Seconds, ExamplesPerSecond float64
-	// Passes is the mean number of passes over the training part.
-	Passes float64
-}
-
-// Comparison is the result of [Compare]: cells by measure, then by algorithm, in the order of the
-// options.
-type Comparison struct {
-	Cells []Cell
-	// Train and Test are the class sizes of the first split, of two classes; TrainRows and TestRows
-	// are the rows of its parts.
-	Train, Test         Classes
-	TrainRows, TestRows int64
-	Splits              int
-	Warnings            []string
-}
-
-// Best is the measure's cell with the largest mean among those that keep allows, the first of equal
-// ones, or nil when there is none. A cell whose mean is undefined is best only where all are.
-func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
-	var best *Cell
-	for i := range c.Cells {
-		x := &c.Cells[i]
-		if x.Measure != measureName || !keep(x.Algorithm) {
-			continue
-		}
-		if best == nil || x.Mean > best.Mean || (math.IsNaN(best.Mean) && !math.IsNaN(x.Mean)) {
-			best = x
-		}
-	}
-	return best
-}
-
-// Over compares c with another cell of the same comparison and measure, split by split. It returns
-// the mean difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to
-// train on and n₂ to test on, s² being the sample variance of the differences. The second term
-// accounts for the rows that the splits share (Nadeau and Bengio 2003, Machine Learning 52, the
-// corrected resampled t-test): without it the error of many splits of the same rows would be far
-// too small. Both numbers are NaN when a value of either cell is, and the error with fewer than two
-// splits.
-func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError float64) {
-	n := len(c.Values)
-	if n == 0 || n != len(other.Values) || train <= 0 {
-		return math.NaN(), math.NaN()
-	}
-	for k, v := range c.Values {
-		difference += (v - other.Values[k]) / float64(n)
-	}
-	if n < 2 {
-		return difference, math.NaN()
-	}
-	var variance float64
-	for k, v := range c.Values {
-		e := v - other.Values[k] - difference
-		variance += float64(e*e) / float64(n-1)
-	}
-	return difference, math.Sqrt((1/float64(n) + float64(test)/float64(train)) * variance)
-}
+// DefaultCompareOptions returns the usual options, without measures: all algorithms on five splits
+// that train on 70 % of the rows.
+func DefaultCompareOptions() CompareOptions { return CompareOptions{Splits: 5, TrainShare: 0.7} }
 
 // Compare trains every algorithm for every measure on the same random splits of data and evaluates
 // it on the rest. Training time includes the choice of model and threshold on held-out data, and
@@ -115,50 +49,30 @@ func Compare(ctx context.Context, data Data, opt CompareOptions) (*Comparison, e
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	run := &comparison{ctx: ctx, opt: opt, cells: cellTable{}}
-	run.out.Splits = opt.Splits
-	run.total = opt.Splits * len(opt.Algorithms) * len(opt.Measures)
-	for k := range opt.Splits {
-		if err := run.split(data, random.Mix(random.Mix(opt.Seed)+uint64(k))); err != nil {
-			return nil, err
-		}
+	run := &twoComparison{opt: opt}
+	run.comparison = comparison{
+		ctx: ctx, splits: opt.Splits, trainShare: opt.TrainShare, seed: opt.Seed, measures: namesOf(opt.Measures),
+		algorithms: opt.Algorithms, clock: opt.Clock, progress: opt.Progress,
 	}
-	var names []string
-	for _, m := range opt.Measures {
-		names = append(names, m.Name())
-	}
-	run.out.Cells = run.cells.finished(names, opt.Algorithms)
-	return &run.out, nil
+	return run.over(data.Set, func(name string, train, test *dataset.Set, seed uint64) error {
+		return run.algorithm(name, Data{Set: train, Positive: data.Positive}, Data{Set: test, Positive: data.Positive},
+			seed)
+	})
 }
 
-// Validate checks the options and fills in the defaults. Compare does so itself; call it to fail
-// before the data are read.
+// Validate checks the options and replaces algorithms that are left out by all, and "auto" by those
+// that it stands for. Compare does so itself; call it to fail before the data are read.
 func (o *CompareOptions) Validate() error {
 	if len(o.Measures) == 0 {
 		return usage("no measure is given to compare on")
 	}
-	if o.Splits == 0 {
-		o.Splits = 5
-	}
-	if o.Splits < 1 {
-		return usage("splits is %d, want at least 1", o.Splits)
-	}
-	if o.TrainShare == 0 {
-		o.TrainShare = 0.7
-	}
-	if !(o.TrainShare > 0 && o.TrainShare < 1) {
-		return usage("share of the training part is %v, want a number in (0, 1)", o.TrainShare)
+	if err := checkSplits(o.Splits, o.TrainShare); err != nil {
+		return err
 	}
 	if err := o.checkMeasures(); err != nil {
 		return err
 	}
-	if err := o.checkAlgorithms(); err != nil {
-		return err
-	}
-	if o.Clock == nil {
-		o.Clock = func() time.Time { return time.Time{} }
-	}
-	return nil
+	return o.checkAlgorithms()
 }
 
 func (o *CompareOptions) checkMeasures() error {
@@ -177,7 +91,7 @@ func (o *CompareOptions) checkMeasures() error {
 }
 
 // checkAlgorithms checks the names and replaces "auto" by the default algorithms. It returns an
-// error if there is nothing to train.
+// error if none of the algorithms can be trained for any of the measures.
 func (o *CompareOptions) checkAlgorithms() error {
 	if len(o.Algorithms) == 0 {
 		o.Algorithms = AlgorithmNames()
@@ -203,20 +117,10 @@ func (o *CompareOptions) checkAlgorithms() error {
 		}
 	}
 	o.Algorithms = names
-	var refused error
-	for _, m := range o.Measures {
-		for _, name := range names {
-			_, err := o.trainable(name, m)
-			if err == nil {
-				return nil
-			}
-			if refused == nil {
-				refused = err
-			}
-		}
-	}
-	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w",
-		refused)
+	return someTrainable(len(o.Measures), names, func(i int, name string) error {
+		_, err := o.trainable(name, o.Measures[i])
+		return err
+	})
 }
 
 // trainable returns the algorithm, or an error if Fit cannot train it for the measure.
@@ -231,50 +135,36 @@ func (o *CompareOptions) trainable(name string, m measure.Measure) (*Algorithm, 
 	return a, nil
 }
 
-type comparison struct {
-	ctx         context.Context
-	opt         CompareOptions
-	cells       cellTable
-	out         Comparison
-	done, total int
+// twoComparison is a comparison on data of two classes.
+type twoComparison struct {
+	comparison
+	opt CompareOptions
 }
 
-// split runs all algorithms on one split.
-func (c *comparison) split(data Data, seed uint64) error {
-	test, train, err := data.Set.Split(seed, "compare", c.opt.TrainShare, false)
-	if err != nil {
+// countClasses notes the class sizes of the first split.
+func (c *twoComparison) countClasses(train, test Data) (err error) {
+	if c.out.Train.Rows() > 0 {
+		return nil
+	}
+	if c.out.Train, err = train.Classes(); err != nil {
 		return err
 	}
-	trainData, testData := Data{Set: train, Positive: data.Positive}, Data{Set: test, Positive: data.Positive}
-	trainClasses, err := trainData.Classes()
-	if err != nil {
+	if c.out.Test, err = test.Classes(); err != nil {
 		return err
 	}
-	testClasses, err := testData.Classes()
-	if err != nil {
-		return err
-	}
-	if c.out.Train.Rows() == 0 {
-		c.out.Train, c.out.Test = trainClasses, testClasses
-		c.out.TrainRows, c.out.TestRows = trainClasses.Rows(), testClasses.Rows()
-	}
-	for _, name := range c.opt.Algorithms {
-		if err := c.algorithm(name, trainData, testData, seed); err != nil {
-			return err
-		}
-	}
+	c.out.TrainRows, c.out.TestRows = c.out.Train.Rows(), c.out.Test.Rows()
 	return nil
 }
 
 // algorithm runs one algorithm on one split for all measures that it can train for.
-func (c *comparison) algorithm(name string, train, test Data, seed uint64) error {
+func (c *twoComparison) algorithm(name string, train, test Data, seed uint64) error {
+	if err := c.countClasses(train, test); err != nil {
+		return err
+	}
 	var shared *Result
 	var seconds float64
 	for _, m := range c.opt.Measures {
-		if c.opt.Progress != nil {
-			c.opt.Progress(c.done, c.total, name, m.Name())
-		}
-		c.done++
+		c.next(name, m.Name())
 		alg, err := c.opt.trainable(name, m)
 		if err != nil {
 			continue
@@ -303,7 +193,7 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 }
 
 // fit trains one algorithm for one measure and keeps its warnings.
-func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64,
+func (c *twoComparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uint64) (r *Result, seconds float64,
 	err error,
 ) {
 	o := c.opt.Fit
@@ -315,16 +205,14 @@ func (c *comparison) fit(alg *Algorithm, m measure.Measure, train Data, seed uin
 	}
 	name := alg.Name
 	o.Algorithm, o.Measure, o.Seed = name, m, seed
-	start := c.opt.Clock()
-	if r, err = Fit(c.ctx, train, o); err != nil {
+	seconds, err = c.timed(func() error {
+		r, err = Fit(c.ctx, train, o)
+		return err
+	})
+	if err != nil {
 		return nil, 0, err
 	}
-	seconds = c.opt.Clock().Sub(start).Seconds()
-	for _, w := range r.Warnings {
-		if !slices.Contains(c.out.Warnings, w) {
-			c.out.Warnings = append(c.out.Warnings, w)
-		}
-	}
+	c.warn(r.Warnings)
 	return r, seconds, nil
 }
 
@@ -341,63 +229,11 @@ func retune(ctx context.Context, r *Result, m measure.Measure) (err error) {
 	return err
 }
 
-func (c *comparison) record(name string, m measure.Measure, r *Result, test Data, seconds float64) error {
+func (c *twoComparison) record(name string, m measure.Measure, r *Result, test Data, seconds float64) error {
 	counts, err := Evaluate(c.ctx, test, &r.Model)
 	if err != nil {
 		return err
 	}
 	c.cells.add(m.Name(), name, m.Value(counts), seconds, r.Passes, r.Steps)
 	return nil
-}
-
-// cellTable holds cells by measure and algorithm.
-type cellTable map[[2]string]*Cell
-
-// add adds the outcome of a split to a cell.
-func (t cellTable) add(measure, algorithm string, value, seconds float64, passes int, steps int64) {
-	key := [2]string{measure, algorithm}
-	cell := t[key]
-	if cell == nil {
-		cell = &Cell{Measure: measure, Algorithm: algorithm}
-		t[key] = cell
-	}
-	cell.Values = append(cell.Values, value)
-	cell.Seconds += seconds
-	cell.Passes += float64(passes)
-	cell.ExamplesPerSecond += float64(steps) // divided by Seconds at the end
-}
-
-// finished lists the cells by measure, then by algorithm.
-func (t cellTable) finished(measures, algorithms []string) []Cell {
-	var out []Cell
-	for _, m := range measures {
-		for _, a := range algorithms {
-			if c := t[[2]string{m, a}]; c != nil {
-				c.finish()
-				out = append(out, *c)
-			}
-		}
-	}
-	return out
-}
-
-// finish divides the sums of a cell to get means.
-func (c *Cell) finish() {
-	n := float64(len(c.Values))
-	if c.Seconds > 0 {
-		c.ExamplesPerSecond /= c.Seconds
-	} else {
-		c.ExamplesPerSecond = 0
-	}
-	c.Seconds /= n
-	c.Passes /= n
-	for _, v := range c.Values {
-		c.Mean += v / n
-	}
-	if len(c.Values) > 1 {
-		for _, v := range c.Values {
-			c.SD += (v - c.Mean) * (v - c.Mean) / (n - 1)
-		}
-		c.SD = math.Sqrt(c.SD)
-	}
 }

@@ -3,7 +3,6 @@ package classify
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func TestCompareMeasuresApart(t *testing.T) {
 		}
 		run := func(ms []measure.Measure) map[string][]float64 {
 			c, err := Compare(context.Background(), data,
-				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, Seed: 4, Fit: fit})
+				CompareOptions{Measures: ms, Algorithms: sharing, Splits: 1, TrainShare: 0.7, Seed: 4, Fit: fit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +75,7 @@ func TestCompareTrainsSharedModelsOnce(t *testing.T) {
 	fits := map[string]int{}
 	_, err := Compare(context.Background(), data, CompareOptions{
 		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}, measure.Min{}},
-		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, Seed: 4,
+		Algorithms: []string{"plugin", "logistic", "sgd-hinge"}, Splits: 1, TrainShare: 0.7, Seed: 4,
 		Fit: Options{Passes: 8, Progress: func(p Progress) {
 			fits[p.Algorithm+" "+p.Measure]++
 		}},
@@ -105,7 +104,7 @@ func TestCompareLeavesOut(t *testing.T) {
 	names := func(ms []measure.Measure, fit Options, algorithms ...string) (string, error) {
 		fit.Passes = 2
 		c, err := Compare(context.Background(), data,
-			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, Fit: fit})
+			CompareOptions{Measures: ms, Algorithms: algorithms, Splits: 1, TrainShare: 0.7, Fit: fit})
 		if err != nil {
 			return "", err
 		}
@@ -164,12 +163,10 @@ func TestCompareLeavesOut(t *testing.T) {
 
 func TestCompareValidateFillsIn(t *testing.T) {
 	for _, names := range [][]string{nil, {"auto"}, {"logistic", "auto"}} {
-		o := CompareOptions{Measures: []measure.Measure{measure.QMean{}}, Algorithms: names}
+		o := DefaultCompareOptions()
+		o.Measures, o.Algorithms = []measure.Measure{measure.QMean{}}, names
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
-		}
-		if o.Clock == nil || o.Splits != 5 || o.TrainShare != 0.7 {
-			t.Errorf("%q: defaults are missing in %+v", names, o)
 		}
 		first := fmt.Sprint(o.Algorithms)
 		if err := o.Validate(); err != nil || fmt.Sprint(o.Algorithms) != first {
@@ -177,38 +174,13 @@ func TestCompareValidateFillsIn(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(func() []string {
-		o := CompareOptions{
-			Measures:   []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}},
-			Algorithms: []string{"logistic", "auto"},
-		}
+		o := DefaultCompareOptions()
+		o.Measures = []measure.Measure{measure.QMean{}, measure.FBeta{B: 1}}
+		o.Algorithms = []string{"logistic", "auto"}
 		_ = o.Validate()
 		return o.Algorithms
 	}()); got != "[logistic spade stamp]" {
 		t.Errorf("auto is %s", got)
-	}
-}
-
-func TestBestPassesOverUndefined(t *testing.T) {
-	all := func(string) bool { return true }
-	for _, tc := range []struct {
-		means []float64
-		want  string
-	}{
-		{[]float64{math.NaN(), 0.2, 0.5}, "c"},
-		{[]float64{0.2, math.NaN(), 0.1}, "a"},
-		{[]float64{math.NaN(), math.NaN(), -0.5}, "c"},
-		{[]float64{math.NaN(), math.NaN(), math.NaN()}, "a"},
-	} {
-		c := Comparison{}
-		for i, m := range tc.means {
-			c.Cells = append(c.Cells, Cell{Measure: "f1", Algorithm: string(rune('a' + i)), Mean: m})
-		}
-		if got := c.Best("f1", all); got == nil || got.Algorithm != tc.want {
-			t.Errorf("%v: got %+v, want %s", tc.means, got, tc.want)
-		}
-		if got := c.Best("qmean", all); got != nil {
-			t.Errorf("another measure: got %+v, want nil", got)
-		}
 	}
 }
 
@@ -218,7 +190,8 @@ func TestCompareSeedsShareNoSplit(t *testing.T) {
 	seen := map[float64]uint64{}
 	for seed := range uint64(4) {
 		c, err := Compare(context.Background(), data, CompareOptions{
-			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, Seed: seed,
+			Measures: []measure.Measure{measure.QMean{}}, Algorithms: []string{"logistic"}, Splits: 3, TrainShare: 0.7,
+			Seed: seed,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -229,5 +202,62 @@ func TestCompareSeedsShareNoSplit(t *testing.T) {
 			}
 			seen[v] = seed
 		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	rows := int64(testsize.Of(3000, 800))
+	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
+		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, TrainShare: 0.7, Seed: 9,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Cells) != 6 {
+		t.Fatalf("%d cells, want 6 (stamp not for qmean, spade not for f1)", len(c.Cells))
+	}
+	if c.Train.Rows() != rows*7/10 || c.Test.Rows() != rows*3/10 {
+		t.Errorf("split %d/%d of %d rows, want 7 to 3", c.Train.Rows(), c.Test.Rows(), rows)
+	}
+	for _, x := range c.Cells {
+		if len(x.Values) != 2 || x.Mean < 0.3 || x.Mean > 1 {
+			t.Errorf("%+v", x)
+		}
+	}
+	if best := c.Best("f1", func(a string) bool {
+		return a != "logistic"
+	}); best == nil || best.Algorithm == "logistic" {
+		t.Errorf("best %+v", best)
+	}
+	if _, err := Compare(context.Background(), asData(t, stream(42, 100)),
+		CompareOptions{
+			Measures:   []measure.Measure{measure.QMean{}},
+			Algorithms: []string{"nope"}, Splits: 1, TrainShare: 0.7,
+		}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("unknown algorithm: %v", err)
+	}
+}
+
+// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its
+// own.
+func TestCompareSharesModelsRightly(t *testing.T) {
+	data := asData(t, stream(43, 3000))
+	opt := CompareOptions{
+		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
+		Algorithms: []string{"plugin"}, Splits: 1, TrainShare: 0.7, Seed: 4,
+	}
+	both, err := Compare(context.Background(), data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Measures = opt.Measures[1:]
+	alone, err := Compare(context.Background(), data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if both.Cells[1].Mean != alone.Cells[0].Mean {
+		t.Errorf("Q-mean %v beside F1, %v alone", both.Cells[1].Mean, alone.Cells[0].Mean)
 	}
 }

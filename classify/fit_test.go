@@ -13,7 +13,6 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/testsize"
-	"pgregory.net/rapid"
 )
 
 func asData(t testing.TB, xs []Example) Data {
@@ -272,131 +271,6 @@ func TestFitStopsWithItsContext(t *testing.T) {
 	cancel()
 }
 
-// TuneThreshold equals brute force over all cuts, for every measure, with ties and weights.
-func TestTuneThresholdIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 12).Draw(t, "n")
-		xs := make([]Scored, n)
-		for i := range xs {
-			xs[i] = Scored{
-				Score:    float64(rapid.IntRange(-3, 3).Draw(t, "score")),
-				Weight:   float64(rapid.IntRange(1, 3).Draw(t, "weight")),
-				Positive: rapid.Bool().Draw(t, "positive"),
-			}
-		}
-		for _, name := range []string{"f1", "gmean", "mcc", "min", "precision", "kappa"} {
-			m, _ := measure.Parse(name)
-			best := math.NaN()
-			for cut := -4.5; cut <= 3.5; cut++ {
-				var c measure.Confusion
-				for _, x := range xs {
-					c.Add(x.Positive, x.Score > cut, x.Weight)
-				}
-				if v := m.Value(c); !math.IsNaN(v) && !(v <= best) {
-					best = v
-				}
-			}
-			threshold, value := TuneThreshold(slices.Clone(xs), m)
-			var c measure.Confusion
-			for _, x := range xs {
-				c.Add(x.Positive, x.Score > threshold, x.Weight)
-			}
-			if got := m.Value(c); !(math.Abs(got-value) < 1e-12) && !(math.IsNaN(got) && math.IsNaN(value)) {
-				t.Fatalf("%s: at its threshold %v the measure is %v, not %v", name, threshold, got, value)
-			}
-			if !(math.Abs(value-best) < 1e-12) && !(math.IsNaN(value) && math.IsNaN(best)) {
-				t.Fatalf("%s: tuned to %v, brute force finds %v", name, value, best)
-			}
-		}
-	})
-}
-
-// A score equal to the threshold is negative, and the highest of equally good thresholds wins.
-func TestThresholdConventions(t *testing.T) {
-	m := Linear{Weights: []float64{1}, Threshold: 2}
-	if m.Predict([]uint32{0}, []float32{2}) {
-		t.Error("a score equal to the threshold was called positive")
-	}
-	xs := []Scored{{3, 1, true}, {1, 1, false}, {0, 1, true}, {-1, 1, false}}
-	// Cuts: none 0, {3} P=.5 N=1, ...: balanced accuracy .75 at {3} and at {3,1,0}; the higher cut
-	// wins.
-	if th, v := TuneThreshold(xs, measure.BalancedAccuracy()); th != 2 || v != 0.75 {
-		t.Errorf("threshold %v, value %v; want 2, 0.75", th, v)
-	}
-	if th, v := TuneThreshold([]Scored{{5, 1, false}, {5, 1, true}}, measure.BalancedAccuracy()); th != 5 || v != 0.5 {
-		t.Errorf("all equal: threshold %v, value %v; want 5, 0.5", th, v)
-	}
-}
-
-func TestTuneThresholdAdjacentScores(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 5))
-	for range 1000 {
-		a := r.NormFloat64() * math.Exp(r.NormFloat64()*10)
-		b := math.Nextafter(a, math.Inf(1))
-		th, v := TuneThreshold([]Scored{{a, 1, false}, {b, 1, true}}, measure.FBeta{B: 1})
-		if v != 1 || !(b > th) || a > th {
-			t.Fatalf("scores %v and %v: threshold %v, value %v", a, b, th, v)
-		}
-	}
-}
-
-func TestCompare(t *testing.T) {
-	t.Parallel()
-	rows := int64(testsize.Of(3000, 800))
-	c, err := Compare(context.Background(), asData(t, stream(42, int(rows))), CompareOptions{
-		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
-		Algorithms: []string{"stamp", "spade", "plugin", "logistic"}, Splits: 2, Seed: 9,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Cells) != 6 {
-		t.Fatalf("%d cells, want 6 (stamp not for qmean, spade not for f1)", len(c.Cells))
-	}
-	if c.Train.Rows() != rows*7/10 || c.Test.Rows() != rows*3/10 {
-		t.Errorf("split %d/%d of %d rows, want 7 to 3", c.Train.Rows(), c.Test.Rows(), rows)
-	}
-	for _, x := range c.Cells {
-		if len(x.Values) != 2 || x.Mean < 0.3 || x.Mean > 1 {
-			t.Errorf("%+v", x)
-		}
-	}
-	if best := c.Best("f1", func(a string) bool {
-		return a != "logistic"
-	}); best == nil || best.Algorithm == "logistic" {
-		t.Errorf("best %+v", best)
-	}
-	if _, err := Compare(context.Background(), asData(t, stream(42, 100)),
-		CompareOptions{
-			Measures:   []measure.Measure{measure.QMean{}},
-			Algorithms: []string{"nope"},
-		}); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("unknown algorithm: %v", err)
-	}
-}
-
-// The plug-in's threshold for a second measure, tuned on a shared model, is that of a fit of its
-// own.
-func TestCompareSharesModelsRightly(t *testing.T) {
-	data := asData(t, stream(43, 3000))
-	opt := CompareOptions{
-		Measures:   []measure.Measure{measure.FBeta{B: 1}, measure.QMean{}},
-		Algorithms: []string{"plugin"}, Splits: 1, Seed: 4,
-	}
-	both, err := Compare(context.Background(), data, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Measures = opt.Measures[1:]
-	alone, err := Compare(context.Background(), data, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if both.Cells[1].Mean != alone.Cells[0].Mean {
-		t.Errorf("Q-mean %v beside F1, %v alone", both.Cells[1].Mean, alone.Cells[0].Mean)
-	}
-}
-
 func TestDefaultPasses(t *testing.T) {
 	for n, want := range map[int64]int{
 		1: 100, 1000: 100, 5000: 100, 10_000: 50, 35_000: 15, 100_000: 10, 345_000: 10, 1_000_000: 5, 2_000_000: 2,
@@ -405,5 +279,147 @@ func TestDefaultPasses(t *testing.T) {
 		if got := defaultPasses(n, 1); got != want {
 			t.Errorf("%d rows: %d passes, want %d", n, got, want)
 		}
+	}
+}
+
+// subsample is a population with the given share of positives, and a balanced subsample of it.
+func subsample(seed uint64, n int, p float64) (population, balanced []Example) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	for range n {
+		x := Example{Index: []uint32{0, 1}, Value: make([]float32, 2), Weight: 1, Positive: r.Float64() < p}
+		for j := range x.Value {
+			v := r.NormFloat64()
+			if x.Positive {
+				v += 1.6
+			}
+			x.Value[j] = float32(v)
+		}
+		population = append(population, x)
+		if x.Positive || r.Float64() < p/(1-p) {
+			balanced = append(balanced, x)
+		}
+	}
+	return population, balanced
+}
+
+// θ comes from the prior and class shares from the stream. A model trained on a balanced subsample
+// with the prior is level with one trained on the whole, for every algorithm that looks at θ;
+// without the prior it is not.
+func TestPriorPositives(t *testing.T) {
+	testsize.NoRace(t)
+	const p = 0.02
+	population, balanced := subsample(1, 60_000, p)
+	test, _ := subsample(2, 60_000, p)
+	ctx := context.Background()
+	f1 := measure.FBeta{B: 1}
+	value := func(xs []Example, algorithm string, prior float64) float64 {
+		r, err := Fit(ctx, asData(t, xs), Options{Measure: f1, Algorithm: algorithm, PriorPositives: prior, Folds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Evaluate(ctx, asData(t, test), &r.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f1.Value(c)
+	}
+	whole := value(population, "stamp", 0)
+	for _, algorithm := range []string{"stamp", "amp", "plugin", "cost-search"} {
+		with, without := value(balanced, algorithm, p), value(balanced, algorithm, 0)
+		if with < whole-0.05 || without > whole-0.1 {
+			t.Errorf("%s on the subsample: F1 %.3f with the prior, %.3f without, %.3f on the whole", algorithm, with,
+				without, whole)
+		}
+	}
+	l := newSTAMP(t, STAMPConfig{Measure: f1, PriorPositives: p, Config: Config{BurnIn: 100}})
+	for range 20 {
+		feed(t, l, balanced)
+	}
+	m := l.Model()
+	c, err := Evaluate(ctx, asData(t, test), &m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := f1.Value(c); v < whole-0.1 {
+		t.Errorf("online: F1 %.3f, %.3f on the whole", v, whole)
+	}
+}
+
+// Measures made without their constructors are checked where they are used.
+func TestInvalidMeasures(t *testing.T) {
+	for _, m := range []measure.Measure{
+		measure.FBeta{},
+		measure.FBeta{B: math.NaN()},
+		measure.GowerLegendre{},
+		measure.Tversky{},
+		measure.WeightedRecall{},
+	} {
+		if _, err := Fit(context.Background(), asData(t, stream(57, 200)),
+			Options{Measure: m}); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("%#v: %v", m, err)
+		}
+	}
+	if _, err := NewSPADE(SPADEConfig{Measure: measure.TPR()}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("tpr alone: %v", err)
+	}
+}
+
+// The average of the last half is better than that of all when the start was bad, and each step
+// scale has its own patience.
+func TestLastHalfAndPatience(t *testing.T) {
+	train := asData(t, stream(58, 3000))
+	opt := Options{Measure: measure.GMean{}, Passes: 4, Config: Config{Averaging: AverageLastHalf}}
+	r, err := Fit(context.Background(), train, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewSPADE(SPADEConfig{Measure: measure.GMean{}, Config: Config{
+		Dim: 13, Scaling: r.Scaling, Positives: r.Train.Share(), MeanWeight: 1,
+		MeanSquare: func() float64 {
+			m, err := train.moments(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.meanSquare(r.Scaling, 1)
+		}(),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pass := range 4 {
+		if pass == 2 {
+			l.ResetAverage()
+		}
+		if err := train.shuffled(context.Background(), 0, pass, l.Observe); err != nil {
+			t.Fatal(err)
+		}
+		l.NextPass()
+	}
+	if !sameModel(l.Model(), r.Model) {
+		t.Error("the model is not the average of the last half")
+	}
+	r,
+		err = Fit(context.Background(), train, Options{
+		Measure: measure.GMean{}, Passes: 12, TuneSteps: true,
+		Holdout: 0.2, Patience: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes := map[float64]int{}
+	for _, e := range r.History {
+		passes[e.StepScale]++
+	}
+	for _, s := range []float64{0.1, 0.3, 1, 3} {
+		if passes[s] < 4 && passes[s] < 12 {
+			t.Errorf("step scale %v: ended after %d passes, before its own patience of 3 could", s, passes[s])
+		}
+	}
+	if _, err := Fit(context.Background(), train,
+		Options{
+			Measure: measure.GMean{}, TuneSteps: true,
+			Config: Config{Step: 1},
+		}); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("an absolute step with TuneSteps: %v", err)
 	}
 }

@@ -37,7 +37,8 @@ type StreamOptions struct {
 //
 // Errors: usage for options that need more than a pass or an algorithm that cannot learn from a
 // stream (the error's Place is then "algorithm") or a label of unknown sign (Place "positive"),
-// bad_input for a stream with one class only, diverged, those of the stream, and ctx's error.
+// bad_input for a row without a label or a stream with one class only, diverged, those of the
+// stream, and ctx's error.
 func FitStream(ctx context.Context, s *dataset.Stream, opt StreamOptions) (*Model, error) {
 	f, err := newStreamFit(s, opt)
 	if err != nil {
@@ -156,6 +157,9 @@ func (f *streamFit) learn(b *dataset.Block) error {
 	for i := range b.Len() {
 		index, value := b.Row(i)
 		class, weight := b.Class[i], b.RowWeight(i)
+		if class == dataset.NoClass {
+			return noregret.BadInputf(strings.Join(f.stream.Info().Inputs, ", "), "row %d has no label", f.rows+1)
+		}
 		x := Example{Index: index, Value: value, Positive: f.labels.classes[class], Weight: weight}
 		if err := f.learner.Observe(x); err != nil {
 			return err

@@ -138,6 +138,19 @@ func TestFitStreamRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, tc.want)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "unlabelled.svm")
+	if err := os.WriteFile(path, []byte("1 1:2\n 1:3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := dataset.Open(t.Context(), []string{path}, dataset.Options{Format: dataset.SVMLight, AllowNoLabel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // only read
+	_, err = FitStream(t.Context(), s, StreamOptions{Fit: Options{Measure: f1}})
+	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "row 2 has no label") {
+		t.Errorf("a row without a label: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := FitStream(ctx, streamOf(t, xs, "1", "0"), StreamOptions{Fit: Options{Measure: f1}}); !errors.Is(err,

@@ -241,23 +241,3 @@ func TestCrossFitProgress(t *testing.T) {
 		t.Errorf("%d reports, the last of %d of %d steps", calls, last, r.Steps)
 	}
 }
-
-// By hand: differences .1, .3, .2 have mean .2 and variance .01; with tests half as large as
-// training parts the standard error is √((1/3 + 1/2)·.01).
-func TestCellOver(t *testing.T) {
-	a, b := Cell{Values: []float64{.5, .6, .7}}, Cell{Values: []float64{.4, .3, .5}}
-	d, se := a.Over(&b, 200, 100)
-	if math.Abs(d-.2) > 1e-12 || math.Abs(se-math.Sqrt((1.0/3+.5)*.01)) > 1e-12 {
-		t.Errorf("difference %v ± %v", d, se)
-	}
-	if d, se := b.Over(&a, 200, 100); math.Abs(d+.2) > 1e-12 || !(se > 0) {
-		t.Errorf("the other way round: %v ± %v", d, se)
-	}
-	one := Cell{Values: []float64{.5}}
-	if d, se := one.Over(&Cell{Values: []float64{.25}}, 2, 1); d != .25 || !math.IsNaN(se) {
-		t.Errorf("one split: %v ± %v", d, se)
-	}
-	if d, _ := a.Over(&one, 2, 1); !math.IsNaN(d) {
-		t.Error("cells of different splits have a difference")
-	}
-}

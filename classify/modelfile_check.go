@@ -24,13 +24,8 @@ func (m *Model) Validate() error {
 	if !slices.Contains(AlgorithmNames(), m.Algorithm) {
 		return noregret.BadInputf("algorithm", "no algorithm is named %q", m.Algorithm)
 	}
-	if m.Schema == nil {
-		return noregret.BadInputf("schema", "null: want the feature space")
-	}
-	if err := m.Schema.Validate(); err != nil {
-		return noregret.BadInputf("", "%w", err) // it says "schema" itself
-	}
 	for _, check := range []func() error{
+		func() error { return checkSchema(m.Schema) },
 		m.checkLabels,
 		func() error { return checkNames(m.Schema) },
 		m.checkVectors,
@@ -41,6 +36,17 @@ func (m *Model) Validate() error {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkSchema checks the feature space of a model.
+func checkSchema(s *dataset.Schema) error {
+	if s == nil {
+		return noregret.BadInputf("schema", "null: want the feature space")
+	}
+	if err := s.Validate(); err != nil {
+		return noregret.BadInputf("", "%w", err) // it says "schema" itself
 	}
 	return nil
 }

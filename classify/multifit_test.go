@@ -8,111 +8,8 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/testsize"
 )
-
-// multiSet makes a set of rows with the labels that name gives.
-func multiSet(t *testing.T, labels []string, n int,
-	row func(i int) (index []uint32, value []float32, class int),
-) *dataset.Set {
-	t.Helper()
-	b, err := dataset.NewBuilder(13, labels...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		index, value, class := row(i)
-		if err := b.Add(index, value, class, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// classSet is the problem of threeClasses with named classes, out of order.
-func classSet(t *testing.T, seed uint64, n int) MultiData {
-	t.Helper()
-	rows := threeClasses(seed, n)
-	s := multiSet(t, []string{"20", "3", "b"}, n, func(i int) ([]uint32, []float32, int) {
-		return rows[i].Index, rows[i].Value, rows[i].Class
-	})
-	d, err := NewMultiData(s, Multiclass)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// labelSet is the problem of labelRows with lists of labels in both orders and rows without any.
-func labelSet(t *testing.T, seed uint64, n int) MultiData {
-	t.Helper()
-	names := []string{"1", "2", "3", "1,2", "3,1", "2,3", "1,2,3", "2,1"}
-	class := map[string]int{"": dataset.NoClass, "0": 0, "1": 1, "2": 2, "01": 3, "02": 4, "12": 5, "012": 6}
-	rows := labelRows(seed, n, 3)
-	s := multiSet(t, names, n, func(i int) ([]uint32, []float32, int) {
-		key := ""
-		for k := range 3 {
-			if hasLabel(rows[i].Labels, k) {
-				key += string(rune('0' + k))
-			}
-		}
-		c := class[key]
-		if c == 3 && i%2 == 0 {
-			c = 7
-		}
-		return rows[i].Index, rows[i].Value, c
-	})
-	d, err := NewMultiData(s, Multilabel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func TestMultiData(t *testing.T) {
-	d := classSet(t, 1, 500)
-	if want := []string{"3", "20", "b"}; !reflect.DeepEqual(d.Labels, want) {
-		t.Errorf("labels %q, want %q", d.Labels, want)
-	}
-	l := labelSet(t, 1, 500)
-	if want := []string{"1", "2", "3"}; !reflect.DeepEqual(l.Labels, want) {
-		t.Errorf("labels %q, want %q", l.Labels, want)
-	}
-	counts, seen, none := l.Counts(), make([]LabelCount, 3), 0
-	if err := l.read(t.Context(), func(x LabelsExample) error {
-		for _, k := range x.Labels {
-			seen[k].Rows++
-			seen[k].Weight++
-		}
-		if len(x.Labels) == 0 {
-			none++
-		}
-		return nil
-	}); err != nil || !reflect.DeepEqual(counts, seen) || none == 0 {
-		t.Errorf("counts %v, seen %v, %d rows without labels, %v", counts, seen, none, err)
-	}
-	one := multiSet(t, []string{"a", "b"}, 3, func(int) ([]uint32, []float32, int) { return nil, nil, 0 })
-	bare := multiSet(t, []string{"a", "b"}, 3, func(i int) ([]uint32, []float32, int) {
-		return nil, nil, []int{0, 1, dataset.NoClass}[i]
-	})
-	list := multiSet(t, []string{"1,,2"}, 1, func(int) ([]uint32, []float32, int) { return nil, nil, 0 })
-	for want, f := range map[string]func() (MultiData, error){
-		"1 of 3 rows have no label": func() (MultiData, error) { return NewMultiData(bare, Multiclass) },
-		`label list "1,,2"`:         func() (MultiData, error) { return NewMultiData(list, Multilabel) },
-		`the label "a" does not`:    func() (MultiData, error) { return d.Of(one) },
-		"want Multiclass":           func() (MultiData, error) { return NewMultiData(one, 0) },
-		"the data have no set":      func() (MultiData, error) { return NewMultiData(nil, Multiclass) },
-	} {
-		if _, err := f(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-}
 
 // Every algorithm, for every measure that it can train for: well above the constant classifier on
 // fresh data, twice the same, and the model file keeps it.
@@ -196,5 +93,104 @@ func checkMultiFile(t *testing.T, data MultiData, opt MultiOptions, r *MultiResu
 	}
 	if err := WriteModel(&again, m); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
 		t.Errorf("%s: the same fit gave another file, %v", r.Algorithm, err)
+	}
+}
+
+func multiMeasures(t *testing.T, labels bool, names ...string) []measure.Multi {
+	t.Helper()
+	var out []measure.Multi
+	for _, name := range names {
+		m, err := measure.ParseMulti(name, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Options that exclude each other, and what is held out.
+func TestFitMultiOptions(t *testing.T) {
+	data, valid := classSet(t, 6, 600), classSet(t, 7, 300)
+	f1, gmean := multiMeasures(t, false, "macro_f1")[0], multiMeasures(t, false, "gmean")[0]
+	for want, opt := range map[string]MultiOptions{
+		"folds, a rule for the threshold": {Measure: f1, Fit: Options{Folds: 2}},
+		"a holdout of 0.1 and no holdout": {Measure: f1, Fit: Options{Holdout: 0.1, NoHoldout: true}},
+		"given apart exclude":             {Measure: f1, Valid: &valid, Fit: Options{Holdout: 0.1}},
+		"needs held-out data":             {Measure: f1, Fit: Options{TuneSteps: true, NoHoldout: true}},
+		"passes is -1":                    {Measure: f1, Fit: Options{Passes: -1}},
+		"takes no steps of its own": {
+			Measure: f1, Algorithm: "logistic",
+			Fit: Options{Config: Config{Steps: StepsSqrt}},
+		},
+		"adaptive steps are for learners of": {Measure: gmean, Fit: Options{Config: Config{Steps: StepsAdaptive}}},
+		"cannot train for macro_f1":          {Measure: f1, Algorithm: "spade"},
+		`is named "svm"`:                     {Measure: f1, Algorithm: "svm"},
+	} {
+		if _, err := FitMulti(t.Context(), data, opt); noregret.CodeOf(err) != noregret.Usage ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for name, tc := range map[string]struct {
+		opt     MultiOptions
+		heldOut int64
+		history int
+		warning string
+	}{
+		"default":      {MultiOptions{Measure: f1}, 60, 1, ""},
+		"nothing":      {MultiOptions{Measure: f1, Fit: Options{NoHoldout: true}}, 0, 1, "nothing is held out"},
+		"apart":        {MultiOptions{Measure: f1, Valid: &valid}, 300, 1, ""},
+		"step scales":  {MultiOptions{Measure: gmean, Fit: Options{TuneSteps: true}}, 60, 12, ""},
+		"last pass":    {MultiOptions{Measure: gmean}, 0, 1, ""},
+		"every pass":   {MultiOptions{Measure: gmean, Fit: Options{Holdout: 0.2}}, 120, 3, ""},
+		"tuned, batch": {MultiOptions{Measure: f1, Algorithm: "plugin"}, 60, 1, ""},
+	} {
+		tc.opt.Fit.Passes = 3
+		r, err := FitMulti(t.Context(), data, tc.opt)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if d := r.HoldoutRows - tc.heldOut; d < -2 || d > 2 || len(r.History) != tc.history {
+			t.Errorf("%s: %d rows held out, want %d; %d candidates, want %d", name, r.HoldoutRows, tc.heldOut,
+				len(r.History), tc.history)
+		}
+		if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, tc.warning) || tc.warning == "" && got != "" {
+			t.Errorf("%s: warnings %q, want %q", name, got, tc.warning)
+		}
+		if c := r.History[r.Chosen]; c.Holdout != nil {
+			for _, e := range r.History {
+				if *e.Holdout > *c.Holdout {
+					t.Errorf("%s: %q has %v, the chosen one %v", name, e.Candidate, *e.Holdout, *c.Holdout)
+				}
+			}
+		}
+	}
+}
+
+// A label that no row of the training part has, and one that all have, are never a failure.
+func TestFitMultiLabelsOfOneKind(t *testing.T) {
+	s := multiSet(t, []string{"a", "a,b"}, 200, func(i int) ([]uint32, []float32, int) {
+		return []uint32{0}, []float32{float32(i%7) - 3}, min(1, i%200/199)
+	})
+	data, err := NewMultiData(s, Multilabel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range MultiAlgorithms(Multilabel) {
+		for _, m := range multiMeasures(t, true, "macro_f1", "micro_f1") {
+			r, err := FitMulti(t.Context(), data,
+				MultiOptions{Measure: m, Algorithm: a.Name, Fit: Options{Passes: 2, Seed: 2}})
+			if err != nil {
+				t.Fatalf("%s %s: %v", a.Name, m.Name(), err)
+			}
+			c, err := EvaluateMulti(t.Context(), data, &r.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Labels[0].TP; got < 190 {
+				t.Errorf("%s %s: the label of all rows is predicted for %v of 200", a.Name, m.Name(), got)
+			}
+		}
 	}
 }

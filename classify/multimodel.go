@@ -204,13 +204,8 @@ func (m *MultiModel) Validate() error {
 	if !slices.Contains(multiAlgorithmNames(m.Task), m.Algorithm) {
 		return noregret.BadInputf("algorithm", "no algorithm for %s data is named %q", m.Task, m.Algorithm)
 	}
-	if m.Schema == nil {
-		return noregret.BadInputf("schema", "null: want the feature space")
-	}
-	if err := m.Schema.Validate(); err != nil {
-		return noregret.BadInputf("", "%w", err) // it says "schema" itself
-	}
 	for _, check := range []func() error{
+		func() error { return checkSchema(m.Schema) },
 		m.checkLabels,
 		func() error { return checkNames(m.Schema) },
 		func() error { return m.Scaling.check(m.Schema.Dim) },

@@ -1,9 +1,11 @@
 package classify
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -284,5 +286,94 @@ func TestNoSnapshotAfterDivergence(t *testing.T) {
 	}
 	if _, err := l.MarshalBinary(); noregret.CodeOf(err) != noregret.Diverged {
 		t.Errorf("got %v, want an error of code diverged", err)
+	}
+}
+
+// A snapshot restored into a fresh learner continues bit for bit, at any moment: in the burn-in, at
+// its end, later.
+func TestRestoreContinues(t *testing.T) {
+	t.Parallel()
+	xs := stream(3, 3000)
+	for _, c := range []Config{{}, {Radius: 2}, {Lambda: 0.01, Averaging: AverageLastPass}} {
+		eachLearner(t, c, func(t *testing.T, build func() Learner) {
+			cuts := []int{0, 50, 199, 200, 777, 1500}
+			for _, cut := range cuts[testsize.Of(0, 2):] {
+				a := build()
+				feed(t, a, xs[:cut])
+				state, err := a.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				b := build()
+				if err := b.UnmarshalBinary(state); err != nil {
+					t.Fatal(err)
+				}
+				feed(t, a, xs[cut:])
+				feed(t, b, xs[cut:])
+				if !sameModel(a.Model(), b.Model()) {
+					t.Errorf("cut at %d: the restored learner ends elsewhere", cut)
+				}
+			}
+		})
+	}
+}
+
+func TestSnapshotRefused(t *testing.T) {
+	eachLearner(t, Config{}, func(t *testing.T, build func() Learner) {
+		a := build()
+		feed(t, a, stream(4, 500))
+		state, err := a.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := a.Model()
+		other, err := NewSGD(SGDConfig{PositiveWeight: 3, NegativeWeight: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, bad := range map[string][]byte{
+			"empty": nil, "cut": state[:len(state)/2], "newer": append([]byte("noregret-learner-3\n"), state[19:]...),
+			"garbage": []byte("hello"),
+		} {
+			if err := a.UnmarshalBinary(bad); noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("%s: got %v, want an error of code bad_input", name, err)
+			}
+		}
+		if err := other.UnmarshalBinary(state); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("other options: got %v", err)
+		}
+		if !sameModel(a.Model(), before) {
+			t.Error("a refused snapshot changed the learner")
+		}
+	})
+}
+
+// TestSnapshotVersion1 opens snapshots that encoding/gob wrote of learners after 600 examples, and
+// goes on as learners do that have seen the examples.
+func TestSnapshotVersion1(t *testing.T) {
+	for file, name := range map[string]string{"spade": "spade gmean", "stamp": "stamp f1, adaptive"} {
+		data, err := os.ReadFile("testdata/snapshot1/" + file + ".bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := learners[name](Config{Dim: 13})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := old.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		l, err := learners[name](Config{Dim: 13})
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed(t, l, stream(5, 600))
+		got, err := old.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := l.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: other bytes than a learner that has seen the examples (%v)", name, err)
+		}
 	}
 }

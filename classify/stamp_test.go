@@ -2,10 +2,8 @@ package classify
 
 import (
 	"math"
-	"slices"
 	"testing"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 )
 
@@ -42,88 +40,6 @@ func TestLevelPositives(t *testing.T) {
 		case positives > 30 && 8*(c.LevelStage-1) >= c.Stage:
 			t.Errorf("epoch %d: the level stage went on to %d of %d examples with %v positives", i, c.LevelStage,
 				c.Stage, positives)
-		}
-	}
-}
-
-// TestDefaultSteps: STAMP's are adaptive in Fit, unless an option excludes them; it tries two step
-// scales, and ends level stages early. The model file says so.
-func TestDefaultSteps(t *testing.T) {
-	t.Parallel()
-	train := modelData(t)
-	f1 := measure.FBeta{B: 1}
-	for _, tc := range []struct {
-		opt    Options
-		want   Steps
-		scales []float64
-	}{
-		{Options{Measure: f1}, StepsAdaptive, []float64{1, 3}},
-		{Options{Measure: f1, LevelPositives: new(5)}, StepsAdaptive, []float64{1, 3}},
-		{Options{Measure: f1, LevelPositives: new(0), Config: Config{Steps: StepsSqrt}}, StepsSqrt, []float64{1}},
-		{Options{Measure: f1, TuneSteps: true}, StepsAdaptive, []float64{0.1, 0.3, 1, 3}},
-		{Options{Measure: f1, Config: Config{Radius: 5}, LevelPositives: new(5)}, StepsSqrt, []float64{1}},
-		{Options{Measure: f1, Config: Config{Step: 0.1, Steps: StepsAdaptive}}, StepsAdaptive, []float64{1}},
-	} {
-		tc.opt.AllEpochs = true
-		r, err := Fit(t.Context(), train, tc.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Schedule != tc.want || !slices.Equal(r.StepScales, tc.scales) {
-			t.Errorf("%+v: schedule %v, step scales %v", tc.opt, r.Schedule, r.StepScales)
-		}
-		m, err := NewModel(r, tc.opt, train.Set.Info(), train.Positive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Options.Steps != stepRules[tc.want] || m.Options.TuneSteps != (len(tc.scales) > 1) ||
-			m.Options.LevelPositives != levelNumber(tc.opt.LevelPositives) {
-			t.Errorf("%+v: the model file has %+v", tc.opt, m.Options)
-		}
-	}
-	epochs := map[int]int{}
-	for _, level := range []int{-1, 0, 5} {
-		r,
-			err := Fit(t.Context(), train, Options{
-			Measure: f1, LevelPositives: levelOf(level), Growth: 1.1, FirstEpoch: 2000,
-			AllEpochs: true, Config: Config{Steps: StepsSqrt},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		epochs[level] = len(r.History)
-	}
-	if !(epochs[-1] < epochs[0] && epochs[0] < epochs[5]) {
-		t.Errorf("epochs by the positives that end a level stage: %v", epochs)
-	}
-	if _,
-		err := Fit(t.Context(), train, Options{
-		Measure: f1, Algorithm: "logistic",
-		Config: Config{Steps: StepsAdaptive},
-	}); noregret.CodeOf(err) != noregret.Usage {
-		t.Errorf("a batch algorithm with steps: %v", err)
-	}
-	if _,
-		err := Fit(t.Context(), train, Options{Measure: f1, LevelPositives: new(-2)}); noregret.CodeOf(
-		err) != noregret.Usage {
-		t.Errorf("level positives of -2: %v", err)
-	}
-	for _, tc := range []struct {
-		algorithm string
-		config    Config
-		want      Steps
-	}{
-		{"stamp", Config{}, StepsAdaptive},
-		{"stamp", Config{Steps: StepsSqrt}, StepsSqrt},
-		{"stamp", Config{Radius: 1}, StepsSqrt},
-		{"stamp", Config{Radius: math.Inf(1)}, StepsAdaptive},
-		{"stamp", Config{Lambda: 1}, StepsSqrt},
-		{"stamp", Config{Step: 1}, StepsSqrt},
-		{"spade", Config{}, StepsSqrt},
-		{"sgd-logistic", Config{Steps: StepsAdaptive}, StepsAdaptive},
-	} {
-		if got := DefaultSteps(tc.algorithm, tc.config); got != tc.want {
-			t.Errorf("DefaultSteps(%s, %+v) = %v, want %v", tc.algorithm, tc.config, got, tc.want)
 		}
 	}
 }
@@ -285,4 +201,47 @@ func TestLevelIsNotFromHingeRewards(t *testing.T) {
 	if hinge > f1-0.1 {
 		t.Errorf("the hinge level %.3f is not far below F1 %.3f: the test shows nothing", hinge, f1)
 	}
+}
+
+// STAMP's score is that of its model at every moment, and its models are copies.
+func TestSTAMPScoreIsModelScore(t *testing.T) {
+	l := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100})
+	xs := stream(54, 3000)
+	for i, x := range xs {
+		feed(t, l, []Example{x})
+		if i%37 == 0 && i > 300 {
+			m := l.Model()
+			near(t, "score", l.Score(x.Index, x.Value), m.Score(x.Index, x.Value), 1e-6)
+			for j := range m.Weights {
+				m.Weights[j] = 1e9
+			}
+			for _, c := range l.Checkpoints() {
+				clear(c.Model.Weights)
+			}
+			clear(l.Current().Weights)
+		}
+	}
+	again := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 100})
+	feed(t, again, xs)
+	if !sameModel(l.Model(), again.Model()) {
+		t.Error("writing to returned models changed the learner")
+	}
+}
+
+// Stages grow by at least one example, and the number of checkpoints is bounded.
+func TestStagesGrow(t *testing.T) {
+	l := newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 1, Growth: 1.5, Config: Config{BurnIn: 10}})
+	feed(t, l, stream(55, 20_000))
+	if n := len(l.Checkpoints()); n > 40 {
+		t.Errorf("growth 1.5 from 1: %d checkpoints", n)
+	}
+	l = newSTAMP(t, STAMPConfig{Measure: measure.FBeta{B: 1}, FirstEpoch: 10, Growth: 1, Config: Config{BurnIn: 10}})
+	feed(t, l, stream(55, 20_000))
+	if n := len(l.Checkpoints()); n > maxCheckpoints+1 {
+		t.Errorf("growth 1: %d checkpoints kept", n)
+	}
+	newSTAMP(t, STAMPConfig{
+		Measure: measure.FBeta{B: 1},
+		Config:  Config{Positives: 1e-300, Scaling: Identity(1), MeanSquare: 1},
+	})
 }

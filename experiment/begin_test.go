@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// FuzzBegin: an experiment of a definition that is accepted can begin. [definition.Parse] makes no
-// learner, so its rules must be as strict as the learners'.
+// FuzzBegin checks that every accepted definition can begin. [definition.Parse] builds no learner,
+// so its rules must be as strict as the learners'.
 func FuzzBegin(f *testing.F) {
 	for _, text := range []string{
 		`{"name":"x","arms":{"box":{"w":{"low":0,"high":1}}},"metrics":[{"name":"m"}],
@@ -41,7 +41,7 @@ func FuzzBegin(f *testing.F) {
 		}
 		s := NewState()
 		if o, err := s.Apply(1, e); err != nil || o.Err != nil {
-			t.Fatalf("what was parsed cannot begin: %v %v", err, o.Err)
+			t.Fatalf("an accepted definition cannot begin: %v %v", err, o.Err)
 		}
 		s.Policy(d.Name).Decide("unit")
 	})

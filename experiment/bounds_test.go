@@ -10,9 +10,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestLongLife bumps the version many times: what is kept stays bounded, streams begin anew when
-// their chain of links is long, old versions can no longer be explained, and all of it survives a
-// snapshot.
+// TestLongLife bumps the version many times. The memory stays bounded, a new stream begins when the
+// chain of links is long, old versions can no longer be explained, and a snapshot keeps all of it.
 func TestLongLife(t *testing.T) {
 	n := testsize.Of(1000, 100)
 	versionCells = 200 * n
@@ -64,7 +63,7 @@ func TestLongLife(t *testing.T) {
 		}
 	}
 	if _, err := s.state.Explain(token); noregret.CodeOf(err) != noregret.NotFound {
-		t.Errorf("an old version: %v", err)
+		t.Errorf("explaining an old version: %v", err)
 	}
 	b, err := s.state.MarshalBinary()
 	if err != nil {
@@ -80,8 +79,8 @@ func TestLongLife(t *testing.T) {
 	}
 }
 
-// TestRecent lets many rounds pass: the rounds kept to teach a new learner are merged, not lost,
-// and a changed objective is learned from them at once.
+// TestRecent lets many rounds pass. The rounds kept for teaching a new learner are merged without
+// losing units, and a changed objective is learned from them at once.
 func TestRecent(t *testing.T) {
 	s := newScenario(t)
 	definition := func(goal string) string {
@@ -114,7 +113,7 @@ func TestRecent(t *testing.T) {
 	s.check()
 }
 
-// TestSourcesBounded: the sources are bounded, and one more is refused.
+// TestSourcesBounded checks that the number of sources is limited and that one more is refused.
 func TestSourcesBounded(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}")
@@ -129,8 +128,8 @@ func TestSourcesBounded(t *testing.T) {
 	}
 }
 
-// TestFixedSplitMoves: a fixed split that gave one arm everything can give it to another, by one
-// definition.
+// TestFixedSplitMoves checks that one definition can move a fixed split from all on one arm to all
+// on another.
 func TestFixedSplitMoves(t *testing.T) {
 	s := newScenario(t)
 	definition := func(arm string, split string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestPointIsNoControl: a box's points cannot have the control's name, which once ended the
-// process.
+// TestPointIsNoControl checks that a point of a box cannot have the control's name. It once ended
+// the process.
 func TestPointIsNoControl(t *testing.T) {
 	for _, name := range []string{"point-1", "point-4", "point-99"} {
 		_,
@@ -27,8 +27,8 @@ func TestPointIsNoControl(t *testing.T) {
 	}
 }
 
-// TestDefectStopsTheFold: a panic in the fold is an error, and the state that it has left is used
-// no more; asked beforehand with Try, the event is refused and the state is as it was.
+// TestDefectStopsTheFold checks that a panic in the fold becomes an error and that the broken state
+// refuses further use. Try refuses the same event and leaves the state unchanged.
 func TestDefectStopsTheFold(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
@@ -43,15 +43,15 @@ func TestDefectStopsTheFold(t *testing.T) {
 	}
 	x := s.state.live["x"]
 	guards := x.def.Guardrails
-	x.def.Guardrails, x.Guards = nil, make([]guardState, 1) // a guardrail without its definition: watch panics
+	x.def.Guardrails, x.Guards = nil, make([]guardState, 1) // a guardrail without its definition: the fold panics
 	if err := s.state.Try("x", e); err == nil || s.state.Broken() != nil {
 		t.Errorf("the event was not refused: %v", err)
 	}
 	if _, err := s.state.Apply(s.state.Position()+1, e); err == nil || s.state.Broken() == nil {
-		t.Errorf("the defect was not told: %v", err)
+		t.Errorf("the defect was not reported: %v", err)
 	}
 	if _, err := s.state.Apply(s.state.Position()+1, e); err == nil {
-		t.Error("a broken state goes on")
+		t.Error("a broken state applies events")
 	}
 	if _, err := s.state.MarshalBinary(); err == nil {
 		t.Error("a broken state was saved")
@@ -62,11 +62,11 @@ func TestDefectStopsTheFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := again.Apply(again.Position()+1, e); err != nil {
-		t.Errorf("the state from before cannot go on: %v", err)
+		t.Errorf("the state from before the defect cannot continue: %v", err)
 	}
 }
 
-// definitionOf lists arms with a fixed split.
+// definitionOf returns an apply command for arms with a fixed split.
 func definitionOf(arms map[string]float64, stickiness string) string {
 	var list, split []string
 	for k := range 4000 {
@@ -81,8 +81,9 @@ func definitionOf(arms map[string]float64, stickiness string) string {
 		"}}\nstickiness: " + stickiness
 }
 
-// TestOneApplyMovesLeast: one apply that retires an arm, adds one and changes shares is one
-// version, and moves half the sum of the differences of the shares, the least there can be.
+// TestOneApplyMovesLeast checks that one apply that retires an arm, adds one and changes shares
+// makes one version. It moves half the sum of the absolute differences of the shares, which is the
+// minimum.
 func TestOneApplyMovesLeast(t *testing.T) {
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))
@@ -109,8 +110,8 @@ func TestOneApplyMovesLeast(t *testing.T) {
 	s.check()
 }
 
-// TestManyArmsAtOnce: an apply that changes hundreds of arms is one event and one version, so that
-// deciding stays one draw and one link, and nothing of the history goes.
+// TestManyArmsAtOnce checks that an apply that changes hundreds of arms is one event and one
+// version: deciding stays one draw and one link, and the history stays complete.
 func TestManyArmsAtOnce(t *testing.T) {
 	learned := func(n, from int) string {
 		var b strings.Builder
@@ -140,8 +141,8 @@ func TestManyArmsAtOnce(t *testing.T) {
 	s.check()
 }
 
-// TestLongRound: many changes within one round cut the stream of links, with either stickiness, and
-// every version that is in the running stream can be explained.
+// TestLongRound makes many changes within one round. They cut the stream of links for both kinds of
+// stickiness, and every version of the running stream can be explained.
 func TestLongRound(t *testing.T) {
 	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {
@@ -164,18 +165,18 @@ func TestLongRound(t *testing.T) {
 				x.Versions[0].Version)
 		}
 		d := p.Decide("u")
-		if e,
-			err := s.state.Explain(policy.Token{
+		e, err := s.state.Explain(policy.Token{
 			Experiment: "x", Version: d.Version, Arm: d.Arm, Propensity: d.Propensity, Unit: d.Unit,
 			Time: time.Unix(0, s.now),
-		}); err != nil || !e.Consistent {
+		})
+		if err != nil || !e.Consistent {
 			t.Errorf("%s: %+v %v", stickiness, e, err)
 		}
 	}
 }
 
-// TestEqualValues: values that are one, or that would give two arms one name, are refused with
-// their path.
+// TestEqualValues checks that equal values, and values that would give two arms the same name, are
+// refused with their path.
 func TestEqualValues(t *testing.T) {
 	grid := func(values string) string {
 		return `{"name":"g","arms":{"grid":` + values +
@@ -204,19 +205,19 @@ func TestEqualValues(t *testing.T) {
 		err := definition.Parse("d",
 		[]byte(
 			`{"name":"p","arms":{"box":{"d":{"low":-1e308,"high":1.7e308}}},"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]}}`)); err == nil {
-		t.Error("a box with sides beyond float64 was taken")
+		t.Error("a box with sides beyond float64 was accepted")
 	}
 }
 
-// TestLargeGridIsCheap: a definition is refused by its parameters, before the points' names are
-// built.
+// TestLargeGridIsCheap checks that a grid that is too large is refused by its parameters, before
+// the names of its points are built.
 func TestLargeGridIsCheap(t *testing.T) {
 	text := []byte(`{"name":"g","arms":{"grid":{"a":[` + strings.Repeat(`0,`, 30) + `1],"b":["` +
 		strings.Repeat("x", 900_000) + `"]}},"metrics":[{"name":"m"}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := definition.Parse("d", text); err == nil {
-		t.Fatal("it was taken")
+		t.Fatal("the definition was accepted")
 	}
 	runtime.ReadMemStats(&after)
 	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 64 {
@@ -224,12 +225,13 @@ func TestLargeGridIsCheap(t *testing.T) {
 	}
 }
 
-// awkward are values that some writers of JSON escape and others do not.
+// awkward is a definition with characters that some JSON encoders escape and others do not.
 const awkward = "apply\nname: w\narms:\n  - {name: \"<a>&\", value: \"<b>&\\u2028\\u2029\"}\n  - {name: b, value: " +
 	"{\"<k>\": [1.50, \"\\u003c\", \"é\"]}}\n" +
 	"metrics: [{name: m}]\nobjective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m"
 
-// TestAwkwardValues: a restart after any event changes no byte, nor what is allowed afterwards.
+// TestAwkwardValues checks that a restart after any event changes neither a byte of the state nor
+// which changes are accepted afterwards.
 func TestAwkwardValues(t *testing.T) {
 	s := newScenario(t)
 	s.run(awkward)
@@ -262,8 +264,8 @@ func TestAwkwardValues(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestExplainFits: an explanation does not contradict itself: the draw falls on the first step's
-// arm in the distribution, each step follows from its coin, and the last one is the decision.
+// TestExplainFits checks that an explanation is consistent: the draw falls on the first step's arm
+// in the distribution, each step follows from its coin, and the last step is the decision.
 func TestExplainFits(t *testing.T) {
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))

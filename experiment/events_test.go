@@ -6,8 +6,9 @@ import (
 	"github.com/noregret/noregret"
 )
 
-// TestEventsAreStrict: what a host has logged is read, with the null lists that encoding/json
-// writes of nil slices, and what encoding/json would accept but noregret never writes is an error.
+// TestEventsAreStrict checks that events in the log are read strictly: null lists, which
+// encoding/json writes for nil slices, are accepted, and forms that encoding/json would accept but
+// noregret never writes are errors.
 func TestEventsAreStrict(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"experiment": "x", "items": null}`:                      "",

@@ -11,8 +11,9 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestExtremes: a definition that is taken, however large or small its numbers, never defeats the
-// fold: its rounds close, the report and the policies can be made, and a second fold is the same.
+// TestExtremes checks that no accepted definition, however large or small its numbers, breaks the
+// fold: its rounds close, its report and policies can be made, and a second fold gives the same
+// state.
 func TestExtremes(t *testing.T) {
 	t.Parallel()
 	taken := 0
@@ -44,7 +45,7 @@ func TestExtremes(t *testing.T) {
 		}
 		s := newScenario(t)
 		if out := s.run("apply\n" + body); strings.Contains(out, "error") {
-			return // refused before anything changes
+			return // refused before the state changes
 		}
 		taken++
 		values := []string{"-1e15", "-4.5", "0", "1e-300", "0.3", "1", "1e15"}
@@ -68,13 +69,13 @@ func TestExtremes(t *testing.T) {
 		}
 		s.check()
 	})
-	// In the short form the draws are too few to count on.
+	// In the short form there are too few draws to require this.
 	if !testsize.Short() && taken < 3 {
-		t.Errorf("only %d definitions were taken", taken)
+		t.Errorf("only %d definitions were accepted", taken)
 	}
 }
 
-// writes fails unless all that an experiment shows, and the state, can be written as JSON.
+// writes fails the test unless the state and everything that an experiment shows can be encoded.
 func (s *scenario) writes(name, unit string) {
 	s.t.Helper()
 	r, err := s.state.Report(name)
@@ -88,7 +89,7 @@ func (s *scenario) writes(name, unit string) {
 			s.t.Fatal(err)
 		}
 		if !e.Consistent {
-			s.t.Errorf("the decision for %s, made anew, is another", unit)
+			s.t.Errorf("the decision for %s cannot be reproduced", unit)
 		}
 		shown = append(shown, e)
 	}
@@ -102,8 +103,8 @@ func (s *scenario) writes(name, unit string) {
 	}
 }
 
-// TestRatioLeavesTheRange: a ratio whose denominator is too small for its numerator is not known,
-// and nothing that writes the state or shows it fails: not one item of feedback may do that.
+// TestRatioLeavesTheRange checks that a ratio whose denominator is too small for its numerator is
+// reported as unknown. One item of feedback must not make it impossible to save or show the state.
 func TestRatioLeavesTheRange(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: x}, {name: y}, {name: " +
@@ -132,7 +133,7 @@ func TestRatioLeavesTheRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k := e.Policy.Known[arm]; k["r"].N != 0 || k["r"].Mean != nil || k["x"].N != 1 || *k["x"].Mean != 1e15 {
-		t.Errorf("known were %+v", k)
+		t.Errorf("the explanation gives the means %+v", k)
 	}
 	s.check()
 }

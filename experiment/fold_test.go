@@ -19,8 +19,8 @@ import (
 
 func init() { testsize.Rapid(10) }
 
-// TestFold applies random events, sensible and not, to two experiments. The state never fails, its
-// counters add up, and a second fold with snapshots in between is the same bit for bit.
+// TestFold applies random events, valid and invalid, to two experiments. The state never fails, its
+// counters add up, and a second fold with snapshots in between gives the same bytes.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -100,7 +100,8 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// TestNoRoom: while too many versions wait, changes by hand are refused and change nothing.
+// TestNoRoom checks that changes by hand are refused, and change nothing, while too many versions
+// wait for their window to close.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -126,22 +127,20 @@ func TestNoRoom(t *testing.T) {
 func TestApplyPosition(t *testing.T) {
 	s := NewState()
 	if _, err := s.Apply(2, Event{}); noregret.CodeOf(err) != noregret.Internal || s.Position() != 0 {
-		t.Errorf("position 2 first: %v", err)
+		t.Errorf("an event at position 2 before one at position 1: %v", err)
 	}
 	o, err := s.Apply(1, Event{Kind: "nonsense", Time: 5})
 	if err != nil || o.Err == nil || s.Position() != 1 || s.Time() != 5 {
 		t.Errorf("an unknown kind: %v %v", o.Err, err)
 	}
-	if o,
-		_ := s.Apply(2, Event{
-		Kind: KindPause, Time: 3,
-		Payload: []byte(`{"experiment":"x"}`),
-	}); noregret.CodeOf(o.Err) != noregret.NotFound || s.Time() != 5 {
+	pause := Event{Kind: KindPause, Time: 3, Payload: []byte(`{"experiment":"x"}`)}
+	if o, _ := s.Apply(2, pause); noregret.CodeOf(o.Err) != noregret.NotFound || s.Time() != 5 {
 		t.Errorf("an unknown experiment: %v", o.Err)
 	}
 }
 
-// TestSnapshotRefuses: a damaged snapshot is refused, and the state it was to replace stays.
+// TestSnapshotRefuses checks that a damaged snapshot is refused and that the state it was to
+// replace stays.
 func TestSnapshotRefuses(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
@@ -163,19 +162,20 @@ func TestSnapshotRefuses(t *testing.T) {
 		{`}`, ``},
 	} {
 		if !bytes.Contains(b, []byte(damage[0])) {
-			t.Fatalf("%s is not there", damage[0])
+			t.Fatalf("the snapshot does not contain %s", damage[0])
 		}
 		if err := n.UnmarshalBinary(bytes.Replace(b, []byte(damage[0]), []byte(damage[1]), 1)); err == nil ||
 			n.Position() != 0 {
-			t.Errorf("%v was taken", damage)
+			t.Errorf("the damage %v was accepted", damage)
 		}
 	}
 	if err := n.UnmarshalBinary(b); err != nil || n.Position() != s.state.Position() {
-		t.Errorf("the whole one: %v", err)
+		t.Errorf("the undamaged snapshot: %v", err)
 	}
 }
 
-// TestMemoryPerToken measures what a unit that waits for feedback costs: docs/service.md states it.
+// TestMemoryPerToken measures the memory of a unit that waits for feedback, which docs/service.md
+// states.
 func TestMemoryPerToken(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}, {name: n}, {name: " +
@@ -210,7 +210,7 @@ func TestMemoryPerToken(t *testing.T) {
 		}
 	}
 	per := float64(use()-before) / float64(n)
-	t.Logf("%.0f bytes a unit that waits, with 3 metrics", per)
+	t.Logf("%.0f bytes per waiting unit, with 3 metrics", per)
 	if per > 140 {
 		t.Errorf("%.0f bytes a unit: docs/service.md says at most 140", per)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// guardRun plays an experiment whose arms have the guardrail's metric at the given means, in
-// batches, with a mixture that learns, and reports whether a guardrail at the limit was ever called
-// breached, looked at after every batch.
+// guardRun simulates an experiment whose arms have the given means of the guardrail's metric, in
+// batches, with a mixture that learns. It reports whether the guardrail was breached after any
+// batch.
 func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[string]float64) bool {
 	t.Helper()
 	s := newScenario(t)
@@ -55,9 +55,9 @@ func guardRun(t *testing.T, seed uint64, batches int, limit string, means map[st
 	return false
 }
 
-// TestGuardrailCalls: arms exactly at the limit are called breached in at most alpha = 20 % of the
-// runs though the guardrail is looked at after every batch and the mixture moves; arms beyond it
-// are found, in either direction and relative to the control.
+// TestGuardrailCalls checks the error rates of a guardrail that is evaluated after every batch
+// while the mixture moves. Arms exactly at the limit are called breached in at most alpha = 20 % of
+// the runs. Arms beyond it are found, in either direction and relative to the control.
 func TestGuardrailCalls(t *testing.T) {
 	testsize.NoRace(t)
 	const runs = 40
@@ -67,7 +67,7 @@ func TestGuardrailCalls(t *testing.T) {
 			wrong++
 		}
 	}
-	if wrong > 14 { // 8 expected at the very most; 15 or more have probability .01
+	if wrong > 14 { // at most 8 expected; 15 or more have probability .01
 		t.Errorf("called breached in %d of %d runs where it holds, want at most 20 %%", wrong, runs)
 	}
 	for limit, means := range map[string]map[string]float64{
@@ -88,14 +88,14 @@ func TestGuardrailCalls(t *testing.T) {
 	}
 }
 
-// TestHealthyGuardrailStays: a rate of .10 held to at least .05, with a rollback at alpha .05,
-// looked at after every unit: at most 5 % of the runs are ever rolled back. (It was 118 of 200 by
-// sample variances.)
+// TestHealthyGuardrailStays evaluates a guardrail after every unit: a rate of 0.10 with a minimum
+// of 0.05 and a rollback at alpha 0.05. At most 5 % of the runs are ever rolled back. (Bounds made
+// of sample variances rolled back 118 of 200 runs.)
 func TestHealthyGuardrailStays(t *testing.T) {
 	testsize.NoRace(t)
-	runs, most := 200, 19 // 10 expected at the very most, 19 or more have probability .006
+	runs, most := 200, 19 // at most 10 expected; 19 or more have probability .006
 	if testsize.Short() {
-		runs, most = 40, 8 // 2, .001
+		runs, most = 40, 8 // at most 2 expected; 8 or more have probability .001
 	}
 	wrong := 0
 	for seed := range uint64(runs) {
@@ -130,8 +130,9 @@ func TestHealthyGuardrailStays(t *testing.T) {
 	}
 }
 
-// TestShrinkLetsArmsIn: an arm that nothing is known of keeps some traffic while the mixture is
-// shrunk, with a metric with a range by it, without one by an allowance; and the report says so.
+// TestShrinkLetsArmsIn checks that an arm without observations gets some traffic while the mixture
+// is shrunk, according to the metric's range or, without one, to a fixed allowance. The report says
+// so.
 func TestShrinkLetsArmsIn(t *testing.T) {
 	t.Parallel()
 	for _, ranged := range []string{", range: [0, 1]", ""} {
@@ -148,7 +149,7 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		s.simulate([]string{"simulate", "0", "2000", "0", "x=a:.9,c:.1", "y=a:.2,c:.9"})
 		x := s.state.live["g"]
 		if !x.Guards[0].Shrinking {
-			t.Fatalf("%q: it is not shrunk: %+v", ranged, x.Guards[0])
+			t.Fatalf("%q: the mixture is not shrunk: %+v", ranged, x.Guards[0])
 		}
 		s.run("arm.add b 2")
 		r, err := s.state.Report("g")
@@ -160,9 +161,9 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		}
 		if said := strings.Join(r.Health.Problems, "; "); !strings.Contains(said, "is shrunk") || ranged == "" &&
 			!strings.Contains(said, "too new for a bound") {
-			t.Errorf("%q: it says %q", ranged, said)
+			t.Errorf("%q: the report says %q", ranged, said)
 		}
-		for round := range testsize.Of(60, 25) { // the new arm is good, which is found out
+		for round := range testsize.Of(60, 25) { // the new arm is good, which the data show
 			s.simulate([]string{
 				"simulate", fmt.Sprint(10_000 * (round + 1)), "500", "0", "x=a:.9,c:.1,b:.5",
 				"y=a:.2,c:.9,b:.9",
@@ -172,13 +173,13 @@ func TestShrinkLetsArmsIn(t *testing.T) {
 		}
 		n := x.Arms[2].Stats.Units
 		if x = s.state.live["g"]; x.Arms[2].Stats.Units < 300 {
-			t.Errorf("%q: the new arm has got %d units, %d", ranged, x.Arms[2].Stats.Units, n)
+			t.Errorf("%q: the new arm has %d units, and had %d", ranged, x.Arms[2].Stats.Units, n)
 		}
 		s.check()
 	}
 }
 
-// TestNegativeControl: a change is relative to the size of the control's mean, whatever its sign.
+// TestNegativeControl checks that a change is relative to the absolute value of the control's mean.
 func TestNegativeControl(t *testing.T) {
 	testsize.NoRace(t)
 	run := func(limit, means string) (policy.GuardState, float64) {
@@ -210,21 +211,21 @@ func TestNegativeControl(t *testing.T) {
 			t.Errorf("%s with %s: %s by %v, want %s by %v", c.limit, c.means, state, change, c.want, c.change)
 		}
 	}
-	d,
-		err := definition.Parse("d",
-		[]byte(
-			`{"name":"g","arms":[{"name":"c","value":0},{"name":"a","value":1}],"control":{"arm":"c","share":0.1},"metrics":[{"name":"y"}],"objective":{"goals":[{"metric":"y"}]},"guardrails":[{"metric":"y","min_change":-0.1}]}`))
+	d, err := definition.Parse("d", []byte("name: g\narms: [{name: c, value: 0}, {name: a, value: 1}]\n"+
+		"control: {arm: c, share: 0.1}\nmetrics: [{name: y}]\nobjective: {goals: [{metric: y}]}\n"+
+		"guardrails: [{metric: y, min_change: -0.1}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, c := newArmStats(d), newArmStats(d)
 	a.Metrics[0], c.Metrics[0] = confseq.Sequence{N: 10, Mean: -2.1}, confseq.Sequence{N: 10, Mean: -2}
 	if z, ok := guardSlack(d, &d.Guardrails[0], &a, &c); !ok || math.Abs(z-.1) > 1e-12 {
-		t.Errorf("what the learner sees: %v, want 0.1", z)
+		t.Errorf("the learner observes %v, want 0.1", z)
 	}
 }
 
-// TestAlphaIsSpentOnce: the arms' parts of alpha never sum to more, however many arms come.
+// TestAlphaIsSpentOnce checks that the arms' parts of alpha never sum to more than alpha, however
+// many arms are added.
 func TestAlphaIsSpentOnce(t *testing.T) {
 	d, err := definition.Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],`+
 		`"policy":{"kind":"fixed","split":{"a":1}},"guardrails":[{"metric":"m","min":0}]}`))
@@ -237,7 +238,7 @@ func TestAlphaIsSpentOnce(t *testing.T) {
 			sum += x.armAlpha(&d.Guardrails[0], k)
 		}
 		if sum > .05 || sum < .0499 {
-			t.Errorf("%d founders: %v", founders, sum)
+			t.Errorf("%d initial arms: alpha sums to %v", founders, sum)
 		}
 	}
 }

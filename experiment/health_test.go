@@ -10,19 +10,18 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// ratioLive is an experiment for its ratio test: versions with mixtures of their own.
+// ratioLive returns an experiment for testing its ratio test by versions with given mixtures.
 func ratioLive(t testing.TB, stickiness string) *experimentState {
-	d,
-		err := definition.Parse("x",
-		[]byte(
-			`{"name":"x","arms":[{"name":"a","value":1},{"name":"b","value":1},{"name":"c","value":1}],"metrics":[{"name":"m"}],"policy":{"kind":"fixed","split":{"a":1}},"stickiness":"`+stickiness+`"}`))
+	d, err := definition.Parse("x", []byte("name: x\nmetrics: [{name: m}]\n"+
+		"arms: [{name: a, value: 1}, {name: b, value: 1}, {name: c, value: 1}]\n"+
+		"policy: {kind: fixed, split: {a: 1}}\nstickiness: "+stickiness))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &experimentState{roster: roster{def: d}}
 }
 
-// begin begins a version in a stream; the ones before stay open for two more.
+// beginRatio begins a version in a stream. The two versions before it stay open.
 func (x *experimentState) beginRatio(mixture []float64, stream uint64) *cohort {
 	x.Version++
 	c := newCohort(x.def, x.Version, 1, mixture)
@@ -40,7 +39,7 @@ func (x *experimentState) addRatio(c *cohort, arm int, n int64) {
 	c.Stats[arm].Units += n
 }
 
-// pick draws an arm with tilted shares.
+// pick draws an arm with probability proportional to its share times its tilt.
 func pick(rng *random.Source, p, tilt []float64) int {
 	total := 0.0
 	for k := range p {
@@ -53,8 +52,8 @@ func pick(rng *random.Source, p, tilt []float64) int {
 	return k
 }
 
-// ratioRun counts units of a test with true shares while the policy says that they are those of
-// mixtures, one after the other, each a stream of its own.
+// ratioRun counts n units whose true shares are tilted while the policy claims the shares of
+// mixtures, one after the other, each with its own stream.
 func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []float64) *ratioTest {
 	x, rng := ratioLive(t, "round"), random.New(seed, "ratio")
 	var c *cohort
@@ -68,8 +67,9 @@ func ratioRun(t testing.TB, seed uint64, n int, mixtures [][]float64, tilt []flo
 	return &x.Ratio
 }
 
-// TestRatioTest: no alarm in 400 runs of 5,000 units under the null, looked at after each, with a
-// mixture that changes; and an alarm where one arm loses a tenth of its units.
+// TestRatioTest checks that the test, evaluated after every unit while the mixture changes, raises
+// no alarm in 400 runs of 5,000 units under the null hypothesis, and that it raises one when an arm
+// loses a tenth of its units.
 func TestRatioTest(t *testing.T) {
 	testsize.NoRace(t)
 	mixtures := [][]float64{{.5, .3, .2}, {.1, .1, .8}, {.4, .4, .2}, {.98, .01, .01}}
@@ -93,7 +93,7 @@ func TestRatioTest(t *testing.T) {
 	}
 }
 
-// TestHealthSays: what is wrong is said in words.
+// TestHealthSays checks that the report describes every problem in words.
 func TestHealthSays(t *testing.T) {
 	s := newScenario(t)
 	s.run(`apply
@@ -109,7 +109,7 @@ attribution_window: 1m`)
 	units.Experiment = "ill"
 	for i := 0; len(units.Items) < 300; i++ {
 		u := fmt.Sprint("u", i)
-		if s.decide(u).Arm == 0 { // the other arm's pages never say that they were seen
+		if s.decide(u).Arm == 0 { // the other arm's pages never report an exposure
 			units.Items = append(units.Items, UnitOf(s.tokens[u], nil))
 		}
 	}
@@ -127,7 +127,7 @@ attribution_window: 1m`)
 	said := strings.Join(r.Health.Problems, "; ")
 	for _, want := range []string{"sample ratio mismatch", "missing feedback: y", "dead arm: b", "orphan feedback"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("%q is not said in %q", want, said)
+			t.Errorf("%q is missing in %q", want, said)
 		}
 	}
 	s.check()

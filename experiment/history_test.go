@@ -23,7 +23,8 @@ import (
 	"github.com/noregret/noregret/pasto/confident"
 )
 
-// childVariable, in the environment, makes the test binary a child of TestProcessHistory.
+// childVariable is the environment variable that makes the test binary a child process of
+// TestProcessHistory.
 const childVariable = "NOREGRET_HISTORY_CHILD"
 
 func TestMain(m *testing.M) {
@@ -37,10 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestProcessHistory folds the same events in several processes, each with other digests,
-// snapshots, restores and unrelated learners in between, and compares the digests. What a process
-// has done before must not show in the bytes of a state. (It is a metamorphic test, like those of
-// pebble.)
+// TestProcessHistory folds the same events in several processes, each with different digests,
+// snapshots, restores and unrelated learners in between, and compares the digests. The history of a
+// process must not show in the bytes of a state.
 func TestProcessHistory(t *testing.T) {
 	t.Parallel()
 	events := scenarioEvents(t)
@@ -84,8 +84,8 @@ func TestProcessHistory(t *testing.T) {
 	}
 }
 
-// scenarioEvents are the events of all scenarios in one log, a block of each in turn, so that the
-// order of experiments by name is not that of their definitions.
+// scenarioEvents merges the events of all scenarios into one log, a block of each in turn, so that
+// experiments are not created in the order of their names.
 func scenarioEvents(t *testing.T) []Event {
 	files, err := filepath.Glob("testdata/scenario/*.txt")
 	if err != nil || len(files) < 5 {
@@ -123,8 +123,8 @@ func scenarioEvents(t *testing.T) []Event {
 	return s.events
 }
 
-// historyChild folds the events of r and writes digests of some positions to w. The seed decides
-// which, and what else the process does.
+// historyChild folds the events of r and writes the digests of some positions to w. The seed
+// decides which positions, and what else the process does.
 func historyChild(seed string, r io.Reader, w io.Writer) error {
 	n, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
@@ -179,7 +179,9 @@ func saveUnrelated(which int) error {
 	case 1:
 		l, err = ascent.New(goals, 3, ascent.PracticalOptions(3))
 	case 2:
-		l, err = box.New(goals, []float64{0}, []float64{1}, box.Options{Nodes: 3, Every: 2})
+		o := box.DefaultOptions(1)
+		o.Nodes, o.Every = 3, 2
+		l, err = box.New(goals, []float64{0}, []float64{1}, o)
 	default:
 		var interval *convex.Box
 		if interval, err = convex.NewBox([]float64{0}, []float64{1}); err == nil {

@@ -56,7 +56,14 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 	}
 	if d.Arms.Box != nil {
 		_, low, high := d.Sides()
-		l, err := box.New(f, low, high, box.Options{Nodes: int(d.Arms.Nodes), Every: int(d.Arms.Every)})
+		o := box.DefaultOptions(len(low))
+		if d.Arms.Nodes != 0 {
+			o.Nodes, o.MaxNodes = int(d.Arms.Nodes), 4*int(d.Arms.Nodes)
+		}
+		if d.Arms.Every != 0 {
+			o.Every = int(d.Arms.Every)
+		}
+		l, err := box.New(f, low, high, o)
 		return boxed{l}, err
 	}
 	if d.Drift.Kind == "none" {

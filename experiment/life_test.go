@@ -18,14 +18,14 @@ const pausable = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2
 	"1]}]\n" +
 	"objective: {goals: [{metric: m}]}\nround: {length: 1m}\nattribution_window: 1m\nopen_tokens: 500"
 
-// TestPauseKeepsGoing: while an experiment is paused its rows are freed in time, so that it never
-// refuses all traffic; what is served stays what it was; what came before the pause is learned
-// from, what comes in it is counted as not.
+// TestPauseKeepsGoing checks a paused experiment. Its rows are freed in time, so that it never
+// refuses all traffic; its mixture stays the same; units from before the pause are learned from,
+// and units decided during the pause are counted as unlearned.
 func TestPauseKeepsGoing(t *testing.T) {
 	s := newScenario(t)
 	s.run(pausable)
 	const before = 8 * 100
-	for i := range 8 { // the rounds of the last minutes mature in the pause
+	for i := range 8 { // the last rounds mature during the pause
 		s.simulate([]string{"simulate", fmt.Sprint(i * 100), "100", "0", "m=a:.9,b:.1"})
 		s.run("wait 60s")
 		s.run("due")
@@ -39,7 +39,7 @@ func TestPauseKeepsGoing(t *testing.T) {
 		s.run("wait 65s")
 		s.run("due")
 		if got := fmt.Sprint(s.state.Policy("x").Mixture()); got != mixture {
-			t.Fatalf("paused, and the mixture went from %s to %s", mixture, got)
+			t.Fatalf("the mixture moved from %s to %s during the pause", mixture, got)
 		}
 	}
 	r, err := s.state.Report("x")
@@ -55,13 +55,13 @@ func TestPauseKeepsGoing(t *testing.T) {
 	}
 	s.run("resume")
 	if p := s.state.Policy("x").Mixture(); fmt.Sprint(p) == mixture {
-		t.Errorf("resumed, and nothing of what came before the pause counts: %v", p)
+		t.Errorf("after the resume the mixture ignores the units from before the pause: %v", p)
 	}
 	s.checkEvery()
 }
 
-// TestTooFewUnitsAge: where a round never gets its units, or no exposure is ever reported, rows are
-// freed all the same.
+// TestTooFewUnitsAge checks that rows are freed even if a round never reaches its minimum of units
+// or no exposure is ever reported.
 func TestTooFewUnitsAge(t *testing.T) {
 	s := newScenario(t)
 	s.run(strings.Replace(pausable, "length: 1m", "length: 1m, min_units: 1000000", 1))
@@ -80,8 +80,8 @@ func TestTooFewUnitsAge(t *testing.T) {
 	s.check()
 }
 
-// TestUnlearnedOnce: a new objective is taught from what was kept, and what cannot be used is not
-// counted anew.
+// TestUnlearnedOnce checks that a new objective learns from the kept rounds and that units it
+// cannot use are counted as unlearned only once.
 func TestUnlearnedOnce(t *testing.T) {
 	s := newScenario(t)
 	goal := func(m string) string {
@@ -89,7 +89,7 @@ func TestUnlearnedOnce(t *testing.T) {
 			"n}]\nobjective: {goals: [{metric: " + m + "}]}\nround: {length: 1m}\nattribution_window: 1m"
 	}
 	s.run(goal("m"))
-	s.simulate([]string{"simulate", "0", "50", "1", "n=a:1,b:1"}) // nothing of m
+	s.simulate([]string{"simulate", "0", "50", "1", "n=a:1,b:1"}) // without values of m
 	s.run("wait 65s")
 	s.run("due")
 	s.run("wait 65s")
@@ -106,8 +106,8 @@ func TestUnlearnedOnce(t *testing.T) {
 	}
 }
 
-// TestSourcesForgotten: a source is forgotten once all that its last report may have counted in has
-// closed; until then a report that comes again is a duplicate, and after it late.
+// TestSourcesForgotten checks that a source is forgotten once every version its last report may
+// have counted in has closed. A repeated report is a duplicate until then and late afterwards.
 func TestSourcesForgotten(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -130,13 +130,13 @@ func TestSourcesForgotten(t *testing.T) {
 			units++
 		}
 		if got := send(i*1000, v); got != policy.Duplicate {
-			t.Fatalf("again, at once: %s", got)
+			t.Fatalf("repeated at once: %s", got)
 		}
 		s.run("wait 40s")
 		s.run("due")
 		if i >= 5 {
 			if got := send((i-5)*1000, versions[i-5]); got != policy.Late {
-				t.Fatalf("again, when all has closed: %s", got)
+				t.Fatalf("repeated after its version has closed: %s", got)
 			}
 		}
 	}
@@ -147,8 +147,9 @@ func TestSourcesForgotten(t *testing.T) {
 	s.check()
 }
 
-// TestStalePolicies: a copy of a policy may decide for a 20th of the window, 5 s at least, after
-// its version has ended, and such units have their whole window; later decisions under it are late.
+// TestStalePolicies checks copies of a policy whose version has ended. They may decide for a 20th
+// of the window, at least 5 s, and such units have their whole window. Later decisions by them are
+// late.
 func TestStalePolicies(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
@@ -182,8 +183,9 @@ func TestStalePolicies(t *testing.T) {
 	}
 }
 
-// TestOpenVersionsBounded: short rounds in a long window do not pile up versions that wait, and the
-// memory of those that may is what docs/service.md says.
+// TestOpenVersionsBounded checks that short rounds in a long window do not accumulate waiting
+// versions without limit, and that the waiting versions take the memory that docs/service.md
+// states.
 func TestOpenVersionsBounded(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -233,9 +235,9 @@ func TestOpenVersionsBounded(t *testing.T) {
 	}
 	if r, err := s.state.Report("x"); err != nil ||
 		!strings.Contains(strings.Join(r.Health.Problems, ";"), "rounds wait") {
-		t.Errorf("it is not said: %v", err)
+		t.Errorf("the report does not mention the waiting rounds: %v", err)
 	}
-	for i := 0; ; i++ { // nor do changes by hand
+	for i := 0; ; i++ { // changes by hand do not accumulate either
 		o := s.eventAt(&p, KindPause)
 		if o.Err != nil && strings.Contains(o.Err.Error(), "wait for their attribution window") {
 			break
@@ -248,7 +250,7 @@ func TestOpenVersionsBounded(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// eventAt applies an event that the scenario does not keep.
+// eventAt applies an event without recording it in the scenario.
 func (s *scenario) eventAt(position *uint64, kind string) Outcome {
 	e, err := NewEvent(kind, s.now, NameEvent{Experiment: "x"})
 	if err != nil {
@@ -262,8 +264,8 @@ func (s *scenario) eventAt(position *uint64, kind string) Outcome {
 	return o
 }
 
-// TestClockLeaps: a clock that was ahead for an event and set right does not make everything late
-// for ever; one that is behind all that was seen changes nothing.
+// TestClockLeaps checks that a clock that was ahead for one event and then corrected does not make
+// all later feedback late, and that a clock behind every time seen changes nothing.
 func TestClockLeaps(t *testing.T) {
 	s := newScenario(t)
 	s.run(pausable)
@@ -273,7 +275,7 @@ func TestClockLeaps(t *testing.T) {
 	s.now = start + int64(10*time.Second)
 	s.decide("u")
 	if out := s.run("feedback u:m=1"); !strings.Contains(out, "accepted") {
-		t.Errorf("after a leap of 400 days and back: %s", out)
+		t.Errorf("after the clock was 400 days ahead: %s", out)
 	}
 	s.now = start + int64(80*time.Second)
 	s.run("expose u")
@@ -282,16 +284,16 @@ func TestClockLeaps(t *testing.T) {
 		t.Errorf("time is %v off", time.Duration(s.state.Time()-s.now))
 	}
 	s.decide("v")
-	s.now = 0 // a clock that begins in 1970
+	s.now = 0 // a clock that starts in 1970
 	s.run("clock")
 	if s.state.Time() != start+int64(80*time.Second) {
 		t.Error("time went back to 1970")
 	}
 	s.now = start + int64(90*time.Second)
 	if out := s.run("feedback v:m=1"); !strings.Contains(out, "accepted") {
-		t.Errorf("after 1970: %s", out)
+		t.Errorf("after the clock was at 1970: %s", out)
 	}
-	// A real pause of a month is no leap to be taken back once a day has passed.
+	// After a real month without events, the clock is not set back once another day has passed.
 	s.now += int64(30 * 24 * time.Hour)
 	s.run("clock")
 	s.now += int64(25 * time.Hour)
@@ -305,7 +307,7 @@ func TestClockLeaps(t *testing.T) {
 	s.checkEvery()
 }
 
-// TestDuplicateValues: a metric that comes again within an accepted item is counted and named.
+// TestDuplicateValues checks that a repeated metric within an accepted item is counted and named.
 func TestDuplicateValues(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: p}, {name: q}]\nobjective: {goals: " +
@@ -315,7 +317,7 @@ func TestDuplicateValues(t *testing.T) {
 	s.run("feedback u:p=1")
 	if out := s.run("feedback u:p=5,q=2"); !strings.Contains(out, "accepted") || !strings.Contains(out, "p") ||
 		strings.Contains(out, "q") {
-		t.Errorf("it says %q", out)
+		t.Errorf("the outcome is %q", out)
 	}
 	r, err := s.state.Report("x")
 	if err != nil || r.Health.DuplicateValues != 1 || *r.Arms["a"].Metrics["p"].Mean != 1 ||
@@ -324,8 +326,8 @@ func TestDuplicateValues(t *testing.T) {
 	}
 }
 
-// TestUnitsAndSums: the same data, unit by unit or as sums in whatever parts, make the same arms,
-// guardrails, shares of missing values and mixture.
+// TestUnitsAndSums checks that the same data, sent unit by unit or as sums in any partition, give
+// the same arms, guardrails, shares of missing values and mixture.
 func TestUnitsAndSums(t *testing.T) {
 	const definition = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\ncontrol: {arm: a, share: " +
 		"0.4}\n" +
@@ -355,7 +357,8 @@ func TestUnitsAndSums(t *testing.T) {
 				}
 			}
 		}
-		// Each unit reports some of the metrics. Pairs say what units have both parts of a ratio.
+		// Each unit reports some of the metrics. pairs marks the units that have both parts of a
+		// ratio.
 		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
 			u := fmt.Sprint("u", i)
 			d := one.decide(u)
@@ -416,7 +419,7 @@ func TestUnitsAndSums(t *testing.T) {
 	})
 }
 
-// same compares two reports to rounding.
+// same compares two reports up to rounding.
 func same(t *rapid.T, one, two *scenario) {
 	t.Helper()
 	var flat [2]map[string]any
@@ -425,14 +428,13 @@ func same(t *rapid.T, one, two *scenario) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range r.Guardrails { // right at the limit rounding decides
+		for i := range r.Guardrails { // exactly at the limit, rounding decides
 			g := &r.Guardrails[i]
 			if g.Since = (time.Time{}); g.Estimate != nil && math.Abs(*g.Estimate-g.Limit) < 1e-9 {
 				g.State = ""
 			}
 		}
-		b,
-			err := json.Marshal(map[string]any{
+		b, err := json.Marshal(map[string]any{
 			"arms": r.Arms, "guardrails": r.Guardrails, "missing": r.Health.Missing,
 			"mixture": r.Mixture, "unlearned": r.Health.Unlearned,
 		})
@@ -448,7 +450,7 @@ func same(t *rapid.T, one, two *scenario) {
 	}
 }
 
-// differ is where two JSON values differ by more than rounding, "" for nowhere.
+// differ returns the path where two JSON values differ by more than rounding, or "".
 func differ(path string, a, b any) string {
 	switch x := a.(type) {
 	case map[string]any:
@@ -486,15 +488,15 @@ func differ(path string, a, b any) string {
 	return ""
 }
 
-// TestLateDecision: a unit that is decided for while the end of its version is still being made
-// durable, or by a copy of the policy that is some seconds old, counts like any other, however
-// short the window.
+// TestLateDecision checks that a unit counts like any other, however short the window, if it is
+// decided for while the end of its version is being made durable, or by a copy of the policy that
+// is some seconds old.
 func TestLateDecision(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\npolicy: {kind: " +
 		"fixed, split: {a: .5, b: .5}}\nround: {length: 1s}\nattribution_window: 10s")
 	old := s.state.Policy("x")
-	s.run("pause") // it ends the version
+	s.run("pause") // ends the version
 	if s.state.Policy("x") == old {
 		t.Fatal("the version did not end")
 	}
@@ -517,7 +519,7 @@ func TestLateDecision(t *testing.T) {
 			t.Errorf("%s: %s", unit, out)
 		}
 	}
-	s.now += int64(14800 * time.Millisecond) // the very end of ann's window
+	s.now += int64(14800 * time.Millisecond) // just before ann's window closes
 	if out := s.run("feedback ann:m=1"); !strings.HasPrefix(out, "0: accepted") {
 		t.Errorf("feedback: %s", out)
 	}

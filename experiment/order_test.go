@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPersistedOrder pins the names and the order of an experiment's persisted fields, on which the
-// state's digest depends: moving a field from one part to another must not change them.
+// TestPersistedOrder pins the names and the order of an experiment's persisted fields. The digest
+// of the state depends on them, so moving a field from one part to another must not change them.
 func TestPersistedOrder(t *testing.T) {
 	raw, err := json.Marshal(new(experimentState))
 	if err != nil {

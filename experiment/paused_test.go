@@ -13,14 +13,15 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// pausedDefinition has a control arm with a tenth and two arms.
+// pausedDefinition has a control arm with a tenth of the traffic and two other arms.
 const pausedDefinition = "apply\nname: e\narms: [{name: c, value: 0}, {name: a, value: 1}, {name: b, value: " +
 	"2}]\ncontrol: {arm: c, share: 0.1}\n" +
 	"metrics: [{name: x, range: [0, 1]}, {name: g, kind: count, range: [0, 1]}]\nobjective: {goals: [{metric: x}]}\n" +
 	"guardrails: [{metric: g, max: 0.3, action: shrink}]\nattribution_window: 10s\nround: {length: 1s}"
 
-// pausedRun learns that b is the best, but is paused before the windows close, so that a and b are
-// served alike although the learner knows better when they have closed.
+// pausedRun returns an experiment that is paused before the windows of its first round close. It
+// serves a and b equally although its learner, once the windows have closed, knows that b is
+// better.
 func pausedRun(t *testing.T) (*scenario, func(first int, g float64)) {
 	s := newScenario(t)
 	s.run(pausedDefinition)
@@ -62,24 +63,24 @@ func (s *scenario) mixtureIs(what string, want map[string]float64) {
 		s.t.Fatal(err)
 	}
 	if len(r.Mixture) != len(want) {
-		s.t.Errorf("%s: served is %v, want %v", what, r.Mixture, want)
+		s.t.Errorf("%s: the mixture is %v, want %v", what, r.Mixture, want)
 	}
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		if math.Abs(r.Mixture[k]-want[k]) > 1e-9 {
-			s.t.Errorf("%s: served is %v, want %v", what, r.Mixture, want)
+			s.t.Errorf("%s: the mixture is %v, want %v", what, r.Mixture, want)
 		}
 	}
 }
 
-// TestPausedShrink: a breach while the experiment is paused moves what is served towards the
-// control arm, and nothing else.
+// TestPausedShrink checks that a breach during a pause moves the mixture towards the control arm
+// and changes nothing else.
 func TestPausedShrink(t *testing.T) {
 	t.Parallel()
 	s, send := pausedRun(t)
 	s.mixtureIs("paused", map[string]float64{"c": .1, "a": .45, "b": .45})
 	for k := 20; s.state.live["e"].Guards[0].State != policy.GuardBreached; k++ {
 		if k == 60 {
-			t.Fatal("the guardrail is never breached")
+			t.Fatal("the guardrail was not breached")
 		}
 		send(k, .8)
 	}
@@ -89,13 +90,13 @@ func TestPausedShrink(t *testing.T) {
 	}
 	if p := r.Mixture; !(p["a"] < .4) || math.Abs(p["a"]-p["b"]) > 1e-9 || !(p["c"] > .2) ||
 		r.History[len(r.History)-1].Cause != "shrunk" {
-		t.Errorf("after the breach %v is served: want a and b to have lost alike", p)
+		t.Errorf("after the breach the mixture is %v: want equal shares of a and b", p)
 	}
 	s.check()
 }
 
-// TestPausedChange: a change of the definition while the experiment is paused changes
-// the policy by what it says, and by nothing else.
+// TestPausedChange checks that a change of the definition during a pause changes the policy only as
+// the definition says.
 func TestPausedChange(t *testing.T) {
 	t.Parallel()
 	apply := func(s *scenario, changes ...string) {
@@ -146,7 +147,7 @@ func TestPausedChange(t *testing.T) {
 		}
 		s.check()
 	}
-	// By events of their own, too.
+	// Single events do the same.
 	s, _ := pausedRun(t)
 	s.run("arm.add d 4")
 	s.mixtureIs("an arm added", map[string]float64{"c": .1, "a": .45, "b": .45, "d": 0})
@@ -154,7 +155,7 @@ func TestPausedChange(t *testing.T) {
 	s.mixtureIs("an arm retired", map[string]float64{"c": .1, "b": .9, "d": 0})
 	s.run("resume")
 	if p := s.state.Policy("e").Mixture(); !(p[3] > 0) {
-		t.Errorf("resumed, the new arm has nothing: %v", p)
+		t.Errorf("after the resume the new arm has no share: %v", p)
 	}
 	s.check()
 	if _, err := json.Marshal(s.state.Policy("e")); err != nil {
@@ -162,7 +163,7 @@ func TestPausedChange(t *testing.T) {
 	}
 }
 
-// TestPausedFixed: a fixed split is what the definition says, also while the experiment is paused.
+// TestPausedFixed checks that a fixed split follows the definition during a pause as well.
 func TestPausedFixed(t *testing.T) {
 	s := newScenario(t)
 	s.run(definitionOf(map[string]float64{"a0": .5, "a1": .3, "a2": .2}, "unit"))

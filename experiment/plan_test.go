@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/experiment/definition"
 )
 
-// TestTryLeavesOthers: a change that is tried and applied after the clock has leapt ahead is noted
-// once in every experiment, so that the state is the fold of its events.
+// TestTryLeavesOthers tries and then applies a change after the clock has leapt ahead. Every
+// experiment notes the leap once, so that the state is the fold of its events.
 func TestTryLeavesOthers(t *testing.T) {
 	const text = "arms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: {goals: " +
 		"[{metric: m}]}"
@@ -29,13 +29,13 @@ func TestTryLeavesOthers(t *testing.T) {
 		}
 	}
 	if leaps != 1 {
-		t.Errorf("one leap of the clock is noted %d times", leaps)
+		t.Errorf("one leap of the clock was noted %d times", leaps)
 	}
 	s.checkEvery()
 }
 
-// TestPlanOnce: an event that is planned, tried and applied is parsed by nobody but who read the
-// definition, and makes a new experiment's learner once.
+// TestPlanOnce checks that planning, trying and applying an event does not parse the definition
+// again and builds a new experiment's learner only once.
 func TestPlanOnce(t *testing.T) {
 	made := 0
 	makeLearner = func(d *definition.Definition, arms int, split []float64) (learner, error) {
@@ -51,8 +51,8 @@ func TestPlanOnce(t *testing.T) {
 		most int
 	}{
 		{text, 1},
-		{text + "description: changed", 1}, // the copy's
-		{text + "drift: {kind: discount, rate: 0.1}", 2},               // the copy's and the new one
+		{text + "description: changed", 1}, // for the copy
+		{text + "drift: {kind: discount, rate: 0.1}", 2},               // for the copy and the new one
 		{text + "drift: {kind: discount, rate: 0.1}\nhold_back: 0", 0}, // no change
 	} {
 		made = 0
@@ -61,7 +61,7 @@ func TestPlanOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if made != 0 {
-			t.Errorf("parsing a definition has made %d learners", made)
+			t.Errorf("parsing a definition built %d learners", made)
 		}
 		events, err := s.Plan(d, 1)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestPlanOnce(t *testing.T) {
 		}
 		for _, e := range events {
 			payload := bytes.Clone(e.Payload)
-			clear(e.Payload) // whoever parsed it would find no JSON
+			clear(e.Payload) // parsing it again would fail
 			if err := s.Try("x", e); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestPlanOnce(t *testing.T) {
 	}
 }
 
-// TestTrialIsForgotten: what was tried counts for nothing when another event comes first.
+// TestTrialIsForgotten checks that the result of Try is not used if another event is applied first.
 func TestTrialIsForgotten(t *testing.T) {
 	const text = "apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m}]\nobjective: " +
 		"{goals: [{metric: m}]}\n"

@@ -14,16 +14,16 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// moves are what a policy has computed of its links.
+// moves returns a policy's cache of the moves computed for its links.
 func moves(p *policy.Policy) reflect.Value { return reflect.ValueOf(p).Elem().FieldByName("moves") }
 
-// BenchmarkExplain is of a policy of 97 arms whose stream has 340 links.
+// BenchmarkExplain explains a decision of a policy of 97 arms whose stream has 340 links.
 func BenchmarkExplain(b *testing.B) {
 	s := newScenario(b)
 	r := random.New(1, "explain")
 	for i := range 341 {
 		if i > 0 {
-			s.decide("ann") // the last one is of the version before the last
+			s.decide("ann") // the last decision is by the version before the last
 		}
 		shares, sum := map[string]float64{}, 0.0
 		for k := range 97 {
@@ -49,8 +49,9 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// TestPoliciesShare: the policies of a stream share what they have in common, so that keeping many
-// of them, as a replay does, costs little more than one; also after an arm has come.
+// TestPoliciesShare checks that the policies of one stream share their common parts, so that
+// keeping many of them, as a replay does, costs little more than keeping one. Adding an arm does
+// not change this.
 func TestPoliciesShare(t *testing.T) {
 	s := newScenario(t)
 	shares := map[string]float64{"a0": .5, "a1": .5}
@@ -67,10 +68,10 @@ func TestPoliciesShare(t *testing.T) {
 		}
 		for j := range i {
 			if i != 6 && j < i-1 && moves(p).Index(j).Pointer() != moves(last).Index(j).Pointer() {
-				t.Errorf("version %d has a move of its own to link %d", i+1, j+1)
+				t.Errorf("version %d does not share its move to link %d", i+1, j+1)
 			}
 		}
-		var saved State // a policy that shares nothing decides alike
+		var saved State // its policy shares nothing and must decide alike
 		if b, err := s.state.MarshalBinary(); err != nil {
 			t.Fatal(err)
 		} else if err := saved.UnmarshalBinary(b); err != nil {
@@ -85,15 +86,15 @@ func TestPoliciesShare(t *testing.T) {
 	}
 }
 
-// TestExplainReach: a decision of a version that is not kept any more, or whose stream has lost its
-// beginning, cannot be explained, and the error says which can.
+// TestExplainReach checks that a decision of a version that is no longer kept, or whose stream has
+// lost its beginning, cannot be explained, and that the error says which versions can.
 func TestExplainReach(t *testing.T) {
 	s := newScenario(t)
 	for i := range 12 {
 		s.run(strings.Replace(definitionOf(map[string]float64{"a0": .1 + .02*float64(i), "a1": .9 - .02*float64(i)},
 			"round"), "\nmetrics", fmt.Sprintf("\ndescription: d%d\nmetrics", i), 1))
 		s.decide(fmt.Sprint("u", i+1))
-		if i == 5 { // a new round, and with it a new stream
+		if i == 5 { // a new round, which begins a new stream
 			s.run(fmt.Sprintf("expose u%d", i+1))
 			s.run("wait 200h")
 			s.run("due")
@@ -111,7 +112,7 @@ func TestExplainReach(t *testing.T) {
 	}
 }
 
-// TestTokenExpired: the fold refuses feedback by a token that is older than the window, as late,
+// TestTokenExpired checks that the fold refuses feedback with a token older than the window as late
 // and says why.
 func TestTokenExpired(t *testing.T) {
 	s := newScenario(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
-// TestRatioTestSums: sums by arm in one report are no evidence by their order, however large; and a
-// lopsided split in equal reports is found.
+// TestRatioTestSums checks that the order of the arms' sums within one report is no evidence,
+// however large the sums, and that a lopsided split in equal reports is detected.
 func TestRatioTestSums(t *testing.T) {
 	x := ratioLive(t, "round")
 	c := x.beginRatio([]float64{.5, .5, 0}, 1)
@@ -33,7 +33,7 @@ func TestRatioTestSums(t *testing.T) {
 	if alarm, p := x.Ratio.mismatch(); !alarm {
 		t.Errorf("5500 to 4500, twenty times: p = %v", p)
 	}
-	// Versions pool what they see, also by parts too small to tell alone.
+	// Versions pool their evidence, including parts too small to be significant alone.
 	x = ratioLive(t, "round")
 	for v := range uint64(400) {
 		c := x.beginRatio([]float64{.5, .5, 0}, v+1)
@@ -46,7 +46,8 @@ func TestRatioTestSums(t *testing.T) {
 	}
 }
 
-// TestRatioTestOrder: units one by one or in sums, in any order, are the same evidence.
+// TestRatioTestOrder checks that units sent one by one or as sums, in any order, give the same
+// evidence.
 func TestRatioTestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := []int64{
@@ -78,8 +79,9 @@ func TestRatioTestOrder(t *testing.T) {
 	})
 }
 
-// TestRatioTestSameUnits: units that come again in the next versions of one stream, with the arms
-// that they had, are no new evidence: no alarm, and p below .1 in at most a tenth of the runs.
+// TestRatioTestSameUnits repeats the same units with the same arms in the next versions of a
+// stream. They are no new evidence: there is no alarm, and p is below 0.1 in at most a tenth of the
+// runs.
 func TestRatioTestSameUnits(t *testing.T) {
 	testsize.NoRace(t)
 	for _, stickiness := range []string{"round", "unit"} {

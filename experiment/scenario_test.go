@@ -19,9 +19,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestScenarios runs the texts of testdata/scenario, in the format of package datadriven: commands,
-// a line of dashes, what they print. Afterwards the fold is repeated, and continued from a snapshot
-// at every event. Run with -rewrite to take what is printed for what is expected.
+// TestScenarios runs the scripts of testdata/scenario in the format of package datadriven: a
+// command, a line of dashes, the output. Afterwards it folds the events again, also continuing from
+// a snapshot before every event. Run with -rewrite to replace the expected output.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files := 0
@@ -42,7 +42,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scenario is a state with the events that made it.
+// scenario is a state with the events that led to it.
 type scenario struct {
 	t      tester
 	state  *State
@@ -50,11 +50,11 @@ type scenario struct {
 	now    int64
 	name   string
 	tokens map[string]policy.Token
-	// refusals is whether apply checks that a refused event changes nothing.
+	// refusals makes apply check that a refused event changes nothing.
 	refusals bool
 }
 
-// tester is what a scenario needs of a testing.T or a rapid.T.
+// tester is the part of testing.T and rapid.T that a scenario needs.
 type tester interface {
 	Helper()
 	Fatal(args ...any)
@@ -89,8 +89,8 @@ func (s *scenario) apply(e Event) Outcome {
 	return o
 }
 
-// refused fails unless a refused event has left the state as an event that cannot be read would
-// have, or one that says nothing but the time.
+// refused fails the test unless the refused event left the state that an unreadable event, or one
+// that only advances the clock, would have left.
 func (s *scenario) refused(before []byte, e Event, o Outcome) {
 	s.t.Helper()
 	got, err := s.state.Digest()
@@ -115,7 +115,7 @@ func (s *scenario) refused(before []byte, e Event, o Outcome) {
 			return
 		}
 	}
-	s.t.Errorf("%s was refused (%v), and has changed the state", e.Kind, o.Err)
+	s.t.Errorf("%s was refused (%v) but changed the state", e.Kind, o.Err)
 }
 
 func (s *scenario) event(kind string, payload any) Outcome {
@@ -127,7 +127,8 @@ func (s *scenario) event(kind string, payload any) Outcome {
 	return s.apply(e)
 }
 
-// check folds again, with snapshots in the middle; checkEvery with one after each event.
+// check folds the events again with some snapshots in between, checkEvery with one before each
+// event.
 func (s *scenario) check()      { s.t.Helper(); s.refold(max(1, len(s.events)/7)) }
 func (s *scenario) checkEvery() { s.t.Helper(); s.refold(1) }
 
@@ -150,9 +151,9 @@ func (s *scenario) refold(step int) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			if frozen != nil { // what has happened since must not have changed it
+			if frozen != nil { // later events must not have changed it
 				if f, err := frozen.MarshalBinary(); err != nil || !bytes.Equal(f, frozenBytes) {
-					s.t.Fatalf("event %d: a frozen state has changed: %v", i, err)
+					s.t.Fatalf("event %d: a frozen state changed: %v", i, err)
 				}
 			}
 			if frozen, err = again.Freeze(); err != nil {
@@ -171,7 +172,8 @@ func (s *scenario) refold(step int) {
 				again = &next
 			}
 		}
-		if _, err := again.Apply(uint64(i+1), e); err != nil {
+		logged := Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload} // without what Plan adds
+		if _, err := again.Apply(uint64(i+1), logged); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -295,7 +297,7 @@ func (s *scenario) decide(unit string) policy.Assignment {
 	return d
 }
 
-// units is "expose u1 u2 ..." or "feedback u1:click=1,time=2 u2:...".
+// units runs "expose u1 u2 ..." or "feedback u1:click=1,time=2 u2:...".
 func (s *scenario) units(words []string) Outcome {
 	p := UnitsEvent{Experiment: s.name}
 	kind := KindExposures
@@ -322,7 +324,7 @@ func (s *scenario) units(words []string) Outcome {
 	return s.event(kind, p)
 }
 
-// aggregate is "aggregate SOURCE SEQUENCE" with lines "version arm units metric=n/sum/squares ...
+// aggregate runs "aggregate SOURCE SEQUENCE" with lines "version arm units metric=n/sum/squares ...
 // *ratio=product".
 func (s *scenario) aggregate(words []string, body string) Outcome {
 	seq, err := strconv.ParseUint(words[2], 10, 64)
@@ -352,8 +354,9 @@ func (s *scenario) aggregate(words []string, body string) Outcome {
 	return s.event(KindAggregate, p)
 }
 
-// simulate is "simulate FIRST COUNT SD metric=arm:mean,arm:mean ...": each unit is decided, exposed
-// and reports a normal number around its arm's mean, or 1 with the probability "mean" for sd 0.
+// simulate runs "simulate FIRST COUNT SD metric=arm:mean,arm:mean ...". Each unit gets a decision,
+// is exposed and reports a normal value with its arm's mean or, if SD is 0, a value that is 1 with
+// that probability and 0 otherwise.
 func (s *scenario) simulate(words []string) {
 	first, _ := strconv.Atoi(words[1])
 	count, _ := strconv.Atoi(words[2])

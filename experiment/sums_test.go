@@ -8,8 +8,8 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
-// TestSumsBeyondRange: sums that observations in the range cannot have are refused before anything
-// changes, so that no report can make the state impossible to save.
+// TestSumsBeyondRange checks that sums which no observations in the metric's range can have are
+// refused before the state changes. No report may make the state impossible to save.
 func TestSumsBeyondRange(t *testing.T) {
 	s := newScenario(t)
 	s.run("apply\nname: x\narms: [{name: a, value: 1}, {name: b, value: 2}]\nmetrics: [{name: m, range: [0, 1]}, " +

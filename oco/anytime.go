@@ -8,6 +8,11 @@ package oco
 // takes the sample's subgradient at w_t, and hands it, times α_t, to a learner of linear losses
 // whose points are x_t. The last point then has the guarantee E[F(w_T)] − F(u) ≤ E[Σ ⟨α_t·g_t, x_t
 // − u⟩]/Σ α_t at every T. Bound is that of the inner learner.
+//
+// The inner learner's guarantee must be one for linear losses. The losses are taken at w_t and
+// their curvature there says nothing about x_t: so Anytime is not [Curved], and the guarantees of
+// [VovkAzouryWarmuth] and of rates and learners that assume curved losses do not carry over. A hint
+// is multiplied by α_t like the subgradient, features are passed on as they are.
 type Anytime struct {
 	*weighted
 	point []float64
@@ -45,8 +50,10 @@ func (l *Anytime) Hint(g []float64) error {
 // Features implements [FeatureLearner].
 func (l *Anytime) Features(z []float64) error {
 	l.fresh = false
-	return l.weighted.Features(z)
+	return forwardFeatures(l.learner, z)
 }
+
+func (l *Anytime) checkFeatures(z []float64) error { return checkFeatures(l.learner, z) }
 
 // UpdateSparse implements [SparseLearner]. The average makes it O(d).
 func (l *Anytime) UpdateSparse(g Sparse) error {

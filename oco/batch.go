@@ -90,9 +90,7 @@ func (l *weighted) feed(g []float64, alpha, mu float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
-	for i, v := range g {
-		l.scaled[i] = alpha * v
-	}
+	l.scale(alpha, g)
 	copy(l.played, l.learner.Predict())
 	if c, ok := l.learner.(Curved); ok && mu >= 0 {
 		return c.UpdateCurved(l.scaled, float64(alpha*mu))
@@ -113,20 +111,48 @@ func (l *weighted) feedSparse(g Sparse, alpha float64) error {
 	return forwardSparse(l.learner, Sparse{Index: g.Index, Value: l.values}, l.scaled)
 }
 
+// scale sets scaled to factor·v, and returns it.
+func (l *weighted) scale(factor float64, v []float64) []float64 {
+	for i, x := range v {
+		l.scaled[i] = factor * x
+	}
+	return l.scaled
+}
+
 // Hint implements [Hinted], with a guess of the sample's subgradient, not yet weighted.
 func (l *weighted) Hint(g []float64) error {
 	if err := checkFinite("hint", g, l.Dim()); err != nil {
 		return err
 	}
 	alpha, _ := l.next()
-	for i, v := range g {
-		l.scaled[i] = alpha * v
-	}
-	return forwardHint(l.learner, l.scaled)
+	return forwardHint(l.learner, l.scale(alpha, g))
 }
 
-// Features implements [FeatureLearner].
-func (l *weighted) Features(z []float64) error { return forwardFeatures(l.learner, z) }
+func (l *weighted) checkHint(g []float64) error {
+	if err := checkFinite("hint", g, l.Dim()); err != nil {
+		return err
+	}
+	alpha, _ := l.next()
+	return checkHint(l.learner, l.scale(alpha, g))
+}
+
+// Features implements [FeatureLearner]. The learner gets √α_t·z, as the weighted loss of regression
+// is α·½(⟨z, x⟩ − y)² = ½(⟨√α·z, x⟩ − √α·y)².
+func (l *weighted) Features(z []float64) error {
+	if err := checkFinite("features", z, l.Dim()); err != nil {
+		return err
+	}
+	alpha, _ := l.next()
+	return forwardFeatures(l.learner, l.scale(math.Sqrt(alpha), z))
+}
+
+func (l *weighted) checkFeatures(z []float64) error {
+	if err := checkFinite("features", z, l.Dim()); err != nil {
+		return err
+	}
+	alpha, _ := l.next()
+	return checkFeatures(l.learner, l.scale(math.Sqrt(alpha), z))
+}
 
 // Bound implements [Bounder]: that of the learner, on the weighted losses.
 func (l *weighted) Bound(u []float64) (float64, error) {

@@ -369,10 +369,7 @@ func (l *CurvatureFTRL) addCurvature(root, mu float64, factors [][]float64) erro
 			l.work[i] = root * v
 		}
 		for i, v := range l.work {
-			row := st.S[i*d : (i+1)*d]
-			for j, w := range l.work {
-				row[j] += float64(v * w)
-			}
+			vec.AddScaled(st.S[i*d:(i+1)*d], v, l.work)
 		}
 		if l.balls != nil {
 			l.balls.add(st.Ball, l.work)

@@ -78,6 +78,10 @@ func (l *Doubling) Hint(g []float64) error { return forwardHint(l.running(), g) 
 // Features implements [FeatureLearner].
 func (l *Doubling) Features(z []float64) error { return forwardFeatures(l.running(), z) }
 
+func (l *Doubling) checkHint(h []float64) error { return checkHint(l.running(), h) }
+
+func (l *Doubling) checkFeatures(z []float64) error { return checkFeatures(l.running(), z) }
+
 // Update implements [Learner]. If the next phase's learner cannot be made, this and every later
 // call returns the error.
 func (l *Doubling) Update(g []float64) error {
@@ -91,23 +95,27 @@ func (l *Doubling) Update(g []float64) error {
 	return nil
 }
 
+// UpdateCurved implements [Curved].
+func (l *Doubling) UpdateCurved(g []float64, mu float64) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := forwardCurved(l.running(), g, mu); err != nil {
+		return err
+	}
+	l.end()
+	return nil
+}
+
 // UpdateSparse implements [SparseLearner].
 func (l *Doubling) UpdateSparse(g Sparse) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	s, ok := l.running().(SparseLearner)
-	if !ok {
-		if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
-			return err
-		}
-		if l.dense == nil {
-			l.dense = make([]float64, l.Dim())
-		}
-		scatter(l.dense, g)
-		return l.Update(l.dense)
+	if _, ok := l.running().(SparseLearner); !ok && l.dense == nil {
+		l.dense = make([]float64, l.Dim())
 	}
-	if err := s.UpdateSparse(g); err != nil {
+	if err := forwardSparse(l.running(), g, l.dense); err != nil {
 		return err
 	}
 	l.end()

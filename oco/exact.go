@@ -92,17 +92,25 @@ func NewExactFTRL(m Minimizer) (*ExactFTRL, error) {
 	return l, nil
 }
 
-// move sets the point for the losses so far and a hint.
-func (l *ExactFTRL) move(hint loss.Function) error {
-	gap, err := l.m.Minimize(l.point, l.state.T+1, hint)
-	if err != nil {
-		return err
+// minimize sets point, which is scratch, to the minimizer for the losses so far and a hint.
+func (l *ExactFTRL) minimize(hint loss.Function) (gap float64, err error) {
+	if gap, err = l.m.Minimize(l.point, l.state.T+1, hint); err != nil {
+		return 0, err
 	}
 	if err := checkFinite("minimizer", l.point, l.d); err != nil {
-		return err
+		return 0, err
 	}
 	if !(gap >= 0) {
-		return noregret.BadInputf("minimizer", "its gap is %v: want a number, at least 0", gap)
+		return 0, noregret.BadInputf("minimizer", "its gap is %v: want a number, at least 0", gap)
+	}
+	return gap, nil
+}
+
+// move sets the learner's point to the minimizer for the losses so far and a hint.
+func (l *ExactFTRL) move(hint loss.Function) error {
+	gap, err := l.minimize(hint)
+	if err != nil {
+		return err
 	}
 	copy(l.state.X, l.point)
 	l.state.Gap = gap
@@ -130,24 +138,41 @@ func (l *ExactFTRL) Hint(g []float64) error {
 // HintLoss sets the guess of the current round's loss, a convex function. A second call replaces
 // the first. The hint is copied as losses are.
 func (l *ExactFTRL) HintLoss(h loss.Function) error {
+	if err := l.takesHint(h); err != nil {
+		return err
+	}
+	if err := l.move(h); err != nil {
+		return err
+	}
+	st := &l.state
+	st.Hint = append(st.Hint[:0], l.copied(h))
+	if st.T == 0 {
+		copy(st.X1, st.X)
+	}
+	return nil
+}
+
+// takesHint returns an error for a hint that is refused before the minimizer sees it.
+func (l *ExactFTRL) takesHint(h loss.Function) error {
 	if err := checkLoss(h, l.d); err != nil {
 		return err
 	}
 	if l.failed != nil {
 		return l.failed
 	}
-	st := &l.state
-	if err := l.m.Takes(st.T+1, h); err != nil {
+	return l.m.Takes(l.state.T+1, h)
+}
+
+func (l *ExactFTRL) checkHint(g []float64) error {
+	if err := checkFinite("hint", g, l.d); err != nil {
 		return err
 	}
-	if err := l.move(h); err != nil {
+	l.linear.C = g
+	if err := l.takesHint(&l.linear); err != nil {
 		return err
 	}
-	st.Hint = append(st.Hint[:0], l.copied(h))
-	if st.T == 0 {
-		copy(st.X1, st.X)
-	}
-	return nil
+	_, err := l.minimize(&l.linear)
+	return err
 }
 
 // Update implements [Learner], for a linear loss.

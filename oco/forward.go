@@ -22,6 +22,30 @@ func forwardFeatures(l Learner, z []float64) error {
 	return checkFinite("features", z, l.Dim())
 }
 
+// hintChecker and featureChecker are learners that can tell whether they would accept a hint, or
+// features, without a change of their state. All learners of this package that can refuse one are.
+type (
+	hintChecker    interface{ checkHint(h []float64) error }
+	featureChecker interface{ checkFeatures(z []float64) error }
+)
+
+// checkHint returns the error that forwardHint would return, as far as the learner can tell.
+func checkHint(l Learner, h []float64) error {
+	if c, ok := l.(hintChecker); ok {
+		return c.checkHint(h)
+	}
+	return checkFinite("hint", h, l.Dim())
+}
+
+// checkFeatures returns the error that forwardFeatures would return, as far as the learner can
+// tell.
+func checkFeatures(l Learner, z []float64) error {
+	if c, ok := l.(featureChecker); ok {
+		return c.checkFeatures(z)
+	}
+	return checkFinite("features", z, l.Dim())
+}
+
 // forwardSparse passes a sparse subgradient to a learner, in dense form unless it is a
 // [SparseLearner]; dense is scratch of the learner's dimension.
 func forwardSparse(l Learner, g Sparse, dense []float64) error {

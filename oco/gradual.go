@@ -34,6 +34,7 @@ type GradualFTRL struct {
 	previous []float64 // scratch for UpdateLoss
 	current  []float64
 	fresh    bool
+	lambda   float64 // λ_t, while fresh
 	text     string
 }
 
@@ -92,6 +93,9 @@ func (l *GradualFTRL) Rounds() int { return l.state.Dual.T }
 // Lambda is λ_t, the weight of the running round: it depends on v_2, ..., v_{t−1}.
 func (l *GradualFTRL) Lambda() float64 {
 	st := &l.state
+	if l.fresh {
+		return l.lambda
+	}
 	if st.Exp != 0 {
 		return math.Ldexp(math.Sqrt(math.Ldexp(l.base, -2*st.Exp)+st.Change.value()), st.Exp)
 	}
@@ -102,6 +106,7 @@ func (l *GradualFTRL) Lambda() float64 {
 func (l *GradualFTRL) Predict() []float64 {
 	if !l.fresh {
 		lambda := l.Lambda()
+		l.lambda = lambda
 		for i, v := range l.state.Dual.Theta {
 			l.point[i] = (v - l.state.Last[i]) / lambda
 		}
@@ -152,13 +157,12 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 	if err := l.state.Dual.checkRange(largest); err != nil {
 		return err
 	}
-	if q := 2 * (l.state.Dual.Mass + largest) / l.Lambda(); !(q < math.MaxFloat64/4) {
-		return noregret.BadInputf("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of "+
-			"float64",
-			q)
-	}
-	st, lambda := &l.state, l.Lambda()
 	x := l.Predict()
+	st, lambda := &l.state, l.lambda
+	if q := 2 * (st.Dual.Mass + largest) / lambda; !(q < math.MaxFloat64/4) {
+		return noregret.BadInputf("gradient", "the sum of the gradients' norms over λ is %v: it leaves the range of "+
+			"float64", q)
+	}
 	if st.Dual.T == 0 {
 		st.Spent.add(squareOver(l.dual.Of(g), lambda))
 	} else {
@@ -170,7 +174,11 @@ func (l *GradualFTRL) UpdateBoth(g, previous []float64) error {
 			return noregret.BadInputf("gradient", "the change of the gradients leaves the range of float64")
 		}
 		st.Spent.add(2 * squareOver(n, lambda))
-		st.addChange(n)
+		if n <= 0x1p480 && st.Exp == 0 {
+			st.Change.add(float64(n * n))
+		} else {
+			st.addScaled(n)
+		}
 	}
 	st.Lambda = lambda
 	copy(st.LastX, x)
@@ -188,16 +196,14 @@ func squareOver(n, c float64) float64 {
 	return n * n / c
 }
 
-// addChange adds n² to Σ v.
-func (s *gradualState) addChange(n float64) {
-	if n > 0x1p480 || s.Exp != 0 {
-		if e := math.Ilogb(n); n > 0x1p480 && e > s.Exp {
-			shift := 2 * (s.Exp - e)
-			s.Change.S, s.Change.C = math.Ldexp(s.Change.S, shift), math.Ldexp(s.Change.C, shift)
-			s.Exp = e
-		}
-		n = math.Ldexp(n, -s.Exp)
+// addScaled adds n² to Σ v, where n or one before it was so large that Σ v must be divided.
+func (s *gradualState) addScaled(n float64) {
+	if e := math.Ilogb(n); n > 0x1p480 && e > s.Exp {
+		shift := 2 * (s.Exp - e)
+		s.Change.S, s.Change.C = math.Ldexp(s.Change.S, shift), math.Ldexp(s.Change.C, shift)
+		s.Exp = e
 	}
+	n = math.Ldexp(n, -s.Exp)
 	s.Change.add(float64(n * n))
 }
 

@@ -16,12 +16,17 @@ import (
 // [AdaHedge] weighs the strategies by the loss ‖g_t − h_t^k‖*², and the weighted mean of their
 // hints goes to an optimistic learner. By convexity its guarantee is that of the best strategy plus
 // the experts' regret over 2λ.
+//
+// Features, sparse subgradients and strong convexity go to the learner. The hints are those of the
+// strategies, given by Hints, so that HintExperts is not [Hinted]: one more hint is one more
+// strategy.
 type HintExperts struct {
 	learner Hinted
 	experts *AdaHedge
 	norm    interface{ Of([]float64) float64 }
 	hints   [][]float64
 	mean    []float64
+	dense   []float64 // a sparse subgradient
 	losses  []float64
 	scale   int // the experts' losses are divided by 2^(2·scale); 0 unless squares leave the range
 	given   bool
@@ -43,7 +48,7 @@ func NewHintExperts(learner Hinted, k int, norm interface{ Of([]float64) float64
 	}
 	l := &HintExperts{
 		learner: learner, experts: experts, norm: norm, mean: make([]float64, learner.Dim()),
-		losses: make([]float64, k),
+		dense: make([]float64, learner.Dim()), losses: make([]float64, k),
 	}
 	for range k {
 		l.hints = append(l.hints, make([]float64, learner.Dim()))
@@ -86,6 +91,8 @@ func (l *HintExperts) Hints(hints [][]float64) error {
 // Features implements [FeatureLearner].
 func (l *HintExperts) Features(z []float64) error { return forwardFeatures(l.learner, z) }
 
+func (l *HintExperts) checkFeatures(z []float64) error { return checkFeatures(l.learner, z) }
+
 // Weights are the strategies' weights of the running round.
 func (l *HintExperts) Weights() []float64 { return l.experts.Predict() }
 
@@ -97,6 +104,31 @@ func (l *HintExperts) Update(g []float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
+	return l.end(g, func() error { return l.learner.Update(g) })
+}
+
+// UpdateCurved implements [Curved], like Update.
+func (l *HintExperts) UpdateCurved(g []float64, mu float64) error {
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	return l.end(g, func() error { return forwardCurved(l.learner, g, mu) })
+}
+
+// UpdateSparse implements [SparseLearner], like Update. The hints make it O(d) for each strategy.
+func (l *HintExperts) UpdateSparse(g Sparse) error {
+	if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	scatter(l.dense, g)
+	return l.end(l.dense, func() error { return forwardSparse(l.learner, g, l.dense) })
+}
+
+// At implements [SparseLearner].
+func (l *HintExperts) At(i int) float64 { return at(l.learner, i) }
+
+// end ends the round, whose subgradient is g, with a function that hands it to the learner.
+func (l *HintExperts) end(g []float64, update func() error) error {
 	var top float64
 	for k, h := range l.hints {
 		for i, v := range g {
@@ -126,7 +158,7 @@ func (l *HintExperts) Update(g []float64) error {
 	}
 	largest, delta, err := l.experts.check(l.losses)
 	if err == nil {
-		err = l.learner.Update(g)
+		err = update()
 	}
 	if err != nil {
 		if scale != l.scale {

@@ -2,6 +2,7 @@ package oco
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/noregret/noregret"
 )
@@ -11,6 +12,10 @@ import (
 // and 0 for the others, the weighted losses are unbiased (importance sampling), and with the
 // weights of a data set's rows the regret is that on the weighted data. Scale-free learners such as
 // [AdaGrad] need not know the largest weight.
+//
+// Hints, features, sparse subgradients and strong convexity go to the learner. The weight of a
+// round scales its loss, and so its strong convexity and, in regression, its features; give the
+// features of a weighted round with FeaturesWeighted.
 //
 // Guarantee (Bound): the learner's, on the weighted losses. A round costs O(d) more than the
 // learner's, or O(nnz) for sparse subgradients.
@@ -95,8 +100,28 @@ func (l *Importance) At(i int) float64 { return at(l.Learner, i) }
 // Hint implements [Hinted], with a guess of the weighted subgradient.
 func (l *Importance) Hint(g []float64) error { return forwardHint(l.Learner, g) }
 
-// Features implements [FeatureLearner].
+// Features implements [FeatureLearner], for a round of weight 1.
 func (l *Importance) Features(z []float64) error { return forwardFeatures(l.Learner, z) }
+
+func (l *Importance) checkHint(h []float64) error { return checkHint(l.Learner, h) }
+
+func (l *Importance) checkFeatures(z []float64) error { return checkFeatures(l.Learner, z) }
+
+// FeaturesWeighted sets the features of a round of weight w. The learner gets √w·z, as the weighted
+// loss of regression is w·½(⟨z, x⟩ − y)² = ½(⟨√w·z, x⟩ − √w·y)².
+func (l *Importance) FeaturesWeighted(z []float64, w float64) error {
+	if err := checkWeight(w); err != nil {
+		return err
+	}
+	if err := checkFinite("features", z, l.Dim()); err != nil {
+		return err
+	}
+	root := math.Sqrt(w)
+	for i, v := range z {
+		l.scaled[i] = root * v
+	}
+	return forwardFeatures(l.Learner, l.scaled)
+}
 
 // Rounds implements [Counter], for a learner that counts; 0 for others.
 func (l *Importance) Rounds() int {

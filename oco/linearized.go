@@ -70,6 +70,10 @@ func (l *Linearized) Hint(g []float64) error { return forwardHint(l.Learner, g) 
 // Features implements [FeatureLearner].
 func (l *Linearized) Features(z []float64) error { return forwardFeatures(l.Learner, z) }
 
+func (l *Linearized) checkHint(h []float64) error { return checkHint(l.Learner, h) }
+
+func (l *Linearized) checkFeatures(z []float64) error { return checkFeatures(l.Learner, z) }
+
 // Rounds implements [Counter], for a learner that counts; 0 for others.
 func (l *Linearized) Rounds() int {
 	if c, ok := l.Learner.(Counter); ok {

@@ -19,6 +19,11 @@ import (
 // over T/b rounds, so a learner of regret L·√T has √b·L·√T against losses that are as bad as they
 // can be; independent samples make ‖ḡ‖² smaller in turn.
 //
+// The learner is given the strong convexity of the batch's mean loss. A batch has one point but
+// features for each of its rounds, so features cannot be passed on: MiniBatch is no
+// [FeatureLearner], and a learner that must have features, such as [VovkAzouryWarmuth], refuses its
+// first batch.
+//
 // Guarantee (Bound): b times the learner's, and the last term. A round costs O(d), and one of the
 // learner's a batch.
 type MiniBatch struct {
@@ -31,6 +36,8 @@ type MiniBatch struct {
 type miniBatchState struct {
 	T     int
 	Sum   []float64 // of the running batch
+	Mu    float64   // of the running batch, the sum of the constants given
+	Given bool      // one was given
 	Inner []byte    // in snapshots only
 }
 
@@ -69,15 +76,34 @@ func (l *MiniBatch) Hint(g []float64) error {
 	return forwardHint(l.learner, g)
 }
 
+func (l *MiniBatch) checkHint(g []float64) error {
+	if l.state.T%l.size != 0 {
+		return checkFinite("hint", g, l.Dim())
+	}
+	return checkHint(l.learner, g)
+}
+
 // Update implements [Learner].
-func (l *MiniBatch) Update(g []float64) error {
+func (l *MiniBatch) Update(g []float64) error { return l.update(g, -1) }
+
+// UpdateCurved implements [Curved]. The learner gets the mean of the batch's constants, in which
+// rounds that ended with Update or UpdateSparse count as 0; without any UpdateCurved in the batch
+// it gets none.
+func (l *MiniBatch) UpdateCurved(g []float64, mu float64) error {
+	if err := checkMu(mu); err != nil {
+		return err
+	}
+	return l.update(g, mu)
+}
+
+func (l *MiniBatch) update(g []float64, mu float64) error {
 	if err := checkFinite("gradient", g, l.Dim()); err != nil {
 		return err
 	}
 	for i, v := range g {
 		l.mean[i] = l.state.Sum[i] + v
 	}
-	return l.end()
+	return l.end(mu)
 }
 
 // UpdateSparse implements [SparseLearner]. It costs O(d).
@@ -89,27 +115,42 @@ func (l *MiniBatch) UpdateSparse(g Sparse) error {
 	for k, i := range g.Index {
 		l.mean[i] += g.Value[k]
 	}
-	return l.end()
+	return l.end(-1)
 }
 
-// end ends the round whose sum with the rest of the batch is in mean.
-func (l *MiniBatch) end() error {
+// end ends the round whose sum with the rest of the batch is in mean. A mu ≥ 0 is the strong
+// convexity of its loss.
+func (l *MiniBatch) end(mu float64) error {
 	if !finite(vec.MaxAbs(l.mean)) {
 		return noregret.BadInputf("gradient", "the sum of the batch leaves the range of float64")
 	}
-	if (l.state.T+1)%l.size != 0 {
-		copy(l.state.Sum, l.mean)
-		l.state.T++
+	st := &l.state
+	total := st.Mu + max(mu, 0)
+	if !finite(total) {
+		return noregret.BadInputf("mu", "the sum of the batch leaves the range of float64")
+	}
+	given := st.Given || mu >= 0
+	if (st.T+1)%l.size != 0 {
+		copy(st.Sum, l.mean)
+		st.Mu, st.Given = total, given
+		st.T++
 		return nil
 	}
 	for i := range l.mean {
 		l.mean[i] /= float64(l.size)
 	}
-	if err := l.learner.Update(l.mean); err != nil {
+	var err error
+	if given {
+		err = forwardCurved(l.learner, l.mean, total/float64(l.size))
+	} else {
+		err = l.learner.Update(l.mean)
+	}
+	if err != nil {
 		return err
 	}
-	clear(l.state.Sum)
-	l.state.T++
+	clear(st.Sum)
+	st.Mu, st.Given = 0, false
+	st.T++
 	return nil
 }
 
@@ -151,6 +192,9 @@ func (l *MiniBatch) UnmarshalBinary(data []byte) error {
 	return restore(data, l.String(), &l.state, func(s *miniBatchState) error {
 		if err := checkState(l.Dim(), s.T, s.Sum); err != nil {
 			return err
+		}
+		if err := checkMu(s.Mu); err != nil {
+			return snapshot.Bad("damaged: the strong convexity of its batch is %v", s.Mu)
 		}
 		if err := unmarshalInner(l.learner, s.Inner); err != nil {
 			return err

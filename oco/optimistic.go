@@ -63,16 +63,20 @@ func (l *OptimisticFTRL) Rounds() int { return l.state.Dual.T }
 
 // Hint implements [Hinted].
 func (l *OptimisticFTRL) Hint(g []float64) error {
-	largest, err := checkVector("hint", g, l.Dim())
-	if err != nil {
-		return err
-	}
-	if err := l.weight.checkRange(&l.state.Dual, largest); err != nil {
+	if err := l.checkHint(g); err != nil {
 		return err
 	}
 	copy(l.state.Hint, g)
 	l.fresh = false
 	return nil
+}
+
+func (l *OptimisticFTRL) checkHint(g []float64) error {
+	largest, err := checkVector("hint", g, l.Dim())
+	if err != nil {
+		return err
+	}
+	return l.weight.checkRange(&l.state.Dual, largest)
 }
 
 // Predict implements [Learner].

@@ -78,16 +78,20 @@ func (l *OptimisticAdaGrad) Rounds() int { return l.state.Dual.T }
 
 // Hint implements [Hinted].
 func (l *OptimisticAdaGrad) Hint(h []float64) error {
-	largest, err := checkVector("hint", h, l.Dim())
-	if err != nil {
-		return err
-	}
-	if err := l.state.Dual.checkRange(largest); err != nil {
+	if err := l.checkHint(h); err != nil {
 		return err
 	}
 	copy(l.state.Hint, h)
 	l.fresh = false
 	return nil
+}
+
+func (l *OptimisticAdaGrad) checkHint(h []float64) error {
+	largest, err := checkVector("hint", h, l.Dim())
+	if err != nil {
+		return err
+	}
+	return l.state.Dual.checkRange(largest)
 }
 
 // Predict implements [Learner].

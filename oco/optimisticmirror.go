@@ -71,6 +71,15 @@ func (l *OptimisticMirrorDescent) Rounds() int { return l.base.Rounds() }
 // Hint implements [Hinted]. A hint whose step leaves the range of float64, or ends on the boundary
 // of the map's domain, is refused.
 func (l *OptimisticMirrorDescent) Hint(h []float64) error {
+	if err := l.checkHint(h); err != nil {
+		return err
+	}
+	copy(l.state.Hint, h)
+	l.fresh = false
+	return nil
+}
+
+func (l *OptimisticMirrorDescent) checkHint(h []float64) error {
 	if err := checkFinite("hint", h, l.Dim()); err != nil {
 		return err
 	}
@@ -78,8 +87,6 @@ func (l *OptimisticMirrorDescent) Hint(h []float64) error {
 		return noregret.BadInputf("hint", "its step leaves the domain of %v, or the range of float64",
 			l.base.reg.Map())
 	}
-	copy(l.state.Hint, h)
-	l.fresh = false
 	return nil
 }
 

@@ -131,10 +131,15 @@ func (s stepSize) zero() bool { return s.Eta == 0 }
 // it.
 func (s stepSize) of(v float64) float64 {
 	if s.Exp != 0 {
-		v = math.Ldexp(v, s.Exp)
+		return s.scaled(v)
 	}
 	return float64(s.Eta * v)
 }
+
+// scaled is of for an Exp other than 0, a call of its own so that of is inlined.
+//
+//go:noinline
+func (s stepSize) scaled(v float64) float64 { return float64(s.Eta * math.Ldexp(v, s.Exp)) }
 
 // inverse is 1/η.
 func (s stepSize) inverse() float64 {

@@ -10,14 +10,20 @@ import (
 // 2012; Orabona 2019, section 7.11): the regret then depends on how much subgradients change from
 // round to round, Σ‖g_t − g_{t−1}‖*². [LastHint] is it for [OptimisticFTRL]. Bound is that of the
 // learner. A round costs one call of Hint more.
-type RepeatHint struct{ Hinted }
+//
+// Features, sparse subgradients and strong convexity go to the learner. As a hint is dense, a
+// sparse round costs O(d). A call of Hint replaces the hint of the round.
+type RepeatHint struct {
+	Hinted
+	dense []float64 // a sparse subgradient
+}
 
 // NewRepeatHint wraps a learner at its start.
 func NewRepeatHint(learner Hinted) (*RepeatHint, error) {
 	if learner == nil {
 		return nil, noregret.BadInputf("learner", "nil: want a learner that takes hints")
 	}
-	return &RepeatHint{learner}, nil
+	return &RepeatHint{learner, make([]float64, learner.Dim())}, nil
 }
 
 // Update implements [Learner]. A hint that the learner refuses is dropped.
@@ -38,8 +44,25 @@ func (l *RepeatHint) UpdateCurved(g []float64, mu float64) error {
 	return nil
 }
 
+// UpdateSparse implements [SparseLearner], like Update.
+func (l *RepeatHint) UpdateSparse(g Sparse) error {
+	if err := forwardSparse(l.Hinted, g, l.dense); err != nil {
+		return err
+	}
+	scatter(l.dense, g)
+	_ = l.Hint(l.dense)
+	return nil
+}
+
+// At implements [SparseLearner].
+func (l *RepeatHint) At(i int) float64 { return at(l.Hinted, i) }
+
 // Features implements [FeatureLearner].
 func (l *RepeatHint) Features(z []float64) error { return forwardFeatures(l.Hinted, z) }
+
+func (l *RepeatHint) checkHint(h []float64) error { return checkHint(l.Hinted, h) }
+
+func (l *RepeatHint) checkFeatures(z []float64) error { return checkFeatures(l.Hinted, z) }
 
 // Rounds implements [Counter], for a learner that counts; 0 for others.
 func (l *RepeatHint) Rounds() int {

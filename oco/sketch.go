@@ -18,6 +18,8 @@ type sketch struct {
 	Size, M int       // min(2m, d), m
 	Removed sum       // the subtracted eigenvalues
 
+	rounding float64 // of the last addition, see shrink
+
 	values, vectors, work, block []float64
 	tri                          *linalg.Tridiagonal
 }
@@ -44,6 +46,7 @@ const sketchBlock = 256
 // is not in the basis, by rounding. An error of code diverged, for eigenvalues that cannot be
 // computed, makes the sketch void. O(d·m), and O(d·m² + m³) once in m additions.
 func (s *sketch) add(c, v []float64) (left float64, err error) {
+	s.rounding = 0
 	if left, err = s.include(v); err != nil {
 		return 0, err
 	}
@@ -79,13 +82,20 @@ func (s *sketch) include(v []float64) (left float64, err error) {
 	return s.Basis.include(v), nil
 }
 
-// shrink reduces the sketch to m directions.
+// shrinkRounding times the square of the sketch's size bounds the rounding of shrink beside the
+// largest eigenvalue: some units in the last place for each of the size² rotations of the
+// eigenvectors, and as many for the new basis.
+const shrinkRounding = 0x1p-48
+
+// shrink reduces the sketch to m directions. By rounding, C̃ may grow in some direction where it
+// should not; rounding is at least by how much.
 func (s *sketch) shrink() error {
 	n, m, d := s.Size, s.M, s.Basis.D
 	s.tri.Factor(s.C, s.work)
 	if !s.tri.Eigen(s.values, s.vectors, s.work) {
 		return noregret.Errorf(noregret.Diverged, "sketch", "the eigenvalues do not converge")
 	}
+	s.rounding = float64(shrinkRounding*float64(n)) * float64(n) * max(s.values[0], 0)
 	cut := max(s.values[m], 0)
 	s.Removed.add(cut)
 	clear(s.C)

@@ -22,7 +22,8 @@ import (
 // where C̃_t is a sketch of μ·Σ_{i≤t} g_i·g_iᵀ of rank at most 2m, which after every at least m
 // rounds goes back to the m largest eigenvalues, each less the (m+1)-th.
 //
-// Guarantee (Bound): (λ/2)‖u‖² + ½Σ g_tᵀS_t⁻¹g_t, and what inexact projections may cost. It follows
+// Guarantee (Bound): (λ/2)‖u‖² + ½Σ g_tᵀS_t⁻¹g_t, and what inexact projections and the rounding of
+// the sketch may cost. It follows
 // from the projection's ½‖x_{t+1} − u‖² ≤ ½‖y − u‖² in the norm of S_t, summed over t, as S_t −
 // S_{t−1} ⪯ μ·g_t·g_tᵀ: what the sketch subtracts only helps in these terms. With C_T the matrix
 // without a sketch it is, for every k ≤ m, at most (their Theorem 3)
@@ -142,6 +143,10 @@ func (l *SketchedNewtonStep) Update(g []float64) error {
 	if err != nil {
 		l.failed = err
 		return err
+	}
+	if e := st.Sketch.rounding; e > 0 { // ½e‖x − u‖² ≤ e(‖x‖² + ‖u‖²)
+		st.Fixed.add(e * size * size)
+		st.Outside.Quadratic.add(e)
 	}
 	left /= root
 	if left > 0 { // ⟨left out, x − u⟩, and the curvature along it

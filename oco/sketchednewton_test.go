@@ -174,3 +174,56 @@ func TestSketchedNewtonRefuses(t *testing.T) {
 		t.Error("no set was taken")
 	}
 }
+
+// TestShrinkRounds: where the sketch subtracts next to nothing from large eigenvalues, the matrix
+// grows by rounding, by no more than what is charged to the bound.
+func TestShrinkRounds(t *testing.T) {
+	const d, m = 300, 8
+	n := 2 * m
+	r := random.New(5, "rounding")
+	grew := 0.0
+	for range 20 {
+		s, c := newSketch(d, m), make([]float64, n)
+		for k := range n {
+			v := gradient(r, "gaussian", k, make([]float64, d), false)
+			if k >= m {
+				vec.Scale(v, 1e-9)
+			}
+			if _, err := s.add(c, v); err != nil || s.rounding != 0 {
+				t.Fatalf("rounding %v, %v", s.rounding, err)
+			}
+		}
+		basis, before := append([]float64(nil), s.Basis.Q...), append([]float64(nil), s.C...)
+		if err := s.shrink(); err != nil {
+			t.Fatal(err)
+		}
+		// The difference in the coordinates of the old basis.
+		diff := before
+		for i := range diff {
+			diff[i] = -diff[i]
+		}
+		for k := range m {
+			for i := range n {
+				p := vec.Dot(basis[i*d:(i+1)*d], s.Basis.Q[k*d:(k+1)*d])
+				for j := range n {
+					diff[i*n+j] += s.C[k*n+k] * p * vec.Dot(basis[j*d:(j+1)*d], s.Basis.Q[k*d:(k+1)*d])
+				}
+			}
+		}
+		tri, values := linalg.NewTridiagonal(n), make([]float64, n)
+		tri.Factor(diff, make([]float64, n))
+		if !tri.Eigen(values, make([]float64, n*n), make([]float64, n)) {
+			t.Fatal("no convergence")
+		}
+		if values[0] > s.rounding {
+			t.Errorf("the matrix grew by %v, charged were %v", values[0], s.rounding)
+		}
+		if s.rounding > 1e-11*s.values[0] {
+			t.Errorf("%v are charged for an eigenvalue of %v", s.rounding, s.values[0])
+		}
+		grew = max(grew, values[0])
+	}
+	if grew <= 0 {
+		t.Error("nothing was rounded: the test cannot fail")
+	}
+}

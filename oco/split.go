@@ -13,11 +13,18 @@ import (
 // Split plays on a product of intervals with one learner for each coordinate (Orabona 2019, section
 // 4.2.4): the regret is the sum of theirs. [AdaGrad] is it, with adaptive subgradient descent in
 // each coordinate.
+//
+// Hints and features go to the learners by coordinate, and the strong convexity of a loss to each
+// of them, as (μ/2)‖x − u‖² is a sum over coordinates. The squared losses of [VovkAzouryWarmuth]
+// are not, unless the loss is a sum of squared losses of one coordinate each: for other regression
+// its bound does not carry over. A learner may depend on the number of rounds, so a sparse
+// subgradient goes to all learners, in O(d).
 type Split struct {
 	learners []Learner
 	point    []float64
 	saved    []Snapshotter
 	one      [1]float64
+	dense    []float64 // a sparse subgradient
 	rounds   int
 	failed   error
 }
@@ -32,7 +39,7 @@ func NewSplit(learners ...Learner) (*Split, error) {
 	if len(learners) == 0 {
 		return nil, noregret.BadInputf("learners", "none: want at least one")
 	}
-	l := &Split{learners: learners, point: make([]float64, len(learners))}
+	l := &Split{learners: learners, point: make([]float64, len(learners)), dense: make([]float64, len(learners))}
 	for i, p := range learners {
 		if p == nil || p.Dim() != 1 {
 			return nil, noregret.BadInputf(fmt.Sprintf("learners[%d]", i), "want a learner of dimension 1")
@@ -73,21 +80,56 @@ func (l *Split) Update(g []float64) error {
 	return nil
 }
 
-// Hint implements [Hinted], with each learner's coordinate of the guess.
+// UpdateCurved implements [Curved], like Update.
+func (l *Split) UpdateCurved(g []float64, mu float64) error {
+	if err := checkMu(mu); err != nil {
+		return err
+	}
+	if err := checkFinite("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	err := l.each(g, func(p Learner, g []float64) error { return forwardCurved(p, g, mu) })
+	if err != nil {
+		return err
+	}
+	l.rounds++
+	return nil
+}
+
+// UpdateSparse implements [SparseLearner], like Update. It costs O(d).
+func (l *Split) UpdateSparse(g Sparse) error {
+	if _, err := checkSparse("gradient", g, l.Dim()); err != nil {
+		return err
+	}
+	scatter(l.dense, g)
+	return l.Update(l.dense)
+}
+
+// At implements [SparseLearner].
+func (l *Split) At(i int) float64 { return at(l.learners[i], 0) }
+
+// Hint implements [Hinted], with each learner's coordinate of the guess. If a learner of this
+// package refuses its coordinate, no learner gets one; a refusal of another package's learner,
+// after others have taken theirs, is as for Update.
 func (l *Split) Hint(g []float64) error {
-	if err := checkFinite("hint", g, l.Dim()); err != nil {
+	if err := l.checkHint(g); err != nil {
 		return err
 	}
 	return l.each(g, forwardHint)
 }
 
-// Features implements [FeatureLearner], with each learner's coordinate of the features.
+// Features implements [FeatureLearner], with each learner's coordinate of the features. Refusals
+// are as for Hint.
 func (l *Split) Features(z []float64) error {
-	if err := checkFinite("features", z, l.Dim()); err != nil {
+	if err := l.checkFeatures(z); err != nil {
 		return err
 	}
 	return l.each(z, forwardFeatures)
 }
+
+func (l *Split) checkHint(g []float64) error { return l.ask("hint", g, checkHint) }
+
+func (l *Split) checkFeatures(z []float64) error { return l.ask("features", z, checkFeatures) }
 
 // each passes to each learner its coordinate of v. If a learner after the first one fails, every
 // later call returns its error.
@@ -95,17 +137,35 @@ func (l *Split) each(v []float64, f func(Learner, []float64) error) error {
 	if l.failed != nil {
 		return l.failed
 	}
+	i, err := l.first(v, f)
+	if i > 0 {
+		l.failed = err
+	}
+	return err
+}
+
+// first calls f for each learner and its coordinate of v until one returns an error, and returns
+// that error and the coordinate.
+func (l *Split) first(v []float64, f func(Learner, []float64) error) (i int, err error) {
 	for i, p := range l.learners {
 		l.one[0] = v[i]
 		if err := f(p, l.one[:]); err != nil {
-			err = fmt.Errorf("coordinate %d: %w", i, err)
-			if i > 0 {
-				l.failed = err
-			}
-			return err
+			return i, fmt.Errorf("coordinate %d: %w", i, err)
 		}
 	}
-	return nil
+	return 0, nil
+}
+
+// ask is first for an f that changes no learner; name is what v is called in errors.
+func (l *Split) ask(name string, v []float64, f func(Learner, []float64) error) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := checkFinite(name, v, l.Dim()); err != nil {
+		return err
+	}
+	_, err := l.first(v, f)
+	return err
 }
 
 // Bound implements [Bounder]: the sum of the learners' bounds.

@@ -103,24 +103,10 @@ func (l *VovkAzouryWarmuth) Rounds() int { return l.state.T }
 
 // Features implements [FeatureLearner]. A second call before the end of the round is an error.
 func (l *VovkAzouryWarmuth) Features(z []float64) error {
-	largest, err := checkVector("features", z, l.Dim())
-	if err != nil {
+	if err := l.checkFeatures(z); err != nil {
 		return err
 	}
-	if l.state.Ready {
-		return noregret.BadInputf("features", "round %d has its features already; end it first", l.state.T+1)
-	}
 	st := &l.state
-	if largest > 1e150 {
-		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
-			largest)
-	}
-	size := vec.Dot(z, z)
-	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
-		return noregret.BadInputf("features", "their norm is %v, beside λ = %v and the features before: their "+
-			"squares leave "+
-			"the range of float64", math.Sqrt(size), l.lambda)
-	}
 	if st.Span != nil {
 		st.Left = st.Span.include(z)
 		l.grow()
@@ -137,6 +123,26 @@ func (l *VovkAzouryWarmuth) Features(z []float64) error {
 	copy(st.Z, z)
 	st.Ready, st.Shrink = true, 1+s
 	l.refresh()
+	return nil
+}
+
+func (l *VovkAzouryWarmuth) checkFeatures(z []float64) error {
+	largest, err := checkVector("features", z, l.Dim())
+	if err != nil {
+		return err
+	}
+	if l.state.Ready {
+		return noregret.BadInputf("features", "round %d has its features already; end it first", l.state.T+1)
+	}
+	if largest > 1e150 {
+		return noregret.BadInputf("features", "their largest value is %v: want at most 1e150, as they are squared",
+			largest)
+	}
+	size := vec.Dot(z, z)
+	if !finite(size/l.lambda) || !(l.largestSquare()+size < 1e306) {
+		return noregret.BadInputf("features", "their norm is %v, beside λ = %v and the features before: their "+
+			"squares leave the range of float64", math.Sqrt(size), l.lambda)
+	}
 	return nil
 }
 

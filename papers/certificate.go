@@ -84,7 +84,7 @@ func (t *tale) certificates(ctx context.Context, row certificateRow, passes int)
 				return err
 			}
 			alpha, beta := l.AverageDual()
-			bound, err := classify.UpperBound(ctx, t.train, row.m, classify.BoundOptions{Alpha: alpha, Beta: beta})
+			bound, err := classify.UpperBound(ctx, t.train, row.m, classify.DefaultBoundOptions(alpha, beta))
 			if err != nil {
 				return err
 			}

@@ -11,18 +11,18 @@ import (
 	"github.com/noregret/noregret/pasto/internal/check"
 )
 
-// Directed is an objective that knows each metric's good direction: +1 or −1. Without it every
-// metric is taken to be better when larger.
+// Directed is an objective that knows the good direction of each metric: +1 or −1. For other
+// objectives larger is better in every metric.
 type Directed interface{ Sign(metric int) float64 }
 
 // Sign implements [Directed].
 func (g *Goals) Sign(metric int) float64 { return g.metrics[metric].Direction.Sign() }
 
-// Harden is g with those guardrails hard that take reports, and no others.
-func (g *Goals) Harden(take func(*Metric) bool) *Goals {
-	metrics := slices.Clone(g.metrics)
+// Harden returns g with exactly those guardrails hard for which hard reports true.
+func (g *Goals) Harden(hard func(*Metric) bool) *Goals {
+	metrics := slices.Clone(g.given)
 	for i := range metrics {
-		metrics[i].Hard = metrics[i].Role == Guardrail && take(&g.metrics[i])
+		metrics[i].Hard = metrics[i].Role == Guardrail && hard(&g.given[i])
 	}
 	return newGoals(metrics, g.soft)
 }
@@ -34,12 +34,12 @@ type Objective interface {
 	Dim() int
 	// Value is f(θ), for θ of length Dim; −Inf where a hard guardrail is broken.
 	Value(theta []float64) float64
-	// Gradient writes ∇f(θ) to dst, which is not theta. Hard guardrails have no part in it.
+	// Gradient writes ∇f(θ) to dst, which must not be theta. Hard guardrails have no part in it.
 	Gradient(dst, theta []float64)
 	// Constants are bounds on the box [lower, upper]: lipschitz G_f ≥ ‖∇f‖₂, and smooth L_f with
 	// ‖∇f(a) − ∇f(b)‖₂ ≤ L_f·‖a − b‖₂.
 	Constants(lower, upper []float64) (lipschitz, smooth float64)
-	// Validate reports why the function cannot be used, or nil.
+	// Validate returns an error if the function cannot be used.
 	Validate() error
 }
 
@@ -49,32 +49,32 @@ type Objective interface {
 //	f(θ) = Σ_a w_a·x_a − Σ_j λ_j·v_j²   or
 //	f(θ) = −(1/b)·ln Σ_a exp(−b·w_a·x_a) − Σ_j λ_j·v_j²,
 //
-// where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the guardrail's
-// violation: the square is of the truncated value. A value exactly at c is no
-// violation. With hard guardrails f = −Inf where one of them is passed by more than
-// its slack ([Metric.Slack]); soft ones keep their penalty beside them. Value and Gradient cost
-// O(M).
+// where x_a is the primary metric in its good direction and v_j = (c_j − y_j)₊ the violation of the
+// guardrail: a value equal to c is no violation. With hard guardrails, f = −Inf where one of them
+// is violated by more than its slack ([Metric.Slack]); guardrails with a price keep it. Value and
+// Gradient cost O(M).
 type Goals struct {
-	metrics []Metric
+	given   []Metric // as the user gave them: what a snapshot compares
+	metrics []Metric // with their defaults
 	soft    float64
 	slopes  []slope
 }
 
-// slope is what Gradient knows of a metric: its derivative is reward + price·(what it falls short
-// of limit by in the direction sign).
+// slope holds the derivative of f in one metric y: reward + price·(sign·(limit − y))₊.
 type slope struct{ reward, price, sign, limit float64 }
 
-// newGoals takes the metrics, which are valid or are validated later.
-func newGoals(metrics []Metric, soft float64) *Goals {
-	g := &Goals{metrics, soft, make([]slope, len(metrics))}
-	for i := range metrics {
-		m := &metrics[i]
+// newGoals keeps the metrics, which are valid or are validated later.
+func newGoals(given []Metric, soft float64) *Goals {
+	g := &Goals{given, make([]Metric, len(given)), soft, make([]slope, len(given))}
+	for i := range given {
+		g.metrics[i] = given[i].EnsureDefaults()
+		m := &g.metrics[i]
 		s := slope{sign: m.Direction.Sign(), limit: m.Limit()}
 		switch {
 		case m.Role == Primary:
-			s.reward = float64(m.weight() * s.sign)
+			s.reward = float64(m.Weight * s.sign)
 		case m.Role == Guardrail && !m.Hard:
-			s.price = float64(2 * m.lambda() * s.sign)
+			s.price = float64(2 * m.Lambda * s.sign)
 		}
 		g.slopes[i] = s
 	}
@@ -99,11 +99,11 @@ func (g *Goals) Validate() error {
 	if !(g.soft >= 0) || math.IsInf(g.soft, 1) {
 		return noregret.BadInputf("soft", "%v: want a finite number, at least 0", g.soft)
 	}
-	return validateMetrics(g.metrics)
+	return validateMetrics(g.given)
 }
 
-// Metrics returns the metrics; do not write to them.
-func (g *Goals) Metrics() []Metric { return g.metrics }
+// Metrics returns the metrics as they were given to [NewGoals]. Do not write to them.
+func (g *Goals) Metrics() []Metric { return g.given }
 
 // Dim implements [Objective].
 func (g *Goals) Dim() int { return len(g.metrics) }
@@ -121,17 +121,17 @@ func (g *Goals) HasRelative() bool {
 // Value implements [Objective].
 func (g *Goals) Value(theta []float64) float64 {
 	for i := range g.metrics {
-		if m := &g.metrics[i]; m.Hard && !(m.Violation(theta[i]) <= m.Tolerance()) {
+		if m := &g.metrics[i]; m.Hard && !(m.Violation(theta[i]) <= m.Slack) {
 			return math.Inf(-1)
 		}
 	}
 	return g.Reward(theta)
 }
 
-// Holds reports whether θ holds every guardrail, hard or not, to within its slack.
+// Holds reports whether θ satisfies every guardrail, hard or not, within its slack.
 func (g *Goals) Holds(theta []float64) bool {
 	for i := range g.metrics {
-		if m := &g.metrics[i]; m.Role == Guardrail && !(m.Violation(theta[i]) <= m.Tolerance()) {
+		if m := &g.metrics[i]; m.Role == Guardrail && !(m.Violation(theta[i]) <= m.Slack) {
 			return false
 		}
 	}
@@ -146,14 +146,14 @@ func (g *Goals) Reward(theta []float64) float64 {
 		switch m.Role {
 		case Primary:
 			if g.soft == 0 {
-				total += float64(float64(m.weight()*m.Direction.Sign()) * theta[i])
+				total += float64(float64(m.Weight*m.Direction.Sign()) * theta[i])
 			}
 		case Guardrail:
 			if m.Hard {
 				continue
 			}
 			v := m.Violation(theta[i])
-			total -= float64(m.lambda() * float64(v*v))
+			total -= float64(m.Lambda * float64(v*v))
 		}
 	}
 	if g.soft > 0 {
@@ -181,7 +181,7 @@ func (g *Goals) softTerms(theta []float64) (top, sum float64) {
 
 func (g *Goals) softTerm(i int, x float64) float64 {
 	m := &g.metrics[i]
-	return -float64(float64(g.soft*float64(m.weight()*m.Direction.Sign())) * x)
+	return -float64(float64(g.soft*float64(m.Weight*m.Direction.Sign())) * x)
 }
 
 // Gradient implements [Objective].
@@ -223,12 +223,12 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 		m := &g.metrics[i]
 		switch {
 		case m.Role == Primary:
-			weights += float64(m.weight() * m.weight())
-			largest = max(largest, m.weight())
+			weights += float64(m.Weight * m.Weight)
+			largest = max(largest, m.Weight)
 		case m.Role == Guardrail && !m.Hard:
-			s := float64(2 * m.lambda() * max(m.Violation(lower[i]), m.Violation(upper[i])))
+			s := float64(2 * m.Lambda * max(m.Violation(lower[i]), m.Violation(upper[i])))
 			squares += float64(s * s)
-			smooth = max(smooth, float64(2*m.lambda()))
+			smooth = max(smooth, float64(2*m.Lambda))
 		}
 	}
 	if g.soft > 0 {
@@ -238,26 +238,28 @@ func (g *Goals) Constants(lower, upper []float64) (lipschitz, smooth float64) {
 	return math.Sqrt(weights + squares), smooth
 }
 
-// Ranged is an objective that knows the range of each metric: means lie in it too.
+// Ranged is an objective that knows the range of each metric, ±Inf where it has none.
 type Ranged interface {
+	// Range is the range of a unit's value, and so of the means.
 	Range(metric int) (lower, upper float64)
 }
 
-// Range implements [bounded]. Contrasts have no range.
+// Range implements [Ranged]. Contrasts have no range.
 func (g *Goals) Range(metric int) (lower, upper float64) {
-	if m := &g.metrics[metric]; !m.Relative && (m.Lower != 0 || m.Upper != 0) {
+	if m := &g.metrics[metric]; !m.Relative && m.HasRange() {
 		return m.Lower, m.Upper
 	}
 	return math.Inf(-1), math.Inf(1)
 }
 
-// Contrast writes the values the objective sees to dst, which may be values: relative guardrails
-// become y − (1 + δ)·y_control. Control may be nil when no guardrail is relative. Values outside a
-// metric's range are refused, of the control group too. Learners do this with
-// [Observation.Control]; it is exported for hosts that sum up rounds of their own.
+// Contrast writes the values that the objective sees to dst, which may be values: a relative
+// guardrail becomes y − (1 + δ)·y_control, other metrics stay. Control may be nil if no guardrail
+// is relative. It returns an error for values outside a metric's range, those of the control group
+// included. Learners call it with [Observation.Control]; hosts that add up rounds themselves may
+// too.
 func (g *Goals) Contrast(dst, values, control []float64) error {
 	if len(dst) != g.Dim() {
-		return noregret.BadInputf("dst", "it has room for %d values: want %d", len(dst), g.Dim())
+		return noregret.BadInputf("dst", "%d values: want %d", len(dst), g.Dim())
 	}
 	if err := check.Vector("metrics", values, g.Dim()); err != nil {
 		return err
@@ -265,8 +267,7 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 	relative := g.HasRelative()
 	if relative {
 		if control == nil {
-			return noregret.BadInputf("control",
-				"none in this round: %q is relative and needs the control group's metrics",
+			return noregret.BadInputf("control", "none in this round: %q is relative to the control group's metrics",
 				g.relative())
 		}
 		if err := check.Vector("control", control, g.Dim()); err != nil {
@@ -277,13 +278,11 @@ func (g *Goals) Contrast(dst, values, control []float64) error {
 		m := &g.metrics[i]
 		if !m.Admits(values[i]) {
 			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", i), "%q is %v: want a number in its range [%v, %v]",
-				m.Name,
-				values[i], m.Lower, m.Upper)
+				m.Name, values[i], m.Lower, m.Upper)
 		}
 		if m.Relative && !m.Admits(control[i]) {
 			return noregret.BadInputf(fmt.Sprintf("control[%d]", i), "%q is %v: want a number in its range [%v, %v]",
-				m.Name,
-				control[i], m.Lower, m.Upper)
+				m.Name, control[i], m.Lower, m.Upper)
 		}
 	}
 	for i := range g.metrics {
@@ -305,7 +304,7 @@ func (g *Goals) relative() string {
 	return ""
 }
 
-// validate is f.Validate for an f that may be nil, or a nil pointer in an interface.
+// validate calls f.Validate; f may be nil or a nil pointer.
 func validate(f Objective) error {
 	if f == nil {
 		return noregret.BadInputf("objective", "nil: want an objective")
@@ -316,15 +315,15 @@ func validate(f Objective) error {
 	return f.Validate()
 }
 
-// String describes the objective in full: equal texts are equal objectives.
-func (g *Goals) String() string { return fmt.Sprintf("goals(soft=%v, %+v)", g.soft, g.metrics) }
+// String describes the objective in full: objectives with equal texts are equal.
+func (g *Goals) String() string { return fmt.Sprintf("goals(soft=%v, %+v)", g.soft, g.given) }
 
-// Curvature is half the largest second derivative of −f in metric i, 0 if unknown.
+// Curvature returns half the largest second derivative of −f in metric i, 0 if it is unknown.
 func Curvature(f Objective, i int) float64 {
 	switch f := f.(type) {
 	case *Goals:
 		if m := &f.metrics[i]; m.Role == Guardrail && !m.Hard {
-			return m.lambda()
+			return m.Lambda
 		}
 	case *Utility:
 		if !math.IsInf(f.Smooth, 1) {

@@ -98,7 +98,7 @@ func (c *catalogue) arenas() ([]arena, error) {
 func (c *catalogue) fitting(spec Spec, arenas []arena) []string {
 	names := []string{}
 	for _, a := range arenas {
-		if _, err := c.newPlayer(spec, a.game, a.facts, arenaRounds, 1); err == nil {
+		if _, err := c.newPlayer(spec, a.game.Set(), a.facts, arenaRounds, 1); err == nil {
 			names = append(names, a.name)
 		}
 	}

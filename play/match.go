@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/regret"
 )
@@ -24,50 +25,85 @@ type setting struct {
 
 // newSetting makes the game of a run.
 func (c *catalogue) newSetting(o *Options, seed uint64) (*setting, error) {
-	spec, err := ParseSpec("game", o.Game)
+	entry, spec, err := c.gameOf(o)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := c.game(spec.Name)
-	if err != nil {
-		return nil, err
-	}
-	game, facts, err := entry.New(regret.GameParams{
-		Dim: o.Dim, Rounds: o.Rounds, Seed: seed, Options: spec.Options, Examples: o.Examples,
-	})
+	game, facts, err := entry.New(o.gameParams(spec, seed))
 	if err != nil {
 		return nil, err
 	}
 	return &setting{entry: entry, game: game, facts: facts, seed: seed, title: spec.String()}, nil
 }
 
-// player makes a learner for the game. Where the learner does not fit it, the error lists the games
-// that the learner fits.
-func (c *catalogue) player(spec Spec, s *setting, o *Options) (regret.Player, error) {
-	if _, err := c.learner(spec.Name); err != nil {
-		return nil, err
+// gameOf finds the game that the options name.
+func (c *catalogue) gameOf(o *Options) (*regret.GameEntry, Spec, error) {
+	spec, err := ParseSpec("game", o.Game)
+	if err != nil {
+		return nil, Spec{}, err
 	}
-	p, err := c.newPlayer(spec, s.game, s.facts, o.Rounds, s.seed)
-	if err == nil {
-		return p, nil
+	entry, err := c.game(spec.Name)
+	return entry, spec, err
+}
+
+// gameParams are the parameters of the game in the run of a seed.
+func (o *Options) gameParams(game Spec, seed uint64) regret.GameParams {
+	return regret.GameParams{
+		Dim: o.Dim, Rounds: o.Rounds, Seed: seed, Options: game.Options, Examples: o.Examples,
+	}
+}
+
+// checkFit returns an error if a learner does not fit the game's outline. It makes no data, and
+// accepts all learners if the game has no outline.
+func (c *catalogue) checkFit(specs []Spec, o *Options) error {
+	entry, game, err := c.gameOf(o)
+	if err != nil {
+		return err
+	}
+	set, facts, err := entry.Preview(o.gameParams(game, o.Seed))
+	if err != nil || set == nil {
+		return err
+	}
+	for _, spec := range specs {
+		if _, err := c.newPlayer(spec, set, facts, o.Rounds, o.Seed); err != nil {
+			return c.misfit(spec, entry, game.String(), o, err)
+		}
+	}
+	return nil
+}
+
+// player makes a learner for the game of a run.
+func (c *catalogue) player(spec Spec, s *setting, o *Options) (regret.Player, error) {
+	p, err := c.newPlayer(spec, s.game.Set(), s.facts, o.Rounds, s.seed)
+	if err != nil {
+		return nil, c.misfit(spec, s.entry, s.title, o, err)
+	}
+	return p, nil
+}
+
+// misfit is the error for a learner that cannot be made for a game because of err. It lists the
+// games that the learner fits.
+func (c *catalogue) misfit(spec Spec, game *regret.GameEntry, title string, o *Options, err error) error {
+	if _, err := c.learner(spec.Name); err != nil {
+		return err
 	}
 	arenas, failed := c.arenas()
 	if failed != nil {
-		return nil, failed
+		return failed
 	}
 	games := c.fitting(spec, arenas)
 	switch {
-	case len(games) > 0 && !slices.Contains(games, s.entry.Name):
-		return nil, noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it plays %s", spec.Name,
-			s.title, err, strings.Join(games, ", "))
+	case len(games) > 0 && !slices.Contains(games, game.Name):
+		return noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w; it plays %s", spec.Name, title, err,
+			strings.Join(games, ", "))
 	case o.Examples != nil:
-		return nil, fmt.Errorf("%s cannot play %s: %w", spec.Name, s.title, err) // for what the data hold
+		return fmt.Errorf("%s cannot play %s: %w", spec.Name, title, err) // for what the data hold
 	}
-	return nil, noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w", spec.Name, s.title, err)
+	return noregret.Errorf(noregret.Usage, "learner", "%s cannot play %s: %w", spec.Name, title, err)
 }
 
-// newPlayer makes a learner for a game and wraps it as the game requires.
-func (c *catalogue) newPlayer(spec Spec, game regret.Game, f regret.Facts, rounds int,
+// newPlayer makes a learner for a game on a set and wraps it as the game requires.
+func (c *catalogue) newPlayer(spec Spec, set convex.Set, f regret.Facts, rounds int,
 	seed uint64,
 ) (regret.Player, error) {
 	entry, err := c.learner(spec.Name)
@@ -82,7 +118,7 @@ func (c *catalogue) newPlayer(spec Spec, game regret.Game, f regret.Facts, round
 		}
 		options["kappa"] = f.L1 // the learner takes the l1 part of the losses as its own
 	}
-	learner, err := entry.New(oco.Problem{Set: game.Set(), Rounds: rounds, Facts: f.Facts}, options)
+	learner, err := entry.New(oco.Problem{Set: set, Rounds: rounds, Facts: f.Facts}, options)
 	draws := strings.HasPrefix(spec.Name, randomizedPrefix)
 	switch {
 	case err != nil:

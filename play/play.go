@@ -108,7 +108,8 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// prepare checks the options, by making every learner for the game of the first run.
+// prepare checks the options, by making every learner for the game of the first run: for its
+// outline first, so that a learner that does not fit is found before data are made.
 func prepare(o *Options) (*catalogue, []Spec, error) {
 	switch {
 	case len(o.Learners) == 0:
@@ -129,6 +130,9 @@ func prepare(o *Options) (*catalogue, []Spec, error) {
 			return nil, nil, err
 		}
 		specs = append(specs, sweep...)
+	}
+	if err := c.checkFit(specs, o); err != nil {
+		return nil, nil, err
 	}
 	s, err := c.newSetting(o, o.Seed)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/noregret/noregret/regret"
 )
 
-// TestEveryPair plays every learner in every game that it can play and holds it to its bound.
+// TestEveryPair plays every learner in every game that it can play and holds it to its bounds.
 func TestEveryPair(t *testing.T) {
+	sharper := map[string]bool{} // learners with a sharp bound below the other
 	infos, err := Learners()
 	if err != nil {
 		t.Fatal(err)
@@ -35,11 +36,26 @@ func TestEveryPair(t *testing.T) {
 						t.Errorf("%s in %s, seed %d, %d rounds: regret %v above the bound %v", info.Name, game, r.Seed,
 							rounds, r.Regret, r.Bound)
 					}
+					if s := r.SharpBound; !math.IsNaN(s) {
+						sharp := *r.Certificate
+						if sharp.Bound = s; s > r.Bound || !sharp.Holds() {
+							t.Errorf("%s in %s, seed %d, %d rounds: regret %v, bound %v, sharp bound %v", info.Name,
+								game, r.Seed, rounds, r.Regret, r.Bound, s)
+						}
+						if s < r.Bound {
+							sharper[info.Name] = true
+						}
+					}
 					if e, err := regret.FindGame(game); err != nil || e == nil {
 						t.Error(err)
 					}
 				}
 			}
+		}
+	}
+	for _, name := range []string{"adagrad", "adagrad-full", "ogd-adaptive", "ons"} {
+		if !sharper[name] {
+			t.Errorf("%s has no sharp bound below its bound in any game", name)
 		}
 	}
 }

@@ -29,6 +29,9 @@ type (
 	bounder interface {
 		Bound(u []float64) (float64, error)
 	}
+	sharpBounder interface {
+		SharpBound(u []float64) (float64, error)
+	}
 	lossPlayer   interface{ UpdateLoss(f loss.Function) error }
 	curvedPlayer interface {
 		UpdateCurved(g []float64, mu float64) error

@@ -115,15 +115,17 @@ func NewRegression(examples []Example, radius float64) (*ExampleGame, error) {
 		return nil, err
 	}
 	g.show = true
-	if radius == 0 {
-		g.set, err = convex.NewSpace(d)
-	} else {
-		g.set, err = convex.NewCenteredBall(d, radius)
-	}
-	if err != nil {
+	if g.set, err = regressionSet(d, radius); err != nil {
 		return nil, err
 	}
 	return g, nil
+}
+
+func regressionSet(d int, radius float64) (convex.Set, error) {
+	if radius == 0 {
+		return convex.NewSpace(d)
+	}
+	return convex.NewCenteredBall(d, radius)
 }
 
 // NewClassification plays for logistic losses ln(1 + exp(−y_t·⟨z_t, x⟩)) with labels ±1 on the ball

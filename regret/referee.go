@@ -56,6 +56,9 @@ type Certificate struct {
 	DynamicRegret float64
 	// Bound is the learner's guarantee against Comparator; +Inf if it gives none.
 	Bound float64
+	// SharpBound is the learner's second guarantee against Comparator, which depends on more of the
+	// run and is never above Bound; NaN if the learner has none.
+	SharpBound float64
 	// Curve has the checkpoints.
 	Curve []Point
 }
@@ -338,7 +341,7 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 		c.Gap += float64(0x1p-50 * math.Abs(c.ComparatorLoss)) // the loss itself is a rounded number
 	}
 	c.Regret = c.LearnerLoss - c.ComparatorLoss
-	c.Bound = math.Inf(1)
+	c.Bound, c.SharpBound = math.Inf(1), math.NaN()
 	if u == nil {
 		return nil
 	}
@@ -346,6 +349,12 @@ func (r *round) compare(ctx context.Context, c *Certificate, o *Options) error {
 	if b, ok := r.player.(bounder); ok {
 		var err error
 		if c.Bound, err = b.Bound(u); err != nil {
+			return err
+		}
+	}
+	if b, ok := r.player.(sharpBounder); ok {
+		var err error
+		if c.SharpBound, err = b.SharpBound(u); err != nil {
 			return err
 		}
 	}

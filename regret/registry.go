@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/loss"
 )
@@ -30,6 +31,12 @@ type GameEntry struct {
 	// Make makes the game. Its parameters have been checked, p.Dim is the dimension to take unless
 	// there are examples, and option returns the value of an option of Options, given or default.
 	Make func(p GameParams, option func(name string) float64) (Game, Facts, error)
+
+	// Outline, if not nil, returns the game's set and facts before its data are made, for games
+	// whose data take long to make; its parameters are as for Make. A fact whose value depends on
+	// the data is 1, or what follows from values of 1, if the game will state one. A learner fits
+	// the game if it can be made for the outline.
+	Outline func(p GameParams, option func(name string) float64) (convex.Set, Facts, error)
 }
 
 // GameOption is a number that a game can be given.
@@ -86,7 +93,56 @@ func factsOf(f loss.Facts) Facts { return Facts{Facts: f, Floor: math.NaN()} }
 // does not have or that are out of range, for a dimension other than a fixed one, and for examples
 // if the game takes none.
 func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
-	fail := func(err error) (Game, Facts, error) { return nil, Facts{}, fmt.Errorf("%s: %w", e.Name, err) }
+	if err := e.check(&p); err != nil {
+		return nil, Facts{}, err
+	}
+	if e.Make == nil {
+		return nil, Facts{}, e.fail(noregret.Errorf(noregret.Usage, "game", "Make is nil: a constructor is required"))
+	}
+	g, f, err := e.Make(p, e.values(p))
+	if err != nil {
+		return nil, Facts{}, e.fail(err)
+	}
+	return g, f, nil
+}
+
+// Preview returns what Outline does, with the checks of New. It returns a nil set if the game has
+// no Outline or if there are examples, on which the facts depend.
+func (e *GameEntry) Preview(p GameParams) (convex.Set, Facts, error) {
+	if err := e.check(&p); err != nil {
+		return nil, Facts{}, err
+	}
+	if e.Outline == nil || p.Examples != nil {
+		return nil, Unknown(), nil
+	}
+	set, f, err := e.Outline(p, e.values(p))
+	if err != nil {
+		return nil, Facts{}, e.fail(err)
+	}
+	return set, f, nil
+}
+
+// fail puts the game's name before an error.
+func (e *GameEntry) fail(err error) error { return fmt.Errorf("%s: %w", e.Name, err) }
+
+// values returns the function that gives options their values.
+func (e *GameEntry) values(p GameParams) func(name string) float64 {
+	return func(name string) float64 {
+		if v, ok := p.Options[name]; ok {
+			return v
+		}
+		for _, o := range e.Options {
+			if o.Name == name {
+				return o.Default
+			}
+		}
+		return math.NaN()
+	}
+}
+
+// check returns an error for parameters that the game cannot have, and sets the dimension if it is
+// not given.
+func (e *GameEntry) check(p *GameParams) error {
 	err := named.CheckOptions(e.Name, p.Options, e.Options, func(o *GameOption) string {
 		return o.Name
 	}, func(o *GameOption, v float64) error {
@@ -101,17 +157,17 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, Facts{}, err
+		return err
 	}
 	if p.Rounds < 0 || e.NeedsRounds && p.Rounds < 1 {
-		return fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon",
+		return e.fail(noregret.Errorf(noregret.Usage, "rounds", "%d: want at least 1: this game must know its horizon",
 			p.Rounds))
 	}
 	if p.Examples != nil && e.TakesExamples == "" {
-		return fail(noregret.Errorf(noregret.Usage, "examples", "%d given: this game takes none", len(p.Examples)))
+		return e.fail(noregret.Errorf(noregret.Usage, "examples", "%d given: this game takes none", len(p.Examples)))
 	}
 	if p.Examples != nil && p.Dim != 0 && len(p.Examples) > 0 && len(p.Examples[0].Z) != p.Dim {
-		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: the examples have %d features", p.Dim,
+		return e.fail(noregret.Errorf(noregret.Usage, "dimension", "%d: the examples have %d features", p.Dim,
 			len(p.Examples[0].Z)))
 	}
 	if p.Dim == 0 {
@@ -122,26 +178,9 @@ func (e *GameEntry) New(p GameParams) (Game, Facts, error) {
 		if e.FixedDim {
 			want = fmt.Sprint(e.Dim, ", the only one")
 		}
-		return fail(noregret.Errorf(noregret.Usage, "dimension", "%d: want %s", p.Dim, want))
+		return e.fail(noregret.Errorf(noregret.Usage, "dimension", "%d: want %s", p.Dim, want))
 	}
-	if e.Make == nil {
-		return fail(noregret.Errorf(noregret.Usage, "game", "Make is nil: a constructor is required"))
-	}
-	g, f, err := e.Make(p, func(name string) float64 {
-		if v, ok := p.Options[name]; ok {
-			return v
-		}
-		for _, o := range e.Options {
-			if o.Name == name {
-				return o.Default
-			}
-		}
-		return math.NaN()
-	})
-	if err != nil {
-		return fail(err)
-	}
-	return g, f, nil
+	return nil
 }
 
 // FindGame returns the game of a name.

@@ -193,6 +193,37 @@ func checkSpan(examples []Example, rounds int) error {
 	return checkRank(d, rank)
 }
 
+// typicalExamples stands for a game of examples in an outline: all its sizes are 1.
+func typicalExamples() *ExampleGame { return &ExampleGame{length: 1, inf: 1, label: 1, least: 1} }
+
+// regressionFacts are the facts of d features and a ball of radius u, 0 for ℝ^d.
+func (g *ExampleGame) regressionFacts(d int, u float64) Facts {
+	f := Unknown()
+	f.Features, f.Smoothness = true, g.length*g.length
+	if d == 1 {
+		f.StrongConvexity = g.least * g.least
+	}
+	if u > 0 {
+		rho := float64(u*g.length) + g.label
+		f.Lipschitz, f.LipschitzInf = g.length*rho, g.inf*rho
+		if f.Lipschitz > 0 {
+			f.ExpConcavity = newtonMu(1/(rho*rho), f.Lipschitz, 2*u)
+		}
+	}
+	return f
+}
+
+// classificationFacts are the facts of a ball of radius u.
+func (g *ExampleGame) classificationFacts(u float64) Facts {
+	f := Unknown()
+	f.Lipschitz, f.LipschitzInf, f.Smoothness = g.length, g.inf, g.length*g.length/4
+	if g.length > 0 {
+		// exp(−|m|)-exp-concave for margins up to m.
+		f.ExpConcavity = newtonMu(portable.Exp(-u*g.length), g.length, 2*u)
+	}
+	return f
+}
+
 // exampleGames are the games of data sets.
 func exampleGames() []GameEntry {
 	count := GameOption{
@@ -221,19 +252,12 @@ func exampleGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := Unknown()
-				f.Features, f.Smoothness = true, g.length*g.length
-				if len(examples[0].Z) == 1 {
-					f.StrongConvexity = g.least * g.least
-				}
-				if u > 0 {
-					rho := float64(u*g.length) + g.label
-					f.Lipschitz, f.LipschitzInf = g.length*rho, g.inf*rho
-					if f.Lipschitz > 0 {
-						f.ExpConcavity = newtonMu(1/(rho*rho), f.Lipschitz, 2*u)
-					}
-				}
-				return g, f, nil
+				return g, g.regressionFacts(len(examples[0].Z), u), nil
+			},
+			Outline: func(p GameParams, o func(string) float64) (convex.Set, Facts, error) {
+				u := o("radius")
+				set, err := regressionSet(p.Dim, u)
+				return set, typicalExamples().regressionFacts(p.Dim, u), err
 			},
 		},
 		{
@@ -254,13 +278,12 @@ func exampleGames() []GameEntry {
 				if err != nil {
 					return nil, Facts{}, err
 				}
-				f := Unknown()
-				f.Lipschitz, f.LipschitzInf, f.Smoothness = g.length, g.inf, g.length*g.length/4
-				if g.length > 0 {
-					// exp(−|m|)-exp-concave for margins up to m.
-					f.ExpConcavity = newtonMu(portable.Exp(-u*g.length), g.length, 2*u)
-				}
-				return g, f, nil
+				return g, g.classificationFacts(u), nil
+			},
+			Outline: func(p GameParams, o func(string) float64) (convex.Set, Facts, error) {
+				u := o("radius")
+				set, err := convex.NewCenteredBall(p.Dim, u)
+				return set, typicalExamples().classificationFacts(u), err
 			},
 		},
 	}

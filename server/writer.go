@@ -187,20 +187,26 @@ func (w *writer) makeEvents(c *command) {
 	}
 }
 
-// commit appends the events of a group, applies them, and answers.
+// commit appends the events of a group, applies them, and answers. Events that the writer has made
+// keep their time: what [experiment.State.Try] has computed for them then need not be computed
+// again.
 func (w *writer) commit(group []*command) {
-	var events []eventlog.Event
+	var events []experiment.Event
+	var records []eventlog.Event
 	now := w.now().UnixNano()
 	for _, c := range group {
-		for i := range c.events {
-			e := &c.events[i]
-			events = append(events, eventlog.Event{Kind: e.Kind, Time: now, Payload: e.Payload})
+		for _, e := range c.events {
+			if c.make == nil {
+				e.Time = now
+			}
+			events = append(events, e)
+			records = append(records, eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload})
 		}
 	}
 	var outcomes []experiment.Outcome
 	if len(events) > 0 {
 		next := w.live.state.Position() + 1
-		first, _, err := w.log.Append(context.Background(), events...)
+		first, _, err := w.log.Append(context.Background(), records...)
 		if err == nil && first != next {
 			err = noregret.Errorf(noregret.Internal, "log",
 				"got position %d, want %d: another process writes to the log", first, next)
@@ -228,13 +234,12 @@ func (w *writer) commit(group []*command) {
 
 // apply folds durable events into the state and publishes the policies that they renew. An error
 // comes with the sentence to log: the state may then differ from the log.
-func (w *writer) apply(first uint64, events []eventlog.Event) (out []experiment.Outcome, what string, err error) {
+func (w *writer) apply(first uint64, events []experiment.Event) (out []experiment.Outcome, what string, err error) {
 	w.live.mu.Lock()
 	defer w.live.mu.Unlock()
 	renewed := false
 	out = make([]experiment.Outcome, len(events))
-	for i := range events {
-		e := experiment.Event{Kind: events[i].Kind, Time: events[i].Time, Payload: events[i].Payload}
+	for i, e := range events {
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
 			return nil, "the fold has met a defect: nothing is taken any more", err
 		}

@@ -1,13 +1,52 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/noregret/noregret/experiment"
+	"github.com/noregret/noregret/experiment/definition"
 )
+
+// TestTriedOnce checks that the writer applies the very event that it has tried: the definition is
+// parsed by the request alone, and the change is not computed again under the lock of the state.
+func TestTriedOnce(t *testing.T) {
+	w := newWorld(t)
+	for _, description := range []string{"", "description: changed\n"} {
+		d, err := definition.Parse("d", []byte(description+toy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tried time.Time
+		_, err = w.server.writer.submit(context.Background(), &command{
+			make: func(s *experiment.State, now int64) ([]experiment.Event, error) {
+				tried = time.Unix(0, now).UTC()
+				events, err := s.Plan(d, now)
+				if err == nil {
+					err = s.Try(d.Name, events[0])
+				}
+				w.wait(time.Second)
+				return events, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.server.Report(d.Name)
+		if err != nil || !r.History[len(r.History)-1].Time.Equal(tried) {
+			t.Errorf("%q: %v, the event was tried at %v", description, err, tried)
+		}
+		if got, err := w.server.Definition(d.Name); err != nil || got != d {
+			t.Errorf("%q: the definition was parsed again: %v", description, err)
+		}
+	}
+}
 
 // TestTooMuchAtOnce: a request whose events do not fit into a group is refused, and the log stays
 // usable.

@@ -10,8 +10,8 @@ import (
 	"github.com/noregret/noregret/classify"
 )
 
-// algorithmsOptions are the flags of "noregret algorithms".
-type algorithmsOptions struct {
+// taskOptions are the flags of commands that list what there is for a task.
+type taskOptions struct {
 	outputOptions
 	task string
 }
@@ -23,10 +23,21 @@ var taskNames = []string{"binary", classify.Multiclass.String(), classify.Multil
 func taskOf(name string) classify.Task { return classify.Task(slices.Index(taskNames, name)) }
 
 // AddFlags implements options.
-func (o *algorithmsOptions) AddFlags(f *pflag.FlagSet) {
+func (o *taskOptions) AddFlags(f *pflag.FlagSet) {
 	o.outputOptions.AddFlags(f)
 	f.Var(newChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
 }
+
+// print writes the list as a table or as JSON.
+func (o *taskOptions) print(a *app, list any, t *table) error {
+	if o.json {
+		return writeJSON(a.stdout, list)
+	}
+	return t.write(a.stdout)
+}
+
+// algorithmsOptions are the flags of "noregret algorithms".
+type algorithmsOptions struct{ taskOptions }
 
 // newAlgorithmsCommand makes "noregret algorithms".
 func newAlgorithmsCommand(a *app) *cobra.Command {
@@ -38,7 +49,7 @@ threshold is tuned by default, and what it does. With --json the output is a lis
 tunes_threshold, description}.`,
 		Example: "  noregret algorithms\n  noregret algorithms --task multiclass",
 		Args:    noArgs,
-	}, &algorithmsOptions{task: taskNames[0]})
+	}, &algorithmsOptions{taskOptions{task: taskNames[0]}})
 }
 
 // Run implements options.
@@ -68,8 +79,5 @@ func (o *algorithmsOptions) Run(_ context.Context, a *app, _ []string) error {
 			add(x.Name, x.TunesThresholds(), x.Description)
 		}
 	}
-	if o.json {
-		return writeJSON(a.stdout, list)
-	}
-	return t.write(a.stdout)
+	return o.print(a, list, &t)
 }

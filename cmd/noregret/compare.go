@@ -98,10 +98,10 @@ func (o *compareOptions) AddFlags(s *pflag.FlagSet) {
 
 // Validate implements options.
 func (o *compareOptions) Validate() (err error) {
-	if o.splits == 0 { // 0 is the default in package classify
+	if o.splits < 1 {
 		return outOfRange("--splits", o.splits, "at least 1")
 	}
-	if o.share == 0 {
+	if !(o.share > 0 && o.share < 1) {
 		return outOfRange("--train-share", o.share, "a share in (0, 1)")
 	}
 	if err := checkSettings(o.flags, &o.fit); err != nil {

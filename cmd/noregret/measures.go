@@ -5,23 +5,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
 )
 
 // measuresOptions are the flags of "noregret measures".
-type measuresOptions struct {
-	outputOptions
-	task string
-}
-
-// AddFlags implements options.
-func (o *measuresOptions) AddFlags(f *pflag.FlagSet) {
-	o.outputOptions.AddFlags(f)
-	f.Var(newChoice(&o.task, taskNames...), "task", "two classes, several classes, or several labels a row")
-}
+type measuresOptions struct{ taskOptions }
 
 // newMeasuresCommand makes "noregret measures".
 func newMeasuresCommand(a *app) *cobra.Command {
@@ -36,7 +26,7 @@ and micro_jaccard that of all their counts together. With --json the output is a
 family, algorithm}.`,
 		Example: "  noregret measures\n  noregret measures --task multilabel",
 		Args:    noArgs,
-	}, &measuresOptions{task: taskNames[0]})
+	}, &measuresOptions{taskOptions{task: taskNames[0]}})
 }
 
 // exampleParameters turn a pattern of [measure.Names] into a name that can be parsed.
@@ -98,14 +88,6 @@ func (o *measuresOptions) Run(_ context.Context, a *app, _ []string) error {
 		t.add(e.Name, orDash(e.Family), orDash(e.Algorithm))
 	}
 	return o.print(a, list, &t)
-}
-
-// print writes the list as a table or as JSON.
-func (o *measuresOptions) print(a *app, list any, t *table) error {
-	if o.json {
-		return writeJSON(a.stdout, list)
-	}
-	return t.write(a.stdout)
 }
 
 func orDash(s string) string {

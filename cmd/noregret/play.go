@@ -37,7 +37,8 @@ that part was largest. No fixed point has a loss lower than the best one's by mo
 on unbounded sets, where linear losses have no best point, the game names the comparator. A bound
 is missing where the theory gives none or where it leaves the range of numbers. "floor" is the
 regret that the game's adversary guarantees against every learner, for the lower bounds of the
-theory that state one in advance.
+theory that state one in advance. "sharp bound" is a second bound of learners that have one: it
+depends on more of the run and is never above the first.
 
 Learners and games take options after colons: ftrl-proximal:a=0.5:l1=0.1, linear-ball:radius=2.
 "noregret learners" and "noregret games" list them. The games regression and classification

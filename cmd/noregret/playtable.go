@@ -19,6 +19,7 @@ type playResult struct {
 	ComparatorLoss number      `json:"comparator_loss"`
 	Regret         number      `json:"regret"`
 	Bound          number      `json:"bound"`
+	SharpBound     number      `json:"sharp_bound"`
 	Ratio          number      `json:"ratio"`
 	Gap            number      `json:"comparator_gap"`
 	Floor          number      `json:"floor"`
@@ -62,8 +63,8 @@ func playJSON(results []play.Result) []playResult {
 		e := playResult{
 			Learner: r.Learner, Game: r.Game, Rounds: r.Rounds, Seed: r.Seed, LearnerLoss: number(r.LearnerLoss),
 			ComparatorLoss: number(r.ComparatorLoss), Regret: number(r.Regret), Bound: number(r.Bound),
-			Ratio: number(r.Ratio()),
-			Gap:   number(r.Gap), Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
+			SharpBound: number(r.SharpBound), Ratio: number(r.Ratio()), Gap: number(r.Gap),
+			Floor: number(r.Floor), Holds: r.Holds(), Curve: []playPoint{},
 		}
 		if len(r.Comparator) <= longestComparator {
 			e.Comparator = r.Comparator
@@ -111,12 +112,17 @@ func (a *app) writeResults(results []play.Result, onlySummary bool) error {
 
 // writeRuns prints a row for every certificate.
 func (a *app) writeRuns(results []play.Result) error {
-	floors := false
+	floors, sharp := false, false
 	for _, r := range results {
 		floors = floors || !math.IsNaN(r.Floor)
+		sharp = sharp || !math.IsNaN(r.SharpBound)
 	}
 	g := table{}
-	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound", "used", "tight"}
+	head := []string{"learner", "seed", "loss", "best fixed", "gap", "regret", "bound"}
+	if sharp {
+		head = append(head, "sharp bound")
+	}
+	head = append(head, "used", "tight")
 	if floors {
 		head = append(head, "floor")
 	}
@@ -128,9 +134,12 @@ func (a *app) writeRuns(results []play.Result) error {
 		}
 		row := []string{
 			r.Learner, strconv.FormatUint(r.Seed, 10), short(r.LearnerLoss), short(r.ComparatorLoss), gapText(r.Gap),
-			short(r.Regret),
-			boundText(r.Bound), shareText(r.Ratio()), tight,
+			short(r.Regret), boundText(r.Bound),
 		}
+		if sharp {
+			row = append(row, boundText(r.SharpBound))
+		}
+		row = append(row, shareText(r.Ratio()), tight)
 		if floors {
 			row = append(row, boundText(r.Floor))
 		}

@@ -206,25 +206,19 @@ func (o *trainOptions) fitTwo(ctx context.Context, a *app, set *dataset.Set) err
 	if err := opt.Validate(); err != nil {
 		return err
 	}
-	if o.valid != "" {
-		valid, err := o.loadValid(ctx, a, set.Info())
-		if err != nil {
-			return err
+	var result *classify.Result
+	err = o.fitKept(ctx, a, set.Info(), func(valid *dataset.Set, progress func(classify.Progress)) error {
+		if valid != nil {
+			class, err := valid.Info().Positive(set.Info().Labels[data.Positive].Name)
+			if err != nil {
+				return err
+			}
+			opt.Valid = &classify.Data{Set: valid, Positive: class}
 		}
-		defer func() { _ = valid.Close() }() // only read
-		class, err := valid.Info().Positive(set.Info().Labels[data.Positive].Name)
-		if err != nil {
-			return err
-		}
-		opt.Valid = &classify.Data{Set: valid, Positive: class}
-	}
-	p, err := a.progress()
-	if err != nil {
+		opt.Progress = progress
+		result, err = classify.Fit(ctx, data, opt)
 		return err
-	}
-	opt.Progress = fitProgress(p)
-	result, err := classify.Fit(ctx, data, opt)
-	p.Finish()
+	})
 	if err != nil {
 		return err
 	}
@@ -235,6 +229,27 @@ func (o *trainOptions) fitTwo(ctx context.Context, a *app, set *dataset.Set) err
 	return o.save(a, m)
 }
 
+// fitKept calls fit with the data of --valid, nil without the flag, and with what it reports its
+// progress to.
+func (o *trainOptions) fitKept(ctx context.Context, a *app, info dataset.Info,
+	fit func(valid *dataset.Set, progress func(classify.Progress)) error,
+) error {
+	var valid *dataset.Set
+	if o.valid != "" {
+		var err error
+		if valid, err = o.loadValid(ctx, a, info); err != nil {
+			return err
+		}
+		defer func() { _ = valid.Close() }() // only read
+	}
+	p, err := a.progress()
+	if err != nil {
+		return err
+	}
+	defer p.Finish()
+	return fit(valid, fitProgress(p))
+}
+
 // loadValid reads the data of --valid with the feature space of the training data.
 func (o *trainOptions) loadValid(ctx context.Context, a *app, info dataset.Info) (*dataset.Set, error) {
 	flags := *o.data
@@ -243,18 +258,26 @@ func (o *trainOptions) loadValid(ctx context.Context, a *app, info dataset.Info)
 	return flags.loadSet(ctx, a, []string{o.valid}, info.Schema)
 }
 
-// save writes the model file and then the summary.
+// save writes the model file and then the summary of a model of two classes.
 func (o *trainOptions) save(a *app, m *classify.Model) error {
-	if err := classify.SaveModel(o.model, m); err != nil {
+	if err := o.writeModel(a, m, m.Warnings); err != nil {
 		return err
-	}
-	for _, w := range m.Warnings {
-		a.note("warning: %s", w)
 	}
 	if o.json {
 		return writeJSON(a.stdout, trainSummary(m, o.model))
 	}
 	return printModel(a.stdout, m, o.model)
+}
+
+// writeModel writes the model file and reports the warnings.
+func (o *trainOptions) writeModel(a *app, m classify.Classifier, warnings []string) error {
+	if err := classify.SaveModel(o.model, m); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		a.note("warning: %s", w)
+	}
+	return nil
 }
 
 // trainReport is the output of train --json.

@@ -37,37 +37,28 @@ func (o *trainOptions) fitMulti(ctx context.Context, a *app, set *dataset.Set) e
 	if o.measures.two != nil {
 		a.note("training for %s of all classes (--positive trains one of them against the others)", o.fit.measure)
 	}
-	if o.valid != "" {
-		valid, err := o.loadValid(ctx, a, set.Info())
-		if err != nil {
-			return err
+	var result *classify.MultiResult
+	err = o.fitKept(ctx, a, set.Info(), func(valid *dataset.Set, progress func(classify.Progress)) error {
+		if valid != nil {
+			held, err := data.Of(valid)
+			if err != nil {
+				return withPlace(err, valid.Info().Inputs)
+			}
+			opt.Valid = &held
 		}
-		defer func() { _ = valid.Close() }() // only read
-		held, err := data.Of(valid)
-		if err != nil {
-			return withPlace(err, valid.Info().Inputs)
-		}
-		opt.Valid = &held
-	}
-	p, err := a.progress()
+		opt.Fit.Progress = progress
+		result, err = classify.FitMulti(ctx, data, opt)
+		return withPlace(err, set.Info().Inputs)
+	})
 	if err != nil {
 		return err
-	}
-	opt.Fit.Progress = fitProgress(p)
-	result, err := classify.FitMulti(ctx, data, opt)
-	p.Finish()
-	if err != nil {
-		return withPlace(err, set.Info().Inputs)
 	}
 	m, err := classify.NewMultiModel(result, opt, data)
 	if err != nil {
 		return err
 	}
-	if err := classify.SaveModel(o.model, m); err != nil {
+	if err := o.writeModel(a, m, m.Warnings); err != nil {
 		return err
-	}
-	for _, w := range m.Warnings {
-		a.note("warning: %s", w)
 	}
 	if o.json {
 		return writeJSON(a.stdout, multiSummary(m, o.model))

@@ -10,7 +10,9 @@ import (
 )
 
 // streamExcludes are the flags that --stream excludes.
-var streamExcludes = []string{"passes", "holdout", "valid", "tune-steps", "threshold", "cache", "temp-dir", "seed"}
+var streamExcludes = []string{
+	"passes", "holdout", "folds", "valid", "tune-steps", "threshold", "cache", "temp-dir", "seed",
+}
 
 // runStream is train --stream.
 func (o *trainOptions) runStream(ctx context.Context, a *app, inputs []string) (err error) {

@@ -34,7 +34,7 @@ func compileSchema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// bySchema reports whether the schema takes a document, YAML or JSON.
+// bySchema reports whether the schema accepts a document, YAML or JSON.
 func bySchema(t testing.TB, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	n, err := readSource("x", []byte(text))
@@ -69,9 +69,14 @@ objective:
   soft: 0.1
 guardrails:
   - {metric: clicks, min_change: -0.02, penalty: 3, alpha: 0.01, action: rollback}
-  - {metric: rate, min: 0.05, action: shrink}
+  - {metric: rate, min: 0.05, action: shrink, each_arm: true}
 policy: {kind: pasto}
 exploration_floor: 0.05
+max_share: {every: 0.5, arms: {"mode=slow,weight=1": 0.1}}
+traffic: 0.8
+ramp:
+  - {share: 0.05, units: 1000, time: 24h, guardrails: held}
+  - {share: 0.25, time: 48h}
 round: {length: 30m, min_units: 1000}
 attribution_window: 36h
 drift: {kind: discount, rate: 0.01}
@@ -97,7 +102,7 @@ func TestParseFull(t *testing.T) {
 		arms[6].Name; got != `mode=fast,weight=0 {"mode":"fast","weight":0} mode=slow,weight=1` {
 		t.Error(got)
 	}
-	// The JSON form says the same.
+	// The JSON form means the same.
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -116,10 +121,8 @@ func TestParseFull(t *testing.T) {
 
 // TestDefaults pins what a short definition means.
 func TestDefaults(t *testing.T) {
-	d,
-		err := Parse("x",
-		[]byte(
-			`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
+	d, err := Parse("x", []byte(`{"name":"x","arms":[{"name":"a","value":1}],"metrics":[{"name":"m"}],`+
+		`"objective":{"goals":[{"metric":"m"}]},"guardrails":[{"metric":"m","min":0}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +157,8 @@ guardrails:
     max: 3
 `
 
-// TestParseRefuses changes the small definition in one place and wants the whole error. Where the
-// schema can know, it must refuse as well.
+// TestParseRefuses changes the small definition in one place and compares the whole error. The
+// schema must refuse it too where a schema can express the rule.
 func TestParseRefuses(t *testing.T) {
 	schema := compileSchema(t)
 	if _, err := Parse("d.yaml", []byte(small)); err != nil {
@@ -247,7 +250,7 @@ func TestParseRefuses(t *testing.T) {
 		{"max: 3", "max: [3", `not valid YAML`, false},
 	} {
 		if !strings.Contains(small, c.old) {
-			t.Fatalf("%q is not there", c.old)
+			t.Fatalf("the definition does not contain %q", c.old)
 		}
 		text := strings.Replace(small, c.old, c.new, 1)
 		_, err := Parse("d.yaml", []byte(text))
@@ -291,11 +294,11 @@ func TestParseJSONLines(t *testing.T) {
 		bomb += string(c) + ": &" + string(c) + " [*" + strings.Repeat(p+",*", 9) + p + "]\n"
 	}
 	if _, err := Parse("j", []byte(bomb)); err == nil {
-		t.Error("a bomb of aliases was taken")
+		t.Error("exponentially nested aliases were accepted")
 	}
 }
 
-// TestSchemaKnowsTheFields walks the types and the schema together.
+// TestSchemaKnowsTheFields compares the fields of the types with those of the schema.
 func TestSchemaKnowsTheFields(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(Schema, &schema); err != nil {
@@ -337,7 +340,7 @@ func TestSchemaKnowsTheFields(t *testing.T) {
 			t.Errorf("%v: %s", typ, diff)
 		}
 		if node["additionalProperties"] != false {
-			t.Errorf("%v: the schema takes unknown fields", typ)
+			t.Errorf("%v: the schema accepts unknown fields", typ)
 		}
 		var needed []string
 		for _, r := range required {
@@ -411,8 +414,8 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// TestUnclearValues: a null value, which is of no type that a flag has, and names that do not show
-// as they are.
+// TestUnclearValues checks that a null value, which has none of the types of a flag, and names with
+// invisible characters are refused, while values may contain both.
 func TestUnclearValues(t *testing.T) {
 	for arms, want := range map[string]string{
 		`[{"name": "a", "value": null}]`:                             "arms[0].value: null: want a value",

@@ -56,8 +56,16 @@ func Scale(x []float64, f float64) {
 
 // AddScaled adds f·y to x, for a y no longer than x.
 func AddScaled(x []float64, f float64, y []float64) {
-	for i, v := range y {
-		x[i] += float64(f * v)
+	x = x[:len(y)]
+	i := 0
+	for ; i+4 <= len(y); i += 4 {
+		x[i] += float64(f * y[i])
+		x[i+1] += float64(f * y[i+1])
+		x[i+2] += float64(f * y[i+2])
+		x[i+3] += float64(f * y[i+3])
+	}
+	for ; i < len(y); i++ {
+		x[i] += float64(f * y[i])
 	}
 }
 

@@ -1,7 +1,6 @@
 package ascent
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"testing"
@@ -9,7 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
-	"github.com/noregret/noregret/pasto/internal/round"
+	"github.com/noregret/noregret/pasto/optimum"
 )
 
 func newAlgorithm(t testing.TB, f pasto.Objective, arms int, o Options) *Algorithm {
@@ -80,227 +79,6 @@ func TestParallelQueries(t *testing.T) {
 	}, 0)
 	for k, want := range []float64{2, 0, 6.6666666667} {
 		pastotest.Near(t, "Û", e.value(k, 0), want, 1e-10)
-	}
-}
-
-// unbiased enumerates all draws of Q groups from p, twice (two rounds), and returns E V̂ and Σ
-// prob.
-func expectation(t *testing.T, form Estimator, u0 *pasto.Table, n0 float64, mu *pasto.Table, p []float64, groups,
-	rounds int,
-	sizes []float64,
-) *pasto.Table {
-	t.Helper()
-	k, m := mu.Arms(), mu.Metrics()
-	out := round.NewTable(k, m)
-	n := 1
-	for range groups * rounds {
-		n *= k
-	}
-	for code := range n {
-		e := newEstimate(form, k, m, u0, n0)
-		weight, c := 1.0, code
-		for range rounds {
-			var obs []pasto.Observation
-			total := 0.0
-			for q := range groups {
-				arm := c % k
-				c /= k
-				weight *= p[arm]
-				o := pasto.Observation{Arm: arm, Metrics: mu.Arm(arm)}
-				if sizes != nil {
-					o.Size = sizes[q]
-					total += o.Size
-				}
-				obs = append(obs, o)
-			}
-			e.add(p, obs, total)
-		}
-		for a := range k {
-			for j := range m {
-				out.Arm(a)[j] += weight * e.value(a, j)
-			}
-		}
-	}
-	return out
-}
-
-// Unbiasedness, and the stated bias, of each weighted form by enumeration of all 3^4 outcomes of
-// two rounds with two groups.
-func TestUnbiasedByEnumeration(t *testing.T) {
-	mu := pastotest.Table(t, []float64{1, -2, .5}, []float64{3, 7, -1})
-	p := []float64{.5, .3, .2}
-	for _, c := range []struct {
-		name   string
-		form   Estimator
-		n0     float64
-		factor func(k int) float64
-		base   []float64
-		sizes  []float64
-	}{
-		{name: "ipw", form: IPW()},
-		{name: "ipw with n0 = 1 shrinks by t/(t+1)", form: IPW(), n0: 1, factor: func(int) float64 { return 2.0 / 3 }},
-		{name: "unequal sizes", form: IPW(), sizes: []float64{3, 1}},
-		{name: "centred", form: IPW().Centred([]float64{10, -4})},
-		{name: "doubly robust", form: DoublyRobust()},
-		{name: "doubly robust, unequal sizes", form: DoublyRobust(), sizes: []float64{1, 5}},
-		{name: "clipped", form: Clipped(2.5), factor: func(k int) float64 { return min(1, 2.5*p[k]) }},
-		{
-			name: "clipped and centred", form: Clipped(2.5).Centred([]float64{1, 1}), base: []float64{1, 1},
-			factor: func(k int) float64 { return min(1, 2.5*p[k]) },
-		},
-		{name: "ix", form: ImplicitExploration(.1), factor: func(k int) float64 { return p[k] / (p[k] + .1) }},
-		{name: "discounted", form: DiscountedIPW(.25), factor: func(int) float64 { return 1 - .75*.75 }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := expectation(t, c.form, nil, c.n0, mu, p, 2, 2, c.sizes)
-			for k := range 3 {
-				for m := range 2 {
-					want, b := mu.Arm(k)[m], 0.0
-					if c.base != nil {
-						b = c.base[m]
-					}
-					if c.factor != nil {
-						want = b + c.factor(k)*(want-b)
-					}
-					pastotest.Near(t, fmt.Sprintf("E V̂[%d][%d]", k, m), got.Arm(k)[m], want, 1e-12)
-				}
-			}
-		})
-	}
-	// The weight 1/p with an overwritten column, or division by the count, is biased; so is
-	// restarting the index.
-	wrong := 0.0
-	for a := range 3 {
-		for b := range 3 {
-			if a == 0 || b == 0 {
-				wrong += p[a] * p[b] * mu.Arm(0)[0] / (2 * p[0]) // written once
-			}
-		}
-	}
-	if math.Abs(wrong-mu.Arm(0)[0]) < 0.1 {
-		t.Error("overwriting a column would not show")
-	}
-}
-
-var estimators = []Estimator{
-	IPW(), IPW().Centred([]float64{1, 1}), DoublyRobust(), Clipped(20), ImplicitExploration(.01), SelfNormalized(),
-	ArmMeans(), DiscountedIPW(.01), DiscountedMeans(.01), WindowMeans(50),
-}
-
-// All estimators: consistent under fixed means, propensities in range, and a snapshot in the middle
-// continues bit for bit.
-func TestEstimatorsAndSnapshots(t *testing.T) {
-	mu := pastotest.Toy(t)
-	for _, form := range estimators {
-		t.Run(form.String(), func(t *testing.T) {
-			o := PaperOptions(2)
-			o.Estimator, o.MinExploration, o.StepClip, o.Scheme = form, .2, .1, pasto.Systematic
-			a, b := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, o),
-				newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, o)
-			r := random.New(7, "test")
-			pastotest.Play(t, a, mu, 3, 500, .5, r)
-			saved, err := a.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			state, _ := r.MarshalBinary()
-			pastotest.Play(t, a, mu, 3, 700, .5, r)
-			if err := b.UnmarshalBinary(saved); err != nil {
-				t.Fatal(err)
-			}
-			if again, _ := b.MarshalBinary(); !bytes.Equal(again, saved) {
-				t.Error("a restored learner saves other bytes")
-			}
-			r2 := random.New(0, "")
-			_ = r2.UnmarshalBinary(state)
-			pastotest.Play(t, b, mu, 3, 700, .5, r2)
-			x, _ := a.MarshalBinary()
-			y, _ := b.MarshalBinary()
-			if !bytes.Equal(x, y) {
-				t.Error("a restored learner goes on differently")
-			}
-			sum := 0.0
-			for k, v := range a.Serving() {
-				if sum += v; v < a.epsilon()/2 {
-					t.Errorf("p[%d] = %v is below ε/K", k, v)
-				}
-			}
-			pastotest.Near(t, "Σp", sum, 1, 1e-12)
-			for k := range 2 {
-				for m := range 2 {
-					pastotest.Near(t, fmt.Sprintf("V̂[%d][%d]", k, m), a.Estimate().Arm(k)[m], mu.Arm(k)[m], .45)
-				}
-			}
-			saved[len(saved)/2] ^= 1
-			if err := b.UnmarshalBinary(saved); err == nil {
-				t.Error("a damaged snapshot is taken")
-			}
-			if z, _ := b.MarshalBinary(); !bytes.Equal(z, y) {
-				t.Error("a refused snapshot changed the learner")
-			}
-			other := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 2, PaperOptions(2))
-			if err := other.UnmarshalBinary(x); err == nil {
-				t.Error("another learner's snapshot is taken")
-			}
-		})
-	}
-}
-
-// The closed form of V̂ is the recursion of line 5, and the printed eq. (6) is not.
-func TestRecursion(t *testing.T) {
-	u0 := pastotest.Table(t, []float64{3, -1}, []float64{.5, 2})
-	e := newEstimate(IPW(), 2, 2, u0, 1)
-	v := u0.Clone()
-	mean := round.NewTable(2, 2)
-	r := random.New(3, "test")
-	for n := 1; n <= 200; n++ {
-		p := []float64{.3, .7}
-		obs := []pasto.Observation{{Arm: r.IntN(2), Metrics: []float64{r.NormFloat64(), r.NormFloat64()}}}
-		e.add(p, obs, 0)
-		for k := range v.Arms() {
-			for i := range v.Arm(k) {
-				v.Arm(k)[i] *= float64(n) / float64(n+1)
-			}
-		}
-		for m, x := range obs[0].Metrics {
-			v.Arm(obs[0].Arm)[m] += x / p[obs[0].Arm] / float64(n+1)
-			mean.Arm(obs[0].Arm)[m] += x / p[obs[0].Arm]
-		}
-	}
-	for k := range 2 {
-		for m := range 2 {
-			pastotest.Near(t, "V̂", e.value(k, m), v.Arm(k)[m], 1e-12)
-			if math.Abs(e.value(k, m)-mean.Arm(k)[m]/200) < 1e-4 {
-				t.Error("line 5 and eq. (6) are the same here: the test sees nothing")
-			}
-		}
-	}
-}
-
-// The window's means are those of its observations alone.
-func TestWindow(t *testing.T) {
-	e := newEstimate(WindowMeans(7), 3, 1, nil, 0)
-	r := random.New(5, "test")
-	var all [][]pasto.Observation
-	for n := range 100 {
-		obs := []pasto.Observation{
-			{Arm: r.IntN(3), Metrics: []float64{r.NormFloat64()}},
-			{Arm: r.IntN(2), Metrics: []float64{r.NormFloat64()}},
-		}
-		all = append(all, obs)
-		e.add(nil, obs, 0)
-		sum, count := [3]float64{}, [3]float64{}
-		for _, round := range all[max(0, n-6):] {
-			for _, o := range round {
-				sum[o.Arm] += o.Metrics[0]
-				count[o.Arm]++
-			}
-		}
-		for k := range 3 {
-			if count[k] > 0 {
-				pastotest.Near(t, "mean", e.value(k, 0), sum[k]/count[k], 1e-12)
-			}
-		}
 	}
 }
 
@@ -408,5 +186,54 @@ func TestArmsComeAndGo(t *testing.T) {
 		if err := a.RetireArm(2); err == nil {
 			t.Error("the last arm is retired")
 		}
+	}
+}
+
+// x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
+// optimum is the same mixture and c times the value.
+func TestScaling(t *testing.T) {
+	const c = 3
+	f, scaled := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5*c, false, 0)
+	o := PaperOptions(2)
+	a := newAlgorithm(t, f, 2, o)
+	o.Step = Constant(.05 / c)
+	b := newAlgorithm(t, scaled, 2, o)
+	r, arms := random.New(1, "scale"), make([]int, 1)
+	for range 100 {
+		a.Draw(r, arms)
+		x, y := pastotest.Toy(t).Arm(arms[0])[0]+r.NormFloat64(), pastotest.Toy(t).Arm(arms[0])[1]+r.NormFloat64()
+		for l, v := range map[*Algorithm]float64{a: x, b: c * x} {
+			if err := l.Observe([]pasto.Observation{{Arm: arms[0], Metrics: []float64{v, y}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range 2 {
+			pastotest.Near(t, "g", b.g[k], c*a.g[k], 1e-12*(1+math.Abs(c*a.g[k])))
+			pastotest.Near(t, "p", b.Serving()[k], a.Serving()[k], 1e-12)
+		}
+	}
+	p, err := optimum.Maximize(f, pastotest.Toy(t), optimum.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}),
+		optimum.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pastotest.Near(t, "optimum", q.Value, c*p.Value, 1e-9)
+	pastotest.Near(t, "q", q.Mixture[0], p.Mixture[0], 1e-6)
+}
+
+// The paper's proofs bound 1/p_k by 1/ε, but it reaches K/ε.
+func TestErratumMissingArms(t *testing.T) {
+	o := PaperOptions(4)
+	o.Exploration, o.Step = Constant(.2), Constant(1000)
+	a := newAlgorithm(t, pastotest.Goals(t, 5, false, 0), 4, o)
+	if err := a.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if w := 1 / a.Serving()[3]; math.Abs(w-4/.2) > 1e-9 || w <= 1/.2 {
+		t.Errorf("1/p = %v; the printed bound is %v", w, 1/.2)
 	}
 }

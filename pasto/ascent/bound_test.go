@@ -198,8 +198,10 @@ func TestBoundRefused(t *testing.T) {
 			"want a finite bound, at least 0": func(b *Supported) { b.Constants.Gradient = -1 },
 		"smooth: +Inf: " +
 			"want a finite bound, at least 0": func(b *Supported) { b.Constants.Smooth = math.Inf(1) },
-		"exploration: the zero Schedule is none; " +
-			"make one with Constant, PaperExploration, ...": func(b *Supported) { b.Explore = Schedule{} },
+		"exploration: no schedule: " +
+			"make one with Constant, PaperExploration or another function": func(b *Supported) {
+			b.Explore = Schedule{}
+		},
 		"exploration: constant(0) is 0 in round 1" +
 			": want a share above 0, as the weights are up to K/ε": func(b *Supported) { b.Explore = Constant(0) },
 		"exploration: func(bad) is NaN in round 7" +
@@ -221,14 +223,4 @@ func TestBoundRefused(t *testing.T) {
 	if v, err := a.Bound(Constants{1, 1, 1, 1}); err != nil || !math.IsInf(v, 1) {
 		t.Errorf("before the first round: %v, %v", v, err)
 	}
-}
-
-// onlyBadAt is a schedule that is NaN in one round, which none of the rounds tried at first is.
-func onlyBadAt(bad int) Schedule {
-	return ScheduleFunc("bad", func(t int) float64 {
-		if t == bad {
-			return math.NaN()
-		}
-		return .1
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/vec"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/check"
 )
@@ -207,14 +208,9 @@ func (e *estimate) mean(theta, p []float64) {
 		if w == 0 {
 			continue
 		}
-		c := float64(w * e.scale(k))
-		for m, v := range e.s.Sum[k*e.m : (k+1)*e.m] {
-			theta[m] += float64(c * v)
-		}
+		vec.AddScaled(theta, float64(w*e.scale(k)), e.s.Sum[k*e.m:(k+1)*e.m])
 		if e.s.Base != nil {
-			for m, v := range e.s.Base[k*e.m : (k+1)*e.m] {
-				theta[m] += float64(w * v)
-			}
+			vec.AddScaled(theta, w, e.s.Base[k*e.m:(k+1)*e.m])
 		}
 	}
 	for m, b := range e.form.baseline {
@@ -228,11 +224,8 @@ func (e *estimate) scores(g, d []float64) {
 	for m, b := range e.form.baseline {
 		constant += float64(b * d[m])
 	}
-	for k := range g {
-		v := 0.0
-		for m, s := range e.s.Sum[k*e.m : (k+1)*e.m] {
-			v += float64(s * d[m])
-		}
+	products(g, e.s.Sum, d)
+	for k, v := range g {
 		v = float64(v * e.scale(k))
 		if e.s.Base != nil {
 			for m, s := range e.s.Base[k*e.m : (k+1)*e.m] {
@@ -240,6 +233,31 @@ func (e *estimate) scores(g, d []float64) {
 			}
 		}
 		g[k] = v + constant
+	}
+}
+
+// products writes the inner products of d with the rows of a, each summed from the first term to
+// the last. It works on four rows at once, as the terms of one must wait for each other.
+func products(dst, a, d []float64) {
+	m, k := len(d), 0
+	for ; k+4 <= len(dst); k += 4 {
+		a0, a1 := a[k*m:(k+1)*m:(k+1)*m], a[(k+1)*m:(k+2)*m:(k+2)*m]
+		a2, a3 := a[(k+2)*m:(k+3)*m:(k+3)*m], a[(k+3)*m:(k+4)*m:(k+4)*m]
+		var v0, v1, v2, v3 float64
+		for i, w := range d {
+			v0 += float64(a0[i] * w)
+			v1 += float64(a1[i] * w)
+			v2 += float64(a2[i] * w)
+			v3 += float64(a3[i] * w)
+		}
+		dst[k], dst[k+1], dst[k+2], dst[k+3] = v0, v1, v2, v3
+	}
+	for ; k < len(dst); k++ {
+		v := 0.0
+		for i, w := range d {
+			v += float64(a[k*m+i] * w)
+		}
+		dst[k] = v
 	}
 }
 

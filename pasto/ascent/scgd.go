@@ -12,18 +12,23 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// SCGDOptions are the parameters of [NewSCGD].
+// SCGDOptions are the parameters of [NewSCGD]. Start from [DefaultSCGDOptions].
 type SCGDOptions struct {
-	// Step is α_t and Track β_t in [0, 1]. The zero values are 0.5·t^−¾ and t^−½, of the cited
-	// work's basic method; its accelerated one has Power(·, −5/7) and Power(1, −4/7). The paper
-	// does not say which it compares with.
+	// Step is α_t ≥ 0, and Track is β_t in [0, 1].
 	Step, Track Schedule
-	// Exploration is ε_t; the zero value is the paper's.
+	// Exploration is ε_t in [0, 1].
 	Exploration Schedule
-	// Start is π_1, nil for uniform.
+	// Start is π_1; nil is uniform.
 	Start []float64
-	// Ship is what Deployed returns.
+	// Deploy says which iterate Deployed returns.
 	Deploy Deploy
+}
+
+// DefaultSCGDOptions returns the schedules of the basic method of Wang, Fang and Liu (2017), α_t =
+// 0.5·t^−¾ and β_t = t^−½, with the exploration of [PaperExploration]. Their accelerated method has
+// Power(·, −5/7) and Power(1, −4/7). The paper does not say which of the two it compares with.
+func DefaultSCGDOptions() SCGDOptions {
+	return SCGDOptions{Step: Power(0.5, -0.75), Track: Power(1, -0.5), Exploration: PaperExploration()}
 }
 
 // SCGD is stochastic compositional gradient descent (Wang, Fang and Liu 2017) on the simplex, the
@@ -48,15 +53,6 @@ type SCGD struct {
 func NewSCGD(f pasto.Objective, arms int, o SCGDOptions) (*SCGD, error) {
 	if err := round.CheckObjective(f, arms); err != nil {
 		return nil, err
-	}
-	if o.Step.f == nil {
-		o.Step = Power(0.5, -0.75)
-	}
-	if o.Track.f == nil {
-		o.Track = Power(1, -0.5)
-	}
-	if o.Exploration.f == nil {
-		o.Exploration = PaperExploration()
 	}
 	if err := o.Step.validate("step", math.Inf(1)); err != nil {
 		return nil, err

@@ -71,15 +71,15 @@ func TestTraceSCGD(t *testing.T) {
 		groups      int
 		sized       bool
 	}{
-		{"basic", SCGDOptions{}, func(t float64) float64 {
+		{"basic", DefaultSCGDOptions(), func(t float64) float64 {
 			return .5 * math.Pow(t, -.75)
 		}, func(t float64) float64 { return math.Pow(t, -.5) }, 1, false},
-		{"basic, groups", SCGDOptions{}, func(t float64) float64 {
+		{"basic, groups", DefaultSCGDOptions(), func(t float64) float64 {
 			return .5 * math.Pow(t, -.75)
 		}, func(t float64) float64 { return math.Pow(t, -.5) }, 4, false},
 		{
 			"accelerated steps, sizes",
-			SCGDOptions{Step: Power(.1, -5.0/7), Track: Power(1, -4.0/7)},
+			scgdOptions(func(o *SCGDOptions) { o.Step, o.Track = Power(.1, -5.0/7), Power(1, -4.0/7) }),
 			func(t float64) float64 { return .1 * math.Pow(t, -5.0/7) }, func(t float64) float64 {
 				return math.Pow(t, -4.0/7)
 			}, 3, true,
@@ -136,5 +136,25 @@ func TestTraceSCGD(t *testing.T) {
 				t.Errorf("π_1 is %v in the end: the test sees little", h.pi[0])
 			}
 		})
+	}
+}
+
+// scgdOptions are the default options with a change.
+func scgdOptions(change func(*SCGDOptions)) SCGDOptions {
+	o := DefaultSCGDOptions()
+	change(&o)
+	return o
+}
+
+// There are no schedules unless they are given.
+func TestSCGDWithoutSchedules(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	for want, change := range map[string]func(*SCGDOptions){
+		"step":        func(o *SCGDOptions) { o.Step = Schedule{} },
+		"track":       func(o *SCGDOptions) { o.Track = Schedule{} },
+		"exploration": func(o *SCGDOptions) { o.Exploration = Schedule{} },
+	} {
+		_, err := NewSCGD(f, 2, scgdOptions(change))
+		pastotest.Same(t, err, want+": no schedule: make one with Constant, PaperExploration or another function")
 	}
 }

@@ -91,7 +91,7 @@ var probe = []int{1, 2, 10, 1000, 1_000_000}
 
 func (s Schedule) validate(place string, most float64) error {
 	if s.f == nil {
-		return noregret.BadInputf(place, "the zero Schedule is none; make one with Constant, PaperExploration, ...")
+		return noregret.BadInputf(place, "no schedule: make one with Constant, PaperExploration or another function")
 	}
 	for _, t := range probe {
 		if _, err := s.in(place, t, most); err != nil {

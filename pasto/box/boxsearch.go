@@ -160,7 +160,7 @@ func (c *Learner) search() {
 			return
 		}
 	} else if promise <= c.options.Tolerance {
-		c.c.Done = c.options.Tolerance > 0
+		c.c.Done = c.options.Stop
 		return
 	}
 	if !c.room(best.nodes, best.score, best.noise) {

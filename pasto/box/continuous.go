@@ -13,20 +13,51 @@ import (
 	"github.com/noregret/noregret/pasto/internal/round"
 )
 
-// Options are the parameters of [New]; the zero values are usual.
+// Options are the parameters of [New]. Start from [DefaultOptions].
 type Options struct {
-	// Nodes K_0 to start with, 0 means 8 + 8·dimension, at most 500 (quasi-random, the box's middle
-	// first), and the most there may be, 0 means 4·K_0.
+	// Nodes is the number of points to start with, at least 1: the middle of the box, then
+	// quasi-random points. MaxNodes, from Nodes to 2000, is the most that are served at a time.
 	Nodes, MaxNodes int
-	// Every is the number of rounds between searches for a node, 0 means 200.
+	// Every is the number of rounds between searches for a node, at least 1.
 	Every int
-	// Candidates a search looks at, 0 means 200.
+	// Candidates is the number of points that a search compares, at least 1.
 	Candidates int
-	// Tolerance ends the search when no candidate promises more, in units of the objective, and
-	// hard guardrails are held; 0 means never.
+	// Tolerance, at least 0, is what a candidate must promise to become a node: a gain of more than
+	// this, in units of the objective. While no mixture of the nodes holds the hard guardrails, any
+	// candidate that promises a smaller violation becomes one.
 	Tolerance float64
-	// Learner are the options of the learner on the nodes; the zero value is its DefaultOptions.
+	// Stop ends the search for good when the guardrails are held and no candidate promises more
+	// than Tolerance. Without it the search goes on, as a better point may show later.
+	Stop bool
+	// Learner holds the options of the learner on the nodes.
 	Learner confident.Options
+}
+
+// DefaultOptions returns the usual options for a box of the given dimension: 8 + 8·dimension nodes,
+// at most 500, growing to four times as many; a search among 200 candidates every 200 rounds, which
+// never stops; and [confident.DefaultOptions].
+func DefaultOptions(dimension int) Options {
+	nodes := min(8+8*dimension, 500)
+	return Options{
+		Nodes: nodes, MaxNodes: 4 * nodes, Every: 200, Candidates: 200, Learner: confident.DefaultOptions(),
+	}
+}
+
+func (o *Options) validate() error {
+	switch {
+	case o.Nodes < 1:
+		return noregret.BadInputf("nodes", "%d: want at least 1", o.Nodes)
+	case o.MaxNodes < o.Nodes || o.MaxNodes > 2000:
+		return noregret.BadInputf("max nodes", "%d: want from %d, the nodes to start with, to 2000", o.MaxNodes,
+			o.Nodes)
+	case o.Every < 1:
+		return noregret.BadInputf("every", "%d rounds: want at least 1", o.Every)
+	case o.Candidates < 1:
+		return noregret.BadInputf("candidates", "%d: want at least 1", o.Candidates)
+	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
+		return noregret.BadInputf("tolerance", "%v: want a finite number, at least 0", o.Tolerance)
+	}
+	return nil
 }
 
 // Learner looks for a mixture of points of a box, PASTO-C: column generation on top of
@@ -92,27 +123,8 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 					"uniform exploration", lower[i], upper[i], check.Largest)
 		}
 	}
-	if o.Nodes == 0 {
-		o.Nodes = min(8+8*d, 500)
-	}
-	if o.MaxNodes == 0 {
-		o.MaxNodes = 4 * o.Nodes
-	}
-	if o.Every == 0 {
-		o.Every = 200
-	}
-	if o.Candidates == 0 {
-		o.Candidates = 200
-	}
-	if o.Nodes < 1 || o.MaxNodes < o.Nodes || o.MaxNodes > 2000 || o.Every < 1 || o.Candidates < 1 ||
-		!(o.Tolerance >= 0) {
-		return nil, noregret.BadInputf("options",
-			"%+v: want 1 ≤ nodes ≤ most nodes ≤ 2000, rounds and candidates of at least "+
-				"1, a "+
-				"tolerance of at least 0", o)
-	}
-	if o.Learner == (confident.Options{}) {
-		o.Learner = confident.DefaultOptions()
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	l, err := confident.New(f, o.Nodes, o.Learner)
 	if err != nil {
@@ -128,8 +140,12 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 		c.c.Halton++
 		c.c.Points = append(c.c.Points, c.quasi(c.c.Halton))
 	}
-	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v, %s)", lower, upper,
-		o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, l)
+	stop := ""
+	if o.Stop != (o.Tolerance > 0) { // snapshots from before there was Stop have the text without it
+		stop = fmt.Sprintf(", stop=%v", o.Stop)
+	}
+	c.text = fmt.Sprintf("continuous(%v, %v, nodes=%d/%d, every=%d, candidates=%d, tolerance=%v%s, %s)", lower, upper,
+		o.Nodes, o.MaxNodes, o.Every, o.Candidates, o.Tolerance, stop, l)
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
@@ -37,7 +38,7 @@ func TestContinuous(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, single, _ := optimum.BestSingle(f, fine)
-	c, err := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	c, err := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestContinuous(t *testing.T) {
 	if c.Arms() <= 24 || math.IsInf(c.Gap(), 1) {
 		t.Errorf("%d nodes, gap %v", c.Arms(), c.Gap())
 	}
-	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, Options{})
+	again, _ := New(f, []float64{0, -1}, []float64{2, 1}, DefaultOptions(2))
 	if err := again.UnmarshalBinary(saved); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestContinuous(t *testing.T) {
 		t.Error("a restored learner goes on differently")
 	}
 	for _, box := range [][2][]float64{{{}, {}}, {{0}, {math.Inf(1)}}, {{1}, {0}}, {{0, 0}, {1}}, {{math.NaN()}, {1}}} {
-		if _, err := New(f, box[0], box[1], Options{}); err == nil {
+		if _, err := New(f, box[0], box[1], DefaultOptions(2)); err == nil {
 			t.Errorf("%v is taken", box)
 		}
 	}
@@ -105,7 +106,9 @@ func TestContinuousManyDimensions(t *testing.T) {
 		upper[i] = 1
 	}
 	f := pastotest.Goals(t, 5, false, 0)
-	c, err := New(f, lower, upper, Options{Nodes: 60, MaxNodes: 120})
+	o := DefaultOptions(d)
+	o.Nodes, o.MaxNodes = 60, 120
+	c, err := New(f, lower, upper, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +143,15 @@ func TestContinuousManyDimensions(t *testing.T) {
 }
 
 // The search ends when no candidate promises more than the tolerance, and not before: until then
-// each search that promises more adds a node, from then on nothing is searched. With a tolerance of
-// 0 it never ends.
+// each search that promises more adds a node, from then on nothing is searched. Without Stop
+// it never ends.
 func TestContinuousTolerance(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	const every, rounds, nodes = 50, 1500, 6
 	run := func(tolerance float64) (searches int, c *Learner) {
-		c, err := New(f, []float64{0, -1}, []float64{2, 1},
-			Options{Nodes: nodes, MaxNodes: 40, Every: every, Tolerance: tolerance})
+		o := DefaultOptions(2)
+		o.Nodes, o.MaxNodes, o.Every, o.Tolerance, o.Stop = nodes, 40, every, tolerance, tolerance > 0
+		c, err := New(f, []float64{0, -1}, []float64{2, 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,5 +183,116 @@ func TestContinuousTolerance(t *testing.T) {
 	}
 	if n, c := run(.7); n < 3 || n > all/2 {
 		t.Errorf("%d searches of %d, a gap of %v: the test sees little", n, all, c.Gap())
+	}
+}
+
+// Each option is refused outside its range: there are no numbers that stand for others.
+func TestRefusedOptions(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	for want, change := range map[string]func(*Options){
+		"nodes: 0: want at least 1": func(o *Options) { o.Nodes = 0 },
+		"max nodes: 15: want from 16, the nodes to start with, to 2000": func(o *Options) {
+			o.MaxNodes = 15
+		},
+		"every: 0 rounds: want at least 1":                  func(o *Options) { o.Every = 0 },
+		"candidates: -1: want at least 1":                   func(o *Options) { o.Candidates = -1 },
+		"tolerance: -1: want a finite number, at least 0":   func(o *Options) { o.Tolerance = -1 },
+		"tolerance: NaN: want a finite number, at least 0":  func(o *Options) { o.Tolerance = math.NaN() },
+		"tolerance: +Inf: want a finite number, at least 0": func(o *Options) { o.Tolerance = math.Inf(1) },
+	} {
+		o := DefaultOptions(1)
+		change(&o)
+		_, err := New(f, []float64{0}, []float64{1}, o)
+		pastotest.Same(t, err, want)
+	}
+	// Searches that stop and searches that go on are different learners.
+	texts := map[string]bool{}
+	for _, stop := range []bool{false, true} {
+		for _, tolerance := range []float64{0, 0.5} {
+			o := DefaultOptions(1)
+			o.Stop, o.Tolerance = stop, tolerance
+			l, err := New(f, []float64{0}, []float64{1}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[l.String()] = true
+		}
+	}
+	if len(texts) != 4 {
+		t.Errorf("%d texts of 4 learners: %v", len(texts), texts)
+	}
+}
+
+// Wrong arguments of functions that take vectors are errors, not panics.
+func TestWrongArguments(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	_, err := optimum.Gap(f, pastotest.Toy(t), []float64{1})
+	pastotest.Same(t, err, "mixture: it has 1 values: want 2")
+	_, err = optimum.Gap(f, nil, []float64{1})
+	pastotest.Same(t, err, "means: none: want a table")
+	_, err = optimum.Gap(nil, pastotest.Toy(t), []float64{1, 0})
+	pastotest.Same(t, err, "objective: nil: want an objective")
+	_, err = optimum.Gap(pastotest.Goals(t, 5, true, 0), pastotest.Toy(t), []float64{1, 0})
+	pastotest.Same(t, err, "objective: it has a hard guardrail, which has no gradient: Maximize certifies such by "+
+		"dual prices")
+	pastotest.Same(t, f.Contrast(nil, []float64{1, 1}, nil), "dst: 0 values: want 2")
+	forbidden := &pasto.Utility{Name: "wall", Metrics: 2, U: func([]float64) float64 {
+		return math.Inf(-1)
+	}, DU: func(d, _ []float64) { clear(d) }}
+	_, _, err = optimum.BestSingle(forbidden, pastotest.Toy(t))
+	pastotest.Same(t, err, `means: utility "wall": it is -Inf, which is forbidden, at each of the 2 arms`)
+	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, DefaultOptions(1)); err == nil {
+		t.Error("a box whose side is not finite")
+	}
+	_,
+		err = pasto.NewGoals([]pasto.Metric{
+		{Name: "x"},
+		{Name: "y", Role: pasto.Guardrail, Relative: true, Threshold: 1e300},
+	}, 0)
+	pastotest.Same(t, err,
+		`metrics[1]: threshold 1e+300 of "y": want a fraction of the control's value, from -1e+06 to 1e+06`)
+}
+
+// absent is an objective that embeds nil goals.
+type absent struct{ *pasto.Goals }
+
+// Nil objectives, tables and mixtures are errors and no panics.
+func TestNil(t *testing.T) {
+	mu := pastotest.Toy(t)
+	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {
+		_, _, e1 := optimum.BestSingle(f, mu)
+		_, e2 := optimum.Maximize(f, mu, optimum.DefaultOptions())
+		_, e3 := confident.New(f, 2, confident.DefaultOptions())
+		_, e4 := New(f, []float64{0}, []float64{1}, DefaultOptions(1))
+		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
+		for _, err := range []error{e1, e2, e3, e4, e5} {
+			pastotest.Same(t, err, "objective: nil: want an objective")
+		}
+	}
+	_, e1 := optimum.MaximizeHard(nil, mu)
+	pastotest.Same(t, e1, "objective: nil: want an objective")
+	pastotest.Same(t, optimum.CheckFeasible(nil, mu), "objective: nil: want an objective")
+	f := pastotest.Goals(t, 5, false, 0)
+	_, _, err := optimum.BestSingle(f, nil)
+	pastotest.Same(t, err, "means: none: want a table")
+	_, _, err = optimum.BestSingle(f, &pasto.Table{})
+	pastotest.Same(t, err, "means: none: want a table")
+	big := pastotest.Toy(t)
+	big.Arm(1)[0] = 1e200
+	_, err = optimum.Maximize(f, big, optimum.DefaultOptions())
+	pastotest.Same(t, err, "means[0][1]: 1e+200: want a finite number, of size at most 1e+100")
+}
+
+// What does not hold is not there: nodes of a continuous learner come and go by its search alone.
+func TestContinuousMethods(t *testing.T) {
+	var l any = &Learner{}
+	if _, ok := l.(pasto.Roster); ok {
+		t.Error("AddArm")
+	}
+	if _, ok := l.(interface{ RetireArm(int) error }); ok {
+		t.Error("RetireArm")
+	}
+	if _, ok := l.(pasto.Rand); ok {
+		t.Error("Float64")
 	}
 }

@@ -16,7 +16,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	learner, err := box.New(goals, []float64{0}, []float64{1}, box.Options{Nodes: 4, Every: 50})
+	options := box.DefaultOptions(1)
+	options.Nodes, options.Every = 4, 50
+	learner, err := box.New(goals, []float64{0}, []float64{1}, options)
 	if err != nil {
 		panic(err)
 	}

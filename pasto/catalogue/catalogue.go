@@ -133,7 +133,9 @@ func ascents() []Entry {
 		{
 			Name: "s-scgd", Doc: "stochastic compositional gradient descent, the paper's baseline",
 			New: func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
-				return ascent.NewSCGD(f, arms, ascent.SCGDOptions{Start: start})
+				o := ascent.DefaultSCGDOptions()
+				o.Start = start
+				return ascent.NewSCGD(f, arms, o)
 			},
 		},
 	}

@@ -1,6 +1,8 @@
 package optimum
 
 import (
+	"slices"
+
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/simplex"
 	"github.com/noregret/noregret/internal/vec"
@@ -12,6 +14,7 @@ import (
 type guardrails struct {
 	lp      simplex.Program
 	problem simplex.Problem
+	rows    int
 	metrics []int // of each row
 	gain    []float64
 	prices  []float64 // of each row
@@ -33,6 +36,7 @@ func (r *guardrails) init(g *pasto.Goals, take func(m *pasto.Metric) bool) {
 			rows++
 		}
 	}
+	r.rows = rows
 	r.lp.Init(rows)
 }
 
@@ -40,6 +44,7 @@ func (r *guardrails) init(g *pasto.Goals, take func(m *pasto.Metric) bool) {
 func (r *guardrails) reset(g *pasto.Goals, means *pasto.Table, take func(m *pasto.Metric) bool) {
 	p := &r.problem
 	p.Points, p.Rows, p.Values, r.metrics = means.Arms(), p.Rows[:0], p.Values[:0], r.metrics[:0]
+	p.Values = slices.Grow(p.Values, r.rows*means.Arms())
 	for i := range g.Metrics() {
 		m := &g.Metrics()[i]
 		if m.Role != pasto.Guardrail || !take(m) {

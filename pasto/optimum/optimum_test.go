@@ -1,10 +1,11 @@
 package optimum
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/instance"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
@@ -151,84 +152,89 @@ func TestRandomInstances(t *testing.T) {
 	pastotest.Near(t, "hard weight", o.Mixture[20], 0.0589097192, 1e-9)
 }
 
-// The simplex method against enumeration of all pairs and triples, with up to two guardrails.
-func TestHardAgainstEnumeration(t *testing.T) {
-	f := pastotest.Goals(t, 5, true, .3)
-	for seed := range uint64(200) {
-		m, _ := instance.Uniform(12, 2, seed)
-		best := math.Inf(-1)
-		for i := range 12 {
-			a := m.Arm(i)
-			if a[1] >= .3 {
-				best = max(best, a[0])
-			}
-			for j := range 12 {
-				b := m.Arm(j)
-				if a[1] < .3 && b[1] >= .3 {
-					p := (b[1] - .3) / (b[1] - a[1])
-					best = max(best, p*a[0]+(1-p)*b[0])
-				}
-			}
-		}
-		o, err := MaximizeHard(f, m)
-		if math.IsInf(best, -1) {
-			if err == nil {
-				t.Fatalf("seed %d: not reported as infeasible", seed)
-			}
-			continue
-		}
+// The relative gain is signed; with the printed absolute value a loss would look like a
+// gain.
+func TestErratumSign(t *testing.T) {
+	mu := pastotest.Toy(t)
+	f := pastotest.Goals(t, 5, false, 0)
+	_, single, _ := BestSingle(f, mu)
+	o, _ := Maximize(f, mu, DefaultOptions())
+	theta := make([]float64, 2)
+	mu.Mean(theta, []float64{.9, .1})
+	if r := (f.Value(theta) - single) / (o.Value - single); r > -5 {
+		t.Errorf("r = %v for a mixture far worse than the best arm", r)
+	}
+}
+
+// A thousand random instances (B), others than the reference's. The shares of
+// optima with one, two and three atoms (none has more), that of optima which are a single arm, and
+// the means of the best single arm, the optimum and the gap are its, within four standard errors of
+// the difference of two samples.
+func TestRandomInstancesStatistically(t *testing.T) {
+	const n = 1000
+	f := pastotest.Goals(t, 5, false, .5, .5)
+	var atoms [4]float64
+	equal := 0.0
+	var sum, square [3]float64 // of best single, optimum, gap
+	for seed := range uint64(n) {
+		m, err := instance.Uniform(100, 3, seed)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatal(err)
 		}
-		pastotest.Near(t, "value", o.Value, best, 1e-9)
-		pastotest.Near(t, "gap", o.Gap, 0, 1e-9)
+		_, single, err := BestSingle(f, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Maximize(f, m, Options{Tolerance: 1e-10, Iterations: 200_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := len(o.Support())
+		if k > 3 || o.Gap > 1e-10 {
+			t.Fatalf("seed %d: %d atoms, a gap of %v", seed, k, o.Gap)
+		}
+		if atoms[k]++; o.Value-single < 1e-9 {
+			equal++
+		}
+		for i, v := range []float64{single, o.Value, o.Value - single} {
+			sum[i] += v
+			square[i] += v * v
+		}
+	}
+	t.Logf("atoms %v, equal to the best single %v", atoms[1:], equal)
+	for k, spec := range []float64{0, .075, .336, .589} {
+		pastotest.Near(t, fmt.Sprintf("share of %d atoms", k), atoms[k]/n, spec, 4*math.Sqrt(2*spec*(1-spec)/n))
+	}
+	if equal != atoms[1] {
+		t.Errorf("%v optima are a single arm's, %v have one atom", equal, atoms[1])
+	}
+	for i, spec := range []float64{.810, .886, .076} {
+		mean := sum[i] / n
+		pastotest.Near(t, []string{"best single", "optimum", "gap"}[i], mean, spec,
+			4*math.Sqrt(2*(square[i]/n-mean*mean)/n)+.0005)
 	}
 }
 
-func TestInfeasible(t *testing.T) {
-	_, err := MaximizeHard(pastotest.Goals(t, 5, true, 3, 0.5),
-		pastotest.Table(t, []float64{1, 2}, []float64{2, 1}, []float64{0, 1}))
-	e, ok := errors.AsType[*Infeasible](err)
-	if !ok {
-		t.Fatalf("%v", err)
-	}
-	// y1 = 2q + (1−q), y2 = 1−q: violations 2−q and (q−½)₊, so any q in [½, 1] has total 1.5, and
-	// less is not possible.
-	pastotest.Near(t, "least violation", e.Violation, 1.5, 1e-9)
-	if err := CheckFeasible(pastotest.Goals(t, 5, false, 3),
-		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
-		t.Error("a soft guardrail that nothing holds")
-	}
-	if err := CheckFeasible(pastotest.Goals(t, 5, false, 2),
-		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err != nil {
-		t.Error(err)
-	}
-	if _, _, err := BestSingle(pastotest.Goals(t, 5, true, 3),
-		pastotest.Table(t, []float64{1, 2}, []float64{2, 1})); err == nil {
-		t.Error("best single of an infeasible table")
-	}
-}
-
-func TestReduceSupport(t *testing.T) {
-	m, _ := instance.Uniform(50, 4, 3)
-	p := make([]float64, 50)
-	for k := range p {
-		p[k] = 1.0 / 50
-	}
-	before, after := make([]float64, 4), make([]float64, 4)
-	m.Mean(before, p)
-	ReduceSupport(m, p)
-	m.Mean(after, p)
-	n := 0
-	for _, w := range p {
-		if w > 0 {
-			n++
+// For a linear objective mixing gains nothing, F(p*) = F(p_S).
+func TestLinearGainsNothing(t *testing.T) {
+	f := pastotest.One(t, pasto.Metric{Name: "a", Weight: 2}, pasto.Metric{Name: "b", Weight: .5},
+		pasto.Metric{Name: "c", Direction: pasto.Down})
+	for seed := range uint64(50) {
+		m, err := instance.Uniform(30, 3, seed)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n > 5 {
-		t.Errorf("%d atoms", n)
-	}
-	for i := range before {
-		pastotest.Near(t, "mean", after[i], before[i], 1e-12)
+		arm, single, err := BestSingle(f, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Maximize(f, m, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		theta := m.Arm(arm)
+		pastotest.Near(t, "F(p_S)", single, 2*theta[0]+.5*theta[1]-theta[2], 1e-14)
+		pastotest.Near(t, "F(p*)", o.Value, single, 1e-12)
+		pastotest.Near(t, "weight of the best single", o.Mixture[arm], 1, 1e-12)
 	}
 }

@@ -104,3 +104,48 @@ func TestIntervalByHand(t *testing.T) {
 		}
 	}
 }
+
+// The replay of the real e-mail test: under the cap on e-mails no single arm holds both guardrails,
+// the learned mixture does, and has more visits than the arm that holds the cap, by an interval
+// that does not touch 0.
+func TestReplay(t *testing.T) {
+	testsize.NoRace(t)
+	for _, dir := range []string{dataDir, ""} {
+		r, err := ReplayEmails(t.Context(), Options{Data: dir, Seed: 1, Hard: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if share := float64(r.Accepted) / float64(r.Logged); share < .31 || share > .36 {
+			t.Errorf("%v of the customers count, want a third", share)
+		}
+		if len(r.Policies) != 4 {
+			t.Fatalf("%d policies", len(r.Policies))
+		}
+		learned, none := r.Policies[0], r.Policies[3]
+		if !learned.Holds || none.Holds || r.Policies[1].Holds || r.Policies[2].Holds {
+			t.Errorf("learned %v holds: %v; single arms: %v", learned.Share, learned.Holds, r.Policies[1:])
+		}
+		if learned.Share[0] < .5 || learned.Means[mailed].Estimate > mailedCap+1e-6 || none.Lead.Low < 1 ||
+			learned.Lead != (Interval{}) {
+			t.Errorf("learned %v, %v ahead of no e-mail", learned.Share, none.Lead)
+		}
+		for _, p := range r.Policies {
+			for m := range p.Means {
+				a, b := p.Means[m], p.HorvitzThompson[m]
+				if !(a.Low <= a.Estimate && a.Estimate <= a.High) || a.High < b.Low || b.High < a.Low {
+					t.Errorf("%s: %v and %v", p.Name, a, b)
+				}
+			}
+		}
+		if again, _ := ReplayEmails(t.Context(),
+			Options{Data: dir, Seed: 1, Hard: true}); again.Accepted != r.Accepted {
+			t.Error("the same seed replays differently")
+		}
+		if r.Data == "file" { // shared/data/README: visits by arm, 18.28 % and 10.62 %; 60 % get the first e-mail
+			m := run(t, Options{Scenario: "hillstrom", Data: dir, Runs: 2, Rounds: 50, Hard: true})
+			if m.BestSingle == m.BestSingle || math.Abs(float64(m.Optimum)-(.6*18.28+.4*10.62)) > .01 {
+				t.Errorf("best single %v, optimum %v", m.BestSingle, m.Optimum)
+			}
+		}
+	}
+}

@@ -149,7 +149,9 @@ func TestRest91(t *testing.T) {
 			Noise: sigma(math.Sqrt(5)), Runs: 1000, Rounds: 100_000, Seed: 1,
 			Checkpoints: []int{1000, 10_000, 100_000},
 			New: func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				return ascent.NewSCGD(f, arms, ascent.SCGDOptions{Step: c.step})
+				o := ascent.DefaultSCGDOptions()
+				o.Step = c.step
+				return ascent.NewSCGD(f, arms, o)
 			},
 		})
 		t.Logf("s-scgd %v: ours %.3f, reference %.2f", c.step, r.Objective.Mean, c.want)

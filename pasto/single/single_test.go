@@ -2,6 +2,7 @@ package single
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/bandit"
@@ -185,5 +186,44 @@ func TestThompsonScores(t *testing.T) {
 	}
 	if mixed < 20 {
 		t.Errorf("%d shares of 30 are above 0: the test sees little", mixed)
+	}
+}
+
+// Deterministic baselines find the best single arm.
+func TestSingle(t *testing.T) {
+	mu := pastotest.Table(t, []float64{1, .4, -.2, .1}, []float64{-.6, .3, .9, -.1}, []float64{.2, -.5, .3, .8})
+	for _, rule := range []bandit.Rule{bandit.Elimination, bandit.UCB, bandit.Thompson} {
+		l, err := New(pastotest.Goals(t, 5, false, .2, .1), 4, rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Play(t, l, mu, 2, 3000, .5, random.New(1, "test"))
+		if l.Deployed()[2] != 1 {
+			t.Errorf("rule %d deploys %v", rule, l.Deployed())
+		}
+	}
+}
+
+// Thompson's Serving is what it draws from.
+func TestThompsonServing(t *testing.T) {
+	l, _ := New(pastotest.Goals(t, 5, false, 0), 3, bandit.Thompson)
+	r := random.New(1, "test")
+	pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 10, 3, r)
+	for n := 0; slices.Max(l.Serving()) == 1; n++ {
+		if n == 100 {
+			t.Fatal("it never serves a mixture: the test sees nothing")
+		}
+		pastotest.Play(t, l, pastotest.Table(t, []float64{.2, 0, .1}, []float64{1, 1, 1}), 1, 1, 3, r)
+	}
+	p := append([]float64{}, l.Serving()...)
+	count, arms := make([]float64, 3), make([]int, 16)
+	for range 100 {
+		l.Draw(r, arms)
+		for _, k := range arms {
+			count[k]++
+		}
+	}
+	for k := range p {
+		pastotest.Near(t, "share drawn", count[k]/1600, p[k], 1e-9)
 	}
 }

@@ -60,3 +60,27 @@ func TestMostCorrections(t *testing.T) {
 		t.Error("there is no end")
 	}
 }
+
+func TestReduceSupport(t *testing.T) {
+	m, _ := instance.Uniform(50, 4, 3)
+	p := make([]float64, 50)
+	for k := range p {
+		p[k] = 1.0 / 50
+	}
+	before, after := make([]float64, 4), make([]float64, 4)
+	m.Mean(before, p)
+	ReduceSupport(m, p)
+	m.Mean(after, p)
+	n := 0
+	for _, w := range p {
+		if w > 0 {
+			n++
+		}
+	}
+	if n > 5 {
+		t.Errorf("%d atoms", n)
+	}
+	for i := range before {
+		pastotest.Near(t, "mean", after[i], before[i], 1e-12)
+	}
+}

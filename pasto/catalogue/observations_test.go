@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -12,12 +11,49 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
-	"github.com/noregret/noregret/pasto/box"
 	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/optimum"
 )
+
+// What is refused, by every algorithm, and that nothing changes then.
+func TestRefusedObservations(t *testing.T) {
+	f := pastotest.Goals(t, 5, false, 0)
+	ok := []float64{1, 1}
+	for _, e := range Algorithms() {
+		l, err := e.New(f, 2, 100, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pastotest.Play(t, l, pastotest.Toy(t), 2, 20, 1, random.New(1, "test"))
+		before, _ := l.MarshalBinary()
+		for name, obs := range map[string][]pasto.Observation{
+			"empty":        {},
+			"unknown":      {{Arm: 2, Metrics: ok}},
+			"negative arm": {{Arm: -1, Metrics: ok}},
+			"NaN":          {{Arm: 0, Metrics: ok}, {Arm: 1, Metrics: []float64{1, math.NaN()}}},
+			"infinite":     {{Arm: 0, Metrics: []float64{math.Inf(-1), 0}}},
+			"huge":         {{Arm: 0, Metrics: []float64{1e200, 0}}},
+			"short":        {{Arm: 0, Metrics: ok[:1]}},
+			"duplicate":    {{Arm: 0, Metrics: ok, Round: 20}},
+			"future":       {{Arm: 0, Metrics: ok, Round: 22}},
+			"size":         {{Arm: 0, Metrics: ok, Size: -1}},
+			"half sized":   {{Arm: 0, Metrics: ok, Size: 5}, {Arm: 1, Metrics: ok}},
+		} {
+			err := l.Observe(obs)
+			if err == nil || noregret.CodeOf(err) != noregret.BadInput {
+				t.Errorf("%s: %s: %v", e.Name, name, err)
+			}
+			if after, _ := l.MarshalBinary(); !bytes.Equal(before, after) {
+				t.Errorf("%s: %s changed the state", e.Name, name)
+			}
+		}
+		if err := l.Observe([]pasto.Observation{{Arm: pastotest.Served(l), Metrics: ok, Round: 21}}); err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
 
 // The bad input of the issue, for every algorithm of the catalogue: the exact message, the code,
 // and a state that is the same before and after.
@@ -92,8 +128,8 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 		})
 	}
 	pastotest.Same(t, pasto.ValidateNames(nil), "arms: none: want at least one")
-	pastotest.Same(t, pasto.ValidateNames([]string{"a", "b", "a"}), `arms[2]: the name "a" is that of arms[0] too`)
-	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: it has no name")
+	pastotest.Same(t, pasto.ValidateNames([]string{"a", "b", "a"}), `arms[2]: duplicate name "a": arms[0] has it`)
+	pastotest.Same(t, pasto.ValidateNames([]string{"a", ""}), "arms[1]: no name")
 }
 
 // Propensity zero is refused by every algorithm that has an arm of propensity zero, before any
@@ -220,41 +256,6 @@ func TestUtilityNotFinite(t *testing.T) {
 		`objective: utility "half": its gradient at θ = [1] has component 0 = NaN: want finite numbers`)
 }
 
-// A snapshot belongs to its objective: another threshold, price or utility is refused.
-func TestSnapshotObjective(t *testing.T) {
-	a, b := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5, false, .1)
-	c := pastotest.Goals(t, 6, false, 0)
-	for _, e := range Algorithms() {
-		l, _ := e.New(a, 2, 100, nil)
-		pastotest.Play(t, l, pastotest.Toy(t), 1, 10, 1, random.New(1, "test"))
-		data, _ := l.MarshalBinary()
-		for _, f := range []pasto.Objective{b, c} {
-			other, _ := e.New(f, 2, 100, nil)
-			if err := other.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "it was taken of") {
-				t.Errorf("%s: restored under another objective: %v", e.Name, err)
-			}
-		}
-		again, _ := e.New(pastotest.Goals(t, 5, false, 0), 2, 100, nil)
-		if err := again.UnmarshalBinary(data); err != nil {
-			t.Errorf("%s: %v", e.Name, err)
-		}
-	}
-	u, v := pastotest.Cliff(), pastotest.Cliff()
-	v.Name = "another"
-	l, _ := confident.New(u, 2, confident.DefaultOptions())
-	data, _ := l.MarshalBinary()
-	other, _ := confident.New(v, 2, confident.DefaultOptions())
-	if err := other.UnmarshalBinary(data); err == nil {
-		t.Error("restored under another utility")
-	}
-	x, _ := box.New(a, []float64{0}, []float64{1}, box.Options{})
-	y, _ := box.New(b, []float64{0}, []float64{1}, box.Options{})
-	data, _ = x.MarshalBinary()
-	if err := y.UnmarshalBinary(data); err == nil {
-		t.Error("a continuous learner is restored under another objective")
-	}
-}
-
 // A relative guardrail takes raw metrics and the control group's: without these nothing is taken,
 // and common swings cancel.
 func TestRelativeObservations(t *testing.T) {
@@ -269,7 +270,7 @@ func TestRelativeObservations(t *testing.T) {
 	for _, e := range Algorithms() {
 		l, _ := e.New(f, 2, 100, nil)
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}}}),
-			`observations[0]: control: none in this round: "y" is relative and needs the control group's metrics`)
+			`observations[0]: control: none in this round: "y" is relative to the control group's metrics`)
 		pastotest.Same(t, l.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{1, 99}, Control: []float64{1}}}),
 			"observations[0]: control: it has 1 values: want 2")
 		pastotest.Same(t,
@@ -302,29 +303,6 @@ func TestRelativeObservations(t *testing.T) {
 	}
 	means, _ := l.Estimate()
 	pastotest.Near(t, "contrast of arm 0", means.Arm(0)[1], -4+.02*125, .3) // −4 and 2 % of the control, 100 to 150
-}
-
-// A start is refused where it would be ignored.
-func TestStart(t *testing.T) {
-	for _, e := range Algorithms() {
-		l, err := e.New(pastotest.Goals(t, 5, false, 0), 2, 100, []float64{.9, .1})
-		if a, ok := l.(interface{ Exploit() []float64 }); ok {
-			pastotest.Near(t, e.Name, a.Exploit()[0], .9, 1e-9)
-			continue
-		}
-		pastotest.Same(t, err, "start: this algorithm has no starting mixture: it serves every arm first; leave it "+
-			"out, or "+
-			"take Algorithm 1 or s-scgd")
-	}
-}
-
-// The catalogue's names are names of arms too: unknown ones are refused with the list.
-func TestUnknownAlgorithm(t *testing.T) {
-	_, err := New("nobody", pastotest.Goals(t, 5, false, 0), 2, 10, nil)
-	var e *noregret.Error
-	if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), `algorithm: "nobody" is unknown: want one of default, `) {
-		t.Errorf("%v", err)
-	}
 }
 
 // The extremes of what is taken in: sizes from 1e-9 to 1e15 and values up to 1e100 do not panic,

@@ -7,8 +7,70 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
-	"github.com/noregret/noregret/pasto/optimum"
 )
+
+// A share of 0 to start from is refused: with ε = 0 the arm would have a propensity of nothing.
+func TestStartOfNothing(t *testing.T) {
+	for _, explore := range []Schedule{Constant(0), PaperExploration()} {
+		o := PaperOptions(2)
+		o.Exploration, o.Start = explore, []float64{1, 0}
+		_, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
+		pastotest.Same(t, err, "start[1]: 0: want a share of at least 1e-300, as an arm without one would never be "+
+			"found by "+
+			"steps that multiply")
+	}
+}
+
+// A constant added to all scores changes nothing, and the step clip binds where it should.
+func TestMirrorStep(t *testing.T) {
+	p := func(clip float64, g ...float64) []float64 {
+		m, err := newMirror(3, nil, Constant(0), 0, pasto.IID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.step(g, .5, clip); err != nil {
+			t.Fatal(err)
+		}
+		return m.Exploit()
+	}
+	a, b := p(0, 1, 2, -1), p(0, 11, 12, 9)
+	for k := range a {
+		pastotest.Near(t, "shifted", b[k], a[k], 1e-15)
+	}
+	pastotest.Near(t, "unclipped", math.Log(a[1]/a[2]), 1.5, 1e-12)
+	pastotest.Near(t, "clipped at 0.1", math.Log(p(.1, 1, 2, -1)[1]/p(.1, 1, 2, -1)[2]), .1*3/2, 1e-12)
+	pastotest.Near(t, "not clipped", math.Log(p(2, 1, 2, -1)[1]/p(2, 1, 2, -1)[2]), 1.5, 1e-12)
+}
+
+// AverageDecay makes the averages ones over a window: round t has the share max(1/t, decay). By
+// hand for a step that takes the weights' ratio to 3, 9 and 27, π_1 = 1/2, 3/4, 9/10 and 27/28, and
+// ε = 1/5.
+func TestAverageDecay(t *testing.T) {
+	f := pastotest.One(t, pasto.Metric{Name: "x"})
+	for _, c := range []struct{ decay, want float64 }{
+		{0, (1./2 + 3./4 + 9./10 + 27./28) / 4},
+		{.25, (1./2 + 3./4 + 9./10 + 27./28) / 4}, // no window of four rounds yet
+		{.5, (1./2+3./4)/8 + 9./10/4 + 27./28/2},
+		{1, 27. / 28},
+	} {
+		for _, ship := range []Deploy{DeployAverageExploit, DeployAverage} {
+			a := newAlgorithm(t, f, 2, Options{
+				Estimator: ArmMeans(), Step: Constant(1), Exploration: Constant(.2),
+				Deploy: ship, AverageDecay: c.decay,
+			})
+			for range 4 {
+				if err := a.Observe([]pasto.Observation{{Arm: 0, Metrics: []float64{math.Log(3)}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := c.want
+			if ship == DeployAverage { // p = 0.8·π + 0.1
+				want = .8*c.want + .1
+			}
+			pastotest.Near(t, a.String(), a.Deployed()[0], want, 1e-14)
+		}
+	}
+}
 
 // iterates are the mixtures that a learner with a mirror step can deploy.
 type iterates interface {
@@ -44,7 +106,9 @@ func TestExplorationInEveryRound(t *testing.T) {
 		{"theorem", options(func(o *Options) {
 			o.Exploration = TheoremExploration(1)
 		}), func(t int) float64 { return min(.75, 1/math.Sqrt(float64(t))) }},
-		{"s-scgd", func() (pasto.Roster, error) { return NewSCGD(f, 3, SCGDOptions{Step: Constant(20)}) }, paper},
+		{"s-scgd", func() (pasto.Roster, error) {
+			return NewSCGD(f, 3, scgdOptions(func(o *SCGDOptions) { o.Step = Constant(20) }))
+		}, paper},
 	} {
 		l, err := c.make()
 		if err != nil {
@@ -87,49 +151,13 @@ func TestExplorationInEveryRound(t *testing.T) {
 	}
 }
 
-// x and λ times c scale g by c in every round, so that steps of γ/c serve the same; the
-// optimum is the same mixture and c times the value.
-func TestScaling(t *testing.T) {
-	const c = 3
-	f, scaled := pastotest.Goals(t, 5, false, 0), pastotest.Goals(t, 5*c, false, 0)
-	o := PaperOptions(2)
-	a := newAlgorithm(t, f, 2, o)
-	o.Step = Constant(.05 / c)
-	b := newAlgorithm(t, scaled, 2, o)
-	r, arms := random.New(1, "scale"), make([]int, 1)
-	for range 100 {
-		a.Draw(r, arms)
-		x, y := pastotest.Toy(t).Arm(arms[0])[0]+r.NormFloat64(), pastotest.Toy(t).Arm(arms[0])[1]+r.NormFloat64()
-		for l, v := range map[*Algorithm]float64{a: x, b: c * x} {
-			if err := l.Observe([]pasto.Observation{{Arm: arms[0], Metrics: []float64{v, y}}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for k := range 2 {
-			pastotest.Near(t, "g", b.g[k], c*a.g[k], 1e-12*(1+math.Abs(c*a.g[k])))
-			pastotest.Near(t, "p", b.Serving()[k], a.Serving()[k], 1e-12)
-		}
-	}
-	p, err := optimum.Maximize(f, pastotest.Toy(t), optimum.DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := optimum.Maximize(scaled, pastotest.Table(t, []float64{2 * c, 0}, []float64{-2, 2}),
-		optimum.DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pastotest.Near(t, "optimum", q.Value, c*p.Value, 1e-9)
-	pastotest.Near(t, "q", q.Mixture[0], p.Mixture[0], 1e-6)
-}
-
 // A step of γ = 0 is legal: π stays at its start while V̂ is still estimated.
 func TestNoStep(t *testing.T) {
 	f, start := pastotest.Goals(t, 5, false, 0), []float64{.7, .2, .1}
 	o := PaperOptions(3)
 	o.Step, o.Start = Constant(0), start
 	a := newAlgorithm(t, f, 3, o)
-	s, err := NewSCGD(f, 3, SCGDOptions{Step: Constant(0), Start: start})
+	s, err := NewSCGD(f, 3, scgdOptions(func(o *SCGDOptions) { o.Step, o.Start = Constant(0), start }))
 	if err != nil {
 		t.Fatal(err)
 	}

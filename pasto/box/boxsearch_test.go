@@ -43,6 +43,13 @@ func (b *hardBox) brute(f *pasto.Goals) (*optimum.Optimum, error) {
 	return optimum.Maximize(f, fine, optimum.Options{Tolerance: 1e-6, Iterations: 200_000})
 }
 
+// few are options with that many nodes to start with, and at most four times as many.
+func few(nodes, every int) Options {
+	o := DefaultOptions(1)
+	o.Nodes, o.MaxNodes, o.Every = nodes, 4*nodes, every
+	return o
+}
+
 func hardBoxes() []hardBox {
 	bump := func(x, at, width float64) float64 { return math.Exp(-(x - at) * (x - at) / (width * width)) }
 	return []hardBox{
@@ -53,7 +60,7 @@ func hardBoxes() []hardBox {
 			func(x []float64) (float64, float64) {
 				return 2 * bump(x[0], .12, .2), 2*bump(x[0], .83, .2) - .7
 			},
-			Options{Nodes: 5, Every: 100},
+			few(5, 100),
 		},
 		{
 			"held on a narrow peak that no first node is near",
@@ -62,11 +69,11 @@ func hardBoxes() []hardBox {
 			func(x []float64) (float64, float64) {
 				return x[0], 1.5*bump(x[0], .315, .06) - .5
 			},
-			Options{Nodes: 4, Every: 100},
+			few(4, 100),
 		},
 		{"a peak in the plane", []float64{0, -1}, []float64{2, 1}, func(x []float64) (float64, float64) {
 			return x[0] - x[1], 1.5*bump(x[0], .6, .35)*bump(x[1], .6, .35) - .5
-		}, Options{Nodes: 6, Every: 100}},
+		}, few(6, 100)},
 	}
 }
 
@@ -145,7 +152,7 @@ func TestContinuousHard(t *testing.T) {
 func TestContinuousInfeasible(t *testing.T) {
 	f := boxGoals(t)
 	peak := hardBoxes()[1]
-	c, err := New(f, peak.lower, peak.upper, Options{Nodes: 4, Every: 1_000_000}) // no search
+	c, err := New(f, peak.lower, peak.upper, few(4, 1_000_000)) // no search
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +186,7 @@ func TestContinuousSlack(t *testing.T) {
 		f := pastotest.One(t, pasto.Metric{Name: "gain"},
 			pasto.Metric{Name: "guard", Role: pasto.Guardrail, Hard: true, Slack: c.slack})
 		// no search
-		b, err := New(f, []float64{0}, []float64{1}, Options{Nodes: 4, Every: 1_000_000})
+		b, err := New(f, []float64{0}, []float64{1}, few(4, 1_000_000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +203,7 @@ func TestContinuousSlack(t *testing.T) {
 // searched checks that the search finds what only the slack lets pass.
 func searched(t *testing.T, f *pasto.Goals, world func(x []float64) (float64, float64)) {
 	t.Helper()
-	c, err := New(f, []float64{0}, []float64{1}, Options{Nodes: 4, Every: 100})
+	c, err := New(f, []float64{0}, []float64{1}, few(4, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +227,7 @@ func TestContinuousEnormous(t *testing.T) {
 		}
 		for _, u := range []float64{1e50, 1e60, 1e78, 1e90, 1e98} {
 			f := pastotest.One(t, pasto.Metric{Name: "x"}, pasto.Metric{Name: "y", Role: pasto.Guardrail, Hard: hard})
-			c, err := New(f, []float64{0}, []float64{1}, Options{Nodes: 4, Every: 20})
+			c, err := New(f, []float64{0}, []float64{1}, few(4, 20))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +260,7 @@ func TestToleranceWaitsForGuardrails(t *testing.T) {
 	b := hardBoxes()[1]
 	for _, tolerance := range []float64{.3, 1, 1e6} {
 		o := b.options
-		o.Tolerance = tolerance
+		o.Tolerance, o.Stop = tolerance, true
 		c, err := New(boxGoals(t), b.lower, b.upper, o)
 		if err != nil {
 			t.Fatal(err)

@@ -10,44 +10,6 @@ import (
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 )
 
-// Metrics, names and tables that are refused.
-func TestRefusedMetrics(t *testing.T) {
-	nan := math.NaN()
-	for name, m := range map[string][]pasto.Metric{
-		"none":        {},
-		"no name":     {{}},
-		"twice":       {{Name: "x"}, {Name: "x"}},
-		"no primary":  {{Name: "x", Role: pasto.Guardrail}},
-		"lambda":      {{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Lambda: -1}},
-		"threshold":   {{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Threshold: nan}},
-		"weight":      {{Name: "x", Weight: -1}},
-		"range":       {{Name: "x", Lower: 1, Upper: 0}},
-		"hard metric": {{Name: "x", Hard: true}},
-		"direction":   {{Name: "x", Direction: 3}},
-		"role":        {{Name: "x", Role: 8}},
-		"slack":       {{Name: "x"}, {Name: "y", Role: pasto.Guardrail, Slack: -1}},
-	} {
-		if _, err := pasto.NewGoals(m, 0); err == nil {
-			t.Errorf("%s is taken", name)
-		}
-	}
-	if _, err := pasto.NewGoals([]pasto.Metric{{Name: "x"}}, -1); err == nil {
-		t.Error("negative softness is taken")
-	}
-	if err := pasto.ValidateNames([]string{"a", "b", "a"}); err == nil || !strings.Contains(err.Error(), "arms[2]") {
-		t.Errorf("%v", err)
-	}
-	if pasto.ValidateNames(nil) == nil || pasto.ValidateNames([]string{""}) == nil ||
-		pasto.ValidateNames([]string{"a", "b"}) != nil {
-		t.Error("names")
-	}
-	for _, rows := range [][][]float64{{}, {{}}, {{1, 2}, {1}}, {{1, nan}}} {
-		if _, err := pasto.TableOf(rows...); err == nil {
-			t.Errorf("%v is taken", rows)
-		}
-	}
-}
-
 // Gradients by central differences, directions and roles, the soft minimum and its limits,
 // constants by sampling.
 func TestObjectives(t *testing.T) {

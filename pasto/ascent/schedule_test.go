@@ -2,6 +2,7 @@ package ascent
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/noregret/noregret/internal/random"
@@ -35,7 +36,7 @@ func TestScheduleOutOfRange(t *testing.T) {
 		{
 			"exploration: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 6,
 			func() (pasto.Learner, error) {
-				return NewSCGD(f, 2, SCGDOptions{Exploration: ScheduleFunc("above", above)})
+				return NewSCGD(f, 2, scgdOptions(func(o *SCGDOptions) { o.Exploration = ScheduleFunc("above", above) }))
 			},
 		},
 		{"step: func(bad) is NaN in round 7: want a finite number from 0 to +Inf", 7, func() (pasto.Learner, error) {
@@ -44,7 +45,7 @@ func TestScheduleOutOfRange(t *testing.T) {
 			return New(f, 2, o)
 		}},
 		{"track: func(above) is 1.5 in round 7: want a finite number from 0 to 1", 7, func() (pasto.Learner, error) {
-			return NewSCGD(f, 2, SCGDOptions{Track: ScheduleFunc("above", above)})
+			return NewSCGD(f, 2, scgdOptions(func(o *SCGDOptions) { o.Track = ScheduleFunc("above", above) }))
 		}},
 	} {
 		l, err := c.make()
@@ -66,14 +67,12 @@ func TestScheduleOutOfRange(t *testing.T) {
 	}
 }
 
-// A share of 0 to start from is refused: with ε = 0 the arm would have a propensity of nothing.
-func TestStartOfNothing(t *testing.T) {
-	for _, explore := range []Schedule{Constant(0), PaperExploration()} {
-		o := PaperOptions(2)
-		o.Exploration, o.Start = explore, []float64{1, 0}
-		_, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
-		pastotest.Same(t, err, "start[1]: 0: want a share of at least 1e-300, as an arm without one would never be "+
-			"found by "+
-			"steps that multiply")
-	}
+// onlyBadAt is a schedule that is NaN in one round, which none of the rounds tried at first is.
+func onlyBadAt(bad int) Schedule {
+	return ScheduleFunc("bad", func(t int) float64 {
+		if t == bad {
+			return math.NaN()
+		}
+		return .1
+	})
 }

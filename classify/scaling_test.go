@@ -4,7 +4,36 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/noregret/noregret"
 )
+
+// A given scaling may be shorter than the data, whose further features then stay as they are; a
+// broken one is refused.
+func TestGivenScaling(t *testing.T) {
+	eachLearner(t, Config{Scaling: Identity(0)}, func(t *testing.T, build func() Learner) {
+		l := build()
+		for _, x := range stream(53, 1500) {
+			x.Index, x.Value = x.Index[2:], x.Value[2:] // leave the column of a million out
+			feed(t, l, []Example{x})
+		}
+		for _, w := range l.Model().Weights {
+			if math.IsNaN(w) {
+				t.Fatal("NaN in the model")
+			}
+		}
+	})
+	for name, s := range map[string]*Scaling{
+		"no centres": {Inverse: []float64{1}},
+		"NaN":        {Center: []float64{0}, Inverse: []float64{math.NaN()}},
+		"zero":       {Center: []float64{0}, Inverse: []float64{0}},
+		"infinite":   {Center: []float64{math.Inf(1)}, Inverse: []float64{1}},
+	} {
+		if _, err := NewSGD(SGDConfig{Config: Config{Scaling: s}}); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("%s: got %v, want an error of code usage", name, err)
+		}
+	}
+}
 
 func same(t *testing.T, what string, got, want float64) {
 	t.Helper()

@@ -1,0 +1,239 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Cell is what one algorithm reached for one measure, over the splits. It has no JSON form, which
+// knows no NaN.
+type Cell struct {
+	Measure, Algorithm string
+	// Values are the measures on the test parts, by split; NaN where undefined.
+	Values []float64
+	// Mean and SD are their mean and sample standard deviation, NaN when one of them is.
+	Mean, SD float64
+	// Seconds is the mean training time, and ExamplesPerSecond the steps taken in a second of it.
+	Seconds, ExamplesPerSecond float64
+	// Passes is the mean number of passes over the training part.
+	Passes float64
+}
+
+// Comparison is the result of [Compare]: cells by measure, then by algorithm, in the order of the
+// options.
+type Comparison struct {
+	Cells []Cell
+	// Train and Test are the class sizes of the first split, of two classes; TrainRows and TestRows
+	// are the rows of its parts.
+	Train, Test         Classes
+	TrainRows, TestRows int64
+	Splits              int
+	Warnings            []string
+}
+
+// Best is the measure's cell with the largest mean among those that keep allows, the first of equal
+// ones, or nil when there is none. A cell whose mean is undefined is best only where all are.
+func (c *Comparison) Best(measureName string, keep func(algorithm string) bool) *Cell {
+	var best *Cell
+	for i := range c.Cells {
+		x := &c.Cells[i]
+		if x.Measure != measureName || !keep(x.Algorithm) {
+			continue
+		}
+		if best == nil || x.Mean > best.Mean || (math.IsNaN(best.Mean) && !math.IsNaN(x.Mean)) {
+			best = x
+		}
+	}
+	return best
+}
+
+// Over compares c with another cell of the same comparison and measure, split by split. It returns
+// the mean difference d̄ and its standard error √((1/J + n₂/n₁)·s²) for J splits of n₁ rows to
+// train on and n₂ to test on, s² being the sample variance of the differences. The second term
+// accounts for the rows that the splits share (Nadeau and Bengio 2003, Machine Learning 52, the
+// corrected resampled t-test): without it the error of many splits of the same rows would be far
+// too small. Both numbers are NaN when a value of either cell is, and the error with fewer than two
+// splits.
+func (c *Cell) Over(other *Cell, train, test int64) (difference, standardError float64) {
+	n := len(c.Values)
+	if n == 0 || n != len(other.Values) || train <= 0 {
+		return math.NaN(), math.NaN()
+	}
+	for k, v := range c.Values {
+		difference += (v - other.Values[k]) / float64(n)
+	}
+	if n < 2 {
+		return difference, math.NaN()
+	}
+	var variance float64
+	for k, v := range c.Values {
+		e := v - other.Values[k] - difference
+		variance += float64(e*e) / float64(n-1)
+	}
+	return difference, math.Sqrt((1/float64(n) + float64(test)/float64(train)) * variance)
+}
+
+// namesOf lists the names of measures.
+func namesOf[M interface{ Name() string }](measures []M) []string {
+	names := make([]string, len(measures))
+	for i, m := range measures {
+		names[i] = m.Name()
+	}
+	return names
+}
+
+// checkSplits checks the splits of a comparison.
+func checkSplits(splits int, trainShare float64) error {
+	if splits < 1 {
+		return usage("splits is %d, want at least 1", splits)
+	}
+	if !(trainShare > 0 && trainShare < 1) {
+		return usage("share of the training part is %v, want a number in (0, 1)", trainShare)
+	}
+	return nil
+}
+
+// someTrainable returns an error if trainable refuses every algorithm for each of the measures; it
+// wraps the first refusal.
+func someTrainable(measures int, algorithms []string, trainable func(measure int, algorithm string) error) error {
+	var refused error
+	for i := range measures {
+		for _, name := range algorithms {
+			err := trainable(i, name)
+			if err == nil {
+				return nil
+			}
+			if refused == nil {
+				refused = err
+			}
+		}
+	}
+	return noregret.Errorf(noregret.Usage, "", "none of the algorithms can be trained for any of the measures: %w",
+		refused)
+}
+
+// comparison is a run of [Compare] or [CompareMulti]: its splits and what has come of them.
+type comparison struct {
+	ctx        context.Context
+	splits     int
+	trainShare float64
+	seed       uint64
+	measures   []string
+	algorithms []string
+	clock      func() time.Time
+	progress   func(done, total int, algorithm, measure string)
+
+	cells cellTable
+	out   Comparison
+	done  int
+}
+
+// over splits the data and calls run for every algorithm on each split. The seed is that of the
+// split and of all fits on it.
+func (c *comparison) over(set *dataset.Set,
+	run func(algorithm string, train, test *dataset.Set, seed uint64) error,
+) (*Comparison, error) {
+	c.cells, c.out.Splits = cellTable{}, c.splits
+	for k := range c.splits {
+		seed := random.Mix(random.Mix(c.seed) + uint64(k))
+		test, train, err := set.Split(seed, "compare", c.trainShare, false)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			c.out.TrainRows, c.out.TestRows = train.Info().Rows, test.Info().Rows
+		}
+		for _, name := range c.algorithms {
+			if err := run(name, train, test, seed); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.out.Cells = c.cells.finished(c.measures, c.algorithms)
+	return &c.out, nil
+}
+
+// next reports the fit that comes next.
+func (c *comparison) next(algorithm, measure string) {
+	if c.progress != nil {
+		c.progress(c.done, c.splits*len(c.algorithms)*len(c.measures), algorithm, measure)
+	}
+	c.done++
+}
+
+// timed runs fit and returns the seconds that it took, 0 without a clock.
+func (c *comparison) timed(fit func() error) (seconds float64, err error) {
+	if c.clock == nil {
+		return 0, fit()
+	}
+	start := c.clock()
+	err = fit()
+	return c.clock().Sub(start).Seconds(), err
+}
+
+// warn keeps warnings, each once.
+func (c *comparison) warn(warnings []string) {
+	for _, w := range warnings {
+		if !slices.Contains(c.out.Warnings, w) {
+			c.out.Warnings = append(c.out.Warnings, w)
+		}
+	}
+}
+
+// cellTable holds cells by measure and algorithm.
+type cellTable map[[2]string]*Cell
+
+// add adds the outcome of a split to a cell.
+func (t cellTable) add(measure, algorithm string, value, seconds float64, passes int, steps int64) {
+	key := [2]string{measure, algorithm}
+	cell := t[key]
+	if cell == nil {
+		cell = &Cell{Measure: measure, Algorithm: algorithm}
+		t[key] = cell
+	}
+	cell.Values = append(cell.Values, value)
+	cell.Seconds += seconds
+	cell.Passes += float64(passes)
+	cell.ExamplesPerSecond += float64(steps) // divided by Seconds at the end
+}
+
+// finished lists the cells by measure, then by algorithm.
+func (t cellTable) finished(measures, algorithms []string) []Cell {
+	var out []Cell
+	for _, m := range measures {
+		for _, a := range algorithms {
+			if c := t[[2]string{m, a}]; c != nil {
+				c.finish()
+				out = append(out, *c)
+			}
+		}
+	}
+	return out
+}
+
+// finish divides the sums of a cell to get means.
+func (c *Cell) finish() {
+	n := float64(len(c.Values))
+	if c.Seconds > 0 {
+		c.ExamplesPerSecond /= c.Seconds
+	} else {
+		c.ExamplesPerSecond = 0
+	}
+	c.Seconds /= n
+	c.Passes /= n
+	for _, v := range c.Values {
+		c.Mean += v / n
+	}
+	if len(c.Values) > 1 {
+		for _, v := range c.Values {
+			c.SD += (v - c.Mean) * (v - c.Mean) / (n - 1)
+		}
+		c.SD = math.Sqrt(c.SD)
+	}
+}

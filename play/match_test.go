@@ -1,0 +1,76 @@
+package play
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/regret"
+)
+
+// TestFitBeforeData: a learner that does not fit a game's outline is refused before the game is
+// made, and one that does is played.
+func TestFitBeforeData(t *testing.T) {
+	made := 0
+	entry := regret.GameEntry{
+		Name: "costly", Kind: "convex", Dim: 3,
+		Make: func(p regret.GameParams, _ func(string) float64) (regret.Game, regret.Facts, error) {
+			made++
+			ball, err := convex.NewCenteredBall(p.Dim, 1)
+			if err != nil {
+				return nil, regret.Facts{}, err
+			}
+			g, err := regret.NewNoisy(ball, regret.NoisyOptions{Lipschitz: 1, Density: 1}, p.Seed)
+			facts := regret.Unknown()
+			facts.Lipschitz, facts.LipschitzInf = 1, 1
+			return g, facts, err
+		},
+		Outline: func(p regret.GameParams, _ func(string) float64) (convex.Set, regret.Facts, error) {
+			ball, err := convex.NewCenteredBall(p.Dim, 1)
+			return ball, regret.Unknown(), err
+		},
+	}
+	with := func(learner string) error {
+		_, err := Run(context.Background(), Options{
+			Learners: []string{"ogd-adaptive", learner}, Game: "costly", Rounds: 5, Runs: 1,
+			GameEntries: []regret.GameEntry{entry},
+		})
+		return err
+	}
+	err := with("adagrad")
+	if noregret.CodeOf(err) != noregret.Usage || !strings.Contains(err.Error(), "; it plays guess, ") {
+		t.Errorf("%v, want a usage error that lists games", err)
+	}
+	if made != 1 { // the list of games that fit takes the game's defaults
+		t.Errorf("the game was made %d times", made)
+	}
+	if err := with("ftrl:alpha=2"); noregret.CodeOf(err) != noregret.Usage { // the outline has no Lipschitz constant
+		t.Errorf("%v, want a usage error", err)
+	}
+	if made != 2 {
+		t.Errorf("the game was made %d times", made)
+	}
+	if err := with("ogd-adaptive"); err != nil || made < 4 {
+		t.Errorf("%v, made %d times", err, made)
+	}
+}
+
+// TestFitOfGamesOfData: the games of data refuse a learner for their set before they refuse data
+// that are beyond memory.
+func TestFitOfGamesOfData(t *testing.T) {
+	for game, fits := range map[string]string{
+		"regression:examples=1e7": "vaw", "classification:examples=1e7": "ogd-adaptive",
+	} {
+		o := Options{Learners: []string{"adagrad"}, Game: game, Dim: 200000, Rounds: 5, Runs: 1}
+		if _, err := Run(context.Background(), o); noregret.CodeOf(err) != noregret.Usage ||
+			!strings.Contains(err.Error(), "adagrad cannot play "+game[:8]) {
+			t.Errorf("%s: %v", game, err)
+		}
+		o.Learners = []string{fits}
+		if _, err := Run(context.Background(), o); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: %v, want an error about memory", game, err)
+		}
+	}
+}
