@@ -55,6 +55,11 @@ MEASURE ?= -noise 5 -runs 60 -rounds 30000 b
 pasto-measure: ## play a scenario with other constants of the default learner (MEASURE="-shrink 4 -noise 5 b")
 	$(GO) run ./pasto/scenario/internal/measure $(MEASURE)
 
+ARENA ?= --runs 100
+.PHONY: pasto-arena
+pasto-arena: ## the default and its peers on families of users' problems, same draws for all, some minutes (ARENA="--runs 20 --families week")
+	@$(GO) run ./pasto/arena/internal/run $(ARENA)
+
 .PHONY: pasto-cost
 pasto-cost: build ## ns per round and arm with allocations, up to 1e6 arms with 100 metrics (some 14 GB), and 1,000 runs of scenario b
 	NOREGRET_FULL=1 $(GO) test -run '^$$' -bench 'BenchmarkRound|BenchmarkMaximize' -benchmem -timeout 1h ./pasto/...

@@ -69,11 +69,11 @@ func newLearner(d *definition.Definition, arms int, split []float64) (learner, e
 	if d.Drift.Kind == "none" {
 		return confident.New(f, arms, confident.DefaultOptions())
 	}
-	o := ascent.PracticalOptions(arms)
-	if o.Estimator = ascent.DiscountedMeans(d.Drift.Rate); d.Drift.Kind == "window" {
-		o.Estimator = ascent.WindowMeans(int(d.Drift.Rounds))
+	e := ascent.DiscountedMeans(d.Drift.Rate)
+	if d.Drift.Kind == "window" {
+		e = ascent.WindowMeans(int(d.Drift.Rounds))
 	}
-	return ascent.New(f, arms, o)
+	return ascent.New(f, arms, ascent.TrackingOptions(e))
 }
 
 // boxed is a learner that chooses points of a box. Arms cannot be added or retired by hand.

@@ -28,6 +28,11 @@ type Observation struct {
 	// Size is the number of units, fixed before the arms were drawn, from 1e-9 to 1e15; 0 means
 	// that all groups are equal.
 	Size float64
+	// Variances are the sample variances of one unit's value in the group, of length M: that of the
+	// group's mean is Variances[m]/Size. NaN marks a variance that is unknown, nil that none is
+	// known. They need a Size, must be at least 0 and at most 1e200, and tell a learner the noise
+	// from the first round on; learners other than the default ignore them.
+	Variances []float64
 	// Round is that of the draw; 0 means the running round. Any other than the running one is
 	// refused.
 	Round int

@@ -25,8 +25,8 @@ const (
 	DeployExploit
 )
 
-// Options are the parameters of [New]. [PaperOptions], [TheoremOptions] and [PracticalOptions] fill
-// them in.
+// Options are the parameters of [New]. [PaperOptions], [TheoremOptions], [PracticalOptions] and
+// [TrackingOptions] fill them in.
 type Options struct {
 	// Estimator is V̂'s form.
 	Estimator Estimator
@@ -38,6 +38,15 @@ type Options struct {
 	// 0 does not.
 	Step     Schedule
 	StepClip float64
+	// ScaleFree divides γ_t by Σ_i |∂f/∂θ_i|·(range of metric i over the arms' estimates), so that
+	// γ_t is the most by which the log-weights of two arms move apart in round t, whatever the
+	// units of the metrics and of the objective. Arms without an observation, in the window if
+	// there is one, keep their log-weight. It needs an estimator by arm means.
+	ScaleFree bool
+	// FixedShare α in [0, 1) spreads a part of the weights over all arms before each step, π ←
+	// (1−α)·π + α/K (Herbster and Warmuth 1998), so that an arm that becomes good is found within
+	// some ln(K/α)/γ rounds; 0 spreads nothing.
+	FixedShare float64
 	// Exploration is ε_t in [0, 1], at least MinExploration.
 	Exploration    Schedule
 	MinExploration float64
@@ -71,6 +80,16 @@ func PracticalOptions(arms int) Options {
 	return Options{
 		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
 		Exploration: PaperExploration(), MinExploration: 0.1, Deploy: DeployAverageExploit, AverageDecay: 0.001,
+	}
+}
+
+// TrackingOptions follow means that drift, at the scale of the metrics, whatever it is: e, which is
+// to be DiscountedMeans or WindowMeans, with scale-free steps of 0.1, a fixed share of 0.002,
+// exploration of at least 0.1, and the exploit distribution of the last round.
+func TrackingOptions(e Estimator) Options {
+	return Options{
+		Estimator: e, Step: Constant(0.1), ScaleFree: true, FixedShare: 0.002, Exploration: PaperExploration(),
+		MinExploration: 0.1, Deploy: DeployExploit,
 	}
 }
 
@@ -116,6 +135,12 @@ func New(f pasto.Objective, arms int, o Options) (*Algorithm, error) {
 	a.text = fmt.Sprintf("pasto(metrics=%d, %v, n0=%v, step=%v, clip=%v, %v, ship=%d)", f.Dim(), o.Estimator,
 		o.Pseudocount,
 		o.Step, o.StepClip, m, o.Deploy)
+	if o.ScaleFree {
+		a.text += ", scale-free"
+	}
+	if o.FixedShare > 0 {
+		a.text += fmt.Sprintf(", share=%v", o.FixedShare)
+	}
 	return a, nil
 }
 
@@ -138,6 +163,11 @@ func (o *Options) validate(arms, metrics int) error {
 		return noregret.BadInputf("exploration", "floor %v: want a number from 0 to 1", o.MinExploration)
 	case !(o.AverageDecay >= 0 && o.AverageDecay <= 1):
 		return noregret.BadInputf("average decay", "%v: want a number from 0 to 1", o.AverageDecay)
+	case o.ScaleFree && !o.Estimator.form.direct:
+		return noregret.BadInputf("scale free", "%v: want ArmMeans, DiscountedMeans, WindowMeans or SelfNormalized, "+
+			"which tell what arms have been observed", o.Estimator)
+	case !(o.FixedShare >= 0 && o.FixedShare < 1):
+		return noregret.BadInputf("fixed share", "%v: want a number from 0 to below 1", o.FixedShare)
 	case o.Scheme != pasto.IID && o.Scheme != pasto.Systematic:
 		return noregret.BadInputf("scheme", "%d: want IID or Systematic", int(o.Scheme))
 	case o.Deploy < DeployAverage || o.Deploy > DeployExploit:
@@ -177,12 +207,51 @@ func (a *Algorithm) Observe(obs []pasto.Observation) error {
 	a.objective.Gradient(a.d, a.theta)
 	if err = check.Gradient(a.objective, a.theta, a.d); err == nil {
 		a.v.scores(a.g, a.d)
-		err = a.step(a.g, gamma, a.options.StepClip)
+		if a.options.ScaleFree {
+			gamma = a.rescale(gamma)
+		}
+		err = a.step(a.g, gamma, a.options.StepClip, a.options.FixedShare)
 	}
 	if err != nil {
 		a.v.revert(&a.undo)
 	}
 	return err
+}
+
+// rescale centres the scores at their mean over what was served, which changes no mixture, and
+// returns γ in units of the scores: divided by Σ_i |d_i|·range_i, which no difference of two scores
+// exceeds. It returns 0 where the arms do not differ.
+func (a *Algorithm) rescale(gamma float64) float64 {
+	scale := 0.0
+	for m, d := range a.d {
+		low, high := math.Inf(1), math.Inf(-1)
+		for k, active := range a.s.Active {
+			if active && a.v.observed(k) {
+				v := a.v.value(k, m)
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		if high > low {
+			scale += float64(math.Abs(d) * (high - low))
+		}
+	}
+	share, mean := 0.0, 0.0
+	for k, p := range a.p {
+		if a.v.observed(k) {
+			share += p
+			mean += float64(p * a.g[k])
+		}
+	}
+	mean /= share // of the arms of the round at least, which were served
+	for k := range a.g {
+		if a.g[k] -= mean; !a.v.observed(k) {
+			a.g[k] = 0
+		}
+	}
+	if gamma /= scale; !(scale > 0) || !check.Finite(gamma) {
+		return 0
+	}
+	return gamma
 }
 
 // Deployed implements [pasto.Learner].

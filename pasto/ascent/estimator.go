@@ -192,6 +192,9 @@ func (e *estimate) value(k, m int) float64 {
 	return v
 }
 
+// observed reports whether V̂_k rests on an observation or a starting value that counts as one.
+func (e *estimate) observed(k int) bool { return e.s.Weight[k] > 0 }
+
 // table writes V̂.
 func (e *estimate) table(dst *pasto.Table) {
 	for k := range e.k {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/snapshot"
 	"github.com/noregret/noregret/oco"
 	"github.com/noregret/noregret/pasto"
@@ -132,9 +133,9 @@ func (c *mirror) mix() {
 }
 
 // step ends the round with w ← w·exp(γ·g), where γ is made smaller so that max_k |γ·g_k| ≤ clip
-// over the active arms, if clip > 0, and adds p_t and π_t to the averages. On error
-// nothing has changed.
-func (c *mirror) step(g []float64, gamma, clip float64) error {
+// over the active arms, if clip > 0, and adds p_t and π_t to the averages. Before the step a share
+// of the weights, if it is above 0, is spread over the active arms. On error nothing has changed.
+func (c *mirror) step(g []float64, gamma, clip, share float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k, v := range g {
 		if c.s.Active[k] {
@@ -157,16 +158,20 @@ func (c *mirror) step(g []float64, gamma, clip float64) error {
 		}
 	}
 	copy(c.pi, c.hedge.Predict())
+	if share > 0 {
+		for k, v := range c.pi {
+			if c.s.Active[k] {
+				c.scratch[k] -= portable.Log(1 - share + share/(float64(c.s.Live)*max(v, leastShare)))
+			}
+		}
+	}
 	if err := c.hedge.Update(c.scratch); err != nil {
 		return err
 	}
-	share := 1 / float64(c.s.T+1)
-	if c.decay > share {
-		share = c.decay
-	}
+	weight := max(1/float64(c.s.T+1), c.decay)
 	for k, v := range c.p {
-		c.s.Average[k] += float64(share * (v - c.s.Average[k]))
-		c.s.Exploit[k] += float64(share * (c.pi[k] - c.s.Exploit[k]))
+		c.s.Average[k] += float64(weight * (v - c.s.Average[k]))
+		c.s.Exploit[k] += float64(weight * (c.pi[k] - c.s.Exploit[k]))
 	}
 	c.s.T++
 	c.mix()

@@ -28,7 +28,7 @@ func TestMirrorStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.step(g, .5, clip); err != nil {
+		if err := m.step(g, .5, clip, 0); err != nil {
 			t.Fatal(err)
 		}
 		return m.Exploit()

@@ -115,7 +115,7 @@ func (l *SCGD) Observe(obs []pasto.Observation) error {
 		o := &obs[i]
 		l.g[o.Arm] += float64(share(o)*vec.Dot(o.Metrics, l.d)) / l.p[o.Arm]
 	}
-	if err := l.step(l.g, gamma, 0); err != nil {
+	if err := l.step(l.g, gamma, 0, 0); err != nil {
 		return err
 	}
 	copy(l.y, l.next)

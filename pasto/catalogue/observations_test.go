@@ -106,6 +106,15 @@ func TestBadInputOfEveryAlgorithm(t *testing.T) {
 				"observations[0]: round 42 is unknown: round 41 is running": {
 					{Arm: k, Metrics: ok, Round: 42},
 				},
+				"observations[0]: it has 1 variances: want 2, or none": {
+					{Arm: k, Metrics: ok, Size: 10, Variances: []float64{1}},
+				},
+				"observations[0]: it has variances and no size: want the number of units": {
+					{Arm: k, Metrics: ok, Variances: []float64{1, 1}},
+				},
+				"observations[0]: variance 1 is -1: want a number from 0 to 1e+200, or NaN if it is unknown": {
+					{Arm: k, Metrics: ok, Size: 10, Variances: []float64{math.NaN(), -1}},
+				},
 				"observations[0]: size -1: want 0, or a number from 1e-09 to 1e+15": {
 					{Arm: k, Metrics: ok, Size: -1},
 				},

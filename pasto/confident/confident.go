@@ -3,6 +3,7 @@ package confident
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/noregret/noregret"
@@ -13,16 +14,51 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// Options are the parameters of [New]. Start from [DefaultOptions]; in each of them 0 means none.
-type Options struct {
+// Hold says which mixture the hard guardrails are a promise about.
+type Hold int
+
+const (
+	// Served promises them for what is served in every round, where there is a control arm; the
+	// zero value.
+	Served Hold = iota
+	// Deployed promises them for [Learner.Deployed] only, so that what is served may explore
+	// freely.
+	Deployed
+)
+
+// Exploration is the budget for learning.
+type Exploration struct {
+	// Share is the largest share of the optimistic mixture in the serving mixture, from 0 to 1.
+	Share float64
+	// Decay scales how long it keeps that share, min(Share, Decay/t^⅓) in round t.
+	Decay float64
 	// Optimism z is how many standard errors estimates move up for the optimistic mixture in the
 	// first 100 rounds. It grows by a sixteenth of itself in each power of ten after them.
 	Optimism float64
+}
+
+// Options are the parameters of [New]. Start from [DefaultOptions]; in each of them 0 means none,
+// except that Control 0 is the first arm.
+type Options struct {
+	// Control is the index of the arm that relative guardrails compare with and that is safe to
+	// serve, −1 where there is none. A learner with a control arm takes the raw values of every arm
+	// as observations, without [pasto.Observation.Control].
+	Control int
+	// Share is the least share of the control arm in what is served, from 0 to 1.
+	Share float64
+	// Alpha is the probability with which what is served may break a hard guardrail in any of the
+	// rounds, in (0, 1), where there is a control arm.
+	Alpha float64
+	// Hold says whether hard guardrails are promised for what is served, or for Deployed only.
+	Hold Hold
+	// Exploration is the budget for learning.
+	Exploration Exploration
+	// Caps are the largest shares of the arms in what is served and deployed, by arm, each from 0
+	// to 1; nil for none, and none for arms that are added later.
+	Caps []float64
 	// Caution c is how many standard errors estimates move down for the cautious mixture, and
 	// HardCaution replaces it for hard guardrails.
 	Caution, HardCaution float64
-	// Explore scales the share of the optimistic mixture in what is served, min(½, Explore/t^⅓).
-	Explore float64
 	// Shrink scales the price of uncertainty in a mixture to deploy: Shrink·Σ_k p_k²·Σ_i λ_i·se_ki²
 	// is subtracted, which for Shrink = 1 is the average growth of a guardrail's squared penalty
 	// λ_i, beyond the threshold, when the arms' means miss by their standard errors. It spreads the
@@ -43,12 +79,15 @@ type Options struct {
 
 // DefaultOptions are the measured defaults (docs/pasto.md), which the name "default" stands for.
 func DefaultOptions() Options {
-	return Options{Optimism: 2, Caution: 0.5, HardCaution: 2, Explore: 5, Shrink: 2, ChangeThreshold: 6}
+	return Options{
+		Control: -1, Alpha: 0.05, Exploration: Exploration{Share: 0.5, Decay: 5, Optimism: 2},
+		Caution: 0.5, HardCaution: 2, Shrink: 2, ChangeThreshold: 6,
+	}
 }
 
-// validate returns an error if an option is out of range.
-func (o *Options) validate() error {
-	if *o == (Options{}) {
+// validate returns an error if an option is out of range for a learner of so many arms.
+func (o *Options) validate(arms int) error {
+	if reflect.ValueOf(*o).IsZero() {
 		return noregret.BadInputf("options", "the zero value neither explores nor is cautious: start from "+
 			"DefaultOptions")
 	}
@@ -56,10 +95,10 @@ func (o *Options) validate() error {
 		name string
 		v    float64
 	}{
-		{"optimism", o.Optimism},
+		{"exploration decay", o.Exploration.Decay},
+		{"exploration optimism", o.Exploration.Optimism},
 		{"caution", o.Caution},
 		{"hard caution", o.HardCaution},
-		{"explore", o.Explore},
 		{"shrink", o.Shrink},
 		{"change threshold", o.ChangeThreshold},
 	} {
@@ -67,8 +106,44 @@ func (o *Options) validate() error {
 			return noregret.BadInputf(v.name, "%v: want a finite number, at least 0", v.v)
 		}
 	}
-	if !(o.Floor >= 0 && o.Floor <= 1) {
-		return noregret.BadInputf("floor", "%v: want a share from 0 to 1", o.Floor)
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{{"floor", o.Floor}, {"exploration share", o.Exploration.Share}, {"share", o.Share}} {
+		if !(v.v >= 0 && v.v <= 1) {
+			return noregret.BadInputf(v.name, "%v: want a share from 0 to 1", v.v)
+		}
+	}
+	switch {
+	case o.Hold != Served && o.Hold != Deployed:
+		return noregret.BadInputf("hold", "%d: want Served or Deployed", int(o.Hold))
+	case o.Control < -1 || o.Control >= arms:
+		return noregret.BadInputf("control", "%d: want an arm from 0 to %d, or -1 for none", o.Control, arms-1)
+	case o.Control < 0 && o.Share > 0:
+		return noregret.BadInputf("share", "%v of a control arm, and there is none: name it by Control", o.Share)
+	case o.Control >= 0 && !(o.Alpha > 0 && o.Alpha < 1):
+		return noregret.BadInputf("alpha", "%v: want a probability above 0 and below 1", o.Alpha)
+	}
+	return o.validateCaps(arms)
+}
+
+// validateCaps returns an error if the caps are not shares that leave room for a mixture.
+func (o *Options) validateCaps(arms int) error {
+	if o.Caps == nil {
+		return nil
+	}
+	if len(o.Caps) != arms {
+		return noregret.BadInputf("caps", "%d for %d arms: want one for each arm, or none", len(o.Caps), arms)
+	}
+	sum := 0.0
+	for k, c := range o.Caps {
+		if !(c >= 0 && c <= 1) {
+			return noregret.BadInputf(fmt.Sprintf("caps[%d]", k), "%v: want a share from 0 to 1", c)
+		}
+		sum += c
+	}
+	if !(sum >= 1) {
+		return noregret.BadInputf("caps", "they sum to %v: want 1 or more", sum)
 	}
 	return nil
 }
@@ -202,8 +277,11 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
 		hard = g
 	}
-	if err := o.validate(); err != nil {
+	if err := o.validate(arms); err != nil {
 		return nil, err
+	}
+	if o.Control >= 0 || o.Hold != Served || o.Caps != nil {
+		return nil, noregret.BadInputf("options", "Control, Hold and Caps are not supported yet: leave them out")
 	}
 	l := &Learner{objective: f, options: o, hard: hard}
 	m := f.Dim()
@@ -221,8 +299,12 @@ func New(f pasto.Objective, arms int, o Options) (*Learner, error) {
 	l.workspace()
 	l.mix()
 	l.text = fmt.Sprintf("confident(metrics=%d, {Optimism:%v Caution:%v HardCaution:%v Explore:%v Shrink:%v Floor:%v "+
-		"Alarm:%v IID:%v})", m, o.Optimism, o.Caution, o.HardCaution, o.Explore, o.Shrink, o.Floor, o.ChangeThreshold,
-		o.IID)
+		"Alarm:%v IID:%v})", m, o.Exploration.Optimism, o.Caution, o.HardCaution, o.Exploration.Decay, o.Shrink,
+		o.Floor,
+		o.ChangeThreshold, o.IID)
+	if o.Exploration.Share != 0.5 {
+		l.text += fmt.Sprintf(" exploration share %v", o.Exploration.Share)
+	}
 	return l, nil
 }
 

@@ -50,13 +50,29 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	for name, o := range map[string]Options{
-		"optimism": {Optimism: math.Inf(1)}, "caution": {Caution: nan},
-		"floor": {Floor: 2}, "alarm": {ChangeThreshold: nan}, "hard caution": {HardCaution: nan},
-		"shrink": {Shrink: nan},
+	for name, change := range map[string]func(o *Options){
+		"optimism": func(o *Options) {
+			o.Exploration.Optimism = math.Inf(1)
+		}, "caution": func(o *Options) { o.Caution = nan },
+		"exploration share": func(o *Options) { o.Exploration.Share = 1.5 },
+		"decay":             func(o *Options) { o.Exploration.Decay = -1 },
+		"floor":             func(o *Options) { o.Floor = 2 },
+		"alarm":             func(o *Options) { o.ChangeThreshold = nan },
+		"hard caution":      func(o *Options) { o.HardCaution = nan },
+		"shrink":            func(o *Options) { o.Shrink = nan },
+		"control":           func(o *Options) { o.Control = 2 },
+		"negative control":  func(o *Options) { o.Control = -2 },
+		"share":             func(o *Options) { o.Share = .1 },
+		"alpha":             func(o *Options) { o.Control, o.Alpha = 0, 0 },
+		"hold":              func(o *Options) { o.Hold = 2 },
+		"caps":              func(o *Options) { o.Caps = []float64{1} },
+		"cap":               func(o *Options) { o.Caps = []float64{1, 1.5} },
+		"caps below 1":      func(o *Options) { o.Caps = []float64{.5, .4} },
 	} {
-		if _, err := New(f, 2, o); err == nil {
-			t.Errorf("%s is taken", name)
+		o := DefaultOptions()
+		change(&o)
+		if _, err := New(f, 2, o); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var e *noregret.Error

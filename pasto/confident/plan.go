@@ -211,7 +211,7 @@ func (l *Learner) computeStandardErrors() {
 // change, by a sixteenth of itself in each power of ten above 100, so that no arm is excluded
 // for good because of its first groups.
 func (l *Learner) optimism() float64 {
-	z := l.options.Optimism
+	z := l.options.Exploration.Optimism
 	if t := float64(l.s.Clock); t > 100 {
 		z += float64(z * (portable.Log(t/100) / (16 * math.Ln10)))
 	}
@@ -340,7 +340,7 @@ func (l *Learner) program(p []float64) (feasible bool) {
 func (l *Learner) mix() {
 	s := &l.s
 	t := float64(s.Mixed + 1)
-	alpha := min(0.5, float64(l.options.Explore*portable.Exp(-portable.Log(t)/3)))
+	alpha := min(l.options.Exploration.Share, float64(l.options.Exploration.Decay*portable.Exp(-portable.Log(t)/3)))
 	eps := min(max(0.1/math.Sqrt(t+10), l.options.Floor), 1)
 	// the share of arms not served since the start or the last change: all at first, later by their
 	// number

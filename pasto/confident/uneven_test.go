@@ -257,7 +257,7 @@ func TestKeptYieldsToSurelyBetter(t *testing.T) {
 // Optimism is z in the first 100 rounds, and z/16 more in each power of ten.
 func TestOptimismGrows(t *testing.T) {
 	o := DefaultOptions()
-	o.Optimism = 3
+	o.Exploration.Optimism = 3
 	l, err := New(pastotest.Goals(t, 5, false, 0), 2, o)
 	if err != nil {
 		t.Fatal(err)

@@ -136,9 +136,31 @@ func checkObservation(o *pasto.Observation, i, metrics, round int, p []float64, 
 			return observed(i, "metric %d is %v: want a finite number, of size at most %v", m, v, check.Largest)
 		}
 	}
+	if err := checkVariances(o, i, metrics); err != nil {
+		return err
+	}
 	for m, v := range o.Control {
 		if !(math.Abs(v) <= check.Largest) {
 			return observed(i, "control metric %d is %v: want a finite number, of size at most %v", m, v, check.Largest)
+		}
+	}
+	return nil
+}
+
+// checkVariances returns an error if the variances of observation i are not those of one unit each.
+func checkVariances(o *pasto.Observation, i, metrics int) error {
+	switch {
+	case o.Variances == nil:
+		return nil
+	case len(o.Variances) != metrics:
+		return observed(i, "it has %d variances: want %d, or none", len(o.Variances), metrics)
+	case o.Size == 0:
+		return observed(i, "it has variances and no size: want the number of units")
+	}
+	for m, v := range o.Variances {
+		if v == v && !(v >= 0 && v <= check.Largest*check.Largest) {
+			return observed(i, "variance %d is %v: want a number from 0 to %v, or NaN if it is unknown", m, v,
+				check.Largest*check.Largest)
 		}
 	}
 	return nil

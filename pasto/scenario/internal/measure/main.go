@@ -55,10 +55,11 @@ func measure(ctx context.Context, args []string, w io.Writer) error {
 		p           *float64
 		name, usage string
 	}{
-		{&c.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
+		{&c.Exploration.Optimism, "optimism", "standard errors that the optimistic mixture adds"},
 		{&c.Caution, "caution", "standard errors that the cautious mixture subtracts"},
 		{&c.HardCaution, "hard-caution", "the same for hard guardrails"},
-		{&c.Explore, "explore", "scale of the optimistic mixture's share in what is served"},
+		{&c.Exploration.Share, "share", "largest share of the optimistic mixture"},
+		{&c.Exploration.Decay, "decay", "scale of how long it gets that"},
 		{&c.Shrink, "shrink", "scale of the price of uncertainty"},
 		{&c.ChangeThreshold, "change-threshold", "standard errors that count as a change, 0 to look for none"},
 	} {
