@@ -116,14 +116,15 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.Arms[k].Active = false
 		x.note(now, "arm %s retired", x.Arms[k].Name)
 	}
-	x.reramp(before, now)
+	ramp{x}.change(before, now)
 	if !sameJSON(before.Guardrails, d.Guardrails) {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.Arms {
 			x.Arms[k].Beyond = nil
 		}
 	}
-	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" && x.anyVeto() {
+	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
+		(stopView{&x.roster}).anyVeto() {
 		err = x.rebuildLearner(&x.roster)
 	} else {
 		err = x.remakeArms(&x.roster, len(added), retired)
@@ -139,9 +140,9 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 func (x *experimentState) armEvent(kind string, p *ArmEvent, now int64) error {
 	switch kind {
 	case KindVetoArm:
-		return x.veto(p, now)
+		return stopper{x}.veto(p, now)
 	case KindLiftArm:
-		return x.lift(p, now)
+		return stopper{x}.lift(p, now)
 	}
 	return x.changeArm(kind, p, now)
 }
@@ -191,8 +192,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.Arms[k].Active = false
-	if x.def.Policy.Kind != "fixed" && x.anyVeto() {
-		x.replan()
+	if x.def.Policy.Kind != "fixed" && (stopView{&x.roster}).anyVeto() {
+		stopper{x}.replan()
 	} else if err := x.learner.RetireArm(slices.Index(x.LearnedArms, k)); err != nil {
 		return err
 	}

@@ -17,8 +17,11 @@ func (x *experimentState) frozen() bool {
 	return x.Status == policy.Paused || x.Status == policy.Concluded
 }
 
+// ending is an experiment as the functions that end it see it.
+type ending struct{ *experimentState }
+
 // conclude ends the experiment with a mixture that is served from now on, and records the evidence.
-func (x *experimentState) conclude(e *ConcludeEvent, now int64) error {
+func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
@@ -60,16 +63,17 @@ func (x *experimentState) conclude(e *ConcludeEvent, now int64) error {
 	return err
 }
 
-// finalMixture returns the mixture to conclude with, by arm: the named one, or that which the policy
-// would deploy, within the bounds on arms and without arms that are stopped.
-func (x *experimentState) finalMixture(named map[string]float64) (p []float64, source string, err error) {
+// finalMixture returns the mixture to conclude with, by arm: the named one, or that which the
+// policy would deploy, within the bounds on arms and without arms that are stopped.
+func (x ending) finalMixture(named map[string]float64) (p []float64, source string, err error) {
 	if named != nil {
 		p, err = x.namedMixture(named)
 		return p, "named", err
 	}
 	switch {
 	case x.Status == policy.RolledBack:
-		return nil, "", noregret.BadInputf("mixture", "the experiment is rolled back: name the mixture to conclude with")
+		return nil, "", noregret.BadInputf("mixture",
+			"the experiment is rolled back: name the mixture to conclude with")
 	case x.def.Policy.Kind != "fixed" && !slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Observed }):
 		return nil, "", noregret.BadInputf("mixture",
 			"nothing has been learned yet: name the mixture to conclude with")
@@ -80,15 +84,14 @@ func (x *experimentState) finalMixture(named map[string]float64) (p []float64, s
 			p[k] = v
 		}
 	}
-	x.clearStopped(p)
-	x.bound(p)
+	stopView{&x.roster}.limit(p)
 	x.guards.shrink(&x.roster, p)
 	normalize(p)
 	return p, "deployed", nil
 }
 
 // namedMixture checks a mixture that was named.
-func (x *roster) namedMixture(named map[string]float64) ([]float64, error) {
+func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 	p, total := make([]float64, len(x.Arms)), 0.0
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		v, place := named[name], "mixture."+name

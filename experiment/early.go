@@ -18,9 +18,12 @@ type earlySum struct {
 	Sum float64 `json:"sum"`
 }
 
-// earlyScale returns the lowest value of a metric and the width by which its values are scaled; ok
+// earlyView is the roster as the functions of early values see it.
+type earlyView struct{ *roster }
+
+// scale returns the lowest value of a metric and the width by which its values are scaled; ok
 // is false for a mean without a range.
-func (x *roster) earlyScale(metric int) (low, width float64, ok bool) {
+func (x earlyView) scale(metric int) (low, width float64, ok bool) {
 	low, high := x.lowest(metric), x.highest(metric)
 	switch {
 	case math.IsInf(low, 0):
@@ -31,38 +34,38 @@ func (x *roster) earlyScale(metric int) (low, width float64, ok bool) {
 	return low, high - low, true
 }
 
-// early returns the values known of an arm in a metric, nil where there are none.
-func (x *roster) early(arm, metric int) *earlySum {
+// sum returns the values known of an arm in a metric, nil where there are none.
+func (x earlyView) sum(arm, metric int) *earlySum {
 	if a := &x.Arms[arm]; metric < len(a.Early) {
 		return &a.Early[metric]
 	}
 	return nil
 }
 
-// addEarly adds the value of an exposed unit in a metric with a default, when it becomes known.
-func (x *roster) addEarly(c *cohort, slot, metric int, v float64) {
-	low, width, ok := x.earlyScale(metric)
+// add adds the value of an exposed unit in a metric with a default, when it becomes known.
+func (x earlyView) add(c *cohort, slot, metric int, v float64) {
+	low, width, ok := x.scale(metric)
 	if slot == len(c.Mixture) || !ok {
 		return
 	}
-	e := x.earlyOf(slot, metric)
+	e := x.own(slot, metric)
 	e.N++
 	e.Sum += min(max((v-low)/width, 0), 1)
 }
 
-// addEarlySums adds the values of n units, of which the sum and the sum of squares are known.
-func (x *roster) addEarlySums(c *cohort, slot, metric int, q confseq.Sequence) {
+// addSums adds the values of n units, of which the sum and the sum of squares are known.
+func (x earlyView) addSums(c *cohort, slot, metric int, q confseq.Sequence) {
 	if slot == len(c.Mixture) || q.N == 0 {
 		return
 	}
 	if s, ok := x.scaledSum(metric, &q); ok {
-		e := x.earlyOf(slot, metric)
+		e := x.own(slot, metric)
 		e.N += q.N
 		e.Sum += s
 	}
 }
 
-func (x *roster) earlyOf(arm, metric int) *earlySum {
+func (x earlyView) own(arm, metric int) *earlySum {
 	a := &x.Arms[arm]
 	for len(a.Early) <= metric {
 		a.Early = append(a.Early, earlySum{})
@@ -72,8 +75,8 @@ func (x *roster) earlyOf(arm, metric int) *earlySum {
 
 // scaledSum returns Σ (x − low)/width of observations, or, for a count without a range, a lower
 // bound of the number of those above 0: at least (Σx)²/Σx², by Cauchy and Schwarz.
-func (x *roster) scaledSum(metric int, q *confseq.Sequence) (s float64, ok bool) {
-	low, width, ok := x.earlyScale(metric)
+func (x earlyView) scaledSum(metric int, q *confseq.Sequence) (s float64, ok bool) {
+	low, width, ok := x.scale(metric)
 	n := float64(q.N)
 	switch {
 	case !ok || q.N == 0:
@@ -104,8 +107,8 @@ var earlyRates = func() (out [26]earlyRate) {
 	return out
 }()
 
-// lowerRate returns a lower bound of the mean of observations in [0, 1], for n of them with a sum of
-// at least s. It holds for all n at once with probability 1 − alpha: with mean μ each exp(λ·s −
+// lowerRate returns a lower bound of the mean of observations in [0, 1], for n of them with a sum
+// of at least s. It holds for all n at once with probability 1 − alpha: with mean μ each exp(λ·s −
 // n·ln(1 − μ + μ·e^λ)) is a supermartingale that begins at 1, as e^(λx) is convex (Hoeffding 1963),
 // and by Ville's inequality it ever reaches 1/(w·alpha) with probability at most w·alpha. The bound
 // grows with s. So it holds, too, where values that are still to come count as 0, the lowest there
@@ -124,27 +127,27 @@ func lowerRate(n int64, s, alpha float64) float64 {
 	return low
 }
 
-// boundedSide reports whether values of a guardrail's metric are bounded on the side that speaks for
-// an arm, so that [lowerRate] applies.
-func (x *roster) boundedSide(g *definition.Guardrail) bool {
+// boundedSide reports whether values of a guardrail's metric are bounded on the side that speaks
+// for an arm, so that [lowerRate] applies.
+func (x earlyView) boundedSide(g *definition.Guardrail) bool {
 	_, up, relative, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
 	if relative || x.def.RatioIndex(metric) >= 0 || up && math.IsInf(x.highest(metric), 0) {
 		return false
 	}
-	_, _, ok := x.earlyScale(metric)
+	_, _, ok := x.scale(metric)
 	return ok
 }
 
 // watchesEarly reports whether a guardrail is evaluated by values that came before the windows of
 // their units have closed.
-func (x *roster) watchesEarly(g *definition.Guardrail) bool {
+func (x earlyView) watchesEarly(g *definition.Guardrail) bool {
 	return x.def.Metric(g.Metric).Default != nil && x.boundedSide(g)
 }
 
 // sequenceAlpha returns the part of a guardrail's alpha for what is evaluated when windows have
 // closed: a half where early values count, too, which have the other half.
-func (x *roster) sequenceAlpha(g *definition.Guardrail) float64 {
+func (x earlyView) sequenceAlpha(g *definition.Guardrail) float64 {
 	if x.watchesEarly(g) {
 		return g.Alpha / 2
 	}
@@ -155,10 +158,10 @@ func (x *roster) sequenceAlpha(g *definition.Guardrail) float64 {
 // a lower bound of their sum, scaled so that 0 is the value that speaks the most for the arm and 1
 // that which speaks the most against it, with the limit on the same scale. Of a metric with a
 // default every exposed unit counts from its exposure on, as 0 until its value is known.
-func (x *roster) worstValues(g *definition.Guardrail, k int) (n int64, s, limit float64) {
+func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limit float64) {
 	c, up, _, _ := g.Limit()
 	metric := x.def.MetricIndex(g.Metric)
-	low, width, _ := x.earlyScale(metric)
+	low, width, _ := x.scale(metric)
 	n, known, s := x.scaledValues(k, metric)
 	limit = (c - low) / width
 	if up { // the same of 1 − x
@@ -169,7 +172,7 @@ func (x *roster) worstValues(g *definition.Guardrail, k int) (n int64, s, limit 
 
 // armBeyond reports whether an arm by itself surely breaks a guardrail: with the arm's part of
 // alpha as the probability that it is ever said of one that does not.
-func (x *roster) armBeyond(g *definition.Guardrail, k int) bool {
+func (x earlyView) armBeyond(g *definition.Guardrail, k int) bool {
 	if x.boundedSide(g) {
 		n, s, limit := x.worstValues(g, k)
 		return s > float64(float64(n)*limit) && lowerRate(n, s, x.armAlpha(g, k)) > limit
@@ -184,7 +187,7 @@ func (x *roster) armBeyond(g *definition.Guardrail, k int) bool {
 
 // breachedEarly reports whether a mixture surely breaks a guardrail by the values that are known
 // before windows have closed.
-func (x *roster) breachedEarly(g *definition.Guardrail, p []float64) bool {
+func (x earlyView) breachedEarly(g *definition.Guardrail, p []float64) bool {
 	if !x.watchesEarly(g) {
 		return false
 	}
@@ -210,14 +213,14 @@ func (x *roster) breachedEarly(g *definition.Guardrail, p []float64) bool {
 
 // scaledValues returns the number of an arm's units that count in a metric, of how many the value
 // is known, and their scaled sum.
-func (x *roster) scaledValues(k, metric int) (n, known int64, s float64) {
+func (x earlyView) scaledValues(k, metric int) (n, known int64, s float64) {
 	a := &x.Arms[k].Stats
 	if x.def.Metrics[metric].Default == nil {
 		q := a.Metrics[metric]
 		s, _ = x.scaledSum(metric, &q)
 		return q.N, q.N, s
 	}
-	if e := x.early(k, metric); e != nil {
+	if e := x.sum(k, metric); e != nil {
 		return a.Units, e.N, e.Sum
 	}
 	return a.Units, 0, 0

@@ -91,7 +91,7 @@ func (x *experimentState) mixture() []float64 {
 		return p
 	}
 	p := x.learnedMixture()
-	x.dilute(p, rampShare(x.def, x.Ramp.Stage))
+	dilute(p, rampShare(x.def, x.Ramp.Stage), x.Control)
 	x.guards.shrink(&x.roster, p)
 	normalize(p)
 	return p
@@ -106,24 +106,23 @@ func (x *experimentState) learnedMixture() []float64 {
 		fixed = x.def.Control.Share
 		p[x.Control] = fixed
 	}
-	made, active := x.learner.Serving(), 0
+	made, active, arms := x.learner.Serving(), 0, stopView{&x.roster}
 	for i := range made {
-		if x.planned(x.LearnedArms[i]) {
+		if arms.planned(x.LearnedArms[i]) {
 			active++
 		}
 	}
 	floor := x.def.ExplorationFloor
 	for i, v := range made {
 		k, share := x.LearnedArms[i], float64((1-floor)*v)
-		if x.planned(k) {
+		if arms.planned(k) {
 			share += floor / float64(active)
 		}
 		if x.Arms[k].Active {
 			p[k] = float64((1 - fixed) * share)
 		}
 	}
-	x.clearStopped(p)
-	x.bound(p)
+	arms.limit(p)
 	return p
 }
 
@@ -189,7 +188,7 @@ func (x *experimentState) closeRound(now int64) error {
 	}
 	x.Round++
 	x.RoundStart, x.RoundSeen = now, 0
-	x.stepRamp(now)
+	ramp{x}.step(now)
 	return x.renew(now, "round")
 }
 

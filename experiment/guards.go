@@ -43,7 +43,7 @@ type slackBounds struct {
 // the i-th later arm gets 1/(i(i+1)) of the other half. The sum never exceeds alpha, however many
 // arms are added.
 func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
-	alpha := x.sequenceAlpha(g)
+	alpha := earlyView{x}.sequenceAlpha(g)
 	if k < x.InitialArms {
 		return alpha / float64(2*x.InitialArms)
 	}
@@ -171,7 +171,7 @@ func (x *guards) evaluate(r *roster, p []float64, now int64, note func(t int64, 
 		g, s := &r.def.Guardrails[i], &x.Guards[i]
 		b := r.slack(g, p, x.cachedBounds(r, i))
 		state := classifyGuard(b.estimate, b.high)
-		if r.breachedEarly(g, p) {
+		if (earlyView{r}).breachedEarly(g, p) {
 			state = policy.GuardBreached
 		}
 		if state == s.State {
@@ -209,7 +209,7 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 		}
 		return
 	}
-	x.stopArms(now)
+	stopper{x}.stopArms(now)
 	act, why := x.guards.evaluate(&x.roster, x.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":

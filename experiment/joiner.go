@@ -140,7 +140,7 @@ func (x *roster) arrive(c *cohort, slot, metric int, v float64) {
 	if x.def.Metrics[metric].Default == nil {
 		x.count(c, slot, metric, v)
 	} else {
-		x.addEarly(c, slot, metric, v)
+		earlyView{x}.add(c, slot, metric, v)
 	}
 }
 

@@ -55,7 +55,7 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 		return unlearned
 	}
 	for i := range round {
-		r.observed(r.LearnedArms[round[i].Arm])
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
 	}
 	x.grow(r)
 	return unlearned
@@ -79,7 +79,7 @@ func (x *experimentState) mature(c *cohort) {
 	m := c.mature(x.def, func(slot, metric int, v float64, given bool) {
 		x.count(c, slot, metric, v)
 		if !given {
-			x.addEarly(c, slot, metric, v)
+			earlyView{&x.roster}.add(c, slot, metric, v)
 		}
 	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
@@ -156,7 +156,7 @@ func (x *learning) rebuildLearner(r *roster) error {
 	x.learner = m
 	x.grow(r)
 	for i, k := range r.LearnedArms {
-		if !r.planned(k) && d.Policy.Kind != "fixed" {
+		if !(stopView{r}).planned(k) && d.Policy.Kind != "fixed" {
 			if err := m.RetireArm(i); err != nil {
 				return err
 			}

@@ -23,46 +23,49 @@ func rampShare(d *definition.Definition, stage int) float64 {
 }
 
 // dilute gives the control arm all but a share of the traffic.
-func (x *roster) dilute(p []float64, share float64) {
+func dilute(p []float64, share float64, control int) {
 	if share == 1 {
 		return
 	}
 	for k := range p {
 		p[k] = float64(share * p[k])
 	}
-	p[x.Control] += 1 - share
+	p[control] += 1 - share
 }
 
 // enter begins a stage.
 func (x *rampState) enter(stage int, now, units int64) { *x = rampState{stage, now, units} }
 
-// rampWaits returns a text for each thing that the stage still waits for; none when the next stage
+// ramp is an experiment as the functions of its ramp see it.
+type ramp struct{ *experimentState }
+
+// waits returns a text for each thing that the stage still waits for; none when the next stage
 // may begin.
-func (x *experimentState) rampWaits(now int64) (waits []string) {
+func (x ramp) waits(now int64) (texts []string) {
 	s := &x.def.Ramp[x.Ramp.Stage]
 	if n := x.units() - x.Ramp.Units; n < s.Units {
-		waits = append(waits, "units: "+itoa(int(n))+" of "+itoa(int(s.Units)))
+		texts = append(texts, "units: "+itoa(int(n))+" of "+itoa(int(s.Units)))
 	}
 	if t := now - x.Ramp.Since; t < int64(s.Time) {
-		waits = append(waits, "time: "+time.Duration(t).Round(time.Second).String()+" of "+
+		texts = append(texts, "time: "+time.Duration(t).Round(time.Second).String()+" of "+
 			time.Duration(s.Time).String())
 	}
 	if s.Guardrails == "held" {
 		p := x.learnedMixture()
-		x.dilute(p, rampShare(x.def, x.Ramp.Stage+1))
+		dilute(p, rampShare(x.def, x.Ramp.Stage+1), x.Control)
 		for i := range x.def.Guardrails {
 			g := &x.def.Guardrails[i]
 			if b := x.slack(g, p, nil); !(b.low >= 0) {
-				waits = append(waits, "guardrail "+g.Metric+": the mixture of the next stage is not shown to hold it")
+				texts = append(texts, "guardrail "+g.Metric+": the mixture of the next stage is not shown to hold it")
 			}
 		}
 	}
-	return waits
+	return texts
 }
 
-// stepRamp begins the next stage if nothing is waited for.
-func (x *experimentState) stepRamp(now int64) {
-	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status != policy.Running || len(x.rampWaits(now)) > 0 {
+// step begins the next stage if nothing is waited for.
+func (x ramp) step(now int64) {
+	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status != policy.Running || len(x.waits(now)) > 0 {
 		return
 	}
 	x.Ramp.enter(x.Ramp.Stage+1, now, x.units())
@@ -74,9 +77,9 @@ func (x *experimentState) stepRamp(now int64) {
 	}
 }
 
-// reramp goes on with the ramp of a new definition: in its first stage whose share is at least that
+// change goes on with the ramp of a new definition: in its first stage whose share is at least that
 // of now.
-func (x *experimentState) reramp(before *definition.Definition, now int64) {
+func (x ramp) change(before *definition.Definition, now int64) {
 	if sameJSON(before.Ramp, x.def.Ramp) {
 		return
 	}
@@ -87,14 +90,14 @@ func (x *experimentState) reramp(before *definition.Definition, now int64) {
 	x.Ramp.enter(stage, now, x.units())
 }
 
-// rampReport returns the report of the ramp, nil without one and when it is over.
-func (x *experimentState) rampReport(now int64) *policy.RampReport {
+// report returns the report of the ramp, nil without one and when it is over.
+func (x ramp) report(now int64) *policy.RampReport {
 	if x.Ramp.Stage >= len(x.def.Ramp) || x.Status == policy.Concluded {
 		return nil
 	}
 	return &policy.RampReport{
 		Stage: x.Ramp.Stage + 1, Stages: len(x.def.Ramp), Share: rampShare(x.def, x.Ramp.Stage),
-		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.rampWaits(now)...),
+		Since: stamp(x.Ramp.Since), Waits: append([]string{}, x.waits(now)...),
 	}
 }
 

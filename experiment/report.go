@@ -38,7 +38,7 @@ func (s *State) Report(name string) (*policy.Report, error) {
 	for k := range x.Arms {
 		r.Arms[x.Arms[k].Name] = x.namedArm(k)
 	}
-	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, x.rampReport(s.time), x.def.Traffic
+	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, ramp{x}.report(s.time), x.def.Traffic
 	if x.Status == policy.Concluded {
 		r.Traffic = 1
 	}

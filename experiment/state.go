@@ -173,7 +173,7 @@ func (s *State) dispatch(e Event) Outcome {
 		if err := e.open(&p); err != nil {
 			return Outcome{Err: err}
 		}
-		return s.change(p.Experiment, func(x *experimentState) error { return x.conclude(&p, s.time) })
+		return s.change(p.Experiment, func(x *experimentState) error { return ending{x}.conclude(&p, s.time) })
 	case KindDelete, KindRound, KindClock, KindPause, KindResume, KindRollback:
 		var p NameEvent
 		if err := e.open(&p); err != nil {

@@ -37,9 +37,23 @@ func stopsArms(g *definition.Guardrail) bool {
 	return g.EachArm || g.Action == "shrink" || g.Hard && g.Action == "alert"
 }
 
+// stopView is the roster as the functions of stopped arms and of bounds on shares see it.
+type stopView struct{ *roster }
+
+// stopper is an experiment as the functions that stop its arms see it.
+type stopper struct{ *experimentState }
+
+func (x stopper) view() stopView { return stopView{&x.roster} }
+
+// limit keeps a mixture to the arms that may be served, and to their bounds.
+func (x stopView) limit(p []float64) {
+	x.clearStopped(p)
+	x.bound(p)
+}
+
 // clearStopped moves the shares of stopped arms to the control arm, or, without one, to the other
 // arms in proportion. If no other arm has a share, p stays as it is.
-func (x *roster) clearStopped(p []float64) {
+func (x stopView) clearStopped(p []float64) {
 	moved, rest := 0.0, 0.0
 	for k := range p {
 		if x.Arms[k].Stop != "" {
@@ -66,7 +80,7 @@ func (x *roster) clearStopped(p []float64) {
 
 // bound moves what arms have above their greatest shares to the control arm. Without one the other
 // arms get it, in proportion and up to their own bounds.
-func (x *roster) bound(p []float64) {
+func (x stopView) bound(p []float64) {
 	if x.def.MaxShare == nil {
 		return
 	}
@@ -99,7 +113,7 @@ func (x *roster) bound(p []float64) {
 }
 
 // spread gives a share to active arms without one, evenly and up to their bounds.
-func (x *roster) spread(p []float64, share float64) {
+func (x stopView) spread(p []float64, share float64) {
 	room := 0.0
 	for k := range p {
 		if x.Arms[k].Active && x.Arms[k].Stop == "" {
@@ -114,7 +128,7 @@ func (x *roster) spread(p []float64, share float64) {
 }
 
 // maxShare returns the greatest share of an arm.
-func (x *roster) maxShare(k int) float64 {
+func (x stopView) maxShare(k int) float64 {
 	if k == x.Control {
 		return 1
 	}
@@ -122,7 +136,7 @@ func (x *roster) maxShare(k int) float64 {
 }
 
 // left reports whether an arm beside the control may still be served.
-func (x *roster) left() bool {
+func (x stopView) left() bool {
 	for k := range x.Arms {
 		if k != x.Control && x.Arms[k].Active && x.Arms[k].Stop == "" {
 			return true
@@ -132,7 +146,7 @@ func (x *roster) left() bool {
 }
 
 // stopArms stops the arms that, by themselves, surely break a guardrail.
-func (x *experimentState) stopArms(now int64) {
+func (x stopper) stopArms(now int64) {
 	stopped, veto := false, false
 	for i := range x.def.Guardrails {
 		g := &x.def.Guardrails[i]
@@ -167,10 +181,10 @@ func (x *experimentState) stopArms(now int64) {
 }
 
 // turned updates whether an arm breaks guardrail i by itself, and reports whether it has begun to.
-func (x *experimentState) turned(g *definition.Guardrail, i, k int) bool {
+func (x stopper) turned(g *definition.Guardrail, i, k int) bool {
 	a := &x.Arms[k]
 	at, was := slices.BinarySearch(a.Beyond, i)
-	beyond := x.armBeyond(g, k)
+	beyond := earlyView{&x.roster}.armBeyond(g, k)
 	if beyond && !g.EachArm && !was { // the mixture alone must hold it: surely so?
 		beyond = !(x.slack(g, x.running().Mixture, x.cachedBounds(&x.roster, i)).low >= 0)
 	}
@@ -186,7 +200,7 @@ func (x *experimentState) turned(g *definition.Guardrail, i, k int) bool {
 
 // replan makes the learner anew, without the arms that are vetoed. It keeps the old one if that
 // cannot be: what is served leaves them out all the same.
-func (x *experimentState) replan() {
+func (x stopper) replan() {
 	if x.def.Arms.Box == nil && x.def.Policy.Kind != "fixed" {
 		_ = x.rebuildLearner(&x.roster)
 	}
@@ -194,7 +208,7 @@ func (x *experimentState) replan() {
 
 // planned reports whether the learner plans with an arm: with those that are active and not vetoed,
 // or, if there are none, with all active ones.
-func (x *roster) planned(k int) bool {
+func (x stopView) planned(k int) bool {
 	if !x.Arms[k].Active || x.Arms[k].Stop != vetoed {
 		return x.Arms[k].Active
 	}
@@ -202,13 +216,13 @@ func (x *roster) planned(k int) bool {
 }
 
 // anyVeto reports whether an arm is vetoed.
-func (x *roster) anyVeto() bool {
+func (x stopView) anyVeto() bool {
 	return slices.ContainsFunc(x.Arms, func(a armState) bool { return a.Stop == vetoed })
 }
 
 // renewStopped begins a version after arms were stopped. A paused experiment serves what it served,
 // without them.
-func (x *experimentState) renewStopped(now int64, cause string) error {
+func (x stopper) renewStopped(now int64, cause string) error {
 	if x.Status == policy.Paused {
 		return x.renewPaused(now, cause, x.served(len(x.Arms)).Shares())
 	}
@@ -216,7 +230,7 @@ func (x *experimentState) renewStopped(now int64, cause string) error {
 }
 
 // veto stops an arm until the veto is lifted.
-func (x *experimentState) veto(p *ArmEvent, now int64) error {
+func (x stopper) veto(p *ArmEvent, now int64) error {
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
 	switch {
 	case k < 0 || !x.Arms[k].Active:
@@ -230,7 +244,7 @@ func (x *experimentState) veto(p *ArmEvent, now int64) error {
 		return err
 	}
 	x.Arms[k].Stop, x.Arms[k].Why = vetoed, withReason("by hand, until the veto is lifted", p.Reason)
-	if !x.left() && x.Control < 0 {
+	if !x.view().left() && x.Control < 0 {
 		return noregret.BadInputf("arm", "%q is the last one the policy can choose: at least one must stay", p.Arm)
 	}
 	x.note(now, "%s", withReason("arm "+p.Arm+" vetoed", p.Reason))
@@ -238,9 +252,9 @@ func (x *experimentState) veto(p *ArmEvent, now int64) error {
 	return x.renewStopped(now, "arm vetoed")
 }
 
-// lift lets an arm that is stopped be served again. A guardrail stops it again only if meanwhile the
-// arm was not surely beyond its limit.
-func (x *experimentState) lift(p *ArmEvent, now int64) error {
+// lift lets an arm that is stopped be served again. A guardrail stops it again only if meanwhile
+// the arm was not surely beyond its limit.
+func (x stopper) lift(p *ArmEvent, now int64) error {
 	k := slices.IndexFunc(x.Arms, func(a armState) bool { return a.Name == p.Arm })
 	if k < 0 || !x.Arms[k].Active || x.Arms[k].Stop == "" {
 		return noregret.BadInputf("arm", "%q is not an arm that is stopped", p.Arm)
@@ -258,7 +272,7 @@ func (x *experimentState) lift(p *ArmEvent, now int64) error {
 }
 
 // observed records that the learner has observed an arm, which ends its suspension.
-func (x *roster) observed(k int) {
+func (x stopView) observed(k int) {
 	a := &x.Arms[k]
 	a.Observed = true
 	if a.Stop == suspended {
@@ -267,7 +281,7 @@ func (x *roster) observed(k int) {
 }
 
 // stopped returns a text for each arm that is stopped.
-func (x *roster) stopped() (texts []string) {
+func (x stopView) stopped() (texts []string) {
 	for k := range x.Arms {
 		if a := &x.Arms[k]; a.Active && a.Stop != "" {
 			texts = append(texts, strings.Join([]string{"arm", a.Name, "gets no share:", a.Why}, " "))

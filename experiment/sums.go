@@ -99,7 +99,7 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 		c.Sums.Missing[m] += sums.missing[m]
 		if in.def.Metrics[m].Default != nil {
 			c.later(in.def, slot).Metrics[m].Merge(sums.Metrics[m])
-			in.addEarlySums(c, slot, m, sums.reported[m])
+			earlyView{in.roster}.addSums(c, slot, m, sums.reported[m])
 			continue
 		}
 		c.Stats[slot].Metrics[m].Merge(sums.Metrics[m])

@@ -9,9 +9,9 @@ import (
 type Status string
 
 // The statuses. A concluded experiment serves its last mixture for good: it learns nothing more and
-// takes no changes. A paused experiment keeps deciding by its last mixture; units that arrive meanwhile
-// are counted and checked against the guardrails, but not learned from. An experiment that is
-// rolled back gives every unit the control arm.
+// takes no changes. A paused experiment keeps deciding by its last mixture; units that arrive
+// meanwhile are counted and checked against the guardrails, but not learned from. An experiment
+// that is rolled back gives every unit the control arm.
 const (
 	Running    Status = "running"
 	Paused     Status = "paused"
@@ -52,7 +52,8 @@ type Report struct {
 	Conclusion *Conclusion `json:"conclusion,omitempty"`
 	// Arms are by name, including retired ones.
 	Arms map[string]ArmReport `json:"arms"`
-	// HoldBack describes the units held back and those that do not take part, nil if there are none.
+	// HoldBack describes the units held back and those that do not take part, nil if there are
+	// none.
 	HoldBack   *ArmReport        `json:"hold_back,omitempty"`
 	Feedback   Counts            `json:"feedback"`
 	Guardrails []GuardrailReport `json:"guardrails"`

@@ -84,7 +84,8 @@ func writeReport(w io.Writer, r *policy.Report) error {
 	}
 	var lines []string
 	if q := r.Ramp; q != nil {
-		lines = append(lines, fmt.Sprintf("ramp: stage %d of %d, %s of the traffic", q.Stage, q.Stages, number(q.Share)))
+		lines = append(lines, fmt.Sprintf("ramp: stage %d of %d, %s of the traffic", q.Stage, q.Stages,
+			number(q.Share)))
 		for _, text := range q.Waits {
 			lines = append(lines, "ramp waits for "+text)
 		}
