@@ -52,6 +52,7 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 		return noregret.BadInputf("state", "already rolled back")
 	}
 	x.Status = policy.RolledBack
+	x.rolledBack(now)
 	x.note(now, "%s", withReason(what, reason))
 	return x.renew(now, what)
 }
@@ -121,6 +122,10 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.Guards, x.bounds = newGuards(len(d.Guardrails), now), nil
 		for k := range x.Arms {
 			x.Arms[k].Beyond = nil
+		}
+		x.watch(d)
+		for _, c := range x.cohorts {
+			c.contrasts = nil
 		}
 	}
 	if !sameJSON(learningFields(before), learningFields(d)) || d.Policy.Kind != "fixed" &&
@@ -202,7 +207,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 }
 
 // Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
-// it already is as defined.
+// it already is as defined. It refuses a definition that could not be read from the log again, such
+// as one that is short with YAML's aliases and too long without.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
@@ -211,7 +217,11 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	parsed, err := definition.Parse("the definition as JSON", text)
+	if err != nil {
+		return nil, err
+	}
 	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
-	e.parsed = d
+	e.parsed = parsed
 	return []Event{e}, err
 }

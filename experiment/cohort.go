@@ -27,15 +27,19 @@ type cohort struct {
 	// Later holds, by slot, the sums that count only when the window has closed; it is empty
 	// without sums. Sums counts the units of sums and, by metric, those without a value.
 	Later []armStats `json:"later,omitempty"`
-	Sums  maturity   `json:"sums"`
-	Test  ratioCount `json:"test"`
+	// Centre is what deviations are measured from in contrasts, by metric; NaN: not known before.
+	Centre f64s       `json:"centre,omitempty"`
+	Sums   maturity   `json:"sums"`
+	Test   ratioCount `json:"test"`
 	// The open tokens, one row each.
 	Unit   u64s `json:"unit"`
 	Slot   u32s `json:"slot"`   // the arm, or len(Mixture) for a unit held back; with seenBit once exposed
 	Mask   u64s `json:"mask"`   // of the metrics reported
 	Values f64s `json:"values"` // those metrics, in the order of their numbers, by row: width a row
 	width  int
-	index  map[uint64]uint32
+	// contrasts are those of the version, nil if they must be computed anew.
+	contrasts []contrasts
+	index     map[uint64]uint32
 }
 
 const seenBit = 1 << 31
@@ -55,6 +59,7 @@ func (c *cohort) restore(d *definition.Definition) error {
 	n := len(c.Unit)
 	fits := len(c.Slot) == n && len(c.Mask) == n && len(c.Values) == n*c.width && len(c.Stats) == len(c.Mixture)+1 &&
 		len(c.Test.Prior) == len(c.Mixture) &&
+		(len(c.Centre) == 0 || len(c.Centre) == c.width) &&
 		(len(c.Later) == 0 || len(c.Later) == len(c.Stats)) && len(c.Sums.Missing) == c.width
 	if !fits {
 		return noregret.BadInputf("snapshot", "the columns of version %d do not fit", c.Version)

@@ -44,10 +44,10 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 		}
 		c.Arms[x.Arms[k].Name] = x.namedArm(k)
 	}
+	in := x.guardInput(false)
 	for i := range x.Guards {
-		g := x.guards.report(&x.roster, p, i)
-		b := x.slack(&x.def.Guardrails[i], p, nil)
-		g.State, g.Since = classifyGuard(b.estimate, b.high), stamp(now)
+		g, b := x.guards.report(in, p, i), x.guards.slack(in, i, p, nil)
+		g.State, g.Since = b.classify(), stamp(now)
 		c.Guardrails = append(c.Guardrails, g)
 	}
 	if v, ok := x.value(p); ok {
@@ -85,7 +85,7 @@ func (x ending) finalMixture(named map[string]float64) (p []float64, source stri
 		}
 	}
 	stopView{&x.roster}.limit(p)
-	x.guards.shrink(&x.roster, p)
+	x.guards.shrink(x.guardInput(true), p)
 	normalize(p)
 	return p, "deployed", nil
 }

@@ -60,7 +60,11 @@ func (x *learning) copy() learning {
 }
 
 // copy leaves out the bounds, which are computed again.
-func (x *guards) copy() guards { return guards{Guards: slices.Clone(x.Guards)} }
+func (x *guards) copy() guards {
+	return guards{
+		Guards: slices.Clone(x.Guards), Contrasts: cloneContrasts(x.Contrasts), Returns: x.Returns.copy(),
+	}
+}
 
 func (x *joiner) copy() joiner {
 	y := *x
@@ -85,6 +89,7 @@ func (r *ratioTest) copy() ratioTest {
 
 func (c *cohort) copy() *cohort {
 	d := *c
+	d.Centre = slices.Clone(c.Centre)
 	d.Stats, d.Later, d.Sums.Missing = cloneStats(c.Stats), cloneStats(c.Later), slices.Clone(c.Sums.Missing)
 	d.Unit, d.Slot = slices.Clone(c.Unit), slices.Clone(c.Slot)
 	d.Mask, d.Values = slices.Clone(c.Mask), slices.Clone(c.Values)

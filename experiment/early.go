@@ -145,15 +145,6 @@ func (x earlyView) watchesEarly(g *definition.Guardrail) bool {
 	return x.def.Metric(g.Metric).Default != nil && x.boundedSide(g)
 }
 
-// sequenceAlpha returns the part of a guardrail's alpha for what is evaluated when windows have
-// closed: a half where early values count, too, which have the other half.
-func (x earlyView) sequenceAlpha(g *definition.Guardrail) float64 {
-	if x.watchesEarly(g) {
-		return g.Alpha / 2
-	}
-	return g.Alpha
-}
-
 // worstValues returns the number of an arm's units that count in a guardrail of a bounded side and
 // a lower bound of their sum, scaled so that 0 is the value that speaks the most for the arm and 1
 // that which speaks the most against it, with the limit on the same scale. Of a metric with a
@@ -170,19 +161,11 @@ func (x earlyView) worstValues(g *definition.Guardrail, k int) (n int64, s, limi
 	return n, s, limit
 }
 
-// armBeyond reports whether an arm by itself surely breaks a guardrail: with the arm's part of
-// alpha as the probability that it is ever said of one that does not.
-func (x earlyView) armBeyond(g *definition.Guardrail, k int) bool {
-	if x.boundedSide(g) {
-		n, s, limit := x.worstValues(g, k)
-		return s > float64(float64(n)*limit) && lowerRate(n, s, x.armAlpha(g, k)) > limit
-	}
-	if z, ok := guardSlack(x.def, g, &x.Arms[k].Stats, x.controlStats()); !ok || !(z < 0) {
-		return false
-	}
-	alone := make([]float64, len(x.Arms))
-	alone[k] = 1
-	return x.slack(g, alone, nil).high < 0
+// beyond reports whether an arm by itself surely breaks a guardrail of a bounded side. It is ever
+// said of any arm that does not with probability at most the guardrail's alpha.
+func (x earlyView) beyond(g *definition.Guardrail, k int) bool {
+	n, s, limit := x.worstValues(g, k)
+	return s > float64(float64(n)*limit) && lowerRate(n, s, x.part(g.Alpha, k)) > limit
 }
 
 // breachedEarly reports whether a mixture surely breaks a guardrail by the values that are known

@@ -74,6 +74,7 @@ func newExperiment(d *definition.Definition, version uint64, now int64) (*experi
 	x.Holdout = newArmStats(d)
 	x.health = newHealth(len(d.Metrics))
 	x.Guards = newGuards(len(d.Guardrails), now)
+	x.watch(d)
 	if err := x.rebuildLearner(&x.roster); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (x *experimentState) mixture() []float64 {
 	}
 	p := x.learnedMixture()
 	dilute(p, rampShare(x.def, x.Ramp.Stage), x.Control)
-	x.guards.shrink(&x.roster, p)
+	x.guards.shrink(x.guardInput(true), p)
 	normalize(p)
 	return p
 }

@@ -53,10 +53,11 @@ func (x ramp) waits(now int64) (texts []string) {
 	if s.Guardrails == "held" {
 		p := x.learnedMixture()
 		dilute(p, rampShare(x.def, x.Ramp.Stage+1), x.Control)
+		in := x.guardInput(false)
 		for i := range x.def.Guardrails {
-			g := &x.def.Guardrails[i]
-			if b := x.slack(g, p, nil); !(b.low >= 0) {
-				texts = append(texts, "guardrail "+g.Metric+": the mixture of the next stage is not shown to hold it")
+			if b := x.guards.slack(in, i, p, nil); !(b.low >= 0) {
+				texts = append(texts, "guardrail "+x.def.Guardrails[i].Metric+": the mixture of the next stage is "+
+					"not shown to hold it")
 			}
 		}
 	}

@@ -47,8 +47,9 @@ func (s *State) Report(name string) (*policy.Report, error) {
 		h.Active, h.Control = true, true
 		r.HoldBack = &h
 	}
+	in := x.guardInput(false)
 	for i := range x.Guards {
-		r.Guardrails = append(r.Guardrails, x.guards.report(&x.roster, x.running().Mixture, i))
+		r.Guardrails = append(r.Guardrails, x.guards.report(in, x.running().Mixture, i))
 	}
 	for _, v := range x.thinned(len(x.Arms)) {
 		p := policy.HistoryPoint{

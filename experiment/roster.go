@@ -122,6 +122,7 @@ func (x *roster) stats(c *cohort, slot int) *armStats {
 
 // count adds a value of an exposed unit.
 func (x *roster) count(c *cohort, slot, metric int, v float64) {
+	c.contrasts = nil
 	// Values are in range, so that the sums cannot leave that of float64.
 	_ = c.Stats[slot].Metrics[metric].Add(v)
 	_ = x.stats(c, slot).Metrics[metric].Add(v)
@@ -218,6 +219,16 @@ func guardSlack(d *definition.Definition, g *definition.Guardrail, a, control *a
 	m := d.MetricIndex(g.Metric)
 	if r := d.RatioIndex(m); r >= 0 {
 		p := &a.Pairs[r]
+		if relative { // to the control's ratio
+			if control == nil {
+				return 0, false
+			}
+			ratio, ok := control.Pairs[r].Ratio()
+			if !ok {
+				return 0, false
+			}
+			limit = ofControl(ratio, limit)
+		}
 		s := p.Contrast(limit)
 		z, ok = s.Mean, p.N > 0
 	} else {

@@ -80,6 +80,7 @@ func (x *experimentState) renewWith(now int64, cause string, split *policy.Split
 		x.Versions = slices.Clone(x.Versions[len(x.Versions)-n:])
 	}
 	c := newCohort(x.def, x.Version, x.Round, split.Shares())
+	c.Centre = x.centres(&x.roster)
 	c.Begun, c.Learn, c.Hold = now, !x.frozen(), v.Hold
 	x.Ratio.begin(c, x.First)
 	x.cohorts = append(x.cohorts, c)

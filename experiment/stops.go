@@ -146,16 +146,17 @@ func (x stopView) left() bool {
 }
 
 // stopArms stops the arms that, by themselves, surely break a guardrail.
-func (x stopper) stopArms(now int64) {
+func (x stopper) stopArms(in *guardInput, now int64) {
 	stopped, veto := false, false
 	for i := range x.def.Guardrails {
 		g := &x.def.Guardrails[i]
 		if !stopsArms(g) {
 			continue
 		}
+		beyond := x.beyond(in, i)
 		for k := range x.Arms {
 			a := &x.Arms[k]
-			if k == x.Control || !a.Active || !x.turned(g, i, k) {
+			if k == x.Control || !a.Active || !x.turned(in, i, k, beyond(k)) {
 				continue
 			}
 			switch {
@@ -180,13 +181,31 @@ func (x stopper) stopArms(now int64) {
 	}
 }
 
-// turned updates whether an arm breaks guardrail i by itself, and reports whether it has begun to.
-func (x stopper) turned(g *definition.Guardrail, i, k int) bool {
+// beyond returns the test whether an arm by itself surely breaks guardrail i.
+func (x stopper) beyond(in *guardInput, i int) func(k int) bool {
+	g := &x.def.Guardrails[i]
+	if early := (earlyView{&x.roster}); early.boundedSide(g) {
+		return func(k int) bool { return early.beyond(g, k) }
+	}
+	_, up, relative, _ := g.Limit()
+	var arm func(k int) armSlack
+	if relative {
+		arm, _ = x.relativeSlack(in, i)
+	} else {
+		arm, _ = in.plainSlack(g, x.cachedBounds(&x.roster, i))
+	}
+	return func(k int) bool {
+		a := arm(k)
+		return up && a.to < 0 || !up && a.from > 0
+	}
+}
+
+// turned records whether an arm breaks guardrail i by itself, and reports whether it has begun to.
+func (x stopper) turned(in *guardInput, i, k int, beyond bool) bool {
 	a := &x.Arms[k]
 	at, was := slices.BinarySearch(a.Beyond, i)
-	beyond := earlyView{&x.roster}.armBeyond(g, k)
-	if beyond && !g.EachArm && !was { // the mixture alone must hold it: surely so?
-		beyond = !(x.slack(g, x.running().Mixture, x.cachedBounds(&x.roster, i)).low >= 0)
+	if beyond && !was && !x.def.Guardrails[i].EachArm { // the mixture alone must hold it: surely so?
+		beyond = !(x.guards.slack(in, i, x.running().Mixture, x.cachedBounds(&x.roster, i)).low >= 0)
 	}
 	switch {
 	case beyond && !was:

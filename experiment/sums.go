@@ -94,6 +94,7 @@ func (x *joiner) sums(in *joinInput, a *policy.AggregateItem) (policy.ItemStatus
 		return policy.Rejected, err
 	}
 	x.countUnits(in, c, slot, a.Units)
+	c.contrasts = nil
 	c.Sums.Units += a.Units
 	for m := range in.def.Metrics {
 		c.Sums.Missing[m] += sums.missing[m]
@@ -182,7 +183,7 @@ func (x *roster) checkSums(a *policy.AggregateItem) (*itemSums, error) {
 		}
 		out.missing[m] = a.Units - out.Metrics[m].N
 		if d := x.def.Metrics[m].Default; d != nil {
-			out.Metrics[m].Merge(confseq.Sequence{N: out.missing[m], Mean: *d})
+			out.Metrics[m].Merge(confseq.Repeated(out.missing[m], *d))
 		}
 	}
 	return out, nil
@@ -218,7 +219,7 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 		return p, nil // which units have both cannot be known
 	}
 	if rest := a.Units - p.N; rest > 0 && num.Default != nil && den.Default != nil {
-		p.Merge(confseq.Pair{N: rest, X: *num.Default, Y: *den.Default})
+		p.Merge(confseq.FromParts(confseq.Repeated(rest, *num.Default), confseq.Repeated(rest, *den.Default), 0))
 	}
 	return p, nil
 }
@@ -237,5 +238,5 @@ func pairOf(num, den *definition.Metric, q policy.PairSums) (confseq.Pair, error
 	if !finite(cross) || float64(cross*cross) > float64(1.000001*a.M2*b.M2)+float64(1e-9*q.XX*q.YY) {
 		return confseq.Pair{}, noregret.BadInputf("xy", "%v: by Cauchy and Schwarz no such values can have it", q.XY)
 	}
-	return confseq.Pair{N: q.N, X: a.Mean, Y: b.Mean, XX: a.M2, YY: b.M2, Cross: cross}, nil
+	return confseq.FromParts(a, b, cross), nil
 }

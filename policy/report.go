@@ -22,13 +22,16 @@ const (
 // GuardState is the state of a guardrail.
 type GuardState string
 
-// The states: nothing is known; the estimate holds the limit; the estimate breaks it, but the
-// confidence sequence does not rule out that it holds; the limit is broken with confidence.
+// The states: nothing is known; the limit is shown to hold; the estimate holds the limit; the
+// estimate breaks it, but the confidence sequence does not rule out that it holds; the limit is
+// broken with confidence; the experiment is rolled back, so that there is nothing to judge.
 const (
-	GuardUnknown  GuardState = "unknown"
-	GuardOk       GuardState = "ok"
-	GuardWatch    GuardState = "watch"
-	GuardBreached GuardState = "breached"
+	GuardUnknown    GuardState = "unknown"
+	GuardHeld       GuardState = "held"
+	GuardOk         GuardState = "ok"
+	GuardWatch      GuardState = "watch"
+	GuardBreached   GuardState = "breached"
+	GuardRolledBack GuardState = "rolled_back"
 )
 
 // Report is the state of an experiment in the form of the API (docs/formats/report.md). Numbers
@@ -115,19 +118,27 @@ type MetricReport struct {
 	N    int64    `json:"n"`
 }
 
-// GuardrailReport describes a guardrail of the served mixture: the value that the limit applies to
-// (a change relative to the control arm for min_change and max_change) and its confidence sequence.
+// GuardrailReport describes a guardrail: the value that the limit applies to (a change relative to
+// the control arm for min_change and max_change) of the mixture served now, and its confidence
+// sequence.
 type GuardrailReport struct {
-	Metric   string     `json:"metric"`
-	Kind     string     `json:"kind"` // min, max, min_change or max_change
-	Limit    float64    `json:"limit"`
-	State    GuardState `json:"state"`
-	Since    time.Time  `json:"since"`
-	Estimate *float64   `json:"estimate"`
-	Low      *float64   `json:"low"`
-	High     *float64   `json:"high"`
-	Alpha    float64    `json:"alpha"`
-	Action   string     `json:"action"`
+	Metric string     `json:"metric"`
+	Kind   string     `json:"kind"` // min, max, min_change or max_change
+	Limit  float64    `json:"limit"`
+	State  GuardState `json:"state"`
+	Since  time.Time  `json:"since"`
+	Interval
+	// Served is the same for what was served in all versions.
+	Served Interval `json:"served"`
+	Alpha  float64  `json:"alpha"`
+	Action string   `json:"action"`
+}
+
+// Interval is an estimate with the ends of its confidence sequence.
+type Interval struct {
+	Estimate *float64 `json:"estimate"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
 }
 
 // Regret compares what was served with the best single arm, by the current means. The numbers are

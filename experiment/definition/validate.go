@@ -382,8 +382,6 @@ func (d *Definition) checkGuardrails() error {
 			return noregret.BadInputf(place, "a change of %v: want one above -1", limit)
 		case relative && d.Control == nil:
 			return noregret.BadInputf(place, "a change is relative to the control arm: want a control")
-		case relative && m.Kind == "ratio":
-			return noregret.BadInputf(place, "the ratio %q can have a min or a max, not a change", m.Name)
 		case !isWeight(g.Penalty):
 			return noregret.BadInputf(place+".penalty", "%v: want a number in [%v, %v]", g.Penalty, 1/largest, largest)
 		case !(g.Alpha > 0 && g.Alpha < 1):
