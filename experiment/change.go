@@ -188,7 +188,8 @@ func (x *experimentState) changeArm(kind string, p *ArmEvent, now int64) error {
 }
 
 // Plan returns the events that bring an experiment, nil for none, to a definition: one, or none if
-// it already is as defined.
+// it already is as defined. It refuses a definition that could not be read from the log again, such
+// as one that is short with YAML's aliases and too long without.
 func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if x := s.live[d.Name]; x != nil && sameJSON(x.def, d) {
 		return nil, nil
@@ -197,7 +198,11 @@ func (s *State) Plan(d *definition.Definition, now int64) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	parsed, err := definition.Parse("the definition as JSON", text)
+	if err != nil {
+		return nil, err
+	}
 	e, err := NewEvent(KindDefinition, now, DefinitionEvent{d.Name, text})
-	e.parsed = d
+	e.parsed = parsed
 	return []Event{e}, err
 }

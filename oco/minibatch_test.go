@@ -1,7 +1,11 @@
 package oco
 
 import (
+	"bytes"
 	"testing"
+
+	"github.com/noregret/noregret/convex"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // TestMiniBatchIsTheMean: the learner inside sees the means of the batches, and its point stays for
@@ -35,5 +39,52 @@ func TestMiniBatchIsTheMean(t *testing.T) {
 	near(t, "bound in a batch", bound(t, l, u), 2*bound(t, plain, u)+3*(l.Predict()[1]+1))
 	if _, err := NewMiniBatch(inner, 0); err == nil {
 		t.Error("batches of no rounds were taken")
+	}
+}
+
+// TestMiniBatchCurved: with strongly convex losses the regret is within the bound, also where only
+// some rounds of a batch give a constant, and a snapshot in a batch keeps the constants.
+func TestMiniBatchCurved(t *testing.T) {
+	const mu = 2
+	cube := must(convex.NewCube(1, -1, 1))
+	make := func() *MiniBatch { return must(NewMiniBatch(descent(cube, nil, StronglyConvex(mu)), 4)) }
+	for name, given := range map[string]func(k int) bool{
+		"all rounds":      func(int) bool { return true },
+		"some rounds":     func(k int) bool { return k%4 != 1 },
+		"no rounds":       func(int) bool { return false },
+		"batches in turn": func(k int) bool { return k/4%2 == 0 },
+	} {
+		l, r := make(), random.New(1, name)
+		u := []float64{.2}
+		var regret float64
+		for k := range 402 {
+			x, c := l.Predict()[0], u[0]+float64(2*r.IntN(2)-1)
+			regret += (x-c)*(x-c) - (u[0]-c)*(u[0]-c)
+			g := []float64{2 * (x - c)}
+			if given(k) {
+				if err := l.UpdateCurved(g, mu); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := l.Update(g); err != nil {
+				t.Fatal(err)
+			}
+			if k == 200 { // in a batch
+				data := must(l.MarshalBinary())
+				l = make()
+				if err := l.UnmarshalBinary(data); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(data, must(l.MarshalBinary())) {
+					t.Errorf("%s: another snapshot after a restore", name)
+				}
+			}
+		}
+		if b := bound(t, l, u); !(regret <= b+1e-9) || b > 100 {
+			t.Errorf("%s: regret %v, bound %v", name, regret, b)
+		}
+	}
+	l := make()
+	if l.UpdateCurved([]float64{1}, -1) == nil {
+		t.Error("a negative constant was taken")
 	}
 }

@@ -1,7 +1,8 @@
 package policy
 
-// Aggregate is the payload of [KindAggregate]: sums that a source formed itself. A source
-// numbers its reports upwards; one with a number not above the last is a duplicate.
+// Aggregate is a report of sums that a source has formed itself, and the payload of the event that
+// records it. A source numbers its reports upwards; one with a number not above the last is a
+// duplicate.
 type Aggregate struct {
 	Experiment string          `json:"experiment"`
 	Source     string          `json:"source"`

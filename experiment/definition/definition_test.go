@@ -293,6 +293,21 @@ func TestParseJSONLines(t *testing.T) {
 	}
 }
 
+// TestParseLongAliases repeats a long text, and an object whose field has a long name: few values,
+// but all of a machine's memory were they written out.
+func TestParseLongAliases(t *testing.T) {
+	long, many := strings.Repeat("x", 400_000), "["+strings.Repeat("*a,", 90_000)+"*a]\n"
+	for _, text := range []string{
+		"a: &a " + long + "\nb: " + many,
+		"a: &a\n  ? " + long + "\n  : 1\nb: " + many,
+	} {
+		_, err := Parse("j", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), "bytes, its aliases written out") {
+			t.Errorf("got %.200v, want an error about the size", err)
+		}
+	}
+}
+
 // TestSchemaKnowsTheFields compares the fields of the types with those of the schema.
 func TestSchemaKnowsTheFields(t *testing.T) {
 	var schema map[string]any

@@ -12,23 +12,24 @@ import (
 	"github.com/noregret/noregret/pasto/optimum"
 )
 
-// column is what a search knows: a direction of the metrics, the score of each active node in it,
-// with its squared standard error, both in units that keep their squares finite, and the process
-// fitted to the scores, nil where none fits.
+// column is the state of a search: the score of each active node in a direction of the metrics, its
+// squared standard error, and the process fitted to the scores, nil if none fits. Scores are in
+// units that keep their squares finite.
 type column struct {
 	nodes        []int
 	score, noise []float64
 	unit         float64 // of the scores
 	process      *process
-	// lack is the least violation of the hard guardrails by mixtures of the nodes, 0 where one
-	// holds them.
+	// lack is the least violation of the hard guardrails by a mixture of the nodes, 0 if one holds
+	// them.
 	lack float64
 }
 
-// enormous is the size from which scores get a unit of their own.
+// enormous is the largest size of scores in unit 1.
 const enormous = 1e60
 
-// unit is that of the scores in direction d at θ: 1, or a bound on them where they are enormous.
+// unit returns the unit of the scores in direction d at θ: 1, or a bound on the scores if they are
+// enormous.
 func (c *Learner) unit(d, theta []float64) float64 {
 	size := 0.0
 	for k := range c.learner.Arms() {
@@ -42,7 +43,7 @@ func (c *Learner) unit(d, theta []float64) float64 {
 	return 1
 }
 
-// score makes the column in direction d at θ: node k's score is ⟨d, V̂_k − θ⟩.
+// score makes the column in direction d at θ, in which node k has the score ⟨d, V̂_k − θ⟩.
 func (c *Learner) score(d, theta []float64) *column {
 	l, m := c.learner, c.objective.Dim()
 	x := &column{unit: c.unit(d, theta)}
@@ -65,7 +66,7 @@ func (c *Learner) score(d, theta []float64) *column {
 			append(x.noise, v)
 		scale += float64(a * a)
 	}
-	if !(scale > 0) { // one node: nothing is known of how scores differ but that noise has a part in it
+	if !(scale > 0) { // one node: the scale of the noise is the only one known
 		for _, v := range x.noise {
 			scale += v
 		}
@@ -80,12 +81,12 @@ func (c *Learner) score(d, theta []float64) *column {
 	return x
 }
 
-// price makes the column that a linear program over the nodes' estimates asks for. With the
-// guardrails that take reports as its rows, d = ∇reward + Σ_j ν_j·∇y_j, where ν are its dual
-// prices: no mixture with a point of the box whose score is at most s has a reward of more than s
-// above the program's (to first order, where the reward is not linear). Where no mixture of the
-// nodes holds the guardrails, ν are the prices of the least violation and the reward has no part:
-// no mixture with such points has a violation smaller by more than s.
+// price makes the column for the linear program over the nodes' estimates whose rows are the
+// guardrails that take selects. Its direction is d = ∇reward + Σ_j ν_j·∇y_j with the dual prices ν:
+// adding points whose scores are at most s raises the best reward by at most s (to first order, if
+// the reward is not linear). If no mixture of the nodes holds the guardrails, ν are the prices of
+// the least violation and d leaves the reward out: adding such points lowers the violation by at
+// most s.
 func (c *Learner) price(g *pasto.Goals, take func(*pasto.Metric) bool) (*column, error) {
 	m := g.Dim()
 	part := round.NewTable(0, m)
@@ -124,8 +125,7 @@ func (c *Learner) price(g *pasto.Goals, take func(*pasto.Metric) bool) (*column,
 	return x, nil
 }
 
-// plan is step 1 and 2 of a search: by the gradient at the cautious mixture, or by the dual prices
-// of hard guardrails. It is nil where these cannot be had.
+// plan makes steps 1 and 2 of a search. It returns nil if the linear program cannot be solved.
 func (c *Learner) plan() *column {
 	if g, ok := c.objective.(*pasto.Goals); ok && g.HasHard() {
 		x, err := c.price(g, func(m *pasto.Metric) bool { return m.Hard })
@@ -147,7 +147,7 @@ func (c *Learner) plan() *column {
 	return c.score(d, theta)
 }
 
-// search is steps 1 to 4.
+// search makes steps 1 to 4.
 func (c *Learner) search() {
 	best := c.plan()
 	if best == nil || best.process == nil {
@@ -155,7 +155,7 @@ func (c *Learner) search() {
 	}
 	x, promise := c.candidate(best, &c.c.Halton, &c.c.Random, c.c.Width)
 	c.c.Gap = promise
-	if best.lack > 0 { // the promise is of the guardrails, as is the gap
+	if best.lack > 0 { // promise and gap are in units of the violation
 		if promise <= 0 {
 			return
 		}
@@ -163,16 +163,16 @@ func (c *Learner) search() {
 		c.c.Done = c.options.Stop
 		return
 	}
-	if !c.room(best.nodes, best.score, best.noise) {
+	if !c.makeRoom(best.nodes, best.score, best.noise) {
 		return
 	}
 	c.c.Points = append(c.c.Points, x)
-	_, _ = c.learner.AddArm() // it has no error
+	_, _ = c.learner.AddArm() // the error is always nil
 	c.c.Width = max(c.c.Width/2, 1.0/64)
 }
 
-// candidate is the point of largest mean + 2 sd among quasi-random points, which go on from halton,
-// and perturbations of the mixture's atoms.
+// candidate returns the point of largest mean + 2·sd, and that sum, among quasi-random points,
+// which continue from halton, and perturbations of the mixture's atoms.
 func (c *Learner) candidate(best *column, halton *int, r *random.SplitMix64, width float64) (x []float64,
 	promise float64,
 ) {
@@ -204,13 +204,13 @@ func (c *Learner) candidate(best *column, halton *int, r *random.SplitMix64, wid
 	return x, float64(promise * best.unit)
 }
 
-// Infeasible tells whether the guardrails, hard or not, can be held, by what is known so far: nil
-// when some mixture of the nodes served so far holds them by the estimates V̂, else the least
-// violation there is by them among such mixtures. Sure reports that not even estimates moved in the
-// good direction by three standard errors could hold them, and that no point looked at promises to
-// make up for it: Gaussian processes of the nodes' scores are asked, at 2 sd above their mean, at
-// as many candidates as in a search. Sure is thus an estimate where the metrics move faster than
-// the nodes lie. O(n³ + C·n²) for n nodes and C candidates; it changes nothing.
+// Infeasible reports whether the guardrails, hard or not, can be held. It returns nil if some
+// mixture of the nodes served so far holds them by the estimates V̂, otherwise the least violation
+// of such a mixture. Sure reports that estimates moved by three standard errors in the good
+// direction could not hold them either, and that no other point seems able to: it compares as many
+// candidates as a search, by Gaussian processes of the nodes' scores at two standard deviations
+// above their mean. So sure is an estimate, which can be wrong if metrics vary strongly between
+// nodes. It changes nothing. O(n³ + C·n²) for n nodes and C candidates.
 func (c *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	if least, sure = c.learner.InfeasibleServed(); !sure {
 		return least, false
@@ -220,7 +220,7 @@ func (c *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	if err != nil || x.lack == 0 || x.process == nil {
 		return least, false
 	}
-	for i := range g.Metrics() { // a point has to make up for what is lacking beyond the slack
+	for i := range g.Metrics() { // a point has to make up for the violation beyond the slack
 		if m := &g.Metrics()[i]; m.Role == pasto.Guardrail {
 			x.lack -= m.Tolerance()
 		}
@@ -234,9 +234,9 @@ func (c *Learner) Infeasible() (least *optimum.Infeasible, sure bool) {
 	return least, true
 }
 
-// room retires the clearly useless nodes, the worst first, until one fits, and reports whether one
-// does.
-func (c *Learner) room(nodes []int, score, noise []float64) bool {
+// makeRoom retires clearly inferior nodes, the worst first, until one more fits. It reports whether
+// one fits.
+func (c *Learner) makeRoom(nodes []int, score, noise []float64) bool {
 	for c.learner.ActiveArms() >= c.options.MaxNodes {
 		worst, low := -1, 0.0
 		for i, k := range nodes {

@@ -60,31 +60,31 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Learner looks for a mixture of points of a box, PASTO-C: column generation on top of
-// the default learner. An optimal mixture has at most M + 1 atoms, so that finitely many nodes are
-// enough; which, is learned. Every so many rounds it
+// Learner learns a mixture of points of a box by column generation on top of the default learner.
+// An optimal mixture has at most M + 1 atoms, so finitely many points, called nodes, suffice. Each
+// search
 //
-//  1. forms d = ∇f(θ̂) at the cautious mixture, and each node's score a_k = ⟨d, V̂_k − θ̂⟩ with
-//     its standard error; where guardrails are hard, d has their dual prices of the linear program over the
-//     nodes' estimates besides, and where no mixture of the nodes holds them, those of the least violation
-//     alone (phase 1 of the simplex method),
-//  2. fits a Gaussian process (Matérn-5/2, noise se_k²; the length scale of five with the largest
-//     likelihood) to the scores,
+//  1. forms d = ∇f(θ̂) at the cautious mixture, and the score a_k = ⟨d, V̂_k − θ̂⟩ of each node with
+//     its standard error. With hard guardrails, d also contains their dual prices from the linear
+//     program over the nodes' estimates. If no mixture of the nodes holds them, d contains only the
+//     prices of the least violation (phase 1 of the simplex method);
+//  2. fits a Gaussian process to the scores: Matérn-5/2, with noise se_k² and, of five length
 //
-// 3. adds the candidate of largest r(β) + 2·sd(β), a Frank–Wolfe step with optimism, among
-// quasi-random
+// scales,
 //
-//	points and Gaussian perturbations, of a width h that halves with each addition down to 1/64, of the
-//	atoms of the mixture,
+//	   the one of largest likelihood;
+//	3. adds the candidate β with the largest mean(β) + 2·sd(β), an optimistic Frank–Wolfe step.
+//	   Candidates are quasi-random points and Gaussian perturbations of the mixture's atoms, whose
+//	   width halves with each addition, down to 1/64;
 //
-// 4. retires nodes of share below 1/(10·K_max) that are worse than the mixture by two standard
-// errors, the
+// 4. if there is no room, first retires nodes of share below 1/(10·MaxNodes) that are worse than
+// the
 //
-//	worst first, to make room.
+//	mixture by two standard errors, the worst first.
 //
-// Gap is the estimated Frank–Wolfe gap of the last search. An arm's number is that of its node;
-// [Learner.Point] tells where it is. Nodes come and go by the search alone. A round costs what
-// the learner's does, a search O(n³ + C·n²) for n nodes and C candidates.
+// The index of an arm is that of its node, and [Learner.Point] is its place in the box. Only the
+// search adds and retires nodes. A round costs as much as one of the learner on the nodes, a search
+// O(n³ + C·n²) for n nodes and C candidates.
 type Learner struct {
 	objective    pasto.Objective
 	learner      *confident.Learner
@@ -105,13 +105,12 @@ type state struct {
 	Learner []byte
 }
 
-// New looks in the box [lower, upper] of any dimension, which must not be empty or
-// unbounded. Quasi-random points cover a box of many dimensions thinly; the perturbations of the
-// best atoms then do most of the search.
+// New makes a learner for the box [lower, upper], which must be bounded. Quasi-random points cover
+// a box of many dimensions thinly; perturbations of the best atoms then do most of the search.
 func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error) {
 	d := len(lower)
 	if d == 0 {
-		return nil, noregret.BadInputf("box", "it has no side: want a dimension of at least 1")
+		return nil, noregret.BadInputf("box", "no sides: want a dimension of at least 1")
 	}
 	if len(upper) != d {
 		return nil, noregret.BadInputf("box", "%d lower and %d upper sides", d, len(upper))
@@ -119,8 +118,8 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 	for i := range lower {
 		if !(math.Abs(lower[i]) <= check.Largest) || !(math.Abs(upper[i]) <= check.Largest) || !(lower[i] <= upper[i]) {
 			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
-				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
-					"uniform exploration", lower[i], upper[i], check.Largest)
+				"[%v, %v]: want finite ends in order, of size at most %v, as points are drawn uniformly", lower[i],
+				upper[i], check.Largest)
 		}
 	}
 	if err := o.validate(); err != nil {
@@ -191,7 +190,7 @@ func (c *Learner) quasi(n int) []float64 {
 	return x
 }
 
-// Point is where node k is in the box.
+// Point returns the place of node k in the box.
 func (c *Learner) Point(k int) []float64 {
 	x := make([]float64, len(c.lower))
 	for i, u := range c.c.Points[k] {
@@ -200,16 +199,16 @@ func (c *Learner) Point(k int) []float64 {
 	return x
 }
 
-// Arms implements [pasto.Learner]: the number of nodes so far, retired ones included.
+// Arms implements [pasto.Learner]. It is the number of nodes, retired ones included.
 func (c *Learner) Arms() int { return c.learner.Arms() }
 
 // Rounds implements [pasto.Learner].
 func (c *Learner) Rounds() int { return c.learner.Rounds() }
 
-// Serving implements [pasto.Learner]: over the nodes.
+// Serving implements [pasto.Learner]. It is a distribution over the nodes.
 func (c *Learner) Serving() []float64 { return c.learner.Serving() }
 
-// Deployed implements [pasto.Learner]: over the nodes, where [Learner.Point] says.
+// Deployed implements [pasto.Learner]. It is a distribution over the nodes.
 func (c *Learner) Deployed() []float64 { return c.learner.Deployed() }
 
 // Draw implements [pasto.Learner].
@@ -218,12 +217,12 @@ func (c *Learner) Draw(r pasto.Rand, arms []int) { c.learner.Draw(r, arms) }
 // Estimate returns the nodes' means and their standard errors.
 func (c *Learner) Estimate() (means, errors *pasto.Table) { return c.learner.Estimate() }
 
-// Gap is the estimated Frank–Wolfe gap of the last search: what the best candidate promised, with
-// optimism, in units of the objective; of the violation while no mixture of the nodes holds the
-// hard guardrails. +Inf before the first search.
+// Gap is the estimated Frank–Wolfe gap of the last search: the optimistic gain of its best
+// candidate, in units of the objective. While no mixture of the nodes holds the hard guardrails it
+// is the gain in their violation. It is +Inf before the first search.
 func (c *Learner) Gap() float64 { return c.c.Gap }
 
-// Observe implements [pasto.Learner]; every so many rounds it searches.
+// Observe implements [pasto.Learner]. Every [Options.Every] rounds it searches for a node.
 func (c *Learner) Observe(obs []pasto.Observation) error {
 	if err := c.learner.Observe(obs); err != nil {
 		return err
@@ -263,7 +262,7 @@ func (c *Learner) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if l.Arms() != len(s.Points) {
-		return snapshot.Bad("damaged: it has %d nodes for %d arms", len(s.Points), l.Arms())
+		return snapshot.Bad("damaged: %d nodes for %d arms", len(s.Points), l.Arms())
 	}
 	s.Learner = nil
 	*c.learner, c.c = l, s

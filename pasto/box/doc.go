@@ -1,3 +1,3 @@
-// Package box looks for a mixture of points of a box: settings that vary continuously in place of a
-// given list of arms. It is column generation on top of the learner of package confident.
+// Package box learns a mixture of points of a box, for settings that vary continuously instead of a
+// fixed list of arms. It adds arms by column generation to the learner of package confident.
 package box

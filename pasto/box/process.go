@@ -26,8 +26,8 @@ func matern(a, b []float64, length float64) float64 {
 	return float64((1 + r + float64(r*r)/3) * portable.Exp(-r))
 }
 
-// fit makes the process of targets y with the given noise variances, and returns its log likelihood
-// up to a constant.
+// fit returns the process for targets y with the given noise variances, and its log likelihood up
+// to a constant.
 func fit(points [][]float64, y, noise []float64, scale, length float64) (*process, float64) {
 	n := len(y)
 	g := &process{points: points, scale: scale, length: length, chol: make([]float64, n*n), alpha: make([]float64, n)}
@@ -73,7 +73,7 @@ func (g *process) forward(b []float64) {
 	}
 }
 
-// at is the mean and the standard deviation at x, with row as scratch.
+// at returns the mean and the standard deviation at x. It uses row as scratch space.
 func (g *process) at(x, row []float64) (mean, sd float64) {
 	for i, p := range g.points {
 		row[i] = float64(g.scale * matern(x, p, g.length))
