@@ -55,7 +55,10 @@ var levels = []struct {
 var kinds = []world{
 	{name: "rate of 5 %, range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150},
 	{name: "rate of 0.3 %, range", metric: "coin", rate: .003, arms: 3, share: .2, units: 2000, rounds: 150},
-	{name: "rate of 5 %, no range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150, hidden: true},
+	{
+		name: "rate of 5 %, no range", metric: "coin", rate: .05, arms: 3, share: .2, units: 2000, rounds: 150,
+		hidden: true,
+	},
 	{name: "normal, 10 arms", metric: "normal", arms: 10, share: .1, units: 2000, rounds: 150},
 	{name: "normal, small rounds", metric: "normal", arms: 3, share: .1, units: 500, rounds: 150},
 	{name: "ratio", metric: "ratio", arms: 3, share: .3, units: 300, rounds: 100},
@@ -148,7 +151,8 @@ func powerWorld(arms int) world {
 }
 
 func power(out io.Writer, runs, workers int) error {
-	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n", runs/5)
+	fmt.Fprintf(out, "Rounds of 20,000 units until a change of -10 %% is called a breach of -5 %%, in %d runs\n",
+		runs/5)
 	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "median", "90 %", "never")
 	for _, row := range []struct {
 		name   string
@@ -187,10 +191,12 @@ func (w *world) found(runs, workers int) (median, most, never int, err error) {
 	return rounds[runs/2], rounds[runs*9/10], never, nil
 }
 
-// revenue measures how often the sequence of revenue misses its mean, and how wide it is at the end.
+// revenue measures how often the sequence of revenue misses its mean, and how wide it is at the
+// end.
 func revenue(out io.Writer, runs, _ int) error {
 	const units, rate, sigma = 200_000, 0.02, 1.8
-	fmt.Fprintf(out, "Revenue: %v of %d units, lognormal with sigma %v; looks after every 100 units, %d runs\n", rate, units,
+	fmt.Fprintf(out, "Revenue: %v of %d units, lognormal with sigma %v; looks after every 100 units, %d runs\n", rate,
+		units,
 		sigma, runs)
 	fmt.Fprintf(out, "%-24s%11s%11s%11s\n", "", "misses", "speaks", "half width")
 	for _, limit := range []float64{math.Inf(1), 500, 100, 25} {

@@ -89,7 +89,8 @@ func (w *world) play(seed uint64) (breached int, err error) {
 	if text, err = json.Marshal(d); err != nil {
 		return 0, err
 	}
-	if err := x.event(experiment.KindDefinition, experiment.DefinitionEvent{Experiment: "aa", Definition: text}); err != nil {
+	if err := x.event(experiment.KindDefinition,
+		experiment.DefinitionEvent{Experiment: "aa", Definition: text}); err != nil {
 		return 0, err
 	}
 	for t := range w.rounds {
@@ -178,7 +179,8 @@ func (x *run) sums(t int) error {
 		switch mean := x.mean(t, k == p.Control); x.w.metric {
 		case "coin":
 			s := float64(binomial(x.r, n, x.w.rate*mean))
-			item.Metrics["y"] = policy.Sums{N: int64(n), Sum: s, Squares: s}
+			low, high := 0.0, min(s, 1)
+			item.Metrics["y"] = policy.Sums{N: int64(n), Sum: s, Squares: s, Low: &low, High: &high}
 		case "ratio":
 			q := x.ratio(n, mean)
 			item.Pairs = map[string]policy.PairSums{"r": q}
@@ -252,18 +254,19 @@ func binomial(r *random.Source, n int, p float64) int {
 	return s
 }
 
-// normalSums draws the sums of n normal numbers.
+// normalSums draws the sums of n normal numbers; the extremes of many are where they mostly are.
 func normalSums(r *random.Source, n int, mean, sd float64) policy.Sums {
 	if n < 50 {
 		var s policy.Sums
 		for range n {
-			x := mean + sd*stat.Normal(r)
-			s.N, s.Sum, s.Squares = s.N+1, s.Sum+x, s.Squares+x*x
+			s.Add(mean + sd*stat.Normal(r))
 		}
 		return s
 	}
 	m := float64(n)
 	sum := m*mean + sd*math.Sqrt(m)*stat.Normal(r)
 	chi := m - 1 + math.Sqrt(2*(m-1))*stat.Normal(r)
-	return policy.Sums{N: int64(n), Sum: sum, Squares: sd*sd*chi + sum*sum/m}
+	far := sd * math.Sqrt(2*math.Log(m))
+	low, high := sum/m-far, sum/m+far
+	return policy.Sums{N: int64(n), Sum: sum, Squares: sd*sd*chi + sum*sum/m, Low: &low, High: &high}
 }
