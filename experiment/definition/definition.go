@@ -54,6 +54,9 @@ type Definition struct {
 	Exposure string `json:"exposure"`
 	// OpenTokens bounds how many units may wait for feedback at once.
 	OpenTokens int64 `json:"open_tokens"`
+	// Plan is what is expected, for package plan; nil for nothing. It does not affect the
+	// experiment.
+	Plan *Plan `json:"plan,omitempty"`
 }
 
 // Arms are one of: a list of named values; a grid, all combinations of the parameters' values; a

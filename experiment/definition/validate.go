@@ -20,7 +20,7 @@ func finite(v float64) bool { return v-v == 0 }
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
 		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
-		d.checkTimes,
+		d.checkTimes, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
