@@ -181,9 +181,10 @@ func (x *joiner) feedback(in *joinInput, e *UnitEvent) (policy.ItemStatus, error
 		}
 		status = policy.Accepted
 		c.Mask[row] |= 1 << m
-		c.Values[row*c.width+m] = e.Metrics[name]
+		v := in.def.Metrics[m].Count(e.Metrics[name])
+		c.Values[row*c.width+m] = v
 		if c.seen(row) {
-			in.arrive(c, c.slot(row), m, e.Metrics[name])
+			in.arrive(c, c.slot(row), m, v)
 		}
 	}
 	in.health.DuplicateValues += int64(len(again))

@@ -215,6 +215,8 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 		if p, err = pairOf(num, den, q); err != nil {
 			return p, err
 		}
+		narrow(&p.XLow, &p.XHigh, u, q.N)
+		narrow(&p.YLow, &p.YHigh, v, q.N)
 	} else if u.N > 0 || v.N > 0 {
 		return p, nil // which units have both cannot be known
 	}
@@ -222,6 +224,13 @@ func (x *roster) pairSums(a *policy.AggregateItem, parts definition.Ratio) (conf
 		p.Merge(confseq.FromParts(confseq.Repeated(rest, *num.Default), confseq.Repeated(rest, *den.Default), 0))
 	}
 	return p, nil
+}
+
+// narrow narrows the bounds of n values by the extremes of sums, if those are of n values, too.
+func narrow(low, high *float64, s policy.Sums, n int64) {
+	if s.N == n && s.Low != nil && s.High != nil {
+		*low, *high = max(*low, *s.Low), min(*high, *s.High)
+	}
 }
 
 // pairOf is the pair of the sums of a ratio's parts.

@@ -59,7 +59,16 @@ type MetricForm struct {
 	Numerator   string    `json:"numerator,omitempty"`
 	Denominator string    `json:"denominator,omitempty"`
 	Range       []float64 `json:"range,omitempty"`
+	Cap         *float64  `json:"cap,omitempty"`
 	Default     *float64  `json:"default,omitempty"`
+}
+
+// Count returns what a value counts as: itself, or the cap if it is beyond.
+func (m *MetricForm) Count(v float64) float64 {
+	if m.Cap == nil {
+		return v
+	}
+	return min(max(v, -*m.Cap), *m.Cap)
 }
 
 // Link is a split and the policy version that brought it.

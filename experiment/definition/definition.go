@@ -155,6 +155,8 @@ type Metric struct {
 	Denominator string `json:"denominator,omitempty"`
 	// Range is the interval of one observation; one outside is refused.
 	Range []float64 `json:"range,omitempty"`
+	// Cap is what larger observations count as, and −Cap what those below −Cap do; nil for none.
+	Cap *float64 `json:"cap,omitempty"`
 	// Default is what a unit counts for when its window has closed without a value; nil: it does
 	// not count.
 	Default *float64 `json:"default,omitempty"`

@@ -296,8 +296,9 @@ func (d *Definition) checkMetrics() error {
 
 func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "ratio" {
-		if m.Range != nil || m.Default != nil {
-			return noregret.BadInputf(place, "the ratio %q has neither range nor default: give them to its parts",
+		if m.Range != nil || m.Default != nil || m.Cap != nil {
+			return noregret.BadInputf(place, "the ratio %q has neither range nor default nor cap: give them to its "+
+				"parts",
 				m.Name)
 		}
 		for _, part := range []struct{ field, name string }{
@@ -324,6 +325,14 @@ func (d *Definition) checkMetric(m *Metric, place string) error {
 	if m.Kind == "count" && low < 0 {
 		return noregret.BadInputf(place+".range", "%v: a count is at least 0", m.Range)
 	}
+	if c := m.Cap; c != nil && !(*c > 0 && *c > low && *c <= largest) {
+		return noregret.BadInputf(place+".cap", "%v: want a number above 0 and above the range's lower end, at most %v",
+			*c, largest)
+	}
+	if c := m.Cap; c != nil && m.Kind == "count" && *c != math.Trunc(*c) {
+		return noregret.BadInputf(place+".cap", "%v: a count is a whole number", *c)
+	}
+	low, high = m.Counted()
 	if m.Default != nil && !(*m.Default >= low && *m.Default <= high) {
 		return noregret.BadInputf(place+".default", "%v: want a number in the range [%v, %v]", *m.Default, low, high)
 	}
