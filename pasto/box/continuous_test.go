@@ -223,7 +223,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// Wrong arguments of functions that take vectors are errors, not panics.
+// Arguments of wrong length are errors, not panics.
 func TestWrongArguments(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	_, err := optimum.Gap(f, pastotest.Toy(t), []float64{1})
@@ -283,7 +283,7 @@ func TestNil(t *testing.T) {
 	pastotest.Same(t, err, "means[0][1]: 1e+200: want a finite number, of size at most 1e+100")
 }
 
-// What does not hold is not there: nodes of a continuous learner come and go by its search alone.
+// A box learner is not a Roster: only its search adds and retires nodes.
 func TestContinuousMethods(t *testing.T) {
 	var l any = &Learner{}
 	if _, ok := l.(pasto.Roster); ok {
