@@ -54,6 +54,9 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 		}
 		return unlearned
 	}
+	for i := range round {
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+	}
 	x.grow(r)
 	return unlearned
 }
@@ -84,8 +87,11 @@ func (x *experimentState) advance(now int64) {
 
 func (x *experimentState) mature(c *cohort) {
 	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
-	m := c.mature(x.def, func(slot, metric int, v float64) {
+	m := c.mature(x.def, func(slot, metric int, v float64, given bool) {
 		x.count(c, slot, metric, v)
+		if !given {
+			earlyView{&x.roster}.add(c, slot, metric, v)
+		}
 	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
 		x.stats(c, slot).Pairs[ratio].Add(a, b)
@@ -94,6 +100,8 @@ func (x *experimentState) mature(c *cohort) {
 		c.Stats[slot].merge(&c.Later[slot])
 		x.stats(c, slot).merge(&c.Later[slot])
 	}
+	x.closeVersion(&x.roster, c)
+	x.Returns.observe(x.def, c)
 	x.health.apply(&m)
 	arms := c.Stats[:len(c.Mixture)]
 	if v := x.versionOf(c.Version); v != nil {
@@ -161,7 +169,7 @@ func (x *learning) rebuildLearner(r *roster) error {
 	x.learner = m
 	x.grow(r)
 	for i, k := range r.LearnedArms {
-		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
+		if !(stopView{r}).planned(k) && d.Policy.Kind != "fixed" {
 			if err := m.RetireArm(i); err != nil {
 				return err
 			}

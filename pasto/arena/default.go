@@ -52,7 +52,7 @@ func (d *defaultLearner) Observe(groups []Group) error {
 		g := &groups[i]
 		if d.learner.Serving()[g.Arm] > 0 {
 			obs = append(obs, pasto.Observation{
-				Arm: g.Arm, Metrics: g.Means, Control: d.control, Size: float64(g.Units),
+				Arm: g.Arm, Metrics: g.Means, Variances: g.Variances, Control: d.control, Size: float64(g.Units),
 			})
 		}
 	}

@@ -34,10 +34,7 @@
 // hard guardrail costs twice its certified price, so that it never pays. A [Play] has the value of
 // what was deployed at the end and the mean value of what was served, how far and how often
 // guardrails were broken by the true means. A [Verdict] compares the default with the best peer of
-// its
-// [Caution]: those that deploy with at least as many standard errors of caution, and for what is
-// served those that bound it in all rounds. A peer counts if it keeps that caution: it breaks hard
-// guardrails in at most 1 % of the rounds served, or 5 % of the mixtures deployed. Level means not
+// its [Caution], and with the best of all, among those that keep the guardrails. Level means not
 // behind by more than two standard errors of the paired difference.
 //
 // docs/arena.md has the figures; `make pasto-arena` prints them.

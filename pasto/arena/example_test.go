@@ -23,6 +23,6 @@ func ExampleRun() {
 	}
 	// Output:
 	// greedy-2       deployed 0.75, served 0.56, broken in 93 % of the rounds
-	// greedy-2-safe  deployed 0.73, served 0.28, broken in 0 % of the rounds
+	// greedy-2-safe  deployed 0.73, served 0.30, broken in 0 % of the rounds
 	// oracle         deployed 1.00, served 1.00, broken in 0 % of the rounds
 }

@@ -20,7 +20,6 @@ import (
 // bound is at least the limit.
 type guard struct {
 	goals *pasto.Goals
-	rho   float64 // the number of units at which the boundary is tightest, to a factor
 	alpha float64
 }
 
@@ -32,17 +31,22 @@ func newGuard(task *Task) *guard {
 		}
 	}
 	return &guard{
-		goals: task.Goals, rho: float64(task.Units) / float64(task.Arms), alpha: Alpha / float64(hard*task.Arms),
+		goals: task.Goals, alpha: Alpha / float64(hard*task.Arms),
 	}
 }
 
 // unknownShare is the largest share of arms about which nothing can be said.
 const unknownShare = 0.01
 
+// tightUnits is the variance of the boundary's normal mixture, in units of an arm. Bounds matter
+// most where they are about as wide as the rates themselves, which is at some hundreds to thousands
+// of units for rates of some percent.
+const tightUnits = 300
+
 // boundary returns z after n units.
 func (g *guard) boundary(n float64) float64 {
-	x := math.Sqrt(1+n/g.rho)/(2*g.alpha) + 1
-	return math.Sqrt(float64(2 * (1 + g.rho/n) * portable.Log(x)))
+	x := math.Sqrt(1+n/tightUnits)/(2*g.alpha) + 1
+	return math.Sqrt(float64(2 * (1 + tightUnits/n) * portable.Log(x)))
 }
 
 // slack returns by how much arm k holds hard guardrail m at least, less than 0 where it may break

@@ -184,14 +184,14 @@ func TestGuardWithoutRange(t *testing.T) {
 
 // The boundary holds in all rounds together: a mean of normal values leaves it in few of many runs.
 func TestBoundaryHoldsAtAllTimes(t *testing.T) {
-	const runs, rounds = 2000, 300
-	g := &guard{rho: 10, alpha: 0.05}
+	const runs, rounds, units = 2000, 300, 30
+	g := &guard{alpha: 0.05}
 	left := 0
 	for run := range runs {
 		r, sum := random.New(uint64(run), "test"), 0.0
 		for n := 1; n <= rounds; n++ {
 			sum += r.NormFloat64()
-			if sum > g.boundary(float64(n))*math.Sqrt(float64(n)) {
+			if sum > g.boundary(float64(n*units))*math.Sqrt(float64(n)) {
 				left++
 				break
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,7 +132,7 @@ func TestRunStops(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	entries := []Entry{
 		{Name: "default", Caution: Caution{Deployed: 2, Served: true}},
-		{Name: "bold", Caution: Caution{Deployed: 1}},
+		{Name: "bold", Caution: Caution{Deployed: 1}}, // breaks guardrails
 		{Name: "careful", Caution: Caution{Deployed: 2}},
 		{Name: "safe", Caution: Caution{Deployed: 2, Served: true}},
 		{Name: "oracle"},
@@ -139,28 +140,31 @@ func TestVerdict(t *testing.T) {
 	runs := [][]Play{
 		{
 			{Deployed: 0.5, Served: 0.4},
-			{Deployed: 0.9, Served: 0.9},
+			{Deployed: 0.9, Served: 0.9, Broken: 0.1, DeployedBroken: true},
 			{Deployed: 0.6, Served: 0.8},
 			{Deployed: 0.4, Served: 0.1},
 			{Deployed: 1},
 		},
 		{
 			{Deployed: 0.7, Served: 0.6},
-			{Deployed: 0.9, Served: 0.9},
+			{Deployed: 0.9, Served: 0.9, Broken: 0.1, DeployedBroken: true},
 			{Deployed: 0.8, Served: 0.8},
 			{Deployed: 0.4, Served: 0.3},
 			{Deployed: 1},
 		},
 	}
 	v := summarize("test", true, entries, runs).Verdict
-	if v.DeployedPeer != "careful" || v.ServedPeer != "safe" || v.DeployedLevel || !v.ServedLevel || v.Level() ||
-		!v.Safe {
+	if c := v.Caution; c.DeployedPeer != "safe" || c.ServedPeer != "safe" || !c.Level() || !v.Safe || !v.AboveControl {
 		t.Errorf("%+v", v)
 	}
-	if d := v.DeployedLead; d.Mean > -0.099 || d.Error > 1e-9 {
+	c := v.Any
+	if c.DeployedPeer != "careful" || c.ServedPeer != "careful" || c.DeployedLevel || c.ServedLevel {
+		t.Errorf("%+v", c)
+	}
+	if d := c.DeployedLead; math.Abs(d.Mean+0.1) > 1e-9 || d.Error > 1e-9 {
 		t.Errorf("lead %+v, want -0.1 in both runs", d)
 	}
-	if v := summarize("test", false, entries, runs).Verdict; v.DeployedPeer != "bold" || v.ServedPeer != "bold" {
+	if v := summarize("test", false, entries, runs).Verdict; v.Caution.DeployedPeer != "careful" {
 		t.Errorf("without hard guardrails: %+v", v)
 	}
 	if v := summarize("test", true, entries[1:], [][]Play{runs[0][1:], runs[1][1:]}).Verdict; v != nil {

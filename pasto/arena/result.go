@@ -59,9 +59,8 @@ type FamilyResult struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 }
 
-// Verdict compares the default with the best peer of its caution in a family.
-type Verdict struct {
-	// DeployedPeer and ServedPeer are the best peers in each, by their means.
+// Comparison is the default beside the best peers of some kind, by their means.
+type Comparison struct {
 	DeployedPeer string `json:"deployed_peer"`
 	ServedPeer   string `json:"served_peer"`
 	// DeployedLead and ServedLead are what the default has more, in the same runs.
@@ -71,15 +70,28 @@ type Verdict struct {
 	// errors.
 	DeployedLevel bool `json:"deployed_level"`
 	ServedLevel   bool `json:"served_level"`
+}
+
+// Level reports whether the default is level in what it serves and in what it deploys.
+func (c *Comparison) Level() bool { return c.DeployedLevel && c.ServedLevel }
+
+// Verdict compares the default with the best of its peers in a family. A peer counts if it keeps
+// the hard guardrails: in at least 99 % of the rounds that it serves, and in at least 95 % of the
+// runs in what it deploys, to two standard errors.
+type Verdict struct {
+	// Caution compares with the peers of the default's caution: those that bound what they serve in
+	// all rounds together, and deploy with as many standard errors.
+	Caution Comparison `json:"caution"`
+	// Any compares with peers that bound what they serve or not, if they keep the guardrails, and
+	// deploy with as many standard errors. Where the uniform mixture holds the guardrails peers
+	// without bounds keep them too, and learn faster.
+	Any Comparison `json:"any"`
 	// Safe reports that the default broke a hard guardrail in at most 1 % of all rounds.
 	Safe bool `json:"safe"`
 	// AboveControl reports that the default was not worse than the control, to two standard errors,
 	// in what it served and in what it deployed.
 	AboveControl bool `json:"above_control"`
 }
-
-// Level reports whether the default is level in what it serves and in what it deploys.
-func (v *Verdict) Level() bool { return v.DeployedLevel && v.ServedLevel }
 
 // Result is what a call of [Run] has measured.
 type Result struct {
@@ -240,47 +252,55 @@ func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyR
 	return r
 }
 
-// mostBroken is the share of rounds in which a safe learner may break a hard guardrail.
-const mostBroken = 0.01
+const (
+	// mostBroken is the share of rounds in which a learner may break a hard guardrail.
+	mostBroken = 0.01
+	// mostDeployedBroken is the share of runs in which it may deploy a mixture that breaks one: 2.3
+	// % for one guardrail with two standard errors of caution, and there may be more.
+	mostDeployedBroken = 0.05
+)
 
-// mostDeployedBroken is the share of runs in which a learner of two standard errors may deploy a
-// mixture that breaks a hard guardrail: 2.3 % for one guardrail, and there may be more.
-const mostDeployedBroken = 0.05
-
-// judge compares the first learner with the others of its caution, if they keep it: those that
-// deploy with its number of standard errors, and break guardrails in at most [mostDeployedBroken]
-// of the runs (to two standard errors); and those that bound what they serve, and break guardrails
-// in at most [mostBroken] of the rounds. It returns nil if there are none. Where no guardrail is
-// hard, caution makes no difference.
+// judge compares the first learner with the others. It returns nil if there is no peer of its
+// caution. Where no guardrail is hard, caution makes no difference.
 func judge(entries []Entry, rows []Row, hard bool) *Verdict {
 	own := entries[0].Caution
-	deployed, served := -1, -1
+	careful := func(i int) bool { return !hard || entries[i].Caution.Deployed >= own.Deployed }
+	safe := func(i int) bool { return !hard || entries[i].Caution.Served || !own.Served }
+	caution, ok := compare(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
+	if !ok {
+		return nil
+	}
+	any, _ := compare(entries, rows, careful, func(int) bool { return true })
+	return &Verdict{
+		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
+		AboveControl: rows[0].Deployed.notBelow(0) && rows[0].Served.notBelow(0),
+	}
+}
+
+// compare compares the first learner with the best of those that keep the hard guardrails: in what
+// is deployed with the careful ones, in what is served with the safe ones. It reports false if
+// there are none.
+func compare(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
+	deployed, served := 0, 0
 	for i := 1; i < len(rows); i++ {
-		c := entries[i].Caution
+		x := &rows[i]
 		if entries[i].Name == "oracle" {
 			continue
 		}
-		x := &rows[i]
-		careful := c.Deployed >= own.Deployed && x.DeployedBroken.notAbove(mostDeployedBroken)
-		if (!hard || careful) && (deployed < 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
+		if careful(i) && x.DeployedBroken.notAbove(mostDeployedBroken) &&
+			(deployed == 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
 			deployed = i
 		}
-		safe := c.Served && x.BrokenRounds.Mean <= mostBroken
-		if (!hard || safe) && (served < 0 || x.Served.Mean > rows[served].Served.Mean) {
+		if safe(i) && x.BrokenRounds.Mean <= mostBroken && (served == 0 || x.Served.Mean > rows[served].Served.Mean) {
 			served = i
 		}
 	}
-	if deployed < 0 || served < 0 {
-		return nil
-	}
-	v := &Verdict{
+	c = Comparison{
 		DeployedPeer: rows[deployed].Learner, DeployedLead: rows[deployed].DeployedLead,
 		ServedPeer: rows[served].Learner, ServedLead: rows[served].ServedLead,
-		Safe: rows[0].BrokenRounds.Mean <= mostBroken,
 	}
-	v.DeployedLevel, v.ServedLevel = v.DeployedLead.notBelow(0), v.ServedLead.notBelow(0)
-	v.AboveControl = rows[0].Deployed.notBelow(0) && rows[0].Served.notBelow(0)
-	return v
+	c.DeployedLevel, c.ServedLevel = c.DeployedLead.notBelow(0), c.ServedLead.notBelow(0)
+	return c, deployed > 0 && served > 0
 }
 
 // notBelow reports whether the estimate is at least x, to two standard errors.

@@ -42,46 +42,64 @@ func (f *FamilyResult) write(b *strings.Builder) error {
 	return t.Flush()
 }
 
-// writeVerdicts writes the comparison of the default with the best peers of its caution.
+// writeVerdicts writes the comparisons of the default with the best peers.
 func (r *Result) writeVerdicts(b *strings.Builder) error {
-	level, safe, above, n := 0, 0, 0, 0
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nfamily\tdeployed\tbest peer\tlead\tserved\tbest peer\tlead\trounds broken, %\tverdict")
+	safe, above, n := 0, 0, 0
 	for i := range r.Families {
-		f := &r.Families[i]
-		v := f.Verdict
-		if v == nil {
-			continue
+		if v := r.Families[i].Verdict; v != nil {
+			n++
+			safe += int(indicator(v.Safe))
+			above += int(indicator(v.AboveControl))
 		}
-		n++
-		level += int(indicator(v.Level()))
-		safe += int(indicator(v.Safe))
-		above += int(indicator(v.AboveControl))
-		x := &f.Rows[0]
-		fmt.Fprintf(t, "%s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\t%.2f\t%s\n", f.Family, x.Deployed.Mean, v.DeployedPeer,
-			v.DeployedLead.values(), x.Served.Mean, v.ServedPeer, v.ServedLead.values(), 100*x.BrokenRounds.Mean,
-			v.words())
 	}
 	if n == 0 {
 		return nil
 	}
-	if err := t.Flush(); err != nil {
+	level, err := r.writeComparisons(b, "of its caution", func(v *Verdict) *Comparison { return &v.Caution })
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "\nThe default is level or better in %d of %d families, breaks guardrails in at most 1 %% of the "+
-		"rounds in %d, and is not below the control in %d.\n", level, n, safe, above)
+	any, err := r.writeComparisons(b, "that keeps the guardrails", func(v *Verdict) *Comparison { return &v.Any })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "\nThe default is level or better in %d of %d families beside the best peer of its caution,\n"+
+		"and in %d beside the best of all that keep the guardrails. It breaks guardrails in at most 1 %% of\n"+
+		"the rounds in %d families and is not below the control in %d.\n", level, n, any, safe, above)
 	return nil
 }
 
-// words states the verdict.
-func (v *Verdict) words() string {
+// writeComparisons writes one comparison of all families, and returns the number of those in which
+// the default is level.
+func (r *Result) writeComparisons(b *strings.Builder, peers string, of func(*Verdict) *Comparison) (level int,
+	err error,
+) {
+	fmt.Fprintf(b, "\nthe default beside the best peer %s\n", peers)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "family\tdeployed\tbest peer\tlead\tserved\tbest peer\tlead\trounds broken, %\tverdict")
+	for i := range r.Families {
+		f := &r.Families[i]
+		if f.Verdict == nil {
+			continue
+		}
+		c, x := of(f.Verdict), &f.Rows[0]
+		level += int(indicator(c.Level()))
+		fmt.Fprintf(t, "%s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\t%.2f\t%s\n", f.Family, x.Deployed.Mean, c.DeployedPeer,
+			c.DeployedLead.values(), x.Served.Mean, c.ServedPeer, c.ServedLead.values(), 100*x.BrokenRounds.Mean,
+			f.Verdict.words(c))
+	}
+	return level, t.Flush()
+}
+
+// words states a verdict.
+func (v *Verdict) words(c *Comparison) string {
 	var words []string
 	switch {
-	case v.Level():
+	case c.Level():
 		words = append(words, "level")
-	case !v.DeployedLevel && !v.ServedLevel:
+	case !c.DeployedLevel && !c.ServedLevel:
 		words = append(words, "behind")
-	case v.ServedLevel:
+	case c.ServedLevel:
 		words = append(words, "behind in deployed")
 	default:
 		words = append(words, "behind in served")

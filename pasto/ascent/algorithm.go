@@ -15,7 +15,7 @@ import (
 type Deploy int
 
 const (
-	// DeployAverage is p̄_T, of the theorem and of the paper's figures; the zero value.
+	// DeployAverage is p̄_T, as in the theorem and the paper's figures. It is the zero value.
 	DeployAverage Deploy = iota
 	// DeployAverageExploit is π̄_T, without exploration.
 	DeployAverageExploit
@@ -25,17 +25,16 @@ const (
 	DeployExploit
 )
 
-// Options are the parameters of [New]. [PaperOptions], [TheoremOptions], [PracticalOptions] and
-// [TrackingOptions] fill them in.
+// Options are the parameters of [New]. Start from [PaperOptions], [TheoremOptions],
+// [PracticalOptions] or [TrackingOptions].
 type Options struct {
-	// Estimator is V̂'s form.
+	// Estimator is the form of V̂.
 	Estimator Estimator
-	// U0 are the means to start from, nil for 0; Pseudo is n_0 ≥ 0, the number of observations they
-	// count for (the paper: 1).
+	// U0 holds the initial means; nil is 0. Pseudocount is n_0 ≥ 0, the number of observations that
+	// they count for, 1 in the paper.
 	U0          *pasto.Table
 	Pseudocount float64
-	// Step is γ_t ≥ 0. StepClip > 0 makes it smaller where needed so that max_k |γ·g_k| ≤ StepClip;
-	// 0 does not.
+	// Step is γ_t ≥ 0. If StepClip > 0, steps are shortened so that max_k |γ·g_k| ≤ StepClip.
 	Step     Schedule
 	StepClip float64
 	// ScaleFree divides γ_t by Σ_i |∂f/∂θ_i|·(range of metric i over the arms' estimates), so that
@@ -50,32 +49,32 @@ type Options struct {
 	// Exploration is ε_t in [0, 1], at least MinExploration.
 	Exploration    Schedule
 	MinExploration float64
-	// Scheme is how Draw draws.
+	// Scheme selects how Draw draws arms.
 	Scheme pasto.Scheme
-	// Start is π_1, nil for uniform.
+	// Start is π_1; nil is uniform.
 	Start []float64
-	// Ship is what Deployed returns. AverageDecay > 0 makes the averages ones over about
-	// 1/AverageDecay rounds.
+	// Deploy says which iterate Deployed returns. If AverageDecay > 0, averages cover about the
+	// last 1/AverageDecay rounds.
 	Deploy       Deploy
 	AverageDecay float64
 }
 
 // PaperOptions are the settings of all of the paper's experiments: importance weights with n_0 = 1
-// and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. With many arms and noise they
-// are unstable: see the package comment.
+// and U_0 = 0, ε_t = 0.1/√(t+10), γ = 0.1/K, the averaged iterate. They are unstable with many arms
+// and noise: see the package comment.
 func PaperOptions(arms int) Options {
 	return Options{Estimator: IPW(), Pseudocount: 1, Step: PaperStep(arms), Exploration: PaperExploration()}
 }
 
-// TheoremOptions are those of Theorem 1: ε_t = G/√t (at most 3/4), γ = 1/√T, for ‖g_t‖ ≤ g and
-// a horizon of T rounds.
+// TheoremOptions are the settings of Theorem 1: ε_t = G/√t (at most 3/4) and γ = 1/√T, for ‖g_t‖ ≤
+// g and a horizon of T rounds.
 func TheoremOptions(g float64, rounds int) Options {
 	return Options{Estimator: IPW(), Pseudocount: 1, Step: TheoremStep(rounds), Exploration: TheoremExploration(g)}
 }
 
-// PracticalOptions are a rule for production: discounted arm means with ρ =
-// 0.001, exploration of at least 0.1, the paper's step clipped at 0.1, and the exploit distribution
-// averaged over a window.
+// PracticalOptions are settings for production: discounted arm means with ρ = 0.001, exploration of
+// at least 0.1, the paper's step clipped at 0.1, and the exploit distribution averaged over a
+// window.
 func PracticalOptions(arms int) Options {
 	return Options{
 		Estimator: DiscountedMeans(0.001), Step: PaperStep(arms), StepClip: 0.1,
@@ -98,9 +97,9 @@ func TrackingOptions(e Estimator) Options {
 //	π_t = w/‖w‖₁,   p_t = (1−ε_t)·π_t + ε_t/K,   observe, update V̂ with this p_t,
 //	g_t = V̂_tᵀ∇f(V̂_t p_t),   w ← w·exp(γ_t·g_t),   p̄ ← p̄ + (p_t − p̄)/t.
 //
-// The gradient of round t uses the observations of round t, and p_t, not π_t; the weights never
-// contain ε; p̄ contains p_1 and not p_{T+1}. The weights are an [oco.ExponentiatedGradient], in
-// logarithms.
+// The gradient of round t uses the observations of round t, and p_t rather than π_t. The weights do
+// not contain ε. The average p̄ includes p_1 and excludes p_{T+1}. The weights are an
+// [oco.ExponentiatedGradient], in logarithms.
 //
 // A round costs O(K·M) time; memory is O(K·M).
 type Algorithm struct {
@@ -156,7 +155,7 @@ func (o *Options) validate(arms, metrics int) error {
 	}
 	switch {
 	case !(o.Pseudocount >= 0) || math.IsInf(o.Pseudocount, 1):
-		return noregret.BadInputf("pseudo", "%v: want a finite number of observations, at least 0", o.Pseudocount)
+		return noregret.BadInputf("pseudocount", "%v: want a finite number of observations, at least 0", o.Pseudocount)
 	case !(o.StepClip >= 0):
 		return noregret.BadInputf("step clip", "%v: want a number, at least 0", o.StepClip)
 	case !(o.MinExploration >= 0 && o.MinExploration <= 1):
@@ -175,9 +174,8 @@ func (o *Options) validate(arms, metrics int) error {
 	}
 	if o.U0 != nil {
 		if o.U0.Arms() != arms || o.U0.Metrics() != metrics {
-			return noregret.BadInputf("U0", "it has %d arms and %d metrics: want %d and %d", o.U0.Arms(),
-				o.U0.Metrics(), arms,
-				metrics)
+			return noregret.BadInputf("U0", "%d arms and %d metrics: want %d and %d", o.U0.Arms(),
+				o.U0.Metrics(), arms, metrics)
 		}
 		for k := range arms {
 			for i, v := range o.U0.Arm(k) {
@@ -190,8 +188,8 @@ func (o *Options) validate(arms, metrics int) error {
 	return nil
 }
 
-// Observe implements [pasto.Learner]. A gradient that is not finite, of a [pasto.Utility] or by
-// overflow, is an error too.
+// Observe implements [pasto.Learner]. It also returns an error if the gradient of a [pasto.Utility]
+// is not finite, or a gradient overflows.
 func (a *Algorithm) Observe(obs []pasto.Observation) error {
 	obs, total, err := a.intake.Check(a.objective, obs, a.s.T+1, a.p, a.s.Active)
 	if err != nil {
@@ -267,19 +265,19 @@ func (a *Algorithm) Deployed() []float64 {
 	return a.Average()
 }
 
-// Estimate returns V̂. f(V̂p̄) is biased upward (the winner's curse): promise values from held-out
-// rounds only.
+// Estimate returns V̂. The value f(V̂p̄) is biased upward (the winner's curse): report values from
+// held-out rounds only.
 func (a *Algorithm) Estimate() *pasto.Table {
 	t := round.NewTable(a.v.k, a.v.m)
 	a.v.table(t)
 	return t
 }
 
-// AddArm implements [pasto.Roster]: it is AddArmFrom with means of 0.
+// AddArm implements [pasto.Roster]. It is AddArmFrom with means of 0.
 func (a *Algorithm) AddArm() (int, error) { return a.AddArmFrom(nil) }
 
-// AddArmFrom adds an arm mid-run with the means u0 (nil: 0; give the baseline's), share 1/(K+1) and
-// a clock of its own, and returns its index.
+// AddArmFrom adds an arm with initial means u0 and share 1/(K+1), and returns its index. Its rounds
+// count from now on. A nil u0 is 0; the means of the baseline are a better choice.
 func (a *Algorithm) AddArmFrom(u0 []float64) (int, error) {
 	if u0 != nil {
 		if err := check.Vector("u0", u0, a.v.m); err != nil {
@@ -332,7 +330,7 @@ func (a *Algorithm) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// check refuses a restored state that does not fit.
+// check returns an error for a restored state of the wrong shape.
 func (e *estimate) check() error {
 	s, n := &e.s, e.k*e.m
 	ok := len(s.Sum) == n && len(s.Weight) == e.k && len(s.Last) == e.k && len(s.Start) == e.k &&

@@ -10,5 +10,6 @@
 // 1, [PracticalOptions] those that behave best with many arms and noise, and [TrackingOptions]
 // those for means that drift, in any unit. [Algorithm.Bound] is the theorem's right-hand side, and
 // [SupportedBound] what its proof supports. With many arms and noise, importance weights make
-// progress and lose it again; package confident, the default, has neither weights nor steps.
+// progress and lose it again. Package confident, the default learner, uses neither weights nor
+// steps.
 package ascent

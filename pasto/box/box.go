@@ -152,13 +152,12 @@ type state struct {
 	Evidence evidence
 }
 
-// New makes a learner on the box [lower, upper], which must not be empty or unbounded, of any
-// dimension. Quasi-random points cover a box of many dimensions thinly; the perturbations of the
-// best atoms then do most of the search.
+// New makes a learner for the box [lower, upper], which must be bounded. Quasi-random points cover
+// a box of many dimensions thinly; perturbations of the best atoms then do most of the search.
 func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error) {
 	d := len(lower)
 	if d == 0 {
-		return nil, noregret.BadInputf("box", "it has no side: want a dimension of at least 1")
+		return nil, noregret.BadInputf("box", "no sides: want a dimension of at least 1")
 	}
 	if len(upper) != d {
 		return nil, noregret.BadInputf("box", "%d lower and %d upper sides", d, len(upper))
@@ -166,8 +165,8 @@ func New(f pasto.Objective, lower, upper []float64, o Options) (*Learner, error)
 	for i := range lower {
 		if !(math.Abs(lower[i]) <= check.Largest) || !(math.Abs(upper[i]) <= check.Largest) || !(lower[i] <= upper[i]) {
 			return nil, noregret.BadInputf(fmt.Sprintf("box[%d]", i),
-				"[%v, %v]: want finite sides in order, of size at most %v, as an empty or unbounded box has no "+
-					"uniform exploration", lower[i], upper[i], check.Largest)
+				"[%v, %v]: want finite ends in order, of size at most %v, as points are drawn uniformly", lower[i],
+				upper[i], check.Largest)
 		}
 	}
 	if err := o.validate(); err != nil {

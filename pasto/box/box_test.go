@@ -221,7 +221,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// Wrong arguments of functions that take vectors are errors, not panics.
+// Arguments of wrong length are errors, not panics.
 func TestWrongArguments(t *testing.T) {
 	f := pastotest.Goals(t, 5, false, 0)
 	_, err := optimum.Gap(f, pastotest.Toy(t), []float64{1})
@@ -231,14 +231,14 @@ func TestWrongArguments(t *testing.T) {
 	_, err = optimum.Gap(nil, pastotest.Toy(t), []float64{1, 0})
 	pastotest.Same(t, err, "objective: nil: want an objective")
 	_, err = optimum.Gap(pastotest.Goals(t, 5, true, 0), pastotest.Toy(t), []float64{1, 0})
-	pastotest.Same(t, err, "objective: it has a hard guardrail, which has no gradient: Maximize certifies such by "+
+	pastotest.Same(t, err, "objective: a hard guardrail has no gradient: Maximize certifies the gap by "+
 		"dual prices")
 	pastotest.Same(t, f.Contrast(nil, []float64{1, 1}, nil), "dst: 0 values: want 2")
 	forbidden := &pasto.Utility{Name: "wall", Metrics: 2, U: func([]float64) float64 {
 		return math.Inf(-1)
 	}, DU: func(d, _ []float64) { clear(d) }}
 	_, _, err = optimum.BestSingle(forbidden, pastotest.Toy(t))
-	pastotest.Same(t, err, `means: utility "wall": it is -Inf, which is forbidden, at each of the 2 arms`)
+	pastotest.Same(t, err, `means: utility "wall": -Inf at each of the 2 arms`)
 	if _, err := New(f, []float64{-1.7e308}, []float64{1.7e308}, DefaultOptions(1)); err == nil {
 		t.Error("a box whose side is not finite")
 	}
@@ -281,7 +281,7 @@ func TestNil(t *testing.T) {
 	pastotest.Same(t, err, "means[0][1]: 1e+200: want a finite number, of size at most 1e+100")
 }
 
-// What does not hold is not there: nodes of a continuous learner come and go by its search alone.
+// A box learner is not a Roster: only its search adds and retires nodes.
 func TestContinuousMethods(t *testing.T) {
 	var l any = &Learner{}
 	if _, ok := l.(pasto.Roster); ok {
