@@ -61,6 +61,9 @@ func (x *guards) evaluate(in *guardInput, p []float64, now int64, note func(t in
 		x.tighten(in, i)
 		b := x.slack(in, i, p, x.cachedBounds(in.roster, i))
 		state := b.classify()
+		if (earlyView{in.roster}).breachedEarly(g, p) {
+			state = policy.GuardBreached
+		}
 		if state == s.State {
 			continue
 		}
@@ -101,7 +104,16 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
-	act, why := x.guards.evaluate(x.guardInput(true), x.running().Mixture, now, x.note)
+	in := x.guardInput(true)
+	if x.Status == policy.Concluded { // nothing is served instead
+		_, _ = x.guards.evaluate(in, x.running().Mixture, now, x.note)
+		for i := range x.Guards {
+			x.Guards[i].Shrinking = false
+		}
+		return
+	}
+	stopper{x}.stopArms(in, now)
+	act, why := x.guards.evaluate(in, x.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back

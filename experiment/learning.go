@@ -54,6 +54,9 @@ func (x *learning) closeLearningRound(r *roster, stats []armStats) (unlearned in
 		}
 		return unlearned
 	}
+	for i := range round {
+		stopView{r}.observed(r.LearnedArms[round[i].Arm])
+	}
 	x.grow(r)
 	return unlearned
 }
@@ -73,8 +76,11 @@ func (x *experimentState) advance(now int64) {
 
 func (x *experimentState) mature(c *cohort) {
 	x.Ratio.mature(x.def.Stickiness, x.cohorts, c)
-	m := c.mature(x.def, func(slot, metric int, v float64) {
+	m := c.mature(x.def, func(slot, metric int, v float64, given bool) {
 		x.count(c, slot, metric, v)
+		if !given {
+			earlyView{&x.roster}.add(c, slot, metric, v)
+		}
 	}, func(slot, ratio int, a, b float64) {
 		c.Stats[slot].Pairs[ratio].Add(a, b)
 		x.stats(c, slot).Pairs[ratio].Add(a, b)
@@ -152,7 +158,7 @@ func (x *learning) rebuildLearner(r *roster) error {
 	x.learner = m
 	x.grow(r)
 	for i, k := range r.LearnedArms {
-		if !r.Arms[k].Active && d.Policy.Kind != "fixed" {
+		if !(stopView{r}).planned(k) && d.Policy.Kind != "fixed" {
 			if err := m.RetireArm(i); err != nil {
 				return err
 			}

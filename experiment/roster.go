@@ -27,6 +27,9 @@ type armState struct {
 	Active bool     `json:"active"`
 	Stats  armStats `json:"stats"`
 	Since  int64    `json:"since"` // units of all arms when it was added
+	// Early has the values known of metrics with a default, by metric as far as there are any.
+	Early []earlySum `json:"early,omitempty"`
+	stopState
 }
 
 // push adds an arm. Only the caller decides whether it is the control: a later arm never is,

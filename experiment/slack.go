@@ -32,8 +32,19 @@ const servedAlpha = 0.8
 // armAlpha returns arm k's part of what the arms' sequences share of a guardrail's alpha. The
 // initial arms share half of it equally; the i-th later arm gets 1/(i(i+1)) of the other half. The
 // sum never exceeds the whole, however many arms are added.
+//
+// Where early values count ([lowerRate]), the bounds by them have as much as the sequences.
 func (x *roster) armAlpha(g *definition.Guardrail, k int) float64 {
-	half := float64((1 - servedAlpha) * g.Alpha / 2)
+	alpha := float64((1 - servedAlpha) * g.Alpha)
+	if (earlyView{x}).watchesEarly(g) {
+		alpha /= 2
+	}
+	return x.part(alpha, k)
+}
+
+// part returns arm k's part of a probability that all arms share.
+func (x *roster) part(alpha float64, k int) float64 {
+	half := alpha / 2
 	if k < x.InitialArms {
 		return half / float64(x.InitialArms)
 	}

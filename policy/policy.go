@@ -139,7 +139,11 @@ func (p *Policy) Prepare(previous *Policy) error {
 func (p *Policy) Unit(unit string) uint64 { return Hash("unit", p.Salt, unit) }
 
 // HeldBack reports whether the unit of a hash is held back.
-func (p *Policy) HeldBack(unit uint64) bool { return draw(unit, p.holdKey) < p.HoldBack }
+func (p *Policy) HeldBack(unit uint64) bool { return p.HeldBackBy(p.HoldBack, unit) }
+
+// HeldBackBy reports whether the unit of a hash is held back by a version of the same experiment
+// that holds back the given share, in 2^-64ths.
+func (p *Policy) HeldBackBy(share, unit uint64) bool { return draw(unit, p.holdKey) < share }
 
 // Decide returns the arm of a unit.
 func (p *Policy) Decide(unit string) Assignment { return p.DecideHash(p.Unit(unit)) }

@@ -37,6 +37,13 @@ type Definition struct {
 	// ExplorationFloor is the share of the learned traffic that is spread uniformly over all arms,
 	// in [0, 1].
 	ExplorationFloor float64 `json:"exploration_floor"`
+	// MaxShare bounds the shares of arms, nil for no bounds.
+	MaxShare *MaxShare `json:"max_share,omitempty"`
+	// Traffic is the share of the units, in (0, 1], that take part. The others get the control arm
+	// and are not learned from.
+	Traffic float64 `json:"traffic"`
+	// Ramp lists the stages in which the learned mixture gets more and more of the traffic.
+	Ramp []Stage `json:"ramp,omitempty"`
 	// Round says when a round ends.
 	Round Round `json:"round"`
 	// AttributionWindow is how long after a decision feedback counts.
@@ -101,6 +108,43 @@ type Control struct {
 	Share float64 `json:"share,omitempty"`
 }
 
+// MaxShare bounds the shares of the arms other than the control.
+type MaxShare struct {
+	// Every is the greatest share, in (0, 1], of each arm; 0 for no bound.
+	Every float64 `json:"every,omitempty"`
+	// Arms are the greatest shares, in [0, 1], of arms by name, in place of Every.
+	Arms map[string]float64 `json:"arms,omitempty"`
+}
+
+// Of returns the greatest share of an arm.
+func (m *MaxShare) Of(arm string) float64 {
+	if m == nil {
+		return 1
+	}
+	if v, ok := m.Arms[arm]; ok {
+		return v
+	}
+	if m.Every > 0 {
+		return m.Every
+	}
+	return 1
+}
+
+// Stage is a stage of a ramp: the share of the traffic that the learned mixture gets while the rest
+// gets the control arm, and what must have come true for the next stage to begin. At least one of
+// Units, Time and Guardrails is set; all that are set must have come true.
+type Stage struct {
+	// Share is the learned mixture's, in (0, 1).
+	Share float64 `json:"share"`
+	// Units is how many units must have been exposed in the stage; 0 for any number.
+	Units int64 `json:"units,omitempty"`
+	// Time is how long the stage must have lasted; 0 for any time.
+	Time policy.Duration `json:"time,omitempty"`
+	// Guardrails is "held" if the mixture of the next stage must be shown to hold every guardrail,
+	// or "".
+	Guardrails string `json:"guardrails,omitempty"`
+}
+
 // Metric is a number reported for units.
 type Metric struct {
 	Name string `json:"name"`
@@ -148,6 +192,8 @@ type Guardrail struct {
 	Penalty float64 `json:"penalty"`
 	// Hard makes the learner hold it absolutely.
 	Hard bool `json:"hard,omitempty"`
+	// EachArm makes it a limit for each arm by itself, too: an arm that surely breaks it is vetoed.
+	EachArm bool `json:"each_arm,omitempty"`
 	// Alpha is the probability, in (0, 1), that it is ever called breached while it holds.
 	Alpha float64 `json:"alpha"`
 	// Action is what a breach does: "alert", "shrink" (towards the control arm, as far as needed)
@@ -211,6 +257,7 @@ func (d *Definition) defaults() {
 func presets() Definition {
 	return Definition{
 		Policy:            Rule{Kind: "pasto"},
+		Traffic:           1,
 		Round:             Round{Length: policy.Duration(time.Hour), MinUnits: 1},
 		AttributionWindow: policy.Duration(24 * time.Hour),
 		Drift:             Drift{Kind: "none"},

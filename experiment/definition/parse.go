@@ -70,7 +70,7 @@ func preset(v any) {
 // required lists the fields that every definition has, by type.
 var required = []string{
 	"Definition.name", "Definition.arms", "Definition.metrics", "Arm.name", "Arm.value", "Metric.name",
-	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high",
+	"Goal.metric", "Guardrail.metric", "Control.arm", "Objective.goals", "Side.low", "Side.high", "Stage.share",
 	"Plan.units_per_day", "Plan.expect", "Expectation.mean",
 }
 

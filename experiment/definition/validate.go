@@ -20,7 +20,7 @@ func finite(v float64) bool { return v-v == 0 }
 func (d *Definition) Validate() error {
 	for _, check := range []func() error{
 		d.checkHead, d.checkArms, d.checkControl, d.checkMetrics, d.checkObjective, d.checkGuardrails, d.checkPolicy,
-		d.checkTimes, d.checkPlan,
+		d.checkTimes, d.checkMaxShare, d.checkRamp, d.checkPlan,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -51,6 +51,11 @@ func (d *Definition) checkHead() error {
 	case d.HoldBack > 0 && d.Control == nil:
 		return noregret.BadInputf("hold_back", "no control arm for the units held back: want a control, or "+
 			"hold_back 0")
+	case !(d.Traffic > 0 && d.Traffic <= 1):
+		return noregret.BadInputf("traffic", "%v: want a share in (0, 1]", d.Traffic)
+	case d.Traffic < 1 && d.Control == nil:
+		return noregret.BadInputf("traffic", "no control arm for the units that do not take part: want a control, or "+
+			"traffic 1")
 	case d.OpenTokens < 1 || d.OpenTokens > 100_000_000:
 		return noregret.BadInputf("open_tokens", "%d: want 1 to 100000000", d.OpenTokens)
 	}
