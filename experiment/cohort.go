@@ -20,6 +20,8 @@ type cohort struct {
 	Learn bool `json:"learn"`
 	// Mixture are the exact propensities, by arm.
 	Mixture f64s `json:"mixture"`
+	// Hold is the share of units outside the experiment, in 2^-64ths.
+	Hold uint64 `json:"hold,string"`
 	// Stats holds the statistics by arm and, last, those of the units held back.
 	Stats []armStats `json:"stats"`
 	// Later holds, by slot, the sums that count only when the window has closed; it is empty
@@ -126,8 +128,8 @@ type maturity struct {
 }
 
 // mature closes the rows: it fills in defaults and completes ratios. It calls add for each value
-// that counts only now.
-func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64),
+// that counts only now; given is whether it was reported.
+func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v float64, given bool),
 	pair func(slot, ratio int, x, y float64),
 ) maturity {
 	m := maturity{Units: c.Sums.Units, Missing: slices.Clone(c.Sums.Missing)}
@@ -147,10 +149,11 @@ func (c *cohort) mature(d *definition.Definition, add func(slot, metric int, v f
 				m.Missing[i]++
 			}
 			if p := d.Metrics[i].Default; p != nil {
-				if mask&(1<<i) == 0 {
+				given := mask&(1<<i) != 0
+				if !given {
 					values[i] = *p
 				}
-				add(slot, i, values[i])
+				add(slot, i, values[i], given)
 				mask |= 1 << i
 			}
 		}

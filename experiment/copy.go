@@ -33,6 +33,7 @@ func (x *roster) copy() roster {
 	y.Arms = slices.Clone(x.Arms)
 	for k := range y.Arms {
 		y.Arms[k].Stats = x.Arms[k].Stats.clone()
+		y.Arms[k].Early = slices.Clone(x.Arms[k].Early)
 	}
 	y.Holdout, y.LearnedArms = x.Holdout.clone(), slices.Clone(x.LearnedArms)
 	return y

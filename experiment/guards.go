@@ -61,6 +61,9 @@ func (x *guards) evaluate(in *guardInput, p []float64, now int64, note func(t in
 		x.tighten(in, i)
 		b := x.slack(in, i, p, x.cachedBounds(in.roster, i))
 		state := b.classify()
+		if (earlyView{in.roster}).breachedEarly(g, p) {
+			state = policy.GuardBreached
+		}
 		if state == s.State {
 			continue
 		}
@@ -101,7 +104,16 @@ func (x *experimentState) evaluateGuardrails(now int64) {
 	if len(x.Guards) == 0 || x.Status == policy.RolledBack {
 		return
 	}
-	act, why := x.guards.evaluate(x.guardInput(true), x.running().Mixture, now, x.note)
+	in := x.guardInput(true)
+	if x.Status == policy.Concluded { // nothing is served instead
+		_, _ = x.guards.evaluate(in, x.running().Mixture, now, x.note)
+		for i := range x.Guards {
+			x.Guards[i].Shrinking = false
+		}
+		return
+	}
+	stopper{x}.stopArms(in, now)
+	act, why := x.guards.evaluate(in, x.running().Mixture, now, x.note)
 	switch act {
 	case "rollback":
 		_ = x.rollback(now, "rolled back by a guardrail", why) // it has a control arm and is not rolled back
@@ -136,19 +148,15 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 	}
 	out.Kind = map[bool]string{true: "min", false: "max"}[up] + map[bool]string{true: "_change"}[relative]
 	b := x.slack(in, i, p, nil)
-	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
-	// of means slack/denominator + limit.
-	scale := 1.0
-	if metric := in.def.MetricIndex(g.Metric); relative {
-		scale = math.Abs(in.contrasts[in.contrastOf(metric)].Served.Level) /
-			in.contrasts[in.contrastOf(metric)].Served.Weight
-	} else if j := in.def.RatioIndex(metric); j >= 0 {
-		scale = in.denominator(j, p)
-	}
-	if math.IsNaN(b.estimate) || !(scale > 0) {
+	if math.IsNaN(b.estimate) {
 		return out
 	}
-	value := func(estimate, low, high float64) policy.Interval {
+	// From the slack to the value: y = slack + limit; a change is slack/|control| + limit; a ratio
+	// of means slack/denominator + limit.
+	value := func(estimate, low, high, scale float64) policy.Interval {
+		if !(scale > 0) {
+			return policy.Interval{}
+		}
 		if !up {
 			estimate, low, high = -estimate, -high, -low
 		}
@@ -157,7 +165,14 @@ func (x *guards) report(in *guardInput, p []float64, i int) policy.GuardrailRepo
 			High: known(high/scale + limit),
 		}
 	}
-	out.Interval = value(b.estimate, b.low, b.high)
-	out.Served = value(b.served.estimate, b.served.low, b.served.high)
+	now, served := 1.0, 1.0
+	if relative {
+		now, served = math.Abs(b.level), math.Abs(b.served.level)
+	} else if j := in.def.RatioIndex(in.def.MetricIndex(g.Metric)); j >= 0 {
+		now = in.denominator(j, p)
+		served = in.allDenominators(j)
+	}
+	out.Interval = value(b.estimate, b.low, b.high, now)
+	out.Served = value(b.served.estimate, b.served.low, b.served.high, served)
 	return out
 }

@@ -32,7 +32,7 @@ func TestPersistedOrder(t *testing.T) {
 		"created", "status", "arms", "held", "learn", "control", "founders", "version", "round", "round_start",
 		"versions", "stream", "first", "epoch", "stream_round", "recent", "unlearned", "guards", "returns",
 		"round_seen",
-		"feedback", "exposures", "orphans", "matured", "missing", "again", "sources", "ratio", "notes",
+		"feedback", "exposures", "orphans", "matured", "missing", "again", "sources", "ratio", "ramp", "notes",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("the fields are %q,\nwant %q", names, want)

@@ -14,7 +14,7 @@ import (
 )
 
 // stateFormat is the version of a saved state.
-const stateFormat = "noregret state 1"
+const stateFormat = "noregret state 2"
 
 type persistedState struct {
 	Format      string                `json:"format"`

@@ -130,7 +130,8 @@ func through(l *sponge, f func(t int, o offer) offer) composed {
 }
 
 // wrapperCase is a wrapper of a sponge and its composition by hand. Refused has the parts of an
-// offer that it cannot pass on and why not; fromDense tells that sparse subgradients become dense.
+// offer that it cannot pass on and why not; fromDense reports that sparse subgradients become
+// dense.
 type wrapperCase struct {
 	wrap      func(make func(d int) *sponge) Learner
 	hand      func() composed

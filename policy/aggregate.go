@@ -30,6 +30,24 @@ type Sums struct {
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
+	// Low and High are the smallest and the largest value, nil if they are not known. Sequences of
+	// metrics without a range need them: without, they wait for more batches.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+}
+
+// Add counts a value.
+func (s *Sums) Add(v float64) {
+	low, high := v, v
+	if s.N > 0 && s.Low != nil && s.High != nil {
+		low, high = min(*s.Low, v), max(*s.High, v)
+	}
+	if s.N == 0 || s.Low != nil && s.High != nil {
+		s.Low, s.High = &low, &high
+	}
+	s.N++
+	s.Sum += v
+	s.Squares += float64(v * v)
 }
 
 // PairSums are the number of units with both parts of a ratio, the numerator x and the denominator

@@ -28,6 +28,15 @@ type Problem struct {
 	// which leaves the mean unchanged. Groups is the number of groups in a round, 1 if left out.
 	Noise  float64 `json:"noise,omitempty"`
 	Groups int     `json:"groups,omitempty"`
+	// Laws are the distributions of one unit's value, by metric, in place of Noise, and Units is
+	// the number of units of a group. With them learners see the variances of the units too.
+	Laws  map[string]Law `json:"laws,omitempty"`
+	Units int64          `json:"units,omitempty"`
+	// Level moves all metrics, nil for not at all.
+	Level *Level `json:"level,omitempty"`
+	// Delay is the number of rounds by which observations come late. Those of an arm that is no
+	// longer served then are dropped.
+	Delay int `json:"delay,omitempty"`
 	// Rounds and Runs are defaults for [Options], 10,000 and 100 if left out.
 	Rounds int `json:"rounds,omitempty"`
 	Runs   int `json:"runs,omitempty"`
@@ -101,6 +110,9 @@ func (p *Problem) table() (*pasto.Table, error) {
 		return nil, err
 	}
 	if err := pasto.ValidateNames(p.names()); err != nil {
+		return nil, err
+	}
+	if err := p.checkLaws(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -281,7 +293,31 @@ func problemSpec(path string) (Spec, error) {
 		if g.HasRelative() {
 			w.arm = p.control()
 		}
-		return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+		if len(p.Laws) == 0 && p.Delay == 0 {
+			return func(int) (world, error) { return w, nil }, p.names(), "file", nil
+		}
+		return func(int) (world, error) { return p.world(w), nil }, p.names(), "file", nil
 	}
 	return s, nil
 }
+
+// world returns the world of one run, which has a state.
+func (p *Problem) world(w *problemWorld) world {
+	if len(p.Laws) == 0 {
+		return &lateWorld{w, p.Delay}
+	}
+	x := &lawWorld{problemWorld: w, units: p.Units, level: p.Level, late: p.Delay}
+	for i := range p.Metrics {
+		x.laws = append(x.laws, p.Laws[p.Metrics[i].Name])
+	}
+	return x
+}
+
+// lateWorld is a problemWorld whose observations come late.
+type lateWorld struct {
+	*problemWorld
+	late int
+}
+
+// delay implements delayed.
+func (w *lateWorld) delay() int { return w.late }

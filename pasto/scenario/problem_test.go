@@ -63,7 +63,7 @@ func TestProblemRefused(t *testing.T) {
 		{`{"metrics"`, `[{"metrics"`, "not valid JSON: it ends too early"},
 		{
 			`"groups": 2`, `"groups": 2, "colour": 3`,
-			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, rounds, runs`,
+			`colour: unknown field; known fields: metrics, soft, arms, control, noise, groups, laws, units, level, delay, rounds, runs`,
 		},
 		{`"runs": 3}`, `"runs": 3} {}`, "text follows the value at byte 224"},
 		{`"name": "b"`, `"name": "a"`, `arms[1]: duplicate name "a": arms[0] has it`},

@@ -154,6 +154,7 @@ type rounds struct {
 	obs          []pasto.Observation
 	values       []float64
 	control      []float64
+	late         [][]pasto.Observation // rounds that have not been observed yet, the oldest first
 }
 
 func newRounds(o *Options, w world, l pasto.Learner, run, metrics int) *rounds {
@@ -182,7 +183,36 @@ func (r *rounds) play(t int) error {
 	for i, k := range r.arms {
 		r.obs[i].Arm = k
 	}
+	if x, ok := r.w.(sized); ok {
+		m := len(r.values) / len(r.obs)
+		for i := range r.obs {
+			r.obs[i].Size, r.obs[i].Variances = x.size(), x.variances()[i*m:(i+1)*m]
+		}
+	}
+	if x, ok := r.w.(delayed); ok && x.delay() > 0 {
+		return r.postpone(x.delay())
+	}
 	return r.l.Observe(r.obs)
+}
+
+// postpone keeps the round's observations and hands over those of the round that is due, as far as
+// their arms are still served.
+func (r *rounds) postpone(delay int) error {
+	round := slices.Clone(r.obs)
+	for i := range round {
+		o := &round[i]
+		o.Metrics, o.Control, o.Variances = slices.Clone(o.Metrics), slices.Clone(o.Control), slices.Clone(o.Variances)
+	}
+	if r.late = append(r.late, round); len(r.late) <= delay {
+		return nil
+	}
+	round, r.late = r.late[0], r.late[1:]
+	served := r.l.Serving()
+	round = slices.DeleteFunc(round, func(o pasto.Observation) bool { return !(served[o.Arm] > 0) })
+	if len(round) == 0 {
+		return nil
+	}
+	return r.l.Observe(round)
 }
 
 // play plays one run.

@@ -224,6 +224,16 @@ type controlled interface {
 	control(t int, dst []float64, r *random.Source)
 }
 
+// sized is a world whose groups have several units, of which it knows the sample variances in the
+// groups observed last.
+type sized interface {
+	size() float64
+	variances() []float64
+}
+
+// delayed is a world whose observations come late, by a number of rounds.
+type delayed interface{ delay() int }
+
 // Spec describes a scenario.
 type Spec struct {
 	Name, Doc string
