@@ -15,8 +15,13 @@ func TestMeasure(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 1+2*2*4 || strings.Contains(out.String(), "NaN") {
 		t.Errorf("%d lines:\n%s", n, out.String())
 	}
-	for _, args := range [][]string{{"-dimensions", "4"}, {"-learner", "none"}, {"-runs", "0"}, {"x"},
-		{"-rounds", "0"}} {
+	for _, args := range [][]string{
+		{"-dimensions", "4"},
+		{"-learner", "none"},
+		{"-runs", "0"},
+		{"x"},
+		{"-rounds", "0"},
+	} {
 		if err := measure(args, &out); err == nil {
 			t.Errorf("%v is taken", args)
 		}
